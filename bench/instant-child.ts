@@ -1,10 +1,10 @@
-import { Nuncio } from '../src/server/application.ts'
+import { Application } from '../src/server/application.ts'
 import { serveAsChild } from '../src/server/cluster/serve-as-child.ts'
 import { InstantChannel } from './instant-channel.ts'
 
 serveAsChild(
   (parts) =>
-    new Nuncio({
+    new Application({
       ...parts,
       channels: [new InstantChannel(() => {})],
       onBroken: (error) => parts.logger.fatal({ err: error }, 'the database failed'),

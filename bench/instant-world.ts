@@ -1,8 +1,8 @@
 import { pino } from 'pino'
-import { Nuncio } from '../src/server/application.ts'
-import { openStorage } from '../src/server/wiring/open-storage.ts'
 import type { Settings } from '../src/config/read-settings.ts'
 import type { Intake } from '../src/core/ports/intake.ts'
+import { Application } from '../src/server/application.ts'
+import { openStorage } from '../src/server/wiring/open-storage.ts'
 import { InstantChannel } from './instant-channel.ts'
 import { machineMs } from './machine-clock.ts'
 
@@ -15,7 +15,7 @@ interface TracedMessage {
 /** The service as it is, with one channel more. */
 export class InstantWorld {
   readonly #channel: InstantChannel
-  readonly #nuncio: Nuncio
+  readonly #nuncio: Application
   readonly #committed = new Map<string, number>()
   readonly #traced: TracedMessage[] = []
   #intake: Intake | null = null
@@ -24,7 +24,7 @@ export class InstantWorld {
   constructor(settings: Settings) {
     const logger = pino({ level: settings.logLevel, base: null })
     this.#channel = new InstantChannel(({ messageId }) => this.#noteCall(messageId))
-    this.#nuncio = new Nuncio({
+    this.#nuncio = new Application({
       settings,
       logger,
       channels: [this.#channel],

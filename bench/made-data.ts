@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
-import { openAdministration } from '../src/server/wiring/open-administration.ts'
 import { createToken, tokenPrefix } from '../src/core/token/token-format.ts'
+import { openAdministration } from '../src/server/wiring/open-administration.ts'
 import { newConnectionId } from '../src/storage/queries/new-id.ts'
 import { openDatabase } from '../src/storage/sqlite/connection/open-database.ts'
 import type { EngineName } from './engine.ts'

@@ -1,6 +1,6 @@
 import { fastify } from 'fastify'
-import { keepTicksFast } from '../src/server/keep-ticks-fast.ts'
 import { successBody } from '../src/contract/replies.ts'
+import { keepTicksFast } from '../src/server/keep-ticks-fast.ts'
 import { answerParent } from './child.ts'
 import { SEND_PATH } from './send-request.ts'
 

@@ -23,7 +23,7 @@ if (import.meta.main) {
 export function findGuarantees(tree: Tree): Finding[] {
   const page = tree.get(PAGE)
   if (page === undefined) {
-    return [{ file: PAGE, problem: 'is missing', mend: 'list there what we promise, as `## G1 durable`' }]
+    return [{ file: PAGE, problem: 'is missing', fix: 'list there what we promise, as `## G1 durable`' }]
   }
   const promised = guaranteesOf(page)
   const tests = testsOf(tree)
@@ -39,8 +39,8 @@ export function findUnprovenOnEngines(tree: Tree): Finding[] {
     ENGINES.flatMap((engine, column) => {
       const problem = problemOf(filesOfCell(page, number, column), number, tests)
       if (!problem) return []
-      const mend = `name in its table a file of \`npm test\` with a test of ${number}`
-      return [{ file: PAGE, line, problem: `${problem} ${number} on ${engine}`, mend }]
+      const fix = `name in its table a file of \`npm test\` with a test of ${number}`
+      return [{ file: PAGE, line, problem: `${problem} ${number} on ${engine}`, fix }]
     }),
   )
 }
@@ -90,7 +90,7 @@ function twice(promised: readonly Guarantee[]): Finding[] {
       file: PAGE,
       line,
       problem: `gives the number ${number} a second time`,
-      mend: 'give each guarantee one number of its own',
+      fix: 'give each guarantee one number of its own',
     }))
 }
 
@@ -101,7 +101,7 @@ function untested(promised: readonly Guarantee[], tests: readonly NumberedTest[]
       file: PAGE,
       line,
       problem: `promises ${number}, which no test proves`,
-      mend: `name a test \`${number}: …\`, or mark the line with ${PLANNED}`,
+      fix: `name a test \`${number}: …\`, or mark the line with ${PLANNED}`,
     }))
 }
 
@@ -112,7 +112,7 @@ function unknown(promised: readonly Guarantee[], tests: readonly NumberedTest[])
       file,
       line,
       problem: `tests ${number}, which ${PAGE} does not promise`,
-      mend: 'correct the number, or write the promise down',
+      fix: 'correct the number, or write the promise down',
     }))
 }
 

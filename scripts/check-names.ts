@@ -8,7 +8,7 @@ const FOLDERS = '{src,client,console,site,test,bench,scripts}/**'
 // They say that something is shared or busy, not what it is. A shared thing gets its own name and file.
 const EMPTY_WORDS = ['util', 'utils', 'helper', 'helpers', 'common', 'lib', 'misc', 'model', 'models']
 // Empty as the thing itself (`lane-manager.ts`), not as a word about it (`service-lock.ts`).
-const EMPTY_NOUNS = ['manager', 'service', 'processor']
+const EMPTY_NOUNS = ['manager', 'processor']
 // Harmless as one word of several (`media-types.ts`), empty as the whole name.
 const EMPTY_NAMES = ['types', 'interfaces']
 
@@ -32,7 +32,7 @@ export function findNames(path: string): Finding[] {
 function notKebabCase(file: string, name: string): Finding[] {
   if (name.split('.').every((part) => KEBAB_CASE.test(part))) return []
   return [
-    { file, problem: 'is not in kebab-case', mend: 'name it after the one thing it exports, like accept-message.ts' },
+    { file, problem: 'is not in kebab-case', fix: 'name it after the one thing it exports, like accept-message.ts' },
   ]
 }
 
@@ -44,14 +44,14 @@ function saysNothing(file: string, name: string): Finding[] {
     words.slice(-1).find((word) => EMPTY_NOUNS.includes(word)) ??
     EMPTY_NAMES.find((word) => word === whole)
   if (empty === undefined) return []
-  return [{ file, problem: `has a name that says nothing, "${empty}"`, mend: 'name what it holds or does' }]
+  return [{ file, problem: `has a name that says nothing, "${empty}"`, fix: 'name what it holds or does' }]
 }
 
 // `index.ts` hides what a file is, except where the folder itself is the one thing: an adapter.
 function indexOfNoAdapter(file: string, name: string): Finding[] {
   const isAdapter = /^src\/(?:channels|storage)\/[^/]+$/.test(dirname(file))
   if (name !== 'index.ts' || isAdapter || !file.startsWith('src/')) return []
-  return [{ file, problem: 'is an index outside an adapter', mend: 'name it after the one thing it exports' }]
+  return [{ file, problem: 'is an index outside an adapter', fix: 'name it after the one thing it exports' }]
 }
 
 export function findUnnumberedTodos(tree: Tree): Finding[] {
@@ -61,7 +61,7 @@ export function findUnnumberedTodos(tree: Tree): Finding[] {
         file,
         line: lineAt(text, start + index),
         problem: 'has a TODO without an issue',
-        mend: 'write `TODO #12: …` with the number of its issue, or do it now',
+        fix: 'write `TODO #12: …` with the number of its issue, or do it now',
       })),
     ),
   )

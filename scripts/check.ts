@@ -23,6 +23,7 @@ const CHECKS: readonly Check[] = [
   { name: 'types of the examples', script: 'node_modules/typescript/bin/tsc', arguments: ['-p', 'docs/examples'] },
   { name: 'sizes', script: 'scripts/check-sizes.ts' },
   { name: 'names', script: 'scripts/check-names.ts' },
+  { name: 'words', script: 'scripts/check-words.ts' },
   { name: 'guarantees', script: 'scripts/check-guarantees.ts' },
   { name: 'diagrams', script: 'scripts/check-diagrams.ts' },
   { name: 'generated pages', script: 'scripts/generate-pages.ts', arguments: ['--check'] },

@@ -14,7 +14,7 @@ const OUT = join(ROOT, 'release')
 const NOTES = 'NOTES.md'
 
 /** One way to get Nuncio, made by an npm script of its own that writes into the folder that `--out` names. */
-interface Way {
+interface Package {
   readonly what: string
   readonly script: string
   readonly options?: readonly string[]
@@ -22,7 +22,7 @@ interface Way {
   readonly tool: string | null
 }
 
-const WAYS: readonly Way[] = [
+const PACKAGES: readonly Package[] = [
   {
     what: 'the executable',
     script: 'build:executable',
@@ -52,7 +52,7 @@ function release(): void {
   rmSync(join(ROOT, 'client/dist'), { recursive: true, force: true })
   run('npm', 'run', 'build:client')
   run('npm', 'pack', join(ROOT, 'client'), '--pack-destination', OUT)
-  for (const way of WAYS) {
+  for (const way of PACKAGES) {
     const why = whyLeftOut(way, { scripts: packageFile.scripts, hasTool }) ?? make(way)
     if (why !== null) console.log(`Left out ${way.what}: ${why}`)
   }
@@ -83,7 +83,7 @@ export function findNotes(changelog: string, version: string): string | null {
 
 /** Null: it can be made here. */
 export function whyLeftOut(
-  { script, tool }: Way,
+  { script, tool }: Package,
   here: { readonly scripts: Readonly<Record<string, string>>; hasTool(name: string): boolean },
 ): string | null {
   if (!(script in here.scripts)) return `there is no npm script ${script}.`
@@ -92,7 +92,7 @@ export function whyLeftOut(
 }
 
 /** Null: it is made. The others are made all the same, but whoever asked by a script must notice. */
-function make({ script, options = [] }: Way): string | null {
+function make({ script, options = [] }: Package): string | null {
   try {
     run('npm', 'run', script, '--', '--out', OUT, ...options)
     return null

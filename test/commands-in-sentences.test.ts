@@ -4,8 +4,8 @@ import { describe, it } from 'vitest'
 import { lineAt, parseSource } from '../scripts/parse-source.ts'
 import { isTest, readTree, type Tree } from '../scripts/source-tree.ts'
 import { Cli } from '../src/cli/cli.ts'
+import { openEnvironment } from '../src/cli/environment.ts'
 import { createProgram } from '../src/cli/program.ts'
-import { openSurroundings } from '../src/cli/environment.ts'
 import { commandFaults } from './support/commands/command-faults.ts'
 
 const MAY_NAME_COMMANDS = [
@@ -17,7 +17,7 @@ const MAY_NAME_COMMANDS = [
   'src/cli/format/commands-page.ts',
 ]
 
-const NAMES = createProgram(new Cli(openSurroundings(''))).commands.map((command) => command.name())
+const NAMES = createProgram(new Cli(openEnvironment(''))).commands.map((command) => command.name())
 // The one command that is typed in a clone only, and that says so.
 const COMMAND = new RegExp(
   String.raw`\bnuncio (?:${NAMES.join('|')}|--help)\b|\bnpx \w|\bnpm (?:run|exec)\b|(?<![Ii]n a clone, \W)\bnpm start\b`,

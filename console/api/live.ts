@@ -6,7 +6,7 @@ export interface LiveStatus {
 }
 
 // Short losses, such as a restart of the service, mend themselves before anybody needs to know.
-const TELL_AFTER_MS = 10_000
+const SHOW_AFTER_MS = 10_000
 const CHANGES_AT_MOST_EVERY_MS = 1_000
 const RECONNECT_AFTER_MS = 3_000
 
@@ -102,7 +102,7 @@ export class LiveStream {
     if (this.#lostAt === null) {
       const lostAt = Date.now()
       this.#lostAt = lostAt
-      this.#later(TELL_AFTER_MS, () => {
+      this.#later(SHOW_AFTER_MS, () => {
         if (this.#lostAt === lostAt) this.#become({ state: 'reconnecting', dataAsOf: lostAt })
       })
     }
@@ -116,7 +116,7 @@ export class LiveStream {
     this.#connect()
     this.#lostAt = lostAt
     if (lostAt !== null && status.state === 'live') {
-      this.#later(Math.max(0, lostAt + TELL_AFTER_MS - Date.now()), () => {
+      this.#later(Math.max(0, lostAt + SHOW_AFTER_MS - Date.now()), () => {
         if (this.#lostAt === lostAt) this.#become({ state: 'reconnecting', dataAsOf: lostAt })
       })
     }

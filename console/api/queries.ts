@@ -14,7 +14,7 @@ import { CallProblem } from './call-problem.ts'
 // With more pages than these, asking for all of them at every change would cost more than it tells.
 const LIVE_PAGES = 4
 
-interface AskOptions {
+interface QueryOptions {
   /** False: not yet, because something is missing. */
   readonly enabled?: boolean
   /** While another input loads, the last answer stays on screen. */
@@ -25,10 +25,10 @@ interface AskOptions {
 }
 
 /** What the server answers, kept fresh while it is on screen. */
-export function useAsk<Name extends RouteName>(
+export function useApiQuery<Name extends RouteName>(
   name: Name,
   input: InputFor<Name>,
-  { enabled = true, keepsPrevious = false, everyMs, isLive = true }: AskOptions = {},
+  { enabled = true, keepsPrevious = false, everyMs, isLive = true }: QueryOptions = {},
 ): UseQueryResult<ReplyFor<Name>, CallProblem> {
   return useQuery<ReplyFor<Name>, CallProblem>({
     queryKey: [name, input],
@@ -62,10 +62,10 @@ export type PagedRows<Name extends RouteName> = Rows<ItemOf<ReplyFor<Name>>> & {
 }
 
 /** A list by pages, newest first. `inputOf` puts the cursor where the route wants it; undefined: the first page. */
-export function useAskPages<Name extends RouteName>(
+export function useApiPages<Name extends RouteName>(
   name: Name,
   inputOf: (cursor: string | undefined) => InputFor<Name>,
-  { enabled = true }: Pick<AskOptions, 'enabled'> = {},
+  { enabled = true }: Pick<QueryOptions, 'enabled'> = {},
 ): PagedRows<Name> {
   const client = useQueryClient()
   const key = [name, 'pages', inputOf(undefined)]
@@ -115,7 +115,7 @@ export function rowsOf<Reply, Row>(
  * Something that changes the world. What is on screen is asked again afterwards. When the server wants to know for
  * sure who is there, the person is asked, and the act goes on.
  */
-export function useAct<Name extends RouteName>(
+export function useApiMutation<Name extends RouteName>(
   name: Name,
 ): UseMutationResult<ReplyFor<Name>, CallProblem, InputFor<Name>> {
   const client = useQueryClient()

@@ -7,12 +7,12 @@ import {
   type RouteComponent,
 } from '@tanstack/react-router'
 import { parseSearch, stringifySearch } from '../components/search-state.ts'
-import { CONSOLE_PATH } from './service-path.ts'
 import { FailedPage } from '../layout/failed-page.tsx'
 import { Home } from '../layout/home.tsx'
 import { NotFound } from '../layout/not-found.tsx'
 import { NotLoaded } from '../layout/not-loaded.tsx'
 import { RouteAnnouncer } from '../layout/route-announcer.tsx'
+import { CONSOLE_PATH } from './service-path.ts'
 
 // A type of its own, because a page's type would hang on the links in it, and those on the types of all pages.
 function screen(load: () => Promise<object>, name: string): RouteComponent {

@@ -19,11 +19,11 @@ interface CopyButtonProps {
 const TOLD_FOR_MS = 2_000
 
 export function CopyButton({ value, label, isWide = false, onCopied, isPageId = false }: CopyButtonProps) {
-  const [told, tell] = useState<'copied' | 'failed' | null>(null)
-  const { start } = useTimeout(() => tell(null), TOLD_FOR_MS)
+  const [told, showToast] = useState<'copied' | 'failed' | null>(null)
+  const { start } = useTimeout(() => showToast(null), TOLD_FOR_MS)
   const copy = async () => {
     const done = await copyText(value)
-    tell(done ? 'copied' : 'failed')
+    showToast(done ? 'copied' : 'failed')
     start()
     if (done) onCopied?.()
   }

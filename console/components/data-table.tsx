@@ -4,7 +4,7 @@ import { ArrowUp } from 'lucide-react'
 import { type ReactNode, useRef } from 'react'
 import type { Rows } from '../api/queries.ts'
 import { ProblemNote } from './problem-note.tsx'
-import { useSteadyRows } from './stable-rows.ts'
+import { useStableRows } from './stable-rows.ts'
 
 export interface Column<Row> {
   readonly key: string
@@ -19,7 +19,7 @@ interface DataTableProps<Row> {
   /** What the table lists, for those who do not see it. */
   readonly caption: string
   readonly columns: readonly Column<Row>[]
-  /** From `useAskPages`, or from `rowsOf(useAsk(…), …)`. */
+  /** From `useApiPages`, or from `rowsOf(useApiQuery(…), …)`. */
   readonly source: Rows<Row>
   readonly keyOf: (row: Row) => string
   /** What stands there when there is no row: an `EmptyState`. */
@@ -58,7 +58,7 @@ export function DataTable<Row>({ source, empty, moreLabel = 'Load older', ...pro
 
 function SteadyTable<Row>({ source, keyOf, ...props }: Omit<DataTableProps<Row>, 'empty' | 'moreLabel'>) {
   const place = useRef<HTMLTableElement>(null)
-  const { rows, newCount, showNew } = useSteadyRows({ rows: source.rows, keyOf, place })
+  const { rows, newCount, showNew } = useStableRows({ rows: source.rows, keyOf, place })
   const announced = useThrottledValue(newCount, ANNOUNCE_EVERY_MS)
   return (
     <>

@@ -1,7 +1,7 @@
 import { type ComponentType, lazy } from 'react'
 
 /** How long to wait before the service is asked again. */
-export const ASK_AGAIN_AFTER_MS = 2_000
+export const RETRY_AFTER_MS = 2_000
 /** The event of the window that says that code of an open page is missing. */
 export const CODE_MISSING = 'nuncio:code-missing'
 
@@ -25,7 +25,7 @@ export function lazily<Props>(load: () => Promise<ComponentType<Props>>) {
  * and is left as it is, because something may have been typed into it.
  */
 export async function loadLater<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
-  while (!(await serviceAnswers())) await new Promise((done) => setTimeout(done, ASK_AGAIN_AFTER_MS))
+  while (!(await serviceAnswers())) await new Promise((done) => setTimeout(done, RETRY_AFTER_MS))
   try {
     return await load()
   } catch {

@@ -10,7 +10,7 @@ interface Given<Row> {
 const AT_TOP_PX = 80
 
 /** Holds new rows back while somebody reads further down, or stands in the list with the keyboard. */
-export function useSteadyRows<Row>({ rows, keyOf, place }: Given<Row>) {
+export function useStableRows<Row>({ rows, keyOf, place }: Given<Row>) {
   const newest = rows[0] === undefined ? null : keyOf(rows[0])
   const [head, setHead] = useState(newest)
   const found = head === null ? 0 : rows.findIndex((row) => keyOf(row) === head)

@@ -107,7 +107,7 @@ function useAttempt(onDone: () => void) {
 
 async function proveByPasskey(): Promise<void> {
   // The service is asked first: a browser remembers an import that failed because the service was away.
-  const { ticket, options } = await call('askPasskeyStepUp', {})
+  const { ticket, options } = await call('requestPasskeyStepUp', {})
   const { startAuthentication } = await import('@simplewebauthn/browser')
   const optionsJSON = options as unknown as Parameters<typeof startAuthentication>[0]['optionsJSON']
   const answer = await startAuthentication({ optionsJSON })

@@ -1,15 +1,15 @@
 import { Alert, Text } from '@mantine/core'
 import { TriangleAlert } from 'lucide-react'
-import { useAsk } from '../api/queries.ts'
+import { useApiQuery } from '../api/queries.ts'
 import { TimeAgo } from './time-ago.tsx'
 
 const ASK_EVERY_MS = 5_000
 
 /** On every page while the service can write nothing. The service answers this without its database. */
 export function StorageBanner() {
-  const { data } = useAsk('readStorage', {}, { everyMs: ASK_EVERY_MS })
-  if (!data?.trouble) return null
-  const { cause, since } = data.trouble
+  const { data } = useApiQuery('readStorage', {}, { everyMs: ASK_EVERY_MS })
+  if (!data?.error) return null
+  const { cause, since } = data.error
   return (
     <Alert
       color="red"

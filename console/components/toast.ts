@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications'
 const SHOWN_FOR_MS = 6_000
 
 /** A line at the edge of the page that goes by itself: "Token deleted". Not for what must be read: that stays on the page. */
-export function tell(words: string, tone: 'good' | 'bad' = 'good'): void {
+export function showToast(words: string, tone: 'good' | 'bad' = 'good'): void {
   notifications.show({
     message: words,
     color: tone === 'good' ? 'green' : 'red',
@@ -13,6 +13,6 @@ export function tell(words: string, tone: 'good' | 'bad' = 'good'): void {
 }
 
 /** The same of what went wrong. */
-export function tellError(error: unknown): void {
-  tell(error instanceof Error ? error.message : String(error), 'bad')
+export function showErrorToast(error: unknown): void {
+  showToast(error instanceof Error ? error.message : String(error), 'bad')
 }

@@ -1,14 +1,14 @@
 import { Button, type ButtonProps, Text } from '@mantine/core'
 import { ChevronsUpDown } from 'lucide-react'
 import { type ComponentPropsWithRef, Suspense, useState } from 'react'
-import type { WhoAmI } from '../../src/contract/console/session.ts'
+import type { CurrentSession } from '../../src/contract/console/session.ts'
 import { lazily } from '../components/load-later.ts'
 
 const AccountDropdown = lazily(async () => (await import('./account-dropdown.tsx')).AccountDropdown)
 
 export interface AccountSwitcherProps {
-  readonly accounts: WhoAmI['accounts']
-  readonly current: WhoAmI['accounts'][number] | undefined
+  readonly accounts: CurrentSession['accounts']
+  readonly current: CurrentSession['accounts'][number] | undefined
 }
 
 /** The account that is worked in; a choice where the person belongs to several. */

@@ -1,9 +1,9 @@
 import { Badge } from '@mantine/core'
-import { useAsk } from '../api/queries.ts'
+import { useApiQuery } from '../api/queries.ts'
 
 /** How many alarms are open that want something done. */
 export function AlarmCount({ account }: { readonly account: string }) {
-  const { data } = useAsk('readOpenAlarms', { params: { account } })
+  const { data } = useApiQuery('readOpenAlarms', { params: { account } })
   const open = data?.items.filter(({ severity }) => severity !== 'info') ?? []
   if (open.length === 0) return null
   const isCritical = open.some(({ severity }) => severity === 'critical')

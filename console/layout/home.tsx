@@ -1,6 +1,6 @@
 import { Navigate } from '@tanstack/react-router'
 import { useCommandLine } from '../api/command-line.ts'
-import { useAsk } from '../api/queries.ts'
+import { useApiQuery } from '../api/queries.ts'
 import { EmptyState } from '../components/empty-state.tsx'
 import { Page } from '../components/page.tsx'
 import { useStoredSetting } from '../components/stored-setting.ts'
@@ -8,7 +8,7 @@ import { useStoredSetting } from '../components/stored-setting.ts'
 /** `/console/` by itself leads to the account that was worked in last. */
 export function Home() {
   const commandLine = useCommandLine()
-  const me = useAsk('whoAmI', {})
+  const me = useApiQuery('currentSession', {})
   const [last] = useStoredSetting<string | null>('account', null)
   if (!me.data) return null
   const { accounts } = me.data

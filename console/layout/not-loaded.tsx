@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { CallProblem } from '../api/call-problem.ts'
-import { ASK_AGAIN_AFTER_MS, serviceAnswers } from '../components/load-later.ts'
+import { RETRY_AFTER_MS, serviceAnswers } from '../components/load-later.ts'
 import { Page } from '../components/page.tsx'
 import { ProblemNote } from '../components/problem-note.tsx'
 
@@ -22,7 +22,7 @@ export function NotLoaded() {
     const ask = async (wasAway: boolean) => {
       const answers = await serviceAnswers()
       if (!isShown) return
-      if (!answers) timer = setTimeout(() => void ask(true), ASK_AGAIN_AFTER_MS)
+      if (!answers) timer = setTimeout(() => void ask(true), RETRY_AFTER_MS)
       else if (wasAway || !wasReloadedLately()) location.reload()
       else setMissing(true)
     }

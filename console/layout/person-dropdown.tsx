@@ -2,8 +2,8 @@ import { Menu, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Keyboard, LogOut, User } from 'lucide-react'
-import { useAct } from '../api/queries.ts'
-import { tellError } from '../components/toast.ts'
+import { useApiMutation } from '../api/queries.ts'
+import { showErrorToast } from '../components/toast.ts'
 
 import { PersonButton, type PersonMenuProps } from './person-menu.tsx'
 
@@ -11,12 +11,12 @@ import { PersonButton, type PersonMenuProps } from './person-menu.tsx'
 export function PersonDropdown({ person, onHelp }: PersonMenuProps) {
   const navigate = useNavigate()
   const client = useQueryClient()
-  const signOut = useAct('signOut')
+  const signOut = useApiMutation('signOut')
   const leave = async () => {
     try {
       await signOut.mutateAsync({})
     } catch (error) {
-      tellError(error)
+      showErrorToast(error)
       return
     }
     client.clear()

@@ -1,13 +1,13 @@
 import { ActionIcon, type ActionIconProps } from '@mantine/core'
 import { CircleUser } from 'lucide-react'
 import { type ComponentPropsWithRef, Suspense, useState } from 'react'
-import type { WhoAmI } from '../../src/contract/console/session.ts'
+import type { CurrentSession } from '../../src/contract/console/session.ts'
 import { lazily } from '../components/load-later.ts'
 
 const PersonDropdown = lazily(async () => (await import('./person-dropdown.tsx')).PersonDropdown)
 
 export interface PersonMenuProps {
-  readonly person: WhoAmI['person']
+  readonly person: CurrentSession['person']
   readonly onHelp: () => void
 }
 

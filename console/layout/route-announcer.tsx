@@ -8,10 +8,10 @@ const TITLE_IS_SET_AFTER_MS = 300
 /** Nothing is loaded anew when a link is followed, so screen readers have to be told that the page is another one. */
 export function RouteAnnouncer() {
   const { pathname } = useLocation()
-  const [words, setWords] = useState('')
+  const [words, setText] = useState('')
   // biome-ignore lint/correctness/useExhaustiveDependencies: each new page is told
   useEffect(() => {
-    const timer = setTimeout(() => setWords(document.title), TITLE_IS_SET_AFTER_MS)
+    const timer = setTimeout(() => setText(document.title), TITLE_IS_SET_AFTER_MS)
     return () => clearTimeout(timer)
   }, [pathname])
   return <VisuallyHidden role="status">{words}</VisuallyHidden>

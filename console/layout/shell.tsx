@@ -3,8 +3,8 @@ import { useDisclosure } from '@mantine/hooks'
 import { useQueryClient } from '@tanstack/react-query'
 import { Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router'
 import { useCallback, useEffect } from 'react'
-import type { WhoAmI } from '../../src/contract/console/session.ts'
-import { useAsk } from '../api/queries.ts'
+import type { CurrentSession } from '../../src/contract/console/session.ts'
+import { useApiQuery } from '../api/queries.ts'
 import { AccountProvider } from '../components/account.tsx'
 import { LiveProvider, LiveSwitch } from '../components/live.tsx'
 import { Page } from '../components/page.tsx'
@@ -21,7 +21,7 @@ import { ThemeSwitch } from './theme-switch.tsx'
 
 /** What surrounds every page of who is signed in. */
 export function Shell() {
-  const me = useAsk('whoAmI', {})
+  const me = useApiQuery('currentSession', {})
   const { account: wanted } = useParams({ strict: false })
   const [last, setLast] = useStoredSetting<string | null>('account', null)
   useEffect(() => {
@@ -45,8 +45,8 @@ export function Shell() {
 }
 
 interface FrameProps {
-  readonly me: WhoAmI
-  readonly account: WhoAmI['accounts'][number] | undefined
+  readonly me: CurrentSession
+  readonly account: CurrentSession['accounts'][number] | undefined
   readonly isUnknown: boolean
 }
 

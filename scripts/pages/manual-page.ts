@@ -1,11 +1,11 @@
 import { Cli } from '../../src/cli/cli.ts'
+import { openEnvironment } from '../../src/cli/environment.ts'
 import { leaves } from '../../src/cli/format/commands-page.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { openSurroundings } from '../../src/cli/environment.ts'
 
 /** The text of nuncio(1) in the package for Debian. */
 export function makeManualPage(): string {
-  const commands = leaves(createProgram(new Cli(openSurroundings('')))).map(({ command, path }) => {
+  const commands = leaves(createProgram(new Cli(openEnvironment('')))).map(({ command, path }) => {
     const args = command.registeredArguments
     const rows = [
       ...args.map((argument) => [`<${argument.name()}>`, argument.description]),

@@ -75,7 +75,7 @@ export function renderMarkdown(markdown: string, surroundings: Surroundings): Re
     if (token.type === 'heading') passages.push({ heading: headings[next++] ?? null, text: '' })
     else if (token.type !== 'code' || token.lang !== 'mermaid') {
       const last = passages.at(-1)
-      if (last) last.text += ` ${wordsOf(token.raw)}`
+      if (last) last.text += ` ${textOf(token.raw)}`
     }
   }
   return { html, headings, passages: passages.filter(({ heading, text }) => heading !== null || text.trim() !== '') }
@@ -135,7 +135,7 @@ function plainText(html: string): string {
 }
 
 /** The words of Markdown, without its signs. */
-function wordsOf(raw: string): string {
+function textOf(raw: string): string {
   return raw
     .replace(/<!--.*?-->/gs, ' ')
     .replace(/\]\([^)]*\)/g, ' ')

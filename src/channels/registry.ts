@@ -1,10 +1,10 @@
+import type { ChannelDescription } from '../core/ports/channel-description.ts'
+import { Refusal } from '../core/refusals.ts'
 import { SANDBOX_DESCRIPTION } from './sandbox/description.ts'
 import { parseSandboxSettings } from './sandbox/settings.ts'
 import { WHATSAPP_CLOUD_DESCRIPTION } from './whatsapp-cloud/description.ts'
 import { WHATSAPP_CLOUD } from './whatsapp-cloud/name.ts'
 import { parseWhatsAppCloudSettings } from './whatsapp-cloud/settings.ts'
-import type { ChannelDescription } from '../core/ports/channel-description.ts'
-import { Refusal } from '../core/refusals.ts'
 
 type ParseSettings = (given: Readonly<Record<string, string>>) => Readonly<Record<string, unknown>>
 

@@ -1,9 +1,9 @@
-import type { AdministrationSession } from '../server/wiring/open-administration.ts'
 import { settingsOf } from '../config/load-settings.ts'
 import type { Settings } from '../config/read-settings.ts'
+import type { AdministrationSession } from '../server/wiring/open-administration.ts'
+import type { Environment } from './environment.ts'
 import { escapeHidden } from './format/printable.ts'
 import { printTable, type Table } from './format/table.ts'
-import type { Surroundings } from './environment.ts'
 
 /** Who changed something, as the audit log names us. */
 export const ACTOR = 'cli'
@@ -13,11 +13,11 @@ const WRITTEN_AT_ONCE = 65_536
 
 /** What every command works with: its surroundings, and the few things all commands do with them. */
 export class Cli {
-  readonly surroundings: Surroundings
+  readonly surroundings: Environment
   /** Set by a command that answered but has bad news. */
   exitCode = 0
 
-  constructor(surroundings: Surroundings) {
+  constructor(surroundings: Environment) {
     this.surroundings = surroundings
   }
 

@@ -3,11 +3,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'vitest'
 import { temporaryFolder } from '../../test/support/journey/start-nuncio.ts'
-import { openSurroundings } from './environment.ts'
+import { openEnvironment } from './environment.ts'
 
 describe('a file that a command is given', () => {
   it('is read without a byte order mark, and refused by name in another encoding', async () => {
-    const { readFile } = openSurroundings('')
+    const { readFile } = openEnvironment('')
     const path = join(temporaryFolder(), 'numbers.csv')
 
     writeFileSync(path, '\ufeff15551234567\n')

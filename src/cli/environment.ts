@@ -2,22 +2,22 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { styleText } from 'node:util'
-import type { Restored, RestoreRequest } from '../operations/backup/restore-request.ts'
-import type { BackupRequest, TakenBackup } from '../operations/backup/take-backup.ts'
-import type { Copied, CopyRequest } from '../operations/copy.ts'
-import type { ExamineRequest } from '../operations/doctor/examine.ts'
-import type { Finding } from '../operations/doctor/finding.ts'
-import type { AdministrationSession } from '../server/wiring/open-administration.ts'
-import type { Verified } from '../operations/verify/verify-contents.ts'
-import type { VerifyRequest } from '../operations/verify/verify-request.ts'
 import { loadSettings } from '../config/load-settings.ts'
 import type { Settings, SettingsReading } from '../config/read-settings.ts'
 import { decodeText } from '../core/decode-text.ts'
 import type { Instant } from '../core/ids.ts'
 import { Refusal } from '../core/refusals.ts'
+import type { Restored, RestoreRequest } from '../operations/backup/restore-request.ts'
+import type { BackupRequest, TakenBackup } from '../operations/backup/take-backup.ts'
+import type { Copied, CopyRequest } from '../operations/copy.ts'
+import type { ExamineRequest } from '../operations/doctor/examine.ts'
+import type { Finding } from '../operations/doctor/finding.ts'
+import type { Verified } from '../operations/verify/verify-contents.ts'
+import type { VerifyRequest } from '../operations/verify/verify-request.ts'
+import type { AdministrationSession } from '../server/wiring/open-administration.ts'
 
 /** All that commands need from outside. */
-export interface Surroundings {
+export interface Environment {
   /** Resolves when more may be written. Rejects with `OutputClosed` when nobody reads any more. */
   readonly out: (text: string) => Promise<void>
   readonly err: (text: string) => void
@@ -52,7 +52,7 @@ export interface Surroundings {
 export class OutputClosed extends Error {}
 
 /** `program`: the file that runs, which some commands start once more. */
-export function openSurroundings(program: string): Surroundings {
+export function openEnvironment(program: string): Environment {
   // Without a listener the error of a closed pipe would end the process with a stack trace.
   process.stdout.on('error', () => {})
   return {
@@ -112,11 +112,11 @@ function textOf(bytes: Buffer, what: string): string {
 }
 
 /** Questions go to stderr, so that stdout carries nothing but answers. */
-function createAsking(): Surroundings['ask'] {
+function createAsking(): Environment['ask'] {
   const { stdin, stderr } = process
   if (!stdin.isTTY || !stderr.isTTY) return null
   return async (asked) => {
-    const { askOnTerminal } = await import('./prompt-on-terminal.ts')
-    return askOnTerminal({ input: stdin, output: stderr }, asked)
+    const { promptOnTerminal } = await import('./prompt-on-terminal.ts')
+    return promptOnTerminal({ input: stdin, output: stderr }, asked)
   }
 }

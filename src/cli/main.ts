@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import cluster from 'node:cluster'
-import { keepCompiledCode } from '../server/compile-cache.ts'
-import { isNodeTooOld, OLDEST_NODE } from '../server/oldest-node.js'
 import { nameTrueLines } from '../assets/true-lines.ts'
+import { enableCompileCache } from '../server/compile-cache.ts'
+import { isNodeTooOld, OLDEST_NODE } from '../server/oldest-node.js'
 
 if (isNodeTooOld()) {
   process.stderr.write(
@@ -15,7 +15,7 @@ if (isNodeTooOld()) {
 process.umask(0o077)
 // Node would open its debugger for every user of this machine.
 process.on('SIGUSR1', () => {})
-keepCompiledCode()
+enableCompileCache()
 nameTrueLines()
 void start()
 
@@ -28,7 +28,7 @@ async function start(): Promise<void> {
     return serveChild()
   }
   const { run } = await import('./run.ts')
-  const { openSurroundings } = await import('./environment.ts')
+  const { openEnvironment } = await import('./environment.ts')
   const [, program = '', ...args] = process.argv
-  process.exitCode = await run(args, openSurroundings(program))
+  process.exitCode = await run(args, openEnvironment(program))
 }

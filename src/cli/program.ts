@@ -1,9 +1,9 @@
 import packageFile from '../../package.json' with { type: 'json' }
 import { commandPrefix } from '../core/command-line.ts'
+import type { Cli } from './cli.ts'
 import { addAccountCommands } from './commands/account-commands.ts'
 import { addAttentionCommand } from './commands/attention-command.ts'
 import { addBackupCommand } from './commands/backup-command.ts'
-import type { Cli } from './cli.ts'
 import { addConfigCommand } from './commands/config-command.ts'
 import { addConnectionCommands } from './commands/connection-commands.ts'
 import { addCopyCommand } from './commands/copy-command.ts'
@@ -11,7 +11,6 @@ import { addDoctorCommand } from './commands/doctor-command.ts'
 import { addHoldCommand } from './commands/hold-command.ts'
 import { addLogCommands } from './commands/log-commands.ts'
 import { addMessageCommands } from './commands/message-commands.ts'
-import { NuncioCommand } from './nuncio-command.ts'
 import { addRecipientCommands } from './commands/recipient-commands.ts'
 import { addRestoreCommand } from './commands/restore-command.ts'
 import { addRetentionCommand } from './commands/retention-command.ts'
@@ -24,6 +23,7 @@ import { addUserCommands } from './commands/user-commands.ts'
 import { addVerifyCommand } from './commands/verify-command.ts'
 import { addWebhookCommands } from './commands/webhook-commands.ts'
 import { addWorkersCommand } from './commands/workers-command.ts'
+import { NuncioCommand } from './nuncio-command.ts'
 
 /** All commands. Building them does nothing else, so that the manual can be printed from them too. */
 export function createProgram(cli: Cli): NuncioCommand {

@@ -8,7 +8,7 @@ interface Terminal {
 }
 
 /** Puts a question to whoever sits at the terminal. What they type at a hidden one is not shown. */
-export function askOnTerminal(
+export function promptOnTerminal(
   { input, output }: Terminal,
   { question, isHidden }: { readonly question: string; readonly isHidden: boolean },
 ): Promise<string> {

@@ -2,9 +2,9 @@ import { CommanderError } from 'commander'
 import { Refusal, type RefusalCode } from '../core/refusals.ts'
 import { refusalOfSystem } from '../core/system-errors.ts'
 import { Cli } from './cli.ts'
+import { type Environment, OutputClosed } from './environment.ts'
 import { printable } from './format/printable.ts'
 import { createProgram } from './program.ts'
-import { OutputClosed, type Surroundings } from './environment.ts'
 
 export const DONE = 0
 export const FAILED = 1
@@ -14,7 +14,7 @@ const USED_WRONGLY = 2
 const WRONG_USE: readonly RefusalCode[] = ['argument_invalid', 'event_unknown', 'expiry_invalid', 'number_malformed']
 
 /** Runs one call of the command line and returns its exit code. Never throws. */
-export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
+export async function run(args: readonly string[], surroundings: Environment): Promise<number> {
   const cli = new Cli(surroundings)
   try {
     await createProgram(cli).parseAsync(args, { from: 'user' })
@@ -27,7 +27,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
   }
 }
 
-function tell(thrown: unknown, surroundings: Surroundings): number {
+function tell(thrown: unknown, surroundings: Environment): number {
   const error = refusalOfSystem(thrown) ?? thrown
   if (error instanceof Refusal) {
     for (const sentence of error.message.split('\n'))

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { RefusalCode } from '../core/refusals.ts'
-import { daysInWords, isLonger } from '../core/retention/retention-times.ts'
+import { daysText, isLonger } from '../core/retention/retention-times.ts'
 import type { DatabaseChoice } from './database-url.ts'
 import { nearestName } from './nearest-name.ts'
 import { ROLES } from './setting-kinds.ts'
@@ -166,7 +166,7 @@ function findLongBodies({
 }: Partial<SettingValues>): SettingProblem | null {
   if (bodies === undefined || messages === undefined || !isLonger(bodies, messages)) return null
   const { name } = SETTINGS.keepBodiesDays
-  const sentence = `${name} (${daysInWords(bodies)}) is longer than ${SETTINGS.keepMessagesDays.name} (${daysInWords(messages)}), but texts go with their messages at the latest. Lower the first or raise the second.`
+  const sentence = `${name} (${daysText(bodies)}) is longer than ${SETTINGS.keepMessagesDays.name} (${daysText(messages)}), but texts go with their messages at the latest. Lower the first or raise the second.`
   return { setting: name, code: 'setting_invalid', sentence }
 }
 

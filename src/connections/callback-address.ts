@@ -9,12 +9,12 @@ export function callbackAddress(
   { channel, link, lastReportAt }: Pick<ConnectionView, 'channel' | 'link' | 'lastReportAt'>,
 ): CallbackAddress | null {
   if (!link?.callbackApp) return null
-  const trouble = lastReportAt === null ? troubleOf(new URL(publicUrl)) : null
-  return { url: `${publicUrl}/channels/${channel}/${link.callbackApp}`, trouble, lastReportAt }
+  const problem = lastReportAt === null ? problemOf(new URL(publicUrl)) : null
+  return { url: `${publicUrl}/channels/${channel}/${link.callbackApp}`, problem, lastReportAt }
 }
 
 /** Only what can be known without asking anybody outside. */
-function troubleOf({ protocol, hostname }: URL): string | null {
+function problemOf({ protocol, hostname }: URL): string | null {
   const mend = 'Set NUNCIO_PUBLIC_URL to the https address under which this service is reached from outside.'
   if (protocol !== 'https:') return `The network delivers callbacks to https only, and this address is not. ${mend}`
   if (THIS_MACHINE.test(hostname))

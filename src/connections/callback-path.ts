@@ -10,7 +10,7 @@ const LENGTH = 22
  * and is not drawn by lot: a network has one address for all numbers of an app, so two that are added at the same moment must
  * come to the same one. It tells nothing of the secret, which is a random one of 128 bits.
  */
-export function callbackAppOf(accountId: AccountId, callbackSecret: string): string {
+export function callbackPathOf(accountId: AccountId, callbackSecret: string): string {
   const digest = createHmac('sha256', callbackSecret).update(`callback app of ${accountId}`).digest('hex')
   let rest = BigInt(`0x${digest}`)
   let text = ''

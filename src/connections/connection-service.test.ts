@@ -3,10 +3,10 @@ import { beforeEach, describe, it } from 'vitest'
 import { testSecrets } from '../../test/support/secrets.ts'
 import type { AccountId, ConnectionId } from '../core/ids.ts'
 import type { ChannelSetUp } from '../core/ports/channel-onboarding.ts'
-import type { Connecting, StoredConnection } from '../core/ports/connection-service.ts'
+import type { ConnectionService, StoredConnection } from '../core/ports/connection-service.ts'
 import type { Secrets } from '../core/ports/secrets.ts'
 import { Refusal } from '../core/refusals.ts'
-import { createConnecting } from './connection-service.ts'
+import { createConnectionService } from './connection-service.ts'
 
 const ACME = 'acc-acme' as AccountId
 const OTHERS = 'acc-others' as AccountId
@@ -61,7 +61,7 @@ class PaperNetwork implements ChannelSetUp {
 
 let network: PaperNetwork
 let secrets: Secrets
-let connecting: Connecting
+let connecting: ConnectionService
 let stored: StoredConnection[]
 
 const others = async () => stored
@@ -100,7 +100,7 @@ beforeEach(() => {
   network = new PaperNetwork()
   secrets = testSecrets()
   stored = []
-  connecting = createConnecting({
+  connecting = createConnectionService({
     setUps: new Map([['whatsapp-cloud', async () => network]]),
     openSecrets: async () => secrets,
     publicUrl: 'https://nuncio.example',
@@ -161,7 +161,7 @@ describe('a new connection', () => {
     assert.equal(new Set([app, ofAnotherApp.link?.callbackApp, ofOthers.link?.callbackApp]).size, 3)
     assert.deepEqual(connecting.callbackOf({ ...first, lastReportAt: null }), {
       url: `https://nuncio.example/channels/whatsapp-cloud/${app}`,
-      trouble: null,
+      problem: null,
       lastReportAt: null,
     })
   })
@@ -170,18 +170,18 @@ describe('a new connection', () => {
     ['http://nuncio.example', /https only/],
     ['https://localhost:8443', /the machine itself/],
     ['https://127.0.0.1', /the machine itself/],
-  ])('says that callbacks cannot come to %s, until one has come', async (publicUrl, trouble) => {
-    const reached = createConnecting({ setUps: new Map(), openSecrets: async () => secrets, publicUrl })
+  ])('says that callbacks cannot come to %s, until one has come', async (publicUrl, problem) => {
+    const reached = createConnectionService({ setUps: new Map(), openSecrets: async () => secrets, publicUrl })
 
     const connection = await add()
-    const troubleAfter = (lastReportAt: number | null) => reached.callbackOf({ ...connection, lastReportAt })?.trouble
+    const problemAfter = (lastReportAt: number | null) => reached.callbackOf({ ...connection, lastReportAt })?.problem
 
-    assert.match(troubleAfter(null) ?? '', trouble)
-    assert.equal(troubleAfter(1), null)
+    assert.match(problemAfter(null) ?? '', problem)
+    assert.equal(problemAfter(1), null)
   })
 
   it('of the sandbox needs no network and no key ring', async () => {
-    const without = createConnecting({
+    const without = createConnectionService({
       setUps: new Map(),
       openSecrets: () => Promise.reject(new Error('There is none')),
       publicUrl: 'http://127.0.0.1:8080',

@@ -1,9 +1,10 @@
+import { CHANNELS, parseChannelSettings } from '../channels/registry.ts'
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
 import type {
-  Connecting,
+  ConnectionService,
   PreparedChange,
   PreparedConnection,
-  ReadOthers,
+  ReadPeers,
   StoredConnection,
 } from '../core/ports/connection-service.ts'
 import type { Secrets } from '../core/ports/secrets.ts'
@@ -11,14 +12,13 @@ import { Refusal } from '../core/refusals.ts'
 import { newConnectionId } from '../storage/queries/new-id.ts'
 import { callbackAddress } from './callback-address.ts'
 import type { OpenSetUp } from './channel-onboarding.ts'
-import { CHANNELS, parseChannelSettings } from '../channels/registry.ts'
-import { ConnectionNetwork } from './verify-connection.ts'
-import { TakeTurns } from './keyed-semaphore.ts'
+import { KeyedSemaphore } from './keyed-semaphore.ts'
+import { ConnectionVerifier } from './verify-connection.ts'
 
 type Pairs = Readonly<Record<string, string>>
 type StoredSettings = Readonly<Record<string, unknown>>
 
-interface ConnectingParts {
+interface ConnectionServiceParts {
   /** By channel: those that have a network of their own. */
   readonly setUps: ReadonlyMap<string, OpenSetUp>
   /** Asked for only where there are secrets, so that who has none needs no key ring. */
@@ -26,7 +26,7 @@ interface ConnectingParts {
   /** Without a slash at the end. */
   readonly publicUrl: string
   /** What networks have reported by themselves; left out where it is not shown. */
-  readonly readReported?: Connecting['readReported']
+  readonly readReported?: ConnectionService['readReported']
   /** Replaced by tests. */
   readonly answersWithinMs?: number
 }
@@ -43,15 +43,15 @@ const MOST_AT_ONCE_PER_ACCOUNT = 4
 const TURN_WITHIN_MS = 2 * ANSWERS_WITHIN_MS
 
 /** What the CLI and the console use to add, change and look at connections. */
-export function createConnecting(parts: ConnectingParts): Connecting {
+export function createConnectionService(parts: ConnectionServiceParts): ConnectionService {
   const { setUps, publicUrl, readReported } = parts
-  const turns = new TakeTurns({ mostAtOnce: MOST_AT_ONCE_PER_ACCOUNT, waitsMs: TURN_WITHIN_MS, tooLate: tooMany })
-  const networkOf = async (description: ChannelDescription): Promise<ConnectionNetwork | null> => {
+  const turns = new KeyedSemaphore({ mostAtOnce: MOST_AT_ONCE_PER_ACCOUNT, waitsMs: TURN_WITHIN_MS, tooLate: tooMany })
+  const networkOf = async (description: ChannelDescription): Promise<ConnectionVerifier | null> => {
     const openSetUp = setUps.get(description.name)
     if (!openSetUp) return null
     const { answersWithinMs = ANSWERS_WITHIN_MS } = parts
     const [setUp, secrets] = await Promise.all([openSetUp(), parts.openSecrets()])
-    return new ConnectionNetwork({ description, setUp, secrets, answersWithinMs })
+    return new ConnectionVerifier({ description, setUp, secrets, answersWithinMs })
   }
   return {
     abilitiesOf: (channel) => ({ hasCallbacks: setUps.has(channel), hasTemplates: setUps.has(channel) }),
@@ -83,13 +83,13 @@ export function createConnecting(parts: ConnectingParts): Connecting {
 interface Trade {
   readonly description: ChannelDescription
   /** Null: the channel has none, such as the sandbox. */
-  readonly network: ConnectionNetwork | null
+  readonly network: ConnectionVerifier | null
 }
 
 async function prepareNew(
   { description, network }: Trade,
-  { accountId, number, channel, pairs }: Parameters<Connecting['prepareNew']>[0],
-  others: ReadOthers,
+  { accountId, number, channel, pairs }: Parameters<ConnectionService['prepareNew']>[0],
+  others: ReadPeers,
 ): Promise<PreparedConnection> {
   const given = withoutEmpty(pairs)
   requireSettings(description, given)
@@ -107,7 +107,7 @@ async function prepareNew(
 async function prepareChange(
   { description, network, connection }: Trade & { readonly connection: StoredConnection },
   pairs: Pairs,
-  others: ReadOthers,
+  others: ReadPeers,
 ): Promise<PreparedChange> {
   const { channel, channelSettings: stored, link } = connection
   network?.secrets.refuseSealed(pairs)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { TakeTurns } from './keyed-semaphore.ts'
+import { KeyedSemaphore } from './keyed-semaphore.ts'
 
 describe('taking turns', () => {
   it('lets so many of one key run at once, the others in order, and keeps nobody else waiting', async () => {
@@ -52,8 +52,8 @@ describe('taking turns', () => {
   })
 })
 
-function turnsOf(mostAtOnce: number, waitsMs = 5_000): TakeTurns {
-  return new TakeTurns({ mostAtOnce, waitsMs, tooLate: () => new Error('too late') })
+function turnsOf(mostAtOnce: number, waitsMs = 5_000): KeyedSemaphore {
+  return new KeyedSemaphore({ mostAtOnce, waitsMs, tooLate: () => new Error('too late') })
 }
 
 function tick(): Promise<void> {

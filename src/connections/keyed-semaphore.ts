@@ -1,4 +1,4 @@
-interface TakeTurnsLimits {
+interface KeyedSemaphoreLimits {
   readonly mostAtOnce: number
   /** Whoever waits for longer is refused. */
   readonly waitsMs: number
@@ -6,12 +6,12 @@ interface TakeTurnsLimits {
 }
 
 /** Lets a few things of each key run at once; the others wait for their turn, in the order in which they came. */
-export class TakeTurns {
-  readonly #limits: TakeTurnsLimits
+export class KeyedSemaphore {
+  readonly #limits: KeyedSemaphoreLimits
   readonly #running = new Map<string, number>()
   readonly #waiting = new Map<string, (() => void)[]>()
 
-  constructor(limits: TakeTurnsLimits) {
+  constructor(limits: KeyedSemaphoreLimits) {
     this.#limits = limits
   }
 

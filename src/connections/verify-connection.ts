@@ -1,14 +1,14 @@
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
 import type { ChannelSetUp, ConnectionProof, TemplateView } from '../core/ports/channel-onboarding.ts'
-import type { PreparedChange, ReadOthers, StoredConnection } from '../core/ports/connection-service.ts'
+import type { PreparedChange, ReadPeers, StoredConnection } from '../core/ports/connection-service.ts'
 import type { Secrets } from '../core/ports/secrets.ts'
 import { Refusal } from '../core/refusals.ts'
-import { callbackAppOf } from './callback-path.ts'
+import { callbackPathOf } from './callback-path.ts'
 import { ConnectionSecrets, type SecretOwner } from './connection-secrets.ts'
 
 type StoredSettings = Readonly<Record<string, unknown>>
 
-interface ConnectionNetworkParts {
+interface ConnectionVerifierParts {
   readonly description: ChannelDescription
   readonly setUp: ChannelSetUp
   readonly secrets: Secrets
@@ -41,13 +41,13 @@ const MOST_ASKED_AT_ONCE = 16
 type Owner = SecretOwner & Pick<StoredConnection, 'channel'>
 
 /** The network of a channel, as it is asked on behalf of people, and what its connections share there. */
-export class ConnectionNetwork {
+export class ConnectionVerifier {
   readonly secrets: ConnectionSecrets
   readonly #setUp: ChannelSetUp
   readonly #secretKeys: readonly string[]
   readonly #answersWithinMs: number
 
-  constructor({ description, setUp, secrets, answersWithinMs }: ConnectionNetworkParts) {
+  constructor({ description, setUp, secrets, answersWithinMs }: ConnectionVerifierParts) {
     this.secrets = new ConnectionSecrets(secrets, description)
     this.#setUp = setUp
     this.#secretKeys = description.secretKeys
@@ -64,14 +64,14 @@ export class ConnectionNetwork {
   }
 
   /** Which address for callbacks a new connection has. `settings`: its secrets open. */
-  async findApp(owner: Owner, settings: StoredSettings, others: ReadOthers): Promise<string | null> {
+  async findApp(owner: Owner, settings: StoredSettings, others: ReadPeers): Promise<string | null> {
     const secret = this.#setUp.callbackSecretOf(settings)
     if (secret === null) return null
-    return appWith(secret, await this.#neighboursOf(owner, others)) ?? callbackAppOf(owner.accountId, secret)
+    return appWith(secret, await this.#neighboursOf(owner, others)) ?? callbackPathOf(owner.accountId, secret)
   }
 
   /** Proves changed settings, and finds whom else they concern: all of it in the time that one answer may take. */
-  async proveChange(connection: StoredConnection, settings: StoredSettings, others: ReadOthers): Promise<ProvenChange> {
+  async proveChange(connection: StoredConnection, settings: StoredSettings, others: ReadPeers): Promise<ProvenChange> {
     const ending = new AbortController()
     const timer = setTimeout(() => ending.abort(), this.#answersWithinMs)
     try {
@@ -90,7 +90,7 @@ export class ConnectionNetwork {
    */
   async #findChangedApp(
     { connection, settings, ending }: AskedChange,
-    others: ReadOthers,
+    others: ReadPeers,
   ): Promise<Omit<ProvenChange, 'proof'>> {
     const current = connection.link?.callbackApp ?? null
     const secret = this.#setUp.callbackSecretOf(settings)
@@ -106,7 +106,7 @@ export class ConnectionNetwork {
       secret,
       neighbours.filter((neighbour) => !sharesAddress(neighbour)),
     )
-    const callbackApp = joined ?? current ?? callbackAppOf(connection.accountId, secret)
+    const callbackApp = joined ?? current ?? callbackPathOf(connection.accountId, secret)
     const key = this.#callbackSecretKey(settings)
     const alongside = sharing
       .filter((one) => proven.has(one) || (one.callbackSecret === secret && callbackApp !== current))
@@ -155,7 +155,7 @@ export class ConnectionNetwork {
     return key
   }
 
-  async #neighboursOf({ id, accountId, channel }: Owner, others: ReadOthers): Promise<readonly Neighbour[]> {
+  async #neighboursOf({ id, accountId, channel }: Owner, others: ReadPeers): Promise<readonly Neighbour[]> {
     return (await others())
       .filter((other) => other.id !== id && other.accountId === accountId && other.channel === channel)
       .map((connection) => ({ connection, callbackSecret: this.#callbackSecretOf(connection) }))

@@ -49,7 +49,7 @@ export const CAPTION_PATTERN = `^(?:${WORDS})?$`
 export const NAME_PATTERN = `^[^${UNFIT}]*[^.\\s${UNFIT}][^.${UNFIT}]*\\.[^.\\s${UNFIT}]+$`
 export const URL_PATTERN = '^[Hh][Tt][Tt][Pp][Ss]?://'
 
-export function judgeNumber(text: string): Finding | null {
+export function checkNumber(text: string): Finding | null {
   if (NUMBER.test(text)) return null
   const corrected = correctedNumber(text)
   // Pasted along with the number. It cannot be seen, or looks like a digit, so it is named.
@@ -79,16 +79,16 @@ function correctedNumber(text: string): string | null {
   return NUMBER.test(digits) ? digits : null
 }
 
-export function judgeText(text: string): Finding | null {
-  return judgeWords(text, TEXT_MAX_CHARACTERS, 'Write what the recipient shall read.')
+export function checkText(text: string): Finding | null {
+  return checkWords(text, TEXT_MAX_CHARACTERS, 'Write what the recipient shall read.')
 }
 
 /** An empty caption means none, so it is fine. */
-export function judgeCaption(text: string): Finding | null {
-  return text === '' ? null : judgeWords(text, CAPTION_MAX_CHARACTERS, 'For no caption leave the field out.')
+export function checkCaption(text: string): Finding | null {
+  return text === '' ? null : checkWords(text, CAPTION_MAX_CHARACTERS, 'For no caption leave the field out.')
 }
 
-function judgeWords(text: string, maxCharacters: number, whenEmpty: string): Finding | null {
+function checkWords(text: string, maxCharacters: number, whenEmpty: string): Finding | null {
   if (!hasVisible(text)) return { code: 'text_empty', message: `The text has no visible character. ${whenEmpty}` }
   // A text has at least as many UTF-16 units as characters, so most need no counting.
   if (text.length > maxCharacters) {
@@ -107,10 +107,10 @@ function judgeWords(text: string, maxCharacters: number, whenEmpty: string): Fin
       message: `The text holds the control character ${codePointOf(control[0])}. Only tab and line breaks are allowed: take it out.`,
     }
   }
-  return judgeUnicode(text)
+  return checkUnicode(text)
 }
 
-function judgeUnicode(text: string): Finding | null {
+function checkUnicode(text: string): Finding | null {
   if (text.isWellFormed()) return null
   return {
     code: 'text_not_unicode',
@@ -118,7 +118,7 @@ function judgeUnicode(text: string): Finding | null {
   }
 }
 
-export function judgeName(name: string): Finding | null {
+export function checkName(name: string): Finding | null {
   // A UTF-16 unit is at most 3 bytes, so short names need no counting.
   if (name.length * 3 > NAME_MAX_BYTES) {
     const bytes = countUtf8Bytes(name)
@@ -128,7 +128,7 @@ export function judgeName(name: string): Finding | null {
   if (unfit) return badName(`holds ${nameOf(unfit[0])}, which is not allowed`)
   if (/\s$/.test(name)) return badName('ends with a blank; take it out')
   if (!hasExtension(name)) return badName('has no extension; end it with one, such as .jpg or .pdf')
-  return judgeUnicode(name)
+  return checkUnicode(name)
 }
 
 /** Between the last two dots there is more than blanks, and after the last one no blank. As one pattern it would be quadratic. */
@@ -143,7 +143,7 @@ function badName(what: string): Finding {
 }
 
 /** Only the outward form. Whether the address may be fetched from is judged where the server knows its own network. */
-export function judgeUrlForm(url: string): Finding | null {
+export function checkUrlForm(url: string): Finding | null {
   if (url.length > URL_MAX_CHARACTERS && countCharacters(url) > URL_MAX_CHARACTERS) {
     return badUrl(`The URL is longer than ${URL_MAX_CHARACTERS} characters.`)
   }

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import {
   CAPTION_MAX_CHARACTERS,
   CAPTION_PATTERN,
+  checkCaption,
+  checkName,
+  checkNumber,
+  checkText,
+  checkUrlForm,
   type FieldErrorCode,
   type Finding,
-  judgeCaption,
-  judgeName,
-  judgeNumber,
-  judgeText,
-  judgeUrlForm,
   NAME_MAX_BYTES,
   NAME_PATTERN,
   NUMBER_PATTERN,
@@ -31,20 +31,20 @@ type ParsedSendMessage =
   | { readonly ok: true; readonly request: SendMessageRequest }
   | { readonly ok: false; readonly errors: readonly FieldError[] }
 
-const senderNumber = ruled(judgeNumber).meta({
+const senderNumber = ruled(checkNumber).meta({
   pattern: NUMBER_PATTERN,
   description:
     'Sender number: a number connected to your account. Country code and digits only, no `+`, spaces or dashes.',
   examples: ['14155550100'],
 })
 
-const recipientNumber = ruled(judgeNumber).meta({
+const recipientNumber = ruled(checkNumber).meta({
   pattern: NUMBER_PATTERN,
   description: 'Recipient number, in the same format as `from`.',
   examples: ['14155550123'],
 })
 
-const text = ruled(judgeText).meta({
+const text = ruled(checkText).meta({
   minLength: 1,
   maxLength: TEXT_MAX_CHARACTERS,
   pattern: TEXT_PATTERN,
@@ -53,7 +53,7 @@ const text = ruled(judgeText).meta({
   examples: ['Your parcel arrives tomorrow between 9 and 11.'],
 })
 
-const fileName = ruled(judgeName).meta({
+const fileName = ruled(checkName).meta({
   minLength: 1,
   // No name of so many bytes has more characters.
   maxLength: NAME_MAX_BYTES,
@@ -63,7 +63,7 @@ const fileName = ruled(judgeName).meta({
   examples: ['invoice.pdf'],
 })
 
-const mediaUrl = ruled(judgeUrlForm).meta({
+const mediaUrl = ruled(checkUrlForm).meta({
   format: 'uri',
   maxLength: URL_MAX_CHARACTERS,
   pattern: URL_PATTERN,
@@ -72,7 +72,7 @@ const mediaUrl = ruled(judgeUrlForm).meta({
   examples: ['https://files.example.com/invoice.pdf'],
 })
 
-const caption = ruled(judgeCaption).nullish().meta({
+const caption = ruled(checkCaption).nullish().meta({
   maxLength: CAPTION_MAX_CHARACTERS,
   pattern: CAPTION_PATTERN,
   description: 'Text shown beneath the media. Empty, null or absent means none.',

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { InterimAnswers } from './interim-replies.ts'
+import { InterimReplies } from './interim-replies.ts'
 
 const BODY = 'HTTP/1.1 100 Continue\r\n\r\n'
 const ANSWER = `HTTP/1.1 200 OK\r\nx: HTTP/1.1 100\r\n\r\n${BODY}`
 
 function passed(answers: readonly string[], pieceLength: number): string {
-  const interim = new InterimAnswers()
+  const interim = new InterimReplies()
   let text = ''
   for (const answer of answers) {
     interim.expectAnswer()

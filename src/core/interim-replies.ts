@@ -10,7 +10,7 @@ const STATUS = /^HTTP\/1\.\d 100$/
  * send any of them unasked, and none means anything to us. The HTTP library skips 102 and all others, but takes a 100 that
  * it did not ask for as the end of the connection.
  */
-export class InterimAnswers {
+export class InterimReplies {
   /** The status line so far, at most as far as its status. */
   #start = ''
   #lineLength = 0

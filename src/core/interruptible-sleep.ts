@@ -1,7 +1,7 @@
 import type { Clock } from './ports/clock.ts'
 
 /** A sleep that can be cut short. One sleeper at a time. */
-export class Rest {
+export class InterruptibleSleep {
   readonly #clock: Clock
   #interrupt: (() => void) | null = null
 

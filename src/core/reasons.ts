@@ -42,7 +42,7 @@ export const REASONS = {
     'Give the connection valid credentials, then resume it.',
   ],
   rate_limited: ['The network asked us to slow down.', 'Nothing; raise the least gap if it happens often.'],
-  trouble: [
+  error: [
     'Several messages failed in a row, so the whole lane pauses and probes.',
     'Check the network or the channel; the lane goes on by itself.',
   ],
@@ -61,7 +61,7 @@ export const REASONS = {
     `Look at what was sent meanwhile, cancel what must not go out again, then: ${commandLine`hold --release`}`,
   ],
   service_stopped: ['No service is running on this data, so nothing is sent.', `Start it: ${commandLine`serve`}`],
-  worker_gone: ['The worker that held this lane died; another one takes over within 20 seconds.', 'Nothing.'],
+  process_gone: ['The worker that held this lane died; another one takes over within 20 seconds.', 'Nothing.'],
   storage_unavailable: [
     'Nothing can be accepted or sent, because nothing can be written.',
     `Make room on the disk, or repair the database: ${commandLine`doctor`} shows what is wrong. Sending goes on by itself.`,
@@ -90,11 +90,11 @@ export const REASONS = {
   ],
   cancelled_by_person: ['A person took it out of the lane.', 'Retry it if it is wanted after all.'],
   connection_removed: ['Its connection was removed.', 'Add the connection again and retry the message.'],
-  fate_unknown: [
+  result_unknown: [
     'The line broke after the message was handed over, and there is no evidence whether it arrived.',
     `Ask the recipient, then: ${commandLine`message resolve ID --arrived`} or --send-again`,
   ],
-  worker_died: [
+  stopped_while_sending: [
     'The worker died while the message was being handed over.',
     `Ask the recipient, then: ${commandLine`message resolve ID --arrived`} or --send-again`,
   ],
@@ -106,7 +106,7 @@ export const REASONS = {
     'It was sent once more after an attempt of unknown fate, as the connection is set to do, so it may have arrived twice.',
     'Nothing, or set on_unconfirmed=leave on the connection.',
   ],
-  says_arrived: ['A person said that it arrived.', 'Nothing.'],
+  marked_arrived: ['A person said that it arrived.', 'Nothing.'],
   evidence_found: ['The network reported later that it has it.', 'Nothing.'],
   evidence_not_sent: ['The channel showed that it did not leave.', 'Nothing: it is tried again, or retry it.'],
   message_damaged: [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { fillNextStep } from './render-remedy.ts'
 import { ERASED } from './message/erased.ts'
+import { renderRemedy } from './render-remedy.ts'
 
 const OF = { number: '15550001000', recipient: '15551234567', messageId: 'message-1' }
 
@@ -12,11 +12,11 @@ describe('a next step', () => {
     ['nuncio message resolve ID --arrived', 'nuncio message resolve message-1 --arrived'],
     ['Look at the IDs', 'Look at the IDs'],
   ])('can be pasted: %s', (words, expected) => {
-    assert.equal(fillNextStep(words, OF), expected)
+    assert.equal(renderRemedy(words, OF), expected)
   })
 
   it('names nobody who was erased, and nothing that is not known', () => {
-    assert.equal(fillNextStep('unblock RECIPIENT', { ...OF, recipient: ERASED }), 'unblock NUMBER')
-    assert.equal(fillNextStep('unblock RECIPIENT of ID', { number: '1' }), 'unblock RECIPIENT of ID')
+    assert.equal(renderRemedy('unblock RECIPIENT', { ...OF, recipient: ERASED }), 'unblock NUMBER')
+    assert.equal(renderRemedy('unblock RECIPIENT of ID', { number: '1' }), 'unblock RECIPIENT of ID')
   })
 })

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os'
-import { isWithin, parseIpAddress } from '../core/media-address/ip-address.ts'
 import type { OperatorRanges } from '../core/media-address/check-url.ts'
+import { isWithin, parseIpAddress } from '../core/media-address/ip-address.ts'
 import { isPublic } from '../core/media-address/public-address.ts'
 
 export interface AddressGuard {

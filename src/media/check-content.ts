@@ -15,7 +15,7 @@ const ACCEPTED: Record<MediaType, { readonly mimes: readonly string[] | null; re
 }
 
 /** The MIME type, judged by the first bytes. Null: only the whole file can tell. Throws when it is of another type. */
-export function judgeHead(type: MediaType, head: Uint8Array): string | null {
+export function checkHead(type: MediaType, head: Uint8Array): string | null {
   const found = sniffType(head)
   if (accepts(type, found.mime)) return found.mime
   if (mayBeSound(type, found.mime)) return null
@@ -29,7 +29,7 @@ interface WholeFile {
 }
 
 /** The MIME type, judged by the whole file. Throws when it is of another type. */
-export async function judgeWhole(type: MediaType, whole: WholeFile): Promise<string> {
+export async function checkWhole(type: MediaType, whole: WholeFile): Promise<string> {
   const found = sniffType(whole.head)
   if (accepts(type, found.mime)) return found.mime
   if (mayBeSound(type, found.mime)) {

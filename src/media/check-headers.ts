@@ -9,7 +9,7 @@ interface Announcement {
 }
 
 /** Judges what the headers say about the body that follows. Null when it may be read. */
-export function judgeAnnouncement(
+export function checkHeaders(
   response: Announcement,
   { type, capBytes }: { readonly type: MediaType; readonly capBytes: number },
 ): MediaProblem | null {

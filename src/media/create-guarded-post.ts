@@ -1,5 +1,5 @@
+import { checkMediaUrl } from '../core/media-address/check-url.ts'
 import type { AddressRange } from '../core/media-address/ip-address.ts'
-import { judgeMediaUrl } from '../core/media-address/check-url.ts'
 import type { TryCode } from '../core/notifications/delivery-try-codes.ts'
 import type { GuardedPost, PostEnd, PostWanted } from '../core/ports/guarded-post.ts'
 import type { MediaFailureCode } from '../core/ports/media.ts'
@@ -68,7 +68,7 @@ async function post(
   caller.addEventListener('abort', passOn, { once: true })
   const timer = setTimeout(() => ending.abort(tookTooLong(timing.totalMs)), timing.totalMs)
   try {
-    const target = judgeMediaUrl(wanted.url, rules.ranges)
+    const target = checkMediaUrl(wanted.url, rules.ranges)
     if (!target.ok) return { kind: 'failed', code: 'blocked', words: target.detail }
     const addresses = await locateHost(target, rules, ending.signal)
     const { headers, body } = wanted

@@ -16,7 +16,7 @@ export interface MediaFetcherOptions {
   readonly worker: WorkerId
   /** Largest file of each type. */
   readonly maxBytes: Readonly<Record<MediaType, number>>
-  /** Private ranges that the operator opened. The same list must be given to `judgeMediaUrl` where messages are accepted. */
+  /** Private ranges that the operator opened. The same list must be given to `checkMediaUrl` where messages are accepted. */
   readonly allowed?: readonly AddressRange[]
   /** Ranges that the operator closed, public ones too. As with those that are opened. */
   readonly refused?: readonly AddressRange[]

@@ -1,11 +1,11 @@
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { JudgedUrl } from '../core/media-address/check-url.ts'
+import type { CheckedUrl } from '../core/media-address/check-url.ts'
 import { type AddressGuard, isSameAddress } from './address-guard.ts'
 import { blocked, MediaProblem } from './media-problem.ts'
 
 /** Opens a connection to one of the judged addresses, with TLS where the URL says so. */
-export type Dial = (target: JudgedUrl, addresses: readonly string[], signal: AbortSignal) => Promise<Socket>
+export type Dial = (target: CheckedUrl, addresses: readonly string[], signal: AbortSignal) => Promise<Socket>
 
 interface DialRules {
   readonly guard: AddressGuard
@@ -32,7 +32,7 @@ export function createDial(rules: DialRules): Dial {
 }
 
 async function reachAny(
-  target: JudgedUrl,
+  target: CheckedUrl,
   { addresses, rules }: { readonly addresses: readonly string[]; readonly rules: DialRules },
   signal: AbortSignal,
 ): Promise<Socket> {
@@ -63,7 +63,7 @@ async function reachAny(
 /** The last look before the first byte: are we really connected to whom we judged? */
 function checkPeer(
   socket: Socket,
-  peer: { readonly address: string; readonly target: JudgedUrl; readonly guard: AddressGuard },
+  peer: { readonly address: string; readonly target: CheckedUrl; readonly guard: AddressGuard },
 ): Socket {
   const remote = socket.remoteAddress
   if (remote === undefined) {
@@ -77,7 +77,7 @@ function checkPeer(
 
 async function secure(
   socket: Socket,
-  { target, rules }: { readonly target: JudgedUrl; readonly rules: DialRules },
+  { target, rules }: { readonly target: CheckedUrl; readonly rules: DialRules },
   signal: AbortSignal,
 ): Promise<Socket> {
   const secured = connectTls({

@@ -1,6 +1,6 @@
 import {
-  type JudgedUrl,
-  judgeMediaUrl,
+  type CheckedUrl,
+  checkMediaUrl,
   MEDIA_PORTS,
   type OperatorRanges,
   parseWebUrl,
@@ -9,7 +9,7 @@ import {
 import type { AddressGuard } from './address-guard.ts'
 import { locateHost } from './locate-host.ts'
 import { behindRedirects, MediaProblem } from './media-problem.ts'
-import { judgeStatus } from './media-status.ts'
+import { checkStatus } from './media-status.ts'
 import { type OpenResponse, openResponse, type RequestRules } from './open-response.ts'
 import type { ResolveName } from './resolve-name.ts'
 
@@ -24,7 +24,7 @@ const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
 
 /** Asks for a URL and follows redirects, each judged like a URL of its own. Returns the response that holds the file. */
 export async function followUrl(url: string, rules: FollowRules, ending: AbortController): Promise<OpenResponse> {
-  let target = judgeAsked(url, rules)
+  let target = checkRequested(url, rules)
   for (let redirects = 0; ; redirects += 1) {
     const step = await visit(target, rules, ending).catch((error: unknown) => {
       throw redirects > 0 && error instanceof MediaProblem ? behindRedirects(error, redirects) : error
@@ -37,15 +37,15 @@ export async function followUrl(url: string, rules: FollowRules, ending: AbortCo
   }
 }
 
-type Step = { readonly response: OpenResponse } | { readonly redirectedTo: JudgedUrl }
+type Step = { readonly response: OpenResponse } | { readonly redirectedTo: CheckedUrl }
 
-async function visit(target: JudgedUrl, rules: FollowRules, ending: AbortController): Promise<Step> {
+async function visit(target: CheckedUrl, rules: FollowRules, ending: AbortController): Promise<Step> {
   const addresses = await locateHost(target, rules, ending.signal)
   const response = await openResponse({ target, addresses }, rules, ending)
   let isWanted = false
   try {
-    if (REDIRECTS.includes(response.status)) return { redirectedTo: judgeRedirect(response, target, rules) }
-    const problem = judgeStatus({
+    if (REDIRECTS.includes(response.status)) return { redirectedTo: checkRedirect(response, target, rules) }
+    const problem = checkStatus({
       host: target.host,
       status: response.status,
       retryAfter: response.header('retry-after'),
@@ -59,7 +59,7 @@ async function visit(target: JudgedUrl, rules: FollowRules, ending: AbortControl
   }
 }
 
-function judgeRedirect(response: OpenResponse, from: JudgedUrl, rules: FollowRules): JudgedUrl {
+function checkRedirect(response: OpenResponse, from: CheckedUrl, rules: FollowRules): CheckedUrl {
   const location = response.header('location')
   if (location === null) {
     throw new MediaProblem('media_protocol', `${from.host} answered ${response.status} and named no new address.`)
@@ -78,7 +78,7 @@ function judgeRedirect(response: OpenResponse, from: JudgedUrl, rules: FollowRul
   // The query as it came, because it may hold a signature.
   const query = resolved.search && (/\?[^#]*/.exec(text)?.[0] ?? '').trimEnd().replaceAll(' ', '%20')
   const authority = resolved.username || resolved.password ? `${resolved.username}:${resolved.password}@` : ''
-  const judged = judgeMediaUrl(
+  const judged = checkMediaUrl(
     `${resolved.protocol}//${authority}${resolved.host}${resolved.pathname}${query}`,
     rules.ranges,
   )
@@ -94,12 +94,12 @@ function redirectWords({ code, isClosed }: RefusedUrl, to: URL): string {
   return 'to a URL that is not allowed.'
 }
 
-function judgeAsked(url: string, rules: FollowRules): JudgedUrl {
-  const judged = judgeMediaUrl(url, rules.ranges)
+function checkRequested(url: string, rules: FollowRules): CheckedUrl {
+  const judged = checkMediaUrl(url, rules.ranges)
   if (judged.ok) return judged
   throw new MediaProblem('media_blocked', judged.detail)
 }
 
-function refusedRedirect(from: JudgedUrl, where: string): MediaProblem {
+function refusedRedirect(from: CheckedUrl, where: string): MediaProblem {
   return new MediaProblem('media_blocked', `${from.host} redirects ${where}`)
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { checkWhole } from './check-content.ts'
 import { readTracks } from './iso-tracks.ts'
-import { judgeWhole } from './check-content.ts'
 
 function box(type: string, ...content: readonly Buffer[]): Buffer {
   const body = Buffer.concat(content)
@@ -76,22 +76,22 @@ describe('readTracks', () => {
   })
 })
 
-describe('judgeWhole', () => {
+describe('checkWhole', () => {
   it('takes an MP4 of sound alone as audio', async () => {
-    expect(await judgeWhole('audio', whole(Buffer.concat([FTYP, content, sound])))).toBe('audio/mp4')
+    expect(await checkWhole('audio', whole(Buffer.concat([FTYP, content, sound])))).toBe('audio/mp4')
   })
 
   it.each([
     ['a film', Buffer.concat([FTYP, content, film])],
     ['an MP4 that does not say', Buffer.concat([FTYP, content])],
   ])('refuses %s as audio', async (_what, file) => {
-    await expect(judgeWhole('audio', whole(file))).rejects.toMatchObject({
+    await expect(checkWhole('audio', whole(file))).rejects.toMatchObject({
       failure: { code: 'media_wrong_type', mayPass: false },
     })
   })
 
   it('takes either as video', async () => {
-    expect(await judgeWhole('video', whole(Buffer.concat([FTYP, content, film])))).toBe('video/mp4')
-    expect(await judgeWhole('video', whole(Buffer.concat([FTYP, content, sound])))).toBe('video/mp4')
+    expect(await checkWhole('video', whole(Buffer.concat([FTYP, content, film])))).toBe('video/mp4')
+    expect(await checkWhole('video', whole(Buffer.concat([FTYP, content, sound])))).toBe('video/mp4')
   })
 })

@@ -1,11 +1,11 @@
-import type { JudgedUrl } from '../core/media-address/check-url.ts'
+import type { CheckedUrl } from '../core/media-address/check-url.ts'
 import type { AddressGuard } from './address-guard.ts'
 import { blocked } from './media-problem.ts'
 import type { ResolveName } from './resolve-name.ts'
 
 /** Finds the addresses of a host and judges every one of them. What it returns may be connected to; nothing else may. */
 export async function locateHost(
-  target: JudgedUrl,
+  target: CheckedUrl,
   { guard, resolveName }: { readonly guard: AddressGuard; readonly resolveName: ResolveName },
   signal: AbortSignal,
 ): Promise<readonly string[]> {
@@ -19,7 +19,7 @@ export async function locateHost(
   return inTurns(addresses)
 }
 
-function isLocalhost({ host, isAddress }: JudgedUrl): boolean {
+function isLocalhost({ host, isAddress }: CheckedUrl): boolean {
   return !isAddress && (host === 'localhost' || host.endsWith('.localhost'))
 }
 

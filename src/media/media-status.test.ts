@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { judgeStatus, MAX_RETRY_AFTER_MS, parseRetryAfter } from './media-status.ts'
+import { checkStatus, MAX_RETRY_AFTER_MS, parseRetryAfter } from './media-status.ts'
 
-describe('judgeStatus', () => {
+describe('checkStatus', () => {
   it.each([200, 203])('lets %d pass', (status) => {
-    expect(judgeStatus({ host: 'files.test', status, retryAfter: null, date: null })).toBeNull()
+    expect(checkStatus({ host: 'files.test', status, retryAfter: null, date: null })).toBeNull()
   })
 
   it('says which status it was', () => {
-    expect(judgeStatus({ host: 'files.test', status: 404, retryAfter: '5', date: null })?.failure).toEqual({
+    expect(checkStatus({ host: 'files.test', status: 404, retryAfter: '5', date: null })?.failure).toEqual({
       kind: 'failed',
       code: 'media_status',
       mayPass: false,

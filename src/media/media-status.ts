@@ -16,7 +16,7 @@ interface StatusFacts {
 }
 
 /** Judges a status that is no redirect. Returns the problem, or null when a file follows. */
-export function judgeStatus({ host, status, retryAfter, date }: StatusFacts): MediaProblem | null {
+export function checkStatus({ host, status, retryAfter, date }: StatusFacts): MediaProblem | null {
   if (status === 200 || status === 203) return null
   // 202: the file is being made.
   const mayPass = status >= 500 || status === 202 || PASSING_CLIENT_ERRORS.includes(status)

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
-import { InterimAnswers } from '../core/interim-replies.ts'
+import { InterimReplies } from '../core/interim-replies.ts'
 
 /**
  * A connection that counts what comes in and can be told to wait.
@@ -22,7 +22,7 @@ export class MeteredConnection extends Duplex {
     // One piece at a time, so that pieces are never joined into new ones.
     super({ readableHighWaterMark: 1 })
     this.#socket = socket
-    const interim = new InterimAnswers()
+    const interim = new InterimReplies()
     socket.on('data', (chunk: Buffer) => {
       interim.pass(chunk)
       this.receivedBytes += chunk.length

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { Client } from 'undici'
-import type { JudgedUrl } from '../core/media-address/check-url.ts'
+import type { CheckedUrl } from '../core/media-address/check-url.ts'
 import type { Dial } from './dial.ts'
 import { explainBrokenExchange } from './explain-broken-exchange.ts'
 import { MediaProblem } from './media-problem.ts'
@@ -52,7 +52,7 @@ export async function openResponse(
     target,
     addresses,
     posted = null,
-  }: { readonly target: JudgedUrl; readonly addresses: readonly string[]; readonly posted?: Posted | null },
+  }: { readonly target: CheckedUrl; readonly addresses: readonly string[]; readonly posted?: Posted | null },
   rules: RequestRules,
   ending: AbortController,
 ): Promise<OpenResponse> {
@@ -128,7 +128,7 @@ function request(
     target,
     userAgent,
     posted,
-  }: { readonly target: JudgedUrl; readonly userAgent: string; readonly posted: Posted | null },
+  }: { readonly target: CheckedUrl; readonly userAgent: string; readonly posted: Posted | null },
   ending: AbortController,
 ) {
   let interim = 0

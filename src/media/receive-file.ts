@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import type { MediaFile } from '../core/message/message.ts'
 import type { MediaWanted } from '../core/ports/media.ts'
 import { batchesOf, freePiece } from './body-batches.ts'
+import { checkHead, checkWhole } from './check-content.ts'
+import { checkHeaders } from './check-headers.ts'
 import type { FetchTiming } from './fetch-timing.ts'
-import { judgeAnnouncement } from './check-headers.ts'
-import { judgeHead, judgeWhole } from './check-content.ts'
 import { MediaProblem } from './media-problem.ts'
 import type { OpenResponse } from './open-response.ts'
 import { HEAD_BYTES } from './sniff-type.ts'
@@ -31,7 +31,7 @@ export async function receiveFile(
   rules: ReceiveRules,
   ending: AbortController,
 ): Promise<MediaFile> {
-  const problem = judgeAnnouncement(response, { type: wanted.type, capBytes: rules.capBytes })
+  const problem = checkHeaders(response, { type: wanted.type, capBytes: rules.capBytes })
   if (problem) throw problem
   const file = await rules.spool.create(wanted.spoolName)
   try {
@@ -75,7 +75,7 @@ async function pour(
       // Looked at as early as can be: a wrong file is not downloaded to its end.
       if (head.length < HEAD_BYTES) {
         head = Buffer.concat([head, ...batch]).subarray(0, HEAD_BYTES)
-        if (head.length === HEAD_BYTES) mime = judgeHead(wanted.type, head)
+        if (head.length === HEAD_BYTES) mime = checkHead(wanted.type, head)
       }
       await file.write(batch)
       batch.forEach(freePiece)
@@ -86,7 +86,7 @@ async function pour(
   }
   if (progress.bytes === 0) throw new MediaProblem('media_truncated', `${response.host} sent an empty file (0 bytes).`)
   const read = (position: number, length: number) => file.read(position, length)
-  mime ??= await judgeWhole(wanted.type, { head, sizeBytes: progress.bytes, read })
+  mime ??= await checkWhole(wanted.type, { head, sizeBytes: progress.bytes, read })
   return { sizeBytes: progress.bytes, sha256: hash.digest('hex'), mime }
 }
 

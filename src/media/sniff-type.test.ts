@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { MediaType } from '../core/message/message.ts'
-import { judgeHead } from './check-content.ts'
+import { checkHead } from './check-content.ts'
 import { MediaProblem } from './media-problem.ts'
 import { HEAD_BYTES, sniffType } from './sniff-type.ts'
 
@@ -194,25 +194,25 @@ describe('sniffType', () => {
   })
 })
 
-describe('judgeHead', () => {
+describe('checkHead', () => {
   const types: readonly MediaType[] = ['image', 'video', 'audio']
 
   it.each(KNOWN)('takes %s for its type and for a document, and for nothing else', (...known) => {
     const [, head, mime, fits] = known
-    expect(judgeHead('document', head)).toBe(mime)
+    expect(checkHead('document', head)).toBe(mime)
     for (const type of types) {
-      if (type === fits) expect(judgeHead(type, head)).toBe(mime)
+      if (type === fits) expect(checkHead(type, head)).toBe(mime)
       // Sound may be wrapped in a plain MP4: only the whole file can tell.
-      else if (type === 'audio' && mime === 'video/mp4') expect(judgeHead(type, head)).toBeNull()
-      else expect(() => judgeHead(type, head)).toThrow(MediaProblem)
+      else if (type === 'audio' && mime === 'video/mp4') expect(checkHead(type, head)).toBeNull()
+      else expect(() => checkHead(type, head)).toThrow(MediaProblem)
     }
   })
 
   it('names what was found and what is taken', () => {
-    expect(() => judgeHead('image', bytes('<!DOCTYPE html>'))).toThrow(
+    expect(() => checkHead('image', bytes('<!DOCTYPE html>'))).toThrow(
       'The file is an HTML page, but type image takes JPEG, PNG, WebP or GIF.',
     )
-    expect(() => judgeHead('audio', bytes('\x01\x02\x03'))).toThrow(
+    expect(() => checkHead('audio', bytes('\x01\x02\x03'))).toThrow(
       'The file is of a kind that is not recognised, but type audio takes',
     )
   })

@@ -5,8 +5,8 @@ import { newSqliteWorld } from '../../test/conformance/sqlite-world.ts'
 import { addSender, type StorageWorld } from '../../test/conformance/storage-world.ts'
 import { testSecrets } from '../../test/support/secrets.ts'
 import type { AccountId } from '../core/ids.ts'
-import { webhookSecretPlace } from '../core/notifications/draw-webhook.ts'
 import { RETRY_DELAYS_MS } from '../core/notifications/check-delivery-try.ts'
+import { webhookSecretPlace } from '../core/notifications/draw-webhook.ts'
 import type { GuardedPost, PostEnd, PostWanted } from '../core/ports/guarded-post.ts'
 import type { JournalEvent } from '../core/ports/journal.ts'
 import { createDeliveries } from '../storage/queries/webhooks/deliveries.ts'
@@ -207,7 +207,7 @@ describe('what posts notices', () => {
   it('looks every two seconds while no account has a webhook, and four times a second from the first one on', async () => {
     world = new World(await newSqliteWorld())
     const accountId = await world.account('15550001000')
-    const look = vi.spyOn(world.notices, 'lookForDeliveries')
+    const look = vi.spyOn(world.notices, 'pollDeliveries')
     world.deliverer().start()
     await world.pass(60_000)
     const unused = look.mock.calls.length

@@ -1,18 +1,18 @@
+import { checkDeliveryTry } from '../core/notifications/check-delivery-try.ts'
 import { webhookSecretPlace } from '../core/notifications/draw-webhook.ts'
-import { judgeTry } from '../core/notifications/check-delivery-try.ts'
 import type { Clock } from '../core/ports/clock.ts'
 import type { ClaimedDelivery, Deliveries, DeliveryWatch, TriedDelivery } from '../core/ports/deliveries.ts'
 import type { GuardedPost, PostEnd } from '../core/ports/guarded-post.ts'
 import type { Journal } from '../core/ports/journal.ts'
 import { type Secrets, SecretUnreadable } from '../core/ports/secrets.ts'
-import { signNotice } from './sign-notification.ts'
+import { signNotification } from './sign-notification.ts'
 
 // How soon a notice is on its way. A look costs some microseconds where there is nothing.
 const LOOK_EVERY_MS = 250
 // Where no account has a webhook. So the first notice to the first webhook comes that much later.
-const LOOK_UNUSED_EVERY_MS = 2_000
+const POLL_UNUSED_EVERY_MS = 2_000
 // After a look that failed: the database is away.
-const LOOK_AGAIN_MS = 5_000
+const POLL_EVERY_MS = 5_000
 /** How many tries this process makes at once. */
 export const MOST_AT_ONCE = 32
 // Of those, how many of webhooks that fail: each may hang for as long as a try may last.
@@ -88,7 +88,7 @@ export class Deliverer {
         (delayMs) => this.#after(delayMs),
         (error: unknown) => {
           this.#parts.journal.record({ event: 'storage.unavailable', error })
-          this.#after(LOOK_AGAIN_MS)
+          this.#after(POLL_EVERY_MS)
         },
       )
     })
@@ -97,9 +97,9 @@ export class Deliverer {
   /** Returns after how many milliseconds to look again. */
   async #look(): Promise<number> {
     const { watch } = this.#parts
-    const { isListened, isDue } = await watch.lookForDeliveries()
-    if (!isListened) return LOOK_UNUSED_EVERY_MS
-    await this.#keepHouse()
+    const { isListened, isDue } = await watch.pollDeliveries()
+    if (!isListened) return POLL_UNUSED_EVERY_MS
+    await this.#runMaintenance()
     if (!isDue) return LOOK_EVERY_MS
     const spread = await this.#spread()
     const room = MOST_AT_ONCE - this.#running.size
@@ -119,7 +119,7 @@ export class Deliverer {
     return notices
   }
 
-  async #keepHouse(): Promise<void> {
+  async #runMaintenance(): Promise<void> {
     const { clock, deliveries } = this.#parts
     const now = clock.now()
     if (now >= this.#nextTokensAt) {
@@ -168,7 +168,7 @@ export class Deliverer {
     const began = performance.now()
     const end = await this.#post(delivery, at)
     const tookMs = Math.round(performance.now() - began)
-    const judged = judgeTry(end, { number: delivery.scheduled, now: clock.now(), lot: clock.random() })
+    const judged = checkDeliveryTry(end, { number: delivery.scheduled, now: clock.now(), lot: clock.random() })
     const { accountId, webhookId, position, claim, number } = delivery
     journal.record({
       event: 'delivery.tried',
@@ -194,7 +194,7 @@ export class Deliverer {
       if (!(error instanceof SecretUnreadable)) throw error
       return { kind: 'failed', code: 'secret_unreadable', words: error.message }
     }
-    const headers = signNotice({ noticeId, payload, at, secrets: opened })
+    const headers = signNotification({ noticeId, payload, at, secrets: opened })
     return this.#parts.post.post({ url, headers, body: payload }, this.#ending.signal)
   }
 

@@ -10,7 +10,7 @@ interface ToSign {
 }
 
 /** The headers by which a receiver knows that it is us. While a secret is being replaced, both sign. */
-export function signNotice({ noticeId, payload, at, secrets }: ToSign): Readonly<Record<string, string>> {
+export function signNotification({ noticeId, payload, at, secrets }: ToSign): Readonly<Record<string, string>> {
   const sentAt = new Date(at)
   return {
     'content-type': 'application/json',

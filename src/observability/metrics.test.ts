@@ -121,18 +121,18 @@ describe('the metrics of one process', () => {
 
   it('tell lanes by what they do or wait for', async () => {
     let said = ['sending', 'pace', 'quiet_hours', 'whatsapp_pair_pace', 'idle', 'trouble']
-    const metrics = new Metrics({ ...NOTHING, laneStandings: () => said })
+    const metrics = new Metrics({ ...NOTHING, laneStatuses: () => said })
 
     const before = await metrics.text()
     said = ['idle']
     const after = await metrics.text()
 
-    assert.equal(line(before, 'nuncio_lanes{standing="pace"}'), 2)
-    assert.equal(line(before, 'nuncio_lanes{standing="network"}'), 1)
-    assert.equal(line(before, 'nuncio_lanes{standing="connection"}'), 1)
+    assert.equal(line(before, 'nuncio_lanes{status="pace"}'), 2)
+    assert.equal(line(before, 'nuncio_lanes{status="network"}'), 1)
+    assert.equal(line(before, 'nuncio_lanes{status="connection"}'), 1)
     assert.equal(line(before, 'nuncio_attempts_open'), 1)
-    assert.equal(line(after, 'nuncio_lanes{standing="pace"}'), 0)
-    assert.equal(line(after, 'nuncio_lanes{standing="idle"}'), 1)
+    assert.equal(line(after, 'nuncio_lanes{status="pace"}'), 0)
+    assert.equal(line(after, 'nuncio_lanes{status="idle"}'), 1)
     assert.equal(line(after, 'nuncio_attempts_open'), 0)
   })
 

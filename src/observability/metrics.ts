@@ -1,9 +1,9 @@
 import { AggregatorRegistry, collectDefaultMetrics, type Metric, Registry } from 'prom-client'
 import type { JournalEvent } from '../core/ports/journal.ts'
 import type { HttpObserver } from '../http/server/server-state.ts'
-import { Counted, type Spread, type Tally } from './metrics/counted.ts'
+import { Counted, type Distribution, type Tally } from './metrics/counted.ts'
 import { showEventLoopLag, WITHOUT_EVENT_LOOP_LAG } from './metrics/event-loop-lag.ts'
-import { standingOf } from './metrics/label-values.ts'
+import { tokenStatusOf } from './metrics/label-values.ts'
 import { type LabelsOf, METRIC_LIST, type MetricName, type NameOf } from './metrics/metric-table.ts'
 import type { Committed, StorageFigures } from './storage-figures.ts'
 
@@ -11,44 +11,44 @@ import type { Committed, StorageFigures } from './storage-figures.ts'
 export type MetricsReport = readonly object[]
 
 /** What is not counted but is so, told when somebody looks. Each of it must be cheap. */
-export interface Standing {
+export interface LaneStatus {
   readonly waiting: () => number
   readonly lanes: () => number
   /** Of each lane that is held here: what it does, or the reason that it waits for. */
-  readonly laneStandings?: () => Iterable<string>
+  readonly laneStatuses?: () => Iterable<string>
   readonly storage?: () => StorageFigures | null
   readonly fetches?: () => number
   readonly looks?: () => number
   /** Whether nothing can be written. */
-  readonly hasTrouble?: () => boolean
+  readonly hasError?: () => boolean
 }
 
 interface OfChannel {
   readonly accepted: Tally
   readonly rejected: Tally
   readonly unknown: Tally
-  readonly seconds: Spread
+  readonly seconds: Distribution
 }
 
 /** What the rest of the service counts into, and what /metrics shows. Labels come from fixed lists: their number is bounded. */
 export class Metrics implements HttpObserver {
   readonly contentType: string
   readonly #registry = new Registry()
-  readonly #readOthers: (() => Promise<readonly MetricsReport[]>) | null
+  readonly #readPeers: (() => Promise<readonly MetricsReport[]>) | null
   readonly #all: ReadonlyMap<string, Counted>
   // Told of every request or message: their lines are looked up once.
   readonly #accepted: Tally
-  readonly #requestSeconds: Spread
-  readonly #firstWait: Spread
+  readonly #requestSeconds: Distribution
+  readonly #firstWait: Distribution
   #refusedForStorage = 0
   readonly #ofChannels = new Map<string, OfChannel>()
-  readonly #ofCommits = new Map<string, { readonly seconds: Spread; readonly rows: Spread }>()
+  readonly #ofCommits = new Map<string, { readonly seconds: Distribution; readonly rows: Distribution }>()
 
   /**
-   * `readOthers` brings what the other processes on this port have counted; null when there are none.
+   * `readPeers` brings what the other processes on this port have counted; null when there are none.
    */
-  constructor(now: Standing, readOthers: (() => Promise<readonly MetricsReport[]>) | null = null) {
-    this.#readOthers = readOthers
+  constructor(now: LaneStatus, readPeers: (() => Promise<readonly MetricsReport[]>) | null = null) {
+    this.#readPeers = readPeers
     this.contentType = this.#registry.contentType
     this.#all = new Map(METRIC_LIST.map(([name]) => [name, this.#register(name)]))
     this.#accepted = this.#tally('nuncio_requests_total', { status: '200', outcome: 'accepted' })
@@ -61,8 +61,8 @@ export class Metrics implements HttpObserver {
 
   /** Of all processes on this port together. */
   async text(): Promise<string> {
-    if (!this.#readOthers) return this.#registry.metrics()
-    const [own, others] = await Promise.all([this.report(), this.#readOthers()])
+    if (!this.#readPeers) return this.#registry.metrics()
+    const [own, others] = await Promise.all([this.report(), this.#readPeers()])
     return AggregatorRegistry.aggregate([own, ...others]).metrics()
   }
 
@@ -188,26 +188,25 @@ export class Metrics implements HttpObserver {
     return made
   }
 
-  #tell(now: Standing): void {
+  #tell(now: LaneStatus): void {
     this.#gauge('nuncio_messages_waiting', now.waiting)
     this.#gauge('nuncio_lanes_held', now.lanes)
     this.#gauge('nuncio_media_fetches_open', () => now.fetches?.() ?? 0)
     this.#gauge('nuncio_console_looks_open', () => now.looks?.() ?? 0)
-    this.#gauge('nuncio_storage_unavailable', () => Number(now.hasTrouble?.() ?? false))
+    this.#gauge('nuncio_storage_unavailable', () => Number(now.hasError?.() ?? false))
     this.#gauge('nuncio_database_bytes', () => now.storage?.()?.databaseBytes ?? 0)
     this.#gauge('nuncio_media_spool_bytes', () => now.storage?.()?.spoolBytes ?? 0)
     this.#gauge('nuncio_connections_paused', () => now.storage?.()?.pausedConnections ?? 0)
     this.#gauge('nuncio_database_connections_made_total', () => now.storage?.()?.connectionsMade ?? 0)
-    const byStanding = this.#counted('nuncio_lanes')
+    const byStatus = this.#counted('nuncio_lanes')
     const open = this.#tally('nuncio_attempts_open', {})
-    byStanding.collectWith(() => {
+    byStatus.collectWith(() => {
       const counts = new Map<string, number>()
-      for (const said of now.laneStandings?.() ?? []) {
-        const standing = standingOf(said)
-        counts.set(standing, (counts.get(standing) ?? 0) + 1)
+      for (const said of now.laneStatuses?.() ?? []) {
+        const status = tokenStatusOf(said)
+        counts.set(status, (counts.get(status) ?? 0) + 1)
       }
-      for (const { labels, line } of byStanding.lines())
-        (line as Tally).value = counts.get(labels['standing'] ?? '') ?? 0
+      for (const { labels, line } of byStatus.lines()) (line as Tally).value = counts.get(labels['standing'] ?? '') ?? 0
       open.value = counts.get('sending') ?? 0
     })
   }
@@ -223,8 +222,8 @@ export class Metrics implements HttpObserver {
     return this.#counted(name).of(labels) as Tally
   }
 
-  #spread<Name extends NameOf<'histogram'>>(name: Name, labels: LabelsOf<Name>): Spread {
-    return this.#counted(name).of(labels) as Spread
+  #spread<Name extends NameOf<'histogram'>>(name: Name, labels: LabelsOf<Name>): Distribution {
+    return this.#counted(name).of(labels) as Distribution
   }
 
   #counted(name: MetricName): Counted {

@@ -1,13 +1,13 @@
 import { dirname, resolve, sep } from 'node:path'
 import type { DatabaseSettings, Settings } from '../config/read-settings.ts'
 import { Refusal } from '../core/refusals.ts'
-import { TOLD_BEFORE_MS } from '../core/retention/retention-job.ts'
+import { NOTIFIED_BEFORE_MS } from '../core/retention/retention-job.ts'
+import { spoolFolder } from '../server/wiring/spool-folder.ts'
 import type { CopyTarget } from '../storage/postgres/transfer/copy-target.ts'
+import { CheckpointFile, checkFound, type Memory } from '../storage/queries/checkpoint.ts'
 import { COPIED_TABLES, type CopiedTable } from '../storage/queries/verify/copied-tables.ts'
-import { judgeFound, type Memory, RemembranceFile } from '../storage/queries/checkpoint.ts'
 import { RowDigest, type TableDigest } from '../storage/queries/verify/row-digest.ts'
 import type { CopySource } from '../storage/sqlite/transfer/copy-source.ts'
-import { spoolFolder } from '../server/wiring/spool-folder.ts'
 
 type Sqlite = Extract<DatabaseSettings, { engine: 'sqlite' }>
 type Postgres = Extract<DatabaseSettings, { engine: 'postgres' }>
@@ -100,14 +100,14 @@ function howGoneBack(source: CopySource, { from, settings }: CopyRequest): strin
   const served = readRemembered(settings.dataDir)
   const isOurs = served !== null && (served === 'unreadable' || served.installation === found.installation)
   for (const remembered of isOurs ? [beside, served] : [beside]) {
-    const finding = judgeFound(remembered, found)
+    const finding = checkFound(remembered, found)
     if (finding.is !== 'as-remembered') return finding.reason
   }
   return null
 }
 
 function readRemembered(folder: string): Memory {
-  return RemembranceFile.in(folder).read()
+  return CheckpointFile.in(folder).read()
 }
 
 async function copyTables(source: CopySource, target: CopyTarget, { onProgress }: CopyRequest): Promise<CopiedCount[]> {
@@ -131,7 +131,7 @@ async function copyTables(source: CopySource, target: CopyTarget, { onProgress }
   for (const table of ['audit', 'channel_memory', 'notice'] as const)
     await target.advance(table, source.highestNumber(table))
   await target.endPeriodOfCopies()
-  await target.waitWithRetention(TOLD_BEFORE_MS)
+  await target.waitWithRetention(NOTIFIED_BEFORE_MS)
   return Array.from(written, ([table, digest]) => ({ table: table.name, ...digest }))
 }
 

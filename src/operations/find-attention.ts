@@ -10,7 +10,7 @@ export interface Attention {
   /** Messages of which nobody knows whether they arrived. */
   readonly unconfirmed: readonly MessageView[]
   /** Those whose lanes stand still. */
-  readonly standing: readonly ConnectionView[]
+  readonly status: readonly ConnectionView[]
   /** Those that are about to expire. */
   readonly tokens: readonly TokenView[]
 }
@@ -24,7 +24,7 @@ export async function findAttention(
   return {
     hold: await administration.readHold(),
     unconfirmed: await administration.listUnresolved(accountId),
-    standing: (await administration.listConnections(accountId)).filter(standsStill),
+    status: (await administration.listConnections(accountId)).filter(standsStill),
     tokens: (await administration.listTokens(accountId)).filter((token) => expiresSoon(token, now)),
   }
 }

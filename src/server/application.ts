@@ -11,35 +11,35 @@ import type { Channel } from '../core/ports/channel.ts'
 import type { Journal } from '../core/ports/journal.ts'
 import type { Secrets } from '../core/ports/secrets.ts'
 import { Refusal } from '../core/refusals.ts'
-import type { RetentionKeeper } from '../core/retention/retention-job.ts'
+import type { RetentionJob } from '../core/retention/retention-job.ts'
 import type { Watchdog } from '../core/watchdog/watchdog.ts'
 import type { ConsoleSettings } from '../http/console-api/console-parts.ts'
 import { createHttpServer, type HttpServer } from '../http/server/http-server.ts'
 import type { HttpServerDeps } from '../http/server/http-server-deps.ts'
-import { createChannels } from './wiring/create-channels.ts'
-import { Dispatching } from './wiring/dispatch.ts'
-import type { FirstStart } from './first-run/first-start.ts'
 import { createJournal } from '../observability/journal.ts'
-import { keepByAge } from './wiring/retention-job.ts'
+import { countQuery } from '../observability/metrics/watch-metrics.ts'
+import { Metrics, type MetricsReport } from '../observability/metrics.ts'
+import type { FirstStart } from './first-run/first-start.ts'
+import type { SetupLink } from './first-run/setup-link.ts'
 import { keepGarbageYoung } from './keep-garbage-young.ts'
 import { keepTicksFast } from './keep-ticks-fast.ts'
-import { countLook } from '../observability/metrics/watch-metrics.ts'
-import { Metrics, type MetricsReport } from '../observability/metrics.ts'
-import { createNotifying, type Notifying } from './wiring/webhooks.ts'
-import type { SetUpOffer } from './first-run/setup-link.ts'
+import { systemClock } from './system-clock.ts'
+import { TlsWatch } from './tls/tls-watch.ts'
+import { createChannels } from './wiring/create-channels.ts'
+import { Dispatch } from './wiring/dispatch.ts'
 import type { ConsoleStorage } from './wiring/open-console-store.ts'
 import { openSecrets } from './wiring/open-secrets.ts'
 import { openStorage } from './wiring/open-storage.ts'
+import { parseCidrs, rangesOfMedia } from './wiring/parse-cidrs.ts'
 import { createRecipientHash } from './wiring/recipient-hash.ts'
+import { keepByAge } from './wiring/retention-job.ts'
 import type { Storage } from './wiring/storage.ts'
-import { systemClock } from './system-clock.ts'
-import { TlsWatch } from './tls/tls-watch.ts'
-import { rangesOfMedia, toRanges } from './wiring/parse-cidrs.ts'
 import type { Traces } from './wiring/tracing.ts'
 import { wakeOnAccept } from './wiring/wake-on-accept.ts'
 import { createWatchdog } from './wiring/watchdog.ts'
+import { createWebhooks, type Webhooks } from './wiring/webhooks.ts'
 
-interface NuncioParts {
+interface ApplicationParts {
   readonly settings: Settings
   readonly logger: Logger
   /** The data can no longer be trusted: this process should end and a fresh one be started. */
@@ -64,8 +64,8 @@ export interface Started {
 }
 
 /** One running Nuncio: its pieces, made, started and stopped in order. */
-export class Nuncio {
-  readonly #parts: NuncioParts
+export class Application {
+  readonly #parts: ApplicationParts
   readonly #settings: Settings
   readonly #worker = `worker-${randomUUID()}` as WorkerId
   readonly #metrics: Metrics
@@ -73,11 +73,11 @@ export class Nuncio {
   /** Null where nobody traces. */
   #traces: Traces | null = null
   #storage: Storage | null = null
-  #dispatching: Dispatching | null = null
+  #dispatching: Dispatch | null = null
   #watchdog: Watchdog | null = null
   #console: ConsoleStorage | null = null
-  #notifying: Notifying | null = null
-  #retention: RetentionKeeper | null = null
+  #notifying: Webhooks | null = null
+  #retention: RetentionJob | null = null
   #http: HttpServer | null = null
   #secrets: Secrets | null = null
   #tls: TlsWatch | null = null
@@ -86,17 +86,17 @@ export class Nuncio {
   #started: Promise<Started> | null = null
   #stopped: Promise<void> | null = null
 
-  constructor(parts: NuncioParts) {
+  constructor(parts: ApplicationParts) {
     this.#parts = parts
     this.#settings = parts.settings
     const now = {
       waiting: () => this.#storage?.waiting() ?? 0,
       lanes: () => this.#dispatching?.laneCount ?? 0,
-      laneStandings: () => this.#dispatching?.standings() ?? [],
+      laneStatuses: () => this.#dispatching?.statuses() ?? [],
       storage: () => this.#storage?.figures() ?? null,
       fetches: () => this.#dispatching?.fetchCount ?? 0,
-      looks: () => this.#console?.openLooks() ?? 0,
-      hasTrouble: () => this.#storage?.health.trouble != null,
+      looks: () => this.#console?.openQueries() ?? 0,
+      hasError: () => this.#storage?.health.error != null,
     }
     this.#metrics = new Metrics(now, parts.readOtherMetrics)
     this.#journal = createJournal(parts.logger, this.#metrics)
@@ -120,21 +120,21 @@ export class Nuncio {
   }
 
   /** As long as there is no person: a link by which the first one comes in. Null when there is one, or no console. */
-  async offerSetUp(): Promise<SetUpOffer | null> {
+  async printSetupLink(): Promise<SetupLink | null> {
     const [started, console, storage] = [await this.#started, this.#console, this.#storage]
     if (!started || !console || !storage || this.#isStopping) return null
-    const { offerSetUp, warnOfSetUp } = await import('./first-run/setup-link.ts')
+    const { printSetupLink, warnOfSetUp } = await import('./first-run/setup-link.ts')
     const people = {
       // At most starts there are people, and then the console's store need not begin to work.
       hasPeople: () => storage.hasPeople(),
-      createLink: (...given: Parameters<typeof console.store.people.createLink>) =>
-        console.store.people.createLink(...given),
+      createPersonLink: (...given: Parameters<typeof console.store.people.createPersonLink>) =>
+        console.store.people.createPersonLink(...given),
     }
-    const offer = await offerSetUp(people, {
+    const offer = await printSetupLink(people, {
       dataDir: this.#settings.dataDir,
       url: started.url,
       isQuiet: this.#settings.quietFirstStart,
-      onTrouble: (error) => {
+      onError: (error) => {
         // What is being closed cannot be asked, and the next start makes another.
         if (!this.#isStopping) warnOfSetUp(this.#parts.logger, error)
       },
@@ -168,7 +168,7 @@ export class Nuncio {
     for (const [name, channel] of made.byName) channels.set(name, channel)
     if (this.#does('dispatch')) this.#dispatching = this.#createDispatching(storage, channels)
     const console = this.#does('console') ? await this.#openConsole(storage, secrets) : null
-    if (this.#does('dispatch')) this.#notifying = await this.#createNotifying(storage, secrets)
+    if (this.#does('dispatch')) this.#notifying = await this.#createWebhooks(storage, secrets)
     const callbacks = this.#does('api') ? made.receivers : []
     this.#http = this.#createHttp(storage, { console, callbacks, tls: tls.identity })
 
@@ -241,15 +241,15 @@ export class Nuncio {
         return this.#secrets
       }),
       onBroken,
-      onTrouble: (error) => this.#journal.record({ event: 'storage.unavailable', error }),
+      onError: (error) => this.#journal.record({ event: 'storage.unavailable', error }),
       onCommit: (committed) => this.#metrics.committed(committed),
     })
   }
 
-  #createDispatching(storage: Storage, channels: ReadonlyMap<string, Channel>): Dispatching {
+  #createDispatching(storage: Storage, channels: ReadonlyMap<string, Channel>): Dispatch {
     const lanes = this.#traces?.lanes(storage.lanes) ?? storage.lanes
     const parts = { settings: this.#settings, worker: this.#worker, journal: this.#journal, lanes }
-    return new Dispatching({ ...parts, storage, channels })
+    return new Dispatch({ ...parts, storage, channels })
   }
 
   #createWatchdog(storage: Storage, channels: ReadonlyMap<string, Channel>): Watchdog {
@@ -257,7 +257,7 @@ export class Nuncio {
     return createWatchdog({
       ...parts,
       countRefused: () => this.#metrics.refusedForStorage,
-      onLooked: (state) => countLook(this.#metrics, state),
+      onChecked: (state) => countQuery(this.#metrics, state),
     })
   }
 
@@ -267,18 +267,18 @@ export class Nuncio {
     const { storage: opened, settings } = await openConsole({
       settings: this.#settings,
       clock: storage.clock,
-      findTrouble: () => storage.health.trouble,
+      findError: () => storage.health.error,
       secrets,
-      channelMemory: (channel) => storage.channelMemory(channel),
-      onTrouble: (error) => this.#noteTrouble(error),
+      channelState: (channel) => storage.channelState(channel),
+      onError: (error) => this.#noteTrouble(error),
     })
     this.#console = opened
     return { ...settings, checksReplies: this.#parts.checksConsoleReplies ?? false }
   }
 
-  #createNotifying(storage: Storage, secrets: Secrets): Promise<Notifying> {
+  #createWebhooks(storage: Storage, secrets: Secrets): Promise<Webhooks> {
     const parts = { settings: this.#settings, storage, secrets, console: this.#console, journal: this.#journal }
-    return createNotifying({ ...parts, onTrouble: (error) => this.#noteTrouble(error) })
+    return createWebhooks({ ...parts, onError: (error) => this.#noteTrouble(error) })
   }
 
   #noteTrouble(error: unknown): void {
@@ -289,7 +289,7 @@ export class Nuncio {
     )
   }
 
-  #keepByAge(storage: Storage): RetentionKeeper {
+  #keepByAge(storage: Storage): RetentionJob {
     const { store = null } = this.#console ?? {}
     return keepByAge({
       settings: this.#settings,
@@ -313,30 +313,30 @@ export class Nuncio {
       observer: this.#traces?.observer() ?? this.#metrics,
       publicUrl: settings.publicUrl,
       mediaRanges: rangesOfMedia(settings),
-      trustedProxies: toRanges(settings.trustedProxies),
+      trustedProxies: parseCidrs(settings.trustedProxies),
       acceptRatePerAccount: settings.acceptRatePerAccount,
       acceptingProcesses: () => storage.acceptingProcesses(),
       refusedLogBytesPerHour: settings.refusedLogBytesPerHour,
       metrics: Object.assign(this.#metrics, {
-        allowed: toRanges(settings.metricsAllowed),
+        allowed: parseCidrs(settings.metricsAllowed),
         bearerSecret: settings.metricsSecret,
       }),
       isAccepting: () => !this.#isStopping,
-      findTroubles: () => this.#findTroubles(storage),
+      readinessProblems: () => this.#readinessProblems(storage),
     })
   }
 
   /** What was accepted is dispatched at once, here or by whoever holds its lane, instead of at the next look. */
   #accepted(message: QueuedMessage): void {
-    if (!this.#dispatching?.accepted(message)) this.#storage?.tellOthers([message.connectionId])
+    if (!this.#dispatching?.accepted(message)) this.#storage?.notifyPeers([message.connectionId])
   }
 
-  async #findTroubles(storage: Storage): Promise<readonly string[]> {
-    const troubles: string[] = []
-    if (this.#does('api') && !(await this.#hasAccount(storage))) troubles.push('first start')
-    if (this.#dispatching && (!this.#dispatching.isRunning || this.#isStopping)) troubles.push('dispatching')
-    if (!(await storage.isWritable())) troubles.push('storage')
-    return troubles
+  async #readinessProblems(storage: Storage): Promise<readonly string[]> {
+    const problems: string[] = []
+    if (this.#does('api') && !(await this.#hasAccount(storage))) problems.push('first start')
+    if (this.#dispatching && (!this.#dispatching.isRunning || this.#isStopping)) problems.push('dispatching')
+    if (!(await storage.isWritable())) problems.push('storage')
+    return problems
   }
 
   /** Without one every call is refused. The first start makes one, here or in a process beside this one. */

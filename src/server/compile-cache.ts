@@ -10,7 +10,7 @@ const WRITABLE_BY_OTHERS = 0o022
  * compiled code belongs to whichever user of the machine makes it first, who could leave other code there for us to run.
  * Without a folder that only this user can write, nothing is kept.
  */
-export function keepCompiledCode() {
+export function enableCompileCache() {
   const user = process.geteuid?.()
   if (user === undefined) return void module.enableCompileCache()
   const folder = join(tmpdir(), `nuncio-compile-cache-${user}`)

@@ -15,9 +15,9 @@ import { openKeyRing } from '../secrets/open-key-ring.ts'
 import { StorageHealth } from '../storage/queries/storage-health.ts'
 import { SqliteStorage } from '../storage/sqlite/index.ts'
 import { openAdministration } from '../storage/sqlite/queries/open-administration.ts'
-import { Nuncio } from './application.ts'
-import type { Storage, StorageEvents, StorageOptions } from './wiring/storage.ts'
+import { Application } from './application.ts'
 import { systemClock } from './system-clock.ts'
+import type { Storage, StorageEvents, StorageOptions } from './wiring/storage.ts'
 
 const DEADLINE = { deadlineMs: 30_000, everyMs: 10 }
 
@@ -41,7 +41,7 @@ class SharedStorage {
       limits: { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 },
       refusedByChannel: (channel, type) => this.opened[0]?.refusedByChannel(channel, type) ?? null,
       onBroken: () => {},
-      onTrouble: () => {},
+      onError: () => {},
     })
   }
 
@@ -59,14 +59,14 @@ class SharedStorage {
       clock: sqlite.clock,
       // So that nothing moves by itself, but only because somebody told of it.
       pollEveryMs: 3_600_000,
-      channelMemory: (channel) => sqlite.channelMemory(channel),
+      channelState: (channel) => sqlite.channelState(channel),
       channelConnections: (channel) => sqlite.channelConnections(channel),
       sendAgain: (failed) => sqlite.sendAgain(failed),
       isEmpty: () => sqlite.isEmpty(),
       hasPeople: () => sqlite.hasPeople(),
       readKeyFacts: () => sqlite.readKeyFacts(),
       start: async (events) => void this.#events.push(events),
-      tellOthers: (ids) => {
+      notifyPeers: (ids) => {
         this.told.push(...ids)
         if (!this.isDeaf) for (const { lanesWoken } of this.#events) lanesWoken(ids)
       },
@@ -171,7 +171,7 @@ async function start(roles: string) {
   })
   assert.ok(settings)
   const channel = new TextOnlyChannel()
-  const nuncio = new Nuncio({
+  const nuncio = new Application({
     settings,
     logger: pino({ level: 'silent' }),
     onBroken: () => {},
@@ -229,7 +229,7 @@ describe('a process with the role api alone', () => {
     const unwell = await ready(url)
 
     assert.deepEqual(well, { status: 200, body: { status: 'ready' } })
-    assert.deepEqual(unwell, { status: 503, body: { status: 'not_ready', troubles: ['storage'] } })
+    assert.deepEqual(unwell, { status: 503, body: { status: 'not_ready', problems: ['storage'] } })
   })
 })
 

@@ -11,7 +11,7 @@ interface Stoppable {
  * The first signal ends the service in order, a second one at once. Resolves when it has ended in order; rejects after
  * that with a fault that nobody handled.
  */
-export function untilStopped(service: Stoppable, logger: Logger): Promise<void> {
+export function waitForShutdown(service: Stoppable, logger: Logger): Promise<void> {
   return new Promise((resolve, reject) => {
     let signals = 0
     const onSignal = (signal: NodeJS.Signals) => {

@@ -55,7 +55,7 @@ describe.each(ENGINES)('the client, with the service on $name', ({ start }) => {
       assert.ok(requestId)
       assert.equal(state, 'QUEUED')
     }
-    const stories = await Promise.all(sent.map(({ messageId }) => nuncio.story(messageId)))
+    const stories = await Promise.all(sent.map(({ messageId }) => nuncio.timeline(messageId)))
     assert.deepEqual(
       stories.map(({ message }) => message.type),
       ['message', 'image', 'document', 'video', 'audio'],

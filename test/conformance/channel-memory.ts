@@ -6,7 +6,7 @@ export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld)
   it('keeps one entry of a kind and key for a connection, and the first one stays', async () => {
     const world = await newWorld()
     const { connectionId } = await addSender(world)
-    const memory = world.channelMemory('sandbox')
+    const memory = world.channelState('sandbox')
     const entry = { connectionId, key: 'key', value: '{"first":true}', at: 1 }
 
     const answers = await Promise.all([memory.add('kind', entry), memory.add('kind', { ...entry, value: 'second' })])
@@ -19,7 +19,7 @@ export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld)
   it('G6: adds nothing that is wanted no more when its turn comes, and the others all the same', async () => {
     const world = await newWorld()
     const { connectionId } = await addSender(world)
-    const memory = world.channelMemory('sandbox')
+    const memory = world.channelState('sandbox')
     const entry = { connectionId, value: 'value', at: 1 }
     let isWanted = true
     const additions = [
@@ -38,20 +38,20 @@ export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld)
   it('G8: keeps channels, kinds and connections apart', async () => {
     const world = await newWorld()
     const [one, other] = [await addSender(world), await addSender(world)]
-    const memory = world.channelMemory('sandbox')
+    const memory = world.channelState('sandbox')
     await memory.add('kind', { connectionId: one.connectionId, key: 'key', value: 'value', at: 1 })
 
     assert.equal(await memory.find('kind', other.connectionId, 'key'), null)
     assert.equal(await memory.find('other', one.connectionId, 'key'), null)
-    assert.equal(await world.channelMemory('other').find('kind', one.connectionId, 'key'), null)
-    assert.deepEqual(await world.channelMemory('other').list('kind', { connectionId: null, after: 0, limit: 10 }), [])
+    assert.equal(await world.channelState('other').find('kind', one.connectionId, 'key'), null)
+    assert.deepEqual(await world.channelState('other').list('kind', { connectionId: null, after: 0, limit: 10 }), [])
     await world.close()
   })
 
   it('lists entries oldest first, after a position, of one connection or of all', async () => {
     const world = await newWorld()
     const [one, other] = [await addSender(world), await addSender(world)]
-    const memory = world.channelMemory('sandbox')
+    const memory = world.channelState('sandbox')
     for (const [key, { connectionId }] of [
       ['a', one],
       ['b', other],
@@ -74,7 +74,7 @@ export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld)
   it('reminds of what is due, the earliest first, and of nothing that has no time', async () => {
     const world = await newWorld()
     const { connectionId } = await addSender(world)
-    const memory = world.channelMemory('sandbox')
+    const memory = world.channelState('sandbox')
     for (const [key, remindAt] of [['late', 30], ['early', 10], ['never'], ['middle', 20]] as const) {
       await memory.add('kind', { connectionId, key, value: key, at: 1, ...(remindAt !== undefined && { remindAt }) })
     }
@@ -94,7 +94,7 @@ export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld)
   it('finds many keys at once, of one kind and connection', async () => {
     const world = await newWorld()
     const [one, other] = [await addSender(world), await addSender(world)]
-    const memory = world.channelMemory('sandbox')
+    const memory = world.channelState('sandbox')
     for (const key of ['a', 'b', 'c']) await memory.add('kind', { ...one, key, value: `value ${key}`, at: 1 })
     await memory.add('kind', { connectionId: other.connectionId, key: 'd', value: 'd', at: 1 })
     await memory.add('other', { connectionId: one.connectionId, key: 'e', value: 'e', at: 1 })
@@ -118,7 +118,7 @@ export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld)
   it('reminds of some of each connection by turns, where that is wanted', async () => {
     const world = await newWorld()
     const [loud, quiet] = [await addSender(world), await addSender(world)]
-    const memory = world.channelMemory('sandbox')
+    const memory = world.channelState('sandbox')
     const add = async ({ connectionId }: typeof loud, keys: readonly string[]) => {
       for (const [i, key] of keys.entries())
         await memory.add('kind', { connectionId, key, value: key, at: 1, remindAt: 10 + i })
@@ -144,7 +144,7 @@ export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld)
   it('removes one entry, harmlessly twice, and gives its position to no other', async () => {
     const world = await newWorld()
     const { connectionId } = await addSender(world)
-    const memory = world.channelMemory('sandbox')
+    const memory = world.channelState('sandbox')
     await memory.add('kind', { connectionId, key: 'a', value: 'a', at: 1 })
     const first = await memory.find('kind', connectionId, 'a')
     await memory.remove('kind', first!.position)

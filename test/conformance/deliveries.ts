@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { judgeTry } from '../../src/core/notifications/check-delivery-try.ts'
+import { checkDeliveryTry } from '../../src/core/notifications/check-delivery-try.ts'
 import type { NoticeKind } from '../../src/core/notifications/notification-kinds.ts'
 import type { ClaimedDelivery, TriedDelivery } from '../../src/core/ports/deliveries.ts'
 import type { PostEnd } from '../../src/core/ports/guarded-post.ts'
 import type { NewNotice } from '../../src/core/ports/notifications.ts'
 import type { OfWebhook } from '../../src/core/ports/webhooks.ts'
-import { createDeliveries } from '../../src/storage/queries/webhooks/deliveries.ts'
 import { change } from '../../src/storage/queries/store.ts'
+import { createDeliveries } from '../../src/storage/queries/webhooks/deliveries.ts'
 import { createWebhooks } from '../../src/storage/queries/webhooks/webhooks.ts'
 import { writeNotices } from '../../src/storage/queries/webhooks/write-notifications.ts'
 import { accept, addSender, multiplyTokens, type NewWorld, type StorageWorld, type Suite } from './storage-world.ts'
@@ -176,12 +176,12 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
 
     world.storage.clock.setNow(-2 * DAY)
     await world.storage.clock.pass(1)
-    const look = await world.storage.notices.lookForDeliveries()
+    const look = await world.storage.notices.pollDeliveries()
     const due = await world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
     const again = await world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
 
     assert.deepEqual([look.isDue, due.length, again.length], [true, 2, 0])
-    assert.equal((await world.storage.notices.lookForDeliveries()).isDue, false)
+    assert.equal((await world.storage.notices.pollDeliveries()).isDue, false)
     await world.close()
   })
 
@@ -341,10 +341,10 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
       assert.deepEqual(await database.selectFrom(table).selectAll().execute(), [], table)
 
     // What its notices said of recipients is not kept for ever because nobody listens any more.
-    const { isListened } = await world.storage.notices.lookForDeliveries()
+    const { isListened } = await world.storage.notices.pollDeliveries()
     await world.storage.clock.pass(31 * DAY)
     while (await world.work.sweep(90));
-    const after = await world.storage.notices.lookForDeliveries()
+    const after = await world.storage.notices.pollDeliveries()
     assert.deepEqual([isListened, after.isListened], [true, false])
     assert.deepEqual(await database.selectFrom('notice').selectAll().execute(), [])
     await world.close()
@@ -399,10 +399,10 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
 
     await announce(world, 1, 'unseen')
     const spread = await world.work.spread()
-    const idle = await world.storage.notices.lookForDeliveries()
+    const idle = await world.storage.notices.pollDeliveries()
     const none = await world.work.claimDue({ room: 5, roomForFailing: 3, leaseMs: LEASE })
     await world.hooks.setWebhookState(of, 'enabled', 'test')
-    const due = await world.storage.notices.lookForDeliveries()
+    const due = await world.storage.notices.pollDeliveries()
 
     assert.equal(spread.notices, 0)
     assert.deepEqual([idle.isListened, idle.isDue, due.isDue], [true, false, true])
@@ -467,7 +467,9 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
     await announce(world, 2)
     await world.work.spread()
     const failed = await claimOne(world)
-    await world.work.record([{ ...tried(world, failed, DOWN), judged: judgeTry(DOWN, { number: 9, now: 0, lot: 0 }) }])
+    await world.work.record([
+      { ...tried(world, failed, DOWN), judged: checkDeliveryTry(DOWN, { number: 9, now: 0, lot: 0 }) },
+    ])
     const delivered = await claimOne(world)
     await world.work.record([tried(world, delivered, DONE)])
 
@@ -688,6 +690,6 @@ async function claimOne({ work }: World): Promise<ClaimedDelivery> {
 function tried({ storage }: { readonly storage: StorageWorld }, claimed: ClaimedDelivery, end: PostEnd): TriedDelivery {
   const { accountId, webhookId, position, claim, number, scheduled } = claimed
   const now = storage.clock.now()
-  const judged = judgeTry(end, { number: scheduled, now, lot: 0.5 })
+  const judged = checkDeliveryTry(end, { number: scheduled, now, lot: 0.5 })
   return { accountId, webhookId, position, claim, number, at: now, tookMs: 5, judged }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { SummedRefusals } from '../../src/core/ports/intake.ts'
-import { tellReply } from '../../src/http/console-api/log/present-exchange.ts'
+import { presentReply } from '../../src/http/console-api/log/present-exchange.ts'
 import { stateOfReplay } from '../../src/http/server/state-of-replay.ts'
 import { createApiLog } from '../../src/storage/queries/api-log/api-log.ts'
 import {
@@ -348,7 +348,7 @@ function idempotencyKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     assert.deepEqual(answers, ['PUBLISHED', 'QUEUED', 'PUBLISHED'])
     const log = createApiLog(world.store)
     const shown = answers.map(async (_, n) => {
-      const reply = tellReply(await log.readEntry(sender.accountId, `repeat-${n}`))
+      const reply = presentReply(await log.readEntry(sender.accountId, `repeat-${n}`))
       return JSON.parse(reply?.body ?? '').data.state
     })
     assert.deepEqual(await Promise.all(shown), answers)

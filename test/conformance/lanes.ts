@@ -92,7 +92,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const { world, sender } = await waiting(newWorld)
     await holdLane(world, ANNA, sender.connectionId)
 
-    await world.lanes.retire(ANNA)
+    await world.lanes.deleteLease(ANNA)
 
     assert.equal((await holdLane(world, BEN, sender.connectionId)).connectionId, sender.connectionId)
     await world.close()
@@ -162,7 +162,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.clock.pass(CLAIM_MS - 1)
     const later = await beat(world, BEN)
     await beat(world, ANNA)
-    await world.lanes.retire(ANNA)
+    await world.lanes.deleteLease(ANNA)
     const retired = await beat(world, BEN)
 
     assert.deepEqual([alone, [...both].sort(), later, retired], [[ANNA], [ANNA, BEN], [BEN], [BEN]])
@@ -265,14 +265,14 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
       await world.lanes.record(step(world, lane, { close }))
       const meanwhile = await timelineOf(world, message.id)
       await world.clock.pass(1_800)
-      const code = end === 'accepted' ? 'evidence_found' : 'fate_unknown'
+      const code = end === 'accepted' ? 'evidence_found' : 'result_unknown'
       const found = { ...attempt(world, message, end), startedAt: begun.startedAt, code, words: null }
-      const unconfirmed = { do: 'settle', as: 'UNCONFIRMED', reason: 'fate_unknown', words: null } as const
+      const unconfirmed = { do: 'settle', as: 'UNCONFIRMED', reason: 'result_unknown', words: null } as const
       const disposition = end === 'accepted' ? AS_PUBLISHED : unconfirmed
       await world.lanes.record(step(world, lane, { close: { attempt: found, disposition } }))
       const { timeline } = await world.administration.explainMessage(message.id)
-      const moments = timeline.map(({ at, kind, code: told, words }) => [at - begun.startedAt, kind, told, words])
-      stories.push({ meanwhile, moments: moments.slice(1) })
+      const entries = timeline.map(({ at, kind, code: told, words }) => [at - begun.startedAt, kind, told, words])
+      stories.push({ meanwhile, entries: entries.slice(1) })
     }
 
     const begun = ['accepted', 'attempt-begun', 'attempt-unknown']
@@ -283,11 +283,11 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     assert.deepEqual(stories, [
       {
         meanwhile: begun,
-        moments: [...broke, [1_815, 'attempt-accepted', 'evidence_found', null], [1_815, 'settled', null, null]],
+        entries: [...broke, [1_815, 'attempt-accepted', 'evidence_found', null], [1_815, 'settled', null, null]],
       },
       {
         meanwhile: begun,
-        moments: [...broke, [1_815, 'evidence', null, null], [1_815, 'settled', 'fate_unknown', null]],
+        entries: [...broke, [1_815, 'evidence', null, null], [1_815, 'settled', 'result_unknown', null]],
       },
     ])
     await world.close()
@@ -329,7 +329,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.clock.pass(CLAIM_MS)
     const hers = await holdLane(world, ANNA, sender.connectionId)
 
-    assert.deepEqual([his.open?.isDoubted, hers.open?.isDoubted], [true, false])
+    assert.deepEqual([his.open?.isPossiblySuperseded, hers.open?.isPossiblySuperseded], [true, false])
     await world.close()
   })
 }
@@ -342,7 +342,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await open(world, late, message)
     await world.clock.pass(CLAIM_MS)
     const his = await holdLane(world, BEN, sender.connectionId)
-    const memory = { head: null, trouble: null, wait: { reason: 'paused', words: null, until: null } }
+    const memory = { head: null, failureStreak: null, wait: { reason: 'paused', words: null, until: null } }
 
     const results = [
       await world.lanes.record(step(world, late, { close: settled(world, message), memory })),
@@ -522,7 +522,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const message = await head(world, sender.connectionId)
     const memory = {
       head: { sequence: message.sequence, tries: 3, spentMs: 1_234, resent: true, crashes: 1 },
-      trouble: { failures: 2, since: 17, messages: 1, lastSequence: message.sequence },
+      failureStreak: { failures: 2, since: 17, messages: 1, lastSequence: message.sequence },
       wait: { reason: 'retrying', words: 'busy', until: world.clock.now() + 5_000 },
     }
     await world.lanes.record(step(world, lane, { memory }))

@@ -116,7 +116,7 @@ function oneFetchesAtATime({ it }: Suite, newWorld: NewWorld): void {
   it('names the workers that live', async () => {
     const { world, anna, ben, carl } = await threeWorkers(newWorld, 0)
     const all = await anna.queue.livingWorkers()
-    await carl.process.lanes.retire(CARL)
+    await carl.process.lanes.deleteLease(CARL)
     await world.clock.pass(LASTS_MS - 1)
     await ben.beat()
     await world.clock.pass(2)

@@ -111,12 +111,12 @@ function fetchesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
   it('G5: says UNCONFIRMED for want of media when the message may have arrived before', async () => {
     const { world, sender, ids } = await withMedia(newWorld, 1)
     const [wanted] = await takeAll(world)
-    await sendWithUnknownFate(world, sender)
+    await sendWithUnknownResult(world, sender)
 
     await world.mediaQueue.fail(wanted!.sequence, { code: 'media_status', words: '404', at: world.clock.now() })
 
     const { message } = await world.administration.explainMessage(ids[0]!)
-    assert.deepEqual([message.state, message.reason], ['UNCONFIRMED', 'fate_unknown'])
+    assert.deepEqual([message.state, message.reason], ['UNCONFIRMED', 'result_unknown'])
     await world.close()
   })
 
@@ -422,7 +422,7 @@ function rejected(world: StorageWorld, message: Parameters<typeof attempt>[1]) {
 }
 
 /** An attempt whose fate nobody knows, after which the message waits to be sent once more. */
-async function sendWithUnknownFate(world: StorageWorld, { connectionId }: Sender): Promise<void> {
+async function sendWithUnknownResult(world: StorageWorld, { connectionId }: Sender): Promise<void> {
   const lane = await holdLane(world, ANNA, connectionId)
   const message = await head(world, connectionId)
   await open(world, lane, message)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { MessageId } from '../../src/core/ids.ts'
 import type { OpenAlarm } from '../../src/core/watchdog/alarm.ts'
-import { tellAlarm } from '../../src/core/watchdog/alarm-text.ts'
+import { alarmText } from '../../src/core/watchdog/alarm-text.ts'
 import { Watchdog, type WatchState } from '../../src/core/watchdog/watchdog.ts'
 import {
   type CallbackWorld,
@@ -140,7 +140,7 @@ function watching({ storage }: CallbackWorld) {
     takeOutage: () => null,
     callBudgetMs: () => 30 * SECOND_MS,
     tell: async () => {},
-    onLooked: (looked) => {
+    onChecked: (looked) => {
       state = looked
     },
   })
@@ -177,5 +177,5 @@ function kindsOf(alarms: readonly OpenAlarm[]) {
 }
 
 function causeOf({ storage }: CallbackWorld, alarm: OpenAlarm | undefined): string {
-  return alarm ? tellAlarm(alarm, storage.clock.now()).cause : ''
+  return alarm ? alarmText(alarm, storage.clock.now()).cause : ''
 }

@@ -179,7 +179,7 @@ const TRANSITIONS: Readonly<Record<string, (given: Listened) => Promise<readonly
     return ['FAILED']
   },
   'an attempt is of unknown fate': async (given) => {
-    await settleOne(given, 'UNCONFIRMED', 'fate_unknown')
+    await settleOne(given, 'UNCONFIRMED', 'result_unknown')
     return ['UNCONFIRMED']
   },
   'many lanes settle in one turn': async ({ world, sender }) => {
@@ -279,12 +279,12 @@ const TRANSITIONS: Readonly<Record<string, (given: Listened) => Promise<readonly
     return ['CANCELLED', 'CANCELLED']
   },
   'a person says that it arrived': async (given) => {
-    const id = await settleOne(given, 'UNCONFIRMED', 'fate_unknown')
+    const id = await settleOne(given, 'UNCONFIRMED', 'result_unknown')
     await given.world.administration.resolveMessage(id, 'arrived', 'test')
     return ['UNCONFIRMED', 'PUBLISHED']
   },
   'a person sends it again': async (given) => {
-    const id = await settleOne(given, 'UNCONFIRMED', 'fate_unknown')
+    const id = await settleOne(given, 'UNCONFIRMED', 'result_unknown')
     await given.world.administration.resolveMessage(id, 'send-again', 'test')
     await finishHead(given, 'PUBLISHED', null)
     return ['UNCONFIRMED', 'PUBLISHED']

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import type { SpoolId, WorkerId } from '../../src/core/ids.ts'
+import { migrateDatabase } from '../../src/storage/postgres/connection/open-database.ts'
 import { PostgresStorage } from '../../src/storage/postgres/index.ts'
 import { openAdministration } from '../../src/storage/postgres/queries/open-administration.ts'
-import { migrateDatabase } from '../../src/storage/postgres/connection/open-database.ts'
 import { createBlockLists } from '../../src/storage/queries/recipients/block-lists.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { withClient } from '../support/postgres/postgres-server.ts'
@@ -63,7 +63,7 @@ export async function newPostgresWorld({
       spool,
       limits: { maxWaitingPerConnection, maxWaitingPerAccount },
       refusedByChannel: () => null,
-      onTrouble: () => {},
+      onError: () => {},
     })
     processes.push(storage)
     return storage
@@ -99,7 +99,7 @@ export async function newPostgresWorld({
       await chores.query('select open_period()')
     },
     sql: async (text) => (await chores.query(text)).rows,
-    channelMemory: (channel) => storage.channelMemory(channel),
+    channelState: (channel) => storage.channelState(channel),
     channelConnections: (channel) => storage.channelConnections(channel),
     sendAgain: (failed) => storage.sendAgain(failed),
     administration: visitor.administration,

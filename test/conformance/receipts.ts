@@ -268,7 +268,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     assert.deepEqual(await receiptsOf(world, id), ['receipt-failed'])
     assert.deepEqual(
       (await world.administration.listUnresolved(null)).map((message) => [message.id, message.reason]),
-      [[id, 'fate_unknown']],
+      [[id, 'result_unknown']],
     )
     await world.close()
   })
@@ -299,9 +299,9 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     const resolved = await world.administration.resolveMessage(id, 'arrived', 'anna')
     assert.deepEqual(
       unresolved.map((message) => [message.id, message.state, message.reason]),
-      [[id, 'UNCONFIRMED', 'fate_unknown']],
+      [[id, 'UNCONFIRMED', 'result_unknown']],
     )
-    assert.deepEqual([resolved.state, resolved.reason], ['PUBLISHED', 'says_arrived'])
+    assert.deepEqual([resolved.state, resolved.reason], ['PUBLISHED', 'marked_arrived'])
     await world.close()
   })
 
@@ -351,7 +351,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.lanes.applyReceipt(report(world, { ...first, kind: 'failed' }))
 
     const { message } = await world.administration.explainMessage(id)
-    assert.deepEqual([after, message.state, message.reason], ['PUBLISHED', 'UNCONFIRMED', 'fate_unknown'])
+    assert.deepEqual([after, message.state, message.reason], ['PUBLISHED', 'UNCONFIRMED', 'result_unknown'])
     await world.close()
   })
 
@@ -504,7 +504,7 @@ const REJECTED = { outcome: 'rejected', networkId: null, disposition: KEEP } as 
 const NOT_SENT_AGAIN = {
   outcome: 'rejected',
   networkId: null,
-  disposition: { do: 'settle', as: 'UNCONFIRMED', reason: 'fate_unknown', words: null },
+  disposition: { do: 'settle', as: 'UNCONFIRMED', reason: 'result_unknown', words: null },
 } as const
 const SENT_ONCE_MORE = { outcome: 'unknown', networkId: null, disposition: KEEP } as const
 const REFUSED = {

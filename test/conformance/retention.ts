@@ -101,7 +101,7 @@ export async function lose(world: StorageWorld, sender: Sender): Promise<Message
   const lane = await holdLane(world, ANNA, sender.connectionId)
   const message = await head(world, sender.connectionId)
   await open(world, lane, message)
-  const disposition = { do: 'settle', as: 'UNCONFIRMED', reason: 'fate_unknown', words: null } as const
+  const disposition = { do: 'settle', as: 'UNCONFIRMED', reason: 'result_unknown', words: null } as const
   await world.lanes.record(step(world, lane, { close: { attempt: attempt(world, message, 'unknown'), disposition } }))
   return id
 }
@@ -380,7 +380,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
   it('forgets old audit entries and tallies, and what the sandbox delivered with the bodies', async () => {
     const world = await newWorld()
     const sender = await newSender(world)
-    const memory = world.channelMemory('sandbox')
+    const memory = world.channelState('sandbox')
     const entry = { connectionId: sender.connectionId, value: '{}', at: world.clock.now() }
     await memory.add('inbox', { ...entry, key: 'message-1#1' })
     await memory.add('other', { ...entry, key: 'kept' })

@@ -44,15 +44,15 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
     assert.deepEqual([old.resentAs, young.resendOf], [copy, about.messageId])
     assert.deepEqual([old.message.state, young.message.state], ['FAILED', 'QUEUED'])
     assert.ok((await timelineOf(world, about.messageId)).includes('sent-again'))
-    const moments = [...old.timeline, ...young.timeline].filter(({ kind }) => kind === 'sent-again')
+    const entries = [...old.timeline, ...young.timeline].filter(({ kind }) => kind === 'sent-again')
     assert.deepEqual(
-      moments.map(({ code, facts }) => [code, facts]),
+      entries.map(({ code, facts }) => [code, facts]),
       [
         ['whatsapp_131047', { newMessage: copy, by: 'channel' }],
         ['whatsapp_131047', { oldMessage: about.messageId, by: 'channel' }],
       ],
     )
-    assert.equal(repeatText(moments[1] ?? assert.fail()), 'Made by the channel to repeat another message as a template')
+    assert.equal(repeatText(entries[1] ?? assert.fail()), 'Made by the channel to repeat another message as a template')
     await world.close()
   })
 

@@ -21,7 +21,7 @@ export async function newSqliteWorld({
     limits: { maxWaitingPerConnection, maxWaitingPerAccount },
     refusedByChannel: () => null,
     onBroken: () => {},
-    onTrouble: () => {},
+    onError: () => {},
   })
   // The service does it a few times a second.
   clock.whilePassing = () => storage.enterLanes()
@@ -38,7 +38,7 @@ export async function newSqliteWorld({
     retention: storage.retention,
     openDay: async () => {},
     sql: async (text) => database.prepare(text).all(),
-    channelMemory: (channel) => storage.channelMemory(channel),
+    channelState: (channel) => storage.channelState(channel),
     channelConnections: (channel) => storage.channelConnections(channel),
     sendAgain: (failed) => storage.sendAgain(failed),
     administration: visitor.administration,

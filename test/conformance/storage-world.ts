@@ -5,7 +5,7 @@ import type { Administration } from '../../src/core/ports/administration.ts'
 import type { BlockedRecipients } from '../../src/core/ports/blocked-recipients.ts'
 import type { Receipt } from '../../src/core/ports/channel.ts'
 import type { ChannelConnections } from '../../src/core/ports/channel-connections.ts'
-import type { ChannelMemory } from '../../src/core/ports/channel-state.ts'
+import type { ChannelState } from '../../src/core/ports/channel-state.ts'
 import type { DeliveryWatch } from '../../src/core/ports/deliveries.ts'
 import type { Candidate, Intake } from '../../src/core/ports/intake.ts'
 import type { AttemptRecord, ClaimedLane, Lanes, Step, StepResult } from '../../src/core/ports/lanes.ts'
@@ -29,7 +29,7 @@ export interface StorageWorld {
   readonly retention: Retention
   /** One more process that dispatches on the same database. Absent where one process serves it alone. */
   processOf?(worker: WorkerId, spool: SpoolId): DispatchingProcess
-  channelMemory(channel: string): ChannelMemory
+  channelState(channel: string): ChannelState
   channelConnections(channel: string): ChannelConnections
   /** See `ChannelEvents`. */
   sendAgain(failed: { connectionId: ConnectionId; messageId: MessageId; reason: string }): Promise<MessageId | null>

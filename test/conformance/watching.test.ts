@@ -6,9 +6,9 @@ import type { JournalEvent } from '../../src/core/ports/journal.ts'
 import type { ClaimedLane, LaneMemory } from '../../src/core/ports/lanes.ts'
 import type { LaneToMeasure, Watch } from '../../src/core/ports/watch.ts'
 import type { OpenAlarm } from '../../src/core/watchdog/alarm.ts'
+import { alarmText } from '../../src/core/watchdog/alarm-text.ts'
 import { announceAlarms } from '../../src/core/watchdog/announce-alarms.ts'
 import type { DiskRoom } from '../../src/core/watchdog/check-disk.ts'
-import { tellAlarm } from '../../src/core/watchdog/alarm-text.ts'
 import { Watchdog, type WatchdogParts, type WatchState } from '../../src/core/watchdog/watchdog.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { newPostgresWorld } from './postgres-world.ts'
@@ -71,7 +71,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
       readDisks: async () => disks,
       callBudgetMs: () => 30 * SECOND_MS,
       tell: (now) => announceAlarms({ watch, notices: world.notices }, now),
-      onLooked: (looked) => {
+      onChecked: (looked) => {
         state = looked
       },
     })
@@ -103,7 +103,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
   }
 
   async function waits(lane: ClaimedLane, memory: Partial<LaneMemory>): Promise<void> {
-    await world.lanes.record(step(world, lane, { memory: { head: null, trouble: null, wait: null, ...memory } }))
+    await world.lanes.record(step(world, lane, { memory: { head: null, failureStreak: null, wait: null, ...memory } }))
   }
 
   async function laneWith(policy: Partial<LanePolicy> = {}, messages = 1): Promise<[ClaimedLane, Sender]> {
@@ -122,7 +122,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     const [alarm] = alarms
     assert.ok(alarm)
     assert.deepEqual([alarm.accountId, alarm.object], [sender.accountId, sender.connectionId])
-    const { cause, nextStep } = tellAlarm(alarm, world.clock.now())
+    const { cause, nextStep } = alarmText(alarm, world.clock.now())
     assert.match(
       cause,
       /^3 messages wait on 15550001000, the oldest for 1 min, but nothing has moved for 45 s: its worker/,
@@ -190,10 +190,10 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
   it('tells of a connection that cannot reach its network after two minutes, over its probes, until it works', async () => {
     const [lane, sender] = await laneWith({}, 2)
     const since = world.clock.now()
-    const trouble = { failures: 3, since, messages: 1, lastSequence: 1 }
+    const error = { failures: 3, since, messages: 1, lastSequence: 1 }
     const fail = () =>
       waits(lane, {
-        trouble,
+        failureStreak: error,
         wait: { reason: 'connection_away', words: 'no route', until: world.clock.now() + 10 * SECOND_MS },
       })
 
@@ -207,7 +207,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual([kinds(early), kinds(late), kinds(cleared)], [[], ['connection_offline'], []])
     assert.deepEqual(late[0]?.since, since)
     assert.match(
-      late[0] ? tellAlarm(late[0], world.clock.now()).cause : '',
+      late[0] ? alarmText(late[0], world.clock.now()).cause : '',
       /^15550001000 has sent nothing for \d min. The connection cannot reach its network right now. 2 messages wait/,
     )
   })
@@ -232,7 +232,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
 
     assert.deepEqual(kinds(alarms), ['messages_will_expire'])
     assert.match(
-      alarms[0] ? tellAlarm(alarms[0], world.clock.now()).cause : '',
+      alarms[0] ? alarmText(alarms[0], world.clock.now()).cause : '',
       /^2 messages of 9 that wait on 15550001000 will expire before their turn comes/,
     )
   })
@@ -276,7 +276,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
 
   it('tells that nobody dispatches, after a minute', async () => {
     await laneWith()
-    await world.lanes.retire(ANNA)
+    await world.lanes.deleteLease(ANNA)
     const look = async (ms: number) => {
       await world.clock.pass(ms)
       await watchdog.look()
@@ -344,7 +344,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     const [lane, sender] = await laneWith()
     const message = await head(world, sender.connectionId)
     await open(world, lane, message)
-    const disposition = { do: 'settle', as: 'UNCONFIRMED', reason: 'fate_unknown', words: null } as const
+    const disposition = { do: 'settle', as: 'UNCONFIRMED', reason: 'result_unknown', words: null } as const
     await world.lanes.record(step(world, lane, { close: { attempt: attempt(world, message, 'unknown'), disposition } }))
 
     const found = await watchFor(15 * SECOND_MS)
@@ -394,7 +394,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     const afterShort = await watchFor(15 * SECOND_MS)
 
     const [alarm, ...others] = await watchFor(50 * MINUTE_MS)
-    const sentence = alarm && tellAlarm(alarm, world.clock.now()).cause
+    const sentence = alarm && alarmText(alarm, world.clock.now()).cause
     const later = await watchFor(20 * MINUTE_MS)
 
     assert.deepEqual(afterShort, [])

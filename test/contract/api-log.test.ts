@@ -46,8 +46,8 @@ describe.each(ENGINES)('the API log on $name', ({ start: startNuncio }) => {
         ['accepted', 'PUBLISHED', SENDER],
       ],
     )
-    const story = await nuncio.operator.administration.findRequest(refused.headers.get('x-request-id') ?? '', null)
-    assert.equal(story.body, JSON.stringify(body))
-    assert.equal(story.remoteAddress, '127.0.0.1')
+    const timeline = await nuncio.operator.administration.findRequest(refused.headers.get('x-request-id') ?? '', null)
+    assert.equal(timeline.body, JSON.stringify(body))
+    assert.equal(timeline.remoteAddress, '127.0.0.1')
   })
 })

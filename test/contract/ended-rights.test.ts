@@ -10,12 +10,12 @@ import { ConsoleWorld } from '../support/console-world/console-world.ts'
 const CHANGES_NOTHING: readonly ConsoleRouteName[] = [
   'checkConnection',
   'stepUp',
-  'askPasskeyStepUp',
+  'requestPasskeyStepUp',
   'stepUpByPasskey',
   'joinAccount',
   'beginTotp',
   'confirmTotp',
-  'askNewPasskey',
+  'requestNewPasskey',
   'addPasskey',
 ]
 const CHANGING = Object.entries(CONSOLE_ROUTES)

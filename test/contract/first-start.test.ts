@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { describe, it, onTestFinished } from 'vitest'
-import { Nuncio } from '../../src/server/application.ts'
 import { readSettings } from '../../src/config/read-settings.ts'
 import { Refusal } from '../../src/core/refusals.ts'
+import { Application } from '../../src/server/application.ts'
 import { findFreePort } from '../support/black-box/free-port.ts'
 import { NuncioProcess } from '../support/black-box/nuncio-process.ts'
 import { QuickCli } from '../support/black-box/quick-cli.ts'
@@ -54,7 +54,7 @@ describe('the first start', () => {
     const stopped = open({ NUNCIO_DATA_DIR: dataDir, NUNCIO_PORT: '0' }, { said })
 
     const starting = stopped.start()
-    await Promise.all([stopped.stop(), starting.then(() => stopped.offerSetUp())])
+    await Promise.all([stopped.stop(), starting.then(() => stopped.printSetupLink())])
     const { first } = await starting
     const journey = await startNuncio({ dataDir })
 
@@ -67,7 +67,7 @@ describe('the first start', () => {
     const stopped = open({ NUNCIO_DATA_DIR: temporaryFolder(), NUNCIO_PORT: '0' }, { said })
 
     await stopped.start()
-    const [offer] = await Promise.all([stopped.offerSetUp(), stopped.stop()])
+    const [offer] = await Promise.all([stopped.printSetupLink(), stopped.stop()])
 
     assert.deepEqual([said, offer?.url ?? null], [[], null])
   })
@@ -127,9 +127,9 @@ async function startProcess(environment: Record<string, string>): Promise<{ said
 function open(
   environment: Record<string, string>,
   { said = [], ...more }: { readonly makesFirst?: boolean; readonly said?: string[] } = {},
-): Nuncio {
+): Application {
   const { settings } = readSettings({ environment, envFile: {} })
   assert.ok(settings)
   const logger = pino({ level: 'warn' }, { write: (line) => void said.push(line) })
-  return new Nuncio({ settings, logger, onBroken: () => {}, ...more })
+  return new Application({ settings, logger, onBroken: () => {}, ...more })
 }

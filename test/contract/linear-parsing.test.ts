@@ -4,7 +4,7 @@ import { parseBody } from '../../src/channels/whatsapp-cloud/callbacks/parse-bod
 import { isSignedByAny, readSignature } from '../../src/channels/whatsapp-cloud/callbacks/prove-origin.ts'
 import { readCallback } from '../../src/channels/whatsapp-cloud/callbacks/read-callback.ts'
 import { routeParts } from '../../src/channels/whatsapp-cloud/callbacks/route-parts.ts'
-import { judgeAnswer } from '../../src/channels/whatsapp-cloud/outcome.ts'
+import { readAnswer } from '../../src/channels/whatsapp-cloud/outcome.ts'
 import { readTemplateView } from '../../src/channels/whatsapp-cloud/template-views.ts'
 import { collect, parseEvents, parseName, parseNumber, parseSources } from '../../src/cli/parse/argument.ts'
 import { splitSettings } from '../../src/cli/parse/connection-settings.ts'
@@ -18,25 +18,25 @@ import { isTimeZone } from '../../src/contract/console/form-rules.ts'
 import { logFilter } from '../../src/contract/console/log.ts'
 import { email } from '../../src/contract/console/session.ts'
 import { newTokenForm, tokenName } from '../../src/contract/console/tokens.ts'
-import { judgeName, judgeText } from '../../src/contract/field-rules.ts'
+import { checkName, checkText } from '../../src/contract/field-rules.ts'
 import { parseSendMessage } from '../../src/contract/send-message.ts'
 import { parseDurationMs } from '../../src/core/duration.ts'
+import { checkMediaUrl, parseWebUrl } from '../../src/core/media-address/check-url.ts'
 import { parseAddressRange, parseIpAddress } from '../../src/core/media-address/ip-address.ts'
-import { judgeMediaUrl, parseWebUrl } from '../../src/core/media-address/check-url.ts'
 import { isWellFormedToken } from '../../src/core/token/token-format.ts'
+import { parseIdempotencyKey } from '../../src/http/api/check-headers.ts'
 import { isOnThisMachine } from '../../src/http/console-api/csrf.ts'
-import { maskBody, maskWords } from '../../src/http/console-api/mask.ts'
+import { maskBody, maskText } from '../../src/http/console-api/mask.ts'
 import { recoveryCodeHash } from '../../src/http/console-api/people/recovery-codes.ts'
 import { attachmentName } from '../../src/http/console-api/sandbox/attachment-name.ts'
 import { readRange } from '../../src/http/console-api/sandbox/read-range.ts'
 import { chooseEncoding } from '../../src/http/docs/choose-encoding.ts'
 import { hasEntityTag } from '../../src/http/docs/has-entity-tag.ts'
-import { parseIdempotencyKey } from '../../src/http/api/check-headers.ts'
 import { findRepeatedHeaders } from '../../src/http/server/repeated-headers.ts'
 import { networkOf } from '../../src/http/server/source-address.ts'
 import { parseStrictJson } from '../../src/http/server/strict-json.ts'
+import { checkHeaders } from '../../src/media/check-headers.ts'
 import { readTracks } from '../../src/media/iso-tracks.ts'
-import { judgeAnnouncement } from '../../src/media/check-headers.ts'
 import { parseRetryAfter } from '../../src/media/media-status.ts'
 import { sniffType } from '../../src/media/sniff-type.ts'
 import { growthOfWork, MOST_GROWTH, type ParserUnderLoad } from '../support/growth-of-work.ts'
@@ -96,9 +96,9 @@ const DIFFERENT_KEYS: ParserUnderLoad = {
 const BODIES = [
   ...body('JSON', (text) => parseStrictJson(Buffer.from(text)), WORST_JSON),
   DIFFERENT_KEYS,
-  ...body('a text to be sent', judgeText, [...COMMON, ['white space', ' \n'], ['emoji', '😀']]),
-  ...body('a name to be sent', judgeName, COMMON),
-  ...withSize(31)('a name as long as it may be', judgeName, [['letters', 'a']]),
+  ...body('a text to be sent', checkText, [...COMMON, ['white space', ' \n'], ['emoji', '😀']]),
+  ...body('a name to be sent', checkName, COMMON),
+  ...withSize(31)('a name as long as it may be', checkName, [['letters', 'a']]),
   ...body('a message', (text) => parseSendMessage({ from: text, to: text, message: { type: text } }), COMMON),
   ...body('the name of a token', (text) => tokenName.safeParse(text), COMMON),
   ...body('an e-mail', (text) => email.safeParse(text), [...COMMON, ['signs', '@'], ['an address', 'a', 'a@']]),
@@ -106,7 +106,7 @@ const BODIES = [
   ...body('a recovery code', recoveryCodeHash, COMMON),
   ...body('a form with a list', (text) => newTokenForm.safeParse({ events: text.split(',') }), [WORDS]),
   ...body('words to search for', (text) => logFilter.safeParse({ text, to: text, status: text }), COMMON),
-  ...body('words that viewers see', maskWords, [...COMMON, ['blanks between digits', '1  '], ['plus signs', '+']]),
+  ...body('words that viewers see', maskText, [...COMMON, ['blanks between digits', '1  '], ['plus signs', '+']]),
   ...body('a body that viewers see', maskBody, [['numbers', '"1555010000",', '[', '1]']]),
 ]
 
@@ -125,16 +125,16 @@ const HEADERS = [
 ]
 
 const URLS = [
-  ...header('the URL of a file', (text) => judgeMediaUrl(`https://${text}`), [...COMMON, ['signs', 'a@']]),
-  ...header('the path of a file', (text) => judgeMediaUrl(`https://a.b/${text}`), [['steps back', '../'], WIDE]),
+  ...header('the URL of a file', (text) => checkMediaUrl(`https://${text}`), [...COMMON, ['signs', 'a@']]),
+  ...header('the path of a file', (text) => checkMediaUrl(`https://a.b/${text}`), [['steps back', '../'], WIDE]),
   ...header('a redirect', redirectedTo, [
     ['steps back', '../'],
     ['slashes', '/'],
     ['signs', 'a@', '//'],
   ]),
   // The largest of them is as long as a URL may be.
-  longName('the host of a file', (name) => judgeMediaUrl(`https://${name}/`)),
-  longName('the host behind a user', (name) => judgeMediaUrl(`https://a@${name}:80?`)),
+  longName('the host of a file', (name) => checkMediaUrl(`https://${name}/`)),
+  longName('the host behind a user', (name) => checkMediaUrl(`https://a@${name}:80?`)),
   longName('the host of a redirect', (name) => redirectedTo(`//${name}/a`)),
   longName('the host of a redirect without slashes', (name) => redirectedTo(`http:${name}`)),
   longName('the host of a redirect behind many slashes', (name) => redirectedTo(`WSS:////${name}`)),
@@ -168,7 +168,7 @@ const MEDIA = [
     ['handlers', 'hdlr', '0000moov'],
     ['boxes', '\0\0\0\x08free'],
   ]),
-  ...header('what a host announces', (text) => judgeAnnouncement({ header: () => text }, ANY_FILE), COMMON),
+  ...header('what a host announces', (text) => checkHeaders({ header: () => text }, ANY_FILE), COMMON),
   ...header('when a host may be asked again', (text) => parseRetryAfter(text, text), [...COMMON, ['G', 'G', 'Mon, ']]),
   ...header('the name of a copy', attachmentName, [...COMMON, ['accents', 'é']]),
 ]
@@ -209,7 +209,7 @@ function readBody(text: string): unknown {
 }
 
 function answerOf(message: string): unknown {
-  return judgeAnswer({ kind: 'answered', status: 400, body: { error: { code: 1, message } } }, () => ['secret'])
+  return readAnswer({ kind: 'answered', status: 400, body: { error: { code: 1, message } } }, () => ['secret'])
 }
 
 function templateOf(text: string): unknown {

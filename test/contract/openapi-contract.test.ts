@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
-import { Patience } from '../support/black-box/patience.ts'
+import { LockPolicy } from '../support/black-box/patience.ts'
 import { CliOn } from '../support/journey/cli-on.ts'
 import { ENGINES, openStranger, settingsOf } from '../support/journey/engines.ts'
 import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
 import { ApiCaller, type HeaderLine } from '../support/openapi/api-caller.ts'
 import { type ApiDocument, operationOf, type Parameter, resolve } from '../support/openapi/api-document.ts'
 import { RequestMaker } from '../support/openapi/make-requests.ts'
-import { type Replied, ReplyJudge } from '../support/openapi/reply-checker.ts'
+import { type Replied, ReplyChecker } from '../support/openapi/reply-checker.ts'
 import { RawConnection } from './raw-http/raw-connection.ts'
 
 const GOOD = 40
@@ -31,7 +31,7 @@ async function callAll(caller: ApiCaller, made: readonly { what: string; body: u
 
 /** Those that were answered otherwise than expected, and what the document does not say. */
 function findingsIn(document: ApiDocument, status: number, answered: readonly Answered[]): string[] {
-  const judge = new ReplyJudge(document)
+  const judge = new ReplyChecker(document)
   return answered.flatMap(({ what, reply }) => [
     ...(reply.status === status ? [] : [`${what || 'a good request'}: ${reply.status} ${reply.text}`]),
     ...judge.judge(reply),
@@ -149,7 +149,7 @@ describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine
 
     const replies = [accepted, refused, unknown, notConnected, elsewhere, tooLarge, unexpected, version]
     const all = [...replies, slow, denied, limited, unavailable]
-    const judge = new ReplyJudge(document)
+    const judge = new ReplyChecker(document)
     assert.deepEqual(
       all.flatMap((reply) => judge.judge(reply)),
       [],
@@ -166,7 +166,7 @@ describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine
       ({ reply }) => reply,
     )
     const judged = (changed: ApiDocument) => {
-      const judge = new ReplyJudge(changed)
+      const judge = new ReplyChecker(changed)
       return replies.flatMap((reply) => judge.judge(reply)).length
     }
 
@@ -211,7 +211,7 @@ async function askWithoutEvent(journey: Journey, document: ApiDocument, body: ob
 async function askTooOften(engine: (typeof ENGINES)[number], body: object): Promise<Replied> {
   const limited = await engine.start({ settings: { NUNCIO_ACCEPT_RATE_PER_ACCOUNT: '1' } })
   const caller = new ApiCaller(await readDocument(limited.url), limited)
-  const patience = new Patience(10_000)
+  const patience = new LockPolicy(10_000)
   for (;;) {
     const reply = await caller.call({ body })
     if (reply.status !== 200) return reply

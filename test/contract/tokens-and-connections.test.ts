@@ -133,7 +133,7 @@ describe.each(ENGINES)('connections on $name', ({ name, start: startNuncio }) =>
 
     const { messageId, status } = await nuncio.text('15551234567', 'later')
     assert.equal(status, 200)
-    assert.deepEqual((await nuncio.story(messageId)).message.reason, 'paused')
+    assert.deepEqual((await nuncio.timeline(messageId)).message.reason, 'paused')
 
     await administration.setConnectionState(connection.id, 'active', 'test')
     await nuncio.reaches(messageId, 'PUBLISHED')
@@ -153,7 +153,7 @@ describe.each(ENGINES)('connections on $name', ({ name, start: startNuncio }) =>
 
     const refused = await nuncio.text('15551234567', 'too late')
     assert.deepEqual([refused.status, refused.body.name], [404, 'connection_not_found_404'])
-    const { message } = await nuncio.story(waiting.messageId)
+    const { message } = await nuncio.timeline(waiting.messageId)
     assert.deepEqual([message.state, message.reason], ['CANCELLED', 'connection_removed'])
   })
 

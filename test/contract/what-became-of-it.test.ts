@@ -56,8 +56,8 @@ describe.each(ENGINES)('idempotency on $name', ({ start: startNuncio }) => {
 describe.each(ENGINES)('the sandbox commands on $name', ({ start: startNuncio }) => {
   it.each([
     { to: '15550100001', state: 'FAILED', reason: 'recipient_refused', delivered: 0 },
-    { to: '15550100003', state: 'UNCONFIRMED', reason: 'fate_unknown', delivered: 1 },
-    { to: '15550100004', state: 'UNCONFIRMED', reason: 'fate_unknown', delivered: 0 },
+    { to: '15550100003', state: 'UNCONFIRMED', reason: 'result_unknown', delivered: 1 },
+    { to: '15550100004', state: 'UNCONFIRMED', reason: 'result_unknown', delivered: 0 },
     { to: '15550100007', state: 'FAILED', reason: 'refused_later', delivered: 0 },
     { to: '15550100008', state: 'FAILED', reason: 'quarantined', delivered: 0 },
   ] as const)(
@@ -80,7 +80,7 @@ describe.each(ENGINES)('the sandbox commands on $name', ({ start: startNuncio })
 
     const busy = await nuncio.text('15550100002', 'busy')
     const after = await nuncio.text(TO, 'after')
-    const waiting = await nuncio.story(after.messageId)
+    const waiting = await nuncio.timeline(after.messageId)
 
     assert.equal(waiting.message.state, 'QUEUED')
     assert.equal(waiting.message.reason, 'behind_others')
@@ -104,9 +104,9 @@ describe.each(ENGINES)('what people decide on $name', ({ start: startNuncio }) =
     await administration.resolveMessage(arrived.messageId as never, 'arrived', 'test')
     const again = await administration.resolveMessage(lost.messageId as never, 'send-again', 'test')
 
-    assert.deepEqual((await nuncio.story(arrived.messageId)).message.state, 'PUBLISHED')
+    assert.deepEqual((await nuncio.timeline(arrived.messageId)).message.state, 'PUBLISHED')
     await nuncio.reaches(again.id, 'UNCONFIRMED')
-    assert.equal((await nuncio.story(lost.messageId)).resentAs, again.id)
+    assert.equal((await nuncio.timeline(lost.messageId)).resentAs, again.id)
     assert.deepEqual(
       (await administration.listUnresolved(null)).map(({ id }) => id),
       [again.id],

@@ -5,7 +5,7 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it, vi } from 'vitest'
-import { judgeRun } from '../support/black-box/check-run.ts'
+import { checkRun } from '../support/black-box/check-run.ts'
 import { Load } from '../support/black-box/load.ts'
 import { nuncioEnvironment, nuncioMain } from '../support/black-box/nuncio-environment.ts'
 import { printTable } from '../support/black-box/print-table.ts'
@@ -94,7 +94,7 @@ describe.each(SIDES)('backups of $name under load', ({ why, open }) => {
           took.push(tookMs)
         }
         await load.stop()
-        const { counts } = await judgeRun(recordedIn(world, environment), load.requests)
+        const { counts } = await checkRun(recordedIn(world, environment), load.requests)
         printTable('backups under load', { rounds, seed, ...counts, 'took ms': took.join(' ') })
       } finally {
         await world.close()
@@ -139,7 +139,7 @@ describe.each(SIDES)('backups of $name under load', ({ why, open }) => {
         await cli.json('backup', folder)
         const left = readdirSync(folder).filter((name) => !name.startsWith('nuncio-'))
         await load.stop()
-        await judgeRun(recordedIn(world, environment), load.requests)
+        await checkRun(recordedIn(world, environment), load.requests)
 
         printTable('killed backups', { seed, killed, 'whole ones': whole.length })
         assert.ok(killed > 0)
@@ -179,7 +179,7 @@ describe.each(SIDES)('backups of $name under load', ({ why, open }) => {
         const cancelled = await cancelWhatWasSent(recordedIn(world, environment), truth)
         await cli.json('hold', '--release')
         const { requests, lost } = await splitLost(cli, load.requests)
-        const { input, states } = await judgeRun(recordedIn(world, environment), requests)
+        const { input, states } = await checkRun(recordedIn(world, environment), requests)
 
         // What restore has told is what a person who knows the truth would have taken out.
         const sent = new Set(truth.map(({ messageId }) => messageId))

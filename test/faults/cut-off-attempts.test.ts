@@ -15,7 +15,7 @@ describe.concurrent('attempts that are cut off before their network has answered
 
       await service.start()
 
-      await attempts.assertHonestEnds('Cut off by kill -9', 'worker_died')
+      await attempts.assertHonestEnds('Cut off by kill -9', 'stopped_while_sending')
     })
   }, 240_000)
 
@@ -27,7 +27,7 @@ describe.concurrent('attempts that are cut off before their network has answered
 
       service.signal('SIGCONT')
 
-      await attempts.assertHonestEnds('Cut off by SIGSTOP', 'fate_unknown')
+      await attempts.assertHonestEnds('Cut off by SIGSTOP', 'result_unknown')
     })
   }, 240_000)
 
@@ -38,7 +38,7 @@ describe.concurrent('attempts that are cut off before their network has answered
 
       await cluster.addWorker()
 
-      await attempts.assertHonestEnds('Cut off by kill -9, PostgreSQL', 'worker_died')
+      await attempts.assertHonestEnds('Cut off by kill -9, PostgreSQL', 'stopped_while_sending')
     })
   }, 240_000)
 
@@ -48,14 +48,14 @@ describe.concurrent('attempts that are cut off before their network has answered
       frozen?.signal('SIGSTOP')
       await attempts.assertNoResult()
       await cluster.addWorker()
-      await attempts.assertHonestEnds('Cut off by SIGSTOP, PostgreSQL', 'worker_died')
+      await attempts.assertHonestEnds('Cut off by SIGSTOP, PostgreSQL', 'stopped_while_sending')
 
       frozen?.signal('SIGCONT')
       await waitUntil('it is awake', async () => frozen?.isAlive(), { deadlineMs: 20_000 })
       // It ends only when its calls have, and after it has tried to record what it took them to come to.
       await frozen?.stop()
 
-      await attempts.assertHonestEnds('The same after it woke up', 'worker_died')
+      await attempts.assertHonestEnds('The same after it woke up', 'stopped_while_sending')
     })
   }, 240_000)
 })

@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { describe, it, onTestFinished } from 'vitest'
+import { readSettings } from '../../src/config/read-settings.ts'
 import type { Finding } from '../../src/operations/doctor/finding.ts'
 import { killAgainAndAgain } from '../../src/operations/doctor/kill-test/kill-again-and-again.ts'
-import { judgeFigures } from '../../src/operations/doctor/kill-test/run-kill-test.ts'
+import { checkFigures } from '../../src/operations/doctor/kill-test/run-kill-test.ts'
 import { ServiceChild } from '../../src/operations/doctor/kill-test/service-child.ts'
 import { makeTestPlace } from '../../src/operations/doctor/kill-test/test-place.ts'
-import { readSettings } from '../../src/config/read-settings.ts'
 import { nuncioEnvironment, nuncioMain } from '../support/black-box/nuncio-environment.ts'
 import { CliOn } from '../support/journey/cli-on.ts'
 import { ENGINES, openStranger } from '../support/journey/engines.ts'
@@ -36,7 +36,7 @@ describe.each(ENGINES)('the kill test of doctor on $name', ({ openSettings }) =>
     )
 
     const [test] = (JSON.parse(stdout) as Answer).findings.filter(({ check }) => check === 'kill test')
-    assert.equal(test?.standing, 'ok', `${stdout}${stderr}`)
+    assert.equal(test?.status, 'ok', `${stdout}${stderr}`)
     assert.equal(code, 0, stdout)
     const { acknowledged, delivered, unconfirmed, lost, doubled, outOfOrder } = test.facts
     assert.deepEqual([lost, doubled, outOfOrder], [0, 0, 0])
@@ -143,7 +143,7 @@ describe('the kill test of doctor, with a service that breaks a promise', () => 
     })
 
     assert.ok(figures.ledger[finds] > 0, JSON.stringify(figures))
-    assert.equal(judgeFigures(figures).standing, 'trouble')
+    assert.equal(checkFigures(figures).status, 'problem')
   })
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
-import { judgeRun } from '../support/black-box/check-run.ts'
+import { checkRun } from '../support/black-box/check-run.ts'
 import { Load } from '../support/black-box/load.ts'
 import type { NuncioProcess } from '../support/black-box/nuncio-process.ts'
 import { printTable } from '../support/black-box/print-table.ts'
@@ -40,7 +40,7 @@ describe('a disk that reports errors', () => {
         await load.waitForAcks(50)
         await load.stop()
 
-        const { counts, states, input } = await judgeRun(world, load.requests)
+        const { counts, states, input } = await checkRun(world, load.requests)
 
         const codes = supervisor.endings.map(({ code, signal }) => code ?? signal ?? 'none')
         printTable('I/O errors of fsync', { rounds, seed, ...counts, ...states, endings: codes.join(', ') })
@@ -78,7 +78,7 @@ describe('a disk that reports errors', () => {
         await load.waitForAcks(50)
         await load.stop()
 
-        const { counts, states } = await judgeRun(world, load.requests)
+        const { counts, states } = await checkRun(world, load.requests)
 
         const refused = load.answers['503 not_accepted'] ?? 0
         printTable('No room for some writes', { rounds, seed, ...counts, ...states, 'refused with 503': refused })

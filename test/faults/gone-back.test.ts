@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
+import { checkRun } from '../support/black-box/check-run.ts'
 import { findDatabase } from '../support/black-box/collect-ledger.ts'
-import { judgeRun } from '../support/black-box/check-run.ts'
 import { Load } from '../support/black-box/load.ts'
 import { printTable } from '../support/black-box/print-table.ts'
 import { createRandom } from '../support/black-box/random.ts'
@@ -55,7 +55,7 @@ describe('a SQLite database that was put back from a backup', () => {
       await cli.json('hold', '--release')
 
       const { requests, lost } = await splitLost(cli, load.requests)
-      const { counts, states, input } = await judgeRun(world, requests)
+      const { counts, states, input } = await checkRun(world, requests)
       const repeated = findSentTwice(truth, input.inbox)
       printTable('SQLite put back from a backup', {
         seed,
@@ -94,7 +94,7 @@ describe('a SQLite database that has not gone back', () => {
         }
         await load.stop()
 
-        const { counts, states } = await judgeRun(world, load.requests)
+        const { counts, states } = await checkRun(world, load.requests)
 
         printTable('SQLite, killed', { restarts, seed, ...counts, ...states, held })
         assert.equal(held, 0)

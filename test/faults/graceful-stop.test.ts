@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
-import { judgeRun } from '../support/black-box/check-run.ts'
+import { checkRun } from '../support/black-box/check-run.ts'
 import { Load } from '../support/black-box/load.ts'
 import { printTable } from '../support/black-box/print-table.ts'
 import { createRandom } from '../support/black-box/random.ts'
@@ -39,7 +39,7 @@ describe('SIGTERM', () => {
         }
         await load.stop()
 
-        const { counts, states, input } = await judgeRun(world, load.requests)
+        const { counts, states, input } = await checkRun(world, load.requests)
 
         const unknown = input.attempts?.filter(({ outcome }) => outcome === 'unknown') ?? []
         printTable('SIGTERM', { rounds, seed, ...counts, ...states, 'unknown attempts': unknown.length, slowestMs })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { judgeRun } from '../support/black-box/check-run.ts'
+import { checkRun } from '../support/black-box/check-run.ts'
 import { Load } from '../support/black-box/load.ts'
 import { printTable } from '../support/black-box/print-table.ts'
 import { createRandom } from '../support/black-box/random.ts'
@@ -28,7 +28,7 @@ describe('kill -9', () => {
         const { uptimes, killedAt } = await killAgainAndAgain(world.service, rounds, createRandom(seed))
 
         await load.stop()
-        const { counts, states, input } = await judgeRun(world, load.requests)
+        const { counts, states, input } = await checkRun(world, load.requests)
         const resumption = measureResumption(uptimes, input)
         printTable('kill -9', { rounds, seed, ...counts, ...states, ...resumption })
         assert.deepEqual(findFalseQuarantines(killedAt, input), [])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
-import { judgeRun } from '../support/black-box/check-run.ts'
+import { checkRun } from '../support/black-box/check-run.ts'
 import { Load } from '../support/black-box/load.ts'
 import { printTable } from '../support/black-box/print-table.ts'
 import { openWorld } from '../support/black-box/world.ts'
@@ -34,7 +34,7 @@ describe('a service that stands still for longer than its claims last', () => {
         const ackedWhileAwake = load.ackedIds.length
         await load.stop()
 
-        const { counts, states } = await judgeRun(world, load.requests)
+        const { counts, states } = await checkRun(world, load.requests)
 
         printTable('SIGSTOP', { rounds, seed, pausedMs: PAUSED_MS, ...counts, ...states })
         assert.ok(ackedWhileAwake > 50, `Only ${ackedWhileAwake} messages were at stake`)

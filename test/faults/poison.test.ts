@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { judgeRun } from '../support/black-box/check-run.ts'
+import { checkRun } from '../support/black-box/check-run.ts'
 import { printTable } from '../support/black-box/print-table.ts'
 import { Supervisor } from '../support/black-box/supervisor.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
@@ -75,7 +75,7 @@ async function sendPoisonBetweenTwo(world: World): Promise<{ tookMs: number }> {
   assert.equal(reasonText, 'Not sent: Nuncio stopped three times while handling this message.')
   const outcomes = timeline.map(({ kind }) => kind).filter((kind) => /^attempt-(?!begun)/.test(kind))
   assert.deepEqual(outcomes, ['attempt-rejected', 'attempt-rejected', 'attempt-rejected'])
-  await judgeRun(world, [before, poison, after])
+  await checkRun(world, [before, poison, after])
   return { tookMs }
 }
 

@@ -6,7 +6,7 @@ import { Load } from '../support/black-box/load.ts'
 import { printTable } from '../support/black-box/print-table.ts'
 import { createRandom } from '../support/black-box/random.ts'
 import { openWorld } from '../support/black-box/world.ts'
-import { judgeSweeps, killInSweeps, letWait, SWEEPING } from './retention/kill-in-sweeps.ts'
+import { checkSweeps, killInSweeps, letWait, SWEEPING } from './retention/kill-in-sweeps.ts'
 import { type AskedDatabase, makeOldRows } from './retention/old-rows.ts'
 import { readRounds, readSeed } from './run-length.ts'
 
@@ -41,7 +41,7 @@ describe('kill -9 in the middle of deleting by age', () => {
         })
 
         await load.stop()
-        const { counts, states } = await judgeSweeps({ ...world, database }, { load, old, number })
+        const { counts, states } = await checkSweeps({ ...world, database }, { load, old, number })
         printTable('kill -9 in sweeps', { rounds, seed, left: lefts.join(' '), ...counts, ...states })
         assert.ok(load.ackedIds.length > rounds * 10, `Only ${load.ackedIds.length} messages were at stake`)
       } finally {

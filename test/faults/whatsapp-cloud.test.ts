@@ -4,10 +4,10 @@ import { waitUntil } from '../support/black-box/wait-until.ts'
 import { openWorld } from '../support/black-box/world.ts'
 import { checkLedger } from '../support/ledger/check-ledger.ts'
 import { readRounds, readSeed } from './run-length.ts'
-import { connectNumbers, makeLoad, networkSettings, openNetwork } from './whatsapp-cloud/cloud-run.ts'
 import { asDelivered } from './whatsapp-cloud/check-cloud-run.ts'
+import { connectNumbers, makeLoad, networkSettings, openNetwork } from './whatsapp-cloud/cloud-run.ts'
 import { openRetryingForwarder } from './whatsapp-cloud/retrying-forwarder.ts'
-import { sendThroughTrouble } from './whatsapp-cloud/send-through-failures.ts'
+import { sendThroughFailures } from './whatsapp-cloud/send-through-failures.ts'
 
 const rounds = readRounds({ brief: 2, quick: 1 })
 const seed = readSeed()
@@ -20,7 +20,7 @@ describe('an unreliable WhatsApp Cloud', () => {
       const world = await openWorld({ connections: 0, environment: networkSettings(simulator.url) })
       try {
         const { cli, service } = world
-        await sendThroughTrouble({
+        await sendThroughFailures({
           title: 'WhatsApp Cloud',
           ...{ rounds, seed, simulator, world, cli, serviceUrls: [service.url] },
           async killAndStart() {

@@ -85,7 +85,7 @@ describe.each(SIDES)('backup and restore on $name', ({ why, open }) => {
     await stepBack(back, 'active')
     const fresh = await back.text(TO, 'accepted while held')
     assert.equal(fresh.status, 200)
-    assert.equal((await back.story(first.messageId)).message.state, 'QUEUED')
+    assert.equal((await back.timeline(first.messageId)).message.state, 'QUEUED')
     assert.match(
       (await back.operator.administration.readHold())?.reason ?? '',
       /^it was restored from the backup of 20/,
@@ -142,8 +142,8 @@ describe.each(SIDES)('backup and restore on $name', ({ why, open }) => {
 
     const back = await startNuncio({ dataDir: nuncio.dataDir, token: nuncio.token, settings })
     await stepBack(back, 'active')
-    const story = await back.story(first.messageId)
-    assert.equal(story.message.state, 'QUEUED')
+    const timeline = await back.timeline(first.messageId)
+    assert.equal(timeline.message.state, 'QUEUED')
     assert.ok(await back.operator.administration.readHold())
   })
 

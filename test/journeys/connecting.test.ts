@@ -17,7 +17,7 @@ const NUMBER = '15550003001'
 const OTHER_NUMBER = '15550003002'
 const TO = '15551234567'
 
-interface Connecting {
+interface ConnectionService {
   readonly nuncio: Journey
   readonly cli: CliOn
   readonly simulator: Simulator
@@ -39,7 +39,7 @@ function numberAt(phoneNumberId: string, number: string): SimulatedNumber {
   return { phoneNumberId, number, ...known }
 }
 
-async function open({ start }: Engine): Promise<Connecting> {
+async function open({ start }: Engine): Promise<ConnectionService> {
   const simulator = await startSimulator()
   onTestFinished(() => simulator.close())
   simulator.addNumber(numberAt('1001', NUMBER))
@@ -82,7 +82,7 @@ async function open({ start }: Engine): Promise<Connecting> {
   }
 }
 
-function send({ nuncio }: Connecting, from: string, text: string) {
+function send({ nuncio }: ConnectionService, from: string, text: string) {
   return nuncio.post({ from, to: TO, message: { type: 'message', message: text } })
 }
 
@@ -217,7 +217,7 @@ describe.each(ENGINES)('connecting a number of a network, on $name', (engine) =>
     // A secret that is wrong at the moment of sending is when words of the network are kept.
     for (const id of ['1001', '1002']) world.simulator.changeNumber(id, { accessToken: 'EAAG0000000000anotherToken' })
     const { messageId } = await send(world, NUMBER, 'Hello again')
-    await vi.waitFor(async () => assert.notEqual((await world.nuncio.story(messageId)).laneWait, null), 30_000)
+    await vi.waitFor(async () => assert.notEqual((await world.nuncio.timeline(messageId)).laneWait, null), 30_000)
     const checked = await world.cli.run('connection', 'check', NUMBER)
     const listed = await world.cli.run('connection', 'list')
 

@@ -39,7 +39,7 @@ describe('moving from SQLite what may have been sent already', () => {
     const there = await startNuncio({ dataDir: nuncio.dataDir, token: nuncio.token, settings: home.settings })
     await there.operator.administration.setConnectionState(id, 'active', 'test')
     assert.match((await there.operator.administration.readHold())?.reason ?? '', /older state/)
-    assert.match((await there.story(messageId)).laneWait?.words ?? '', /older state/)
+    assert.match((await there.timeline(messageId)).laneWait?.words ?? '', /older state/)
   })
 
   it('G12: holds the second of two copies, because the first may have been served', async () => {
@@ -75,8 +75,8 @@ describe('moving from SQLite what may have been sent already', () => {
 
     await new CliOn(nuncio.dataDir, home.settings).json('copy')
 
-    const doubted = 'select message_sequence = doubted_sequence as yes from open_attempt'
-    assert.equal(sqlite.prepare(doubted).get()?.['yes'], 1)
-    assert.deepEqual(await home.query(doubted), [{ yes: null }])
+    const possiblySuperseded = 'select message_sequence = doubted_sequence as yes from open_attempt'
+    assert.equal(sqlite.prepare(possiblySuperseded).get()?.['yes'], 1)
+    assert.deepEqual(await home.query(possiblySuperseded), [{ yes: null }])
   })
 })

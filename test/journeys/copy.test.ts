@@ -151,8 +151,8 @@ describe('moving from SQLite to PostgreSQL', () => {
     assert.equal(repeated.messageId, once)
     assert.deepEqual(link, { networkKey: '106540352242922', callbackApp: 'app' })
     // Nobody knows whether it was sent by who died: that is asked first, and told.
-    const story = await there.reaches(waiting, 'PUBLISHED', 'UNCONFIRMED')
-    assert.ok(story.timeline.some(({ kind }) => kind === 'attempt-unknown'))
+    const timeline = await there.reaches(waiting, 'PUBLISHED', 'UNCONFIRMED')
+    assert.ok(timeline.timeline.some(({ kind }) => kind === 'attempt-unknown'))
   })
 
   it('G5: leaves the old one held, so that nothing that waits is sent twice', async () => {
@@ -168,7 +168,7 @@ describe('moving from SQLite to PostgreSQL', () => {
     const hold = await old.operator.administration.readHold()
 
     assert.match(hold?.reason ?? '', /^the data were copied to PostgreSQL at 127\.0\.0\.1:\d+\/nuncio_test_/)
-    assert.match((await old.story(messageId)).laneWait?.words ?? '', /^the data were copied/)
+    assert.match((await old.timeline(messageId)).laneWait?.words ?? '', /^the data were copied/)
     assert.deepEqual(await new CliOn(nuncio.dataDir, home.settings).json('hold'), {
       held: false,
       since: null,

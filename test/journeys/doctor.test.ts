@@ -9,7 +9,7 @@ import { ENGINES, readRows, settingsOf } from '../support/journey/engines.ts'
 import { startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
 
 interface Answer {
-  readonly standing: string
+  readonly status: string
   readonly findings: readonly Finding[]
 }
 
@@ -31,12 +31,12 @@ describe.each(ENGINES)('doctor on $name', ({ start, openSettings }) => {
     const answer = await new CliOn(journey.dataDir, settings).json<Answer>('doctor', '--offline')
 
     assert.deepEqual(
-      answer.findings.filter(({ standing }) => standing === 'trouble'),
+      answer.findings.filter(({ status }) => status === 'problem'),
       [],
     )
     assert.match(of(answer, 'service')[0]?.sentence ?? '', /runs at .* and is ready/)
     assert.deepEqual(
-      of(answer, 'key ring').map(({ standing }) => standing),
+      of(answer, 'key ring').map(({ status }) => status),
       ['ok'],
     )
     assert.deepEqual(await readRows(journey, COUNTED), before)
@@ -54,7 +54,7 @@ describe.each(ENGINES)('doctor on $name', ({ start, openSettings }) => {
 
     assert.match(of(answer, 'service')[0]?.sentence ?? '', /No service runs, and port \d+ is free/)
     assert.match(of(answer, 'attention')[0]?.sentence ?? '', /All lanes are held.*a look at the disks/)
-    assert.equal(answer.standing, 'warning')
+    assert.equal(answer.status, 'warning')
   })
 
   it('says what a start would make where there is nothing yet, and makes nothing', async () => {

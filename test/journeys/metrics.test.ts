@@ -25,7 +25,7 @@ describe.each(ENGINES)('the metrics on $name', ({ start, name }) => {
     assert.ok((await read(nuncio, 'nuncio_lane_claims_total', 'change="taken"')) >= 1)
     assert.ok((await read(nuncio, 'nuncio_database_bytes')) > 0)
     assert.equal((await read(nuncio, 'nuncio_database_connections_made_total')) > 0, name === 'PostgreSQL')
-    const idle = async () => (await read(nuncio, 'nuncio_lanes', 'standing="idle"')) === 1
+    const idle = async () => (await read(nuncio, 'nuncio_lanes', 'status="idle"')) === 1
     await waitUntil('the lane has nothing to do', idle, { deadlineMs: 30_000 })
   })
 

@@ -22,7 +22,7 @@ describe.each(ENGINES)('an old backlog on $name', ({ start }) => {
     )
 
     assert.equal(cancelled, old.length)
-    for (const { messageId } of old) assert.equal((await journey.story(messageId)).message.state, 'CANCELLED')
+    for (const { messageId } of old) assert.equal((await journey.timeline(messageId)).message.state, 'CANCELLED')
     await journey.reaches(young.messageId, 'PUBLISHED', 'DELIVERED', 'READ')
     assert.deepEqual(
       (await journey.inbox()).map(({ to }) => to),

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { hash, randomBytes } from 'node:crypto'
 import { describe, it } from 'vitest'
-import { openConsoleStore } from '../../src/server/wiring/open-console-store.ts'
 import type { Settings } from '../../src/config/read-settings.ts'
 import type { AccountId } from '../../src/core/ids.ts'
 import { createToken, tokenPrefix } from '../../src/core/token/token-format.ts'
+import { openConsoleStore } from '../../src/server/wiring/open-console-store.ts'
 import { ENGINES, readRows } from '../support/journey/engines.ts'
 import { type Journey, postTo, type Reply, SENDER } from '../support/journey/start-nuncio.ts'
 
@@ -33,8 +33,8 @@ async function sendTenAtATime(send: () => Promise<Reply>): Promise<Reply[]> {
 async function refusedInOverview({ dataDir, database }: Journey, accountId: AccountId): Promise<number> {
   const opened = await openConsoleStore({ dataDir, database } as Settings, {
     now: () => Date.now(),
-    findTrouble: () => null,
-    onTrouble: () => {},
+    findError: () => null,
+    onError: () => {},
   })
   const wanted = { accountId, connectionId: null, range: '1h', timeZone: null, offsetMinutes: 0 } as const
   const { totals } = await opened.store.overview.readOverview(wanted)

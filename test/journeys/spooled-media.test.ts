@@ -15,10 +15,10 @@ describe.each(ENGINES)('media that waits in the spool on $name', ({ start: start
     for (const path of filesIn(spoolOf(nuncio))) rmSync(path)
 
     await resume(nuncio)
-    const story = await nuncio.reaches(messageId, 'PUBLISHED', 'FAILED')
+    const timeline = await nuncio.reaches(messageId, 'PUBLISHED', 'FAILED')
 
-    assert.equal(story.message.state, 'PUBLISHED')
-    assert.ok(story.timeline.some(({ kind }) => kind === 'media-lost'))
+    assert.equal(timeline.message.state, 'PUBLISHED')
+    assert.ok(timeline.timeline.some(({ kind }) => kind === 'media-lost'))
     assert.equal((await nuncio.inbox()).length, 1)
   })
 
@@ -30,10 +30,10 @@ describe.each(ENGINES)('media that waits in the spool on $name', ({ start: start
     const nuncio = await before.restart()
 
     await resume(nuncio)
-    const story = await nuncio.reaches(messageId, 'PUBLISHED', 'FAILED')
+    const timeline = await nuncio.reaches(messageId, 'PUBLISHED', 'FAILED')
 
-    assert.equal(story.message.state, 'PUBLISHED')
-    assert.ok(!story.timeline.some(({ kind }) => kind === 'attempt-rejected'))
+    assert.equal(timeline.message.state, 'PUBLISHED')
+    assert.ok(!timeline.timeline.some(({ kind }) => kind === 'attempt-rejected'))
   })
 
   it('outlives a restart, is not fetched again, and nothing else that dead processes left outlives it', async () => {
@@ -47,10 +47,10 @@ describe.each(ENGINES)('media that waits in the spool on $name', ({ start: start
 
     const afterStart = [existsSync(dead), existsSync(kept!)]
     await resume(nuncio)
-    const story = await nuncio.reaches(messageId, 'PUBLISHED')
+    const timeline = await nuncio.reaches(messageId, 'PUBLISHED')
 
     assert.deepEqual(afterStart, [false, true])
-    assert.equal(story.timeline.filter(({ kind }) => kind === 'media-fetched').length, 1)
+    assert.equal(timeline.timeline.filter(({ kind }) => kind === 'media-fetched').length, 1)
     // Let go of a moment after.
     await expect.poll(() => filesIn(spoolOf(nuncio))).toEqual([])
   })
@@ -62,7 +62,7 @@ async function waitWithMedia(nuncio: Journey): Promise<string> {
   await nuncio.operator.administration.setConnectionState(await connectionOf(nuncio), 'paused', 'test')
   const media = { name: 'a.png', url: `${host}/a.png` }
   const { messageId } = await nuncio.post({ from: SENDER, to: '15551234567', message: { type: 'image', media } })
-  const kinds = async () => (await nuncio.story(messageId)).timeline.map(({ kind }) => kind)
+  const kinds = async () => (await nuncio.timeline(messageId)).timeline.map(({ kind }) => kind)
   await expect.poll(kinds).toContain('media-fetched')
   return messageId
 }

@@ -123,10 +123,10 @@ describe.each(ENGINES)('the trace of a message on $name', ({ start }) => {
 describe.each(ENGINES)('a collector on $name that', ({ start }) => {
   it.each(['hang', 'refuse'] as const)(
     'would %s costs no message anything, and its spans are counted',
-    async (manner) => {
+    async (mode) => {
       const receiver = await OtlpReceiver.open()
       onTestFinished(() => receiver.close())
-      receiver.manner = manner
+      receiver.mode = mode
       const nuncio = await start({ settings: { NUNCIO_TRACES_URL: receiver.url } })
 
       const replies = await Promise.all(
@@ -147,7 +147,7 @@ describe.each(ENGINES)('a collector on $name that', ({ start }) => {
   it('would refuse is seen in the metrics', async () => {
     const receiver = await OtlpReceiver.open()
     onTestFinished(() => receiver.close())
-    receiver.manner = 'refuse'
+    receiver.mode = 'refuse'
     const nuncio = await start({ settings: { NUNCIO_TRACES_URL: receiver.url } })
 
     await nuncio.text(RECIPIENT, 'hello')

@@ -49,13 +49,13 @@ describe('a PostgreSQL of this machine, by its Unix socket', () => {
         { deadlineMs: 30_000 },
       )
       const backup = await cli.json<{ path: string }>('backup', join(folder.path, 'kept'))
-      const doctor = await cli.json<{ findings: { standing: string }[] }>('doctor', '--offline')
+      const doctor = await cli.json<{ findings: { status: string }[] }>('doctor', '--offline')
 
       assert.equal(reply.status, 200)
       assert.match(JSON.stringify(arrived), /by a socket/)
       assert.ok(existsSync(backup.path))
       assert.deepEqual(
-        doctor.findings.filter(({ standing }) => standing === 'trouble'),
+        doctor.findings.filter(({ status }) => status === 'problem'),
         [],
       )
     },

@@ -73,7 +73,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
 
     assert.equal(isRight, true)
     assert.deepEqual(new Set(simulator.callbackTries.map(({ status }) => status)), new Set([401]))
-    assert.equal((await nuncio.story(id)).message.state, 'PUBLISHED')
+    assert.equal((await nuncio.timeline(id)).message.state, 'PUBLISHED')
   })
 
   it('G5 G10: learns from a callback that a message went out whose answer was lost', async () => {
@@ -148,8 +148,8 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
 
     const id = await send({ type: 'message', message: 'held' })
     const failed = await nuncio.reaches(id, 'FAILED')
-    await expect.poll(async () => (await nuncio.story(id)).resentAs).not.toBeNull()
-    const { resentAs } = await nuncio.story(id)
+    await expect.poll(async () => (await nuncio.timeline(id)).resentAs).not.toBeNull()
+    const { resentAs } = await nuncio.timeline(id)
     const again = await nuncio.reaches(resentAs ?? '', 'READ')
     await simulator.callbacksIdle()
 

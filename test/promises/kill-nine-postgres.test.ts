@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
+import { checkRun } from '../support/black-box/check-run.ts'
 import { openCluster } from '../support/black-box/cluster.ts'
-import { judgeRun } from '../support/black-box/check-run.ts'
 import { Load } from '../support/black-box/load.ts'
 import { printTable } from '../support/black-box/print-table.ts'
 import { findFalseQuarantines } from '../support/ledger/find-false-quarantines.ts'
@@ -40,7 +40,7 @@ describe('kill -9 of workers on PostgreSQL, a short run', () => {
       await setTimeout(UNDER_LOAD_MS)
 
       await load.stop()
-      const { counts, states, input } = await judgeRun(cluster, load.requests)
+      const { counts, states, input } = await checkRun(cluster, load.requests)
       printTable('kill -9 on PostgreSQL, a short run', { seed, ...counts, ...states })
       assert.deepEqual(findFalseQuarantines(killedAt, input), [])
       assert.ok(load.ackedIds.length > 0, 'No message was at stake')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { killAgainAndAgain } from '../faults/kill-nine/kill-again-and-again.ts'
-import { judgeRun } from '../support/black-box/check-run.ts'
+import { checkRun } from '../support/black-box/check-run.ts'
 import { Load } from '../support/black-box/load.ts'
 import { printTable } from '../support/black-box/print-table.ts'
 import { createRandom } from '../support/black-box/random.ts'
@@ -26,7 +26,7 @@ describe('kill -9, a short run', () => {
       const { killedAt } = await killAgainAndAgain(world.service, ROUNDS, createRandom(seed))
 
       await load.stop()
-      const { counts, states, input } = await judgeRun(world, load.requests)
+      const { counts, states, input } = await checkRun(world, load.requests)
       printTable('kill -9, a short run', { kills: killedAt.length, seed, ...counts, ...states })
       assert.deepEqual(findFalseQuarantines([...killedAt], input), [])
       assert.ok(load.ackedIds.length > 0, 'No message was at stake')

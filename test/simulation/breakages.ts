@@ -1,6 +1,6 @@
 import { Preparation } from '../../src/core/dispatch/lane/preparation.ts'
-import { Share } from '../../src/core/dispatch/workers/assignment.ts'
-import { WorkerClaim } from '../../src/core/dispatch/workers/lease.ts'
+import { RendezvousAssignment } from '../../src/core/dispatch/workers/assignment.ts'
+import { WorkerLease } from '../../src/core/dispatch/workers/lease.ts'
 import type { ConnectionId } from '../../src/core/ids.ts'
 import type { Sequence } from '../../src/core/message/message.ts'
 import type { Channel } from '../../src/core/ports/channel.ts'
@@ -8,7 +8,7 @@ import type { Lanes, Step, StepResult } from '../../src/core/ports/lanes.ts'
 import { overrideLanes } from '../support/dispatch-world/override-lanes.ts'
 import { preferredWorker } from '../support/preferred-worker.ts'
 import { join } from './incidents.ts'
-import type { Lots } from './random.ts'
+import type { Random } from './random.ts'
 import type { SimulatedStorage } from './simulated-storage.ts'
 import type { SimulatedWorker } from './simulated-worker.ts'
 import type { Breakage, SimulatedWorld } from './simulated-world.ts'
@@ -48,11 +48,11 @@ export const BREAKAGES: Readonly<Record<string, Breakage>> = {
 /** Mistakes of which no promise may depend: who should hold a lane is only advice, claims decide. */
 export const HARMLESS: Readonly<Record<string, Breakage>> = {
   'every worker believes that each lane is its own': {
-    patch: () => replace(Share.prototype, 'isAnothers', { value: () => false }),
+    patch: () => replace(RendezvousAssignment.prototype, 'belongsToPeer', { value: () => false }),
     aggravate: joinOften,
   },
   'every worker believes that each lane is another’s': {
-    patch: () => replace(Share.prototype, 'isAnothers', { value: () => true }),
+    patch: () => replace(RendezvousAssignment.prototype, 'belongsToPeer', { value: () => true }),
     aggravate: joinOften,
   },
   'what a worker believes of a lane changes each time it is asked': { patch: withFickleShares, aggravate: joinOften },
@@ -60,14 +60,14 @@ export const HARMLESS: Readonly<Record<string, Breakage>> = {
 }
 
 function pauseOften(world: SimulatedWorld): void {
-  often(world, (worker, lots) => worker.machine.pause(lots.between(16_000, 30_000), false))
+  often(world, (worker, random) => worker.machine.pause(random.between(16_000, 30_000), false))
 }
 
 /** Heartbeats fail for as long as a claim lasts, while the answer to a record is still on its way. */
 function cutOften(world: SimulatedWorld): void {
   world.storageFaults.verySlow = 0.1
-  often(world, (worker, lots) => {
-    worker.line.cutUntil = world.schedule.now + lots.between(13_000, 20_000)
+  often(world, (worker, random) => {
+    worker.line.cutUntil = world.schedule.now + random.between(13_000, 20_000)
   })
 }
 
@@ -98,8 +98,8 @@ function expireOften(world: SimulatedWorld): void {
 /** Workers come and go while calls take long. */
 function joinOften(world: SimulatedWorld): void {
   world.networkFaults.fates = { ...world.networkFaults.fates, slow: 1 }
-  const lots = world.lots.fork('aggravation')
-  for (let atMs = 4_000; atMs < 150_000; atMs += 12_000) world.schedule.after(atMs, () => join(world, lots))
+  const random = world.random.fork('aggravation')
+  for (let atMs = 4_000; atMs < 150_000; atMs += 12_000) world.schedule.after(atMs, () => join(world, random))
 }
 
 /** All workers stand still for longer than connections allow. */
@@ -130,35 +130,35 @@ function loseAnswers(world: SimulatedWorld): void {
   world.storageFaults.failsAfter = 0.2
 }
 
-function often(world: SimulatedWorld, happen: (worker: SimulatedWorker, lots: Lots) => void): void {
+function often(world: SimulatedWorld, happen: (worker: SimulatedWorker, random: Random) => void): void {
   world.referee.outcomesMayBeLost = true
-  const lots = world.lots.fork('aggravation')
+  const random = world.random.fork('aggravation')
   for (let atMs = 5_000; atMs < 150_000; atMs += 25_000) {
     world.schedule.after(atMs, () => {
-      if (world.workers.length > 0) happen(lots.pick(world.workers), lots)
+      if (world.workers.length > 0) happen(random.pick(world.workers), random)
     })
   }
 }
 
 function withoutSelfCheck(): () => void {
-  return replace(WorkerClaim.prototype, 'holds', { value: () => true })
+  return replace(WorkerLease.prototype, 'holds', { value: () => true })
 }
 
 function withoutTerms(): () => void {
-  return replace(WorkerClaim.prototype, 'term', { get: () => 1 })
+  return replace(WorkerLease.prototype, 'term', { get: () => 1 })
 }
 
 function withoutPatience(): () => void {
-  return replace(Share.prototype, 'leave', {
-    value(this: Share, id: ConnectionId) {
-      return this.isAnothers(id)
+  return replace(RendezvousAssignment.prototype, 'leave', {
+    value(this: RendezvousAssignment, id: ConnectionId) {
+      return this.belongsToPeer(id)
     },
   })
 }
 
 function withFickleShares(): () => void {
   let asked = 0
-  return replace(Share.prototype, 'isAnothers', {
+  return replace(RendezvousAssignment.prototype, 'belongsToPeer', {
     value() {
       asked += 1
       return asked % 3 === 0

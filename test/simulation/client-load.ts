@@ -1,21 +1,21 @@
-import { toQueued } from '../../src/server/wiring/wake-on-accept.ts'
 import type { AccountId, TokenId } from '../../src/core/ids.ts'
 import type { MessageContent, Sequence } from '../../src/core/message/message.ts'
 import type { Candidate } from '../../src/core/ports/intake.ts'
-import type { Lots } from './random.ts'
+import { toQueued } from '../../src/server/wiring/wake-on-accept.ts'
+import type { Random } from './random.ts'
 import type { Sent } from './referee.ts'
 import { BAD_RECIPIENT, UPLOADING_NETWORKS } from './simulated-network.ts'
 import type { SimulatedConnection, SimulatedWorld } from './simulated-world.ts'
 
 /** Clients that send messages, alone and in bursts, and the media that some of them carry. */
 export function planLoad(world: SimulatedWorld, untilMs: number): void {
-  const lots = world.lots.fork('load')
-  const bursts = lots.between(8, 24)
+  const random = world.random.fork('load')
+  const bursts = random.between(8, 24)
   for (let i = 0; i < bursts; i++) {
-    const connection = lots.pick(world.connections)
-    const many = lots.pick([1, 1, 2, 5])
-    world.schedule.after(lots.between(0, untilMs), () => {
-      for (let j = 0; j < many; j++) send(world, connection, { lots, name: `text ${i}.${j}` })
+    const connection = random.pick(world.connections)
+    const many = random.pick([1, 1, 2, 5])
+    world.schedule.after(random.between(0, untilMs), () => {
+      for (let j = 0; j < many; j++) send(world, connection, { random, name: `text ${i}.${j}` })
     })
   }
 }
@@ -23,24 +23,24 @@ export function planLoad(world: SimulatedWorld, untilMs: number): void {
 function send(
   world: SimulatedWorld,
   connection: SimulatedConnection,
-  { lots, name }: { lots: Lots; name: string },
+  { random, name }: { random: Random; name: string },
 ): void {
-  const to = lots.chance(0.08) ? BAD_RECIPIENT : `1555000${lots.between(1_000, 9_000)}`
+  const to = random.chance(0.08) ? BAD_RECIPIENT : `1555000${random.between(1_000, 9_000)}`
   const isUploading = UPLOADING_NETWORKS.some((each) => each.name === connection.network)
-  const content: MessageContent = lots.chance(isUploading ? 0.5 : 0.2)
+  const content: MessageContent = random.chance(isUploading ? 0.5 : 0.2)
     ? { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: name }
     : { type: 'message', text: name }
   const sent: Sent = { text: name, to, connectionId: connection.id, messageId: null }
   const candidate = candidateOf(world, connection, { content, to, name })
-  const fate = lots.weighed({
+  const fate = random.weighed({
     works: 1,
     'fails before': world.storageFaults.failsBefore,
     'fails after': world.storageFaults.failsAfter,
   })
   const loads = {
     // A file that never comes holds its lane for the whole head budget, so among more files it must be rarer.
-    media: lots.weighed({ ready: isUploading ? 40 : 5, failed: 1, never: isUploading ? 0.5 : 1 }),
-    afterMs: lots.between(50, 30_000),
+    media: random.weighed({ ready: isUploading ? 40 : 5, failed: 1, never: isUploading ? 0.5 : 1 }),
+    afterMs: random.between(50, 30_000),
   }
   if (fate === 'fails before') return
   world.referee.sent.push(sent)
@@ -54,8 +54,8 @@ function send(
       'client',
       `sends m${sequence} by ${connection.id}${content.type === 'message' ? '' : ' with media'}`,
     )
-    world.tellOf(toQueued(candidate, result, world.schedule.now), lots)
-    if (content.type !== 'message') planMedia(world, connection, { sequence, ...loads, lots })
+    world.tellOf(toQueued(candidate, result, world.schedule.now), random)
+    if (content.type !== 'message') planMedia(world, connection, { sequence, ...loads, random })
   })
 }
 
@@ -66,8 +66,8 @@ function planMedia(
     sequence,
     media,
     afterMs,
-    lots,
-  }: { sequence: Sequence; media: 'ready' | 'failed' | 'never'; afterMs: number; lots: Lots },
+    random,
+  }: { sequence: Sequence; media: 'ready' | 'failed' | 'never'; afterMs: number; random: Random },
 ): void {
   if (media === 'never') return
   world.schedule.after(afterMs, () => {
@@ -78,7 +78,7 @@ function planMedia(
       if (media === 'ready') await mediaQueue.ready(sequence, { file, tookMs: 1, at: now })
       else await mediaQueue.fail(sequence, { code: 'media_status', words: 'gone', at: now })
       world.trace.note('media', `of m${sequence}: ${media}`)
-      world.tell(connection.id, 'change', lots)
+      world.tell(connection.id, 'change', random)
     })
   })
 }

@@ -1,5 +1,5 @@
 import { type Lanes, StorageUnavailable } from '../../src/core/ports/lanes.ts'
-import type { Lots } from './random.ts'
+import type { Random } from './random.ts'
 import type { Schedule } from './schedule.ts'
 import type { SimulatedMachine } from './simulated-machine.ts'
 import type { Trace } from './trace.ts'
@@ -18,7 +18,7 @@ export interface LanesParts {
   readonly inner: Lanes
   readonly machine: SimulatedMachine
   readonly schedule: Schedule
-  readonly lots: Lots
+  readonly random: Random
   readonly faults: StorageFaults
   readonly trace: Trace
 }
@@ -42,8 +42,8 @@ export class FaultyLanes implements Lanes {
     return living
   }
 
-  retire(...given: Parameters<Lanes['retire']>) {
-    return this.#call('retire', () => this.#parts.inner.retire(...given))
+  deleteLease(...given: Parameters<Lanes['deleteLease']>) {
+    return this.#call('retire', () => this.#parts.inner.deleteLease(...given))
   }
 
   claim(...given: Parameters<Lanes['claim']>) {
@@ -75,16 +75,16 @@ export class FaultyLanes implements Lanes {
   }
 
   #call<Result>(name: string, run: () => Promise<Result>): Promise<Result> {
-    const { machine, schedule, lots, faults, trace } = this.#parts
+    const { machine, schedule, random, faults, trace } = this.#parts
     const cutMs = this.cutUntil - schedule.now
     // Cut off both ways, or only on the way back: then the answer comes when the line is there again.
-    const isLost = schedule.now < faults.awayUntil || (cutMs > 0 && lots.chance(0.7))
+    const isLost = schedule.now < faults.awayUntil || (cutMs > 0 && random.chance(0.7))
     const fate = isLost
       ? 'fails-before'
-      : lots.weighed({ 'fails-before': faults.failsBefore, 'fails-after': faults.failsAfter, works: 1 })
+      : random.weighed({ 'fails-before': faults.failsBefore, 'fails-after': faults.failsAfter, works: 1 })
     const [thereMs, backMs] = [
       this.#delayMs(),
-      this.#delayMs() + (cutMs > 0 && !isLost ? cutMs + lots.between(0, 3_000) : 0),
+      this.#delayMs() + (cutMs > 0 && !isLost ? cutMs + random.between(0, 3_000) : 0),
     ]
     return new Promise<Result>((resolve, reject) => {
       const answer = (call: () => void) => {
@@ -108,9 +108,9 @@ export class FaultyLanes implements Lanes {
   }
 
   #delayMs(): number {
-    const { lots, faults } = this.#parts
-    const kind = lots.weighed({ slow: faults.slow, verySlow: faults.verySlow, fast: 1 })
-    if (kind === 'verySlow') return lots.between(2_000, 25_000)
-    return kind === 'slow' ? lots.between(1, 1_500) : lots.pick([0, 0, 1, 2])
+    const { random, faults } = this.#parts
+    const kind = random.weighed({ slow: faults.slow, verySlow: faults.verySlow, fast: 1 })
+    if (kind === 'verySlow') return random.between(2_000, 25_000)
+    return kind === 'slow' ? random.between(1, 1_500) : random.pick([0, 0, 1, 2])
   }
 }

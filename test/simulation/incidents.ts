@@ -1,9 +1,9 @@
 import type { AccountId, ConnectionId, MessageId } from '../../src/core/ids.ts'
 import type { Administration } from '../../src/core/ports/administration.ts'
 import { Refusal } from '../../src/core/refusals.ts'
-import type { Lots } from './random.ts'
-import type { CallFate } from './simulated-network.ts'
-import type { UploadFate } from './simulated-uploads.ts'
+import type { Random } from './random.ts'
+import type { CallResult } from './simulated-network.ts'
+import type { UploadResult } from './simulated-uploads.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
 
 const CLAIM_MS = 15_000
@@ -18,69 +18,69 @@ const CANCELLABLE = 'select sequence, id from waiting where connection_id = ? or
 const UNCONFIRMED_BACKLOGS = `select c.id, c.account_id from lane join connection c on c.id = lane.connection_id
   where lane.wait_reason = 'backlog_confirmation' order by c.id`
 
-type Incident = (world: SimulatedWorld, lots: Lots) => void
+type Incident = (world: SimulatedWorld, random: Random) => void
 
 const INCIDENTS: Readonly<Record<string, Incident>> = {
-  pause: (world, lots) => pause(world, lots, false),
-  suspend: (world, lots) => pause(world, lots, true),
-  crash: (world, lots) => {
+  pause: (world, random) => pause(world, random, false),
+  suspend: (world, random) => pause(world, random, true),
+  crash: (world, random) => {
     world.referee.outcomesMayBeLost = true
-    world.replace(lots.pick(world.workers), lots.between(10, 25_000), 'crashes')
+    world.replace(random.pick(world.workers), random.between(10, 25_000), 'crashes')
   },
-  stop: (world, lots) => stop(world, lots),
-  'storage away': (world, lots) => {
+  stop: (world, random) => stop(world, random),
+  'storage away': (world, random) => {
     world.referee.outcomesMayBeLost = true
-    world.storageFaults.awayUntil = world.schedule.now + lots.between(500, 40_000)
+    world.storageFaults.awayUntil = world.schedule.now + random.between(500, 40_000)
     world.trace.note('world', 'storage is away')
   },
-  cut: (world, lots) => {
+  cut: (world, random) => {
     world.referee.outcomesMayBeLost = true
-    const worker = lots.pick(world.workers)
-    worker.line.cutUntil = world.schedule.now + lots.between(1_000, 40_000)
+    const worker = random.pick(world.workers)
+    worker.line.cutUntil = world.schedule.now + random.between(1_000, 40_000)
     world.trace.note(worker.machine.name, 'is cut off from storage')
   },
-  'clock jump': (world, lots) => {
+  'clock jump': (world, random) => {
     // A jump ahead looks as if the machine had been suspended, so its running calls are given up.
     world.referee.outcomesMayBeLost = true
-    const worker = lots.pick(world.workers)
+    const worker = random.pick(world.workers)
     const { machine } = worker
     // Set back while it is suspended, a clock hides the suspension from both clocks, and nothing could know of it.
     if (machine.isPaused) return
-    machine.wallOffsetMs = lots.pick([-TWO_DAYS_MS, TWO_DAYS_MS, lots.between(-60_000, 60_000), 0])
+    machine.wallOffsetMs = random.pick([-TWO_DAYS_MS, TWO_DAYS_MS, random.between(-60_000, 60_000), 0])
     // On SQLite the machine's clock is the database's too; on a server it is only the machine's.
-    machine.nowOffsetMs = lots.chance(0.5) ? machine.wallOffsetMs : 0
+    machine.nowOffsetMs = random.chance(0.5) ? machine.wallOffsetMs : 0
     if (machine.nowOffsetMs !== 0) world.backlogReferee.clocksJumped = true
     world.trace.note(
       machine.name,
       `its wall clock is off by ${machine.wallOffsetMs} ms, its time by ${machine.nowOffsetMs}`,
     )
   },
-  'another worker': (world, lots) => join(world, lots),
-  'dropped claim': (world, lots) => {
+  'another worker': (world, random) => join(world, random),
+  'dropped claim': (world, random) => {
     world.referee.outcomesMayBeLost = true
-    const [worker, connection] = [lots.pick(world.workers), lots.pick(world.connections)]
+    const [worker, connection] = [random.pick(world.workers), random.pick(world.connections)]
     world.trace.note(worker.machine.name, `drops ${connection.id}`)
     worker.dropClaim(connection.id)
   },
-  'paused connection': (world, lots) => {
-    const { id } = lots.pick(world.connections)
-    const state = lots.pick(['paused', 'active'] as const)
-    administer(world, { id, what: `sets ${id} ${state}`, lots }, (administration) =>
+  'paused connection': (world, random) => {
+    const { id } = random.pick(world.connections)
+    const state = random.pick(['paused', 'active'] as const)
+    administer(world, { id, what: `sets ${id} ${state}`, random }, (administration) =>
       administration.setConnectionState(id, state, 'test'),
     )
   },
-  'changed policy': (world, lots) => changePolicy(world, lots),
-  cancel: (world, lots) => cancel(world, lots),
-  'person resolves': (world, lots) => resolve(world, lots),
+  'changed policy': (world, random) => changePolicy(world, random),
+  cancel: (world, random) => cancel(world, random),
+  'person resolves': (world, random) => resolve(world, random),
 }
 
 /** Decides what goes wrong in this run, from its lots: a few kinds of trouble in each, so that they can be told apart. */
 export function planFaults(world: SimulatedWorld, untilMs: number): void {
-  const lots = world.lots.fork('faults')
+  const random = world.random.fork('faults')
   const { storageFaults, networkFaults, uploadFaults } = world
-  const likely = () => lots.chance(AN_INCIDENT_IS_LIKELY)
-  storageFaults.failsBefore = likely() ? lots.pick([0.01, 0.05, 0.25]) : 0
-  storageFaults.failsAfter = likely() ? lots.pick([0.01, 0.05, 0.25]) : 0
+  const likely = () => random.chance(AN_INCIDENT_IS_LIKELY)
+  storageFaults.failsBefore = likely() ? random.pick([0.01, 0.05, 0.25]) : 0
+  storageFaults.failsAfter = likely() ? random.pick([0.01, 0.05, 0.25]) : 0
   storageFaults.slow = likely() ? 0.1 : 0
   storageFaults.verySlow = likely() ? 0.01 : 0
   // Enough that heartbeats fail for as long as a claim lasts. Less, and nothing may be given up.
@@ -89,8 +89,8 @@ export function planFaults(world: SimulatedWorld, untilMs: number): void {
   networkFaults.freezes = likely() ? 0.03 : 0
   if (networkFaults.freezes > 0) world.referee.outcomesMayBeLost = true
   networkFaults.reports = likely() ? 0.3 : 0
-  const fates: Partial<Record<CallFate, number>> = {}
-  for (const fate of [
+  const fates: Partial<Record<CallResult, number>> = {}
+  for (const result of [
     'answer-lost',
     'lost',
     'busy',
@@ -100,7 +100,7 @@ export function planFaults(world: SimulatedWorld, untilMs: number): void {
     'hangs-then-acts',
     'slow',
   ] as const) {
-    if (likely()) fates[fate] = lots.pick([0.02, 0.1, 0.4])
+    if (likely()) fates[result] = random.pick([0.02, 0.1, 0.4])
   }
   networkFaults.fates = fates
   planUploadFaults(world)
@@ -109,20 +109,20 @@ export function planFaults(world: SimulatedWorld, untilMs: number): void {
     'world',
     `faults: ${JSON.stringify({ ...storageFaults, ...networkFaults, uploads: uploadFaults, kinds })}`,
   )
-  for (let atMs = 0; kinds.length > 0 && atMs < untilMs; atMs += lots.between(500, 12_000)) {
-    const incident = INCIDENTS[lots.pick(kinds)]
+  for (let atMs = 0; kinds.length > 0 && atMs < untilMs; atMs += random.between(500, 12_000)) {
+    const incident = INCIDENTS[random.pick(kinds)]
     world.schedule.after(atMs, () => {
-      if (world.workers.length > 0) incident?.(world, lots)
+      if (world.workers.length > 0) incident?.(world, random)
     })
   }
 }
 
-function planUploadFaults({ lots: all, uploadFaults }: SimulatedWorld): void {
-  const lots = all.fork('upload faults')
-  const likely = () => lots.chance(AN_INCIDENT_IS_LIKELY)
-  const fates: Partial<Record<UploadFate, number>> = {}
-  for (const fate of ['slow', 'stuck', 'stuck-and-deaf', 'busy', 'away', 'refused', 'crash'] as const) {
-    if (likely()) fates[fate] = lots.pick([0.05, 0.2, 0.5])
+function planUploadFaults({ random: all, uploadFaults }: SimulatedWorld): void {
+  const random = all.fork('upload faults')
+  const likely = () => random.chance(AN_INCIDENT_IS_LIKELY)
+  const fates: Partial<Record<UploadResult, number>> = {}
+  for (const result of ['slow', 'stuck', 'stuck-and-deaf', 'busy', 'away', 'refused', 'crash'] as const) {
+    if (likely()) fates[result] = random.pick([0.05, 0.2, 0.5])
   }
   uploadFaults.fates = fates
   uploadFaults.rests = likely() ? 0.3 : 0
@@ -140,53 +140,53 @@ export function stopFaults(world: SimulatedWorld): void {
     worker.machine.nowOffsetMs = 0
     worker.machine.wake()
   }
-  const lots = world.lots.fork('recovery')
+  const random = world.random.fork('recovery')
   for (const { id } of world.connections) {
-    administer(world, { id, what: `sets ${id} active`, lots }, (administration) =>
+    administer(world, { id, what: `sets ${id} active`, random }, (administration) =>
       administration.setConnectionState(id, 'active', 'test'),
     )
   }
 }
 
 /** A person looks now and then, and lets drain what waits for that; after the faults, too. */
-export function confirmBacklogs(world: SimulatedWorld, lots: Lots): void {
-  world.schedule.after(lots.between(5_000, 60_000), () => {
+export function confirmBacklogs(world: SimulatedWorld, random: Random): void {
+  world.schedule.after(random.between(5_000, 60_000), () => {
     for (const row of world.storage.database.prepare(UNCONFIRMED_BACKLOGS).all()) {
       const id = row['id'] as ConnectionId
-      administer(world, { id, what: `lets the backlog of ${id} drain`, lots }, async () => {
+      administer(world, { id, what: `lets the backlog of ${id} drain`, random }, async () => {
         await world.storage.confirmBacklog(row['account_id'] as AccountId, id)
         world.backlogReferee.onConfirmed(id, world.schedule.now)
       })
     }
-    confirmBacklogs(world, lots)
+    confirmBacklogs(world, random)
   })
 }
 
-function pause(world: SimulatedWorld, lots: Lots, suspended: boolean): void {
+function pause(world: SimulatedWorld, random: Random, suspended: boolean): void {
   world.referee.outcomesMayBeLost = true
-  const { machine } = lots.pick(world.workers)
+  const { machine } = random.pick(world.workers)
   world.trace.note(machine.name, suspended ? 'is suspended' : 'is paused')
-  machine.pause(lots.pick([lots.between(1, 2_000), lots.between(2_000, 4 * CLAIM_MS)]), suspended)
+  machine.pause(random.pick([random.between(1, 2_000), random.between(2_000, 4 * CLAIM_MS)]), suspended)
 }
 
-function stop(world: SimulatedWorld, lots: Lots): void {
+function stop(world: SimulatedWorld, random: Random): void {
   // What is open when the grace is over, or storage is away, stays open.
   world.referee.outcomesMayBeLost = true
-  const worker = lots.pick(world.workers)
-  const nextAfterMs = lots.between(0, 5_000)
+  const worker = random.pick(world.workers)
+  const nextAfterMs = random.between(0, 5_000)
   world.trace.note(worker.machine.name, 'is told to stop')
-  worker.stop(lots.between(0, 12_000), () => world.replace(worker, nextAfterMs, 'has stopped'))
+  worker.stop(random.between(0, 12_000), () => world.replace(worker, nextAfterMs, 'has stopped'))
   world.schedule.after(45_000, () => world.replace(worker, nextAfterMs, 'is killed by its supervisor'))
 }
 
 /** One more takes its share of the lanes, and gives it back when it goes. */
-export function join(world: SimulatedWorld, lots: Lots): void {
+export function join(world: SimulatedWorld, random: Random): void {
   if (world.workers.length >= MOST_WORKERS) return
   const { failsBefore, failsAfter } = world.storageFaults
   // A worker that ends tries to record an outcome only once.
   if (failsBefore + failsAfter > 0) world.referee.outcomesMayBeLost = true
   const worker = world.startWorker()
-  world.schedule.after(lots.between(2_000, 60_000), () => {
+  world.schedule.after(random.between(2_000, 60_000), () => {
     if (worker.machine.isDead) return
     world.trace.note(worker.machine.name, 'is told to stop')
     // Calls end by themselves within this time.
@@ -194,14 +194,14 @@ export function join(world: SimulatedWorld, lots: Lots): void {
   })
 }
 
-function changePolicy(world: SimulatedWorld, lots: Lots): void {
-  const { id } = lots.pick(world.connections)
-  const onUnconfirmed = lots.pick(['leave', 'resend'] as const)
-  const leastGapMs = lots.pick([0, 0, 1_000])
+function changePolicy(world: SimulatedWorld, random: Random): void {
+  const { id } = random.pick(world.connections)
+  const onUnconfirmed = random.pick(['leave', 'resend'] as const)
+  const leastGapMs = random.pick([0, 0, 1_000])
   if (onUnconfirmed === 'resend') world.referee.mayResend.add(id)
   administer(
     world,
-    { id, what: `changes ${id} to ${onUnconfirmed}, gap ${leastGapMs}`, lots },
+    { id, what: `changes ${id} to ${onUnconfirmed}, gap ${leastGapMs}`, random },
     async (administration) => {
       const connection = (await administration.listConnections(null)).find((each) => each.id === id)
       if (!connection) return
@@ -211,42 +211,42 @@ function changePolicy(world: SimulatedWorld, lots: Lots): void {
   )
 }
 
-function cancel(world: SimulatedWorld, lots: Lots): void {
-  const { id } = lots.pick(world.connections)
+function cancel(world: SimulatedWorld, random: Random): void {
+  const { id } = random.pick(world.connections)
   const rows = world.storage.database.prepare(CANCELLABLE).all(id)
   if (rows.length === 0) return
-  const row = lots.pick(rows)
+  const row = random.pick(rows)
   const what = `cancels m${String(row['sequence'])}`
-  administer(world, { id, what, lots }, (administration) =>
+  administer(world, { id, what, random }, (administration) =>
     administration.cancelMessage(row['id'] as MessageId, 'test'),
   )
 }
 
-function resolve(world: SimulatedWorld, lots: Lots): void {
+function resolve(world: SimulatedWorld, random: Random): void {
   const rows = world.storage.database
     .prepare(
       `select sequence, id, connection_id from message where state = 'UNCONFIRMED' and resolved_at is null order by sequence limit 3`,
     )
     .all()
   if (rows.length === 0) return
-  const row = lots.pick(rows)
-  const as = lots.pick(['arrived', 'send-again'] as const)
+  const row = random.pick(rows)
+  const as = random.pick(['arrived', 'send-again'] as const)
   const what = `resolves m${String(row['sequence'])}: ${as}`
-  administer(world, { id: row['connection_id'] as ConnectionId, what, lots }, (administration) =>
+  administer(world, { id: row['connection_id'] as ConnectionId, what, random }, (administration) =>
     administration.resolveMessage(row['id'] as MessageId, as, 'test'),
   )
 }
 
 function administer(
   world: SimulatedWorld,
-  { id, what, lots }: { id: ConnectionId; what: string; lots: Lots },
+  { id, what, random }: { id: ConnectionId; what: string; random: Random },
   change: (administration: Administration) => Promise<unknown>,
 ): void {
   void world.schedule.work(async () => {
     try {
       await change(world.storage.administration)
       world.trace.note('person', what)
-      world.tell(id, 'change', lots)
+      world.tell(id, 'change', random)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       world.trace.note('person', `${what}: refused`)

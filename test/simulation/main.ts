@@ -33,14 +33,14 @@ async function main(): Promise<number> {
     totals.virtualMs += result.virtualMs
     if (performance.now() - reportedAt > REPORT_EVERY_MS) {
       reportedAt = performance.now()
-      console.log(`seed ${seed}: ${inWords(totals)}`)
+      console.log(`seed ${seed}: ${inText(totals)}`)
     }
   }
-  console.log(`No promise was broken: ${inWords(totals)}`)
+  console.log(`No promise was broken: ${inText(totals)}`)
   return 0
 }
 
-function inWords({
+function inText({
   seeds,
   messages,
   calls,

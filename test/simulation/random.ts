@@ -1,7 +1,7 @@
 import { createRandom } from '../support/black-box/random.ts'
 
 /** Everything that is left to chance in a simulated world. The same seed draws the same lots. */
-export class Lots {
+export class Random {
   readonly #seed: number
   readonly #next: () => number
 
@@ -14,10 +14,10 @@ export class Lots {
   }
 
   /** Lots of their own for one part of the world, so that what one part draws does not move the others. */
-  fork(name: string): Lots {
+  fork(name: string): Random {
     let mixed = this.#seed
     for (const character of name) mixed = Math.imul(mixed ^ character.charCodeAt(0), 0x01000193)
-    return new Lots(mixed >>> 0)
+    return new Random(mixed >>> 0)
   }
 
   next(): number {

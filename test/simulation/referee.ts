@@ -155,7 +155,7 @@ export class Referee {
   }
 
   /** After the world has come to rest. */
-  judgeEnd(): void {
+  checkEnd(): void {
     this.#judgeNoLoss()
     this.#judgeStates()
     this.#judgeTransitions()
@@ -212,7 +212,7 @@ export class Referee {
         case 'PUBLISHED':
         case 'DELIVERED':
         case 'READ':
-          if (effects.length === 0 && message.reason !== 'says_arrived')
+          if (effects.length === 0 && message.reason !== 'marked_arrived')
             this.#violate('the log never lies', `${said}, but no network took it`)
           break
         case 'FAILED':
@@ -224,7 +224,7 @@ export class Referee {
         case 'UNCONFIRMED':
           if (!this.#wasUnknownOnce(message.sequence))
             this.#violate('the log never lies', `${said}, but every attempt is proven not sent`)
-          if (message.reason === 'worker_died' && !this.outcomesMayBeLost)
+          if (message.reason === 'stopped_while_sending' && !this.outcomesMayBeLost)
             this.#violate('no outcome is given up', `${said}, but no worker died`)
           break
         default:

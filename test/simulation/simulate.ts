@@ -49,20 +49,20 @@ export async function simulate(seed: number, breakage: Breakage = {}): Promise<R
 }
 
 async function live(world: SimulatedWorld, breakage: Breakage): Promise<void> {
-  const lots = world.lots.fork('world')
-  const faultsLastMs = lots.between(20_000, 150_000)
+  const random = world.random.fork('world')
+  const faultsLastMs = random.between(20_000, 150_000)
   // Lots of their own, so that the worlds of before stay what they were.
-  const uploading = world.lots.fork('uploading networks')
+  const uploading = world.random.fork('uploading networks')
   const uploadsAreLikely = uploading.pick([0, 0, 0.5, 0.8])
-  const confirming = world.lots.fork('confirming backlogs')
+  const confirming = world.random.fork('confirming backlogs')
   const allowedMs = confirming.pick([[0], [0], [0, 10_000, 60_000]])
-  for (let i = 1; i <= lots.between(2, 5); i++) {
+  for (let i = 1; i <= random.between(2, 5); i++) {
     const id = `con_${i}` as ConnectionId
-    const plain = lots.pick(NETWORKS).name
+    const plain = random.pick(NETWORKS).name
     const network = uploading.chance(uploadsAreLikely) ? uploading.pick(UPLOADING_NETWORKS).name : plain
     world.addConnection(
       { id, accountNumber: (i % 2) + 1, number: `1555000${1000 + i}`, network },
-      { ...policyOf(lots), confirmBacklogAfterMs: confirming.pick(allowedMs) },
+      { ...policyOf(random), confirmBacklogAfterMs: confirming.pick(allowedMs) },
     )
   }
   for (let i = 0; i < WORKERS; i++) world.startWorker()
@@ -70,7 +70,7 @@ async function live(world: SimulatedWorld, breakage: Breakage): Promise<void> {
   breakage.aggravate?.(world)
   planLoad(world, faultsLastMs)
   if (allowedMs.length > 1) confirmBacklogs(world, confirming)
-  enterLanes(world, lots)
+  enterLanes(world, random)
   world.schedule.after(faultsLastMs, () => stopFaults(world))
   // A supervisor may still be about to start a worker, so the watch begins once all are there.
   const healthyAt = world.schedule.now + faultsLastMs + 50_000
@@ -78,14 +78,14 @@ async function live(world: SimulatedWorld, breakage: Breakage): Promise<void> {
   await world.schedule.run(
     () => world.trace.violation !== null || (world.schedule.now >= healthyAt && world.referee.isDrained()),
   )
-  if (!world.trace.violation) world.referee.judgeEnd()
+  if (!world.trace.violation) world.referee.checkEnd()
 }
 
 /** As the service does a few times a second, if it is not late. */
-function enterLanes(world: SimulatedWorld, lots: SimulatedWorld['lots']): void {
-  world.schedule.after(lots.pick([200, 200, 3_000]), () => {
+function enterLanes(world: SimulatedWorld, random: SimulatedWorld['random']): void {
+  world.schedule.after(random.pick([200, 200, 3_000]), () => {
     void world.schedule.work(() => world.storage.storage.enterLanes())
-    enterLanes(world, lots)
+    enterLanes(world, random)
   })
 }
 
@@ -106,13 +106,13 @@ function laneOf(world: SimulatedWorld, subject: string): string {
   return String(row?.['connection_id'] ?? subject)
 }
 
-function policyOf(lots: SimulatedWorld['lots']): LanePolicy {
+function policyOf(random: SimulatedWorld['random']): LanePolicy {
   return {
-    onUnconfirmed: lots.pick(['leave', 'leave', 'resend']),
-    headBudgetMs: lots.pick([20_000, 120_000, 900_000]),
-    timeToLiveMs: lots.pick([60_000, 24 * 3_600_000, 24 * 3_600_000]),
-    leastGapMs: lots.pick([0, 0, 0, 3_000]),
-    gapJitterMs: lots.pick([0, 1_000]),
+    onUnconfirmed: random.pick(['leave', 'leave', 'resend']),
+    headBudgetMs: random.pick([20_000, 120_000, 900_000]),
+    timeToLiveMs: random.pick([60_000, 24 * 3_600_000, 24 * 3_600_000]),
+    leastGapMs: random.pick([0, 0, 0, 3_000]),
+    gapJitterMs: random.pick([0, 1_000]),
     quietHours: null,
     confirmBacklogAfterMs: 0,
   }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/core/ports/clock.ts'
-import type { Lots } from './random.ts'
+import type { Random } from './random.ts'
 import type { Schedule } from './schedule.ts'
 
 /**
@@ -31,7 +31,7 @@ export class SimulatedMachine {
   /** How often it was paused. */
   pauses = 0
 
-  constructor(name: string, schedule: Schedule, lots: Lots) {
+  constructor(name: string, schedule: Schedule, random: Random) {
     this.name = name
     this.#schedule = schedule
     this.clock = {
@@ -39,7 +39,7 @@ export class SimulatedMachine {
       wall: () => Math.floor(schedule.now) + this.wallOffsetMs,
       monotonic: () => schedule.now - this.#lostMs,
       after: (delayMs, call) => this.#after(delayMs, call),
-      random: () => lots.next(),
+      random: () => random.next(),
     }
   }
 

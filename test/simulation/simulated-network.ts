@@ -9,7 +9,7 @@ import type {
   Outcome,
   Receipt,
 } from '../../src/core/ports/channel.ts'
-import type { Lots } from './random.ts'
+import type { Random } from './random.ts'
 import type { Schedule } from './schedule.ts'
 import type { SimulatedMachine } from './simulated-machine.ts'
 import type { SimulatedUploads } from './simulated-uploads.ts'
@@ -41,7 +41,7 @@ export const UPLOADING_NETWORKS: readonly NetworkKind[] = [
   { name: 'uploads, mute', evidence: 'mute', ...CAREFUL },
 ]
 
-export type CallFate =
+export type CallResult =
   | 'accepts'
   | 'answer-lost'
   | 'lost'
@@ -78,14 +78,14 @@ interface Effect {
 
 /** How badly the network behaves. Only `accepts` is left once the faults have stopped. */
 export interface NetworkFaults {
-  fates: Readonly<Partial<Record<CallFate, number>>>
+  fates: Readonly<Partial<Record<CallResult, number>>>
   freezes: number
   reports: number
 }
 
 interface NetworkParts {
   readonly schedule: Schedule
-  readonly lots: Lots
+  readonly random: Random
   readonly faults: NetworkFaults
   readonly uploads: SimulatedUploads
   readonly onCall: (call: NetworkCall, kind: NetworkKind) => void
@@ -96,7 +96,7 @@ interface NetworkParts {
   readonly hasFrozenWorkers: () => boolean
 }
 
-const NO_FATES: Readonly<Record<CallFate, number>> = {
+const NO_FATES: Readonly<Record<CallResult, number>> = {
   accepts: 1,
   'answer-lost': 0,
   lost: 0,
@@ -150,7 +150,7 @@ export class SimulatedNetwork {
       reconcile: (open) => this.#reconcile(kind, machine, open),
       ...(kind.uploads && { prepare: (handover, signal) => this.#parts.uploads.prepare(machine, handover, signal) }),
       ...(kind.rests && {
-        restOf: ({ connectionId }, now) => this.#parts.uploads.restOf(machine, connectionId, now),
+        rateLimitDelayOf: ({ connectionId }, now) => this.#parts.uploads.rateLimitDelayOf(machine, connectionId, now),
       }),
     }
   }
@@ -160,14 +160,14 @@ export class SimulatedNetwork {
     from: { handover: Handover; machine: SimulatedMachine },
     signal: AbortSignal,
   ): Promise<Outcome> {
-    const { schedule, lots, faults, note, nameOf } = this.#parts
+    const { schedule, random, faults, note, nameOf } = this.#parts
     const { handover, machine } = from
     const call: NetworkCall = {
       handover,
       machine,
       startedAt: schedule.now,
       pausesBefore: machine.pauses,
-      frozen: lots.chance(faults.freezes),
+      frozen: random.chance(faults.freezes),
       left: false,
       ended: false,
       isOver: false,
@@ -179,7 +179,7 @@ export class SimulatedNetwork {
       machine.name,
       `calls ${handover.connectionId} ${nameOf(handover.messageId)} #${handover.attemptNumber}${call.frozen ? ', frozen before the wire' : ''}`,
     )
-    if (call.frozen) machine.pause(lots.between(1_000, 60_000), lots.chance(0.5))
+    if (call.frozen) machine.pause(random.between(1_000, 60_000), random.chance(0.5))
     return new Promise<Outcome>((resolve) => {
       const answer = (outcome: Outcome) =>
         machine.deliver(() => {
@@ -189,47 +189,49 @@ export class SimulatedNetwork {
       signal.addEventListener('abort', () => {
         call.ended = true
         // A channel that ignores the signal is left to the dispatcher's patience.
-        if (lots.chance(0.5))
-          schedule.after(lots.between(0, 500), () => answer({ kind: 'unknown', words: 'aborted after the first byte' }))
+        if (random.chance(0.5))
+          schedule.after(random.between(0, 500), () =>
+            answer({ kind: 'unknown', words: 'aborted after the first byte' }),
+          )
       })
       machine.deliver(() => {
         call.left = true
-        schedule.after(lots.between(1, 40), () => this.#arrive(kind, call, answer))
+        schedule.after(random.between(1, 40), () => this.#arrive(kind, call, answer))
       })
     })
   }
 
   #arrive(kind: NetworkKind, call: NetworkCall, answer: (outcome: Outcome) => void): void {
-    const { schedule, lots, faults, note, nameOf } = this.#parts
-    const fate = lots.weighed<CallFate>({ ...NO_FATES, ...faults.fates, accepts: 1 })
+    const { schedule, random, faults, note, nameOf } = this.#parts
+    const result = random.weighed<CallResult>({ ...NO_FATES, ...faults.fates, accepts: 1 })
     const { handover } = call
-    if (fate !== 'accepts') note('network', `${nameOf(handover.messageId)} #${handover.attemptNumber}: ${fate}`)
+    if (result !== 'accepts') note('network', `${nameOf(handover.messageId)} #${handover.attemptNumber}: ${result}`)
     const unknown = () =>
-      schedule.after(lots.between(1, 3_000), () => answer({ kind: 'unknown', words: 'reset after the first byte' }))
+      schedule.after(random.between(1, 3_000), () => answer({ kind: 'unknown', words: 'reset after the first byte' }))
     const act = (then: (outcome: Outcome) => void) => then(this.#act(kind, call))
-    switch (fate) {
+    switch (result) {
       case 'accepts':
-        act((outcome) => schedule.after(lots.between(1, 60), () => answer(outcome)))
+        act((outcome) => schedule.after(random.between(1, 60), () => answer(outcome)))
         return
       case 'answer-lost':
         act(unknown)
         return
       case 'slow':
-        schedule.after(lots.between(200, 15_000), () => act(answer))
+        schedule.after(random.between(200, 15_000), () => act(answer))
         return
       case 'hangs-then-acts':
-        schedule.after(lots.between(200, 60_000), () => act(() => {}))
+        schedule.after(random.between(200, 60_000), () => act(() => {}))
         return
       case 'lost':
       case 'hangs':
         call.isOver = true
-        if (fate === 'lost') unknown()
+        if (result === 'lost') unknown()
         return
       case 'busy':
       case 'away':
       case 'unreachable':
         call.isOver = true
-        schedule.after(lots.between(1, 60), () => answer({ kind: 'rejected', failure: this.#failure(fate) }))
+        schedule.after(random.between(1, 60), () => answer({ kind: 'rejected', failure: this.#failure(result) }))
     }
   }
 
@@ -257,16 +259,16 @@ export class SimulatedNetwork {
     return { kind: 'accepted', networkId: effect.networkId }
   }
 
-  #failure(fate: 'busy' | 'away' | 'unreachable'): Failure {
-    const { lots } = this.#parts
-    const retryAfterMs = lots.pick([null, null, 0, 500, 4_000, 45_000])
-    switch (fate) {
+  #failure(result: 'busy' | 'away' | 'unreachable'): Failure {
+    const { random } = this.#parts
+    const retryAfterMs = random.pick([null, null, 0, 500, 4_000, 45_000])
+    switch (result) {
       case 'busy':
-        return { ...failureOf('transient', 'busy', retryAfterMs), suspectsNetwork: lots.chance(0.3) }
+        return { ...failureOf('transient', 'busy', retryAfterMs), suspectsNetwork: random.chance(0.3) }
       case 'away':
         return failureOf(
           'connection',
-          lots.pick(['connection_away', 'rate_limited', 'credentials_refused']),
+          random.pick(['connection_away', 'rate_limited', 'credentials_refused']),
           retryAfterMs,
         )
       case 'unreachable':
@@ -275,10 +277,10 @@ export class SimulatedNetwork {
   }
 
   #planReceipt(effect: Effect, about: Pick<Receipt, 'connectionId' | 'attemptNumber'>): void {
-    const { schedule, lots, faults, onReceipt } = this.#parts
-    if (!lots.chance(faults.reports)) return
-    const kind = lots.pick(['delivered', 'read', 'failed'] as const)
-    schedule.after(lots.between(0, 20_000), () => {
+    const { schedule, random, faults, onReceipt } = this.#parts
+    if (!random.chance(faults.reports)) return
+    const kind = random.pick(['delivered', 'read', 'failed'] as const)
+    schedule.after(random.between(0, 20_000), () => {
       effect.refusedLater = kind === 'failed'
       onReceipt({
         ...about,
@@ -293,25 +295,25 @@ export class SimulatedNetwork {
   }
 
   #reconcile(kind: NetworkKind, machine: SimulatedMachine, open: OpenQuestion): Promise<Evidence> {
-    const { schedule, lots, note, nameOf } = this.#parts
+    const { schedule, random, note, nameOf } = this.#parts
     return new Promise((resolve) => {
-      schedule.after(lots.between(1, 50), () => {
+      schedule.after(random.between(1, 50), () => {
         const evidence = this.#evidence(kind, open)
         note(machine.name, `asks about ${nameOf(open.messageId)} #${open.attemptNumber}: ${evidence.kind}`)
-        schedule.after(lots.between(1, 50), () => machine.deliver(() => resolve(evidence)))
+        schedule.after(random.between(1, 50), () => machine.deliver(() => resolve(evidence)))
       })
     })
   }
 
   #evidence(kind: NetworkKind, { messageId, attemptNumber }: OpenQuestion): Evidence {
-    const { schedule, lots, hasFrozenWorkers } = this.#parts
+    const { schedule, random, hasFrozenWorkers } = this.#parts
     if (kind.evidence === 'none') return { kind: 'nothing-ever' }
     if (kind.evidence === 'mute') return { kind: 'nothing-yet' }
     const call = this.calls.find(
       (each) => each.handover.messageId === messageId && each.handover.attemptNumber === attemptNumber,
     )
     if (call?.effectAt != null) {
-      if (kind.evidence === 'late' && schedule.now < call.effectAt + lots.between(2_000, 30_000))
+      if (kind.evidence === 'late' && schedule.now < call.effectAt + random.between(2_000, 30_000))
         return { kind: 'nothing-yet' }
       const effect = this.effects.get(messageId)?.find((each) => each.attemptNumber === attemptNumber)
       return { kind: 'accepted', networkId: effect?.networkId ?? 'net-?' }

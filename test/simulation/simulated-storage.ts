@@ -26,7 +26,7 @@ export class SimulatedStorage {
       limits: { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 },
       refusedByChannel: () => null,
       onBroken: () => {},
-      onTrouble: () => {},
+      onError: () => {},
     })
     this.database.exec('pragma synchronous = off')
     watchStates(this.database)

@@ -1,10 +1,10 @@
 import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
-import type { Failure, Handover, NetworkRest, Prepared } from '../../src/core/ports/channel.ts'
-import type { Lots } from './random.ts'
+import type { Failure, Handover, Prepared, RateLimitDelay } from '../../src/core/ports/channel.ts'
+import type { Random } from './random.ts'
 import type { Schedule } from './schedule.ts'
 import type { SimulatedMachine } from './simulated-machine.ts'
 
-export type UploadFate = 'quick' | 'slow' | 'stuck' | 'stuck-and-deaf' | 'busy' | 'away' | 'refused' | 'crash'
+export type UploadResult = 'quick' | 'slow' | 'stuck' | 'stuck-and-deaf' | 'busy' | 'away' | 'refused' | 'crash'
 
 /** One message that a worker gets ready. */
 export interface Upload {
@@ -17,13 +17,13 @@ export interface Upload {
 
 /** How badly uploads go, and how often the network wants a rest. */
 export interface UploadFaults {
-  fates: Readonly<Partial<Record<UploadFate, number>>>
+  fates: Readonly<Partial<Record<UploadResult, number>>>
   rests: number
 }
 
 export interface UploadParts {
   readonly schedule: Schedule
-  readonly lots: Lots
+  readonly random: Random
   readonly faults: UploadFaults
   readonly onUpload: (upload: Upload) => void
   readonly onCrash: (machine: SimulatedMachine) => void
@@ -31,7 +31,7 @@ export interface UploadParts {
   readonly nameOf: (id: MessageId) => string
 }
 
-const ALL_WELL: Readonly<Record<UploadFate, number>> = {
+const ALL_WELL: Readonly<Record<UploadResult, number>> = {
   quick: 1,
   slow: 0,
   stuck: 0,
@@ -69,15 +69,15 @@ export class SimulatedUploads {
   }
 
   prepare(machine: SimulatedMachine, handover: Handover, signal: AbortSignal): Promise<Prepared> {
-    const { lots, faults, onUpload, note, nameOf } = this.#parts
+    const { random, faults, onUpload, note, nameOf } = this.#parts
     const upload: Upload = { handover, machine, signal, isOver: false }
     onUpload(upload)
     this.uploads.push(upload)
     const isThere = this.has(handover.messageId)
-    const fate = isThere ? 'quick' : lots.weighed<UploadFate>({ ...ALL_WELL, ...faults.fates, quick: 1 })
+    const result = isThere ? 'quick' : random.weighed<UploadResult>({ ...ALL_WELL, ...faults.fates, quick: 1 })
     note(
       machine.name,
-      `uploads for ${handover.connectionId} ${nameOf(handover.messageId)}: ${isThere ? 'there' : fate}`,
+      `uploads for ${handover.connectionId} ${nameOf(handover.messageId)}: ${isThere ? 'there' : result}`,
     )
     return new Promise((resolve) => {
       const end = (prepared: Prepared) =>
@@ -85,15 +85,15 @@ export class SimulatedUploads {
           upload.isOver = true
           resolve(prepared)
         })
-      if (fate !== 'stuck-and-deaf')
+      if (result !== 'stuck-and-deaf')
         signal.addEventListener('abort', () =>
-          this.#parts.schedule.after(lots.between(0, 500), () => end(failed('transient', 'network_error'))),
+          this.#parts.schedule.after(random.between(0, 500), () => end(failed('transient', 'network_error'))),
         )
-      this.#go(upload, fate, end)
+      this.#go(upload, result, end)
     })
   }
 
-  restOf(machine: SimulatedMachine, connectionId: ConnectionId, now: number): NetworkRest | null {
+  rateLimitDelayOf(machine: SimulatedMachine, connectionId: ConnectionId, now: number): RateLimitDelay | null {
     const leftMs = (this.#restsUntil.get(connectionId) ?? 0) - this.#parts.schedule.now
     const who = `${machine.name} ${connectionId}`
     if (leftMs > 0) {
@@ -106,23 +106,23 @@ export class SimulatedUploads {
 
   /** Something has gone out: now and then that is enough for a while. */
   count(connectionId: ConnectionId): void {
-    const { lots, faults, schedule, note } = this.#parts
-    if (!lots.chance(faults.rests)) return
-    const forMs = lots.between(20, 60_000)
+    const { random, faults, schedule, note } = this.#parts
+    if (!random.chance(faults.rests)) return
+    const forMs = random.between(20, 60_000)
     this.#restsUntil.set(connectionId, schedule.now + forMs)
     note('network', `wants nothing of ${connectionId} for ${forMs} ms`)
   }
 
-  #go(upload: Upload, fate: UploadFate, end: (prepared: Prepared) => void): void {
-    const { schedule, lots, onCrash } = this.#parts
-    const later = (most: number, then: () => void) => schedule.after(lots.between(1, most), then)
+  #go(upload: Upload, result: UploadResult, end: (prepared: Prepared) => void): void {
+    const { schedule, random, onCrash } = this.#parts
+    const later = (most: number, then: () => void) => schedule.after(random.between(1, most), then)
     const arrive = () => {
       // What was broken off is not there.
       if (upload.signal.aborted || upload.machine.isDead) return
       this.#there.add(upload.handover.messageId)
       end({ kind: 'ready' })
     }
-    switch (fate) {
+    switch (result) {
       case 'quick':
         later(200, arrive)
         return
@@ -133,10 +133,10 @@ export class SimulatedUploads {
       case 'stuck-and-deaf':
         return
       case 'busy':
-        later(5_000, () => end(failed('transient', 'busy', lots.chance(0.3))))
+        later(5_000, () => end(failed('transient', 'busy', random.chance(0.3))))
         return
       case 'away':
-        later(5_000, () => end(failed('connection', lots.pick(['connection_away', 'rate_limited']))))
+        later(5_000, () => end(failed('connection', random.pick(['connection_away', 'rate_limited']))))
         return
       case 'refused':
         later(5_000, () => end(failed('permanent', 'content_refused')))

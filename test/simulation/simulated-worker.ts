@@ -19,9 +19,9 @@ export class SimulatedWorker {
     lanes: Lanes
     channels: ReadonlyMap<string, Channel>
     journal: Journal
-    tellOthers: (connectionId: ConnectionId) => void
+    notifyPeers: (connectionId: ConnectionId) => void
   }) {
-    const { machine, lanes, channels, journal, tellOthers } = parts
+    const { machine, lanes, channels, journal, notifyPeers } = parts
     this.machine = machine
     this.line = parts.line
     this.#dispatcher = new Dispatcher({
@@ -35,7 +35,7 @@ export class SimulatedWorker {
       mediaFetchedSince: () => 0,
       wantMedia: () => {},
       pollEveryMs: 10_000,
-      tellOthers,
+      notifyPeers,
     })
   }
 

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { deliverReceipt } from '../../src/server/wiring/deliver-receipt.ts'
 import type { LanePolicy } from '../../src/core/connection/lane-policy.ts'
 import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
 import type { QueuedMessage } from '../../src/core/message/message.ts'
 import type { Channel, Receipt } from '../../src/core/ports/channel.ts'
 import type { Journal, JournalEvent } from '../../src/core/ports/journal.ts'
 import type { Lanes } from '../../src/core/ports/lanes.ts'
+import { deliverReceipt } from '../../src/server/wiring/deliver-receipt.ts'
 import { BacklogReferee } from './backlog-referee.ts'
 import { FaultyLanes, type StorageFaults } from './faulty-lanes.ts'
-import { Lots } from './random.ts'
+import { Random } from './random.ts'
 import { Referee } from './referee.ts'
 import { Schedule } from './schedule.ts'
 import { SimulatedMachine } from './simulated-machine.ts'
@@ -40,7 +40,7 @@ export interface SimulatedConnection {
 
 /** Everything of one simulated run: storage, networks, machines, and the referee over them. */
 export class SimulatedWorld {
-  readonly lots: Lots
+  readonly random: Random
   readonly schedule = new Schedule(STARTS_AT)
   readonly trace = new Trace(() => this.schedule.now)
   readonly storage: SimulatedStorage
@@ -56,14 +56,14 @@ export class SimulatedWorld {
   workers: SimulatedWorker[] = []
   readonly #breakage: Breakage
   readonly #main: SimulatedMachine
-  readonly #told: Lots
+  readonly #told: Random
   #workersMade = 0
 
   constructor(seed: number, breakage: Breakage) {
     this.#breakage = breakage
-    this.lots = new Lots(seed)
-    this.#told = this.lots.fork('told')
-    this.#main = new SimulatedMachine('main', this.schedule, this.lots.fork('main'))
+    this.random = new Random(seed)
+    this.#told = this.random.fork('told')
+    this.#main = new SimulatedMachine('main', this.schedule, this.random.fork('main'))
     this.storage = new SimulatedStorage(this.#main.clock)
     const { database } = this.storage
     this.referee = new Referee({
@@ -78,7 +78,7 @@ export class SimulatedWorld {
     this.backlogReferee = new BacklogReferee({ database, trace: this.trace, nameOf })
     this.uploads = new SimulatedUploads({
       schedule: this.schedule,
-      lots: this.lots.fork('uploads'),
+      random: this.random.fork('uploads'),
       faults: this.uploadFaults,
       onUpload: (upload) => this.uploadReferee.onUpload(upload),
       onCrash: (machine) => this.#crash(machine),
@@ -87,7 +87,7 @@ export class SimulatedWorld {
     })
     this.network = new SimulatedNetwork({
       schedule: this.schedule,
-      lots: this.lots.fork('network'),
+      random: this.random.fork('network'),
       faults: this.networkFaults,
       uploads: this.uploads,
       onCall: (call, kind) => {
@@ -129,12 +129,12 @@ export class SimulatedWorld {
   startWorker(): SimulatedWorker {
     this.#workersMade += 1
     const name = `w${this.#workersMade}`
-    const machine = new SimulatedMachine(name, this.schedule, this.lots.fork(name))
+    const machine = new SimulatedMachine(name, this.schedule, this.random.fork(name))
     const line = new FaultyLanes({
       inner: this.storage.storage.lanes,
       machine,
       schedule: this.schedule,
-      lots: this.lots.fork(`line of ${name}`),
+      random: this.random.fork(`line of ${name}`),
       faults: this.storageFaults,
       trace: this.trace,
     })
@@ -146,7 +146,7 @@ export class SimulatedWorld {
       lanes: this.#breakage.lanes?.(line, this.storage, name) ?? line,
       channels: broken ? new Map([...channels].map(([key, channel]) => [key, broken(channel)])) : channels,
       journal: this.#journal(machine),
-      tellOthers: (id) => this.tell(id, 'wake', this.#told),
+      notifyPeers: (id) => this.tell(id, 'wake', this.#told),
     })
     this.workers.push(worker)
     this.trace.note(name, 'starts')
@@ -169,15 +169,15 @@ export class SimulatedWorld {
   }
 
   /** Tells some of the workers, as a lost notification would reach only some of them. */
-  tell(connectionId: ConnectionId, how: 'wake' | 'change', lots: Lots): void {
-    for (const worker of this.workers) if (lots.chance(0.7)) worker[how](connectionId)
+  tell(connectionId: ConnectionId, how: 'wake' | 'change', random: Random): void {
+    for (const worker of this.workers) if (random.chance(0.7)) worker[how](connectionId)
   }
 
   /** Some are told of a message, and some of them have accepted it themselves. */
-  tellOf(message: QueuedMessage, lots: Lots): void {
+  tellOf(message: QueuedMessage, random: Random): void {
     for (const worker of this.workers) {
-      if (!lots.chance(0.7)) continue
-      if (message.media === null && lots.chance(0.5)) worker.accepted(message)
+      if (!random.chance(0.7)) continue
+      if (message.media === null && random.chance(0.5)) worker.accepted(message)
       else worker.wake(message.connectionId)
     }
   }

@@ -1,13 +1,13 @@
-import { Share } from '../../src/core/dispatch/workers/assignment.ts'
+import { RendezvousAssignment } from '../../src/core/dispatch/workers/assignment.ts'
 import type { ConnectionId, WorkerId } from '../../src/core/ids.ts'
 import { HandClock } from '../conformance/hand-clock.ts'
 
 /** The worker that takes the lane of this connection when all of `living` know each other. */
 export function preferredWorker(id: ConnectionId, living: readonly WorkerId[]): WorkerId | null {
   const takesIt = (worker: WorkerId) => {
-    const share = new Share({ worker, clock: new HandClock() })
-    share.heed(living)
-    return !share.isAnothers(id)
+    const share = new RendezvousAssignment({ worker, clock: new HandClock() })
+    share.updateMembers(living)
+    return !share.belongsToPeer(id)
   }
   return living.find(takesIt) ?? null
 }

@@ -8,12 +8,12 @@ export type Side = 'client' | 'server'
  * What becomes of a chunk: `cut` drops it and the whole connection; `hold` keeps it, and all that this side of the
  * connection sends after it, until `release`.
  */
-export type Verdict = 'forward' | 'cut' | 'hold'
+export type Result = 'forward' | 'cut' | 'hold'
 
 /** Asked for each chunk as it comes, in order. A chunk is what the network made of it: a part of a message, or several. */
-type Judge = (chunk: Buffer, connection: number) => Verdict
+type Decide = (chunk: Buffer, connection: number) => Result
 
-const FORWARD_ALL: Judge = () => 'forward'
+const FORWARD_ALL: Decide = () => 'forward'
 const NOBODY: ReadonlySet<Side> = new Set()
 
 interface Target {
@@ -24,8 +24,8 @@ interface Target {
 /** A network that misbehaves on command, between clients on this machine and a server. */
 export class TcpProxy {
   /** May be set at any time. For instance cutting the server's reply to a commit leaves the client without its fate. */
-  onClientData: Judge = FORWARD_ALL
-  onServerData: Judge = FORWARD_ALL
+  onClientData: Decide = FORWARD_ALL
+  onServerData: Decide = FORWARD_ALL
   /** How long each chunk is kept, in both directions. */
   delayMs = 0
   /** False: whoever comes is turned away with a reset. */
@@ -122,13 +122,13 @@ export class TcpProxy {
 }
 
 /** Cuts at the first chunk that holds these bytes. A message that the network has split in two is not recognised. */
-export function cutAt(pattern: string | Buffer): Judge {
+export function cutAt(pattern: string | Buffer): Decide {
   return (chunk) => (chunk.includes(pattern) ? 'cut' : 'forward')
 }
 
 interface LinkRules {
   readonly number: number
-  judge(side: Side, chunk: Buffer, number: number): Verdict
+  judge(side: Side, chunk: Buffer, number: number): Result
   swallows(side: Side): boolean
   delayMs(): number
 }
@@ -192,12 +192,12 @@ class Link {
   }
 
   #take(side: Side, chunk: Buffer): void {
-    const verdict = this.#rules.judge(side, chunk, this.#rules.number)
-    if (verdict === 'cut') {
+    const result = this.#rules.judge(side, chunk, this.#rules.number)
+    if (result === 'cut') {
       this.cut()
       return
     }
-    if (verdict === 'hold') this.#ways[side].isHeld = true
+    if (result === 'hold') this.#ways[side].isHeld = true
     this.#queue(side, () => this.#forward(side, chunk))
   }
 

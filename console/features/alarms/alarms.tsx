@@ -1,5 +1,5 @@
 import type { AlarmReply } from '../../../src/contract/console/alarms.ts'
-import { useAskPages } from '../../api/queries.ts'
+import { useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { AlarmText } from '../../components/alarm-text.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<AlarmReply>[] = [
 
 export function Alarms() {
   const { id: account } = useAccount()
-  const alarms = useAskPages('listAlarms', (before) => ({ params: { account }, query: { before } }))
+  const alarms = useApiPages('listAlarms', (before) => ({ params: { account }, query: { before } }))
   return (
     <Page
       title="Alarms"

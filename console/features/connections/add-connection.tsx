@@ -2,18 +2,18 @@ import { Alert, Button, Group, Paper, Radio, Stack, TextInput } from '@mantine/c
 import { useNavigate } from '@tanstack/react-router'
 import { TriangleAlert } from 'lucide-react'
 import { type ChannelView, connectionRoutes } from '../../../src/contract/console/connections.ts'
-import { useAct, useAsk } from '../../api/queries.ts'
+import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { ButtonLink, TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { tell } from '../../components/toast.ts'
+import { showToast } from '../../components/toast.ts'
 import { ChannelFields } from './channel-fields.tsx'
 
 export function AddConnection() {
   const account = useAccount()
-  const offer = useAsk('listChannels', { params: { account: account.id } }, { isLive: false })
+  const offer = useApiQuery('listChannels', { params: { account: account.id } }, { isLive: false })
   return (
     <Page
       title="Add connection"
@@ -42,7 +42,7 @@ export function AddConnection() {
 function AddForm({ channels }: { readonly channels: readonly ChannelView[] }) {
   const { id: account } = useAccount()
   const navigate = useNavigate()
-  const add = useAct('addConnection')
+  const add = useApiMutation('addConnection')
   const form = useFormOf(connectionRoutes.addConnection.body, {
     number: '',
     channel: channels[0]?.name ?? '',
@@ -51,7 +51,7 @@ function AddForm({ channels }: { readonly channels: readonly ChannelView[] }) {
   const chosen = channels.find(({ name }) => name === form.values.channel)
   const submit = form.onSubmit((body) => {
     add.mutateAsync({ params: { account }, body }).then((made) => {
-      tell(`Connected ${made.number}.`)
+      showToast(`Connected ${made.number}.`)
       return navigate({ to: '/a/$account/connections/$id', params: { account, id: made.id } })
     }, form.takeProblem)
   })

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { takenOutText } from '../../components/taken-out-text.ts'
-import { tell } from '../../components/toast.ts'
+import { showToast } from '../../components/toast.ts'
 import { messages } from './connection-labels.ts'
 import { useCancelWaiting } from './use-cancel-waiting.ts'
 
@@ -21,7 +21,7 @@ export function CancelAllDialog({ connection, isOpen, onClose }: CancelAllDialog
   const confirm = async () => {
     const taken = await cancel({ olderThanMs: null, onPart: setDone })
     setDone(null)
-    tell(`${number}: ${takenOutText(taken)}`)
+    showToast(`${number}: ${takenOutText(taken)}`)
   }
   return (
     <ConfirmDialog

@@ -1,10 +1,10 @@
 import { Button, Fieldset, Group, Paper, Stack } from '@mantine/core'
 import { type ConnectionView, connectionRoutes } from '../../../src/contract/console/connections.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { tell } from '../../components/toast.ts'
+import { showToast } from '../../components/toast.ts'
 import { ChannelFields } from './channel-fields.tsx'
 
 type Texts = Readonly<Record<string, string>>
@@ -12,14 +12,14 @@ type Texts = Readonly<Record<string, string>>
 /** The channel's own settings, as the channel describes them. A secret is written and never shown. */
 export function ChannelSettingsForm({ connection }: { readonly connection: ConnectionView }) {
   const { id: account, can } = useAccount()
-  const change = useAct('changeChannelSettings')
+  const change = useApiMutation('changeChannelSettings')
   const form = useFormOf(connectionRoutes.changeChannelSettings.body, { settings: textsOf(connection) })
   const submit = form.onSubmit(({ settings }) => {
     const changed = onlyChanged(connection, settings)
     change.mutateAsync({ params: { account, id: connection.id }, body: { settings: changed } }).then((after) => {
       form.setInitialValues({ settings: textsOf(after) })
       form.reset()
-      tell(`Saved. It holds from the next message on.${alsoText(after.alsoChanged)}${notText(after.notChanged)}`)
+      showToast(`Saved. It holds from the next message on.${alsoText(after.alsoChanged)}${notText(after.notChanged)}`)
     }, form.takeProblem)
   })
   return (

@@ -2,12 +2,12 @@ import { Button, Group, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
 import { CallProblem } from '../../api/call-problem.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { takenOutText } from '../../components/taken-out-text.ts'
-import { tell } from '../../components/toast.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { showToast } from '../../components/toast.ts'
 import { messages } from './connection-labels.ts'
 import { parseDuration, writeDuration } from './duration-text.ts'
 import { useCancelWaiting } from './use-cancel-waiting.ts'
@@ -41,7 +41,7 @@ function ConfirmBacklogDialog({ connection, isOpen, onClose }: ConfirmBacklogDia
   const { id, number, waiting } = connection
   const [age, setAge] = useState('')
   const [done, setDone] = useState<number | null>(null)
-  const confirm = useAct('confirmBacklog')
+  const confirm = useApiMutation('confirmBacklog')
   const cancel = useCancelWaiting(id)
   const cancelOld = async () => {
     if (age.trim() === '') return { cancelled: 0, unconfirmed: 0 }
@@ -61,7 +61,7 @@ function ConfirmBacklogDialog({ connection, isOpen, onClose }: ConfirmBacklogDia
       if (!(taken > 0 && error instanceof CallProblem && error.code === 'lane_not_waiting')) throw error
     })
     const first = taken > 0 ? `${takenOutText(old)} ` : ''
-    tell(`${first}Confirmed: the lane goes on.`)
+    showToast(`${first}Confirmed: the lane goes on.`)
     setAge('')
     setDone(null)
   }

@@ -3,14 +3,14 @@ import { useParams } from '@tanstack/react-router'
 import { Pause, Play, Trash2 } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
-import { useAct, useAsk } from '../../api/queries.ts'
+import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { ReasonNote } from '../../components/reason-note.tsx'
-import { tell } from '../../components/toast.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { showToast } from '../../components/toast.ts'
 import { ChannelSettingsForm } from './channel-settings-form.tsx'
 import { countText, messages, paceText } from './connection-labels.ts'
 import { LaneBadge } from './lane-badge.tsx'
@@ -25,7 +25,7 @@ export function Connection() {
   const { id = '' } = useParams({ strict: false })
   const { id: account } = useAccount()
   const [isLeaving, setLeaving] = useState(false)
-  const asked = useAsk('readConnection', { params: { account, id } }, { enabled: !isLeaving })
+  const asked = useApiQuery('readConnection', { params: { account, id } }, { enabled: !isLeaving })
   const connection = asked.data
   return (
     <Page
@@ -84,7 +84,7 @@ function Parts({ connection, isLeaving }: { readonly connection: ConnectionView;
 /** What the watchdog says of reports that do not come. */
 function ReportsMissing({ id }: { readonly id: string }) {
   const { id: account } = useAccount()
-  const { data } = useAsk('readOpenAlarms', { params: { account } })
+  const { data } = useApiQuery('readOpenAlarms', { params: { account } })
   const alarm = data?.items.find(({ kind, object }) => kind === 'reports_missing' && object === id)
   if (!alarm) return null
   return <ReasonNote code={alarm.kind} meaning={alarm.cause} whatToDo={alarm.nextStep} tone="warn" />
@@ -110,12 +110,12 @@ function Actions({
 }) {
   const { id: account, can } = useAccount()
   const [isAsking, setAsking] = useState(false)
-  const pause = useAct('pauseConnection')
-  const resume = useAct('resumeConnection')
+  const pause = useApiMutation('pauseConnection')
+  const resume = useApiMutation('resumeConnection')
   if (!can('developer')) return null
   const { id, number, state, waiting } = connection
   const params = { account, id }
-  const complain = (error: Error) => tell(error.message, 'bad')
+  const complain = (error: Error) => showToast(error.message, 'bad')
   return (
     <>
       {state === 'paused' ? (
@@ -125,7 +125,7 @@ function Actions({
           onClick={() =>
             resume
               .mutateAsync({ params })
-              .then(() => tell(`Resumed ${number}: ${messages(waiting)} may go out.`), complain)
+              .then(() => showToast(`Resumed ${number}: ${messages(waiting)} may go out.`), complain)
           }
         >
           Resume
@@ -138,7 +138,7 @@ function Actions({
           onClick={() =>
             pause
               .mutateAsync({ params })
-              .then(() => tell(`Paused ${number}: what is accepted from now on waits.`), complain)
+              .then(() => showToast(`Paused ${number}: what is accepted from now on waits.`), complain)
           }
         >
           Pause

@@ -4,7 +4,7 @@ import { Plus } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { z } from 'zod'
 import type { ConnectionRow } from '../../../src/contract/console/connections.ts'
-import { useAskPages } from '../../api/queries.ts'
+import { useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -69,7 +69,7 @@ function AddLink() {
 function ConnectionList() {
   const { id: account } = useAccount()
   const [{ find }, change] = useSearchState(search)
-  const source = useAskPages('listConnections', (after) => ({
+  const source = useApiPages('listConnections', (after) => ({
     params: { account },
     query: { ...(find === undefined ? {} : { find }), ...(after === undefined ? {} : { after }) },
   }))

@@ -2,7 +2,7 @@ import { Button, Group, Paper, Stack, Text, Title } from '@mantine/core'
 import { useState } from 'react'
 import type { ConnectionView, WaitingMessage } from '../../../src/contract/console/connections.ts'
 import type { ReplyFor } from '../../api/call.ts'
-import { useAct, useAskPages } from '../../api/queries.ts'
+import { useApiMutation, useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { cancelledText } from '../../components/cancelled-text.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
@@ -11,8 +11,8 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { RowLink, TextLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
-import { tell } from '../../components/toast.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { showToast } from '../../components/toast.ts'
 import { CancelAllDialog } from './cancel-all-dialog.tsx'
 import { typeText } from './connection-labels.ts'
 
@@ -30,7 +30,7 @@ export function LaneSection({
   const { id: account, can } = useAccount()
   const [asked, setAsked] = useState<WaitingMessage | null>(null)
   const [dialog, setDialog] = useState<'one' | 'all' | null>(null)
-  const source = useAskPages(
+  const source = useApiPages(
     'readLane',
     (after) => ({ params: { account, id: connection.id }, query: after === undefined ? {} : { after } }),
     { enabled: !isFrozen },
@@ -176,9 +176,9 @@ function CancelOneDialog({
   readonly onClose: () => void
 }) {
   const { id: account } = useAccount()
-  const cancel = useAct('cancelMessage')
+  const cancel = useApiMutation('cancelMessage')
   const confirm = async () => {
-    tell(cancelledText(await cancel.mutateAsync({ params: { account, id: message.id } })))
+    showToast(cancelledText(await cancel.mutateAsync({ params: { account, id: message.id } })))
   }
   return (
     <ConfirmDialog

@@ -15,11 +15,11 @@ import { z } from 'zod'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
 import { isTimeZone, LANE_LIMITS, TIME_OF_DAY } from '../../../src/contract/console/form-rules.ts'
 import type { LaneSettings } from '../../../src/contract/console/lane-settings.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { tell } from '../../components/toast.ts'
+import { showToast } from '../../components/toast.ts'
 import { durationField, parseDuration, writeDuration } from './duration-text.ts'
 
 const laneForm = z
@@ -47,13 +47,13 @@ type LaneForm = z.output<typeof laneForm>
 
 export function LaneSettingsForm({ connection }: { readonly connection: ConnectionView }) {
   const { id: account, can } = useAccount()
-  const change = useAct('changeLane')
+  const change = useApiMutation('changeLane')
   const form = useFormOf(laneForm, toForm(connection.lane))
   const submit = form.onSubmit((values) => {
     change.mutateAsync({ params: { account, id: connection.id }, body: toSettings(values) }).then((changed) => {
       form.setInitialValues(toForm(changed.lane))
       form.reset()
-      tell('Saved. It holds at once, also for what waits already.')
+      showToast('Saved. It holds at once, also for what waits already.')
     }, form.takeProblem)
   })
   return (

@@ -6,7 +6,7 @@ import type {
   ConnectionFactView,
   ConnectionView,
 } from '../../../src/contract/console/connections.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
@@ -29,7 +29,7 @@ export function NetworkSection({ connection }: { readonly connection: Connection
 
 function Said({ connection }: { readonly connection: ConnectionView }) {
   const { id: account, can } = useAccount()
-  const check = useAct('checkConnection')
+  const check = useApiMutation('checkConnection')
   const { facts, checkedAt } = connection
   return (
     <Box title="What the network says">
@@ -96,9 +96,9 @@ function CallbackAddress({ callback }: { readonly callback: ConnectionCallbackVi
           Last report <TimeAgo at={callback.lastReportAt} />
         </Text>
       )}
-      {callback.trouble === null ? null : (
+      {callback.problem === null ? null : (
         <Alert color="yellow" variant="light" icon={<TriangleAlert aria-hidden />} title="It cannot be reached yet">
-          {callback.trouble}
+          {callback.problem}
         </Alert>
       )}
       <List type="ordered" size="sm">

@@ -3,11 +3,11 @@ import { useNavigate } from '@tanstack/react-router'
 import { TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { TypedDialog } from '../../components/confirm-dialog.tsx'
 import { takenOutText } from '../../components/taken-out-text.ts'
-import { tell } from '../../components/toast.ts'
+import { showToast } from '../../components/toast.ts'
 import { messages } from './connection-labels.ts'
 
 interface RemoveDialogProps {
@@ -22,7 +22,7 @@ interface RemoveDialogProps {
 export function RemoveDialog({ connection, isOpen, onClose, onBusy }: RemoveDialogProps) {
   const { id: account } = useAccount()
   const navigate = useNavigate()
-  const remove = useAct('removeConnection')
+  const remove = useApiMutation('removeConnection')
   const [done, setDone] = useState<number | null>(null)
   const { id, number, waiting } = connection
   const hasWaiting = waiting.count > 0
@@ -37,7 +37,7 @@ export function RemoveDialog({ connection, isOpen, onClose, onBusy }: RemoveDial
       unconfirmed += part.unconfirmed
     }
     const isAny = cancelled + unconfirmed > 0
-    tell(`Removed ${number}. ${isAny ? takenOutText({ cancelled, unconfirmed }) : 'Nothing waited on it.'}`)
+    showToast(`Removed ${number}. ${isAny ? takenOutText({ cancelled, unconfirmed }) : 'Nothing waited on it.'}`)
     await navigate({ to: '/a/$account/connections', params: { account } })
   }
   const confirm = async () => {

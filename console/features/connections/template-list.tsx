@@ -1,7 +1,7 @@
 import { Button, Code, Group, Table, Text } from '@mantine/core'
 import { useState } from 'react'
 import type { ConnectionTemplateView, ConnectionView } from '../../../src/contract/console/connections.ts'
-import { useAsk } from '../../api/queries.ts'
+import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { ToneBadge } from '../../components/state-badge.tsx'
@@ -11,7 +11,7 @@ import { Box } from './network-section.tsx'
 export function TemplateList({ connection }: { readonly connection: ConnectionView }) {
   const { id: account } = useAccount()
   const [isWanted, setWanted] = useState(false)
-  const asked = useAsk(
+  const asked = useApiQuery(
     'listConnectionTemplates',
     { params: { account, id: connection.id } },
     { enabled: isWanted, isLive: false },

@@ -1,15 +1,15 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import type { UnresolvedMessage } from '../../../src/contract/console/connections.ts'
-import { useAct, useAskPages } from '../../api/queries.ts'
+import { useApiMutation, useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { RowLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
-import { tell } from '../../components/toast.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { showToast } from '../../components/toast.ts'
 import { typeText } from './connection-labels.ts'
 
 type Answer = 'arrived' | 'send-again'
@@ -31,7 +31,7 @@ export function UnresolvedList({
   const { id: account, can } = useAccount()
   const [asked, setAsked] = useState<Asked | null>(null)
   const [isOpen, setOpen] = useState(false)
-  const source = useAskPages(
+  const source = useApiPages(
     'listUnresolved',
     (after) => ({
       params: { account },
@@ -144,11 +144,11 @@ function ResolveDialog({
   readonly onClose: () => void
 }) {
   const { id: account } = useAccount()
-  const resolve = useAct('resolveMessage')
+  const resolve = useApiMutation('resolveMessage')
   const isAgain = as === 'send-again'
   const confirm = async () => {
     await resolve.mutateAsync({ params: { account, id: message.id }, body: { as } })
-    tell(isAgain ? 'A new message waits at the end of the lane.' : 'Noted: it counts as published, on your word.')
+    showToast(isAgain ? 'A new message waits at the end of the lane.' : 'Noted: it counts as published, on your word.')
   }
   return (
     <ConfirmDialog

@@ -1,5 +1,5 @@
 import type { TakenOutView } from '../../../src/contract/console/connections.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 
 interface WantedCancelling {
@@ -12,7 +12,7 @@ interface WantedCancelling {
 /** Takes out what waits on a connection, part by part. Resolves to what became of them. */
 export function useCancelWaiting(id: string): (wanted: WantedCancelling) => Promise<TakenOutView> {
   const { id: account } = useAccount()
-  const cancel = useAct('cancelWaiting')
+  const cancel = useApiMutation('cancelWaiting')
   const params = { account, id }
   return async ({ olderThanMs, onPart }) => {
     let part = await cancel.mutateAsync({

@@ -2,11 +2,11 @@ import { Alert, Box, Button, Group, Text } from '@mantine/core'
 import { CircleCheck } from 'lucide-react'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
 import { endNote } from '../../../src/contract/console/waits.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { ReasonNote } from '../../components/reason-note.tsx'
-import { tell, tellError } from '../../components/toast.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { showErrorToast, showToast } from '../../components/toast.ts'
 import { ConfirmBacklog } from './confirm-backlog.tsx'
 
 type Wait = NonNullable<ConnectionView['wait']>
@@ -34,12 +34,12 @@ export function WaitNote({ connection }: { readonly connection: ConnectionView }
 
 function WhyItWaits({ id, wait }: { readonly id: string; readonly wait: Wait }) {
   const { id: account, can } = useAccount()
-  const endWait = useAct('endWait')
+  const endWait = useApiMutation('endWait')
   const { code, sentence, nextStep, words, until, canBeEnded } = wait
   const retry = () =>
     endWait
       .mutateAsync({ params: { account, id } })
-      .then(() => tell('The wait is ended: the lane tries at once.'), tellError)
+      .then(() => showToast('The wait is ended: the lane tries at once.'), showErrorToast)
   return (
     <ReasonNote
       code={code}

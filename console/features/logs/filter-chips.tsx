@@ -1,10 +1,10 @@
 import { Button, Group } from '@mantine/core'
 import { X } from 'lucide-react'
-import { useAsk } from '../../api/queries.ts'
+import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { localDateTime } from '../../components/instants.ts'
+import { RESULT_LABELS, STATE_LABELS, TYPE_LABELS } from './log-labels.ts'
 import { type LogSearch, RANGES } from './log-search.ts'
-import { RESULT_WORDS, STATE_WORDS, TYPE_WORDS } from './log-labels.ts'
 
 interface ChipsProps {
   readonly search: LogSearch
@@ -40,7 +40,11 @@ export function FilterChips({ search, change, onClear }: ChipsProps) {
 
 function useTokenName(id: string | undefined): string | undefined {
   const { id: account } = useAccount()
-  const tokens = useAsk('listTokens', { params: { account }, query: { tab: 'active' } }, { enabled: id !== undefined })
+  const tokens = useApiQuery(
+    'listTokens',
+    { params: { account }, query: { tab: 'active' } },
+    { enabled: id !== undefined },
+  )
   return tokens.data?.items.find((token) => token.id === id)?.name ?? id
 }
 
@@ -52,13 +56,13 @@ interface Chip {
 function chipsOf(search: LogSearch, tokenName: string | undefined): readonly Chip[] {
   const { state, result, open, status, connection, type, to, range, since, until, reason, text, id } = search
   const words: Readonly<Record<Exclude<keyof LogSearch, 'view'>, string | null | undefined>> = {
-    state: state && `Result: ${STATE_WORDS[state]}`,
-    result: result && `Counted as: ${RESULT_WORDS[result]}`,
+    state: state && `Result: ${STATE_LABELS[state]}`,
+    result: result && `Counted as: ${RESULT_LABELS[result]}`,
     open: open && 'Nobody has dealt with it',
     status: status && `HTTP: ${status}`,
     connection: connection && `Connection: ${connection}`,
     token: tokenName && `Token: ${tokenName}`,
-    type: type && `Type: ${TYPE_WORDS[type] ?? type}`,
+    type: type && `Type: ${TYPE_LABELS[type] ?? type}`,
     to: to && (to.endsWith('*') ? `Recipient begins with ${to.slice(0, -1)}` : `Recipient: ${to}`),
     range: range && RANGES[range],
     since: since === undefined ? null : `Since ${localDateTime(since)}`,

@@ -2,11 +2,11 @@ import { Button, Group, Text } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { LogDetail } from '../../../src/contract/console/log.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { cancelledText } from '../../components/cancelled-text.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
-import { tell } from '../../components/toast.ts'
+import { showToast } from '../../components/toast.ts'
 
 type Message = NonNullable<LogDetail['message']>
 
@@ -22,7 +22,7 @@ interface Asking {
 export function LogActions({ message, detail }: { readonly message: Message; readonly detail: LogDetail }) {
   const [asking, setAsking] = useState<Asking | null>(null)
   const [isOpen, setOpen] = useState(false)
-  const deeds = useDeeds(message, detail)
+  const actions = useActions(message, detail)
   const ask = (what: Asking) => {
     setAsking(what)
     setOpen(true)
@@ -30,7 +30,7 @@ export function LogActions({ message, detail }: { readonly message: Message; rea
   if (message.actions.length === 0) return null
   return (
     <Group gap="xs">
-      {deeds.map(({ label, asking: what }) => (
+      {actions.map(({ label, asking: what }) => (
         <Button key={label} variant="default" onClick={() => ask(what)}>
           {label}
         </Button>
@@ -51,20 +51,20 @@ export function LogActions({ message, detail }: { readonly message: Message; rea
   )
 }
 
-function useDeeds(
+function useActions(
   { id, actions, connection }: Message,
   { entry, timeline }: LogDetail,
 ): readonly { label: string; asking: Asking }[] {
   const { id: account } = useAccount()
   const navigate = useNavigate()
-  const cancel = useAct('cancelMessage')
-  const retry = useAct('retryMessage')
-  const resolve = useAct('resolveMessage')
+  const cancel = useApiMutation('cancelMessage')
+  const retry = useApiMutation('retryMessage')
+  const resolve = useApiMutation('resolveMessage')
   const params = { account, id }
   const isContradicted = timeline.some(({ kind }) => kind === 'receipt-contrary')
   const openNew = async (made: Promise<{ id: string }>) => {
     const message = await made
-    tell('A new message waits at the end of the lane.')
+    showToast('A new message waits at the end of the lane.')
     await navigate({ to: '/a/$account/developer/logs/$id', params: { account, id: message.id } })
   }
   const cancelling: Asking = {
@@ -76,7 +76,7 @@ function useDeeds(
     confirmLabel: 'Cancel message',
     isDanger: true,
     act: async () => {
-      tell(cancelledText(await cancel.mutateAsync({ params })))
+      showToast(cancelledText(await cancel.mutateAsync({ params })))
     },
   }
   const retrying: Asking = {
@@ -93,7 +93,7 @@ function useDeeds(
     isDanger: false,
     act: async () => {
       await resolve.mutateAsync({ params, body: { as: 'arrived' } })
-      tell('Noted that it arrived.')
+      showToast('Noted that it arrived.')
     },
   }
   const again: Asking = {

@@ -6,7 +6,7 @@ import { CopyButton } from '../../components/copy-button.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { sizeText, TYPE_WORDS } from './log-labels.ts'
+import { sizeText, TYPE_LABELS } from './log-labels.ts'
 
 /** The plain facts of an entry, with links to what they are of. */
 export function LogFacts({ detail }: { readonly detail: LogDetail }) {
@@ -34,7 +34,7 @@ export function LogFacts({ detail }: { readonly detail: LogDetail }) {
           )}
         </Fact>
         <Fact name="To">{to === null ? '–' : message ? <MaskedNumber number={to} /> : <Code>{to}</Code>}</Fact>
-        <Fact name="Type">{entry.type === null ? '–' : (TYPE_WORDS[entry.type] ?? entry.type)}</Fact>
+        <Fact name="Type">{entry.type === null ? '–' : (TYPE_LABELS[entry.type] ?? entry.type)}</Fact>
         <Fact name="Token">
           {entry.token ? (
             <TextLink to="/a/$account/developer/tokens/$id" params={{ account, id: entry.token.id }}>
@@ -71,7 +71,7 @@ export function MediaFacts({ media }: { readonly media: NonNullable<LogDetail['m
       </Title>
       <Facts>
         <Fact name="Name">{media.name ?? '–'}</Fact>
-        <Fact name="State">{MEDIA_WORDS[media.state]}</Fact>
+        <Fact name="State">{MEDIA_LABELS[media.state]}</Fact>
         <Fact name="Size">{media.sizeBytes === null ? '–' : sizeText(media.sizeBytes)}</Fact>
         <Fact name="Content">{media.mime ?? '–'}</Fact>
         <Fact name="Fetching took">{media.tookMs === null ? '–' : `${media.tookMs} ms`}</Fact>
@@ -89,7 +89,7 @@ export function MediaFacts({ media }: { readonly media: NonNullable<LogDetail['m
   )
 }
 
-const MEDIA_WORDS = {
+const MEDIA_LABELS = {
   pending: 'Not fetched yet',
   ready: 'Fetched',
   failed: 'Could not be had',

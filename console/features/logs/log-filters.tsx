@@ -2,10 +2,10 @@ import { Button, Group, Popover, Select, SimpleGrid, Stack, TextInput } from '@m
 import { useDisclosure } from '@mantine/hooks'
 import { SlidersHorizontal } from 'lucide-react'
 import { type SubmitEvent, useState } from 'react'
-import { useAsk } from '../../api/queries.ts'
+import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
+import { STATE_LABELS, STATUS_LABELS, TYPE_LABELS } from './log-labels.ts'
 import { type LogSearch, RANGES } from './log-search.ts'
-import { STATE_WORDS, STATUS_WORDS, TYPE_WORDS } from './log-labels.ts'
 
 type Change = (part: { readonly [Key in keyof LogSearch]?: unknown }, how?: { readonly isStep?: boolean }) => void
 
@@ -27,7 +27,7 @@ const ID = /^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{14,}|[0-9a-z]{8}-[0-9a-z]{1,12
 
 /** One box for ids and for words of errors: an id is recognised by its form. */
 function SearchBox({ search, change }: FiltersProps) {
-  const [words, setWords] = useState(search.id ?? search.text ?? '')
+  const [words, setText] = useState(search.id ?? search.text ?? '')
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     const sought = words.trim()
@@ -41,7 +41,7 @@ function SearchBox({ search, change }: FiltersProps) {
         placeholder="Words of an error, message id or request id"
         value={words}
         maxLength={200}
-        onChange={(event) => setWords(event.currentTarget.value)}
+        onChange={(event) => setText(event.currentTarget.value)}
         type="search"
         autoComplete="off"
       />
@@ -76,8 +76,8 @@ function optionsOf(words: Readonly<Record<string, string>>) {
 
 function FilterForm({ search, change, onDone }: FiltersProps & { readonly onDone: () => void }) {
   const { id: account } = useAccount()
-  const connections = useAsk('listConnections', { params: { account } })
-  const tokens = useAsk('listTokens', { params: { account }, query: { tab: 'active' } })
+  const connections = useApiQuery('listConnections', { params: { account } })
+  const tokens = useApiQuery('listTokens', { params: { account }, query: { tab: 'active' } })
   const select = (name: keyof LogSearch, label: string, data: { value: string; label: string }[]) => (
     <Select
       label={label}
@@ -94,8 +94,8 @@ function FilterForm({ search, change, onDone }: FiltersProps & { readonly onDone
   return (
     <Stack gap="sm">
       <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-        {select('state', 'Result', optionsOf(STATE_WORDS))}
-        {select('status', 'HTTP status', optionsOf(STATUS_WORDS))}
+        {select('state', 'Result', optionsOf(STATE_LABELS))}
+        {select('status', 'HTTP status', optionsOf(STATUS_LABELS))}
         {select(
           'connection',
           'Connection',
@@ -106,7 +106,7 @@ function FilterForm({ search, change, onDone }: FiltersProps & { readonly onDone
           'Token',
           (tokens.data?.items ?? []).map(({ id, name }) => ({ value: id, label: name })),
         )}
-        {select('type', 'Type', optionsOf(TYPE_WORDS))}
+        {select('type', 'Type', optionsOf(TYPE_LABELS))}
         <RangeSelect search={search} change={change} />
       </SimpleGrid>
       <TimeAndRecipient search={search} change={change} onDone={onDone} />

@@ -1,6 +1,6 @@
 import type { LogEntry } from '../../../src/contract/console/log.ts'
 
-export const TYPE_WORDS: Readonly<Record<string, string>> = {
+export const TYPE_LABELS: Readonly<Record<string, string>> = {
   message: 'Text',
   image: 'Image',
   document: 'Document',
@@ -8,7 +8,7 @@ export const TYPE_WORDS: Readonly<Record<string, string>> = {
   audio: 'Audio',
 }
 
-export const STATE_WORDS = {
+export const STATE_LABELS = {
   QUEUED: 'Queued',
   SENDING: 'Sending',
   PUBLISHED: 'Published',
@@ -20,7 +20,7 @@ export const STATE_WORDS = {
   CANCELLED: 'Cancelled',
 } as const
 
-export const RESULT_WORDS = {
+export const RESULT_LABELS = {
   published: 'Published, delivered or read',
   waiting: 'Waiting',
   failed: 'Failed',
@@ -32,7 +32,7 @@ export const RESULT_WORDS = {
   all: 'Accepted or refused',
 } as const
 
-export const STATUS_WORDS = {
+export const STATUS_LABELS = {
   '200': '200 Accepted',
   '4xx': '4xx Any refusal of what was sent',
   '400': '400 Bad request',

@@ -8,8 +8,8 @@ import { RowLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { HttpBadge, StateBadge } from '../../components/state-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { stateOf, sumText, TYPE_LABELS, whyOf } from './log-labels.ts'
 import type { LogSearch } from './log-search.ts'
-import { stateOf, sumText, TYPE_WORDS, whyOf } from './log-labels.ts'
 
 interface LogTableProps {
   readonly source: Rows<LogEntry>
@@ -45,7 +45,7 @@ function columnsOf(account: string, search: LogSearch): readonly Column<LogEntry
     { key: 'http', header: 'HTTP', cell: (entry) => <Http entry={entry} /> },
     { key: 'result', header: 'Result', cell: (entry) => <Result entry={entry} /> },
     { key: 'numbers', header: 'From → To', cell: (entry) => <Numbers entry={entry} /> },
-    { key: 'type', header: 'Type', cell: ({ type }) => (type === null ? '–' : (TYPE_WORDS[type] ?? type)) },
+    { key: 'type', header: 'Type', cell: ({ type }) => (type === null ? '–' : (TYPE_LABELS[type] ?? type)) },
     { key: 'token', header: 'Token', cell: ({ token }) => <Text size="sm">{token?.name ?? '–'}</Text> },
     {
       key: 'duration',

@@ -1,10 +1,10 @@
 import { Box, Code, Group, Stack, Text, Timeline } from '@mantine/core'
 import { CircleCheck, CircleDot, CircleX, Hourglass, type LucideIcon } from 'lucide-react'
-import type { LogMoment } from '../../../src/contract/console/log.ts'
+import type { LogTimelineEntry } from '../../../src/contract/console/log.ts'
 import { exactLocal } from '../../components/instants.ts'
 import { offsetText } from './log-labels.ts'
 
-const LOOKS: Readonly<Record<LogMoment['tone'], { readonly icon: LucideIcon; readonly color: string }>> = {
+const LOOKS: Readonly<Record<LogTimelineEntry['tone'], { readonly icon: LucideIcon; readonly color: string }>> = {
   plain: { icon: CircleDot, color: 'gray' },
   good: { icon: CircleCheck, color: 'green' },
   wait: { icon: Hourglass, color: 'yellow' },
@@ -13,18 +13,18 @@ const LOOKS: Readonly<Record<LogMoment['tone'], { readonly icon: LucideIcon; rea
 const BULLET_PX = 26
 
 /** Everything that happened to a message, each moment with its distance from the acceptance and its own time. */
-export function LogTimeline({ moments }: { readonly moments: readonly LogMoment[] }) {
+export function LogTimeline({ entries }: { readonly entries: readonly LogTimelineEntry[] }) {
   return (
-    <Timeline bulletSize={BULLET_PX} lineWidth={2} active={moments.length} role="list" aria-label="What happened">
-      {moments.map((moment, index) => (
+    <Timeline bulletSize={BULLET_PX} lineWidth={2} active={entries.length} role="list" aria-label="What happened">
+      {entries.map((moment, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: moments only ever come at the end, and two may be alike
-        <Moment key={index} moment={moment} />
+        <TimelineEntry key={index} moment={moment} />
       ))}
     </Timeline>
   )
 }
 
-function Moment({ moment, ...item }: { readonly moment: LogMoment }) {
+function TimelineEntry({ moment, ...item }: { readonly moment: LogTimelineEntry }) {
   const { icon: Icon, color } = LOOKS[moment.tone]
   return (
     <Timeline.Item {...item} role="listitem" color={color} bullet={<Icon size={14} aria-hidden />} title={moment.title}>
@@ -53,7 +53,7 @@ function Moment({ moment, ...item }: { readonly moment: LogMoment }) {
   )
 }
 
-function Facts({ facts }: Pick<LogMoment, 'facts'>) {
+function Facts({ facts }: Pick<LogTimelineEntry, 'facts'>) {
   if (facts.length === 0) return null
   return (
     <Text size="xs" c="dimmed" component="div" style={{ overflowWrap: 'anywhere' }}>

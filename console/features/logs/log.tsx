@@ -7,7 +7,7 @@ import { useEffect } from 'react'
 import type { LogDetail } from '../../../src/contract/console/log.ts'
 import { endNote } from '../../../src/contract/console/waits.ts'
 import { call } from '../../api/call.ts'
-import { useAsk } from '../../api/queries.ts'
+import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { TextLink } from '../../components/links.tsx'
@@ -21,9 +21,9 @@ import { TimeAgo } from '../../components/time-ago.tsx'
 import { BlockButton } from '../recipients/block-button.tsx'
 import { LogActions } from './log-actions.tsx'
 import { LogFacts, MediaFacts } from './log-facts.tsx'
+import { stateOf, sumText } from './log-labels.ts'
 import { type LogSearch, logSearch } from './log-search.ts'
 import { LogTimeline } from './log-timeline.tsx'
-import { stateOf, sumText } from './log-labels.ts'
 import { useLogRows } from './use-log-rows.ts'
 
 /** One request, or one message: what it was, what became of it, and what can be done about it. */
@@ -31,7 +31,7 @@ export function Log() {
   const { id: account } = useAccount()
   const { id = '' } = useParams({ strict: false }) as { readonly id?: string }
   const [search] = useSearchState(logSearch)
-  const { data: detail, error, refetch } = useAsk('showLogEntry', { params: { account, id } })
+  const { data: detail, error, refetch } = useApiQuery('showLogEntry', { params: { account, id } })
   useFirstMessageSeen(detail)
   return (
     <Page
@@ -155,7 +155,7 @@ function Detail({ detail }: { readonly detail: LogDetail }) {
           <Title order={2} size="h5" mb="sm">
             What happened
           </Title>
-          <LogTimeline moments={detail.timeline} />
+          <LogTimeline entries={detail.timeline} />
         </Tabs.Panel>
         <Tabs.Panel value="request" pt="md">
           {detail.request ? <RequestPanel request={detail.request} deletedAt={detail.bodyDeletedAt} /> : null}

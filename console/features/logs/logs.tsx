@@ -1,6 +1,6 @@
 import { Button, Group, SegmentedControl, Stack, Text } from '@mantine/core'
 import { addressOf } from '../../api/call.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -9,7 +9,7 @@ import { ButtonLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { saveFile } from '../../components/save-file.ts'
 import { useSearchState } from '../../components/search-state.ts'
-import { tellError } from '../../components/toast.ts'
+import { showErrorToast } from '../../components/toast.ts'
 import { FilterChips } from './filter-chips.tsx'
 import { LogFilters } from './log-filters.tsx'
 import { isFiltered, type LogSearch, logSearch, NO_FILTERS, toFilter } from './log-search.ts'
@@ -25,7 +25,7 @@ const TABS = [
 
 export function Logs() {
   const [search, change] = useSearchState(logSearch)
-  const { source, lookedBackTo, isLooking, stop } = useLogRows(search)
+  const { source, scannedBackTo, isLooking, stop } = useLogRows(search)
   const clear = () => change({ ...NO_FILTERS, view: undefined }, { isStep: true })
   return (
     <Page
@@ -46,10 +46,10 @@ export function Logs() {
         </Group>
         <FilterChips search={search} change={change} onClear={clear} />
       </Stack>
-      {isLooking && lookedBackTo !== null ? (
+      {isLooking && scannedBackTo !== null ? (
         <Group gap="sm" role="status">
           <Text size="sm">
-            Looking further back: everything since {localDateTime(lookedBackTo)} has been looked through.
+            Looking further back: everything since {localDateTime(scannedBackTo)} has been looked through.
           </Text>
           <Button variant="default" size="compact-sm" onClick={stop}>
             Stop
@@ -63,12 +63,12 @@ export function Logs() {
 
 function ExportActions({ search }: { readonly search: LogSearch }) {
   const { id: account } = useAccount()
-  const check = useAct('checkExport')
+  const check = useApiMutation('checkExport')
   const take = async (format: 'csv' | 'ndjson') => {
     try {
       await check.mutateAsync({ params: { account } })
     } catch (error) {
-      return tellError(error)
+      return showErrorToast(error)
     }
     const query = toFilter(search, Date.now())
     saveFile(addressOf('exportLog', { params: { account }, query: { ...query, format } }))

@@ -1,13 +1,13 @@
 import { useEffect, useMemo, useState } from 'react'
 import type { LogEntry } from '../../../src/contract/console/log.ts'
-import { type PagedRows, type Rows, useAskPages } from '../../api/queries.ts'
+import { type PagedRows, type Rows, useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { type LogSearch, logInput, PAGE_ROWS, toFilter } from './log-search.ts'
 
 interface LogRows {
   readonly source: Rows<LogEntry>
   /** While it looks further back by itself: how far it has come. */
-  readonly lookedBackTo: number | null
+  readonly scannedBackTo: number | null
   readonly isLooking: boolean
   readonly stop: () => void
 }
@@ -21,7 +21,7 @@ export function useLogRows(search: LogSearch): LogRows {
   const key = JSON.stringify(search)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the search by its content, and its time once for each
   const filter = useMemo(() => toFilter(search, Date.now()), [key])
-  const pages: PagedRows<'listLog'> = useAskPages('listLog', (cursor) => logInput(account, filter, cursor))
+  const pages: PagedRows<'listLog'> = useApiPages('listLog', (cursor) => logInput(account, filter, cursor))
   const [goal, setGoal] = useState({ key, rows: PAGE_ROWS })
   const rows = goal.key === key ? goal.rows : PAGE_ROWS
   const count = pages.rows.length
@@ -38,7 +38,7 @@ export function useLogRows(search: LogSearch): LogRows {
         loadOlder()
       },
     },
-    lookedBackTo: pages.pages.at(-1)?.lookedBackTo ?? null,
+    scannedBackTo: pages.pages.at(-1)?.scannedBackTo ?? null,
     isLooking: mayGoOn,
     stop: () => setGoal({ key, rows: 0 }),
   }

@@ -1,5 +1,5 @@
 import { Group, Paper, Stack, Title } from '@mantine/core'
-import { useAsk } from '../../api/queries.ts'
+import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { AlarmText } from '../../components/alarm-text.tsx'
 import { TextLink } from '../../components/links.tsx'
@@ -12,7 +12,7 @@ const TOLD_APART: readonly string[] = ['lanes_held', 'token_expiring']
 /** What the watchdog found that wants a person, the worst first. */
 export function OpenAlarms() {
   const { id: account } = useAccount()
-  const { data } = useAsk('readOpenAlarms', { params: { account } })
+  const { data } = useApiQuery('readOpenAlarms', { params: { account } })
   const open = data?.items.filter(({ kind }) => !TOLD_APART.includes(kind)) ?? []
   if (open.length === 0) return null
   return (

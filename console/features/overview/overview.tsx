@@ -1,7 +1,7 @@
 import { SegmentedControl, Skeleton, Stack } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { Suspense } from 'react'
-import { useAsk } from '../../api/queries.ts'
+import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { lazily } from '../../components/load-later.ts'
 import { Page } from '../../components/page.tsx'
@@ -36,7 +36,7 @@ export function Overview() {
   const [search, change] = useSearchState(overviewSearch)
   const offset = -new Date().getTimezoneOffset()
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
-  const asked = useAsk(
+  const asked = useApiQuery(
     'readOverview',
     { params: { account }, query: { range: search.range, zone, offset } },
     { keepsPrevious: true, everyMs: COUNTED_EVERY_MS },

@@ -2,10 +2,10 @@ import { Button, Stack, Text, TextInput } from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { peopleRoutes } from '../../../src/contract/console/people.ts'
 import { call, type ReplyFor } from '../../api/call.ts'
-import { useAct, useAsk } from '../../api/queries.ts'
+import { useApiMutation, useApiQuery } from '../../api/queries.ts'
+import { CONSOLE_PATH } from '../../app/service-path.ts'
 import { useFormOf } from '../../components/form.ts'
 import { ButtonLink } from '../../components/links.tsx'
-import { CONSOLE_PATH } from '../../app/service-path.ts'
 import { LinkGate } from './link-gate.tsx'
 import { NewPassword } from './new-password.tsx'
 import { SignInNote } from './sign-in-note.tsx'
@@ -60,8 +60,8 @@ function AcceptForm({ link, email }: { readonly link: string; readonly email: st
 
 /** Who has a sign-in joins as themselves. Nobody is told whether there is one: it may be of other accounts. */
 function Join({ link }: { readonly link: string }) {
-  const me = useAsk('sessionState', {}, { isLive: false })
-  const join = useAct('joinAccount')
+  const me = useApiQuery('sessionState', {}, { isLive: false })
+  const join = useApiMutation('joinAccount')
   const navigate = useNavigate()
   if (!me.data) return null
   if (!me.data.isSignedIn)

@@ -3,26 +3,26 @@ import { QRCodeSVG } from 'qrcode.react'
 import { useState } from 'react'
 import { peopleRoutes } from '../../../src/contract/console/people.ts'
 import type { ReplyFor } from '../../api/call.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { tell } from '../../components/toast.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { showToast } from '../../components/toast.ts'
 import { CodesDialog } from './recovery-codes.tsx'
 
 /** Codes of six digits from an app. */
 export function CodeApp({ since }: { readonly since: number | null }) {
-  const begin = useAct('beginTotp')
-  const remove = useAct('removeTotp')
+  const begin = useApiMutation('beginTotp')
+  const remove = useApiMutation('removeTotp')
   const [begun, setBegun] = useState<ReplyFor<'beginTotp'> | null>(null)
   const [isRemoving, setRemoving] = useState(false)
   const [codes, setCodes] = useState<readonly string[] | null>(null)
   const confirmed = (reply: ReplyFor<'confirmTotp'>) => {
     setBegun(null)
     setCodes(reply.recoveryCodes)
-    tell('Codes are asked for from now on; your other sessions have ended')
+    showToast('Codes are asked for from now on; your other sessions have ended')
   }
   return (
     <Stack gap="xs" align="flex-start">
@@ -82,7 +82,7 @@ type ConfirmAppProps = ReplyFor<'beginTotp'> & { readonly onDone: (reply: ReplyF
 
 function ConfirmApp({ secret, uri, onDone }: ConfirmAppProps) {
   const form = useFormOf(peopleRoutes.confirmTotp.body, { code: '' })
-  const confirm = useAct('confirmTotp')
+  const confirm = useApiMutation('confirmTotp')
   const submit = form.onSubmit((body) => confirm.mutate({ body }, { onSuccess: onDone, onError: form.takeProblem }))
   return (
     <form onSubmit={submit} noValidate>

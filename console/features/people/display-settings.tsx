@@ -1,5 +1,10 @@
 import { Radio, Stack, Switch } from '@mantine/core'
-import { type TimeDisplay, useHiddenNumbers, useShortcutSetting, useTimeDisplay } from '../../components/stored-setting.ts'
+import {
+  type TimeDisplay,
+  useHiddenNumbers,
+  useShortcutSetting,
+  useTimeDisplay,
+} from '../../components/stored-setting.ts'
 
 const TIMES: readonly { readonly value: TimeDisplay; readonly label: string }[] = [
   { value: 'relative', label: 'How long ago, such as “3 min ago”' },

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { ReplyFor } from '../../api/call.ts'
-import { useAsk } from '../../api/queries.ts'
+import { useApiQuery } from '../../api/queries.ts'
 import { TextLink } from '../../components/links.tsx'
 import { Gate } from './gate.tsx'
 import { SignInNote } from './sign-in-note.tsx'
@@ -18,7 +18,7 @@ interface LinkGateProps {
 
 /** A page behind a link that works once: looks whether it does, before anybody types anything. */
 export function LinkGate({ kind, link, title, otherwise, about, children }: LinkGateProps) {
-  const found = useAsk('readLink', { body: { kind, link } }, { isLive: false })
+  const found = useApiQuery('readLink', { body: { kind, link } }, { isLive: false })
   if (found.error)
     return (
       <Gate title={title}>

@@ -1,6 +1,6 @@
 import { Paper, Stack, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { useAsk } from '../../api/queries.ts'
+import { useApiQuery } from '../../api/queries.ts'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { CodeApp } from './code-app.tsx'
@@ -13,8 +13,8 @@ import { RecoveryCodes } from './recovery-codes.tsx'
 
 /** Everything about oneself: name, password, second factors, sessions, and how things are shown. */
 export function Me() {
-  const me = useAsk('whoAmI', {})
-  const factors = useAsk('readFactors', {})
+  const me = useApiQuery('currentSession', {})
+  const factors = useApiQuery('readFactors', {})
   const problem = me.error ?? factors.error
   if (problem)
     return (

@@ -1,15 +1,15 @@
 import { Button, Stack, TextInput } from '@mantine/core'
 import { peopleRoutes } from '../../../src/contract/console/people.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useFormOf } from '../../components/form.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { tell } from '../../components/toast.ts'
+import { showToast } from '../../components/toast.ts'
 
 export function NameForm({ name }: { readonly name: string }) {
   const form = useFormOf(peopleRoutes.changeOwnName.body, { name })
-  const change = useAct('changeOwnName')
+  const change = useApiMutation('changeOwnName')
   const submit = form.onSubmit((body) =>
-    change.mutate({ body }, { onSuccess: () => tell('Name changed'), onError: form.takeProblem }),
+    change.mutate({ body }, { onSuccess: () => showToast('Name changed'), onError: form.takeProblem }),
   )
   return (
     <form onSubmit={submit} noValidate>

@@ -1,19 +1,19 @@
 import { Badge, Button, Group, Stack, Text } from '@mantine/core'
 import type { ReplyFor } from '../../api/call.ts'
-import { rowsOf, useAct, useAsk } from '../../api/queries.ts'
+import { rowsOf, useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { tell } from '../../components/toast.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { showToast } from '../../components/toast.ts'
 import { browserName } from './browser-name.ts'
 
 type Session = ReplyFor<'listSessions'>['items'][number]
 
 /** Where this person is signed in. */
 export function OwnSessions() {
-  const sessions = useAsk('listSessions', {})
-  const end = useAct('endSession')
-  const endOthers = useAct('endOtherSessions')
+  const sessions = useApiQuery('listSessions', {})
+  const end = useApiMutation('endSession')
+  const endOthers = useApiMutation('endOtherSessions')
   const columns: readonly Column<Session>[] = [
     {
       key: 'browser',
@@ -41,7 +41,7 @@ export function OwnSessions() {
             color="red"
             size="compact-sm"
             aria-label={`End the session in ${browserName(userAgent)}`}
-            onClick={() => end.mutate({ params: { id } }, { onSuccess: () => tell('Session ended') })}
+            onClick={() => end.mutate({ params: { id } }, { onSuccess: () => showToast('Session ended') })}
           >
             End
           </Button>
@@ -66,7 +66,7 @@ export function OwnSessions() {
           <Button
             variant="default"
             loading={endOthers.isPending}
-            onClick={() => endOthers.mutate({}, { onSuccess: ({ ended }) => tell(`${ended} sessions ended`) })}
+            onClick={() => endOthers.mutate({}, { onSuccess: ({ ended }) => showToast(`${ended} sessions ended`) })}
           >
             End all others
           </Button>

@@ -8,7 +8,7 @@ export function hasPasskeys(): boolean {
 
 export async function signInByPasskey(keep: boolean): Promise<void> {
   // The service is asked first: a browser remembers an import that failed because the service was away.
-  const { ticket, options } = await call('askPasskeySignIn', {})
+  const { ticket, options } = await call('requestPasskeySignIn', {})
   const { startAuthentication } = await import('@simplewebauthn/browser')
   const optionsJSON = options as unknown as Parameters<typeof startAuthentication>[0]['optionsJSON']
   const answer = await startAuthentication({ optionsJSON }).catch(explain)

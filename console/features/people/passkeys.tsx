@@ -1,10 +1,10 @@
 import { Button, Group, Modal, Stack, Text, TextInput, Title, VisuallyHidden } from '@mantine/core'
 import { useState } from 'react'
 import type { ReplyFor } from '../../api/call.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
-import { tell } from '../../components/toast.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { showToast } from '../../components/toast.ts'
 import { createPasskey, hasPasskeys } from './passkey-calls.ts'
 import { CodesDialog } from './recovery-codes.tsx'
 import { SignInNote } from './sign-in-note.tsx'
@@ -67,7 +67,7 @@ interface DialogProps {
 }
 
 function RemoveDialog({ doing, onClose }: DialogProps) {
-  const remove = useAct('removePasskey')
+  const remove = useApiMutation('removePasskey')
   const passkey = doing && doing !== 'new' && 'remove' in doing ? doing.remove : null
   return (
     <ConfirmDialog
@@ -112,13 +112,17 @@ function NameForm({ renamed, onClose, onCodes }: NameFormProps) {
   const [name, setName] = useState(renamed?.name ?? '')
   const [problem, setProblem] = useState<Error | null>(null)
   const [isBusy, setBusy] = useState(false)
-  const [ask, add, rename] = [useAct('askNewPasskey'), useAct('addPasskey'), useAct('renamePasskey')]
+  const [ask, add, rename] = [
+    useApiMutation('requestNewPasskey'),
+    useApiMutation('addPasskey'),
+    useApiMutation('renamePasskey'),
+  ]
   const act = async () => {
     if (renamed) return void (await rename.mutateAsync({ params: { id: renamed.id }, body: { name } }))
     const { ticket, options } = await ask.mutateAsync({})
     const answer = await createPasskey(options)
     const { recoveryCodes } = await add.mutateAsync({ body: { ticket, answer, name } })
-    tell('Passkey added; your other sessions have ended')
+    showToast('Passkey added; your other sessions have ended')
     if (recoveryCodes) onCodes(recoveryCodes)
   }
   const submit = async (event: { readonly preventDefault: () => void }) => {

@@ -1,17 +1,17 @@
 import { Button, Stack } from '@mantine/core'
 import { peopleRoutes } from '../../../src/contract/console/people.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useFormOf } from '../../components/form.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { tell } from '../../components/toast.ts'
+import { showToast } from '../../components/toast.ts'
 import { NewPassword } from './new-password.tsx'
 
 export function PasswordForm({ email }: { readonly email: string }) {
   const form = useFormOf(peopleRoutes.changePassword.body, { password: '' })
-  const change = useAct('changePassword')
+  const change = useApiMutation('changePassword')
   const done = () => {
     form.reset()
-    tell('Password changed; your other sessions have ended')
+    showToast('Password changed; your other sessions have ended')
   }
   const submit = form.onSubmit((body) => change.mutate({ body }, { onSuccess: done, onError: form.takeProblem }))
   return (

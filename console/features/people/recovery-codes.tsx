@@ -1,12 +1,12 @@
 import { Button, Modal, Stack, Text, Title } from '@mantine/core'
 import { useState } from 'react'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 
 /** For the day on which the second factor is lost. */
 export function RecoveryCodes({ left }: { readonly left: number }) {
-  const replace = useAct('replaceRecoveryCodes')
+  const replace = useApiMutation('replaceRecoveryCodes')
   const [isAsking, setAsking] = useState(false)
   const [codes, setCodes] = useState<readonly string[] | null>(null)
   const makeNew = async () => setCodes((await replace.mutateAsync({})).recoveryCodes)

@@ -1,7 +1,8 @@
 import { Anchor, Grid, Paper, Stack, Tabs, Text, Title } from '@mantine/core'
 import { z } from 'zod'
 import { MESSAGE_TYPE_NAMES } from '../../../src/contract/send-message.ts'
-import { useAsk } from '../../api/queries.ts'
+import { useApiQuery } from '../../api/queries.ts'
+import { SERVICE_PATH } from '../../app/service-path.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -9,7 +10,6 @@ import { ButtonLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { useSearchState } from '../../components/search-state.ts'
-import { SERVICE_PATH } from '../../app/service-path.ts'
 import { SentNote } from '../sandbox/sent-note.tsx'
 import { ComposeForm, type Sender } from './compose-form.tsx'
 import type { MessageKind } from './draft.ts'
@@ -24,7 +24,7 @@ const quickstartSearch = z.object({
 /** Writes a call while one fills in a form, and makes it. */
 export function Quickstart() {
   const { id: account, can } = useAccount()
-  const form = useAsk('describeTokenForm', { params: { account } })
+  const form = useApiQuery('describeTokenForm', { params: { account } })
   const senders = form.data?.connections.filter(({ state }) => state !== 'removed') ?? []
   return (
     <Page

@@ -1,11 +1,11 @@
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { z } from 'zod'
 import { blockReason, recipientNumber } from '../../../src/contract/console/recipients.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { tell } from '../../components/toast.ts'
+import { showToast } from '../../components/toast.ts'
 
 const shape = z.object({ number: recipientNumber, reason: blockReason })
 
@@ -32,11 +32,11 @@ export function BlockDialog({ number = '', isOpen, onClose }: BlockDialogProps) 
 
 function BlockForm({ number, onClose }: { readonly number: string; readonly onClose: () => void }) {
   const { id: account } = useAccount()
-  const block = useAct('blockRecipient')
+  const block = useApiMutation('blockRecipient')
   const form = useFormOf(shape, { number, reason: '' })
   const submit = form.onSubmit((body) => {
     block.mutateAsync({ params: { account }, body }).then(({ isNew }) => {
-      tell(isNew ? `${body.number} is not written to any more.` : `${body.number} was blocked already.`)
+      showToast(isNew ? `${body.number} is not written to any more.` : `${body.number} was blocked already.`)
       onClose()
     }, form.takeProblem)
   })

@@ -3,14 +3,14 @@ import { Ban } from 'lucide-react'
 import { useState } from 'react'
 import type { BlockView } from '../../../src/contract/console/recipients.ts'
 import { useCommandLine } from '../../api/command-line.ts'
-import { useAct, useAskPages } from '../../api/queries.ts'
+import { useApiMutation, useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
-import { tell } from '../../components/toast.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { showToast } from '../../components/toast.ts'
 import { BlockDialog } from './block-dialog.tsx'
 
 const ERASED = 'an erased recipient'
@@ -23,16 +23,16 @@ export function Recipients() {
   const [isBlocking, setBlocking] = useState(false)
   const [freed, setFreed] = useState<BlockView | null>(null)
   const [isFreeing, setFreeing] = useState(false)
-  const unblock = useAct('unblockRecipient')
+  const unblock = useApiMutation('unblockRecipient')
   const digits = find.replaceAll(/\D/g, '').slice(0, 15)
-  const blocks = useAskPages('listBlocks', (after) => ({
+  const blocks = useApiPages('listBlocks', (after) => ({
     params: { account },
     query: { ...(digits === '' ? {} : { find: digits }), ...(after === undefined ? {} : { after }) },
   }))
   const name = freed?.number ?? ERASED
   const free = async () => {
     await unblock.mutateAsync({ params: { account }, body: { entry: freed?.entry ?? '' } })
-    tell(`${name} may be written to again.`)
+    showToast(`${name} may be written to again.`)
   }
   // Kept while the dialog closes: it is still read then.
   const askToFree = (chosen: BlockView) => {

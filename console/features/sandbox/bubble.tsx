@@ -27,7 +27,7 @@ export function Bubble({ delivery, connection }: { readonly delivery: Delivery; 
               attempt {attempt}
             </Text>
           ) : null}
-          <Moment at={at} />
+          <TimelineEntry at={at} />
           <Ticks state={state} />
         </Group>
       </Group>
@@ -35,7 +35,7 @@ export function Bubble({ delivery, connection }: { readonly delivery: Delivery; 
   )
 }
 
-function Moment({ at }: { readonly at: number }) {
+function TimelineEntry({ at }: { readonly at: number }) {
   return (
     <Tooltip
       label={

@@ -1,15 +1,15 @@
 import { Box, Button, Group, Skeleton, Stack, Text, TextInput, VisuallyHidden } from '@mantine/core'
 import { useState } from 'react'
 import type { Chat } from '../../../src/contract/console/sandbox.ts'
-import { useAskPages } from '../../api/queries.ts'
+import { useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { NavItem } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import classes from './sandbox.module.css'
-import { usePlace } from './use-place.ts'
 import { typeWord } from './sandbox-labels.ts'
+import { usePlace } from './use-place.ts'
 
 interface ChatListProps {
   readonly connection: string
@@ -19,7 +19,7 @@ interface ChatListProps {
 /** Who got something last, as the list of chats of a phone. */
 export function ChatList({ connection, open }: ChatListProps) {
   const { id: account } = useAccount()
-  const chats = useAskPages('listChats', (before) => ({
+  const chats = useApiPages('listChats', (before) => ({
     params: { account, connection },
     query: before === undefined ? {} : { before },
   }))

@@ -6,9 +6,9 @@ import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { TokenField } from '../../components/token-field.tsx'
 import { useTokenInHand } from '../../components/token-in-hand.ts'
+import { typeWord } from './sandbox-labels.ts'
 import { bodyOf, curlOf, type Draft, type SendReply, send } from './send-request.ts'
 import { type Sent, SentNote } from './sent-note.tsx'
-import { typeWord } from './sandbox-labels.ts'
 
 interface ComposerProps {
   readonly connection: Sandbox

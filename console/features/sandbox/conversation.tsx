@@ -3,7 +3,7 @@ import { useThrottledValue } from '@mantine/hooks'
 import { ArrowDown, ArrowLeft } from 'lucide-react'
 import { Fragment, type UIEvent, useEffect, useRef, useState } from 'react'
 import type { Delivery, Sandbox, SandboxCommandView } from '../../../src/contract/console/sandbox.ts'
-import { useAskPages } from '../../api/queries.ts'
+import { useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
@@ -40,7 +40,7 @@ export function Thread({ connection, to, command }: ThreadProps) {
 
 function OpenThread({ connection, to, command }: ThreadProps & { readonly to: string }) {
   const { id: account } = useAccount()
-  const thread = useAskPages('readThread', (before) => ({
+  const thread = useApiPages('readThread', (before) => ({
     params: { account, connection: connection.id, to },
     query: before === undefined ? {} : { before },
   }))

@@ -1,7 +1,7 @@
 import { Drawer, Group, Loader, Stack, Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
-import type { DeliveryStory } from '../../../src/contract/console/sandbox.ts'
-import { useAsk } from '../../api/queries.ts'
+import type { DeliveryTimeline } from '../../../src/contract/console/sandbox.ts'
+import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
@@ -21,7 +21,7 @@ interface DeliveryDrawerProps {
 /** What is behind a bubble: the payload as it came, and every receipt. */
 export function DeliveryDrawer({ connection, at, onClose }: DeliveryDrawerProps) {
   const { id: account } = useAccount()
-  const found = useAsk(
+  const found = useApiQuery(
     'explainDelivery',
     { params: { account, connection, key: at ?? '' } },
     { enabled: at !== undefined },
@@ -37,19 +37,19 @@ export function DeliveryDrawer({ connection, at, onClose }: DeliveryDrawerProps)
     >
       {found.error ? <ProblemNote problem={found.error} onRetry={() => void found.refetch()} /> : null}
       {found.isPending && at !== undefined ? <Loader size="sm" aria-label="Loading" /> : null}
-      {found.data ? <Story account={account} story={found.data} /> : null}
+      {found.data ? <Timeline account={account} timeline={found.data} /> : null}
     </Drawer>
   )
 }
 
-function Story({ account, story }: { readonly account: string; readonly story: DeliveryStory }) {
+function Timeline({ account, timeline }: { readonly account: string; readonly timeline: DeliveryTimeline }) {
   return (
     <Stack gap="md">
       <Group gap="md">
-        {story.state === null ? null : <StateBadge state={story.state} />}
+        {timeline.state === null ? null : <StateBadge state={timeline.state} />}
         <TextLink
           to="/a/$account/developer/logs/$id"
-          params={{ account, id: story.requestId ?? story.messageId }}
+          params={{ account, id: timeline.requestId ?? timeline.messageId }}
           size="sm"
         >
           Open in the API log
@@ -57,7 +57,7 @@ function Story({ account, story }: { readonly account: string; readonly story: D
       </Group>
       <Table variant="vertical" layout="fixed">
         <Table.Tbody>
-          {factsOf(story).map(({ name, value }) => (
+          {factsOf(timeline).map(({ name, value }) => (
             <Table.Tr key={name}>
               <Table.Th w={130} scope="row">
                 {name}
@@ -67,12 +67,12 @@ function Story({ account, story }: { readonly account: string; readonly story: D
           ))}
         </Table.Tbody>
       </Table>
-      {story.body === null ? (
+      {timeline.body === null ? (
         <Text size="sm" c="dimmed">
           The request is kept no more.
         </Text>
       ) : (
-        <CodeBlock code={story.body} language="json" label="The payload, as it came" maxHeight={360} />
+        <CodeBlock code={timeline.body} language="json" label="The payload, as it came" maxHeight={360} />
       )}
     </Stack>
   )
@@ -83,18 +83,18 @@ interface Fact {
   readonly value: ReactNode
 }
 
-function factsOf(story: DeliveryStory): readonly Fact[] {
-  const { media } = story
+function factsOf(timeline: DeliveryTimeline): readonly Fact[] {
+  const { media } = timeline
   return [
-    { name: 'From', value: <MaskedNumber number={story.connection} /> },
-    { name: 'To', value: <MaskedNumber number={story.to} /> },
-    { name: 'Message', value: <Id id={story.messageId} label="Copy the message’s id" /> },
-    ...moment('Accepted', story.acceptedAt),
-    { name: 'In the inbox', value: <TimeAgo at={story.at} /> },
-    { name: 'By attempt', value: story.attempt },
-    ...moment('Published', story.publishedAt),
-    ...moment('Delivered', story.deliveredAt),
-    ...moment('Read', story.readAt),
+    { name: 'From', value: <MaskedNumber number={timeline.connection} /> },
+    { name: 'To', value: <MaskedNumber number={timeline.to} /> },
+    { name: 'Message', value: <Id id={timeline.messageId} label="Copy the message’s id" /> },
+    ...moment('Accepted', timeline.acceptedAt),
+    { name: 'In the inbox', value: <TimeAgo at={timeline.at} /> },
+    { name: 'By attempt', value: timeline.attempt },
+    ...moment('Published', timeline.publishedAt),
+    ...moment('Delivered', timeline.deliveredAt),
+    ...moment('Read', timeline.readAt),
     ...(media ? [{ name: 'File', value: media.name }] : []),
     ...(media?.mime ? [{ name: 'Type, by its bytes', value: media.mime }] : []),
     ...(media?.sizeBytes == null ? [] : [{ name: 'Size', value: sizeText(media.sizeBytes) }]),

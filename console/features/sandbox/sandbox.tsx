@@ -2,7 +2,7 @@ import { Grid, NativeSelect, Stack } from '@mantine/core'
 import { ShieldCheck } from 'lucide-react'
 import { useState } from 'react'
 import type { Sandbox as Connection, SandboxCommandView } from '../../../src/contract/console/sandbox.ts'
-import { useAsk } from '../../api/queries.ts'
+import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { ButtonLink } from '../../components/links.tsx'
@@ -13,16 +13,16 @@ import { ToneBadge } from '../../components/state-badge.tsx'
 import { useHiddenNumbers } from '../../components/stored-setting.ts'
 import { ChatList } from './chat-list.tsx'
 import { Composer } from './composer.tsx'
+import { Thread } from './conversation.tsx'
 import { DeliveryDrawer } from './delivery-drawer.tsx'
 import { FailureCommands } from './failure-commands.tsx'
 import classes from './sandbox.module.css'
-import { Thread } from './conversation.tsx'
 import { usePlace } from './use-place.ts'
 
 /** The phones of everybody to whom the sandbox delivered. */
 export function Sandbox() {
   const { id: account, can } = useAccount()
-  const found = useAsk('listSandboxes', { params: { account } })
+  const found = useApiQuery('listSandboxes', { params: { account } })
   const [place, go] = usePlace()
   const [isHidden] = useHiddenNumbers()
   const connections = found.data?.connections ?? []

@@ -1,6 +1,6 @@
 import { Group, Paper, Stack, Text } from '@mantine/core'
 import { useEffect, useRef } from 'react'
-import { useAsk } from '../../api/queries.ts'
+import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { TextLink } from '../../components/links.tsx'
@@ -29,7 +29,7 @@ export function SentNote({ sent: { to, reply } }: { readonly sent: Sent }) {
             To <MaskedNumber number={to} />
           </Text>
           <HttpBadge status={reply.status} />
-          {reply.requestId === null ? null : <Story requestId={reply.requestId} isAccepted={reply.status === 200} />}
+          {reply.requestId === null ? null : <Timeline requestId={reply.requestId} isAccepted={reply.status === 200} />}
         </Group>
         <CodeBlock code={reply.text} language="json" label="The reply" maxHeight={160} />
       </Stack>
@@ -37,9 +37,9 @@ export function SentNote({ sent: { to, reply } }: { readonly sent: Sent }) {
   )
 }
 
-function Story({ requestId, isAccepted }: { readonly requestId: string; readonly isAccepted: boolean }) {
+function Timeline({ requestId, isAccepted }: { readonly requestId: string; readonly isAccepted: boolean }) {
   const { id: account } = useAccount()
-  const found = useAsk('showLogEntry', { params: { account, id: requestId } }, { enabled: isAccepted })
+  const found = useApiQuery('showLogEntry', { params: { account, id: requestId } }, { enabled: isAccepted })
   return (
     <>
       {found.data?.entry.state ? <StateBadge state={found.data.entry.state} /> : null}

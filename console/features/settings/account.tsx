@@ -2,21 +2,21 @@ import { Badge, Button, Code, Group, Paper, Stack, Text, TextInput, Title } from
 import { useState } from 'react'
 import { peopleRoutes } from '../../../src/contract/console/people.ts'
 import type { ReplyFor } from '../../api/call.ts'
-import { useAct, useAsk } from '../../api/queries.ts'
+import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { tell } from '../../components/toast.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { showToast } from '../../components/toast.ts'
 
 type AccountSettings = ReplyFor<'readAccount'>
 
 export function Account() {
   const { id, can } = useAccount()
-  const settings = useAsk('readAccount', { params: { account: id } })
+  const settings = useApiQuery('readAccount', { params: { account: id } })
   return (
     <Page title="Account" about="What holds for everybody in this account.">
       {settings.error ? <ProblemNote problem={settings.error} onRetry={() => void settings.refetch()} /> : null}
@@ -46,11 +46,11 @@ export function Account() {
 
 function RenameForm({ id, name }: AccountSettings) {
   const form = useFormOf(peopleRoutes.renameAccount.body, { name })
-  const rename = useAct('renameAccount')
+  const rename = useApiMutation('renameAccount')
   const submit = form.onSubmit((body) =>
     rename.mutate(
       { params: { account: id }, body },
-      { onSuccess: () => tell('Account renamed'), onError: form.takeProblem },
+      { onSuccess: () => showToast('Account renamed'), onError: form.takeProblem },
     ),
   )
   return (
@@ -68,11 +68,11 @@ function RenameForm({ id, name }: AccountSettings) {
 
 function SecondFactor({ settings, isOwner }: { readonly settings: AccountSettings; readonly isOwner: boolean }) {
   const [isAsking, setAsking] = useState(false)
-  const change = useAct('requireSecondFactor')
+  const change = useApiMutation('requireSecondFactor')
   const isOn = settings.requiresSecondFactor
   const confirm = async () => {
     await change.mutateAsync({ params: { account: settings.id }, body: { isRequired: !isOn } })
-    tell(isOn ? 'A second factor is no longer required' : 'A second factor is required now')
+    showToast(isOn ? 'A second factor is no longer required' : 'A second factor is required now')
   }
   return (
     <Paper withBorder p="lg">

@@ -1,5 +1,5 @@
 /** In plain words what is known by its action alone. */
-const WORDS: Readonly<Record<string, string>> = {
+const LABELS: Readonly<Record<string, string>> = {
   'sign-in': 'Signed in',
   'sign-in.failed': 'Failed to sign in: wrong password',
   'sign-in.code-wrong': 'Failed to sign in: wrong code',
@@ -57,8 +57,8 @@ const WORDS: Readonly<Record<string, string>> = {
   'hold.release': 'Released all lanes',
 }
 
-export function auditWords(action: string): string {
-  const known = WORDS[action]
+export function auditLabels(action: string): string {
+  const known = LABELS[action]
   if (known) return known
   const words = action.replaceAll(/[.-]/g, ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)

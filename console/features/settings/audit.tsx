@@ -1,13 +1,13 @@
 import { Code, Stack, Text } from '@mantine/core'
 import type { ReplyFor } from '../../api/call.ts'
-import { useAskPages } from '../../api/queries.ts'
+import { useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { browserName } from '../people/browser-name.ts'
-import { auditWords } from './audit-labels.ts'
+import { auditLabels } from './audit-labels.ts'
 
 type Entry = ReplyFor<'listAudit'>['items'][number]
 
@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<Entry>[] = [
 
 export function Audit() {
   const { id } = useAccount()
-  const entries = useAskPages('listAudit', (before) => ({ params: { account: id }, query: { before } }))
+  const entries = useApiPages('listAudit', (before) => ({ params: { account: id }, query: { before } }))
   return (
     <Page
       title="Audit log"
@@ -57,7 +57,7 @@ function What({ action, object, detail }: Entry) {
   const facts = Object.entries(detail ?? {}).filter(([, value]) => value !== null && value !== '')
   return (
     <Stack gap={2}>
-      <Text size="sm">{auditWords(action)}</Text>
+      <Text size="sm">{auditLabels(action)}</Text>
       <Text size="xs" c="dimmed" component="div">
         <Code>{object}</Code>
         {facts.map(([name, value]) => (

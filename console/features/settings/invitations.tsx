@@ -1,10 +1,10 @@
 import { Button, Stack, Title } from '@mantine/core'
 import type { ReplyFor } from '../../api/call.ts'
-import { type Rows, useAct } from '../../api/queries.ts'
+import { type Rows, useApiMutation } from '../../api/queries.ts'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { tell } from '../../components/toast.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { showToast } from '../../components/toast.ts'
 
 type Invitation = ReplyFor<'listMembers'>['invitations'][number]
 
@@ -15,7 +15,7 @@ interface InvitationsProps {
 
 /** Those who were invited and have not come yet. */
 export function Invitations({ account, invitations }: InvitationsProps) {
-  const withdraw = useAct('withdrawInvitation')
+  const withdraw = useApiMutation('withdrawInvitation')
   if (invitations.length === 0) return null
   const columns: readonly Column<Invitation>[] = [
     { key: 'email', header: 'E-mail', cell: ({ email }) => email },
@@ -34,7 +34,7 @@ export function Invitations({ account, invitations }: InvitationsProps) {
           size="compact-sm"
           aria-label={`Withdraw the invitation of ${email}`}
           onClick={() =>
-            withdraw.mutate({ params: { account, id } }, { onSuccess: () => tell('Invitation withdrawn') })
+            withdraw.mutate({ params: { account, id } }, { onSuccess: () => showToast('Invitation withdrawn') })
           }
         >
           Withdraw

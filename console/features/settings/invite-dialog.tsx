@@ -2,7 +2,7 @@ import { Button, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { peopleRoutes } from '../../../src/contract/console/people.ts'
 import type { ReplyFor } from '../../api/call.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
@@ -33,7 +33,7 @@ export function InviteDialog({ isOpen, onClose, account }: InviteDialogProps) {
 function Invite({ account, onClose }: Omit<InviteDialogProps, 'isOpen'>) {
   const [made, setMade] = useState<ReplyFor<'invitePerson'> | null>(null)
   const form = useFormOf(peopleRoutes.invitePerson.body, { email: '', role: 'developer' })
-  const invite = useAct('invitePerson')
+  const invite = useApiMutation('invitePerson')
   const submit = form.onSubmit((body) =>
     invite.mutate({ params: { account }, body }, { onSuccess: setMade, onError: form.takeProblem }),
   )

@@ -3,14 +3,14 @@ import { UserPlus } from 'lucide-react'
 import { useState } from 'react'
 import type { Role } from '../../../src/contract/console/route.ts'
 import type { ReplyFor } from '../../api/call.ts'
-import { rowsOf, useAct, useAsk } from '../../api/queries.ts'
+import { rowsOf, useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { tell } from '../../components/toast.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { showToast } from '../../components/toast.ts'
 import { Invitations } from './invitations.tsx'
 import { InviteDialog } from './invite-dialog.tsx'
 import { RoleField } from './role-field.tsx'
@@ -20,16 +20,16 @@ type Member = ReplyFor<'listMembers'>['members'][number]
 /** Who belongs to the account. */
 export function People() {
   const { id } = useAccount()
-  const people = useAsk('listMembers', { params: { account: id } })
+  const people = useApiQuery('listMembers', { params: { account: id } })
   const [isInviting, setInviting] = useState(false)
   const [removed, setRemoved] = useState<Member | null>(null)
-  const changeRole = useAct('changeRole')
+  const changeRole = useApiMutation('changeRole')
   const change = (member: Member, role: Role) =>
     changeRole.mutate(
       { params: { account: id, id: member.personId }, body: { role } },
-      { onSuccess: () => tell(`${member.name} is ${role} now`) },
+      { onSuccess: () => showToast(`${member.name} is ${role} now`) },
     )
-  const remove = useAct('removeMember')
+  const remove = useApiMutation('removeMember')
   return (
     <Page
       title="People"

@@ -1,9 +1,9 @@
 import { Button, Group, NumberInput, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import type { RetentionReply } from '../../../src/contract/console/overview.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { tell } from '../../components/toast.ts'
+import { showToast } from '../../components/toast.ts'
 
 type Days = number | string
 
@@ -11,11 +11,11 @@ type Days = number | string
 export function RetentionForm({ kept, account }: { readonly kept: RetentionReply; readonly account: string }) {
   const [bodies, setBodies] = useState<Days>(kept.own.bodiesDays ?? '')
   const [messages, setMessages] = useState<Days>(kept.own.messagesDays ?? '')
-  const change = useAct('changeRetention')
+  const change = useApiMutation('changeRetention')
   const save = () =>
     change.mutate(
       { params: { account }, body: { bodiesDays: daysOf(bodies), messagesDays: daysOf(messages) } },
-      { onSuccess: () => tell('Retention changed') },
+      { onSuccess: () => showToast('Retention changed') },
     )
   return (
     <form

@@ -2,7 +2,7 @@ import { Alert, Stack, Table, Text } from '@mantine/core'
 import { Info } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { RetentionReply } from '../../../src/contract/console/overview.ts'
-import { useAsk } from '../../api/queries.ts'
+import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
@@ -15,7 +15,7 @@ const COUNTED_EVERY_MS = 10_000
 /** What is kept, since when, and how much room it takes. */
 export function Retention() {
   const { id: account, can } = useAccount()
-  const asked = useAsk('readRetention', { params: { account } }, { everyMs: COUNTED_EVERY_MS })
+  const asked = useApiQuery('readRetention', { params: { account } }, { everyMs: COUNTED_EVERY_MS })
   return (
     <Page title="Retention" about="What this service keeps for this account, and how much room it takes.">
       {asked.error ? <ProblemNote problem={asked.error} onRetry={() => void asked.refetch()} /> : null}

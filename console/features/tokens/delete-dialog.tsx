@@ -1,10 +1,10 @@
 import { List, Text } from '@mantine/core'
 import type { TokenReply, TokenUseReply } from '../../../src/contract/console/tokens.ts'
-import { useAct, useAsk } from '../../api/queries.ts'
+import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { TypedDialog } from '../../components/confirm-dialog.tsx'
 import { localDateTime } from '../../components/instants.ts'
-import { tell } from '../../components/toast.ts'
+import { showToast } from '../../components/toast.ts'
 import { counted } from './token-labels.ts'
 
 const MOST_ADDRESSES = 5
@@ -17,15 +17,15 @@ interface DeleteDialogProps {
 
 export function DeleteDialog({ token, isOpen, onClose }: DeleteDialogProps) {
   const { id: account } = useAccount()
-  const remove = useAct('deleteToken')
-  const use = useAsk(
+  const remove = useApiMutation('deleteToken')
+  const use = useApiQuery(
     'countTokenUse',
     { params: { account }, query: { token: token.id } },
     { enabled: isOpen, isLive: false },
   )
   const confirm = async () => {
     await remove.mutateAsync({ params: { account, id: token.id }, body: { name: token.name } })
-    tell(`Token “${token.name}” deleted. Requests with it are refused from now on.`)
+    showToast(`Token “${token.name}” deleted. Requests with it are refused from now on.`)
   }
   return (
     <TypedDialog

@@ -57,18 +57,18 @@ export function ExpirationField({ value, onChange, errors }: ExpirationFieldProp
         ) : null}
       </Group>
       <Text size="sm" c="dimmed" role="status">
-        {end === null ? 'Choose the last day on which it works, at most 2 years ahead.' : endWords(end)}
+        {end === null ? 'Choose the last day on which it works, at most 2 years ahead.' : endLabel(end)}
       </Text>
     </Stack>
   )
 }
 
-function endWords(end: number): string {
+function endLabel(end: number): string {
   const left = end - Date.now()
-  return left <= 0 ? `${localDateTime(end)} has passed.` : `Expires on ${localDateTime(end)}, in ${daysWords(left)}.`
+  return left <= 0 ? `${localDateTime(end)} has passed.` : `Expires on ${localDateTime(end)}, in ${daysLabel(left)}.`
 }
 
-function daysWords(ms: number): string {
+function daysLabel(ms: number): string {
   const days = Math.round(ms / DAY_MS)
   if (ms < 2 * DAY_MS) return durationText(ms)
   return `${days} days`

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { z } from 'zod'
 import { newTokenForm, type ShownTokenReply } from '../../../src/contract/console/tokens.ts'
 import type { ReplyFor } from '../../api/call.ts'
-import { useAct, useAsk } from '../../api/queries.ts'
+import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { ButtonLink, TextLink } from '../../components/links.tsx'
@@ -31,7 +31,7 @@ const search = z.object({
 
 export function NewToken() {
   const account = useAccount()
-  const offer = useAsk('describeTokenForm', { params: { account: account.id } }, { isLive: false })
+  const offer = useApiQuery('describeTokenForm', { params: { account: account.id } }, { isLive: false })
   return (
     <Page
       title="Create API Token"
@@ -60,7 +60,7 @@ function TokenForm({ offer }: { readonly offer: Offer }) {
   const { id: account } = useAccount()
   const navigate = useNavigate()
   const [given] = useSearchState(search)
-  const create = useAct('createToken')
+  const create = useApiMutation('createToken')
   const [, keepInHand] = useTokenInHand(account)
   const [shown, setShown] = useState<ShownTokenReply | null>(null)
   const form = useFormOf(newTokenForm, {

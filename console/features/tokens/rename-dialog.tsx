@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { z } from 'zod'
 import { type TokenReply, tokenName } from '../../../src/contract/console/tokens.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
@@ -30,7 +30,7 @@ export function RenameDialog({ token, isOpen, onClose }: RenameDialogProps) {
 
 function RenameForm({ token, onClose }: Omit<RenameDialogProps, 'isOpen'>) {
   const { id: account } = useAccount()
-  const rename = useAct('renameToken')
+  const rename = useApiMutation('renameToken')
   const form = useFormOf(shape, { name: token.name })
   const submit = form.onSubmit((body) => {
     rename.mutateAsync({ params: { account, id: token.id }, body }).then(onClose, form.takeProblem)

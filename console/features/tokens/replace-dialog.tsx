@@ -2,7 +2,7 @@ import { Button, Group, Modal, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { z } from 'zod'
 import { newTokenForm, type ShownTokenReply, type TokenReply } from '../../../src/contract/console/tokens.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { localDateTime } from '../../components/instants.ts'
@@ -37,7 +37,7 @@ export function ReplaceDialog({ isOpen, ...props }: ReplaceDialogProps) {
 
 function ReplaceForm({ token, onClose, onReplaced }: Omit<ReplaceDialogProps, 'isOpen'>) {
   const { id: account } = useAccount()
-  const rotate = useAct('rotateToken')
+  const rotate = useApiMutation('rotateToken')
   const form = useFormOf(shape, { expiration: '90d', expiresAt: null, oldEndsAt: null })
   const { values, errors } = form
   const submit = form.onSubmit((body) => {

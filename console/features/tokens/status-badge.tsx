@@ -3,13 +3,13 @@ import { Ban, CircleCheck, Hourglass, TimerOff } from 'lucide-react'
 import type { TokenRowReply } from '../../../src/contract/console/tokens.ts'
 import { ToneBadge } from '../../components/state-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { standingOf } from './token-labels.ts'
+import { tokenStatusOf } from './token-labels.ts'
 
 type Given = Pick<TokenRowReply, 'deletedAt' | 'expiresAt'>
 
 /** Whether the token works, as one word. */
-export function StandingBadge({ token }: { readonly token: Given }) {
-  switch (standingOf(token)) {
+export function TokenStatusBadge({ token }: { readonly token: Given }) {
+  switch (tokenStatusOf(token)) {
     case 'deleted':
       return (
         <ToneBadge tone="quiet" icon={Ban}>
@@ -51,7 +51,7 @@ export function TokenEnd({ token }: { readonly token: Given }) {
       <Text size="sm" component="span">
         <TimeAgo at={deletedAt ?? expiresAt} isQuiet />
       </Text>
-      {standingOf(token) === 'active' ? null : <StandingBadge token={token} />}
+      {tokenStatusOf(token) === 'active' ? null : <TokenStatusBadge token={token} />}
     </Stack>
   )
 }

@@ -1,7 +1,7 @@
 import { Grid, Paper, Stack, Table, Text, Title, VisuallyHidden } from '@mantine/core'
 import type { ReactNode } from 'react'
-import type { TokenCallerReply, TokenDeedsReply } from '../../../src/contract/console/tokens.ts'
-import { useAsk } from '../../api/queries.ts'
+import type { TokenActivityReply, TokenCallerReply } from '../../../src/contract/console/tokens.ts'
+import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { localDateTime } from '../../components/instants.ts'
 import { TextLink } from '../../components/links.tsx'
@@ -13,47 +13,47 @@ import { counted } from './token-labels.ts'
 const EVERY_MS = 30_000
 
 /** What a token did in the last 30 days, as far back as can be looked at in an instant. */
-export function TokenDeeds({ id }: { readonly id: string }) {
+export function TokenActivity({ id }: { readonly id: string }) {
   const { id: account } = useAccount()
-  const deeds = useAsk('describeTokenUse', { params: { account, id } }, { everyMs: EVERY_MS, isLive: false })
+  const activity = useApiQuery('describeTokenUse', { params: { account, id } }, { everyMs: EVERY_MS, isLive: false })
   return (
     <Stack gap="sm" component="section" aria-labelledby="deeds">
       <Title order={2} size="h4" id="deeds">
         What it did
       </Title>
-      {deeds.error ? (
-        <ProblemNote problem={deeds.error} onRetry={() => void deeds.refetch()} />
-      ) : deeds.data ? (
-        <Deeds account={account} id={id} deeds={deeds.data} />
+      {activity.error ? (
+        <ProblemNote problem={activity.error} onRetry={() => void activity.refetch()} />
+      ) : activity.data ? (
+        <Activity account={account} id={id} activity={activity.data} />
       ) : null}
     </Stack>
   )
 }
 
-function Deeds({ account, id, deeds }: { account: string; id: string; deeds: TokenDeedsReply }) {
-  const since = deeds.isComplete ? 'in the last 30 days' : `since ${localDateTime(deeds.countedFrom)}`
+function Activity({ account, id, activity }: { account: string; id: string; activity: TokenActivityReply }) {
+  const since = activity.isComplete ? 'in the last 30 days' : `since ${localDateTime(activity.countedFrom)}`
   return (
     <>
       <Text size="sm">
-        {deeds.requests === 0
+        {activity.requests === 0
           ? `Nobody used it ${since}.`
-          : `${counted(deeds.requests, 'request')} ${since}, of which ${counted(deeds.accepted, 'message was', 'messages were')} accepted.`}{' '}
+          : `${counted(activity.requests, 'request')} ${since}, of which ${counted(activity.accepted, 'message was', 'messages were')} accepted.`}{' '}
         <TextLink to="/a/$account/developer/logs" params={{ account }} search={{ token: id } as never} size="sm">
           Show them in the API logs
         </TextLink>
       </Text>
-      {deeds.isComplete ? null : (
+      {activity.isComplete ? null : (
         <Text size="xs" c="dimmed">
           This account is busy, so only its newest requests are counted here. The API logs go back further.
         </Text>
       )}
-      {deeds.requests === 0 ? null : (
+      {activity.requests === 0 ? null : (
         <>
-          <Callers callers={deeds.callers} />
+          <Callers callers={activity.callers} />
           <Grid>
-            <Tally title="Results" rows={deeds.results} show={(value) => <Result value={value} />} />
-            <Tally title="Sender numbers" rows={deeds.numbers} show={(value) => value ?? 'Unknown'} />
-            <Tally title="Types" rows={deeds.types} show={(value) => TYPE_WORDS[value ?? ''] ?? value} />
+            <Tally title="Results" rows={activity.results} show={(value) => <Result value={value} />} />
+            <Tally title="Sender numbers" rows={activity.numbers} show={(value) => value ?? 'Unknown'} />
+            <Tally title="Types" rows={activity.types} show={(value) => TYPE_LABELS[value ?? ''] ?? value} />
           </Grid>
         </>
       )}
@@ -61,7 +61,7 @@ function Deeds({ account, id, deeds }: { account: string; id: string; deeds: Tok
   )
 }
 
-const TYPE_WORDS: Readonly<Record<string, string>> = {
+const TYPE_LABELS: Readonly<Record<string, string>> = {
   message: 'Text',
   image: 'Image',
   document: 'Document',
@@ -125,7 +125,7 @@ function Callers({ callers }: { readonly callers: readonly TokenCallerReply[] })
 
 interface TallyProps {
   readonly title: string
-  readonly rows: TokenDeedsReply['results']
+  readonly rows: TokenActivityReply['results']
   readonly show: (value: string | null) => ReactNode
 }
 

@@ -4,8 +4,8 @@ import type { TokenReply } from '../../../src/contract/console/tokens.ts'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { StandingBadge } from './status-badge.tsx'
-import { eventWords, tokenStart } from './token-labels.ts'
+import { TokenStatusBadge } from './status-badge.tsx'
+import { eventLabel, tokenStart } from './token-labels.ts'
 
 interface TokenFactsProps {
   readonly account: string
@@ -18,7 +18,7 @@ export function TokenFacts({ account, token }: TokenFactsProps) {
     <Table variant="vertical" layout="auto" withTableBorder>
       <Table.Tbody>
         <Fact name="State">
-          <StandingBadge token={token} />
+          <TokenStatusBadge token={token} />
         </Fact>
         <Fact name="Token">
           <Code>{tokenStart(token.prefix)}</Code>
@@ -31,7 +31,7 @@ export function TokenFacts({ account, token }: TokenFactsProps) {
         </Fact>
         <Fact name="Events">
           {token.events.length > 0
-            ? token.events.map(eventWords).join(', ')
+            ? token.events.map(eventLabel).join(', ')
             : 'None: every request made with it is refused with 403'}
         </Fact>
         <Fact name="Connections">

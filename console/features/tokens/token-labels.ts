@@ -5,10 +5,10 @@ const SOON_MS = 14 * DAY_MS
 const IDLE_MS = 30 * DAY_MS
 
 // The contract's own table is the server's; these are what people read.
-const EVENT_WORDS: Readonly<Record<string, string>> = { 'messaging.send_message': 'Messaging > Send Message' }
+const EVENT_LABELS: Readonly<Record<string, string>> = { 'messaging.send_message': 'Messaging > Send Message' }
 
-export function eventWords(event: string): string {
-  return EVENT_WORDS[event] ?? event
+export function eventLabel(event: string): string {
+  return EVENT_LABELS[event] ?? event
 }
 
 /** As much of a token as is kept. */
@@ -17,7 +17,7 @@ export function tokenStart(prefix: string): string {
 }
 
 /** What it is bound to, in a few words. */
-export function limitWords({ connections, sourceRanges }: Pick<TokenRowReply, 'connections' | 'sourceRanges'>): string {
+export function limitLabel({ connections, sourceRanges }: Pick<TokenRowReply, 'connections' | 'sourceRanges'>): string {
   const parts = [
     connections && (connections.length === 1 ? (connections[0]?.number ?? '') : `${connections.length} connections`),
     sourceRanges && (sourceRanges.length === 1 ? (sourceRanges[0] ?? '') : `${sourceRanges.length} address ranges`),
@@ -25,9 +25,9 @@ export function limitWords({ connections, sourceRanges }: Pick<TokenRowReply, 'c
   return parts.filter((part) => part !== null).join(', ') || 'None'
 }
 
-export type Standing = 'deleted' | 'expired' | 'ends-today' | 'ends-soon' | 'active'
+export type TokenStatus = 'deleted' | 'expired' | 'ends-today' | 'ends-soon' | 'active'
 
-export function standingOf({ deletedAt, expiresAt }: Pick<TokenRowReply, 'deletedAt' | 'expiresAt'>): Standing {
+export function tokenStatusOf({ deletedAt, expiresAt }: Pick<TokenRowReply, 'deletedAt' | 'expiresAt'>): TokenStatus {
   if (deletedAt !== null) return 'deleted'
   const left = expiresAt - Date.now()
   if (left <= 0) return 'expired'

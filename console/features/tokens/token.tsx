@@ -3,7 +3,7 @@ import { useNavigate, useParams } from '@tanstack/react-router'
 import { Info, Pencil, RefreshCw, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import type { ShownTokenReply, TokenReply } from '../../../src/contract/console/tokens.ts'
-import { useAsk } from '../../api/queries.ts'
+import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { localDateTime } from '../../components/instants.ts'
 import { TextLink } from '../../components/links.tsx'
@@ -14,14 +14,14 @@ import { numbersOf } from './new-token.tsx'
 import { RenameDialog } from './rename-dialog.tsx'
 import { ReplaceDialog } from './replace-dialog.tsx'
 import { ShownToken } from './shown-token.tsx'
-import { TokenDeeds } from './token-activity.tsx'
+import { TokenActivity } from './token-activity.tsx'
 import { TokenFacts } from './token-facts.tsx'
-import { isIdle, standingOf } from './token-labels.ts'
+import { isIdle, tokenStatusOf } from './token-labels.ts'
 
 export function Token() {
   const { id = '' } = useParams({ strict: false })
   const { id: account } = useAccount()
-  const token = useAsk('readToken', { params: { account, id } })
+  const token = useApiQuery('readToken', { params: { account, id } })
   return (
     <Page
       title="API token"
@@ -48,7 +48,7 @@ export function Token() {
             </Title>
             <TokenFacts account={account} token={token.data} />
           </Stack>
-          <TokenDeeds id={id} />
+          <TokenActivity id={id} />
         </>
       ) : null}
     </Page>
@@ -63,16 +63,16 @@ function Actions({ token }: { readonly token: TokenReply }) {
   const [opened, open] = useState<Opened>(null)
   const [shown, setShown] = useState<ShownTokenReply | null>(null)
   const close = () => open(null)
-  const standing = standingOf(token)
+  const status = tokenStatusOf(token)
   if (!can('developer')) return null
   return (
     <>
-      {standing === 'deleted' ? null : (
+      {status === 'deleted' ? null : (
         <>
           <Button variant="default" leftSection={<Pencil size={16} aria-hidden />} onClick={() => open('rename')}>
             Rename
           </Button>
-          {standing === 'expired' || token.successor ? null : (
+          {status === 'expired' || token.successor ? null : (
             <Button variant="default" leftSection={<RefreshCw size={16} aria-hidden />} onClick={() => open('replace')}>
               Rotate
             </Button>
@@ -107,7 +107,7 @@ function Actions({ token }: { readonly token: TokenReply }) {
 
 function Successor({ shown, onClose }: { readonly shown: ShownTokenReply; readonly onClose: () => void }) {
   const { id: account } = useAccount()
-  const offer = useAsk('describeTokenForm', { params: { account } }, { isLive: false })
+  const offer = useApiQuery('describeTokenForm', { params: { account } }, { isLive: false })
   if (!offer.data) return null
   const { endpoint } = offer.data
   return <ShownToken shown={shown} endpoint={endpoint} numbers={numbersOf(shown, offer.data)} onClose={onClose} />

@@ -2,7 +2,7 @@ import { Code, Group, Stack, Tabs, Text } from '@mantine/core'
 import { KeyRound, Sparkles } from 'lucide-react'
 import { z } from 'zod'
 import type { TokenRowReply, TokenUseReply } from '../../../src/contract/console/tokens.ts'
-import { useAsk, useAskPages } from '../../api/queries.ts'
+import { useApiPages, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -13,7 +13,7 @@ import { useSearchState } from '../../components/search-state.ts'
 import { ToneBadge } from '../../components/state-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { TokenEnd } from './status-badge.tsx'
-import { counted, eventWords, isIdle, limitWords, tokenStart } from './token-labels.ts'
+import { counted, eventLabel, isIdle, limitLabel, tokenStart } from './token-labels.ts'
 
 const USE_EVERY_MS = 30_000
 
@@ -67,12 +67,12 @@ function CreateLink() {
 function TokenList({ tab }: { readonly tab: Tab }) {
   const { id: account } = useAccount()
   const [{ made }] = useSearchState(search)
-  const source = useAskPages('listTokens', (after) => ({
+  const source = useApiPages('listTokens', (after) => ({
     params: { account },
     query: { tab, ...(after === undefined ? {} : { after }) },
   }))
   // Apart from the list and not with every change: to count is the dearer question.
-  const use = useAsk('countTokenUse', { params: { account } }, { everyMs: USE_EVERY_MS, isLive: false })
+  const use = useApiQuery('countTokenUse', { params: { account } }, { everyMs: USE_EVERY_MS, isLive: false })
   const use24 = use.data
   return (
     <Stack gap="xs">
@@ -120,7 +120,7 @@ function columnsOf({ account, use, tab, made }: Seen): readonly Column<TokenRowR
     },
     { key: 'token', header: 'Token', cell: (row) => <Code>{tokenStart(row.prefix)}</Code> },
     { key: 'events', header: 'Events', cell: (row) => <Events events={row.events} /> },
-    { key: 'limits', header: 'Limits', cell: limitWords },
+    { key: 'limits', header: 'Limits', cell: limitLabel },
     {
       key: 'end',
       header: tab === 'deleted' ? 'Deleted' : tab === 'expired' ? 'Expired' : 'Expires',
@@ -138,7 +138,7 @@ function columnsOf({ account, use, tab, made }: Seen): readonly Column<TokenRowR
 }
 
 function Events({ events }: { readonly events: readonly string[] }) {
-  if (events.length > 0) return events.map(eventWords).join(', ')
+  if (events.length > 0) return events.map(eventLabel).join(', ')
   return (
     <Text size="sm" component="span" title="Every request made with it is refused with 403.">
       None: refused everywhere

@@ -1,16 +1,16 @@
 import { Button, Group, NativeSelect, Stack } from '@mantine/core'
 import { z } from 'zod'
 import { DELIVERY_STATES, type DeliveryRowReply, type WebhookReply } from '../../../src/contract/console/webhooks.ts'
-import { useAct, useAskPages } from '../../api/queries.ts'
+import { useApiMutation, useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { RowLink } from '../../components/links.tsx'
 import { useSearchState } from '../../components/search-state.ts'
-import { tell } from '../../components/toast.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { showToast } from '../../components/toast.ts'
 import { DeliveryBadge } from './webhook-badges.tsx'
-import { DELIVERY_WORDS, lastTryWords } from './webhook-labels.ts'
+import { DELIVERY_LABELS, lastTryLabel } from './webhook-labels.ts'
 
 const DAY_MS = 86_400_000
 const search = z.object({
@@ -21,7 +21,7 @@ const search = z.object({
 export function DeliveryList({ webhook }: { readonly webhook: WebhookReply }) {
   const { id: account, can } = useAccount()
   const [{ state, kind }, change] = useSearchState(search)
-  const source = useAskPages('listDeliveries', (after) => ({
+  const source = useApiPages('listDeliveries', (after) => ({
     params: { account, id: webhook.id },
     query: { ...(state && { state }), ...(kind && { kind }), ...(after !== undefined && { after }) },
   }))
@@ -34,7 +34,7 @@ export function DeliveryList({ webhook }: { readonly webhook: WebhookReply }) {
           value={state ?? ''}
           data={[
             { value: '', label: 'All' },
-            ...DELIVERY_STATES.map((value) => ({ value, label: DELIVERY_WORDS[value] })),
+            ...DELIVERY_STATES.map((value) => ({ value, label: DELIVERY_LABELS[value] })),
           ]}
           onChange={(event) => change({ state: event.currentTarget.value })}
         />
@@ -74,12 +74,12 @@ export function DeliveryList({ webhook }: { readonly webhook: WebhookReply }) {
 
 function ReplayFailed({ id }: { readonly id: string }) {
   const { id: account } = useAccount()
-  const replay = useAct('replayFailed')
+  const replay = useApiMutation('replayFailed')
   const click = () =>
     replay
       .mutateAsync({ params: { account, id }, body: { since: Date.now() - DAY_MS } })
-      .then(({ replayed }) => tell(`${replayed} deliveries are on the way again.`))
-      .catch((problem: unknown) => tell(problem instanceof Error ? problem.message : String(problem), 'bad'))
+      .then(({ replayed }) => showToast(`${replayed} deliveries are on the way again.`))
+      .catch((problem: unknown) => showToast(problem instanceof Error ? problem.message : String(problem), 'bad'))
   return (
     <Button variant="default" loading={replay.isPending} onClick={() => void click()}>
       Replay what failed in 24 hours
@@ -102,7 +102,7 @@ function columnsOf(account: string, id: string): readonly Column<DeliveryRowRepl
       ),
     },
     { key: 'state', header: 'State', cell: (row) => <DeliveryBadge state={row.state} /> },
-    { key: 'last', header: 'Last try', cell: lastTryWords },
+    { key: 'last', header: 'Last try', cell: lastTryLabel },
     { key: 'tries', header: 'Tries', align: 'right', cell: (row) => row.tries },
     { key: 'made', header: 'Made', cell: (row) => <TimeAgo at={row.createdAt} isQuiet /> },
     {

@@ -2,15 +2,15 @@ import { Button, Code, Paper, Stack, Text, Title } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { RefreshCw } from 'lucide-react'
 import type { DeliveryReply, TryReply } from '../../../src/contract/console/webhooks.ts'
-import { useAct, useAsk } from '../../api/queries.ts'
+import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { durationText } from '../../components/instants.ts'
 import { TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { tell } from '../../components/toast.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { showToast } from '../../components/toast.ts'
 import { DeliveryBadge } from './webhook-badges.tsx'
 
 const EVERY_MS = 5_000
@@ -21,13 +21,13 @@ export function Delivery() {
     readonly position?: string
   }
   const { id: account, can } = useAccount()
-  const delivery = useAsk('readDelivery', { params: { account, id, position } }, { everyMs: EVERY_MS })
-  const replay = useAct('replayDelivery')
+  const delivery = useApiQuery('readDelivery', { params: { account, id, position } }, { everyMs: EVERY_MS })
+  const replay = useApiMutation('replayDelivery')
   const click = () =>
     replay
       .mutateAsync({ params: { account, id, position } })
-      .then(() => tell('The delivery is on its way again.'))
-      .catch((problem: unknown) => tell(problem instanceof Error ? problem.message : String(problem), 'bad'))
+      .then(() => showToast('The delivery is on its way again.'))
+      .catch((problem: unknown) => showToast(problem instanceof Error ? problem.message : String(problem), 'bad'))
   return (
     <Page
       title="Delivery"

@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
 import type { ShownSecretReply } from '../../../src/contract/console/webhooks.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
@@ -15,7 +15,7 @@ const FIRST_KINDS = ['message.failed', 'message.unconfirmed', 'message.expired']
 export function NewWebhook() {
   const { id: account, can } = useAccount()
   const navigate = useNavigate()
-  const create = useAct('createWebhook')
+  const create = useApiMutation('createWebhook')
   const [shown, setShown] = useState<ShownSecretReply | null>(null)
   const toList = () => void navigate({ to: '/a/$account/developer/webhooks', params: { account } })
   return (

@@ -3,11 +3,11 @@ import { useNavigate } from '@tanstack/react-router'
 import { Pencil, Power, RefreshCw, Send, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import type { WebhookReply } from '../../../src/contract/console/webhooks.ts'
-import { useAct } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { localDateTime } from '../../components/instants.ts'
-import { tell } from '../../components/toast.ts'
+import { showToast } from '../../components/toast.ts'
 import { ShownSecret } from './shown-secret.tsx'
 
 interface WebhookActionsProps {
@@ -21,23 +21,23 @@ export function WebhookActions({ webhook, onEdit }: WebhookActionsProps) {
   const { id: account, can } = useAccount()
   const [opened, open] = useState<Opened>(null)
   const [secret, setSecret] = useState<string | null>(null)
-  const test = useAct('testWebhook')
-  const setState = useAct('setWebhookState')
+  const test = useApiMutation('testWebhook')
+  const setState = useApiMutation('setWebhookState')
   if (!can('developer')) return null
   const params = { account, id: webhook.id }
   const isEnabled = webhook.state === 'enabled'
-  const failed = (problem: Error) => tell(problem.message, 'bad')
+  const failed = (problem: Error) => showToast(problem.message, 'bad')
   const enable = () =>
     setState
       .mutateAsync({ params, body: { state: 'enabled' } })
-      .then(() => tell('The webhook is enabled. What waits is posted now.'), failed)
+      .then(() => showToast('The webhook is enabled. What waits is posted now.'), failed)
   return (
     <>
       <Button
         leftSection={<Send size={16} aria-hidden />}
         disabled={!isEnabled}
         loading={test.isPending}
-        onClick={() => test.mutateAsync({ params }).then(() => tell('A test is on its way.'), failed)}
+        onClick={() => test.mutateAsync({ params }).then(() => showToast('A test is on its way.'), failed)}
       >
         Send a test
       </Button>
@@ -75,9 +75,9 @@ interface WebhookDialogsProps {
 function WebhookDialogs({ webhook, opened, onClose, onSecret }: WebhookDialogsProps) {
   const { id: account } = useAccount()
   const navigate = useNavigate()
-  const setState = useAct('setWebhookState')
-  const rotate = useAct('rotateWebhookSecret')
-  const remove = useAct('deleteWebhook')
+  const setState = useApiMutation('setWebhookState')
+  const rotate = useApiMutation('rotateWebhookSecret')
+  const remove = useApiMutation('deleteWebhook')
   const params = { account, id: webhook.id }
   const endsEarlier = webhook.oldSecretUntil !== null
   return (

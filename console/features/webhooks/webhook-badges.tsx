@@ -1,7 +1,7 @@
 import { Ban, CircleCheck, CircleX, Hourglass, TriangleAlert } from 'lucide-react'
 import type { DeliveryRowReply, WebhookReply } from '../../../src/contract/console/webhooks.ts'
 import { ToneBadge } from '../../components/state-badge.tsx'
-import { DELIVERY_WORDS, STATE_WORDS } from './webhook-labels.ts'
+import { DELIVERY_LABELS, STATE_LABELS } from './webhook-labels.ts'
 
 const OF_WEBHOOK = {
   enabled: { tone: 'good', icon: CircleCheck },
@@ -19,7 +19,7 @@ export function WebhookBadge({ webhook: { state, failingSince } }: { readonly we
   const { tone, icon } = OF_WEBHOOK[state]
   return (
     <ToneBadge tone={tone} icon={icon}>
-      {STATE_WORDS[state]}
+      {STATE_LABELS[state]}
     </ToneBadge>
   )
 }
@@ -35,7 +35,7 @@ export function DeliveryBadge({ state }: { readonly state: DeliveryRowReply['sta
   const { tone, icon } = OF_DELIVERY[state]
   return (
     <ToneBadge tone={tone} icon={icon}>
-      {DELIVERY_WORDS[state]}
+      {DELIVERY_LABELS[state]}
     </ToneBadge>
   )
 }

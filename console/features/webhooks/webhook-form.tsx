@@ -1,6 +1,6 @@
 import { Button, Group, Stack, TextInput } from '@mantine/core'
 import { type WebhookForm as Form, webhookForm } from '../../../src/contract/console/webhooks.ts'
-import { useAsk } from '../../api/queries.ts'
+import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
@@ -16,7 +16,7 @@ interface WebhookFormProps {
 /** The same for a new webhook and for one that is changed. */
 export function WebhookForm({ initial, submitLabel, onSubmit, onCancel }: WebhookFormProps) {
   const { id: account } = useAccount()
-  const offer = useAsk('describeNotices', { params: { account } }, { isLive: false })
+  const offer = useApiQuery('describeNotices', { params: { account } }, { isLive: false })
   const form = useFormOf(webhookForm, initial)
   return (
     <form noValidate onSubmit={form.onSubmit((body) => onSubmit(body).then(() => {}))}>

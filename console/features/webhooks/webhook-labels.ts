@@ -1,12 +1,12 @@
 import type { DeliveryRowReply, WebhookReply } from '../../../src/contract/console/webhooks.ts'
 
-export const STATE_WORDS: Readonly<Record<WebhookReply['state'], string>> = {
+export const STATE_LABELS: Readonly<Record<WebhookReply['state'], string>> = {
   enabled: 'Enabled',
   disabled: 'Disabled',
   failing: 'Disabled by itself',
 }
 
-export const DELIVERY_WORDS: Readonly<Record<DeliveryRowReply['state'], string>> = {
+export const DELIVERY_LABELS: Readonly<Record<DeliveryRowReply['state'], string>> = {
   waiting: 'Waiting',
   delivered: 'Delivered',
   failed: 'Failed',
@@ -14,7 +14,7 @@ export const DELIVERY_WORDS: Readonly<Record<DeliveryRowReply['state'], string>>
 }
 
 /** How the last day went, in one line. */
-export function lastDayWords({ lastDay }: WebhookReply): string {
+export function lastDayLabel({ lastDay }: WebhookReply): string {
   const { delivered, failed, dropped, waiting, isAtLeast } = lastDay
   const ended = delivered + failed + dropped
   if (ended + waiting === 0) return 'Nothing in 24 hours'
@@ -24,7 +24,7 @@ export function lastDayWords({ lastDay }: WebhookReply): string {
 }
 
 /** What the last try came to, in a few words. */
-export function lastTryWords({ lastStatus, lastCode, tries }: DeliveryRowReply): string {
+export function lastTryLabel({ lastStatus, lastCode, tries }: DeliveryRowReply): string {
   if (tries === 0) return 'Not tried yet'
   return lastStatus === null ? (lastCode ?? '').replaceAll('_', ' ') : `HTTP ${lastStatus}`
 }

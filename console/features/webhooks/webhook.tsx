@@ -3,7 +3,7 @@ import { useParams } from '@tanstack/react-router'
 import { TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
 import type { WebhookReply } from '../../../src/contract/console/webhooks.ts'
-import { useAct, useAsk } from '../../api/queries.ts'
+import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { localDateTime } from '../../components/instants.ts'
 import { TextLink } from '../../components/links.tsx'
@@ -14,7 +14,7 @@ import { DeliveryList } from './delivery-list.tsx'
 import { WebhookActions } from './webhook-actions.tsx'
 import { WebhookBadge } from './webhook-badges.tsx'
 import { WebhookForm } from './webhook-form.tsx'
-import { lastDayWords } from './webhook-labels.ts'
+import { lastDayLabel } from './webhook-labels.ts'
 
 const EVERY_MS = 5_000
 
@@ -22,7 +22,7 @@ export function Webhook() {
   const { id = '' } = useParams({ strict: false })
   const { id: account } = useAccount()
   const [isEditing, setEditing] = useState(false)
-  const webhook = useAsk('readWebhook', { params: { account, id } }, { everyMs: EVERY_MS })
+  const webhook = useApiQuery('readWebhook', { params: { account, id } }, { everyMs: EVERY_MS })
   return (
     <Page
       title="Webhook"
@@ -77,7 +77,7 @@ function Facts({ webhook }: { readonly webhook: WebhookReply }) {
   const rows: readonly (readonly [string, React.ReactNode])[] = [
     ['State', <WebhookBadge key="state" webhook={webhook} />],
     ['Description', webhook.description || '—'],
-    ['Last 24 hours', lastDayWords(webhook)],
+    ['Last 24 hours', lastDayLabel(webhook)],
     [
       'Last delivered',
       webhook.lastDeliveredAt === null ? 'Never' : <TimeAgo key="last" at={webhook.lastDeliveredAt} />,
@@ -123,7 +123,7 @@ interface EditDialogProps {
 
 function EditDialog({ webhook, isOpen, onClose }: EditDialogProps) {
   const { id: account } = useAccount()
-  const change = useAct('changeWebhook')
+  const change = useApiMutation('changeWebhook')
   const { id, url, description, kinds } = webhook
   return (
     <Modal

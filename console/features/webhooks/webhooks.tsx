@@ -1,7 +1,7 @@
 import { Code } from '@mantine/core'
 import { Webhook as WebhookIcon } from 'lucide-react'
 import type { WebhookReply } from '../../../src/contract/console/webhooks.ts'
-import { rowsOf, useAsk } from '../../api/queries.ts'
+import { rowsOf, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -9,13 +9,13 @@ import { ButtonLink, RowLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { WebhookBadge } from './webhook-badges.tsx'
-import { lastDayWords } from './webhook-labels.ts'
+import { lastDayLabel } from './webhook-labels.ts'
 
 const EVERY_MS = 10_000
 
 export function Webhooks() {
   const account = useAccount()
-  const webhooks = useAsk('listWebhooks', { params: { account: account.id } }, { everyMs: EVERY_MS })
+  const webhooks = useApiQuery('listWebhooks', { params: { account: account.id } }, { everyMs: EVERY_MS })
   return (
     <Page
       title="Webhooks"
@@ -71,7 +71,7 @@ function columnsOf(account: string): readonly Column<WebhookReply>[] {
     },
     { key: 'description', header: 'Description', cell: (row) => row.description },
     { key: 'state', header: 'State', cell: (row) => <WebhookBadge webhook={row} /> },
-    { key: 'day', header: 'Last 24 hours', cell: lastDayWords },
+    { key: 'day', header: 'Last 24 hours', cell: lastDayLabel },
     {
       key: 'last',
       header: 'Last delivered',

@@ -16,12 +16,12 @@ export const SANDBOX_COMMANDS = {
   '15550100003': {
     command: 'unknown-delivered',
     happens: 'the line breaks, but it was delivered',
-    ends: 'UNCONFIRMED `fate_unknown`; it is in the inbox',
+    ends: 'UNCONFIRMED `result_unknown`; it is in the inbox',
   },
   '15550100004': {
     command: 'unknown-lost',
     happens: 'the line breaks, and it was not delivered',
-    ends: 'UNCONFIRMED `fate_unknown`; it is not in the inbox',
+    ends: 'UNCONFIRMED `result_unknown`; it is not in the inbox',
   },
   '15550100005': { command: 'slow', happens: 'takes 5 seconds', ends: 'PUBLISHED' },
   '15550100006': {

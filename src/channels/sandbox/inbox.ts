@@ -1,7 +1,7 @@
 import type { Instant, MessageId } from '../../core/ids.ts'
 import type { MediaFile } from '../../core/message/message.ts'
 import type { Handover, OpenQuestion } from '../../core/ports/channel.ts'
-import type { ChannelMemory } from '../../core/ports/channel-state.ts'
+import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { MediaCopies } from './media-copies.ts'
 import type { PlannedReceipt } from './receipts.ts'
 
@@ -36,10 +36,10 @@ interface Delivery {
 
 /** The recipients' phones: what is in here has been delivered, in this order. */
 export class SandboxInbox {
-  readonly #memory: ChannelMemory
+  readonly #memory: ChannelState
   readonly #copies: MediaCopies
 
-  constructor(memory: ChannelMemory, copies: MediaCopies) {
+  constructor(memory: ChannelState, copies: MediaCopies) {
     this.#memory = memory
     this.#copies = copies
   }

@@ -1,7 +1,7 @@
 import type { ConnectionId } from '../../core/ids.ts'
 import { MESSAGE_TYPES } from '../../core/message/message.ts'
 import type { Channel, Evidence, OpenQuestion } from '../../core/ports/channel.ts'
-import type { ChannelMemory } from '../../core/ports/channel-state.ts'
+import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { commandOf } from './commands.ts'
 import { networkIdOf, SandboxInbox } from './inbox.ts'
@@ -13,7 +13,7 @@ import { parseSandboxSettings } from './settings.ts'
 export const SANDBOX = 'sandbox'
 
 interface SandboxParts {
-  readonly memory: ChannelMemory
+  readonly memory: ChannelState
   readonly clock: Clock
   /** Where copies of delivered media lie, and how much room they may take. */
   readonly mediaFolder: string

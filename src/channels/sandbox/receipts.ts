@@ -1,6 +1,6 @@
 import type { ConnectionId, Instant, MessageId } from '../../core/ids.ts'
 import type { ChannelEvents, Receipt } from '../../core/ports/channel.ts'
-import type { ChannelMemory, MemoryEntry } from '../../core/ports/channel-state.ts'
+import type { ChannelState, MemoryEntry } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 
 const KIND = 'receipt'
@@ -36,14 +36,14 @@ type Stored = PlannedReceipt & Omit<Reported, 'connectionId'>
  * harmless: whoever applies it knows it by its time.
  */
 export class SandboxReceipts {
-  readonly #memory: ChannelMemory
+  readonly #memory: ChannelState
   readonly #clock: Clock
   #events: ChannelEvents | null = null
   readonly #timers = new Set<() => void>()
   readonly #reporting = new Set<number>()
   #cancelLook: (() => void) | null = null
 
-  constructor(memory: ChannelMemory, clock: Clock) {
+  constructor(memory: ChannelState, clock: Clock) {
     this.#memory = memory
     this.#clock = clock
   }

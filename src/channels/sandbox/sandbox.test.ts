@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, it } from 'vitest'
-import { ANYBODY, createWorld, failureOf, removeFolders } from '../../../test/support/sandbox-world/sandbox-world.ts'
+import {
+  ANY_RECIPIENT,
+  createWorld,
+  failureOf,
+  removeFolders,
+} from '../../../test/support/sandbox-world/sandbox-world.ts'
 import type { Outcome } from '../../core/ports/channel.ts'
 import { Refusal } from '../../core/refusals.ts'
 
@@ -12,7 +17,7 @@ describe('the sandbox', () => {
   it('delivers to everybody who is no command', async () => {
     const { send, inbox } = createWorld()
 
-    const outcomes = [await send(ANYBODY), await send('15550100009'), await send('15550100000')]
+    const outcomes = [await send(ANY_RECIPIENT), await send('15550100009'), await send('15550100000')]
 
     assert.deepEqual(
       outcomes.map(({ kind }) => kind),
@@ -21,7 +26,7 @@ describe('the sandbox', () => {
     assert.deepEqual(
       inbox().map(({ to, text }) => [to, text]),
       [
-        [ANYBODY, 'Hello'],
+        [ANY_RECIPIENT, 'Hello'],
         ['15550100009', 'Hello'],
         ['15550100000', 'Hello'],
       ],
@@ -134,7 +139,7 @@ describe('the sandbox', () => {
 describe('a call to the sandbox', () => {
   it('takes as long as the connection’s latency', async () => {
     const { send, clock, inbox } = createWorld()
-    void send(ANYBODY, { settings: { latencyMs: 200 } })
+    void send(ANY_RECIPIENT, { settings: { latencyMs: 200 } })
 
     await clock.pass(199)
     const before = inbox().length
@@ -158,7 +163,7 @@ describe('a call to the sandbox', () => {
 
   it('G6: delivers nothing once its lane may be another’s, although nobody has told it to stop yet', async () => {
     const world = createWorld()
-    const outcome = world.send(ANYBODY, { settings: { latencyMs: 200 } })
+    const outcome = world.send(ANY_RECIPIENT, { settings: { latencyMs: 200 } })
 
     world.stillHolds = false
     await world.clock.pass(200)
@@ -171,22 +176,22 @@ describe('a call to the sandbox', () => {
     const { send, memory } = createWorld()
     memory.isBroken = true
 
-    assert.equal((await send(ANYBODY)).kind, 'unknown')
+    assert.equal((await send(ANY_RECIPIENT)).kind, 'unknown')
   })
 
   it('G5: shows by its inbox what became of an attempt, each attempt for itself', async () => {
     const { send, reconcile } = createWorld()
-    await send(ANYBODY, { attemptNumber: 1 })
+    await send(ANY_RECIPIENT, { attemptNumber: 1 })
 
-    assert.equal((await reconcile(ANYBODY, 1)).kind, 'accepted')
-    assert.equal((await reconcile(ANYBODY, 2)).kind, 'not-sent')
+    assert.equal((await reconcile(ANY_RECIPIENT, 1)).kind, 'accepted')
+    assert.equal((await reconcile(ANY_RECIPIENT, 2)).kind, 'not-sent')
   })
 
   it('shows a message delivered twice as two', async () => {
     const { send, inbox } = createWorld()
 
-    await send(ANYBODY, { attemptNumber: 1 })
-    await send(ANYBODY, { attemptNumber: 2 })
+    await send(ANY_RECIPIENT, { attemptNumber: 1 })
+    await send(ANY_RECIPIENT, { attemptNumber: 2 })
 
     assert.equal(inbox().length, 2)
   })
@@ -198,8 +203,12 @@ describe('a call to the sandbox', () => {
     const media = { path, sizeBytes: 5, sha256: '00', mime: 'image/png' }
     const content = { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: 'Look' } as const
 
-    const outcome = await send(ANYBODY, { content, media })
-    const lost = await send(ANYBODY, { content, media: { ...media, path: join(folder, 'gone') }, attemptNumber: 2 })
+    const outcome = await send(ANY_RECIPIENT, { content, media })
+    const lost = await send(ANY_RECIPIENT, {
+      content,
+      media: { ...media, path: join(folder, 'gone') },
+      attemptNumber: 2,
+    })
 
     assert.equal(outcome.kind, 'accepted')
     assert.deepEqual(failureOf(lost), ['transient', 'media_lost'])

@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises'
 import type { ConnectionId, Instant } from '../../core/ids.ts'
 import type { Failure, Handover, Outcome, StillHolds } from '../../core/ports/channel.ts'
-import type { ChannelMemory } from '../../core/ports/channel-state.ts'
+import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { commandOf, type SandboxCommand } from './commands.ts'
 import { networkIdOf, type SandboxInbox } from './inbox.ts'
@@ -14,7 +14,7 @@ const AWAY_MS = 10_000
 const REFUSED_LATER_MS = 2_000
 
 export interface SendParts {
-  readonly memory: ChannelMemory
+  readonly memory: ChannelState
   readonly clock: Clock
   readonly inbox: SandboxInbox
   readonly receipts: SandboxReceipts

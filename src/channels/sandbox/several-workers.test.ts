@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'vitest'
 import { HandClock } from '../../../test/conformance/hand-clock.ts'
-import { ANYBODY, createWorld, removeFolders } from '../../../test/support/sandbox-world/sandbox-world.ts'
+import { ANY_RECIPIENT, createWorld, removeFolders } from '../../../test/support/sandbox-world/sandbox-world.ts'
 
 const START = new HandClock().now()
 
@@ -40,13 +40,15 @@ describe('the sandbox carried by several workers', () => {
   it('G5: shows what became of the attempt of a dead worker', async () => {
     const anna = createWorld()
     const ben = createWorld(anna)
-    await anna.send(ANYBODY)
+    await anna.send(ANY_RECIPIENT)
     await anna.send('15550100007')
 
     assert.deepEqual(
-      [await ben.reconcile(ANYBODY), await ben.reconcile('15550100007'), await ben.reconcile('15550100007', 2)].map(
-        ({ kind }) => kind,
-      ),
+      [
+        await ben.reconcile(ANY_RECIPIENT),
+        await ben.reconcile('15550100007'),
+        await ben.reconcile('15550100007', 2),
+      ].map(({ kind }) => kind),
       ['accepted', 'accepted', 'not-sent'],
     )
   })
@@ -57,7 +59,7 @@ describe('the receipts of the sandbox', () => {
 
   it('come when the connection’s settings say', async () => {
     const { send, clock, receipts } = createWorld()
-    await send(ANYBODY, { settings })
+    await send(ANY_RECIPIENT, { settings })
 
     await clock.pass(1_000)
     await clock.pass(0)
@@ -70,7 +72,7 @@ describe('the receipts of the sandbox', () => {
 
   it('outlive a restart, and come once', async () => {
     const world = createWorld()
-    await world.send(ANYBODY, { settings })
+    await world.send(ANY_RECIPIENT, { settings })
     await world.channel.stop()
     await world.clock.pass(10_000)
 
@@ -90,7 +92,7 @@ describe('the receipts of the sandbox', () => {
   it('come from another worker when the one that planned them dies, soon and without a restart', async () => {
     const dies = createWorld()
     const lives = createWorld(dies)
-    await dies.send(ANYBODY, { settings })
+    await dies.send(ANY_RECIPIENT, { settings })
     await dies.channel.stop()
 
     await dies.clock.pass(1_000)
@@ -129,7 +131,7 @@ describe('the receipts of the sandbox', () => {
     const anna = createWorld()
     const ben = createWorld(anna)
     anna.refusesReceipts = true
-    await anna.send(ANYBODY, { settings: { deliveredAfterMs: 1_000, readAfterMs: null } })
+    await anna.send(ANY_RECIPIENT, { settings: { deliveredAfterMs: 1_000, readAfterMs: null } })
 
     await anna.clock.pass(2_900)
     const before = ben.receipts.length
@@ -156,7 +158,7 @@ describe('the receipts of the sandbox', () => {
   it('come at a later look when they could not be applied', async () => {
     const world = createWorld()
     world.refusesReceipts = true
-    await world.send(ANYBODY, { settings })
+    await world.send(ANY_RECIPIENT, { settings })
     await world.clock.pass(5_000)
     const before = world.receipts.length
 
@@ -170,11 +172,11 @@ describe('the receipts of the sandbox', () => {
     const dies = createWorld()
     const lives = createWorld(dies)
     dies.memory.refusesKind = 'receipt'
-    const outcome = await dies.send(ANYBODY, { settings })
+    const outcome = await dies.send(ANY_RECIPIENT, { settings })
     await dies.channel.stop()
     dies.memory.refusesKind = null
 
-    const evidence = await lives.reconcile(ANYBODY)
+    const evidence = await lives.reconcile(ANY_RECIPIENT)
     await dies.clock.pass(10_000)
 
     assert.deepEqual([outcome.kind, evidence.kind], ['unknown', 'accepted'])

@@ -5,7 +5,7 @@ import { NUMBER } from '../../../test/support/whatsapp-cloud/simulator-world.ts'
 import type { Failure } from '../../core/ports/channel.ts'
 import { WHATSAPP_CLOUD_CODES } from '../../core/reasons/whatsapp-cloud.ts'
 import { explainReason, isReasonCode } from '../../core/reasons.ts'
-import { failureOf as failureOfCode, judgeAnswer } from './outcome.ts'
+import { failureOf as failureOfCode, readAnswer } from './outcome.ts'
 
 const MINUTE_MS = 60_000
 
@@ -60,7 +60,7 @@ describe('the table of codes', () => {
 
   it.each(ROWS)('%s (%s) is told by its code, whatever the HTTP status is', (code, _, lane) => {
     for (const status of [200, 400, 401, 403, 429, 500, 503]) {
-      const { outcome } = judgeAnswer({ kind: 'answered', status, body: { error: { code, message: 'x' } } }, () => [])
+      const { outcome } = readAnswer({ kind: 'answered', status, body: { error: { code, message: 'x' } } }, () => [])
 
       assert.deepEqual(outcome.kind === 'rejected' && [outcome.failure.class, outcome.failure.code], [
         lane,
@@ -132,7 +132,7 @@ describe('a code that nobody told us of', () => {
 
   it('G5: proves nothing beside a status that does not turn the request away', async () => {
     for (const status of [200, 302, 500, 503]) {
-      const { outcome } = judgeAnswer({ kind: 'answered', status, body: { error: { code: 987654 } } }, () => [])
+      const { outcome } = readAnswer({ kind: 'answered', status, body: { error: { code: 987654 } } }, () => [])
 
       assert.equal(outcome.kind, 'unknown')
     }
@@ -151,19 +151,19 @@ describe('an answer that is not as Meta answers', () => {
     ['an id beside a status that is no success', 500, { messages: [{ id: 'wamid.1' }] }],
     ['nothing', 200, null],
   ])('G5: is unknown: %s', (_, status, body) => {
-    assert.equal(judgeAnswer({ kind: 'answered', status, body }, () => []).outcome.kind, 'unknown')
+    assert.equal(readAnswer({ kind: 'answered', status, body }, () => []).outcome.kind, 'unknown')
   })
 
   it('is an error before it is a success', () => {
     const body = { messages: [{ id: 'wamid.1' }], error: { code: 131026 } }
 
-    assert.equal(judgeAnswer({ kind: 'answered', status: 200, body }, () => []).outcome.kind, 'rejected')
+    assert.equal(readAnswer({ kind: 'answered', status: 200, body }, () => []).outcome.kind, 'rejected')
   })
 
   it('has words of at most 500 characters', () => {
     const body = { error: { code: 100, message: '🙂'.repeat(2_000) } }
 
-    const { outcome } = judgeAnswer({ kind: 'answered', status: 400, body }, () => [])
+    const { outcome } = readAnswer({ kind: 'answered', status: 400, body }, () => [])
 
     assert.equal(Array.from(String(outcome.kind === 'rejected' && outcome.failure.words)).length, 500)
   })

@@ -1,10 +1,10 @@
 /** What a call broke with, in words without an address or anything of the request in them. */
 export function explainBrokenCall(error: unknown): string {
   const code = codeOf(error)
-  return code === null ? 'the connection to Meta failed' : (WORDS[code] ?? `the connection to Meta failed (${code})`)
+  return code === null ? 'the connection to Meta failed' : (DETAILS[code] ?? `the connection to Meta failed (${code})`)
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const DETAILS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'Meta refused the connection',
   ECONNRESET: 'Meta broke the connection',
   EPIPE: 'Meta broke the connection',

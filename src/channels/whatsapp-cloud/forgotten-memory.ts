@@ -1,4 +1,4 @@
-import type { ChannelMemory } from '../../core/ports/channel-state.ts'
+import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { ECHO_KIND } from './statuses/echoes.ts'
 import { REPEAT_KIND } from './statuses/repeats.ts'
@@ -11,12 +11,12 @@ const MOST_AT_ONCE = 200
 
 /** Removes what is remembered and too old to be of use: its time is the `remindAt` of the entry. */
 export class ForgottenMemory {
-  readonly #memory: ChannelMemory
+  readonly #memory: ChannelState
   readonly #clock: Clock
   #isRunning = false
   #cancel: (() => void) | null = null
 
-  constructor(memory: ChannelMemory, clock: Clock) {
+  constructor(memory: ChannelState, clock: Clock) {
     this.#memory = memory
     this.#clock = clock
   }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Agent, Dispatcher } from 'undici'
-import { InterimAnswers } from '../../core/interim-replies.ts'
+import { InterimReplies } from '../../core/interim-replies.ts'
 import type { StillHolds } from '../../core/ports/channel.ts'
 import { explainBrokenCall } from './explain-broken-call.ts'
 
@@ -133,7 +133,7 @@ async function openAgent({
 
 /** The library writes the head of a request as a text, and bodies as bytes. */
 function takeInterimAnswers(socket: Socket): void {
-  const interim = new InterimAnswers()
+  const interim = new InterimReplies()
   const [write, push] = [socket.write.bind(socket), socket.push.bind(socket)]
   socket.write = (chunk: string | Uint8Array, ...rest: never[]) => {
     if (typeof chunk === 'string') interim.expectAnswer()

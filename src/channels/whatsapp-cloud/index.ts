@@ -2,7 +2,7 @@ import { MESSAGE_TYPES } from '../../core/message/message.ts'
 import type { CallbackReceiver } from '../../core/ports/callbacks.ts'
 import type { Channel } from '../../core/ports/channel.ts'
 import type { ChannelConnections } from '../../core/ports/channel-connections.ts'
-import type { ChannelMemory } from '../../core/ports/channel-state.ts'
+import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { JournalEvent } from '../../core/ports/journal.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
@@ -13,7 +13,7 @@ import { GraphClient } from './graph-client.ts'
 import { WHATSAPP_CLOUD } from './name.ts'
 import { NumberMemory } from './number-memory.ts'
 import { Pace } from './pace.ts'
-import { restOf } from './rate-limit-delay.ts'
+import { rateLimitDelayOf } from './rate-limit-delay.ts'
 import { sendToCloud } from './send.ts'
 import { parseWhatsAppCloudSettings } from './settings.ts'
 import { StatusApplier } from './statuses/status-applier.ts'
@@ -30,7 +30,7 @@ const MOST_CALLS = 256
 const MOST_UPLOADS = 32
 
 interface WhatsAppCloudParts {
-  readonly memory: ChannelMemory
+  readonly memory: ChannelState
   readonly clock: Clock
   readonly secrets: Secrets
   readonly connections: ChannelConnections
@@ -88,7 +88,7 @@ export function createWhatsAppCloud(parts: WhatsAppCloudParts): WhatsAppCloud {
       await Promise.all([calls.close(), uploading.close()])
     },
     prepare: (handover, signal) => prepareUpload({ client: uploading, uploads, secrets, clock }, handover, signal),
-    restOf: (next, now) => restOf({ pace, numbers }, next, now),
+    rateLimitDelayOf: (next, now) => rateLimitDelayOf({ pace, numbers }, next, now),
     send: (handover, signal, stillHolds) =>
       sendToCloud({ client: calls, uploads, windows, numbers, pace, secrets, clock, note }, handover, {
         signal,

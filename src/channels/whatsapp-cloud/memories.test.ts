@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { ANYBODY, openCloudWorld } from '../../../test/support/cloud-world/cloud-world.ts'
+import { ANY_RECIPIENT, openCloudWorld } from '../../../test/support/cloud-world/cloud-world.ts'
 import { NumberMemory } from './number-memory.ts'
 import { keyOf, WindowMemory } from './window-memory.ts'
 
@@ -9,51 +9,51 @@ const HOUR_MS = 3_600_000
 describe('what is remembered of a window', () => {
   it('ends after a day, and sooner when the recipient writes', async () => {
     const { windows, id, clock } = await openMemories()
-    await windows.close(id, ANYBODY, clock.now())
+    await windows.close(id, ANY_RECIPIENT, clock.now())
 
-    const closed = await windows.isClosed(id, ANYBODY, clock.now() + 23 * HOUR_MS)
-    const over = await windows.isClosed(id, ANYBODY, clock.now() + 24 * HOUR_MS)
-    await windows.reopen(id, `+${ANYBODY}`, clock.now() + 1)
+    const closed = await windows.isClosed(id, ANY_RECIPIENT, clock.now() + 23 * HOUR_MS)
+    const over = await windows.isClosed(id, ANY_RECIPIENT, clock.now() + 24 * HOUR_MS)
+    await windows.reopen(id, `+${ANY_RECIPIENT}`, clock.now() + 1)
 
-    assert.deepEqual([closed, over, await windows.isClosed(id, ANYBODY, clock.now() + 2)], [true, false, false])
+    assert.deepEqual([closed, over, await windows.isClosed(id, ANY_RECIPIENT, clock.now() + 2)], [true, false, false])
   })
 
   it('does not open by what was written before it closed, whenever that is told', async () => {
     const { windows, id, clock } = await openMemories()
-    await windows.close(id, ANYBODY, clock.now())
+    await windows.close(id, ANY_RECIPIENT, clock.now())
 
-    await windows.reopen(id, ANYBODY, clock.now() - HOUR_MS)
+    await windows.reopen(id, ANY_RECIPIENT, clock.now() - HOUR_MS)
 
-    assert.equal(await windows.isClosed(id, ANYBODY, clock.now()), true)
+    assert.equal(await windows.isClosed(id, ANY_RECIPIENT, clock.now()), true)
   })
 
   it('counts from the last refusal, and a late report of an earlier one changes nothing', async () => {
     const { windows, id, clock } = await openMemories()
     const noon = clock.now()
-    await windows.close(id, ANYBODY, noon)
-    await windows.close(id, ANYBODY, noon + 10 * HOUR_MS)
-    await windows.close(id, ANYBODY, noon + HOUR_MS)
+    await windows.close(id, ANY_RECIPIENT, noon)
+    await windows.close(id, ANY_RECIPIENT, noon + 10 * HOUR_MS)
+    await windows.close(id, ANY_RECIPIENT, noon + HOUR_MS)
 
-    assert.equal(await windows.isClosed(id, ANYBODY, noon + 33 * HOUR_MS), true)
+    assert.equal(await windows.isClosed(id, ANY_RECIPIENT, noon + 33 * HOUR_MS), true)
   })
 
   it('is learnt anew after the clock was set back', async () => {
     const { windows, id, clock } = await openMemories()
     const noon = clock.now()
-    await windows.close(id, ANYBODY, noon)
-    const before = await windows.isClosed(id, ANYBODY, noon - HOUR_MS)
-    await windows.closeNow(id, ANYBODY, noon - HOUR_MS)
+    await windows.close(id, ANY_RECIPIENT, noon)
+    const before = await windows.isClosed(id, ANY_RECIPIENT, noon - HOUR_MS)
+    await windows.closeNow(id, ANY_RECIPIENT, noon - HOUR_MS)
 
-    assert.deepEqual([before, await windows.isClosed(id, ANYBODY, noon - HOUR_MS)], [false, true])
+    assert.deepEqual([before, await windows.isClosed(id, ANY_RECIPIENT, noon - HOUR_MS)], [false, true])
   })
 
   it('does not depend on a few minutes between Meta’s clock and ours', async () => {
     const { windows, id, clock } = await openMemories()
-    await windows.close(id, ANYBODY, clock.now() + 60_000)
-    const closed = await windows.isClosed(id, ANYBODY, clock.now())
-    await windows.reopen(id, ANYBODY, clock.now())
+    await windows.close(id, ANY_RECIPIENT, clock.now() + 60_000)
+    const closed = await windows.isClosed(id, ANY_RECIPIENT, clock.now())
+    await windows.reopen(id, ANY_RECIPIENT, clock.now())
 
-    assert.deepEqual([closed, await windows.isClosed(id, ANYBODY, clock.now())], [true, false])
+    assert.deepEqual([closed, await windows.isClosed(id, ANY_RECIPIENT, clock.now())], [true, false])
   })
 
   it.each([

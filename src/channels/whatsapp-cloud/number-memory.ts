@@ -1,5 +1,5 @@
 import type { ConnectionId, Instant } from '../../core/ids.ts'
-import type { ChannelMemory } from '../../core/ports/channel-state.ts'
+import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { NumberNews, NumberReport } from './statuses/connection-news.ts'
 
@@ -23,7 +23,7 @@ export interface NumberFacts {
   readonly accountEvent: string | null
 }
 
-const NOTHING_TOLD: NumberFacts = {
+const NOTHING_REPORTED: NumberFacts = {
   isFlagged: false,
   throughputPerSecond: null,
   messagingLimit: null,
@@ -37,12 +37,12 @@ interface Known {
 
 /** Changes that Meta reports of numbers. In storage, because the process that hears of one need not be the one that sends. */
 export class NumberMemory implements NumberNews {
-  readonly #memory: ChannelMemory
+  readonly #memory: ChannelState
   readonly #clock: Clock
   readonly #known = new Map<ConnectionId, Known>()
   readonly #reading = new Set<ConnectionId>()
 
-  constructor(memory: ChannelMemory, clock: Clock) {
+  constructor(memory: ChannelState, clock: Clock) {
     this.#memory = memory
     this.#clock = clock
   }
@@ -55,10 +55,10 @@ export class NumberMemory implements NumberNews {
 
   /** What was reported after this moment; null: ever. */
   async readAfter(connectionId: ConnectionId, after: Instant | null): Promise<NumberFacts> {
-    const facts: Record<string, unknown> = { ...NOTHING_TOLD }
+    const facts: Record<string, unknown> = { ...NOTHING_REPORTED }
     const entries = await this.#memory.list(KIND, { connectionId, after: 0, limit: MOST_ENTRIES })
     for (const { key, value, at } of entries)
-      if (Object.hasOwn(NOTHING_TOLD, key) && (after === null || at > after)) facts[key] = JSON.parse(value)
+      if (Object.hasOwn(NOTHING_REPORTED, key) && (after === null || at > after)) facts[key] = JSON.parse(value)
     return facts as unknown as NumberFacts
   }
 
@@ -66,7 +66,7 @@ export class NumberMemory implements NumberNews {
   peek(connectionId: ConnectionId): NumberFacts {
     const known = this.#known.get(connectionId)
     if (!known || this.#clock.monotonic() - known.readMonotonic >= READ_AGAIN_AFTER_MS) this.#readBehind(connectionId)
-    return known?.facts ?? NOTHING_TOLD
+    return known?.facts ?? NOTHING_REPORTED
   }
 
   /** Durable when it resolves. An older report does not undo a newer one, so repeats and wrong order are harmless. */

@@ -26,7 +26,7 @@ export interface GraphError {
 export type HiddenTexts = () => readonly string[]
 
 /** What the answer to a sent message says, and the code in it; null when it has none. */
-export interface Judged {
+export interface ReadAnswer {
   readonly outcome: Outcome
   readonly error: GraphError | null
 }
@@ -35,7 +35,7 @@ export interface Judged {
  * What became of a message, told by `error.code` and never by the HTTP status or words (Meta's page “Error codes”). A
  * refusal in Meta's own form certainly sent nothing. Everything else that is no plain success is unknown.
  */
-export function judgeAnswer(answer: GraphAnswer, hidden: HiddenTexts): Judged {
+export function readAnswer(answer: GraphAnswer, hidden: HiddenTexts): ReadAnswer {
   if (answer.kind === 'unknown') return { outcome: { kind: 'unknown', words: answer.words }, error: null }
   if (answer.kind === 'not-sent') return { outcome: rejected(notSent(answer)), error: null }
   const error = graphErrorOf(answer, hidden)
@@ -70,7 +70,7 @@ export function notSent({ why, words }: Extract<GraphAnswer, { readonly kind: 'n
 }
 
 /** Whether Meta lists the code, or its status says at least that the request was turned away. */
-export function isVouchedFor({ code, status }: Pick<GraphError, 'code' | 'status'>): boolean {
+export function isVerified({ code, status }: Pick<GraphError, 'code' | 'status'>): boolean {
   // A code that nobody told us of, beside a status that does not say that the request was turned away, proves nothing.
   // With a known code a 5xx counts as the refusal that the code says: nothing in Meta's pages has it sent all the same.
   return meaningOfWhatsAppCloud(code) !== null || (status >= 400 && status < 500)
@@ -109,7 +109,7 @@ export function memberOf(body: unknown, name: string): unknown {
 }
 
 function refusedOrUnknown(error: GraphError): Outcome {
-  return isVouchedFor(error) ? rejected(failureOf(error)) : { kind: 'unknown', words: error.words }
+  return isVerified(error) ? rejected(failureOf(error)) : { kind: 'unknown', words: error.words }
 }
 
 type Handling = Pick<Failure, 'class' | 'suspectsNetwork' | 'retryAfterMs'>

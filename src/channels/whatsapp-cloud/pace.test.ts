@@ -36,7 +36,7 @@ describe('the pace for one recipient', () => {
     const rests: (number | null)[] = []
     let now = NOON
     for (let count = 1; count <= 47; count += 1) {
-      const rest = pace.restOf(TO_ANNA, now)
+      const rest = pace.rateLimitDelayOf(TO_ANNA, now)
       rests.push(rest && rest.until - now)
       now = rest ? rest.until : now + 1
       pace.took(TO_ANNA, now)
@@ -54,15 +54,15 @@ describe('the pace for one recipient', () => {
     for (let count = 0; count < PAIR_RULE.capacity; count += 1) pace.took(TO_ANNA, NOON + count * 100)
     const now = NOON + PAIR_RULE.capacity * 100
 
-    assert.equal(pace.restOf(TO_ANNA, now)?.reason, 'whatsapp_pair_pace')
-    assert.equal(pace.restOf(TO_BEN, now), null)
+    assert.equal(pace.rateLimitDelayOf(TO_ANNA, now)?.reason, 'whatsapp_pair_pace')
+    assert.equal(pace.rateLimitDelayOf(TO_BEN, now), null)
   })
 
   it('knows a number by both of its spellings', () => {
     const pace = new Pace()
     for (let count = 0; count < PAIR_RULE.capacity; count += 1) pace.took({ ...TO_ANNA, to: '5511987654321' }, NOON)
 
-    assert.equal(pace.restOf({ ...TO_ANNA, to: '551187654321' }, NOON + 1_000)?.reason, 'whatsapp_pair_pace')
+    assert.equal(pace.rateLimitDelayOf({ ...TO_ANNA, to: '551187654321' }, NOON + 1_000)?.reason, 'whatsapp_pair_pace')
   })
 
   it('waits four times as long after each refusal, until one is taken', () => {
@@ -87,10 +87,10 @@ describe('the pace of a number', () => {
     const pace = new Pace()
     for (let count = 0; count < 80; count += 1) pace.took({ ...TO_ANNA, to: `1555000${1_000 + count}` }, NOON)
 
-    const rest = pace.restOf(TO_BEN, NOON)
+    const rest = pace.rateLimitDelayOf(TO_BEN, NOON)
 
     assert.deepEqual(rest, { until: NOON + 250, reason: 'whatsapp_number_pace' })
-    assert.equal(pace.restOf(TO_BEN, NOON + 250), null)
+    assert.equal(pace.rateLimitDelayOf(TO_BEN, NOON + 250), null)
   })
 
   it('is slower while people complain about it, in whichever process the callback came', async () => {
@@ -98,17 +98,17 @@ describe('the pace of a number', () => {
     const [before, after] = [openChannel(), openChannel()]
     const next = handover(HELLO)
     // What is remembered is read behind the caller's back, while it sends.
-    const sendsUntilRest = async (by: WhatsAppCloud) => {
+    const sendsUntilDelay = async (by: WhatsAppCloud) => {
       for (let count = 0; count < 60; count += 1) {
-        if (by.restOf?.(next, clock.now())) return count
+        if (by.rateLimitDelayOf?.(next, clock.now())) return count
         await by.send(handover(HELLO, { to: `1555000${2_000 + count}` }), AbortSignal.timeout(5_000), () => true)
       }
       return 60
     }
-    const unflagged = await sendsUntilRest(before)
+    const unflagged = await sendsUntilDelay(before)
     await new NumberMemory(memory, clock).tell(sender.connectionId, { at: clock.now(), quality: 'FLAGGED' })
 
-    const flagged = await sendsUntilRest(after)
+    const flagged = await sendsUntilDelay(after)
 
     assert.equal(unflagged, 60)
     assert.ok(flagged < 60, `it sent ${flagged} at once`)
@@ -142,7 +142,11 @@ describe('a lane that was too fast for a recipient', () => {
     let rested = 0
     for (let count = 0; count < 60; count += 1) {
       const message = handover(HELLO)
-      for (let rest = channel.restOf?.(message, clock.now()); rest; rest = channel.restOf?.(message, clock.now())) {
+      for (
+        let rest = channel.rateLimitDelayOf?.(message, clock.now());
+        rest;
+        rest = channel.rateLimitDelayOf?.(message, clock.now())
+      ) {
         rested += 1
         await clock.pass(rest.until - clock.now())
       }

@@ -18,7 +18,7 @@ export interface PacedMessage {
   readonly perSecond: number
 }
 
-export interface Rest {
+export interface RateLimitDelay {
   readonly until: Instant
   readonly reason: 'whatsapp_pair_pace' | 'whatsapp_number_pace'
 }
@@ -38,7 +38,7 @@ export class Pace {
   readonly #numbers = new Map<ConnectionId, Bucket>()
 
   /** Null: it may go now. */
-  restOf(message: PacedMessage, now: Instant): Rest | null {
+  rateLimitDelayOf(message: PacedMessage, now: Instant): RateLimitDelay | null {
     const pair = refill(this.#pairOf(message)?.bucket ?? fullAt(PAIR_RULE, now), PAIR_RULE, now)
     const pairUntil = whenHolds(1, pair, PAIR_RULE)
     if (pairUntil > now) return { until: pairUntil, reason: 'whatsapp_pair_pace' }

@@ -1,5 +1,5 @@
 import type { ConnectionId, Instant } from '../../core/ids.ts'
-import type { Channel, NetworkRest } from '../../core/ports/channel.ts'
+import type { Channel, RateLimitDelay } from '../../core/ports/channel.ts'
 import type { NumberMemory } from './number-memory.ts'
 import type { Pace } from './pace.ts'
 import { readWhatsAppCloudSettings, type StoredSettings } from './settings.ts'
@@ -8,16 +8,16 @@ import { readWhatsAppCloudSettings, type StoredSettings } from './settings.ts'
 // before the complaints become a restriction, and still lets 8 messages a second out of an ordinary number.
 const FLAGGED_SHARE = 0.1
 
-interface RestParts {
+interface RateLimitParts {
   readonly pace: Pace
   readonly numbers: NumberMemory
 }
 
-type Next = Parameters<NonNullable<Channel['restOf']>>[0]
+type Next = Parameters<NonNullable<Channel['rateLimitDelayOf']>>[0]
 
-export function restOf({ pace, numbers }: RestParts, next: Next, now: Instant): NetworkRest | null {
+export function rateLimitDelayOf({ pace, numbers }: RateLimitParts, next: Next, now: Instant): RateLimitDelay | null {
   const { connectionId, to } = next
-  const rest = pace.restOf({ connectionId, to, perSecond: paceOf(numbers, connectionId, next.settings) }, now)
+  const rest = pace.rateLimitDelayOf({ connectionId, to, perSecond: paceOf(numbers, connectionId, next.settings) }, now)
   return rest && { ...rest, words: null }
 }
 

@@ -2,7 +2,7 @@ import type { ConnectionFact } from '../../core/ports/channel-onboarding.ts'
 import type { NumberFacts } from './number-memory.ts'
 
 /** What Meta has told by callback, as people read it. Empty, which is the usual case: nothing. */
-export function toldFacts({
+export function reportedFacts({
   isFlagged,
   throughputPerSecond,
   messagingLimit,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import {
-  ANYBODY,
+  ANY_RECIPIENT,
   FILES,
   failureOf,
   HELLO,
@@ -32,8 +32,8 @@ describe('what the phone gets', () => {
     assert.deepEqual(body, {
       messaging_product: 'whatsapp',
       recipient_type: 'individual',
-      to: `+${ANYBODY}`,
-      biz_opaque_callback_data: `${message.messageId}#3#message#${ANYBODY}`,
+      to: `+${ANY_RECIPIENT}`,
+      biz_opaque_callback_data: `${message.messageId}#3#message#${ANY_RECIPIENT}`,
       type: 'text',
       text: { body: 'Hello', preview_url: true },
     })
@@ -153,18 +153,18 @@ describe('the window of 24 hours', () => {
 
   it('fails with what to do, when no template is named', async () => {
     const { handover, send, simulator, memory, sender } = await openCloudWorld()
-    simulator.closeWindow(ANYBODY)
+    simulator.closeWindow(ANY_RECIPIENT)
 
     const failure = failureOf(await send(handover(HELLO)))
 
     assert.deepEqual([failure.class, failure.code], ['permanent', 'whatsapp_131047'])
-    assert.equal(await memory.find('window', sender.connectionId, ANYBODY), null)
+    assert.equal(await memory.find('window', sender.connectionId, ANY_RECIPIENT), null)
   })
 
   it('goes as a template with the next attempt, unaltered, and so do others after it', async () => {
     const world = await openWithTemplates(templates)
     const { handover, send, simulator } = world
-    simulator.closeWindow(ANYBODY)
+    simulator.closeWindow(ANY_RECIPIENT)
 
     const first = failureOf(await send(handover(HELLO)))
     const second = await send(handover(HELLO, { attemptNumber: 2 }))
@@ -181,7 +181,7 @@ describe('the window of 24 hours', () => {
 
   it('goes with its attachment as the header of a template', async () => {
     const { handover, spool, sendFile, send, simulator } = await openWithTemplates(templates)
-    simulator.closeWindow(ANYBODY)
+    simulator.closeWindow(ANY_RECIPIENT)
     const media = await spool(FILES.png, 'image/png')
 
     await sendFile(handover(PHOTO, { media }))
@@ -198,7 +198,7 @@ describe('the window of 24 hours', () => {
     ['a text of 1,025 characters', 'x'.repeat(1_025)],
   ])('never alters a text that a template cannot hold: %s', async (_, text) => {
     const { handover, send, simulator } = await openWithTemplates(templates)
-    simulator.closeWindow(ANYBODY)
+    simulator.closeWindow(ANY_RECIPIENT)
 
     const first = failureOf(await send(handover({ type: 'message', text })))
     const known = failureOf(await send(handover({ type: 'message', text })))
@@ -212,7 +212,7 @@ describe('the window of 24 hours', () => {
     const { handover, spool, sendFile, simulator } = await openWithTemplates({
       image: { name: 'picture', language: 'en_US', bodyVariables: 0 },
     })
-    simulator.closeWindow(ANYBODY)
+    simulator.closeWindow(ANY_RECIPIENT)
 
     const outcome = await sendFile(handover(PHOTO, { media: await spool(FILES.png, 'image/png') }))
 
@@ -221,7 +221,7 @@ describe('the window of 24 hours', () => {
 
   it('asks for a caption where the template needs one', async () => {
     const { handover, spool, sendFile, simulator } = await openWithTemplates(templates)
-    simulator.closeWindow(ANYBODY)
+    simulator.closeWindow(ANY_RECIPIENT)
 
     const outcome = await sendFile(
       handover({ ...PHOTO, caption: null }, { media: await spool(FILES.png, 'image/png') }),
@@ -232,7 +232,7 @@ describe('the window of 24 hours', () => {
 
   it('fails a sound, which no template can carry', async () => {
     const { handover, spool, sendFile, simulator } = await openWithTemplates(templates)
-    simulator.closeWindow(ANYBODY)
+    simulator.closeWindow(ANY_RECIPIENT)
     const content = { type: 'audio', name: 'a.ogg', url: 'https://files.example/', caption: null } as const
 
     const outcome = await sendFile(handover(content, { media: await spool(FILES.ogg, 'audio/ogg') }))
@@ -243,9 +243,9 @@ describe('the window of 24 hours', () => {
 
   it('is asked about anew after a day, or when the recipient has written', async () => {
     const { handover, send, simulator, clock } = await openWithTemplates(templates)
-    simulator.closeWindow(ANYBODY)
+    simulator.closeWindow(ANY_RECIPIENT)
     await send(handover(HELLO))
-    simulator.openWindow(ANYBODY)
+    simulator.openWindow(ANY_RECIPIENT)
     await send(handover(HELLO))
     const during = lastSent(simulator).type
     await clock.pass(DAY_MS)

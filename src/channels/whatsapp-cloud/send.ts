@@ -8,7 +8,7 @@ import type { GraphClient } from './graph-client.ts'
 import { WHATSAPP_CLOUD } from './name.ts'
 import type { NumberMemory } from './number-memory.ts'
 import { type OpenedSettings, openSettings } from './opened-settings.ts'
-import { type GraphError, type Judged, judgeAnswer } from './outcome.ts'
+import { type GraphError, type ReadAnswer, readAnswer } from './outcome.ts'
 import type { Pace, PacedMessage } from './pace.ts'
 import { paceOf } from './rate-limit-delay.ts'
 import { writeOpaqueData } from './statuses/opaque-data.ts'
@@ -46,7 +46,7 @@ interface Draft {
 type Drafted = Draft | { readonly failure: Failure }
 
 /** An upload that is younger was made for this very message, so making another one would not help. */
-const UPLOAD_DOUBTED_AFTER_MS = 60 * 60_000
+const UPLOAD_EXPIRES_AFTER_MS = 60 * 60_000
 /** With which Meta refuses an upload that it no longer has, among other things (its page “Error codes”). */
 const UPLOAD_CODES: readonly number[] = [100, 131_009, 131_053]
 const WINDOW_CLOSED = 131_047
@@ -105,7 +105,11 @@ async function closedFit(
   return (await windows.isClosed(connectionId, to, clock.now())) ? fitTemplate(content, templates) : null
 }
 
-async function call(parts: SendParts, { handover, opened, upload, template }: Draft, limits: Limits): Promise<Judged> {
+async function call(
+  parts: SendParts,
+  { handover, opened, upload, template }: Draft,
+  limits: Limits,
+): Promise<ReadAnswer> {
   const { accessToken, settings, hidden } = opened
   const { messageId, attemptNumber, content, to } = handover
   const body = bodyOf({
@@ -128,7 +132,7 @@ async function call(parts: SendParts, { handover, opened, upload, template }: Dr
     limits,
   )
   if (answer.kind !== 'not-sent') parts.pace.took(pacedOf(parts, handover), parts.clock.now())
-  return judgeAnswer(answer, hidden)
+  return readAnswer(answer, hidden)
 }
 
 /** What a refusal teaches for the next attempt, and what it makes of this one. */
@@ -150,8 +154,8 @@ async function afterRefusal(
       // Tried again as soon as may be: the next attempt finds the window closed and goes as a template.
       return fit.fits ? retriedSoon(failure) : permanent(fit.code, `${fit.words}; Meta says: ${error.words}`)
     }
-    const isDoubted = upload && now - upload.found.uploadedAt >= UPLOAD_DOUBTED_AFTER_MS
-    if (isDoubted && UPLOAD_CODES.includes(error.code)) {
+    const isPossiblySuperseded = upload && now - upload.found.uploadedAt >= UPLOAD_EXPIRES_AFTER_MS
+    if (isPossiblySuperseded && UPLOAD_CODES.includes(error.code)) {
       await uploads.forget(upload.key)
       return { ...notReady(), words: error.words }
     }

@@ -1,6 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { isSameNumber } from '../../core/number-spellings.ts'
-import type { ChannelSetUp, ConnectionFact, ConnectionProof, TemplateView } from '../../core/ports/channel-onboarding.ts'
+import type {
+  ChannelSetUp,
+  ConnectionFact,
+  ConnectionProof,
+  TemplateView,
+} from '../../core/ports/channel-onboarding.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { type GraphAnswer, GraphClient } from './graph-client.ts'

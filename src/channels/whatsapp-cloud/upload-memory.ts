@@ -1,6 +1,6 @@
 import type { ConnectionId, Instant } from '../../core/ids.ts'
 import type { MediaFile } from '../../core/message/message.ts'
-import type { ChannelMemory } from '../../core/ports/channel-state.ts'
+import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 
 export const UPLOAD_KIND = 'upload'
@@ -24,12 +24,12 @@ export interface UploadKey {
 
 /** Uploads that may be sent again, in storage: the worker that sends need not be the one that uploaded. */
 export class UploadMemory {
-  readonly #memory: ChannelMemory
+  readonly #memory: ChannelState
   readonly #clock: Clock
   /** What this process uploaded or found lately, the oldest first. */
   readonly #known = new Map<string, Upload>()
 
-  constructor(memory: ChannelMemory, clock: Clock) {
+  constructor(memory: ChannelState, clock: Clock) {
     this.#memory = memory
     this.#clock = clock
   }

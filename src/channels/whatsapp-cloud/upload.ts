@@ -7,7 +7,7 @@ import type { GraphAnswer, GraphClient } from './graph-client.ts'
 import { mimeForNetwork, whyNotForNetwork, whyNotOpus } from './media-rules.ts'
 import { multipartBody } from './multipart.ts'
 import { type OpenedSettings, openSettings } from './opened-settings.ts'
-import { failureOf, graphErrorOf, isSuccess, isVouchedFor, memberOf, notSent } from './outcome.ts'
+import { failureOf, graphErrorOf, isSuccess, isVerified, memberOf, notSent } from './outcome.ts'
 import type { UploadKey, UploadMemory } from './upload-memory.ts'
 
 export interface UploadParts {
@@ -102,7 +102,7 @@ function uploadedId(answer: GraphAnswer): string | null {
 /** Whatever became of the bytes: an upload sends nothing to anybody, so it is simply done again. */
 function uploadFailure(answer: GraphAnswer, { hidden }: OpenedSettings): Failure {
   const error = graphErrorOf(answer, hidden)
-  if (error && isVouchedFor(error)) return failureOf(error)
+  if (error && isVerified(error)) return failureOf(error)
   if (answer.kind === 'not-sent') return notSent(answer)
   const words =
     answer.kind === 'unknown' ? answer.words : `Meta answered the upload with HTTP ${answer.status} and no id`

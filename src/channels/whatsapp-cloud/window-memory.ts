@@ -1,6 +1,6 @@
 import type { ConnectionId, Instant } from '../../core/ids.ts'
 import { spellingsOf } from '../../core/number-spellings.ts'
-import type { ChannelMemory } from '../../core/ports/channel-state.ts'
+import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { WindowNews } from './statuses/connection-news.ts'
 
 export const WINDOW_KIND = 'window'
@@ -15,9 +15,9 @@ const CLOCKS_DIFFER_MS = 5 * 60_000
  * the next message may be another worker's.
  */
 export class WindowMemory implements WindowNews {
-  readonly #memory: ChannelMemory
+  readonly #memory: ChannelState
 
-  constructor(memory: ChannelMemory) {
+  constructor(memory: ChannelState) {
     this.#memory = memory
   }
 

@@ -1,9 +1,9 @@
 import { commandLine } from '../../core/command-line.ts'
 import { ACTOR, type Cli } from '../cli.ts'
 import { accountJson } from '../format/json-shapes.ts'
+import { relativeTime } from '../format/times.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { parseName } from '../parse/argument.ts'
-import { relativeTime } from '../format/times.ts'
 
 export function addAccountCommands(program: NuncioCommand, cli: Cli): void {
   const account = program.group('account', 'accounts: each has its own connections, tokens and messages')

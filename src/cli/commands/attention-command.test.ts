@@ -75,7 +75,7 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
   it('G10: come after why nothing can be written, and then nobody is said to have stopped', async () => {
     await world.accept({ connectionId: await world.connection(account) })
     const healthy = await world.json('attention')
-    world.trouble = { since: null, cause: 'The disk is full.' }
+    world.error = { since: null, cause: 'The disk is full.' }
 
     const [fresh, silent] = [await world.json('attention'), await silenced()]
     const { stdout } = await world.cli('attention')

@@ -1,22 +1,22 @@
-import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { commandLine } from '../../core/command-line.ts'
-import { fillNextStep } from '../../core/render-remedy.ts'
 import type { AccountId } from '../../core/ids.ts'
 import type { ConnectionView, HoldView, MessageView, TokenView } from '../../core/ports/administration.ts'
 import type { AlarmView } from '../../core/ports/console/alarms.ts'
-import type { StorageTrouble } from '../../core/ports/lanes.ts'
+import type { StorageError } from '../../core/ports/lanes.ts'
 import type { WebhookView } from '../../core/ports/webhooks.ts'
 import { explainReason } from '../../core/reasons.ts'
+import { renderRemedy } from '../../core/render-remedy.ts'
 import type { AlarmKind } from '../../core/watchdog/alarm-kinds.ts'
+import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import type { Cli } from '../cli.ts'
-import { holdInWords } from './hold-command.ts'
-import { alarmJson, messageJson, webhookJson } from '../format/json-shapes.ts'
-import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
-import { findAccountOrAll } from '../parse/find-account.ts'
 import { goesOn } from '../format/goes-on.ts'
+import { alarmJson, messageJson, webhookJson } from '../format/json-shapes.ts'
 import { printable } from '../format/printable.ts'
 import { isoTime, relativeTime } from '../format/times.ts'
-import { waitInWords } from './retention-command.ts'
+import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
+import { findAccountOrAll } from '../parse/find-account.ts'
+import { holdText } from './hold-command.ts'
+import { waitText } from './retention-command.ts'
 
 // In more detail than an alarm does.
 const TOLD_BELOW: ReadonlySet<string> = new Set<AlarmKind>(['lanes_held', 'unconfirmed', 'token_expiring'])
@@ -35,16 +35,16 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
     .withJson('{storage, running, alarms, hold, unconfirmed, lanes, tokens, webhooks}')
     .withExamples(commandLine`attention`, commandLine`attention --json`, commandLine`attention --check`)
     .action((options: CommonOptions & { readonly check?: boolean }) =>
-      cli.withAdministration(async ({ administration, alarms: found, webhooks, findStorageTrouble, findHolder }) => {
+      cli.withAdministration(async ({ administration, alarms: found, webhooks, findStorageError, findHolder }) => {
         const account = await findAccountOrAll(administration, options.account)
         const accountId = account?.id ?? null
         const now = cli.surroundings.now()
         const { findAttention } = await import('../../operations/find-attention.ts')
-        const { hold, unconfirmed, standing, tokens } = await findAttention(administration, accountId, now)
-        const lanes = standing.map(toLane)
+        const { hold, unconfirmed, status, tokens } = await findAttention(administration, accountId, now)
+        const lanes = status.map(toLane)
         const alarms = await found.readOpen({ accountId, seesInstallation: true })
         // Only a living service raises alarms: of one that has died there would be none.
-        const storage = await findStorageTrouble()
+        const storage = await findStorageError()
         const isRunning = (await administration.listWorkers()).some(({ isAlive }) => isAlive)
         const isCritical = storage !== null || !isRunning || alarms.some(({ severity }) => severity === 'critical')
         if (options.check && isCritical) cli.exitCode = 1
@@ -62,9 +62,9 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
             webhooks: disabled.map(webhookJson),
           })
         }
-        const retention = waitInWords(await administration.readSweep(), now)
+        const retention = waitText(await administration.readSweep(), now)
         await cli.say(
-          inWords(
+          inText(
             { storage, isRunning, holder: findHolder(), alarms, hold, retention, unconfirmed, lanes, tokens, disabled },
             now,
           ),
@@ -86,7 +86,7 @@ async function disabledWebhooks(
 
 function toLane(connection: ConnectionView) {
   const reason = connection.reason ?? ''
-  const nextStep = fillNextStep(explainReason(reason, null, connection.reasonWords).nextStep, connection)
+  const nextStep = renderRemedy(explainReason(reason, null, connection.reasonWords).nextStep, connection)
   return {
     connection: connection.number,
     account: connection.account,
@@ -116,7 +116,7 @@ function frozen(pid: number): string {
 }
 
 interface Findings {
-  readonly storage: StorageTrouble | null
+  readonly storage: StorageError | null
   readonly isRunning: boolean
   /** The process that holds the data; null when that is not known. */
   readonly holder: number | null
@@ -129,7 +129,7 @@ interface Findings {
   readonly disabled: readonly WebhookView[]
 }
 
-function inWords(found: Findings, now: number): string {
+function inText(found: Findings, now: number): string {
   const { storage, isRunning, holder, alarms, hold, retention, unconfirmed, lanes, tokens, disabled } = found
   const { sentence, nextStep } = explainReason('storage_unavailable')
   const parts = [
@@ -141,7 +141,7 @@ function inWords(found: Findings, now: number): string {
           ? NOT_RUNNING
           : frozen(holder),
     part('Alarms', alarms.filter(({ kind }) => !TOLD_BELOW.has(kind)).map(alarmLine)),
-    hold ? holdInWords(hold, now) : '',
+    hold ? holdText(hold, now) : '',
     retention ?? '',
     part(
       `Unconfirmed: nobody knows whether these arrived. Ask the recipient, then: ${commandLine`message resolve ID --arrived`} or --send-again`,

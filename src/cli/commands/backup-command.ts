@@ -1,11 +1,11 @@
 import { Option } from 'commander'
-import type { TakenBackup } from '../../operations/backup/take-backup.ts'
 import { commandLine } from '../../core/command-line.ts'
 import { Refusal } from '../../core/refusals.ts'
+import type { TakenBackup } from '../../operations/backup/take-backup.ts'
 import type { Cli } from '../cli.ts'
-import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { counted } from '../format/counted.ts'
-import { megabytes, tellProgress } from '../format/progress.ts'
+import { createProgressLine, megabytes } from '../format/progress.ts'
+import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 
 type BackupOptions = CommonOptions & { readonly withMedia?: boolean; readonly keep?: string }
 
@@ -29,12 +29,12 @@ export function addBackupCommand(program: NuncioCommand, cli: Cli): void {
       const keep = parseKeep(options.keep)
       const settings = cli.settings()
       const { takeBackup, now } = cli.surroundings
-      const onProgress = tellProgress(cli)
+      const onProgress = createProgressLine(cli)
       const withMedia = options.withMedia ?? false
       const taken = await takeBackup({ settings, folder, withMedia, keep, onProgress, now })
-      if (taken.fromFuture.length > 0) cli.warn(futureInWords(taken.fromFuture))
+      if (taken.fromFuture.length > 0) cli.warn(futureText(taken.fromFuture))
       if (options.json) return cli.json(backupJson(taken, settings.keyRingFile))
-      await cli.say(inWords(taken, settings.keyRingFile))
+      await cli.say(inText(taken, settings.keyRingFile))
     })
 }
 
@@ -44,7 +44,7 @@ function parseKeep(text: string | undefined): number | null {
   throw new Refusal('argument_invalid', 'Say with --keep how many backups stay, the new one among them: 1 or more.')
 }
 
-function futureInWords(paths: readonly string[]): string {
+function futureText(paths: readonly string[]): string {
   return `By ${paths.length === 1 ? 'its name this backup lies' : 'their names these backups lie'} in the future: ${paths.join(', ')}. The clock of this machine is wrong, or was. With --keep they count as the newest: remove them when newer ones are there.`
 }
 
@@ -53,7 +53,7 @@ function backupJson({ path, manifest, tookMs, removed }: TakenBackup, keyRing: s
   return { path, engine, takenAt, tookMs, bytes: sizeOf(files), counts, keyId, keyRing, removed }
 }
 
-function inWords({ path, manifest, tookMs, removed }: TakenBackup, keyRing: string): string {
+function inText({ path, manifest, tookMs, removed }: TakenBackup, keyRing: string): string {
   const { counts, keyId, files } = manifest
   const seconds = Math.max(1, Math.round(tookMs / 1_000))
   const lines = [

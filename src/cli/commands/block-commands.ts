@@ -1,18 +1,18 @@
-import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { BLOCK_REASON } from '../../contract/console/form-rules.ts'
 import { commandLine } from '../../core/command-line.ts'
 import type { AccountView } from '../../core/ports/administration.ts'
 import type { Block } from '../../core/ports/recipients.ts'
 import { Refusal } from '../../core/refusals.ts'
+import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { ACTOR, type Cli } from '../cli.ts'
+import { csvLine } from '../format/csv-line.ts'
 import { blockJson } from '../format/json-shapes.ts'
+import { mapped } from '../format/mapped.ts'
+import { isoTime, relativeTime } from '../format/times.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { parseNumber, parseOneLine } from '../parse/argument.ts'
 import { findAccount } from '../parse/find-account.ts'
 import { parseNumberFile } from '../parse/number-file.ts'
-import { csvLine } from '../format/csv-line.ts'
-import { mapped } from '../format/mapped.ts'
-import { isoTime, relativeTime } from '../format/times.ts'
 
 const AT_ONCE = 1_000
 const PAGE = 1_000

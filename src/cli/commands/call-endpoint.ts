@@ -1,6 +1,6 @@
 import { commandLine } from '../../core/command-line.ts'
 import { Refusal } from '../../core/refusals.ts'
-import type { Surroundings } from '../environment.ts'
+import type { Environment } from '../environment.ts'
 
 export const SEND_PATH = '/chat/api/v1/public/message/send'
 const LONGEST_CALL_MS = 30_000
@@ -25,7 +25,7 @@ export interface EndpointReply {
 
 /** One call of the endpoint, as any caller makes it. Refuses when nobody answers. */
 export async function callEndpoint(
-  { fetch }: Pick<Surroundings, 'fetch'>,
+  { fetch }: Pick<Environment, 'fetch'>,
   { baseUrl, token, idempotencyKey, body }: EndpointCall,
 ): Promise<EndpointReply> {
   const headers = { 'content-type': 'application/json', 'x-api-key': fitForHeader('token', token) }

@@ -1,8 +1,8 @@
 import type { SettingReading } from '../../config/read-settings.ts'
 import { commandLine } from '../../core/command-line.ts'
 import type { Cli } from '../cli.ts'
-import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { printable } from '../format/printable.ts'
+import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 
 export function addConfigCommand(program: NuncioCommand, cli: Cli): void {
   program

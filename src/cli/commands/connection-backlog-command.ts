@@ -1,16 +1,16 @@
-import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { commandLine } from '../../core/command-line.ts'
 import { parseDurationMs } from '../../core/duration.ts'
 import { addTakenOut, NONE_TAKEN_OUT } from '../../core/message/taken-out.ts'
 import type { TakenOut } from '../../core/ports/administration.ts'
 import type { OfConnection } from '../../core/ports/console/lanes.ts'
 import { Refusal } from '../../core/refusals.ts'
+import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { ACTOR, type Cli } from '../cli.ts'
-import { WHOSE, withConnection } from '../parse/connection-argument.ts'
+import { counted } from '../format/counted.ts'
+import { erasureText } from '../format/erasure-text.ts'
 import { connectionJson } from '../format/json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
-import { counted } from '../format/counted.ts'
-import { takenOutWords } from '../format/erasure-text.ts'
+import { ACCOUNT_OPTION, withConnection } from '../parse/connection-argument.ts'
 
 type ConfirmOptions = CommonOptions & { readonly cancelOlderThan?: string }
 
@@ -20,7 +20,7 @@ export function addConnectionBacklogCommand(group: NuncioCommand, cli: Cli): voi
     .description('let a backlog drain that waits for a person, because its lane stood still for long')
     .argument('<number>', 'the number of the connection')
     .option('--cancel-older-than <time>', 'first cancel what was accepted longer ago than this, such as 6h')
-    .withAccount(WHOSE)
+    .withAccount(ACCOUNT_OPTION)
     .withJson('the connection, and how many messages were cancelled or became unconfirmed')
     .withExamples(
       commandLine`connection confirm 15550001000`,
@@ -39,7 +39,7 @@ export function addConnectionBacklogCommand(group: NuncioCommand, cli: Cli): voi
         await confirm(session, of, isAny)
         const connection = await session.administration.findConnection(number, accountId)
         if (options.json) return cli.json({ ...connectionJson(connection), ...taken })
-        const first = isAny ? `${takenOutWords(taken)}\n` : ''
+        const first = isAny ? `${erasureText(taken)}\n` : ''
         const waiting = counted(connection.waiting, 'message that waits', 'messages that wait')
         await cli.say(`${first}Confirmed: ${waiting} on ${number} may go out now.`)
       })

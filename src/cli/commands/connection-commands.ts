@@ -2,16 +2,16 @@ import { commandLine } from '../../core/command-line.ts'
 import type { ConnectionView, TakenOut } from '../../core/ports/administration.ts'
 import { explainReason } from '../../core/reasons.ts'
 import { ACTOR, type Cli } from '../cli.ts'
-import { WHOSE, withConnection } from '../parse/connection-argument.ts'
+import { erasureText } from '../format/erasure-text.ts'
+import { goesOn } from '../format/goes-on.ts'
+import { connectionJson } from '../format/json-shapes.ts'
+import { relativeTime } from '../format/times.ts'
+import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
+import { ACCOUNT_OPTION, withConnection } from '../parse/connection-argument.ts'
+import { findAccountOrAll } from '../parse/find-account.ts'
 import { addConnectionBacklogCommand } from './connection-backlog-command.ts'
 import { addConnectionNetworkCommands } from './connection-network-commands.ts'
 import { addConnectionSettingsCommands } from './connection-settings-commands.ts'
-import { connectionJson } from '../format/json-shapes.ts'
-import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
-import { findAccountOrAll } from '../parse/find-account.ts'
-import { goesOn } from '../format/goes-on.ts'
-import { takenOutWords } from '../format/erasure-text.ts'
-import { relativeTime } from '../format/times.ts'
 
 export function addConnectionCommands(program: NuncioCommand, cli: Cli): void {
   const group = program.group('connection', 'connections: the numbers that messages are sent from')
@@ -65,7 +65,7 @@ function addPause(group: NuncioCommand, cli: Cli): void {
     .command('pause')
     .description('let the open attempt finish and start no other; messages are still accepted and wait')
     .argument('<number>', 'the number of the connection')
-    .withAccount(WHOSE)
+    .withAccount(ACCOUNT_OPTION)
     .withJson('the connection')
     .withExamples(commandLine`connection pause 15550001000`)
     .action((number: string, options: CommonOptions) =>
@@ -81,7 +81,7 @@ function addResume(group: NuncioCommand, cli: Cli): void {
     .command('resume')
     .description('send again, at once: a wait the lane was in is ended')
     .argument('<number>', 'the number of the connection')
-    .withAccount(WHOSE)
+    .withAccount(ACCOUNT_OPTION)
     .withJson('the connection')
     .withExamples(commandLine`connection resume 15550001000`)
     .action((number: string, options: CommonOptions) =>
@@ -98,7 +98,7 @@ function addRemove(group: NuncioCommand, cli: Cli): void {
     .description('disconnect a number; its messages stay in the log')
     .argument('<number>', 'the number of the connection')
     .option('--cancel-waiting', 'cancel the messages that wait on it; without this it is refused while any do')
-    .withAccount(WHOSE)
+    .withAccount(ACCOUNT_OPTION)
     .withJson('the connection as it was, and how many messages were cancelled or became unconfirmed')
     .withExamples(commandLine`connection remove 15550001000 --cancel-waiting`)
     .action((number: string, options: CommonOptions & { cancelWaiting?: boolean }) =>
@@ -128,5 +128,5 @@ function waitingSentence({ waiting }: ConnectionView): string {
 }
 
 function takenOutSentence(taken: TakenOut): string {
-  return taken.cancelled + taken.unconfirmed === 0 ? 'Nothing waited on it.' : takenOutWords(taken)
+  return taken.cancelled + taken.unconfirmed === 0 ? 'Nothing waited on it.' : erasureText(taken)
 }

@@ -1,11 +1,11 @@
 import { commandLine } from '../../core/command-line.ts'
 import type { TemplateView } from '../../core/ports/channel-onboarding.ts'
 import { ACTOR, type Cli } from '../cli.ts'
-import { WHOSE, withConnection } from '../parse/connection-argument.ts'
-import { connectionJson, networkJson, templateJson } from '../format/json-shapes.ts'
-import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { callbackLines, factLines } from '../format/connection-facts.ts'
+import { connectionJson, networkJson, templateJson } from '../format/json-shapes.ts'
 import { settingLine, settingTexts } from '../format/setting-texts.ts'
+import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
+import { ACCOUNT_OPTION, withConnection } from '../parse/connection-argument.ts'
 
 /** Commands that ask the network of a connection, and change nothing. */
 export function addConnectionNetworkCommands(group: NuncioCommand, cli: Cli): void {
@@ -18,7 +18,7 @@ function addCheck(group: NuncioCommand, cli: Cli): void {
     .command('check')
     .description('ask the network whether the connection still works, and what it says of the number')
     .argument('<number>', 'the number of the connection')
-    .withAccount(WHOSE)
+    .withAccount(ACCOUNT_OPTION)
     .withJson('the connection, with its settings that are no secrets and what the network said')
     .withExamples(commandLine`connection check 15550001000`)
     .action((number: string, options: CommonOptions) =>
@@ -45,7 +45,7 @@ function addTemplates(group: NuncioCommand, cli: Cli): void {
     .command('templates')
     .description('list the message templates that the network has for the business account of a connection')
     .argument('<number>', 'the number of the connection')
-    .withAccount(WHOSE)
+    .withAccount(ACCOUNT_OPTION)
     .withJson('an array of templates')
     .withExamples(commandLine`connection templates 15550001000`)
     .action((number: string, options: CommonOptions) =>

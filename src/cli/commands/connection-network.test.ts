@@ -9,9 +9,9 @@ import { type CliAnswer, CliWorld } from '../../../test/support/administration-w
 import { startSimulator } from '../../../test/support/whatsapp-cloud/simulator.ts'
 import type { Simulator } from '../../../test/support/whatsapp-cloud/simulator-types.ts'
 import { createSetUps } from '../../connections/channel-onboarding.ts'
-import { systemClock } from '../../server/system-clock.ts'
 import type { ChannelSetUp } from '../../core/ports/channel-onboarding.ts'
-import { askOnTerminal } from '../prompt-on-terminal.ts'
+import { systemClock } from '../../server/system-clock.ts'
+import { promptOnTerminal } from '../prompt-on-terminal.ts'
 
 const NUMBER = '15550001000'
 const TOKEN = 'EAAG0000000000tokenOfTheSystemUser'
@@ -107,7 +107,7 @@ describe.each(ENGINES)('connections of WhatsApp Cloud at the command line, on %s
     const facts = added['facts'] as { label: string; value: string; tone: string }[]
     assert.deepEqual(facts[0], { label: 'Name', value: 'Nuncio Test', tone: 'plain' })
     assert.deepEqual([checked['facts'], checked['callback']], [facts, added['callback']])
-    assert.deepEqual(Object.keys(added['callback'] as object), ['url', 'trouble', 'lastReportAt'])
+    assert.deepEqual(Object.keys(added['callback'] as object), ['url', 'problem', 'lastReportAt'])
     assert.equal(JSON.stringify(added).includes('v1.k'), false)
   })
 
@@ -334,7 +334,7 @@ describe.each(ENGINES)('connections of WhatsApp Cloud at the command line, on %s
 describe('a question at the terminal', () => {
   const ask = async (typed: string, isHidden: boolean) => {
     const [input, output] = [new PassThrough(), new PassThrough()]
-    const answer = askOnTerminal({ input, output }, { question: 'access_token: ', isHidden })
+    const answer = promptOnTerminal({ input, output }, { question: 'access_token: ', isHidden })
     input.end(typed)
     const result = await answer.catch((error: unknown) => (error as Error).message)
     return [result, String(output.read())]

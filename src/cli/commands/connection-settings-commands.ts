@@ -1,22 +1,22 @@
-import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { commandLine } from '../../core/command-line.ts'
 import { DEFAULT_LANE_POLICY } from '../../core/connection/lane-policy.ts'
 import type { AccountId } from '../../core/ids.ts'
 import type { ConnectionChange, ConnectionView } from '../../core/ports/administration.ts'
 import type { ChannelDescription } from '../../core/ports/channel-description.ts'
 import type { ConnectionFact } from '../../core/ports/channel-onboarding.ts'
-import type { ReadOthers } from '../../core/ports/connection-service.ts'
+import type { ReadPeers } from '../../core/ports/connection-service.ts'
 import { Refusal } from '../../core/refusals.ts'
+import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { ACTOR, type Cli } from '../cli.ts'
-import { WHOSE, withConnection } from '../parse/connection-argument.ts'
+import { callbackLines, factLines } from '../format/connection-facts.ts'
 import { connectionJson, networkJson } from '../format/json-shapes.ts'
+import { settingLine } from '../format/setting-texts.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { collect, parseNumber } from '../parse/argument.ts'
+import { ACCOUNT_OPTION, withConnection } from '../parse/connection-argument.ts'
 import { changePolicy, LANE_SETTINGS_HELP, policyText, splitSettings } from '../parse/connection-settings.ts'
 import { findAccount } from '../parse/find-account.ts'
-import { askForMissing, readSettingValues } from '../parse/setting-values.ts'
-import { callbackLines, factLines } from '../format/connection-facts.ts'
-import { settingLine } from '../format/setting-texts.ts'
+import { promptForMissing, readSettingValues } from '../parse/setting-values.ts'
 
 /** Commands that give a connection its settings, which its network proves first. */
 export function addConnectionSettingsCommands(group: NuncioCommand, cli: Cli): void {
@@ -61,7 +61,7 @@ async function add(cli: Cli, given: string, options: AddOptions): Promise<void> 
       accountId,
       number,
       channel: description.name,
-      pairs: await askForMissing(cli, description, values),
+      pairs: await promptForMissing(cli, description, values),
     }
     const prepared = await namingArguments(() => connecting.prepareNew(wanted, othersOf(session, accountId)))
     const { id, link, facts } = prepared
@@ -96,7 +96,7 @@ function addSet(group: NuncioCommand, cli: Cli): void {
     .description('change settings of a connection; those not named stay as they are')
     .argument('<number>', 'the number of the connection')
     .argument('<key=value...>', 'settings, see below; @FILE reads a value from a file, @- from standard input')
-    .withAccount(WHOSE)
+    .withAccount(ACCOUNT_OPTION)
     .withJson('the connection')
     .addHelpText('after', `\n${LANE_SETTINGS_HELP}`)
     .withExamples(
@@ -174,7 +174,7 @@ function changeOf(
   return { channelSettings, expected, ...(link && { link }) }
 }
 
-function othersOf({ administration }: AdministrationSession, accountId: AccountId): ReadOthers {
+function othersOf({ administration }: AdministrationSession, accountId: AccountId): ReadPeers {
   return () => administration.listConnections(accountId)
 }
 

@@ -1,8 +1,8 @@
-import type { CopiedCount, CopiedHold, CopyProgress } from '../../operations/copy.ts'
 import { type DatabaseChoice, databaseUrl, describeDatabase } from '../../config/database-url.ts'
 import type { Settings } from '../../config/read-settings.ts'
 import { commandLine } from '../../core/command-line.ts'
 import { Refusal } from '../../core/refusals.ts'
+import type { CopiedCount, CopiedHold, CopyProgress } from '../../operations/copy.ts'
 import type { Cli } from '../cli.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 
@@ -40,12 +40,12 @@ export function addCopyCommand(program: NuncioCommand, cli: Cli): void {
         from,
         to: database,
         settings,
-        onProgress: tellNowAndThen(cli),
+        onProgress: printProgress(cli),
         now: cli.surroundings.now,
       })
-      if (held) cli.warn(heldInWords(held))
+      if (held) cli.warn(heldText(held))
       if (options.json) return cli.json(counts)
-      await tellResult(cli, counts, {
+      await printResult(cli, counts, {
         from: describeDatabase(from),
         to: describeDatabase(database),
         keyRing: settings.keyRingFile,
@@ -60,7 +60,7 @@ function parseFrom(text: string | undefined, { dataDir }: Settings): Extract<Dat
 }
 
 /** On stderr, so that what a program reads stays clean. */
-function tellNowAndThen(cli: Cli): (progress: CopyProgress) => void {
+function printProgress(cli: Cli): (progress: CopyProgress) => void {
   const { err, now } = cli.surroundings
   let toldAt = now()
   return ({ doing, table, rows, of }) => {
@@ -70,14 +70,14 @@ function tellNowAndThen(cli: Cli): (progress: CopyProgress) => void {
   }
 }
 
-function heldInWords({ reason, isOfCopy }: CopiedHold): string {
+function heldText({ reason, isOfCopy }: CopiedHold): string {
   const next = isOfCopy
     ? `If that copy was never served, let the lanes move with ${commandLine`hold --release`}. If it was`
     : `Before you let the lanes move with ${commandLine`hold --release`}`
   return `The lanes are held in the new database, too: ${reason}. ${next}, look at what was sent, and take that out: ${commandLine`message list --state QUEUED`}`
 }
 
-async function tellResult(
+async function printResult(
   cli: Cli,
   counts: readonly CopiedCount[],
   { from, to, keyRing }: { readonly from: string; readonly to: string; readonly keyRing: string },

@@ -1,10 +1,10 @@
-import type { Finding, Standing } from '../../operations/doctor/finding.ts'
 import { commandLine } from '../../core/command-line.ts'
 import { Refusal } from '../../core/refusals.ts'
+import type { CheckStatus, Finding } from '../../operations/doctor/finding.ts'
 import type { Cli } from '../cli.ts'
 import { findingJson } from '../format/json-shapes.ts'
-import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { printable } from '../format/printable.ts'
+import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 
 const ROUNDS = 5
 const MOST_ROUNDS = 1_000
@@ -29,7 +29,7 @@ export function addDoctorCommand(program: NuncioCommand, cli: Cli): void {
       'prove on this machine that killing the service loses and doubles nothing, on data of its own that go afterwards; takes about half a minute',
     )
     .option('--rounds <count>', `how many times the kill test kills; without this, ${ROUNDS}`)
-    .withJson('{standing, findings}')
+    .withJson('{status, findings}')
     .withExamples(
       commandLine`doctor`,
       commandLine`doctor --kill-test --rounds 20`,
@@ -48,9 +48,9 @@ export function addDoctorCommand(program: NuncioCommand, cli: Cli): void {
         findings.push(finding)
         if (!options.json) await cli.say(line(finding, cli.surroundings.isTerminal))
       }
-      const standing = worst(findings)
-      if (standing === 'trouble') cli.exitCode = 1
-      if (options.json) return cli.json({ standing, findings: findings.map(findingJson) })
+      const status = worst(findings)
+      if (status === 'problem') cli.exitCode = 1
+      if (options.json) return cli.json({ standing: status, findings: findings.map(findingJson) })
       await cli.say(`\n${inTheEnd(findings)}`)
     })
 }
@@ -65,32 +65,32 @@ function readRounds({ killTest, rounds }: DoctorOptions): number | null {
   throw new Refusal('argument_invalid', `--rounds must be a whole number from 1 to ${MOST_ROUNDS}.`, '--rounds')
 }
 
-const MARKS: Readonly<Record<Standing, string>> = { ok: '✓', warning: '!', trouble: '✗', skipped: '–' }
+const MARKS: Readonly<Record<CheckStatus, string>> = { ok: '✓', warning: '!', problem: '✗', skipped: '–' }
 // For logs and for whoever looks for words.
-const PLAIN: Readonly<Record<Standing, string>> = {
+const PLAIN: Readonly<Record<CheckStatus, string>> = {
   ok: 'ok     ',
   warning: 'warning',
-  trouble: 'TROUBLE',
+  problem: 'PROBLEM',
   skipped: 'skipped',
 }
 const WIDEST_CHECK = 11
 
-function line({ check, standing, sentence }: Finding, isTerminal: boolean): string {
-  const mark = (isTerminal ? MARKS : PLAIN)[standing]
+function line({ check, status, sentence }: Finding, isTerminal: boolean): string {
+  const mark = (isTerminal ? MARKS : PLAIN)[status]
   return `${mark} ${check.padEnd(WIDEST_CHECK)}  ${printable(sentence)}`
 }
 
-function worst(findings: readonly Finding[]): Standing {
-  const order: readonly Standing[] = ['trouble', 'warning']
-  return order.find((standing) => findings.some((finding) => finding.standing === standing)) ?? 'ok'
+function worst(findings: readonly Finding[]): CheckStatus {
+  const order: readonly CheckStatus[] = ['problem', 'warning']
+  return order.find((status) => findings.some((finding) => finding.status === status)) ?? 'ok'
 }
 
 function inTheEnd(findings: readonly Finding[]): string {
   const steps = findings.filter(({ nextStep }) => nextStep !== null)
-  const troubles = findings.filter(({ standing }) => standing === 'trouble').length
-  const warnings = findings.filter(({ standing }) => standing === 'warning').length
-  const counted = `${count(troubles, 'trouble')}, ${count(warnings, 'warning')}.`
-  if (troubles + warnings === 0) return 'All is well.'
+  const problems = findings.filter(({ status }) => status === 'problem').length
+  const warnings = findings.filter(({ status }) => status === 'warning').length
+  const counted = `${count(problems, 'problem')}, ${count(warnings, 'warning')}.`
+  if (problems + warnings === 0) return 'All is well.'
   if (steps.length === 0) return counted
   return [
     `${counted} What to do:`,

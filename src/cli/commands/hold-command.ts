@@ -2,10 +2,10 @@ import { Option } from 'commander'
 import { commandLine } from '../../core/command-line.ts'
 import type { HoldView } from '../../core/ports/administration.ts'
 import { ACTOR, type Cli } from '../cli.ts'
-import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
-import { parseOneLine } from '../parse/argument.ts'
 import { printable } from '../format/printable.ts'
 import { isoTime, plainTime, relativeTime } from '../format/times.ts'
+import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
+import { parseOneLine } from '../parse/argument.ts'
 
 type HoldOptions = CommonOptions & { readonly because?: string; readonly release?: boolean }
 
@@ -42,12 +42,12 @@ export function addHoldCommand(program: NuncioCommand, cli: Cli): void {
             : await administration.holdLanes(parseOneLine(options.because, { what: 'The reason', most: 500 }), ACTOR)
         if (options.json)
           return cli.json({ held: hold !== null, since: isoTime(hold?.since ?? null), reason: hold?.reason ?? null })
-        await cli.say(hold ? holdInWords(hold, cli.surroundings.now()) : 'The lanes are not held.')
+        await cli.say(hold ? holdText(hold, cli.surroundings.now()) : 'The lanes are not held.')
       }),
     )
 }
 
 /** Also for those who look at what wants them. */
-export function holdInWords({ since, reason }: HoldView, now: number): string {
+export function holdText({ since, reason }: HoldView, now: number): string {
   return `All lanes are held: ${printable(reason)} (${relativeTime(since, now)}, at ${plainTime(since)}). No attempt begins until they are released; one that had begun is brought to its end. New messages are accepted and wait. Look at what was sent, cancel what must not go out again, then: ${commandLine`hold --release`}`
 }

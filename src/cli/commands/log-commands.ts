@@ -2,13 +2,13 @@ import { commandLine } from '../../core/command-line.ts'
 import type { Administration, RequestFilter, RequestView } from '../../core/ports/administration.ts'
 import type { Cli } from '../cli.ts'
 import { explainRequest } from '../format/explain-request.ts'
-import { requestJson, requestStoryJson } from '../format/json-shapes.ts'
+import { requestJson, requestTimelineJson } from '../format/json-shapes.ts'
+import { mapped } from '../format/mapped.ts'
+import { REQUEST_COLUMNS, requestRow } from '../format/request-row.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { parseLimit, parseNumber, parseStatuses } from '../parse/argument.ts'
 import { findAccountOrAll } from '../parse/find-account.ts'
 import { findTokensOrAll } from '../parse/find-tokens.ts'
-import { mapped } from '../format/mapped.ts'
-import { REQUEST_COLUMNS, requestRow } from '../format/request-row.ts'
 
 interface ListOptions extends CommonOptions {
   readonly token?: string
@@ -85,9 +85,9 @@ function addShow(group: NuncioCommand, cli: Cli): void {
     .action((requestId: string, options: CommonOptions) =>
       cli.withAdministration(async ({ administration }) => {
         const account = await findAccountOrAll(administration, options.account)
-        const story = await administration.findRequest(requestId, account?.id ?? null)
-        if (options.json) await cli.json(requestStoryJson(story))
-        else await cli.say(explainRequest(story, cli.surroundings.now()))
+        const timeline = await administration.findRequest(requestId, account?.id ?? null)
+        if (options.json) await cli.json(requestTimelineJson(timeline))
+        else await cli.say(explainRequest(timeline, cli.surroundings.now()))
       }),
     )
 }

@@ -69,7 +69,7 @@ describe.each(ENGINES)('messages, on %s', (engine) => {
 
   it('are cancelled, retried and resolved', async () => {
     const { id } = await world.accept({ connectionId })
-    const unconfirmed = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const unconfirmed = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
 
     assert.equal((await world.json('message', 'cancel', id))['state'], 'CANCELLED')
     const resent = await world.json<{ id: string; state: string }>('message', 'retry', id)
@@ -96,9 +96,9 @@ describe.each(ENGINES)('cancelling what may have arrived, on %s', (engine) => {
 
     assert.match(stdout, /^Took the message message-1 to 15550100000 out of its lane\. It is UNCONFIRMED/)
     assert.match(stdout, /nuncio message resolve message-1 --arrived or --send-again/)
-    const story = (await world.cli('message', 'explain', id)).stdout
-    assert.match(story, /Taken out of its lane by a person/)
-    assert.doesNotMatch(story, /cancelled/i)
+    const timeline = (await world.cli('message', 'explain', id)).stdout
+    assert.match(timeline, /Taken out of its lane by a person/)
+    assert.doesNotMatch(timeline, /cancelled/i)
   })
 })
 
@@ -111,7 +111,7 @@ describe.each(ENGINES)('a quarantined message, on %s', (engine) => {
 
     const proven = (await world.cli('message', 'explain', failed.id)).stdout
     const unproven = (await world.cli('message', 'explain', unknown.id)).stdout
-    const story = await world.json('message', 'explain', failed.id)
+    const timeline = await world.json('message', 'explain', failed.id)
     const refused = await world.cli('message', 'resolve', failed.id, '--arrived')
     const retried = await world.json('message', 'retry', failed.id)
 
@@ -122,7 +122,7 @@ describe.each(ENGINES)('a quarantined message, on %s', (engine) => {
       /\nWhy: Nuncio stopped three times while handling this message, so it is not tried again\.\n/,
     )
     assert.match(unproven, /\nWhat to do: .*nuncio message resolve message-2 --arrived or --send-again/)
-    assert.equal(story['reasonText'], 'Not sent: Nuncio stopped three times while handling this message.')
+    assert.equal(timeline['reasonText'], 'Not sent: Nuncio stopped three times while handling this message.')
     assert.match(refused.stderr, /^nuncio: This message is FAILED, not UNCONFIRMED/)
     assert.equal(retried['state'], 'QUEUED')
   })
@@ -132,12 +132,12 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
   beforeEach(() => open(engine))
 
   it('tells the life of a message in plain words, with the next step', async () => {
-    const { id } = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const { id } = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
 
     const { stdout } = await world.cli('message', 'explain', id)
 
     assert.match(stdout, /^Message message-1\nmessage from 15550001000 to 15550100000, of the account “Acme”\n/)
-    assert.match(stdout, /\nState: UNCONFIRMED \(fate_unknown\)\nWhy: The line broke after/)
+    assert.match(stdout, /\nState: UNCONFIRMED \(result_unknown\)\nWhy: The line broke after/)
     assert.match(stdout, /\nWhat to do: .*nuncio message resolve message-1 --arrived/)
     assert.match(stdout, /\n2026-01-15 12:00:00\.000 UTC {6}\+0 ms {2}Accepted and stored \[request request-1\]\n/)
     assert.match(stdout, /\+1\.0 s {2}Came to its end: The line broke/)
@@ -232,11 +232,11 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
 
   it('tells a repeat of the channel from one of a person, and a network’s time from ours', async () => {
     const { id, sequence } = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON + 250 })
-    const moments = [
+    const entries = [
       [1, NOON + 250, 'sent-again', 'whatsapp_131047', '{"oldMessage":"old","by":"channel"}'],
       [2, NOON + 1_000, 'receipt-delivered', null, null],
     ] as const
-    for (const moment of moments)
+    for (const moment of entries)
       await world.run(
         'insert into timeline (message_sequence, position, at, kind, code, facts) values (?, ?, ?, ?, ?, ?)',
         sequence,
@@ -256,9 +256,9 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
   it('gives programs all of it', async () => {
     const { id } = await world.accept({ connectionId })
 
-    const story = await world.json<{ timeline: unknown[] }>('message', 'explain', id)
+    const timeline = await world.json<{ timeline: unknown[] }>('message', 'explain', id)
 
-    assert.deepEqual(story.timeline, [
+    assert.deepEqual(timeline.timeline, [
       {
         at: '2026-01-15T12:00:00.000Z',
         kind: 'accepted',
@@ -269,7 +269,7 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
         facts: { requestId: 'request-1', token: null, from: null, userAgent: null, tookMs: null },
       },
     ])
-    assert.equal((story as unknown as { expiresAt: string }).expiresAt, '2026-01-16T12:00:00.000Z')
+    assert.equal((timeline as unknown as { expiresAt: string }).expiresAt, '2026-01-16T12:00:00.000Z')
   })
 })
 
@@ -293,7 +293,7 @@ describe.each(ENGINES)('attention, on %s', (engine) => {
   })
 
   it('shows unconfirmed messages, lanes that stand still, and tokens about to expire', async () => {
-    const { id } = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const { id } = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
     await world.accept({ connectionId })
     await world.lane(connectionId, { reason: 'credentials_refused', words: '401' })
     await world.cli('token', 'create', '--name', 'soon', '--expires', '7d')

@@ -3,13 +3,13 @@ import type { AccountId, ConnectionId, MessageId } from '../../core/ids.ts'
 import type { Administration, MessageView } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { ACTOR, type Cli } from '../cli.ts'
-import { explainInWords } from '../format/explain-message.ts'
-import { messageJson, storyJson } from '../format/json-shapes.ts'
+import { explainMessage } from '../format/explain-message.ts'
+import { messageJson, timelineJson } from '../format/json-shapes.ts'
+import { mapped } from '../format/mapped.ts'
+import { MESSAGE_COLUMNS, messageRow } from '../format/message-row.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { parseLimit, parseNumber, parseState } from '../parse/argument.ts'
 import { findAccountOrAll } from '../parse/find-account.ts'
-import { mapped } from '../format/mapped.ts'
-import { MESSAGE_COLUMNS, messageRow } from '../format/message-row.ts'
 
 interface ListOptions extends CommonOptions {
   readonly connection?: string
@@ -78,9 +78,9 @@ function addExplain(group: NuncioCommand, cli: Cli): void {
     .withExamples(commandLine`message explain 01a1fdcd-8a6b-7e11-a818-8cd1c5a13d6e`)
     .action((id: string, options: CommonOptions) =>
       cli.withAdministration(async ({ administration }) => {
-        const story = await administration.explainMessage(id as MessageId)
-        if (options.json) await cli.json(storyJson(story))
-        else await cli.say(explainInWords(story, cli.surroundings.now()))
+        const timeline = await administration.explainMessage(id as MessageId)
+        if (options.json) await cli.json(timelineJson(timeline))
+        else await cli.say(explainMessage(timeline, cli.surroundings.now()))
       }),
     )
 }

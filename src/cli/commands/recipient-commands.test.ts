@@ -6,7 +6,7 @@ import { beforeEach, describe, it } from 'vitest'
 import { ENGINES, type EngineName } from '../../../test/support/administration-world/open-administration-world.ts'
 import { CliWorld } from '../../../test/support/administration-world/run-cli.ts'
 import type { ConnectionId } from '../../core/ids.ts'
-import { judgeTry } from '../../core/notifications/check-delivery-try.ts'
+import { checkDeliveryTry } from '../../core/notifications/check-delivery-try.ts'
 import { createDeliveries } from '../../storage/queries/webhooks/deliveries.ts'
 
 const SENDER = '15550001000'
@@ -276,7 +276,10 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
   })
 
   const answer = (excerpt: string) =>
-    judgeTry({ kind: 'answered', status: 200, retryAfterMs: null, excerpt }, { number: 1, now: world.now, lot: 0.5 })
+    checkDeliveryTry(
+      { kind: 'answered', status: 200, retryAfterMs: null, excerpt },
+      { number: 1, now: world.now, lot: 0.5 },
+    )
 
   /** A notice of a message, as the service writes it. */
   async function note(sequence: number, to: string, words: string) {

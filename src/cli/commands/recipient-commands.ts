@@ -1,6 +1,6 @@
-import { addBlockCommands } from './block-commands.ts'
 import type { Cli } from '../cli.ts'
 import type { NuncioCommand } from '../nuncio-command.ts'
+import { addBlockCommands } from './block-commands.ts'
 import { addRecipientDataCommands } from './recipient-data-commands.ts'
 
 export function addRecipientCommands(program: NuncioCommand, cli: Cli): void {

@@ -1,16 +1,16 @@
-import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { commandLine } from '../../core/command-line.ts'
 import type { AccountView } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
+import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { ACTOR, type Cli } from '../cli.ts'
+import { counted } from '../format/counted.ts'
+import { erasureText } from '../format/erasure-text.ts'
+import { forPeople } from '../format/for-people.ts'
+import { escapeHidden } from '../format/printable.ts'
+import { isoTime } from '../format/times.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { parseNumber } from '../parse/argument.ts'
 import { findAccount } from '../parse/find-account.ts'
-import { counted } from '../format/counted.ts'
-import { forPeople } from '../format/for-people.ts'
-import { escapeHidden } from '../format/printable.ts'
-import { takenOutWords } from '../format/erasure-text.ts'
-import { isoTime } from '../format/times.ts'
 
 const OF = 'the account; needed when there are several'
 // Often enough to see that it moves.
@@ -91,7 +91,7 @@ async function erase({ cli, session, account, number, options }: Given & { optio
   if (options.json) return cli.json(erased)
   const { messages, requests, memories } = erased
   await cli.say(
-    `Erased from ${counted(messages, 'message')}, ${counted(requests, 'request')} and ${counted(memories, 'memory', 'memories')} of channels. Backups made before still hold it. ${takenOutWords(erased)}`,
+    `Erased from ${counted(messages, 'message')}, ${counted(requests, 'request')} and ${counted(memories, 'memory', 'memories')} of channels. Backups made before still hold it. ${erasureText(erased)}`,
   )
 }
 

@@ -1,10 +1,10 @@
-import type { Restored } from '../../operations/backup/restore-request.ts'
 import { commandLine } from '../../core/command-line.ts'
+import type { Restored } from '../../operations/backup/restore-request.ts'
 import type { Cli } from '../cli.ts'
-import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { counted } from '../format/counted.ts'
-import { tellProgress } from '../format/progress.ts'
+import { createProgressLine } from '../format/progress.ts'
 import { plainTime } from '../format/times.ts'
+import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 
 // More than a person reads. --json has them all.
 const SHOWN = 20
@@ -35,11 +35,11 @@ export function addRestoreCommand(program: NuncioCommand, cli: Cli): void {
         from,
         replace: options.replace ?? false,
         withoutSecrets: options.withoutSecrets ?? false,
-        onProgress: tellProgress(cli),
+        onProgress: createProgressLine(cli),
         now,
       })
       if (options.json) return cli.json(restoredJson(restored))
-      await cli.say(inWords(restored))
+      await cli.say(inText(restored))
     })
 }
 
@@ -54,7 +54,7 @@ function restoredJson({ manifest, aside, since, livedUntil, reason }: Restored) 
   }
 }
 
-function inWords(restored: Restored): string {
+function inText(restored: Restored): string {
   const { manifest, aside } = restored
   const { messages, waiting } = manifest.counts
   return [
@@ -62,7 +62,7 @@ function inWords(restored: Restored): string {
     ...(aside === null ? [] : [`What was there is kept in ${aside}; remove it when you are through.`]),
     'All lanes are held: messages are accepted, and nothing is sent.',
     '',
-    ...sinceInWords(restored),
+    ...sinceText(restored),
     '',
     'Next: start the service, look at what waits, take out what was sent already, and let the lanes move:',
     `  ${commandLine`message list --state QUEUED`}`,
@@ -75,7 +75,7 @@ function inWords(restored: Restored): string {
   ].join('\n')
 }
 
-function sinceInWords({ since, livedUntil }: Restored): readonly string[] {
+function sinceText({ since, livedUntil }: Restored): readonly string[] {
   if (since) {
     const { accepted, ended } = since
     const rest = ended.length > SHOWN ? [`  … and ${ended.length - SHOWN} more: they are in --json`] : []

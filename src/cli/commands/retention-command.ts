@@ -1,13 +1,13 @@
-import { sweepTimesOf } from '../../server/wiring/retention-job.ts'
 import { commandLine } from '../../core/command-line.ts'
 import type { RetentionState } from '../../core/ports/retention.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { SweepTimes } from '../../core/retention/plan-sweep.ts'
-import { daysInWords, type OwnTimes, timesOf } from '../../core/retention/retention-times.ts'
+import { daysText, type OwnTimes, timesOf } from '../../core/retention/retention-times.ts'
+import { sweepTimesOf } from '../../server/wiring/retention-job.ts'
 import { ACTOR, type Cli } from '../cli.ts'
+import { isoTime, plainTime, relativeTime } from '../format/times.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { findAccount } from '../parse/find-account.ts'
-import { isoTime, plainTime, relativeTime } from '../format/times.ts'
 
 type RetentionOptions = CommonOptions & {
   readonly bodies?: string
@@ -50,7 +50,7 @@ export function addRetentionCommand(program: NuncioCommand, cli: Cli): void {
         if (options.begin) await administration.beginRetention(ACTOR)
         const sweep = await administration.readSweep()
         if (options.json) return cli.json(retentionJson({ times, own, sweep }))
-        await cli.say(inWords({ times, own, sweep }, cli.surroundings.now()))
+        await cli.say(inText({ times, own, sweep }, cli.surroundings.now()))
       }),
     )
 }
@@ -78,17 +78,17 @@ function retentionJson({ times, own, sweep: { beginsAt, waitsFor, last } }: Kept
   }
 }
 
-function inWords({ times, own, sweep }: Kept, now: number): string {
+function inText({ times, own, sweep }: Kept, now: number): string {
   const { bodiesDays, messagesDays } = own ? timesOf(times, own) : times
   return [
-    `Texts, captions, URLs and file names are kept ${daysInWords(bodiesDays)}, messages and the API log ${daysInWords(messagesDays)}, the audit log ${daysInWords(times.auditDays)}.`,
+    `Texts, captions, URLs and file names are kept ${daysText(bodiesDays)}, messages and the API log ${daysText(messagesDays)}, the audit log ${daysText(times.auditDays)}.`,
     'What waits, and what nobody has resolved, stays.',
-    waitInWords(sweep, now) ?? lastInWords(sweep, now),
+    waitText(sweep, now) ?? lastText(sweep, now),
   ].join('\n')
 }
 
 /** Also for those who look at what wants them. Null: nothing is waited for. */
-export function waitInWords({ beginsAt, waitsFor }: RetentionState, now: number): string | null {
+export function waitText({ beginsAt, waitsFor }: RetentionState, now: number): string | null {
   if (waitsFor === null || beginsAt <= now) return null
   const why =
     waitsFor === 'pause'
@@ -97,7 +97,7 @@ export function waitInWords({ beginsAt, waitsFor }: RetentionState, now: number)
   return `${why}: it begins ${relativeTime(beginsAt, now)}, at ${plainTime(beginsAt)}. To keep more, set NUNCIO_KEEP_BODIES_DAYS and NUNCIO_KEEP_MESSAGES_DAYS before; to begin now: ${commandLine`retention --begin`}`
 }
 
-function lastInWords({ last }: RetentionState, now: number): string {
+function lastText({ last }: RetentionState, now: number): string {
   if (!last) return 'Nothing was looked through yet. A running service does it every hour.'
   const removed = Object.entries(last.removed).filter(([, count]) => count > 0)
   const what = removed.length === 0 ? 'nothing' : removed.map(([kind, count]) => `${count} ${kind}`).join(', ')

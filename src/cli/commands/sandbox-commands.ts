@@ -1,12 +1,12 @@
-import type { InboxEntry } from '../../server/wiring/open-administration.ts'
 import { commandLine } from '../../core/command-line.ts'
+import type { InboxEntry } from '../../server/wiring/open-administration.ts'
 import type { Cli } from '../cli.ts'
 import { inboxJson } from '../format/json-shapes.ts'
+import { shorten } from '../format/printable.ts'
+import { relativeTime } from '../format/times.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { parseLimit, parseNumber } from '../parse/argument.ts'
 import { findAccountOrAll } from '../parse/find-account.ts'
-import { shorten } from '../format/printable.ts'
-import { relativeTime } from '../format/times.ts'
 
 const TEXT_SHOWN = 60
 

@@ -1,12 +1,12 @@
-import type { KeyRingView, KeyState, Rotation } from '../../server/wiring/key-ring-administration.ts'
 import { commandLine } from '../../core/command-line.ts'
+import type { KeyRingView, KeyState, Rotation } from '../../server/wiring/key-ring-administration.ts'
 import { ACTOR, type Cli } from '../cli.ts'
-import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { isoTime, plainTime } from '../format/times.ts'
+import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 
 const TOLD_EVERY_MS = 1_000
 
-const WORDS: Readonly<Record<KeyState, string>> = {
+const LABELS: Readonly<Record<KeyState, string>> = {
   current: 'seals',
   next: 'for the next rotation',
   old: 'old',
@@ -37,7 +37,7 @@ function addList(group: NuncioCommand, cli: Cli): void {
           rows: ring.keys.map(({ id, madeAt, state, secrets }) => [
             id,
             madeAt === null ? '–' : plainTime(madeAt),
-            WORDS[state],
+            LABELS[state],
             String(secrets),
           ]),
           whenEmpty: 'The key ring is empty.',
@@ -87,16 +87,16 @@ function addRotate(group: NuncioCommand, cli: Cli): void {
     .action((options: CommonOptions) =>
       cli.withAdministration(async ({ openKeyRing }) => {
         const keyRing = await openKeyRing()
-        const rotation = await keyRing.rotate(ACTOR, tellNowAndThen(cli))
+        const rotation = await keyRing.rotate(ACTOR, printProgress(cli))
         if (rotation.unreadable.length > 0) cli.exitCode = 1
         if (options.json) return cli.json(rotation)
-        await tellRotation(cli, rotation)
+        await printRotation(cli, rotation)
       }),
     )
 }
 
 /** On stderr, so that what a program reads stays clean. */
-function tellNowAndThen(cli: Cli): (secrets: number) => void {
+function printProgress(cli: Cli): (secrets: number) => void {
   const { err, now } = cli.surroundings
   let toldAt = now()
   return (secrets) => {
@@ -106,7 +106,7 @@ function tellNowAndThen(cli: Cli): (secrets: number) => void {
   }
 }
 
-async function tellRotation(cli: Cli, { id, file, secrets, unreadable }: Rotation): Promise<void> {
+async function printRotation(cli: Cli, { id, file, secrets, unreadable }: Rotation): Promise<void> {
   const what = secrets === 1 ? '1 secret was' : `${secrets} secrets were`
   await cli.say(`${what} sealed anew. All that can be opened is sealed with the key ${id} now.
 

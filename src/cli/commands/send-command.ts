@@ -2,10 +2,10 @@ import { baseUrl } from '../../config/setting-kinds.ts'
 import { commandLine } from '../../core/command-line.ts'
 import { MEDIA_TYPES, type MediaType } from '../../core/message/message.ts'
 import { Refusal } from '../../core/refusals.ts'
-import { callEndpoint, type EndpointReply } from './call-endpoint.ts'
 import type { Cli } from '../cli.ts'
-import type { NuncioCommand } from '../nuncio-command.ts'
 import { printable } from '../format/printable.ts'
+import type { NuncioCommand } from '../nuncio-command.ts'
+import { callEndpoint, type EndpointReply } from './call-endpoint.ts'
 
 interface SendOptions extends Partial<Record<MediaType, string>> {
   readonly from: string

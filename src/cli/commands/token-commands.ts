@@ -7,11 +7,11 @@ import { TOKEN_EVENT_NAMES, TOKEN_EVENTS } from '../../core/token/token.ts'
 import { createToken, TOKEN_START, tokenPrefix } from '../../core/token/token-format.ts'
 import { ACTOR, type Cli } from '../cli.ts'
 import { tokenJson } from '../format/json-shapes.ts'
+import { isoTime, plainTime, relativeTime } from '../format/times.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { collect, parseEvents, parseName, parseNumber, parseSources } from '../parse/argument.ts'
 import { parseExpiry } from '../parse/expiry.ts'
 import { findAccount, findAccountOrAll } from '../parse/find-account.ts'
-import { isoTime, plainTime, relativeTime } from '../format/times.ts'
 
 interface CreateOptions extends CommonOptions {
   readonly name: string

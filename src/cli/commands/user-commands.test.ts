@@ -10,9 +10,9 @@ const HOUR = 3_600_000
 
 let world: CliWorld
 
-function findLink(url: string, kind: 'set-up' | 'invitation' | 'reset-password') {
+function findPersonLink(url: string, kind: 'set-up' | 'invitation' | 'reset-password') {
   const secret = url.split('/').at(-1) ?? ''
-  return createPeople(world.store).findLink(createHash('sha256').update(secret).digest(), kind)
+  return createPeople(world.store).findPersonLink(createHash('sha256').update(secret).digest(), kind)
 }
 
 describe.each(ENGINES)('nuncio user, on %s', (engine) => {
@@ -31,7 +31,7 @@ describe.each(ENGINES)('nuncio user, on %s', (engine) => {
 
     assert.match(url, /^https:\/\/nuncio\.example\/console\/invitation\/[\w-]{43}$/)
     assert.equal(Date.parse(expiresAt), NOON + 7 * 24 * HOUR)
-    const link = await findLink(url, 'invitation')
+    const link = await findPersonLink(url, 'invitation')
     assert.deepEqual([role, link?.email, link?.role, link?.account], ['owner', 'anna@example.org', 'owner', 'Acme'])
   })
 
@@ -86,12 +86,12 @@ describe.each(ENGINES)('nuncio user, on %s', (engine) => {
     world.input = PASSWORD
     await world.cli('user', 'add', 'anna@example.org', '--password-stdin')
     const { url } = await world.json<{ url: string }>('user', 'reset-password', 'anna@example.org')
-    assert.equal((await findLink(url, 'reset-password'))?.email, 'anna@example.org')
+    assert.equal((await findPersonLink(url, 'reset-password'))?.email, 'anna@example.org')
 
     world.input = 'purple anvil drizzle seven'
     await world.cli('user', 'reset-password', 'anna@example.org', '--password-stdin', '--remove-second-factors')
 
-    assert.equal(await findLink(url, 'reset-password'), null)
+    assert.equal(await findPersonLink(url, 'reset-password'), null)
     const [row] = await world.all('select password_hash from person')
     assert.equal(row?.['password_hash'], 'hash of purple anvil drizzle seven')
     assert.deepEqual((await world.audit()).slice(-2), ['second-factor.remove-all', 'password.change'])
@@ -101,7 +101,7 @@ describe.each(ENGINES)('nuncio user, on %s', (engine) => {
     const { url, expiresAt } = await world.json<{ url: string; expiresAt: string }>('user', 'set-up-link')
     assert.match(url, /\/console\/set-up\/[\w-]{43}$/)
     assert.equal(Date.parse(expiresAt), NOON + HOUR)
-    assert.ok(await findLink(url, 'set-up'))
+    assert.ok(await findPersonLink(url, 'set-up'))
 
     world.input = PASSWORD
     await world.cli('user', 'add', 'anna@example.org', '--password-stdin')

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
-import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { commandLine } from '../../core/command-line.ts'
 import { checkPassword } from '../../core/people/password-rules.ts'
 import type { Role } from '../../core/people/role.ts'
 import type { NewLink, PersonView } from '../../core/ports/console/people.ts'
 import { Refusal } from '../../core/refusals.ts'
+import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { ACTOR, type Cli } from '../cli.ts'
+import { isoTime, plainTime, relativeTime } from '../format/times.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { parseName } from '../parse/argument.ts'
 import { findAccount } from '../parse/find-account.ts'
 import { parseEmail, parseRole } from '../parse/person.ts'
-import { isoTime, plainTime, relativeTime } from '../format/times.ts'
 
 interface AddOptions extends CommonOptions {
   readonly role: string
@@ -169,7 +169,7 @@ function addSetUpLink(group: NuncioCommand, cli: Cli): void {
 async function makeLink(cli: Cli, people: AdministrationSession['people'], link: Omit<NewLink, 'sha256'>) {
   const secret = Buffer.from(cli.surroundings.drawBytes(SECRET_BYTES)).toString('base64url')
   const sha256 = createHash('sha256').update(secret).digest()
-  const { expiresAt } = await people.createLink({ ...link, sha256 }, ACTOR)
+  const { expiresAt } = await people.createPersonLink({ ...link, sha256 }, ACTOR)
   return { url: `${cli.settings().publicUrl}/console/${link.kind}/${secret}`, expiresAt }
 }
 

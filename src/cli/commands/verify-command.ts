@@ -1,8 +1,8 @@
-import type { Verified } from '../../operations/verify/verify-contents.ts'
 import { commandLine } from '../../core/command-line.ts'
+import type { Verified } from '../../operations/verify/verify-contents.ts'
 import type { Cli } from '../cli.ts'
-import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { printable } from '../format/printable.ts'
+import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 
 const TOLD_EVERY_MS = 1_000
 
@@ -17,16 +17,16 @@ export function addVerifyCommand(program: NuncioCommand, cli: Cli): void {
     .withExamples(commandLine`verify`, commandLine`verify /var/backups/nuncio/nuncio-2026-11-22T001205Z`)
     .action(async (backup: string | undefined, options: CommonOptions) => {
       const { verify, now } = cli.surroundings
-      const onProgress = tellNowAndThen(cli)
+      const onProgress = printProgress(cli)
       const verified = await verify({ settings: cli.settings(), backup: backup ?? null, onProgress, now })
       const isSound = !verified.findings.some(({ isDamage }) => isDamage)
       if (!isSound) cli.exitCode = 1
       if (options.json) return cli.json(verifiedJson(verified, isSound))
-      await cli.say(inWords(verified, isSound))
+      await cli.say(inText(verified, isSound))
     })
 }
 
-function tellNowAndThen(cli: Cli): (progress: { readonly doing: string; readonly rows: number }) => void {
+function printProgress(cli: Cli): (progress: { readonly doing: string; readonly rows: number }) => void {
   const { err, now } = cli.surroundings
   let toldAt = now()
   return ({ doing, rows }) => {
@@ -53,7 +53,7 @@ function verifiedJson({ place, messages, tookMs, findings }: Verified, isSound: 
   }
 }
 
-function inWords({ place, messages, tookMs, findings }: Verified, isSound: boolean): string {
+function inText({ place, messages, tookMs, findings }: Verified, isSound: boolean): string {
   const seconds = Math.max(1, Math.round(tookMs / 1_000))
   const lines = findings.flatMap(({ isDamage, sentence, count, mend, where }) => [
     '',
@@ -62,6 +62,6 @@ function inWords({ place, messages, tookMs, findings }: Verified, isSound: boole
     ...(count > where.length ? [`  … and ${count - where.length} more`] : []),
     `  What to do: ${mend}`,
   ])
-  const verdict = isSound ? 'Nothing is wrong' : 'Something is wrong'
-  return [`${verdict} in ${place}: ${messages} messages in ${seconds} s.`, ...lines].join('\n')
+  const result = isSound ? 'Nothing is wrong' : 'Something is wrong'
+  return [`${result} in ${place}: ${messages} messages in ${seconds} s.`, ...lines].join('\n')
 }

@@ -4,8 +4,8 @@ import { ENGINES } from '../../../test/support/administration-world/open-adminis
 import { CliWorld } from '../../../test/support/administration-world/run-cli.ts'
 import { testSecrets } from '../../../test/support/secrets.ts'
 import type { AccountId } from '../../core/ids.ts'
+import { checkDeliveryTry } from '../../core/notifications/check-delivery-try.ts'
 import { webhookSecretPlace } from '../../core/notifications/draw-webhook.ts'
-import { judgeTry } from '../../core/notifications/check-delivery-try.ts'
 import { WANTABLE_KINDS } from '../../core/notifications/notification-kinds.ts'
 import type { ClaimedDelivery } from '../../core/ports/deliveries.ts'
 import { createDeliveries } from '../../storage/queries/webhooks/deliveries.ts'
@@ -34,7 +34,7 @@ function claim(): Promise<readonly ClaimedDelivery[]> {
 async function answerAll(status: number, number = 1): Promise<void> {
   const tried = (await claim()).map((claimed) => {
     const end = { kind: 'answered', status, retryAfterMs: null, excerpt: '' } as const
-    return { ...claimed, at: world.now, tookMs: 7, judged: judgeTry(end, { number, now: world.now, lot: 0.5 }) }
+    return { ...claimed, at: world.now, tookMs: 7, judged: checkDeliveryTry(end, { number, now: world.now, lot: 0.5 }) }
   })
   await createDeliveries(world.store).record(tried)
 }

@@ -1,4 +1,3 @@
-import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { WEBHOOK_DESCRIPTION } from '../../contract/console/form-rules.ts'
 import { commandLine } from '../../core/command-line.ts'
 import type { AccountId } from '../../core/ids.ts'
@@ -8,12 +7,13 @@ import { readWebhookKinds, readWebhookUrl } from '../../core/notifications/read-
 import { DELIVERY_STATES, type DeliveryState } from '../../core/notifications/webhook.ts'
 import type { DeliveryRow, WebhookView } from '../../core/ports/webhooks.ts'
 import { Refusal } from '../../core/refusals.ts'
+import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { ACTOR, type Cli } from '../cli.ts'
 import { deliveryJson, webhookJson } from '../format/json-shapes.ts'
+import { relativeTime } from '../format/times.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { collect, parseOneLine } from '../parse/argument.ts'
 import { findAccount, findAccountOrAll } from '../parse/find-account.ts'
-import { relativeTime } from '../format/times.ts'
 
 export function addWebhookCommands(program: NuncioCommand, cli: Cli): void {
   const group = program.group('webhook', 'webhooks: where an account is told of what happens to what is its own')

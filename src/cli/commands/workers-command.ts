@@ -2,8 +2,8 @@ import { commandLine } from '../../core/command-line.ts'
 import type { HeldLaneView, WorkerView } from '../../core/ports/administration.ts'
 import type { Cli } from '../cli.ts'
 import { aliveOrGone, heldLaneJson, workerJson } from '../format/json-shapes.ts'
-import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { relativeTime } from '../format/times.ts'
+import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 
 // An id is long; its beginning tells the workers of one database apart.
 const ID_SHOWN = 15
@@ -16,9 +16,9 @@ export function addWorkersCommand(program: NuncioCommand, cli: Cli): void {
     .withJson('an array of workers, or of lanes')
     .withExamples(commandLine`workers`, commandLine`workers --lanes --json`)
     .action((options: CommonOptions & { readonly lanes?: boolean }) =>
-      cli.withAdministration(async ({ administration, findStorageTrouble }) => {
-        const trouble = await findStorageTrouble()
-        if (trouble) cli.warn(`${trouble.cause} So nobody can write a heartbeat: who is shown as gone may be alive.`)
+      cli.withAdministration(async ({ administration, findStorageError }) => {
+        const error = await findStorageError()
+        if (error) cli.warn(`${error.cause} So nobody can write a heartbeat: who is shown as gone may be alive.`)
         if (options.lanes) await showLanes(cli, await administration.listHeldLanes(), options.json ?? false)
         else await showWorkers(cli, await administration.listWorkers(), options.json ?? false)
       }),

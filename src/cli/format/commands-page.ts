@@ -1,13 +1,13 @@
 import type { Argument, Option } from 'commander'
 import { Cli } from '../cli.ts'
+import { openEnvironment } from '../environment.ts'
 import { NuncioCommand } from '../nuncio-command.ts'
 import { LANE_SETTINGS_HELP } from '../parse/connection-settings.ts'
 import { createProgram } from '../program.ts'
-import { openSurroundings } from '../environment.ts'
 
 /** The text of docs/cli.md. */
 export function makeCommandsPage(): string {
-  const program = createProgram(new Cli(openSurroundings('')))
+  const program = createProgram(new Cli(openEnvironment('')))
   return `# Command line
 
 Every command is written as \`nuncio …\` here; in a clone, write \`npm run -s nuncio -- …\`, and with npx \`npx FILE …\`. Commands

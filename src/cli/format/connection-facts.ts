@@ -17,7 +17,7 @@ export function callbackLines(callback: CallbackAddress): readonly string[] {
     ['Verify token', 'the one you gave as verify_token'],
     ...(callback.lastReportAt === null ? [] : [['Last report', plainTime(callback.lastReportAt)] as const]),
   ])
-  return callback.trouble === null ? named : [...named, `  ${callback.trouble}`]
+  return callback.problem === null ? named : [...named, `  ${callback.problem}`]
 }
 
 function lines(pairs: readonly (readonly [label: string, value: string])[]): readonly string[] {

@@ -3,7 +3,7 @@ import { plainTime } from './times.ts'
 const DAY_MS = 86_400_000
 
 /** That a text is there no more, since when, and why. */
-export function deletedInWords(deletedAt: number, acceptedAt: number): string {
+export function deletionText(deletedAt: number, acceptedAt: number): string {
   const days = Math.floor((deletedAt - acceptedAt) / DAY_MS)
   return `Content: deleted at ${plainTime(deletedAt)}, ${days === 1 ? '1 day' : `${days} days`} after it came, because its time was over.`
 }

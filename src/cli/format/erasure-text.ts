@@ -3,7 +3,7 @@ import type { TakenOut } from '../../core/ports/administration.ts'
 import { counted } from './counted.ts'
 
 /** "11 messages were cancelled. 1 message is UNCONFIRMED: …": two numbers, because only of the first kind it is sure that nothing arrived. */
-export function takenOutWords({ cancelled, unconfirmed }: TakenOut): string {
+export function erasureText({ cancelled, unconfirmed }: TakenOut): string {
   const sure = `${counted(cancelled, 'message was', 'messages were')} cancelled.`
   if (unconfirmed === 0) return sure
   return `${sure} ${counted(unconfirmed, 'message is', 'messages are')} UNCONFIRMED: an earlier attempt may have arrived. See: ${commandLine`message list --state UNCONFIRMED`}`

@@ -1,37 +1,37 @@
 import { commandLine } from '../../core/command-line.ts'
-import { fillNextStep } from '../../core/render-remedy.ts'
 import { explainDealtWith } from '../../core/message/dealt-with.ts'
 import { repeatText } from '../../core/message/timeline.ts'
-import type { MessageStory, TimelineEntry } from '../../core/ports/administration.ts'
+import type { MessageTimeline, TimelineEntry } from '../../core/ports/administration.ts'
 import { explainReason } from '../../core/reasons.ts'
-import { momentText } from './json-shapes.ts'
-import { deletedInWords } from './deletion-text.ts'
+import { renderRemedy } from '../../core/render-remedy.ts'
+import { deletionText } from './deletion-text.ts'
 import { goesOn } from './goes-on.ts'
+import { timelineEntryText } from './json-shapes.ts'
 import { printable } from './printable.ts'
 import { plainTime, relativeTime } from './times.ts'
 
 /** The whole life of a message in plain words, for a person at a terminal. */
-export function explainInWords(story: MessageStory, now: number): string {
+export function explainMessage(story: MessageTimeline, now: number): string {
   const { message, timeline } = story
   return [
     `Message ${message.id}`,
     `${message.type} from ${message.connection} to ${message.to}, of the account “${printable(message.account)}”`,
     '',
-    ...standing(story, now),
+    ...status(story, now),
     ...links(story),
     ...content(story),
     '',
-    ...timeline.map((entry, index) => momentLine(entry, timeline[index - 1], message.acceptedAt)),
+    ...timeline.map((entry, index) => timelineEntryLine(entry, timeline[index - 1], message.acceptedAt)),
   ].join('\n')
 }
 
-function standing(story: MessageStory, now: number): readonly string[] {
-  const { message, reasonWords, position, laneWait, expiresAt } = story
+function status(timeline: MessageTimeline, now: number): readonly string[] {
+  const { message, reasonWords, position, laneWait, expiresAt } = timeline
   const why = message.reason === null ? null : explainReason(message.reason, message.state, reasonWords)
   const lines = [`State: ${message.state}${message.reason ? ` (${message.reason})` : ''}`]
   if (why) lines.push(`Why: ${printable(why.sentence)}${quoted(why.words)}`)
   if (position !== null && position > 1) lines.push(`Place in its lane: ${position}`)
-  if (story.reportsMissing) lines.push(story.reportsMissing.cause)
+  if (timeline.reportsMissing) lines.push(timeline.reportsMissing.cause)
   // For the head the lane's reason is its own and has been said.
   if (laneWait && laneWait.reason !== message.reason) {
     const { sentence, words } = explainReason(laneWait.reason, null, laneWait.words)
@@ -40,21 +40,21 @@ function standing(story: MessageStory, now: number): readonly string[] {
   if (laneWait?.until)
     lines.push(`Goes on: ${goesOn({ ...laneWait, until: laneWait.until }, now)}, at ${plainTime(laneWait.until)}`)
   if (expiresAt !== null) lines.push(`Expires: ${relativeTime(expiresAt, now)}, at ${plainTime(expiresAt)}`)
-  const dealtWith = explainDealtWith(story)
+  const dealtWith = explainDealtWith(timeline)
   if (dealtWith?.done) lines.push(`What was done: ${printable(dealtWith.done)}`)
-  const next = dealtWith?.nextStep ?? nextStep(story, why?.nextStep ?? '')
+  const next = dealtWith?.nextStep ?? nextStep(timeline, why?.nextStep ?? '')
   if (next !== '') lines.push(`What to do: ${next}`)
   return lines
 }
 
-function nextStep({ message, laneWait, reportsMissing }: MessageStory, ofMessage: string): string {
+function nextStep({ message, laneWait, reportsMissing }: MessageTimeline, ofMessage: string): string {
   if (reportsMissing) return reportsMissing.nextStep
   const ofLane = laneWait && laneWait.reason !== message.reason ? laneWait : null
   const words = ofLane ? explainReason(ofLane.reason, null, ofLane.words).nextStep : ofMessage
-  return fillNextStep(words, { number: message.connection, recipient: message.to, messageId: message.id })
+  return renderRemedy(words, { number: message.connection, recipient: message.to, messageId: message.id })
 }
 
-function links({ message, resendOf, repeatsWhatLeft, resentAs, connectionState }: MessageStory): readonly string[] {
+function links({ message, resendOf, repeatsWhatLeft, resentAs, connectionState }: MessageTimeline): readonly string[] {
   const lines: string[] = []
   if (resendOf) lines.push(`It repeats the message ${resendOf}.`)
   if (repeatsWhatLeft)
@@ -66,11 +66,11 @@ function links({ message, resendOf, repeatsWhatLeft, resentAs, connectionState }
   return lines
 }
 
-function content({ bodyDeletedAt, message }: MessageStory): readonly string[] {
-  return bodyDeletedAt === null ? [] : [deletedInWords(bodyDeletedAt, message.acceptedAt)]
+function content({ bodyDeletedAt, message }: MessageTimeline): readonly string[] {
+  return bodyDeletedAt === null ? [] : [deletionText(bodyDeletedAt, message.acceptedAt)]
 }
 
-function momentLine(entry: TimelineEntry, before: TimelineEntry | undefined, acceptedAt: number): string {
+function timelineEntryLine(entry: TimelineEntry, before: TimelineEntry | undefined, acceptedAt: number): string {
   const { at, kind, code, words, facts } = entry
   // An attempt that ends the message has just said why.
   const isSaid = kind === 'settled' && before?.code === code && before.words === words
@@ -82,7 +82,7 @@ function momentLine(entry: TimelineEntry, before: TimelineEntry | undefined, acc
 }
 
 function ownText(entry: TimelineEntry): string {
-  return repeatText(entry) ?? momentText(entry.kind)
+  return repeatText(entry) ?? timelineEntryText(entry.kind)
 }
 
 /** How facts read in a sentence, where their name alone does not say it. */

@@ -1,40 +1,40 @@
 import { REPLIES } from '../../contract/reply-table.ts'
 import { commandLine } from '../../core/command-line.ts'
-import type { RequestError, RequestStory, SummedView } from '../../core/ports/administration.ts'
+import type { RequestError, RequestTimeline, SummedView } from '../../core/ports/administration.ts'
 import { explainEndedToken } from '../../core/token/token.ts'
 import { counted } from './counted.ts'
-import { deletedInWords } from './deletion-text.ts'
+import { deletionText } from './deletion-text.ts'
 import { printable } from './printable.ts'
 import { plainTime, relativeTime } from './times.ts'
 
 /** A request and its answer in plain words, for a person at a terminal. */
-export function explainRequest(story: RequestStory, now: number): string {
-  if (story.summed) return explainSum(story, story.summed)
-  const { requestId, account, receivedAt, outcome, errors, endedToken } = story
+export function explainRequest(timeline: RequestTimeline, now: number): string {
+  if (timeline.summed) return explainSum(timeline, timeline.summed)
+  const { requestId, account, receivedAt, outcome, errors, endedToken } = timeline
   return [
     `Request ${requestId}`,
-    `of the account “${printable(account)}”${sender(story)}`,
+    `of the account “${printable(account)}”${sender(timeline)}`,
     '',
     `Received: ${relativeTime(receivedAt, now)}, at ${plainTime(receivedAt)}`,
-    `Answered: ${answer(story)}`,
+    `Answered: ${answer(timeline)}`,
     `Outcome: ${outcome}`,
     ...errors.map(errorLine),
     ...whyEnded(endedToken),
-    ...message(story),
+    ...message(timeline),
     '',
-    ...bodyLines(story),
+    ...bodyLines(timeline),
   ].join('\n')
 }
 
-function explainSum(story: RequestStory, { requests, since }: SummedView): string {
-  const { requestId, account, token, receivedAt, errors, endedToken } = story
+function explainSum(timeline: RequestTimeline, { requests, since }: SummedView): string {
+  const { requestId, account, token, receivedAt, errors, endedToken } = timeline
   return [
     `Entry ${requestId}`,
     `of the account “${printable(account)}”${token === null ? '' : printable(`, with the token “${token}”`)}`,
     '',
     `${counted(requests, 'request was', 'requests were')} refused like this between ${plainTime(since)} and ${plainTime(receivedAt)}, and not listed one by one:`,
     'the account was refused more within an hour than NUNCIO_REFUSED_LOG_MB_PER_HOUR keeps.',
-    `Answered: ${answer(story)}`,
+    `Answered: ${answer(timeline)}`,
     'What was wrong first:',
     // Where it was wrong may differ from one to the other.
     ...errors.map(({ code, message: words }) => printable(`  ${words} (${code})`)),
@@ -42,7 +42,7 @@ function explainSum(story: RequestStory, { requests, since }: SummedView): strin
   ].join('\n')
 }
 
-function sender({ token, remoteAddress, userAgent }: RequestStory): string {
+function sender({ token, remoteAddress, userAgent }: RequestTimeline): string {
   const parts = [
     token === null ? '' : `, with the token “${token}”`,
     remoteAddress === null ? '' : `, from ${remoteAddress}`,
@@ -51,7 +51,7 @@ function sender({ token, remoteAddress, userAgent }: RequestStory): string {
   return printable(parts.join(''))
 }
 
-function answer({ status, code, tookMs }: RequestStory): string {
+function answer({ status, code, tookMs }: RequestTimeline): string {
   const reply = Object.values(REPLIES).find((known) => known.code === code)
   // A code of a newer version reads as itself.
   const name = reply ? ` (${reply.name})` : ''
@@ -62,11 +62,11 @@ function errorLine({ field, code, message }: RequestError): string {
   return printable(`  ${field ?? 'the whole request'}: ${message} (${code})`)
 }
 
-function whyEnded(endedToken: RequestStory['endedToken']): readonly string[] {
+function whyEnded(endedToken: RequestTimeline['endedToken']): readonly string[] {
   return endedToken ? [printable(`Why: ${explainEndedToken(endedToken)}`)] : []
 }
 
-function message({ messageId, state, connection, to }: RequestStory): readonly string[] {
+function message({ messageId, state, connection, to }: RequestTimeline): readonly string[] {
   if (messageId === null) return []
   return [
     `Message: ${messageId} from ${connection ?? '–'} to ${to ?? '–'}, ${state ?? 'gone'} now`,
@@ -74,8 +74,8 @@ function message({ messageId, state, connection, to }: RequestStory): readonly s
   ]
 }
 
-function bodyLines({ body, bodyDeletedAt, receivedAt }: RequestStory): readonly string[] {
-  if (bodyDeletedAt !== null) return [deletedInWords(bodyDeletedAt, receivedAt)]
+function bodyLines({ body, bodyDeletedAt, receivedAt }: RequestTimeline): readonly string[] {
+  if (bodyDeletedAt !== null) return [deletionText(bodyDeletedAt, receivedAt)]
   if (body === null) return ['Body: not kept, because it was not read or is no text']
   return ['Body:', ...body.split('\n').map(printable)]
 }

@@ -1,15 +1,12 @@
-import type { Finding } from '../../operations/doctor/finding.ts'
-import type { InboxEntry } from '../../server/wiring/open-administration.ts'
-import { fillNextStep } from '../../core/render-remedy.ts'
 import { explainDealtWith } from '../../core/message/dealt-with.ts'
 import { TIMELINE_KINDS } from '../../core/message/timeline.ts'
 import type {
   AccountView,
   ConnectionView,
   HeldLaneView,
-  MessageStory,
+  MessageTimeline,
   MessageView,
-  RequestStory,
+  RequestTimeline,
   RequestView,
   TimelineEntry,
   TokenView,
@@ -21,6 +18,9 @@ import type { AlarmView } from '../../core/ports/console/alarms.ts'
 import type { Block } from '../../core/ports/recipients.ts'
 import type { DeliveryRow, WebhookView } from '../../core/ports/webhooks.ts'
 import { explainReason } from '../../core/reasons.ts'
+import { renderRemedy } from '../../core/render-remedy.ts'
+import type { Finding } from '../../operations/doctor/finding.ts'
+import type { InboxEntry } from '../../server/wiring/open-administration.ts'
 import { isoTime } from './times.ts'
 
 // What --json prints. Programs rely on it: fields may be added, never renamed or taken away.
@@ -97,36 +97,37 @@ export function inboxJson(entry: InboxEntry) {
   return { messageId, connection, to, type, text, caption, name, sizeBytes, sha256, deliveredAt: isoTime(deliveredAt) }
 }
 
-function nextStepOf(story: MessageStory): string | null {
+function nextStepOf(timeline: MessageTimeline): string | null {
   const {
     message: { reason, connection, to, id, state },
     reasonWords,
-  } = story
-  const dealtWith = explainDealtWith(story)
+  } = timeline
+  const dealtWith = explainDealtWith(timeline)
   if (dealtWith) return dealtWith.nextStep
   if (reason === null) return null
   const { nextStep } = explainReason(reason, state, reasonWords)
-  return fillNextStep(nextStep, { number: connection, recipient: to, messageId: id })
+  return renderRemedy(nextStep, { number: connection, recipient: to, messageId: id })
 }
 
-export function storyJson(story: MessageStory) {
-  const { message, laneWait, resendOf, resentAs, requestId, tokenName, position, connectionState, reasonWords } = story
+export function timelineJson(timeline: MessageTimeline) {
+  const { message, laneWait, resendOf, resentAs, requestId, tokenName, position, connectionState, reasonWords } =
+    timeline
   return {
     ...messageJson(message),
     reasonText: message.reason && explainReason(message.reason, message.state, reasonWords).sentence,
     reasonWords,
-    nextStep: nextStepOf(story),
+    nextStep: nextStepOf(timeline),
     requestId,
     token: tokenName,
     position,
     laneWait: laneWait && { ...laneWait, until: isoTime(laneWait.until) },
-    reportsMissing: story.reportsMissing,
+    reportsMissing: timeline.reportsMissing,
     connectionState,
-    expiresAt: isoTime(story.expiresAt),
-    bodyDeletedAt: isoTime(story.bodyDeletedAt),
+    expiresAt: isoTime(timeline.expiresAt),
+    bodyDeletedAt: isoTime(timeline.bodyDeletedAt),
     resendOf,
     resentAs,
-    timeline: story.timeline.map(momentJson),
+    timeline: timeline.timeline.map(timelineEntryJson),
   }
 }
 
@@ -154,10 +155,10 @@ export function requestJson(view: RequestView) {
   }
 }
 
-export function requestStoryJson(story: RequestStory) {
-  const { endedToken, body, bodyDeletedAt } = story
+export function requestTimelineJson(timeline: RequestTimeline) {
+  const { endedToken, body, bodyDeletedAt } = timeline
   return {
-    ...requestJson(story),
+    ...requestJson(timeline),
     endedToken: endedToken && { ...endedToken, at: isoTime(endedToken.at) },
     body,
     bodyDeletedAt: isoTime(bodyDeletedAt),
@@ -184,19 +185,19 @@ export function heldLaneJson({ connection, account, worker, isHolderAlive, waiti
   return { connection, account, worker, workerState: aliveOrGone(isHolderAlive), waiting }
 }
 
-export function findingJson({ check, standing, sentence, nextStep, facts }: Finding) {
-  return { check, standing, sentence, nextStep, facts }
+export function findingJson({ check, status, sentence, nextStep, facts }: Finding) {
+  return { check, standing: status, sentence, nextStep, facts }
 }
 
 export function aliveOrGone(isAlive: boolean): 'alive' | 'gone' {
   return isAlive ? 'alive' : 'gone'
 }
 
-function momentJson({ at, kind, code, words, facts }: TimelineEntry) {
+function timelineEntryJson({ at, kind, code, words, facts }: TimelineEntry) {
   return {
     at: isoTime(at),
     kind,
-    text: momentText(kind),
+    text: timelineEntryText(kind),
     code,
     codeText: code && explainReason(code, facts['state'], words).sentence,
     words,
@@ -205,7 +206,7 @@ function momentJson({ at, kind, code, words, facts }: TimelineEntry) {
 }
 
 /** A kind of a newer version reads as itself. */
-export function momentText(kind: string): string {
+export function timelineEntryText(kind: string): string {
   return Object.hasOwn(TIMELINE_KINDS, kind) ? TIMELINE_KINDS[kind as keyof typeof TIMELINE_KINDS] : kind
 }
 

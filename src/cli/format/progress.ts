@@ -6,7 +6,7 @@ const TOLD_EVERY_MS = 1_000
 type Progress = Parameters<BackupRequest['onProgress']>[0]
 
 /** On stderr, so that what a program reads stays clean. What is done within a second is not told at all. */
-export function tellProgress(cli: Cli): (progress: Progress) => void {
+export function createProgressLine(cli: Cli): (progress: Progress) => void {
   const { err, now } = cli.surroundings
   const begunAt = now()
   let toldAt = begunAt

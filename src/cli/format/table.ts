@@ -1,4 +1,4 @@
-import type { Surroundings } from '../environment.ts'
+import type { Environment } from '../environment.ts'
 import { printable } from './printable.ts'
 
 export interface Table {
@@ -14,7 +14,7 @@ const GAP = '  '
 
 export async function printTable(
   { columns, rows, whenEmpty }: Table,
-  { out, heading }: Pick<Surroundings, 'out' | 'heading'>,
+  { out, heading }: Pick<Environment, 'out' | 'heading'>,
 ): Promise<void> {
   let widths: readonly number[] | null = null
   let measured: (readonly string[])[] = []

@@ -1,5 +1,5 @@
 import { parseCidr } from '../../config/cidr.ts'
-import { judgeNumber } from '../../contract/field-rules.ts'
+import { checkNumber } from '../../contract/field-rules.ts'
 import { findOneLineFault } from '../../contract/one-line.ts'
 import { MESSAGE_STATES, type MessageState } from '../../core/message/message.ts'
 import { Refusal } from '../../core/refusals.ts'
@@ -15,7 +15,7 @@ export function collect(value: string, before: string[] | undefined): string[] {
 }
 
 export function parseNumber(text: string): string {
-  const finding = judgeNumber(text)
+  const finding = checkNumber(text)
   if (finding) throw new Refusal('number_malformed', finding.message, text)
   return text
 }

@@ -1,11 +1,11 @@
-import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import type { ConnectionView } from '../../core/ports/administration.ts'
+import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import type { Cli } from '../cli.ts'
 import type { CommonOptions } from '../nuncio-command.ts'
 import { parseNumber } from './argument.ts'
 import { findAccountOrAll } from './find-account.ts'
 
-export const WHOSE = 'the account it belongs to; needed when several have this number'
+export const ACCOUNT_OPTION = 'the account it belongs to; needed when several have this number'
 
 /** Opens the data and finds the connection that a command names by its number. */
 export async function withConnection(

@@ -1,4 +1,4 @@
-import { judgeNumber } from '../../contract/field-rules.ts'
+import { checkNumber } from '../../contract/field-rules.ts'
 import { Refusal } from '../../core/refusals.ts'
 
 /**
@@ -11,7 +11,7 @@ export function parseNumberFile(text: string, where: string): readonly string[] 
   for (const [index, line] of lines.entries()) {
     const first = firstColumn(line)
     if (first === '' || (index === 0 && !/\d/.test(first))) continue
-    const finding = judgeNumber(first)
+    const finding = checkNumber(first)
     if (finding)
       throw new Refusal('number_malformed', `Line ${index + 1} of ${where}: ${finding.message} Nothing was changed.`)
     numbers.push(first)

@@ -36,7 +36,7 @@ export async function readSettingValues(
 }
 
 /** Asks for the required settings that are missing, where somebody sits at a terminal. Refuses where nobody does. */
-export async function askForMissing(
+export async function promptForMissing(
   cli: Cli,
   { label, settings }: { readonly label: string; readonly settings: readonly SettingDescription[] },
   given: Pairs,

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { judgeNumber } from '../field-rules.ts'
+import { checkNumber } from '../field-rules.ts'
 import { laneSettings } from './lane-settings.ts'
 import { consoleRoute } from './route.ts'
 import { inAccount, instant, ofAccount, page } from './shapes.ts'
-import { maskedNumber, maskedWords, notForViewers, plain } from './viewer-text.ts'
+import { maskedNumber, maskedText, notForViewers, plain } from './viewer-text.ts'
 
 /** A number that is exact while it is small. `isMore`: there are at least so many. */
 const boundedCount = z.object({ count: z.int(), isMore: z.boolean() })
@@ -14,10 +14,10 @@ export const laneWait = z.object({
   /** A code of docs/reasons.md. */
   code: plain,
   /** May be what a server said. */
-  sentence: maskedWords,
+  sentence: maskedText,
   nextStep: plain,
   /** The network's own words. */
-  words: maskedWords.nullable(),
+  words: maskedText.nullable(),
   /** Null: until something happens. */
   until: instant.nullable(),
   /** Whether a person may end the wait before its time. */
@@ -91,9 +91,9 @@ export type ConnectionFactView = z.output<typeof connectionFact>
 /** Where the network is to send its callbacks. */
 const connectionCallback = z.object({
   url: plain,
-  /** False when it is known that a network cannot reach it. `trouble` then says why, and what to do. */
+  /** False when it is known that a network cannot reach it. `problem` then says why, and what to do. */
   isReachable: z.boolean(),
-  trouble: plain.nullable(),
+  problem: plain.nullable(),
   /** When the network last called back about the connection, to within a minute. Null: never. */
   lastReportAt: instant.nullable(),
 })
@@ -142,7 +142,7 @@ const openMessage = z.object({
   acceptedAt: instant,
   /** Until when the channel is asked whether it arrived; null while it is being handed over. */
   evidenceUntil: instant.nullable(),
-  words: maskedWords.nullable(),
+  words: maskedText.nullable(),
 })
 
 export const waitingMessage = z.object({
@@ -170,12 +170,12 @@ const unresolvedMessage = z.object({
   attempts: z.int(),
   reason: plain.nullable(),
   sentence: plain,
-  words: maskedWords.nullable(),
+  words: maskedText.nullable(),
 })
 export type UnresolvedMessage = z.output<typeof unresolvedMessage>
 
 const senderNumber = z.string().superRefine((value, context) => {
-  const finding = judgeNumber(value)
+  const finding = checkNumber(value)
   if (finding) context.addIssue({ code: 'custom', message: finding.message })
 })
 

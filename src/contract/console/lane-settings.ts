@@ -31,11 +31,11 @@ export const laneSettings = z.object({
 export type LaneSettings = z.output<typeof laneSettings>
 
 function within({ least, most }: { readonly least: number; readonly most: number }) {
-  const sentence = `Choose a time from ${inWords(least)} to ${inWords(most)}.`
+  const sentence = `Choose a time from ${inText(least)} to ${inText(most)}.`
   return z.int(sentence).min(least, sentence).max(most, sentence)
 }
 
-function inWords(ms: number): string {
+function inText(ms: number): string {
   if (ms === 0) return '0'
   if (ms < HOUR_MS) return `${ms / 1_000} s`
   const hours = ms / HOUR_MS

@@ -6,9 +6,9 @@ import {
   maskedBody,
   maskedFileName,
   maskedNumber,
+  maskedText,
   maskedType,
   maskedUrl,
-  maskedWords,
   notForViewers,
   plain,
 } from './viewer-text.ts'
@@ -71,7 +71,7 @@ export const logFilter = z.object({
 })
 export type LogFilterOutput = z.output<typeof logFilter>
 
-const logError = z.object({ field: plain.nullable(), code: plain, message: maskedWords })
+const logError = z.object({ field: plain.nullable(), code: plain, message: maskedText })
 
 export const logEntry = z.object({
   /** Names its page: the id of the message where it made one, else that of the request. A sum has one of its own. */
@@ -113,13 +113,13 @@ export type LogEntry = z.output<typeof logEntry>
 
 const logPage = page(logEntry).extend({
   /** With a `next`: everything since then has been looked through, so what is missing here does not exist. */
-  lookedBackTo: instant.nullable(),
+  scannedBackTo: instant.nullable(),
 })
 
 const logFact = z.object({ name: plain, value: plain })
 
 /** One moment in the life of a message, in plain words. */
-const logMoment = z.object({
+const logTimelineEntry = z.object({
   at: instant,
   /** Since the message was accepted. */
   offsetMs: z.int().min(0),
@@ -129,14 +129,14 @@ const logMoment = z.object({
   tone: z.enum(['plain', 'good', 'wait', 'bad']),
   code: plain.nullable(),
   /** May be what a server said. */
-  meaning: maskedWords.nullable(),
+  meaning: maskedText.nullable(),
   /** The network's or the host's own words. */
-  words: maskedWords.nullable(),
+  words: maskedText.nullable(),
   facts: z.array(logFact),
   /** By which a recipient or a file could be recognised. */
   privateFacts: notForViewers(z.array(logFact)),
 })
-export type LogMoment = z.output<typeof logMoment>
+export type LogTimelineEntry = z.output<typeof logTimelineEntry>
 
 const header = z.object({ name: plain, value: plain })
 
@@ -145,7 +145,7 @@ export const logDetail = z.object({
   /** Recipients and texts are left out for who may not see them. */
   isMasked: z.boolean(),
   /** What became of it, in one sentence. */
-  sentence: maskedWords,
+  sentence: maskedText,
   /** When texts, captions, URLs and file names were deleted, because their time was over; null while they are there. */
   bodyDeletedAt: instant.nullable(),
   request: z
@@ -161,21 +161,19 @@ export const logDetail = z.object({
       curl: notForViewers(plain),
     })
     .nullable(),
-  reply: z.object({ status: z.int(), headers: z.array(header), body: maskedWords }).nullable(),
+  reply: z.object({ status: z.int(), headers: z.array(header), body: maskedText }).nullable(),
   message: z
     .object({
       id: plain,
       state: z.enum(LOG_STATES),
       acceptedAt: instant,
       /** Why it stands as it stands, with what to do. */
-      reason: z
-        .object({ code: plain, meaning: maskedWords, nextStep: plain, words: maskedWords.nullable() })
-        .nullable(),
+      reason: z.object({ code: plain, meaning: maskedText, nextStep: plain, words: maskedText.nullable() }).nullable(),
       /** What was done about it since, such as that it was sent again; null: nothing. */
-      done: maskedWords.nullable(),
+      done: maskedText.nullable(),
       /** Why its whole lane stands still; null while it moves. */
       lane: z
-        .object({ code: plain, meaning: maskedWords, nextStep: plain, words: maskedWords.nullable() })
+        .object({ code: plain, meaning: maskedText, nextStep: plain, words: maskedText.nullable() })
         .extend({ until: instant.nullable() })
         .nullable(),
       /** The network has reported nothing since it took this message; null: no report is missing. */
@@ -194,7 +192,7 @@ export const logDetail = z.object({
       actions: z.array(z.enum(['cancel', 'retry', 'resolve'])),
     })
     .nullable(),
-  timeline: z.array(logMoment),
+  timeline: z.array(logTimelineEntry),
   media: z
     .object({
       type: plain,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { consoleRoute } from './route.ts'
 import { done, instant, ofAccount } from './shapes.ts'
-import { maskedWords, plain } from './viewer-text.ts'
+import { maskedText, plain } from './viewer-text.ts'
 
 export const OVERVIEW_RANGES = ['1h', '24h', '7d', '30d'] as const
 export type OverviewRange = (typeof OVERVIEW_RANGES)[number]
@@ -49,10 +49,10 @@ const overview = z.object({
       /** Why it stands still: a code of core/reasons.ts; null while it moves. */
       reason: plain.nullable(),
       /** What that means, which may be what a server said, and what to do. */
-      meaning: maskedWords.nullable(),
+      meaning: maskedText.nullable(),
       whatToDo: plain.nullable(),
       /** The network's own words. */
-      words: maskedWords.nullable(),
+      words: maskedText.nullable(),
       until: instant.nullable(),
     }),
   ),

@@ -141,7 +141,7 @@ const ownRoutes = {
     stepUp: true,
     reply: z.object({ recoveryCodes: z.array(z.string()) }),
   }),
-  askNewPasskey: consoleRoute({
+  requestNewPasskey: consoleRoute({
     method: 'POST',
     path: '/me/passkeys/question',
     access: 'person',

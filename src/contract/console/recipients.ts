@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { judgeNumber } from '../field-rules.ts'
+import { checkNumber } from '../field-rules.ts'
 import { BLOCK_REASON } from './form-rules.ts'
 import { oneLine } from './one-line-text.ts'
 import { consoleRoute } from './route.ts'
@@ -18,7 +18,7 @@ export const block = z.object({
 export type BlockView = z.output<typeof block>
 
 export const recipientNumber = z.string().superRefine((value, context) => {
-  const finding = judgeNumber(value)
+  const finding = checkNumber(value)
   if (finding) context.addIssue({ code: 'custom', message: finding.message })
 })
 

@@ -77,7 +77,7 @@ const thread = z.object({
   next: z.string().nullable(),
 })
 
-const deliveryStory = delivery.extend({
+const deliveryTimeline = delivery.extend({
   connection: z.string(),
   to: z.string(),
   /** The body of the request, byte for byte; null when it is kept no more. */
@@ -87,7 +87,7 @@ const deliveryStory = delivery.extend({
   deliveredAt: instant.nullable(),
   readAt: instant.nullable(),
 })
-export type DeliveryStory = z.output<typeof deliveryStory>
+export type DeliveryTimeline = z.output<typeof deliveryTimeline>
 
 const wantedPage = z.object({
   /** As `next` of an earlier page gave it. Left out: the newest. */
@@ -135,7 +135,7 @@ export const sandboxRoutes = {
     path: '/accounts/:account/sandbox/:connection/deliveries/:key',
     access: 'developer',
     params: ofConnection.extend({ key: id }),
-    reply: deliveryStory,
+    reply: deliveryTimeline,
   }),
   /** The copy of what was delivered. Answers `Range`, for players. */
   readSandboxMedia: consoleRoute({

@@ -53,14 +53,14 @@ const accountOfPerson = z.object({
   isOpen: z.boolean(),
 })
 
-export const whoAmI = z.object({
+export const currentSession = z.object({
   person: z.object({ id: z.string(), email: z.string(), name: z.string() }),
   accounts: z.array(accountOfPerson),
   hasSecondFactor: z.boolean(),
   /** Until then sensitive acts need no further proof. */
   provenUntil: instant,
 })
-export type WhoAmI = z.output<typeof whoAmI>
+export type CurrentSession = z.output<typeof currentSession>
 
 /** Signing in and out, and the sessions that come of it. */
 export const sessionRoutes = {
@@ -78,7 +78,7 @@ export const sessionRoutes = {
     body: z.object({ ticket, code }),
     reply: signedIn,
   }),
-  askPasskeySignIn: consoleRoute({
+  requestPasskeySignIn: consoleRoute({
     method: 'POST',
     path: '/sign-in/passkey/question',
     access: 'anybody',
@@ -104,7 +104,7 @@ export const sessionRoutes = {
     method: 'GET',
     path: '/storage',
     access: 'anybody',
-    reply: z.object({ trouble: z.object({ since: instant.nullable(), cause: z.string() }).nullable() }),
+    reply: z.object({ error: z.object({ since: instant.nullable(), cause: z.string() }).nullable() }),
   }),
   /** For pages that name a command, also those for who cannot sign in: what stands before its words where the service runs. */
   readCommandPrefix: consoleRoute({
@@ -113,7 +113,7 @@ export const sessionRoutes = {
     access: 'anybody',
     reply: z.object({ prefix: z.string() }),
   }),
-  whoAmI: consoleRoute({ method: 'GET', path: '/me', access: 'person', reply: whoAmI }),
+  currentSession: consoleRoute({ method: 'GET', path: '/me', access: 'person', reply: currentSession }),
 
   stepUp: consoleRoute({
     method: 'POST',
@@ -122,7 +122,7 @@ export const sessionRoutes = {
     body: z.union([z.object({ password }), z.object({ code })]),
     reply: done,
   }),
-  askPasskeyStepUp: consoleRoute({
+  requestPasskeyStepUp: consoleRoute({
     method: 'POST',
     path: '/step-up/passkey/question',
     access: 'person',

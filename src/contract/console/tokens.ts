@@ -83,7 +83,7 @@ export type TokenUseReply = z.output<typeof tokenUse>
 /** The most frequent values of one kind; `value` null: it is not known, or there is none. */
 const tally = z.array(z.object({ value: plain.nullable(), count: z.int() }))
 
-const tokenDeeds = tokenUse.extend({
+const tokenActivity = tokenUse.extend({
   requests: z.int(),
   accepted: z.int(),
   numbers: tally,
@@ -91,7 +91,7 @@ const tokenDeeds = tokenUse.extend({
   /** A state of a message, or `Refused 403`. */
   results: tally,
 })
-export type TokenDeedsReply = z.output<typeof tokenDeeds>
+export type TokenActivityReply = z.output<typeof tokenActivity>
 
 /** The token itself is in no other reply. */
 const shownOnce = z.object({ token: plain, details: token })
@@ -141,7 +141,7 @@ export const tokenRoutes = {
     path: '/accounts/:account/tokens/:id/use',
     access: 'viewer',
     params: inAccount,
-    reply: tokenDeeds,
+    reply: tokenActivity,
   }),
   createToken: consoleRoute({
     method: 'POST',

@@ -18,7 +18,7 @@ export const plain = textAs('whole')
 /** A number that may be a recipient's: the middle digits are hidden. */
 export const maskedNumber = textAs('number')
 /** What a network or a server said: numbers in it are masked. */
-export const maskedWords = textAs('words')
+export const maskedText = textAs('words')
 /** Only scheme and host stay. */
 export const maskedUrl = textAs('url')
 /** Only the extension stays. */

@@ -3,7 +3,7 @@ import { WEBHOOK_DESCRIPTION } from './form-rules.ts'
 import { oneLine } from './one-line-text.ts'
 import { consoleRoute } from './route.ts'
 import { done, inAccount, instant, ofAccount, page } from './shapes.ts'
-import { maskedWords, notForViewers, plain } from './viewer-text.ts'
+import { maskedText, notForViewers, plain } from './viewer-text.ts'
 
 export const WEBHOOK_STATES = ['enabled', 'disabled', 'failing'] as const
 export const DELIVERY_STATES = ['waiting', 'delivered', 'failed', 'dropped'] as const
@@ -74,7 +74,7 @@ const tryRow = z.object({
   /** What the code means, and what to do. */
   sentence: plain,
   nextStep: plain,
-  words: maskedWords.nullable(),
+  words: maskedText.nullable(),
   /** The beginning of what was answered, which may repeat what was posted. */
   excerpt: notForViewers(z.string()),
 })

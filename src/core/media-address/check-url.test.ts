@@ -3,40 +3,40 @@ import { describe, expect, it } from 'vitest'
 import { CREDENTIALS, FINE, MALFORMED, NOT_PUBLIC, PORTS } from '../../../test/support/media-world/hostile-urls.ts'
 import { isPublicAddress } from '../../../test/support/media-world/is-public-address.ts'
 import { spoiltUrls as urls } from '../../../test/support/media-world/spoilt-urls.ts'
+import { type CheckedUrl, checkMediaUrl, MEDIA_PORTS, parseWebUrl } from './check-url.ts'
 import { parseAddressRange, parseIpAddress } from './ip-address.ts'
-import { type JudgedUrl, judgeMediaUrl, MEDIA_PORTS, parseWebUrl } from './check-url.ts'
 
 const ranges = (...texts: readonly string[]) => texts.map((text) => parseAddressRange(text)!)
 
-describe('judgeMediaUrl', () => {
+describe('checkMediaUrl', () => {
   it.each(NOT_PUBLIC)('G9: refuses %s at once, as not public', (url) => {
-    expect(judgeMediaUrl(url)).toMatchObject({ ok: false, code: 'url_not_public' })
+    expect(checkMediaUrl(url)).toMatchObject({ ok: false, code: 'url_not_public' })
   })
 
   it.each(MALFORMED)('G9: refuses %j at once, as malformed', (url) => {
-    expect(judgeMediaUrl(url)).toMatchObject({ ok: false, code: 'url_malformed' })
+    expect(checkMediaUrl(url)).toMatchObject({ ok: false, code: 'url_malformed' })
   })
 
   it.each(CREDENTIALS)('G9: refuses %s at once, for its user part', (url) => {
-    expect(judgeMediaUrl(url)).toMatchObject({ ok: false, code: 'url_has_credentials' })
+    expect(checkMediaUrl(url)).toMatchObject({ ok: false, code: 'url_has_credentials' })
   })
 
   it.each(PORTS)('G9: refuses %s at once, for its port', (url) => {
-    expect(judgeMediaUrl(url)).toMatchObject({ ok: false, code: 'url_port_refused' })
+    expect(checkMediaUrl(url)).toMatchObject({ ok: false, code: 'url_port_refused' })
   })
 
   it.each(FINE)('allows %s with the host that the parser reads, and the rest as it was written', (url, canonical) => {
-    expect(judgeMediaUrl(url)).toMatchObject({ ok: true, url: canonical, needsAllowedRange: false })
+    expect(checkMediaUrl(url)).toMatchObject({ ok: true, url: canonical, needsAllowedRange: false })
   })
 
   it('says what the connection needs', () => {
-    expect(judgeMediaUrl('https://Files.Example.com.:8443/a')).toMatchObject({
+    expect(checkMediaUrl('https://Files.Example.com.:8443/a')).toMatchObject({
       host: 'files.example.com',
       isAddress: false,
       port: 8443,
       isTls: true,
     })
-    expect(judgeMediaUrl('http://[2001:4860:4860::8888]/')).toMatchObject({
+    expect(checkMediaUrl('http://[2001:4860:4860::8888]/')).toMatchObject({
       host: '2001:4860:4860::8888',
       isAddress: true,
       port: 80,
@@ -47,11 +47,11 @@ describe('judgeMediaUrl', () => {
   it('takes 2,048 characters and not one more', () => {
     const base = 'https://example.com/'
 
-    expect(judgeMediaUrl(base + 'a'.repeat(2048 - base.length)).ok).toBe(true)
-    expect(judgeMediaUrl(base + 'a'.repeat(2049 - base.length))).toMatchObject({ code: 'url_malformed' })
-    expect(judgeMediaUrl(base + '😀'.repeat(2048 - base.length)).ok).toBe(true)
-    expect(judgeMediaUrl(base + '😀'.repeat(2049 - base.length))).toMatchObject({ code: 'url_malformed' })
-    expect(judgeMediaUrl(`http://${'a'.repeat(10_000_000)}`)).toMatchObject({ code: 'url_malformed' })
+    expect(checkMediaUrl(base + 'a'.repeat(2048 - base.length)).ok).toBe(true)
+    expect(checkMediaUrl(base + 'a'.repeat(2049 - base.length))).toMatchObject({ code: 'url_malformed' })
+    expect(checkMediaUrl(base + '😀'.repeat(2048 - base.length)).ok).toBe(true)
+    expect(checkMediaUrl(base + '😀'.repeat(2049 - base.length))).toMatchObject({ code: 'url_malformed' })
+    expect(checkMediaUrl(`http://${'a'.repeat(10_000_000)}`)).toMatchObject({ code: 'url_malformed' })
   })
 })
 
@@ -77,7 +77,7 @@ describe('parseWebUrl', () => {
   })
 })
 
-describe('judgeMediaUrl with ranges that the operator closed', () => {
+describe('checkMediaUrl with ranges that the operator closed', () => {
   const closed = { allowed: ranges('10.0.0.0/8'), refused: ranges('8.8.0.0/16', '2606:4700::/32', '10.1.0.0/16') }
 
   it.each([
@@ -87,18 +87,18 @@ describe('judgeMediaUrl with ranges that the operator closed', () => {
     'http://[2606:4700:0:0:0:0:0:1]:8080/',
     'http://10.1.0.1:9000/',
   ])('G9: refuses %s', (url) => {
-    expect(judgeMediaUrl(url, closed)).toMatchObject({ ok: false, code: 'url_not_public' })
+    expect(checkMediaUrl(url, closed)).toMatchObject({ ok: false, code: 'url_not_public' })
   })
 
   it.each(['http://8.9.8.8/', 'https://[2606:4701::1]/', 'http://10.2.0.1:9000/', 'https://example.com/'])(
     'leaves %s open',
     (url) => {
-      expect(judgeMediaUrl(url, closed)).toMatchObject({ ok: true })
+      expect(checkMediaUrl(url, closed)).toMatchObject({ ok: true })
     },
   )
 })
 
-describe('judgeMediaUrl with ranges that the operator opened', () => {
+describe('checkMediaUrl with ranges that the operator opened', () => {
   const allowed = { allowed: ranges('127.0.0.2/32', 'fd00::/8'), refused: [] }
 
   it.each([
@@ -108,7 +108,7 @@ describe('judgeMediaUrl with ranges that the operator opened', () => {
     'http://[fd00::1]:22/',
     'https://[fd12:3::4]/',
   ])('allows %s on any port', (url) => {
-    expect(judgeMediaUrl(url, allowed)).toMatchObject({ ok: true, isAddress: true, needsAllowedRange: true })
+    expect(checkMediaUrl(url, allowed)).toMatchObject({ ok: true, isAddress: true, needsAllowedRange: true })
   })
 
   it.each([
@@ -120,38 +120,38 @@ describe('judgeMediaUrl with ranges that the operator opened', () => {
     'http://[64:ff9b::127.0.0.2]/',
     'http://169.254.169.254/',
   ])('G9: still refuses %s', (url) => {
-    expect(judgeMediaUrl(url, allowed)).toMatchObject({ ok: false, code: 'url_not_public' })
+    expect(checkMediaUrl(url, allowed)).toMatchObject({ ok: false, code: 'url_not_public' })
   })
 
   it.each(['http://localhost:3000/', 'http://minio:9000/', 'http://files.internal/', 'http://x.test:1/'])(
     'leaves %s to the fetch, which must find an allowed address',
     (url) => {
-      expect(judgeMediaUrl(url, allowed)).toMatchObject({ ok: true, isAddress: false, needsAllowedRange: true })
+      expect(checkMediaUrl(url, allowed)).toMatchObject({ ok: true, isAddress: false, needsAllowedRange: true })
     },
   )
 
   it.each(PORTS)('G9: still refuses the port of %s', (url) => {
-    expect(judgeMediaUrl(url, allowed)).toMatchObject({ ok: false, code: 'url_port_refused' })
+    expect(checkMediaUrl(url, allowed)).toMatchObject({ ok: false, code: 'url_port_refused' })
   })
 
   it.each(CREDENTIALS)('G9: still refuses the user part of %s', (url) => {
-    expect(judgeMediaUrl(url, allowed)).toMatchObject({ ok: false, code: 'url_has_credentials' })
+    expect(checkMediaUrl(url, allowed)).toMatchObject({ ok: false, code: 'url_has_credentials' })
   })
 
   it('does not excuse a public name', () => {
-    expect(judgeMediaUrl('https://example.com/', allowed)).toMatchObject({ ok: true, needsAllowedRange: false })
+    expect(checkMediaUrl('https://example.com/', allowed)).toMatchObject({ ok: true, needsAllowedRange: false })
   })
 })
 
 /** Checks what passes. The property would hold for a judge that refuses everything, so more than `least` must. */
 function checkPassed(
   { runs, least }: { readonly runs: number; readonly least: number },
-  check: (judged: JudgedUrl, url: string) => void,
+  check: (judged: CheckedUrl, url: string) => void,
 ): void {
   let passed = 0
   fc.assert(
     fc.property(urls, (url) => {
-      const judged = judgeMediaUrl(url)
+      const judged = checkMediaUrl(url)
       if (!judged.ok) return
       passed += 1
       check(judged, url)
@@ -161,7 +161,7 @@ function checkPassed(
   expect(passed).toBeGreaterThan(least)
 }
 
-describe('judgeMediaUrl on spoilt URLs', () => {
+describe('checkMediaUrl on spoilt URLs', () => {
   it('G9: lets no address through that is not public, whatever the spelling', () => {
     checkPassed({ runs: 30_000, least: 1000 }, (judged, url) => {
       const seen = new URL(judged.url)
@@ -189,9 +189,9 @@ describe('judgeMediaUrl on spoilt URLs', () => {
   it('judges its own canonical form alike', () => {
     fc.assert(
       fc.property(urls, (url) => {
-        const judged = judgeMediaUrl(url)
+        const judged = checkMediaUrl(url)
         if (judged.ok && judged.url.length <= 2048)
-          expect(judgeMediaUrl(judged.url)).toEqual(judged satisfies JudgedUrl)
+          expect(checkMediaUrl(judged.url)).toEqual(judged satisfies CheckedUrl)
       }),
       { numRuns: 10_000 },
     )

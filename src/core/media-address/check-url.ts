@@ -25,7 +25,7 @@ const RESERVED_LABELS: ReadonlySet<string> = new Set([
 ])
 
 /** A URL that passed every rule that needs no look-up. Its addresses are still to be judged when it is fetched (G9). */
-export interface JudgedUrl {
+export interface CheckedUrl {
   readonly ok: true
   /**
    * Scheme, host and port as the URL parser reads them, and `path` behind them. This is what must be stored and fetched:
@@ -70,7 +70,7 @@ export interface RefusedUrl {
  * An address in an allowed range may have any port; and because a local name may resolve into one, reserved and
  * single-label names are then left to the fetch to judge.
  */
-export function judgeMediaUrl(text: string, { allowed, refused } = NO_RANGES): JudgedUrl | RefusedUrl {
+export function checkMediaUrl(text: string, { allowed, refused } = NO_RANGES): CheckedUrl | RefusedUrl {
   const misspelt = findMisspelling(text)
   if (misspelt) return refuse('url_malformed', misspelt)
   const url = parseWebUrl(text)
@@ -162,7 +162,7 @@ function isLocalName(host: string): boolean {
   return lastDot === -1 || RESERVED_LABELS.has(host.slice(lastDot + 1))
 }
 
-function pass(url: URL, judged: Omit<JudgedUrl, 'ok' | 'url'>): JudgedUrl {
+function pass(url: URL, judged: Omit<CheckedUrl, 'ok' | 'url'>): CheckedUrl {
   return { ok: true, url: url.origin + judged.path, ...judged }
 }
 

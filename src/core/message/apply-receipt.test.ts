@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { applyReceipt, type KnownMessage, MOST_TOLD, MOST_TOLD_FAILURES, type ReceiptEffect } from './apply-receipt.ts'
+import {
+  applyReceipt,
+  type KnownMessage,
+  MOST_REPORTED,
+  MOST_REPORTED_FAILURES,
+  type ReceiptEffect,
+} from './apply-receipt.ts'
 import { MESSAGE_STATES, type MessageState } from './message.ts'
 
 const STAYS = 'stays'
@@ -27,7 +33,7 @@ describe('a report of the network', () => {
       judge(known(state), { kind, code: null, attemptNumber: 1 }),
     )
 
-    assert.deepEqual(effects.map(inWords), TABLE[state])
+    assert.deepEqual(effects.map(inText), TABLE[state])
   })
 
   it('gives the network’s own reason of a failure, or says what is known without it', () => {
@@ -45,7 +51,7 @@ describe('a report of the network', () => {
       judge({ ...known(state), attempts: 2 }, { kind: 'failed', code: null, attemptNumber }),
     )
 
-    assert.deepEqual(after.map(inWords), [CONTRARY, CONTRARY])
+    assert.deepEqual(after.map(inText), [CONTRARY, CONTRARY])
   })
 
   it('G5: does not say that a message failed of which another attempt may have arrived', () => {
@@ -54,7 +60,7 @@ describe('a report of the network', () => {
       judge({ ...known(state), attempts: 2, mayHaveArrivedOtherwise: true }, failed),
     )
 
-    assert.deepEqual(after.map(inWords), ['UNCONFIRMED', STAYS])
+    assert.deepEqual(after.map(inText), ['UNCONFIRMED', STAYS])
   })
 
   it('G5: ends what waits to be handed over once more, but not because an attempt of it failed', () => {
@@ -63,7 +69,7 @@ describe('a report of the network', () => {
       judge(waiting, { kind, code: null, attemptNumber: 1 }),
     )
 
-    assert.deepEqual(after.map(inWords), ['PUBLISHED', 'DELIVERED', 'READ', CONTRARY])
+    assert.deepEqual(after.map(inText), ['PUBLISHED', 'DELIVERED', 'READ', CONTRARY])
     assert.equal(after[1]?.reason, 'evidence_found')
   })
 
@@ -74,9 +80,9 @@ describe('a report of the network', () => {
       )
     const arrived = ['PUBLISHED', 'DELIVERED', 'READ', CONTRARY]
 
-    assert.deepEqual(forgotten('QUEUED').map(inWords), arrived)
-    assert.deepEqual(forgotten('EXPIRED').map(inWords), arrived)
-    assert.deepEqual(forgotten('CANCELLED').map(inWords), arrived)
+    assert.deepEqual(forgotten('QUEUED').map(inText), arrived)
+    assert.deepEqual(forgotten('EXPIRED').map(inText), arrived)
+    assert.deepEqual(forgotten('CANCELLED').map(inText), arrived)
     assert.equal(forgotten('QUEUED')[0]?.reason, 'evidence_found')
   })
 
@@ -85,20 +91,20 @@ describe('a report of the network', () => {
       judge({ ...known('UNCONFIRMED'), attempts: 2 }, { kind, code: null, attemptNumber: 1 }),
     )
 
-    assert.deepEqual(arrived.map(inWords), ['PUBLISHED', 'DELIVERED', 'READ'])
+    assert.deepEqual(arrived.map(inText), ['PUBLISHED', 'DELIVERED', 'READ'])
   })
 
   it('is given up when many were told, but for what moves a message forward, and never a first failure', () => {
     const limits = (state: MessageState) =>
       (['delivered', 'failed'] as const).map(
-        (kind) => judge(known(state), { kind, code: null, attemptNumber: 1 }).mostTold,
+        (kind) => judge(known(state), { kind, code: null, attemptNumber: 1 }).mostReported,
       )
 
-    assert.deepEqual(limits('PUBLISHED'), [null, MOST_TOLD_FAILURES])
-    assert.deepEqual(limits('FAILED'), [null, MOST_TOLD])
-    assert.deepEqual(limits('READ'), [MOST_TOLD, MOST_TOLD])
+    assert.deepEqual(limits('PUBLISHED'), [null, MOST_REPORTED_FAILURES])
+    assert.deepEqual(limits('FAILED'), [null, MOST_REPORTED])
+    assert.deepEqual(limits('READ'), [MOST_REPORTED, MOST_REPORTED])
     // Evidence, and then DELIVERED and READ: all that can be told beyond the first limit without a failure.
-    assert.ok(MOST_TOLD_FAILURES > MOST_TOLD + 3)
+    assert.ok(MOST_REPORTED_FAILURES > MOST_REPORTED + 3)
   })
 
   it('does not take it back that a message failed because an earlier report comes last', () => {
@@ -108,7 +114,7 @@ describe('a report of the network', () => {
       judge(failedLater, { kind, code: null, attemptNumber: 1 }),
     )
 
-    assert.deepEqual(after.map(inWords), [SILENT, 'PUBLISHED!'])
+    assert.deepEqual(after.map(inText), [SILENT, 'PUBLISHED!'])
   })
 })
 
@@ -123,7 +129,7 @@ function known(state: MessageState): KnownMessage {
   }
 }
 
-function inWords({ to, contrary, isTold }: ReceiptEffect): string {
+function inText({ to, contrary, isTold }: ReceiptEffect): string {
   if (!isTold) return SILENT
   if (to) return `${to}${contrary ? '!' : ''}`
   return contrary ? CONTRARY : STAYS

@@ -26,20 +26,20 @@ export interface ReceiptEffect {
   /** False when it tells nothing that was not known. */
   readonly isTold: boolean
   /** Nothing is done and nothing told any more once so many reports were told of the message. Null: it always counts. */
-  readonly mostTold: number | null
+  readonly mostReported: number | null
 }
 
 // A network tells some five things of a message. Who signs reports of an account could tell new ones without end, each of
 // another second, and every one makes the message's story longer and the next look at it dearer.
-export const MOST_TOLD = 50
+export const MOST_REPORTED = 50
 // Of what takes a message back to FAILED or UNCONFIRMED, which evidence may undo again, and so on for ever. It lies above
 // the other by more than a message can move on without such a step, so that the first of them always counts.
-export const MOST_TOLD_FAILURES = 60
+export const MOST_REPORTED_FAILURES = 60
 // How much of a story is looked through, from its end: what was told, and attempts and waits in between.
-export const STORY_LOOKED_THROUGH = 200
+export const TIMELINE_ENTRIES_READ = 200
 
-const SAYS_NOTHING: ReceiptEffect = { to: null, reason: null, contrary: false, isTold: false, mostTold: null }
-const STAYS: ReceiptEffect = { to: null, reason: null, contrary: false, isTold: true, mostTold: MOST_TOLD }
+const SAYS_NOTHING: ReceiptEffect = { to: null, reason: null, contrary: false, isTold: false, mostReported: null }
+const STAYS: ReceiptEffect = { to: null, reason: null, contrary: false, isTold: true, mostReported: MOST_REPORTED }
 const CONTRARY: ReceiptEffect = { ...STAYS, contrary: true }
 
 type Reported = Pick<Receipt, 'kind' | 'code' | 'attemptNumber' | 'networkId'>
@@ -128,7 +128,7 @@ function afterFailure(
   switch (state) {
     case 'PUBLISHED':
       // Nobody may say that it failed as long as another attempt may have arrived.
-      return mayHaveArrivedOtherwise ? move('UNCONFIRMED', 'fate_unknown') : move('FAILED', code ?? 'refused_later')
+      return mayHaveArrivedOtherwise ? move('UNCONFIRMED', 'result_unknown') : move('FAILED', code ?? 'refused_later')
     case 'UNCONFIRMED':
       return mayHaveArrivedOtherwise ? STAYS : move('FAILED', code ?? 'evidence_not_sent')
     case 'FAILED':
@@ -144,6 +144,6 @@ function afterFailure(
 }
 
 function move(to: MessageState, reason: string | null): ReceiptEffect {
-  const mostTold = to === 'FAILED' || to === 'UNCONFIRMED' ? MOST_TOLD_FAILURES : null
-  return { to, reason, contrary: false, isTold: true, mostTold }
+  const mostReported = to === 'FAILED' || to === 'UNCONFIRMED' ? MOST_REPORTED_FAILURES : null
+  return { to, reason, contrary: false, isTold: true, mostReported }
 }

@@ -48,7 +48,7 @@ describe('what was done about a message', () => {
   )
 
   it('says of one that may have arrived that it may come twice', () => {
-    const told = dealtWith({ state: 'UNCONFIRMED', reason: 'fate_unknown', resent: { ...COPY, by: 'cli' } })
+    const told = dealtWith({ state: 'UNCONFIRMED', reason: 'result_unknown', resent: { ...COPY, by: 'cli' } })
 
     assert.equal(told?.nextStep, 'You need not do anything here. The recipient may get it twice.')
   })

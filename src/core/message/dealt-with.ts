@@ -1,5 +1,5 @@
 import { nameActor } from '../name-actor.ts'
-import type { MessageStory } from '../ports/administration.ts'
+import type { MessageTimeline } from '../ports/administration.ts'
 import { explainReason } from '../reasons.ts'
 import { ERASED } from './erased.ts'
 import type { MessageState } from './message.ts'
@@ -26,8 +26,8 @@ const BECAME: Readonly<Record<MessageState, string>> = {
 const NOT_SENT: ReadonlySet<MessageState> = new Set(['FAILED', 'EXPIRED', 'CANCELLED'])
 
 /** Null where the next step of the reason still holds. To follow that of a message that was sent again would double it. */
-export function explainDealtWith(story: MessageStory): DealtWith | null {
-  const { message, resent, connectionState, hasSuccessor, bodyDeletedAt } = story
+export function explainDealtWith(timeline: MessageTimeline): DealtWith | null {
+  const { message, resent, connectionState, hasSuccessor, bodyDeletedAt } = timeline
   if (resent) return explainResent(message.state, resent)
   if (!NOT_SENT.has(message.state)) return null
   if (message.to === ERASED) return waysBarred('It cannot be sent again: its recipient was erased.')
@@ -40,7 +40,7 @@ export function explainDealtWith(story: MessageStory): DealtWith | null {
 
 function explainResent(
   was: MessageState,
-  { state, reason, words, by }: NonNullable<MessageStory['resent']>,
+  { state, reason, words, by }: NonNullable<MessageTimeline['resent']>,
 ): DealtWith {
   const who = by === null ? 'Somebody' : nameActor(by).replace(/^the /, 'The ')
   const how = by === CHANNEL_ACTOR ? ' as a template' : ''

@@ -1,17 +1,17 @@
 import type { ConnectionId, Instant } from '../ids.ts'
 import { isUsable, type Token } from '../token/token.ts'
 
-type JudgedRefusal = 'unauthorized' | 'event_missing' | 'connection_not_allowed' | 'connection_not_found'
+type DecidedRefusal = 'unauthorized' | 'event_missing' | 'connection_not_allowed' | 'connection_not_found'
 
 /**
  * The last word on whether a request may make a message, said inside the accepting transaction (G7). Null: it may.
  * The order is the contract's: 401, 403, then 404.
  */
-export function judgeAcceptance(
+export function decideAcceptance(
   token: Token | null,
   connectionId: ConnectionId | null,
   now: Instant,
-): JudgedRefusal | null {
+): DecidedRefusal | null {
   if (!token || !isUsable(token, now)) return 'unauthorized'
   if (!token.events.includes('messaging.send_message')) return 'event_missing'
   // A bound token learns nothing about numbers it is not bound to, not even whether they exist.

@@ -30,7 +30,7 @@ type AfterTry =
   /** The receiver wants nothing more, of this or of anything. */
   | { readonly do: 'disable' }
 
-export interface JudgedTry {
+export interface CheckedTry {
   readonly code: TryCode
   readonly status: number | null
   readonly words: string | null
@@ -39,10 +39,10 @@ export interface JudgedTry {
 }
 
 /** What a try comes to. `number` counts from 1, `lot` is in [0, 1). */
-export function judgeTry(
+export function checkDeliveryTry(
   end: PostEnd,
   { number, now, lot }: { readonly number: number; readonly now: Instant; readonly lot: number },
-): JudgedTry {
+): CheckedTry {
   const code = codeOf(end)
   const said =
     end.kind === 'answered'

@@ -1,6 +1,6 @@
-import { fillNextStep, type NextStepOf } from '../render-remedy.ts'
 import type { Instant } from '../ids.ts'
 import { explainReason, isReasonCode } from '../reasons.ts'
+import { type RemedyOf, renderRemedy } from '../render-remedy.ts'
 import type { NoticeKind } from './notification-kinds.ts'
 
 /** A notice as storage keeps it. */
@@ -34,10 +34,10 @@ function messageData(kept: Readonly<Record<string, unknown>>, from: string | nul
   }
 }
 
-function explain({ reason: code, words = null, state }: Readonly<Record<string, unknown>>, of: NextStepOf) {
+function explain({ reason: code, words = null, state }: Readonly<Record<string, unknown>>, of: RemedyOf) {
   if (typeof code !== 'string') return null
   const said = typeof words === 'string' ? words : null
   if (!isReasonCode(code)) return { code, meaning: null, nextStep: null, words: said }
   const { sentence: meaning, nextStep } = explainReason(code, state, said)
-  return { code, meaning, nextStep: fillNextStep(nextStep, of), words: said }
+  return { code, meaning, nextStep: renderRemedy(nextStep, of), words: said }
 }

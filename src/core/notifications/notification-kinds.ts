@@ -47,7 +47,7 @@ export const NOTICE_KINDS = {
   'message.published': {
     group: 'messages',
     sentence:
-      'The network took a message. A reason says where that is known otherwise than from its answer: from evidence that came later (evidence_found) or a person’s word (says_arrived); or that the message may have been sent twice (possible_duplicate).',
+      'The network took a message. A reason says where that is known otherwise than from its answer: from evidence that came later (evidence_found) or a person’s word (marked_arrived); or that the message may have been sent twice (possible_duplicate).',
     example: { ...MESSAGE, state: 'PUBLISHED' },
   },
   'message.delivered': {
@@ -76,7 +76,7 @@ export const NOTICE_KINDS = {
       ...MESSAGE,
       state: 'UNCONFIRMED',
       ...explained(
-        'fate_unknown',
+        'result_unknown',
         'It may or may not have left: the line broke while it was handed over, and no evidence came.',
         'Look on the recipient’s side, then say that it arrived, or send it again.',
       ),

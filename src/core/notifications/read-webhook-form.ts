@@ -1,4 +1,4 @@
-import { judgeMediaUrl, type OperatorRanges, type RefusedUrl } from '../media-address/check-url.ts'
+import { checkMediaUrl, type OperatorRanges, type RefusedUrl } from '../media-address/check-url.ts'
 import { Refusal } from '../refusals.ts'
 import { isNoticeKind, type NoticeKind } from './notification-kinds.ts'
 
@@ -9,7 +9,7 @@ const CLOSED = 'It lies in a range of NUNCIO_OUTBOUND_REFUSED: only the operator
 
 /** The address in its canonical form. Refuses what could never be posted to, by the rules for media URLs. */
 export function readWebhookUrl(text: string, ranges: OperatorRanges): string {
-  const judged = judgeMediaUrl(text, ranges)
+  const judged = checkMediaUrl(text, ranges)
   if (!judged.ok) {
     const hint = hintFor(judged)
     throw new Refusal('argument_invalid', hint === null ? judged.detail : `${judged.detail} ${hint}`, 'url')

@@ -3,9 +3,9 @@ import type { NewNotice } from '../ports/notifications.ts'
 
 const DAY_MS = 86_400_000
 /** So many days ahead it is told, the largest first. */
-export const TOLD_DAYS_AHEAD: readonly number[] = [14, 7, 1]
+export const NOTIFIED_DAYS_AHEAD: readonly number[] = [14, 7, 1]
 /** What ended longer ago is no news: nobody was there to tell it. */
-export const TOLD_AFTER_MS = 2 * DAY_MS
+export const NOTIFIED_AFTER_MS = 2 * DAY_MS
 
 export interface EndingToken {
   readonly id: TokenId
@@ -21,10 +21,10 @@ export function tokenNotice(token: EndingToken, now: Instant): NewNotice | null 
   const { id, accountId, name, prefix, createdAt, expiresAt } = token
   const data = { tokenId: id, name, prefix, expiresAt: new Date(expiresAt).toISOString() }
   if (expiresAt <= now) {
-    if (expiresAt <= now - TOLD_AFTER_MS) return null
+    if (expiresAt <= now - NOTIFIED_AFTER_MS) return null
     return { accountId, kind: 'token.expired', at: expiresAt, key: `token.expired:${id}`, data }
   }
-  const daysLeft = TOLD_DAYS_AHEAD.findLast((days) => expiresAt - days * DAY_MS <= now)
+  const daysLeft = NOTIFIED_DAYS_AHEAD.findLast((days) => expiresAt - days * DAY_MS <= now)
   // One that was made for a week need not be told of on its first day.
   if (daysLeft === undefined || createdAt > expiresAt - daysLeft * DAY_MS - 1) return null
   const key = `token.expiring:${id}:${daysLeft}`

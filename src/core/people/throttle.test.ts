@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { judgeTries, type ThrottleRule, type Tries } from './throttle.ts'
+import { checkTries, type ThrottleRule, type Tries } from './throttle.ts'
 
 const NOON = Date.UTC(2026, 0, 15, 12)
 
-function judgeTry(rule: ThrottleRule, tries: Tries | null, now: number) {
-  const verdict = judgeTries([{ key: 'one', rule, tries }], now)
-  if ('until' in verdict) return verdict
-  const [counted] = verdict.counted
+function checkDeliveryTry(rule: ThrottleRule, tries: Tries | null, now: number) {
+  const result = checkTries([{ key: 'one', rule, tries }], now)
+  if ('until' in result) return result
+  const [counted] = result.counted
   assert.ok(counted)
   const { key: _, ...rest } = counted
   return { tries: rest }
@@ -17,10 +17,10 @@ function judgeTry(rule: ThrottleRule, tries: Tries | null, now: number) {
 function waits(rule: ThrottleRule, count: number): number[] {
   let [now, tries]: [number, Tries | null] = [NOON, null]
   return Array.from({ length: count }, () => {
-    const first = judgeTry(rule, tries, now)
+    const first = checkDeliveryTry(rule, tries, now)
     const wait = 'until' in first ? first.until - now : 0
     now += wait
-    const then = judgeTry(rule, tries, now)
+    const then = checkDeliveryTry(rule, tries, now)
     assert.ok('tries' in then)
     tries = then.tries
     return wait / 1_000
@@ -41,16 +41,16 @@ describe('slowing guesses down', () => {
   it('forgets after a day', () => {
     const tries = { count: 40, countedFrom: NOON, lastAt: NOON }
 
-    const verdict = judgeTry('account', tries, NOON + 86_400_000)
+    const result = checkDeliveryTry('account', tries, NOON + 86_400_000)
 
-    assert.deepEqual(verdict, { tries: { count: 1, countedFrom: NOON + 86_400_000, lastAt: NOON + 86_400_000 } })
+    assert.deepEqual(result, { tries: { count: 1, countedFrom: NOON + 86_400_000, lastAt: NOON + 86_400_000 } })
   })
 
   it('makes nobody wait for a clock that was set back', () => {
     const tries = { count: 40, countedFrom: NOON, lastAt: NOON }
 
-    assert.ok('tries' in judgeTry('account', tries, NOON - 86_400_000))
-    assert.ok('tries' in judgeTry('address', tries, NOON - 86_400_000))
+    assert.ok('tries' in checkDeliveryTry('account', tries, NOON - 86_400_000))
+    assert.ok('tries' in checkDeliveryTry('address', tries, NOON - 86_400_000))
   })
 
   it('lets an account be tried three times from an address that has used up its tries, and no more', () => {
@@ -60,7 +60,7 @@ describe('slowing guesses down', () => {
       return { key: 'account', rule: 'account', tries } as const
     }
 
-    for (const count of [0, 1, 2]) assert.ok('counted' in judgeTries([account(count), address], NOON + 1), `${count}`)
-    assert.deepEqual(judgeTries([account(3), address], NOON + 1), { until: NOON + 3_600_000 })
+    for (const count of [0, 1, 2]) assert.ok('counted' in checkTries([account(count), address], NOON + 1), `${count}`)
+    assert.deepEqual(checkTries([account(3), address], NOON + 1), { until: NOON + 3_600_000 })
   })
 })

@@ -40,7 +40,7 @@ const WINDOWS: Readonly<Record<WindowRule, { readonly most: number; readonly las
 }
 
 /** What each counter says after one more try; or when that try is welcome, if it is not now. Then none is counted. */
-export function judgeTries(
+export function checkTries(
   counters: readonly (ThrottledTry & { readonly tries: Tries | null })[],
   now: Instant,
 ): { readonly counted: readonly (Tries & { readonly key: string })[] } | { readonly until: Instant } {
@@ -51,27 +51,27 @@ export function judgeTries(
   const counted: (Tries & { key: string })[] = []
   let until: Instant | null = null
   for (const { key, rule, tries } of counters) {
-    const verdict = judgeTry(rule, tries, now)
-    if ('tries' in verdict) counted.push({ ...verdict.tries, key })
+    const result = checkDeliveryTry(rule, tries, now)
+    if ('tries' in result) counted.push({ ...result.tries, key })
     else if (rule === 'address' && tries && isFreshAccount)
       // Counted all the same, because a try that succeeds is taken off again.
       counted.push({ ...tries, count: tries.count + 1, lastAt: now, key })
-    else until = Math.max(until ?? 0, verdict.until)
+    else until = Math.max(until ?? 0, result.until)
   }
   return until === null ? { counted } : { until }
 }
 
-type Verdict = { readonly tries: Tries } | { readonly until: Instant }
+type Result = { readonly tries: Tries } | { readonly until: Instant }
 
-function judgeTry(rule: ThrottleRule, tries: Tries | null, now: Instant): Verdict {
-  return rule === 'account' || rule === 'device' ? judgeBySteps(tries, now) : judgeByWindow(rule, tries, now)
+function checkDeliveryTry(rule: ThrottleRule, tries: Tries | null, now: Instant): Result {
+  return rule === 'account' || rule === 'device' ? checkBySteps(tries, now) : checkByWindow(rule, tries, now)
 }
 
 function isForgotten(tries: Tries, now: Instant): boolean {
   return now - tries.lastAt >= TRIES_FORGOTTEN_AFTER_MS
 }
 
-function judgeBySteps(tries: Tries | null, now: Instant): Verdict {
+function checkBySteps(tries: Tries | null, now: Instant): Result {
   if (!tries || isForgotten(tries, now)) return { tries: { count: 1, countedFrom: now, lastAt: now } }
   const until = tries.lastAt + waitAfter(tries.count)
   // A clock that was set back must not make anybody wait longer than the longest wait.
@@ -83,7 +83,7 @@ function waitAfter(count: number): number {
   return count < FREE_TRIES ? 0 : Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** (count - FREE_TRIES))
 }
 
-function judgeByWindow(rule: WindowRule, tries: Tries | null, now: Instant): Verdict {
+function checkByWindow(rule: WindowRule, tries: Tries | null, now: Instant): Result {
   const { most, lastsMs } = WINDOWS[rule]
   const isOver = !tries || now >= tries.countedFrom + lastsMs || now < tries.countedFrom
   if (isOver) return { tries: { count: 1, countedFrom: now, lastAt: now } }

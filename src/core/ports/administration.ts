@@ -106,7 +106,7 @@ export interface TimelineEntry {
   readonly facts: Readonly<Record<string, string | number | null>>
 }
 
-export interface MessageStory {
+export interface MessageTimeline {
   readonly message: MessageView
   readonly reasonWords: string | null
   readonly requestId: string | null
@@ -226,7 +226,7 @@ export interface RequestView {
   readonly summed: SummedView | null
 }
 
-export interface RequestStory extends RequestView {
+export interface RequestTimeline extends RequestView {
   readonly tokenId: TokenId | null
   /** Why its token was valid no more when it came; null where it was, or that is not known. */
   readonly endedToken: EndedToken | null
@@ -331,7 +331,7 @@ export interface Administration {
 
   /** Newest first. Streams, so that millions fit. */
   listMessages(filter: MessageFilter): AsyncIterable<MessageView>
-  explainMessage(id: MessageId): Promise<MessageStory>
+  explainMessage(id: MessageId): Promise<MessageTimeline>
   cancelMessage(id: MessageId, actor: Actor): Promise<MessageView>
   /** Makes a new message at the end of the lane that points to the old one, and returns it. */
   retryMessage(id: MessageId, actor: Actor): Promise<MessageView>
@@ -344,7 +344,7 @@ export interface Administration {
   /** The API log, newest first, as it was when the reading began. Streams, so that millions fit. */
   listRequests(filter: RequestFilter): AsyncIterable<RequestView>
   /** Refuses with `request_unknown`, also for a request of another account. An old one takes long to find: there is no index. */
-  findRequest(requestId: string, accountId: AccountId | null): Promise<RequestStory>
+  findRequest(requestId: string, accountId: AccountId | null): Promise<RequestTimeline>
 
   /** What an account wants to be kept for less long than the installation keeps it. */
   readOwnTimes(accountId: AccountId): Promise<OwnTimes>

@@ -23,7 +23,7 @@ export interface CallbackReply {
 }
 
 /** What the head alone tells: why it is turned away, or whose address it was sent to. */
-export type HeadVerdict = { readonly refusal: CallbackReply } | { readonly refusal: null; readonly owner: AccountId }
+export type HeadCheck = { readonly refusal: CallbackReply } | { readonly refusal: null; readonly owner: AccountId }
 
 /** The part of a channel that takes callbacks. It works without the channel being started, in any process that serves HTTP. */
 export interface CallbackReceiver {
@@ -35,7 +35,7 @@ export interface CallbackReceiver {
    * Otherwise names the account whose address it is. One account may have many addresses, and what reading the body
    * costs is shared out by account. It is not proven that the network sent it. Rejects as `receive` does.
    */
-  judgeHead(head: CallbackHead): Promise<HeadVerdict>
+  checkHead(head: CallbackHead): Promise<HeadCheck>
   /**
    * Answers once what the request tells is stored durably; applying it comes later. Rejects with `StorageUnavailable` when
    * it could not be stored: then the network is told to come again.

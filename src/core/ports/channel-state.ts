@@ -19,9 +19,9 @@ export interface MemoryEntry {
  */
 // Among so many of the earliest that are due, connections come by turns. One that lets far more pile up delays others
 // until it is worked off; to look through all of it each time would cost more than it helps.
-export const MOST_DUE_LOOKED_THROUGH = 20_000
+export const MOST_DUE_READ = 20_000
 
-export interface ChannelMemory {
+export interface ChannelState {
   /**
    * Adds an entry, durably when the promise resolves. Returns false and changes nothing when the connection has an
    * entry of this kind and key already. With `remindAt` it is found by `due` from then on. `isWanted` is asked when the

@@ -131,7 +131,7 @@ export type StillHolds = () => boolean
 export type Prepared = { readonly kind: 'ready' } | { readonly kind: 'failed'; readonly failure: Failure }
 
 /** Until when the network wants nothing of this message's kind, so that it is not even tried. */
-export interface NetworkRest {
+export interface RateLimitDelay {
   readonly until: Instant
   /** A code of core/reasons.ts. */
   readonly reason: string
@@ -159,10 +159,10 @@ export interface Channel {
    * Until when the pace of the network lets this message rest; null when it may go now. Asked right before each attempt
    * is opened, so it must be quick and answer from memory. Left out where the network sets no pace.
    */
-  restOf?(
+  rateLimitDelayOf?(
     next: Pick<Handover, 'accountId' | 'connectionId' | 'to' | 'content' | 'settings'>,
     now: Instant,
-  ): NetworkRest | null
+  ): RateLimitDelay | null
   /**
    * One wire attempt. Never throws and never repeats by itself. When `signal` aborts it must end soon; what it
    * returns then says whether the message may have left.

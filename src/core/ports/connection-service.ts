@@ -15,7 +15,7 @@ export interface StoredConnection {
 }
 
 /** The connections of the same account that are not removed, in any order. Only asked for where they matter. */
-export type ReadOthers = () => Promise<readonly StoredConnection[]>
+export type ReadPeers = () => Promise<readonly StoredConnection[]>
 
 /** What was proven and is to be stored now. */
 export interface PreparedConnection {
@@ -58,7 +58,7 @@ export interface CallbackAddress {
    * One sentence: why a network cannot reach it, and what to do. Null when nothing is known against it, and when the network
    * has called back already, so that it can be reached whatever the settings say.
    */
-  readonly trouble: string | null
+  readonly problem: string | null
   /** When the network last called back, to within a minute. Null: never. */
   readonly lastReportAt: Instant | null
 }
@@ -78,7 +78,7 @@ export interface ChannelAbilities {
  * All of it refuses with codes of core/refusals.ts: `setting_invalid` with the setting as its field,
  * `connection_not_proven` and `network_unreachable` as a `ChannelSetUp` does; the last also when it takes too long.
  */
-export interface Connecting {
+export interface ConnectionService {
   abilitiesOf(channel: string): ChannelAbilities
   /** `pairs` are texts as a person writes them. */
   prepareNew(
@@ -88,13 +88,13 @@ export interface Connecting {
       readonly channel: string
       readonly pairs: Readonly<Record<string, string>>
     },
-    others: ReadOthers,
+    others: ReadPeers,
   ): Promise<PreparedConnection>
   /** What is not in `pairs` stays as it is; an empty text takes a setting back. */
   prepareChange(
     connection: StoredConnection,
     pairs: Readonly<Record<string, string>>,
-    others: ReadOthers,
+    others: ReadPeers,
   ): Promise<PreparedChange>
   /** Asks the network now. Empty for a channel without one. */
   check(connection: StoredConnection): Promise<readonly ConnectionFact[]>

@@ -1,5 +1,5 @@
 import type { AccountId, Instant } from '../ids.ts'
-import type { JudgedTry } from '../notifications/check-delivery-try.ts'
+import type { CheckedTry } from '../notifications/check-delivery-try.ts'
 import type { Room } from '../notifications/fair-scheduling.ts'
 
 /** A delivery that this process may try now, and no other until its lease ends. */
@@ -26,7 +26,7 @@ export interface TriedDelivery
   extends Pick<ClaimedDelivery, 'accountId' | 'webhookId' | 'position' | 'claim' | 'number'> {
   readonly at: Instant
   readonly tookMs: number
-  readonly judged: JudgedTry
+  readonly judged: CheckedTry
 }
 
 export interface DisabledWebhook {
@@ -65,5 +65,5 @@ export interface Deliveries {
 /** What costs next to nothing to ask, so that whoever has no webhook pays nothing for them. */
 export interface DeliveryWatch {
   /** `isListened`: there is a webhook, or something is left of one. `isDue`: there is something to spread or to try. */
-  lookForDeliveries(): Promise<{ readonly isListened: boolean; readonly isDue: boolean }>
+  pollDeliveries(): Promise<{ readonly isListened: boolean; readonly isDue: boolean }>
 }

@@ -26,7 +26,7 @@ export interface HeadMemory {
 }
 
 /** What a lane remembers about its connection, over restarts. */
-export interface TroubleMemory {
+export interface FailureStreak {
   /** Failures in a row that were the connection's own. */
   readonly failures: number
   /** When the unbroken run of failures began. */
@@ -38,7 +38,7 @@ export interface TroubleMemory {
 
 export interface LaneMemory {
   readonly head: HeadMemory | null
-  readonly trouble: TroubleMemory | null
+  readonly failureStreak: FailureStreak | null
   readonly wait: LaneWait | null
 }
 
@@ -52,7 +52,7 @@ export interface OpenAttempt {
   /** Until when the channel's evidence is waited for; null while the call itself may still be running. */
   readonly evidenceUntil: Instant | null
   /** All lanes were held while it was open, so the database may have gone back behind later attempts (G12). */
-  readonly isDoubted: boolean
+  readonly isPossiblySuperseded: boolean
 }
 
 /** A worker's temporary right to a lane. */
@@ -140,7 +140,7 @@ export interface Lanes {
    */
   heartbeat(worker: WorkerId, lastsMs: number): Promise<readonly WorkerId[]>
   /** Ends a worker's heartbeat, so that others may take its lanes at once. */
-  retire(worker: WorkerId): Promise<void>
+  deleteLease(worker: WorkerId): Promise<void>
 
   /**
    * Takes lanes that have something to do and whose owner is nobody, this worker, or one whose heartbeat has run out.
@@ -184,7 +184,7 @@ export interface Lanes {
 }
 
 /** Why nothing can be written at present, as the process knows that says so. */
-export interface StorageTrouble {
+export interface StorageError {
   /** Null: it is only known that it is so now. */
   readonly since: Instant | null
   /** A sentence for people, without addresses and paths. */

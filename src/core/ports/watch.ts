@@ -17,7 +17,7 @@ export interface WatchedLane {
   /** What it said last that it waits for, also when that time is over. */
   readonly lastWait: string | null
   /** Since when its connection has failed without a break; null while it works. */
-  readonly troubleSince: Instant | null
+  readonly failingSince: Instant | null
   readonly lastAttemptAt: Instant | null
   /** Null: nobody holds it. */
   readonly holder: { readonly isAlive: boolean; readonly host: string | null; readonly pid: number | null } | null
@@ -87,7 +87,7 @@ export interface FullLane {
  * Told after each part of a long count how many milliseconds it took. The count goes on when this resolves: now where it says
  * true, at the next look where it says false.
  */
-export type GiveWay = (tookMs: number) => Promise<boolean>
+export type Throttle = (tookMs: number) => Promise<boolean>
 
 export interface InstallationFacts {
   readonly hold: { readonly since: Instant; readonly reason: string } | null
@@ -129,7 +129,7 @@ export interface Watch {
   /** Which of these tokens were called with after their end, as the newest requests of their account tell. */
   readExpiredUse(tokens: readonly WatchedToken[]): Promise<readonly ExpiredUse[]>
   /** Connections and accounts in which this share of their limit waits. May be some minutes old; null: not known yet. */
-  readFullLanes(share: number, giveWay: GiveWay): Promise<readonly FullLane[] | null>
+  readFullLanes(share: number, throttle: Throttle): Promise<readonly FullLane[] | null>
 
   readOpenAlarms(): Promise<readonly OpenAlarm[]>
   /** One that is open already is left as it is. */

@@ -23,10 +23,10 @@ interface AgingRow {
  * `remove`: its time is over. `keep-back`: its time is over or unknown, but it must not go yet. `too-young`: neither it
  * nor what came after it is old enough.
  */
-export type Verdict = 'remove' | 'keep-back' | 'too-young'
+export type Result = 'remove' | 'keep-back' | 'too-young'
 
 /** Whether a row goes. Pure. What is not finished never does. */
-export function judgeRow(row: AgingRow, { before, now }: { readonly before: Instant; readonly now: Instant }): Verdict {
+export function decideRow(row: AgingRow, { before, now }: { readonly before: Instant; readonly now: Instant }): Result {
   if (row.at > now + CLOCK_SLACK_MS) return 'keep-back'
   if (row.at >= before) return 'too-young'
   if (row.endedAt === null || row.endedAt > now - KEPT_AFTER_END_MS || row.isInUse) return 'keep-back'

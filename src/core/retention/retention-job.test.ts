@@ -5,7 +5,7 @@ import type { AccountId } from '../ids.ts'
 import type { Journal } from '../ports/journal.ts'
 import { StorageUnavailable } from '../ports/lanes.ts'
 import type { Retention, RetentionState, RetentionTask } from '../ports/retention.ts'
-import { RetentionKeeper } from './retention-job.ts'
+import { RetentionJob } from './retention-job.ts'
 import type { OwnTimes } from './retention-times.ts'
 
 const MINUTE_MS = 60_000
@@ -77,7 +77,7 @@ class MadeUpRetention implements Retention {
 let clock: HandClock
 let storage: MadeUpRetention
 let told: Told[]
-let keeper: RetentionKeeper
+let keeper: RetentionJob
 let prepared: number
 
 beforeEach(() => {
@@ -85,7 +85,7 @@ beforeEach(() => {
   storage = new MadeUpRetention()
   told = []
   prepared = 0
-  keeper = new RetentionKeeper({
+  keeper = new RetentionJob({
     storage,
     times: { bodiesDays: 30, messagesDays: 90, auditDays: 400 },
     who: 'anna',

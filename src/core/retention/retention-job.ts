@@ -14,9 +14,9 @@ const REST_TIMES = 10
 const LEAST_REST_MS = 5
 /** After so long without a sweep people are told a day before the next one: or a clock that leapt would delete everything. */
 const LONG_PAUSE_MS = 7 * 24 * HOUR_MS
-export const TOLD_BEFORE_MS = 24 * HOUR_MS
+export const NOTIFIED_BEFORE_MS = 24 * HOUR_MS
 
-interface KeeperParts {
+interface RetentionJobParts {
   readonly storage: Retention
   readonly times: SweepTimes
   readonly who: string
@@ -37,15 +37,15 @@ interface KeeperParts {
  * - Nothing is lost with the process: how far it came is in the database.
  * - A sweep that fails is tried again an hour later.
  */
-export class RetentionKeeper {
-  readonly #parts: KeeperParts
+export class RetentionJob {
+  readonly #parts: RetentionJobParts
   #isRunning = false
   #cancel: (() => void) | null = null
   #giveUp: (() => void) | null = null
   #current: Promise<void> = Promise.resolve()
   #saidWaiting = false
 
-  constructor(parts: KeeperParts) {
+  constructor(parts: RetentionJobParts) {
     this.#parts = parts
   }
 
@@ -98,8 +98,8 @@ export class RetentionKeeper {
     const afterPause = state.last !== null && now - Math.max(state.last.endedAt, beginsAt) > LONG_PAUSE_MS
     // People are never told longer before. It was a clock ahead of ours that said so, and nothing would be deleted until it
     // was right.
-    if (afterPause || beginsAt > now + TOLD_BEFORE_MS) {
-      beginsAt = now + TOLD_BEFORE_MS
+    if (afterPause || beginsAt > now + NOTIFIED_BEFORE_MS) {
+      beginsAt = now + NOTIFIED_BEFORE_MS
       waitsFor = afterPause ? 'pause' : waitsFor
       this.#saidWaiting = false
       await storage.postpone(beginsAt, waitsFor)

@@ -34,13 +34,13 @@ export function timesOf(installation: RetentionTimes, own: OwnTimes): RetentionT
   return { messagesDays, bodiesDays: shorter(bodiesDays, messagesDays) }
 }
 
-export function daysInWords(days: number): string {
+export function daysText(days: number): string {
   if (days === 0) return 'for ever'
   return days === 1 ? '1 day' : `${days} days`
 }
 
 /** Why an account cannot have these times, in one sentence; null when it can. */
-export function judgeOwnTimes(own: OwnTimes, installation: RetentionTimes): string | null {
+export function checkOwnTimes(own: OwnTimes, installation: RetentionTimes): string | null {
   const { bodiesDays, messagesDays } = own
   const wrong =
     wrongDays('Messages', { days: messagesDays, least: LEAST_MESSAGES_DAYS, most: installation.messagesDays }) ??
@@ -48,7 +48,7 @@ export function judgeOwnTimes(own: OwnTimes, installation: RetentionTimes): stri
   if (wrong) return wrong
   const kept = messagesDays ?? installation.messagesDays
   if (bodiesDays !== null && isLonger(bodiesDays, kept))
-    return `Texts cannot be kept longer (${daysInWords(bodiesDays)}) than the messages they belong to (${daysInWords(kept)}).`
+    return `Texts cannot be kept longer (${daysText(bodiesDays)}) than the messages they belong to (${daysText(kept)}).`
   return null
 }
 
@@ -60,6 +60,6 @@ function wrongDays(
   if (!Number.isInteger(days) || days < least || days > MOST_DAYS)
     return `${what} can be kept for ${least} to ${MOST_DAYS} days, in whole days.`
   if (isLonger(days, most))
-    return `${what} are kept for ${daysInWords(most)} in this installation: an account can have less, not more.`
+    return `${what} are kept for ${daysText(most)} in this installation: an account can have less, not more.`
   return null
 }

@@ -4,7 +4,7 @@ import type { OpenAlarm } from './alarm.ts'
 import { ALARM_KINDS, type AlarmKind } from './alarm-kinds.ts'
 import { spanText } from './span-text.ts'
 
-interface ToldAlarm {
+interface AlarmText {
   /** What is wrong and why, in a sentence or two made of its facts. */
   readonly cause: string
   readonly nextStep: string
@@ -13,7 +13,7 @@ interface ToldAlarm {
 type Alarm = Pick<OpenAlarm, 'kind' | 'since' | 'facts'>
 
 /** What people read of an alarm. Pure: as of `now`. */
-export function tellAlarm(alarm: Alarm, now: Instant): ToldAlarm {
+export function alarmText(alarm: Alarm, now: Instant): AlarmText {
   const facts = new Facts(alarm, now)
   return { cause: CAUSES[alarm.kind](facts), nextStep: nextStepOf(alarm.kind, facts) }
 }
@@ -113,7 +113,7 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
 const STALLS: Readonly<Record<string, string>> = {
   call_open: 'the call to its network does not come to an end',
   evidence_over: 'an attempt of unknown fate is not brought to its end',
-  worker_gone: 'the worker that held it has died, and no other takes it over',
+  process_gone: 'the worker that held it has died, and no other takes it over',
   holder_silent: 'its worker is alive and begins nothing',
   nobody_holds: 'no worker takes it',
 }

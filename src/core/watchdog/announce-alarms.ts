@@ -2,7 +2,7 @@ import type { AccountId, Instant } from '../ids.ts'
 import type { NewNotice, Notices } from '../ports/notifications.ts'
 import type { UntoldAlarm, Watch } from '../ports/watch.ts'
 import type { AlarmKind } from './alarm-kinds.ts'
-import { tellAlarm } from './alarm-text.ts'
+import { alarmText } from './alarm-text.ts'
 
 /** There are notices of tokens for that, which come at the same moments. */
 const ANNOUNCED_APART = 'token_expiring' satisfies AlarmKind
@@ -31,7 +31,7 @@ export async function announceAlarms({ watch, notices }: AnnouncingParts, now: I
 
 function noticeOf(alarm: UntoldAlarm, accountId: AccountId, now: Instant): NewNotice {
   const { id, kind, severity, clearedAt, changedAt, facts } = alarm
-  const data = { alarm: kind, severity, object: nameOf(alarm), since: iso(alarm.since), ...tellAlarm(alarm, now) }
+  const data = { alarm: kind, severity, object: nameOf(alarm), since: iso(alarm.since), ...alarmText(alarm, now) }
   return clearedAt === null
     ? { accountId, kind: 'alarm.raised', at: changedAt, key: `alarm:${id}:${severity}:${facts['stage'] ?? ''}`, data }
     : {

@@ -22,7 +22,7 @@ export interface DiskRoom {
 }
 
 /** Pure. `freeShare` 0: nobody wants to be told. */
-export function judgeDisk(disk: DiskRoom, freeShare: number, now: Instant): Finding | null {
+export function checkDisk(disk: DiskRoom, freeShare: number, now: Instant): Finding | null {
   if (freeShare === 0) return null
   const { host, holds, folder, freeBytes, totalBytes } = disk
   const counted = Math.min(totalBytes, COUNTED_AT_MOST_BYTES)

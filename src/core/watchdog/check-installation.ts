@@ -5,7 +5,7 @@ import type { Finding } from './alarm.ts'
 import { ALARM_KINDS } from './alarm-kinds.ts'
 
 /** What concerns all lanes at once. Pure. */
-export function judgeInstallation(facts: InstallationFacts, now: Instant): readonly Finding[] {
+export function checkInstallation(facts: InstallationFacts, now: Instant): readonly Finding[] {
   const found: Finding[] = []
   const whole = { accountId: null, object: '', severity: 'critical', raises: true } as const
   if (facts.hold)
@@ -23,7 +23,7 @@ export function judgeInstallation(facts: InstallationFacts, now: Instant): reado
 const OUTAGE_TOLD_FROM_MS = 30_000
 
 /** Of one process. What was short and cost nobody a request is not told. */
-export function judgeOutage(
+export function checkOutage(
   { since, until, cause, refused }: Outage & { readonly refused: number },
   { host, pid }: { readonly host: string; readonly pid: number },
 ): Finding {
@@ -38,7 +38,7 @@ export function judgeOutage(
   }
 }
 
-export function judgeUnconfirmed({ accountId, count, oldestAt }: Unconfirmed): Finding {
+export function checkUnconfirmed({ accountId, count, oldestAt }: Unconfirmed): Finding {
   return {
     kind: 'unconfirmed',
     accountId,
@@ -54,7 +54,7 @@ export function judgeUnconfirmed({ accountId, count, oldestAt }: Unconfirmed): F
 export const SILENT_FOR_MS = 10 * 60_000
 const UNREPORTED_TOLD_FROM = 3
 
-export function judgeUnreported({ accountId, connectionId, oldestAt, ...unreported }: Unreported): Finding {
+export function checkUnreported({ accountId, connectionId, oldestAt, ...unreported }: Unreported): Finding {
   const { number, channel, count, isMore, lastReportAt } = unreported
   return {
     kind: 'reports_missing',
@@ -71,7 +71,7 @@ export function judgeUnreported({ accountId, connectionId, oldestAt, ...unreport
 const NEAR_LIMIT_SHARE = 0.9
 export const KEPT_NEAR_LIMIT_SHARE = 0.8
 
-export function judgeFull({ accountId, connectionId, number, waiting, limit }: FullLane, now: Instant): Finding {
+export function checkFull({ accountId, connectionId, number, waiting, limit }: FullLane, now: Instant): Finding {
   return {
     kind: 'backlog_near_limit',
     accountId,

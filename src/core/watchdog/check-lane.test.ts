@@ -3,8 +3,8 @@ import { describe, it } from 'vitest'
 import { DEFAULT_LANE_POLICY } from '../connection/lane-policy.ts'
 import type { AccountId, ConnectionId } from '../ids.ts'
 import type { WatchedLane } from '../ports/watch.ts'
+import { checkLane, type LaneContext, STALLED_AFTER_MS } from './check-lane.ts'
 import { followLanes } from './follow-lanes.ts'
-import { judgeLane, type LaneContext, STALLED_AFTER_MS } from './check-lane.ts'
 
 const NOW = Date.UTC(2026, 0, 15, 12)
 const MINUTE_MS = 60_000
@@ -20,7 +20,7 @@ const LANE: WatchedLane = {
   reason: 'due',
   until: null,
   lastWait: null,
-  troubleSince: null,
+  failingSince: null,
   lastAttemptAt: null,
   holder: { isAlive: true, host: 'here', pid: 7 },
   head: { sequence: 1, acceptedAt: NOW - 5 * MINUTE_MS },
@@ -32,7 +32,7 @@ const YEAR_MS = 365 * 86_400_000
 /** As of a lane that has stood so for `stillMs`. */
 function found(lane: Partial<WatchedLane>, stillMs = 10 * MINUTE_MS, context: Partial<LaneContext> = {}): string[] {
   const mark = { mark: 'm', since: NOW - stillMs, heldUntil: 0 }
-  return judgeLane(
+  return checkLane(
     { ...LANE, ...lane },
     { mark, measure: null, oldestWaitingMs: 15 * MINUTE_MS, callBudgetMs: CALL_MS, now: NOW, ...context },
   )
@@ -44,7 +44,7 @@ describe('what is wrong with a lane', () => {
   it.each<[string, Partial<WatchedLane>, string[]]>([
     ['is due and held', {}, ['lane_stalled holder_silent']],
     ['is due and nobody’s', { holder: null }, ['lane_stalled nobody_holds']],
-    ['has lost its worker', { reason: 'worker_gone' }, ['lane_stalled worker_gone']],
+    ['has lost its worker', { reason: 'process_gone' }, ['lane_stalled process_gone']],
     ['has a call that is long over its time', { reason: 'sending', open: OPEN }, ['lane_stalled call_open']],
     [
       'asks for evidence long after the end of that',
@@ -67,19 +67,19 @@ describe('what is wrong with a lane', () => {
       {
         reason: 'sending',
         lastWait: 'connection_away',
-        troubleSince: NOW - 2 * MINUTE_MS,
+        failingSince: NOW - 2 * MINUTE_MS,
         open: { ...OPEN, startedAt: NOW },
       },
       ['connection_offline'],
     ],
     [
       'has been away for less',
-      { reason: 'connection_away', lastWait: 'connection_away', troubleSince: NOW - 2 * MINUTE_MS + 1, until: NOW + 1 },
+      { reason: 'connection_away', lastWait: 'connection_away', failingSince: NOW - 2 * MINUTE_MS + 1, until: NOW + 1 },
       [],
     ],
     [
       'has trouble with one message alone',
-      { reason: 'retrying', lastWait: 'retrying', troubleSince: NOW - 5 * MINUTE_MS, until: NOW + 1 },
+      { reason: 'retrying', lastWait: 'retrying', failingSince: NOW - 5 * MINUTE_MS, until: NOW + 1 },
       [],
     ],
   ])('tells of one that %s', (_, lane, expected) => {
@@ -124,7 +124,7 @@ describe('what is wrong with a lane', () => {
         const mark = marks.get(lane.connectionId)
         assert.ok(mark)
         const context = { mark, measure: null, oldestWaitingMs: 15 * MINUTE_MS, callBudgetMs: CALL_MS, now }
-        assert.deepEqual(judgeLane(lane, context), [])
+        assert.deepEqual(checkLane(lane, context), [])
       }
     }
   })

@@ -3,7 +3,7 @@ import type { LaneMeasure, WatchedLane } from '../ports/watch.ts'
 import type { AlarmFacts, Finding } from './alarm.ts'
 import { ALARM_KINDS, type AlarmKind } from './alarm-kinds.ts'
 import { type LaneMark, moves } from './follow-lanes.ts'
-import { foreseeExpiry } from './predict-expiry.ts'
+import { predictExpiry } from './predict-expiry.ts'
 
 // With a look every quarter of a minute it is told of within one.
 export const STALLED_AFTER_MS = 45_000
@@ -34,22 +34,22 @@ export interface LaneContext {
 }
 
 /** What is wrong with one lane: at most one reason why it does not move, and what that means for what waits. Pure. */
-export function judgeLane(lane: WatchedLane, context: LaneContext): readonly Finding[] {
+export function checkLane(lane: WatchedLane, context: LaneContext): readonly Finding[] {
   if (lane.state === 'removed') return []
-  const stalled = judgeStall(lane, context)
-  const offline = judgeConnection(lane, context)
-  const oldest = judgeOldest(lane, context)
+  const stalled = checkStall(lane, context)
+  const offline = checkConnection(lane, context)
+  const oldest = checkOldest(lane, context)
   const isExplained = stalled !== null || offline?.raises === true
   const all = [
     stalled,
     offline,
     oldest && isExplained ? { ...oldest, raises: false } : oldest,
-    judgeExpiry(lane, context),
+    checkExpiry(lane, context),
   ]
   return all.filter((finding) => finding !== null)
 }
 
-function judgeStall(lane: WatchedLane, { mark, measure, callBudgetMs, now }: LaneContext): Finding | null {
+function checkStall(lane: WatchedLane, { mark, measure, callBudgetMs, now }: LaneContext): Finding | null {
   if (lane.state !== 'active') return null
   const why = whyStalled(lane)
   if (why === null) return null
@@ -64,9 +64,13 @@ function judgeStall(lane: WatchedLane, { mark, measure, callBudgetMs, now }: Lan
 /** Null: it says why it waits, or somebody else has to move first. */
 function whyStalled({ reason, until, open, holder, head }: WatchedLane): string | null {
   if (open)
-    return reason === 'awaiting_evidence' ? 'evidence_over' : reason === 'worker_gone' ? 'worker_gone' : callOf(reason)
+    return reason === 'awaiting_evidence'
+      ? 'evidence_over'
+      : reason === 'process_gone'
+        ? 'process_gone'
+        : callOf(reason)
   if (!head) return null
-  if (reason === 'worker_gone') return 'worker_gone'
+  if (reason === 'process_gone') return 'process_gone'
   const isDue = moves({ reason }) || (reason === 'media_pending' && until === null)
   if (!isDue) return null
   return holder ? 'holder_silent' : 'nobody_holds'
@@ -76,8 +80,8 @@ function callOf(reason: string): string | null {
   return reason === 'sending' ? 'call_open' : null
 }
 
-function judgeConnection(lane: WatchedLane, { measure, now }: LaneContext): Finding | null {
-  const { troubleSince: since, lastWait, state } = lane
+function checkConnection(lane: WatchedLane, { measure, now }: LaneContext): Finding | null {
+  const { failingSince: since, lastWait, state } = lane
   if (state !== 'active' || since === null || since > now) return null
   if (lastWait === null || NOT_THE_CONNECTIONS.has(lastWait)) return null
   const facts = { ...factsOf(lane, measure), reason: lastWait }
@@ -85,7 +89,7 @@ function judgeConnection(lane: WatchedLane, { measure, now }: LaneContext): Find
   return finding(lane, 'connection_offline', { since, facts, raises })
 }
 
-function judgeOldest(lane: WatchedLane, { mark, measure, oldestWaitingMs, now }: LaneContext): Finding | null {
+function checkOldest(lane: WatchedLane, { mark, measure, oldestWaitingMs, now }: LaneContext): Finding | null {
   const { head, reason, state } = lane
   if (!head || state !== 'active' || oldestWaitingMs === 0 || OF_THE_INSTALLATION.has(reason)) return null
   const ageMs = now - Math.max(head.acceptedAt, mark.heldUntil)
@@ -94,9 +98,9 @@ function judgeOldest(lane: WatchedLane, { mark, measure, oldestWaitingMs, now }:
   return finding(lane, 'oldest_waiting', { since: head.acceptedAt, facts, raises: ageMs >= oldestWaitingMs })
 }
 
-function judgeExpiry(lane: WatchedLane, { measure, now }: LaneContext): Finding | null {
+function checkExpiry(lane: WatchedLane, { measure, now }: LaneContext): Finding | null {
   if (!measure || OF_THE_INSTALLATION.has(lane.reason)) return null
-  const expiry = foreseeExpiry(lane, measure, now)
+  const expiry = predictExpiry(lane, measure, now)
   if (!expiry) return null
   const facts = {
     ...factsOf(lane, measure),

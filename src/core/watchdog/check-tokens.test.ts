@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { AccountId, TokenId } from '../ids.ts'
 import type { WatchedToken } from '../ports/watch.ts'
-import { judgeTokens } from './check-tokens.ts'
+import { checkTokens } from './check-tokens.ts'
 
 const NOON = Date.UTC(2026, 0, 15, 12)
 const HOUR = 3_600_000
@@ -18,7 +18,7 @@ function token(given: Partial<WatchedToken>): WatchedToken {
 /** Kind and severity of what is found of one token; null when nothing is. */
 function judge(given: Partial<WatchedToken>, lastCallAgoMs: number | null = null): string | null {
   const uses = lastCallAgoMs === null ? [] : [{ tokenId: ID, lastAt: NOON - lastCallAgoMs }]
-  const [found] = judgeTokens([token(given)], uses, NOON)
+  const [found] = checkTokens([token(given)], uses, NOON)
   return found ? `${found.kind} ${found.severity}` : null
 }
 
@@ -43,7 +43,7 @@ describe('what is found of tokens', () => {
     assert.equal(judge(expired, HOUR), 'token_expired_in_use critical')
     assert.equal(judge(expired, DAY), null)
     assert.equal(judge(expired), null)
-    const [found] = judgeTokens([token(expired)], [{ tokenId: ID, lastAt: NOON - HOUR }], NOON)
+    const [found] = checkTokens([token(expired)], [{ tokenId: ID, lastAt: NOON - HOUR }], NOON)
     assert.deepEqual([found?.since, found?.facts['lastCallAt'], found?.object], [NOON - 3 * DAY, NOON - HOUR, ID])
   })
 })

@@ -14,14 +14,14 @@ const CALLED_LATELY_MS = DAY_MS
 const IN_USE_MS = 30 * DAY_MS
 
 /** Pure. */
-export function judgeTokens(
+export function checkTokens(
   tokens: readonly WatchedToken[],
   uses: readonly ExpiredUse[],
   now: Instant,
 ): readonly Finding[] {
   const usedAt = new Map(uses.map(({ tokenId, lastAt }) => [tokenId, lastAt]))
   return tokens.flatMap((token) => {
-    const found = token.expiresAt > now ? judgeEnding(token, now) : judgeExpired(token, usedAt.get(token.id), now)
+    const found = token.expiresAt > now ? checkEnding(token, now) : checkExpired(token, usedAt.get(token.id), now)
     return found ? [found] : []
   })
 }
@@ -32,7 +32,7 @@ function tokenStage({ expiresAt }: Pick<WatchedToken, 'expiresAt'>, now: Instant
   return TOKEN_STAGES_DAYS.find((days) => expiresAt - now <= days * DAY_MS) ?? null
 }
 
-function judgeEnding(token: WatchedToken, now: Instant): Finding | null {
+function checkEnding(token: WatchedToken, now: Instant): Finding | null {
   const stage = tokenStage(token, now)
   if (stage === null) return null
   const isUsed = token.lastUsedAt !== null && now - token.lastUsedAt < IN_USE_MS
@@ -48,7 +48,7 @@ function judgeEnding(token: WatchedToken, now: Instant): Finding | null {
   }
 }
 
-function judgeExpired(token: WatchedToken, lastAt: Instant | undefined, now: Instant): Finding | null {
+function checkExpired(token: WatchedToken, lastAt: Instant | undefined, now: Instant): Finding | null {
   if (lastAt === undefined || now - lastAt >= CALLED_LATELY_MS) return null
   const facts = { ...factsOf(token), lastCallAt: lastAt }
   return {

@@ -16,7 +16,7 @@ const LANE = {
 
 describe('measures of lanes', () => {
   it('are asked for some at once, each no further than it matters', async () => {
-    const { asked, gaveWay, measures } = measuring(() => 5)
+    const { asked, gaveWay: throttled, measures } = measuring(() => 5)
 
     const found = await measures.measure(
       [lane(0), ...Array.from({ length: 44 }, (_, at) => lane(at + 1, 'paused'))],
@@ -29,7 +29,7 @@ describe('measures of lanes', () => {
       [20, 20, 5],
     )
     // Each of which took a millisecond for a lane.
-    assert.deepEqual(gaveWay, [20, 20, 5])
+    assert.deepEqual(throttled, [20, 20, 5])
     assert.deepEqual(asked[0]?.slice(0, 2), [
       { id: 'con_0', most: 1_000 },
       { id: 'con_1', most: 100_000 },
@@ -62,8 +62,8 @@ describe('lanes whose expiry is to be foreseen', () => {
     const { asked, measures } = measuring(() => 5)
     const paused = { ...lane(1, 'paused'), policy: { ...DEFAULT_LANE_POLICY, timeToLiveMs: 2 * HOUR_MS } }
 
-    const before = await measures.foresee([lane(0), paused], HEAD_AT)
-    const anHourBeforeItsEnd = await measures.foresee([lane(0), paused], HEAD_AT + HOUR_MS)
+    const before = await measures.predict([lane(0), paused], HEAD_AT)
+    const anHourBeforeItsEnd = await measures.predict([lane(0), paused], HEAD_AT + HOUR_MS)
 
     assert.deepEqual([[...before.keys()], [...anHourBeforeItsEnd.keys()]], [[], ['con_1']])
     assert.deepEqual(asked, [[{ id: 'con_1', most: 100_000 }]])
@@ -73,7 +73,7 @@ describe('lanes whose expiry is to be foreseen', () => {
     const { measures } = measuring(() => 5)
     const paced = { ...lane(1), policy: { ...DEFAULT_LANE_POLICY, leastGapMs: 1_000 } }
 
-    const found = await measures.foresee([paced], HEAD_AT)
+    const found = await measures.predict([paced], HEAD_AT)
 
     assert.deepEqual([...found.keys()], ['con_1'])
   })
@@ -85,11 +85,11 @@ function lane(number: number, state: WatchedLane['state'] = 'active'): WatchedLa
 
 function measuring(waitingIn: (id: ConnectionId) => number) {
   const asked: (readonly LaneToMeasure[])[] = []
-  const gaveWay: number[] = []
+  const throttled: number[] = []
   let monotonic = 0
   const measures = new LaneMeasures({
     clock: { monotonic: () => monotonic },
-    giveWay: async (tookMs) => void gaveWay.push(tookMs),
+    throttle: async (tookMs) => void throttled.push(tookMs),
     watch: {
       async measureLanes(lanes) {
         asked.push(lanes)
@@ -98,5 +98,5 @@ function measuring(waitingIn: (id: ConnectionId) => number) {
       },
     },
   })
-  return { asked, gaveWay, measures }
+  return { asked, gaveWay: throttled, measures }
 }

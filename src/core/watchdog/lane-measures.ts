@@ -16,7 +16,7 @@ interface LaneMeasuresParts {
   readonly watch: Pick<Watch, 'measureLanes'>
   readonly clock: Pick<Clock, 'monotonic'>
   /** Told how many milliseconds a part of the counting took. It goes on when this resolves. */
-  readonly giveWay: (tookMs: number) => Promise<void>
+  readonly throttle: (tookMs: number) => Promise<void>
 }
 
 /** How much waits in lanes, counted no more often than somebody needs to know it. */
@@ -29,7 +29,7 @@ export class LaneMeasures {
   }
 
   /** Of those of them in which messages may expire for what their owner has set. */
-  foresee(lanes: readonly WatchedLane[], now: Instant): Promise<ReadonlyMap<ConnectionId, LaneMeasure>> {
+  predict(lanes: readonly WatchedLane[], now: Instant): Promise<ReadonlyMap<ConnectionId, LaneMeasure>> {
     return this.measure(
       lanes.filter((lane) => needsCount(lane, now)),
       now,
@@ -38,7 +38,7 @@ export class LaneMeasures {
 
   /** Of each of these lanes. */
   async measure(lanes: readonly WatchedLane[], now: Instant): Promise<ReadonlyMap<ConnectionId, LaneMeasure>> {
-    const { watch, clock, giveWay } = this.#parts
+    const { watch, clock, throttle } = this.#parts
     const stale = lanes.filter(({ connectionId }) => !this.#isFresh(connectionId, now))
     for (let at = 0; at < stale.length; at += MEASURED_AT_ONCE) {
       const wanted = stale.slice(at, at + MEASURED_AT_ONCE).map((lane) => ({
@@ -47,7 +47,7 @@ export class LaneMeasures {
       }))
       const beganMonotonic = clock.monotonic()
       for (const [id, measure] of await watch.measureLanes(wanted)) this.#known.set(id, { at: now, measure })
-      await giveWay(clock.monotonic() - beganMonotonic)
+      await throttle(clock.monotonic() - beganMonotonic)
     }
     return new Map(
       lanes.flatMap(({ connectionId }) => {

@@ -16,7 +16,7 @@ export interface Expiry {
 
 type Lane = Pick<WatchedLane, 'policy' | 'state' | 'head'>
 
-/** Whether how many wait can matter to `foreseeExpiry`. If not, nobody needs to count them. Pure. */
+/** Whether how many wait can matter to `predictExpiry`. If not, nobody needs to count them. Pure. */
 export function needsCount({ head, policy, state }: Lane, now: Instant): boolean {
   if (state === 'paused') return head !== null && head.acceptedAt + policy.timeToLiveMs <= now + PAUSED_WARNED_MS
   return policy.leastGapMs + policy.gapJitterMs > 0 || policy.quietHours !== null
@@ -26,7 +26,7 @@ export function needsCount({ head, policy, state }: Lane, now: Instant): boolean
  * How many of the messages that wait will expire before their turn, by pace, quiet hours and pause. Pure. Those between
  * the first and the last are taken to have come evenly: nobody looks at each of them. Null: none.
  */
-export function foreseeExpiry(lane: Lane, { waiting, newestAt }: LaneMeasure, now: Instant): Expiry | null {
+export function predictExpiry(lane: Lane, { waiting, newestAt }: LaneMeasure, now: Instant): Expiry | null {
   const { head, policy, state } = lane
   if (!head || waiting === 0) return null
   const last = Math.max(head.acceptedAt, newestAt ?? head.acceptedAt)

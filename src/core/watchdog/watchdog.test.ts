@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { HandClock } from '../../../test/conformance/hand-clock.ts'
 import { DEFAULT_LANE_POLICY } from '../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, WorkerId } from '../ids.ts'
-import type { GiveWay, Watch, WatchedLane } from '../ports/watch.ts'
+import type { Throttle, Watch, WatchedLane } from '../ports/watch.ts'
 import type { OpenAlarm } from './alarm.ts'
 import { Watchdog } from './watchdog.ts'
 
@@ -121,9 +121,9 @@ describe('a look after a time in which none was possible', () => {
 function counting({ partTakesMs }: { partTakesMs: number }) {
   const world = watching({ lanes: 0 })
   let parts = 0
-  const count = async (_: number, giveWay: GiveWay) => {
+  const count = async (_: number, throttle: Throttle) => {
     do parts += 1
-    while (parts < MOST_PARTS && (await giveWay(partTakesMs)))
+    while (parts < MOST_PARTS && (await throttle(partTakesMs)))
     return null
   }
   world.watch.readFullLanes = count
@@ -207,7 +207,7 @@ function watching({
     readDisks: async () => [],
     callBudgetMs: () => 30_000,
     tell: async () => {},
-    onLooked: (state) => void looks.push(state),
+    onChecked: (state) => void looks.push(state),
   })
   return { watch, watchdog, clock, counted, looks, cleared, raised }
 }
@@ -223,7 +223,7 @@ function pausedLane(connectionId: ConnectionId, acceptedAt: number): WatchedLane
     reason: 'paused',
     until: null,
     lastWait: null,
-    troubleSince: null,
+    failingSince: null,
     lastAttemptAt: null,
     holder: null,
     head: { sequence: 1, acceptedAt },

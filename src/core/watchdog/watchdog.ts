@@ -1,23 +1,23 @@
 import type { Instant, WorkerId } from '../ids.ts'
+import { InterruptibleSleep } from '../interruptible-sleep.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
 import type { Outage } from '../ports/lanes.ts'
 import type { LaneMeasure, Watch, WatchedLane } from '../ports/watch.ts'
-import { Rest } from '../interruptible-sleep.ts'
 import type { Finding, OpenAlarm } from './alarm.ts'
-import { followLanes, type LaneMarks } from './follow-lanes.ts'
-import { type DiskRoom, judgeDisk } from './check-disk.ts'
+import { checkDisk, type DiskRoom } from './check-disk.ts'
 import {
-  judgeFull,
-  judgeInstallation,
-  judgeOutage,
-  judgeUnconfirmed,
-  judgeUnreported,
+  checkFull,
+  checkInstallation,
+  checkOutage,
+  checkUnconfirmed,
+  checkUnreported,
   KEPT_NEAR_LIMIT_SHARE,
   SILENT_FOR_MS,
 } from './check-installation.ts'
-import { judgeLane } from './check-lane.ts'
-import { EXPIRED_WATCHED_MS, judgeTokens, TOKEN_WARNED_MS } from './check-tokens.ts'
+import { checkLane } from './check-lane.ts'
+import { checkTokens, EXPIRED_WATCHED_MS, TOKEN_WARNED_MS } from './check-tokens.ts'
+import { followLanes, type LaneMarks } from './follow-lanes.ts'
 import { LaneMeasures } from './lane-measures.ts'
 import { type AlarmMemory, NO_ALARM_MEMORY, settleAlarms } from './settle-alarms.ts'
 
@@ -30,13 +30,13 @@ const LANES_AT_ONCE = 100
 const REST_MS = 20
 // Counting a thousand long lanes takes the database half a second. So it takes a twentieth of the time, as other counting
 // does; but however much there is to count, a look lasts only so much longer for that.
-const GIVES_WAY_FACTOR = 19
-const GIVES_WAY_MOST_MS = 10_000
+const THROTTLE_FACTOR = 19
+const THROTTLE_MOST_MS = 10_000
 // Counting all that waits takes the database seconds, and may take minutes: it has a thirtieth of the time, and goes on at the
 // next look. In each at least twenty parts come to their turn, however long they take.
-const FULL_GIVES_WAY_FACTOR = 29
-const FULL_GIVES_WAY_MOST_MS = 5_000
-const FULL_RESTS_MOST_MS = FULL_GIVES_WAY_MOST_MS / 20
+const FULL_THROTTLE_FACTOR = 29
+const FULL_THROTTLE_MOST_MS = 5_000
+const FULL_RESTS_MOST_MS = FULL_THROTTLE_MOST_MS / 20
 const KEPT_MS = 90 * 86_400_000
 const FORGET_EVERY_MS = 3_600_000
 
@@ -71,20 +71,20 @@ export interface WatchdogParts {
   readonly callBudgetMs: (channel: string) => number
   /** Tells people of what was raised and cleared. */
   readonly tell: (now: Instant) => Promise<void>
-  readonly onLooked?: (state: WatchState) => void
+  readonly onChecked?: (state: WatchState) => void
 }
 
 /**
  * Looks every quarter of a minute for what a person should know, and keeps it as alarms.
  *
  * - Of several processes on one database one watches it; each watches the disks of its own machine.
- * - It holds no rules: `judgeLane` and its like find, `settleAlarms` decides what becomes of that.
+ * - It holds no rules: `checkLane` and its like find, `settleAlarms` decides what becomes of that.
  * - What is open is in the database: a restart raises nothing anew.
  */
 export class Watchdog {
   readonly #parts: WatchdogParts
   readonly #measures: LaneMeasures
-  readonly #rest: Rest
+  readonly #rest: InterruptibleSleep
   #marks: LaneMarks = new Map()
   #memory: AlarmMemory = NO_ALARM_MEMORY
   #cancel: (() => void) | null = null
@@ -99,8 +99,8 @@ export class Watchdog {
 
   constructor(parts: WatchdogParts) {
     this.#parts = parts
-    this.#rest = new Rest(parts.clock)
-    this.#measures = new LaneMeasures({ ...parts, giveWay: (tookMs) => this.#giveWay(tookMs * GIVES_WAY_FACTOR) })
+    this.#rest = new InterruptibleSleep(parts.clock)
+    this.#measures = new LaneMeasures({ ...parts, throttle: (tookMs) => this.#throttle(tookMs * THROTTLE_FACTOR) })
   }
 
   /** Harmless while it runs. */
@@ -126,14 +126,14 @@ export class Watchdog {
 
   /** One look. Rejects with `StorageUnavailable`; then all is as it was. */
   async look(): Promise<void> {
-    const { watch, watcher, clock, readDisks, takeOutage, onLooked, tell } = this.#parts
+    const { watch, watcher, clock, readDisks, takeOutage, onChecked, tell } = this.#parts
     const isOurs = await watch.takeTurn(watcher, TURN_LASTS_MS)
     const disks = await readDisks()
     const before = await watch.readOpenAlarms()
     const seen = isOurs ? await this.#lookAtAll(before) : { findings: [], oldestAt: null, isFullKnown: true }
     const now = clock.now()
     this.#outage ??= takeOutage()
-    const outage = this.#outage ? [judgeOutage(this.#outage, this.#parts)] : []
+    const outage = this.#outage ? [checkOutage(this.#outage, this.#parts)] : []
     const findings = [...seen.findings, ...this.#judgeDisks(disks, now), ...outage]
     await this.#settle(
       findings,
@@ -146,7 +146,7 @@ export class Watchdog {
     await tell(clock.now())
     if (isOurs) await this.#forget(now)
     else this.#marks = new Map()
-    onLooked?.({
+    onChecked?.({
       alarms: await watch.readOpenAlarms(),
       disks,
       oldestWaitingMs: isOurs ? Math.max(0, now - (seen.oldestAt ?? now)) : null,
@@ -177,34 +177,34 @@ export class Watchdog {
     const uses = expired.length === 0 ? [] : await watch.readExpiredUse(expired)
     const full = await this.#readFullLanes()
     const findings = [
-      ...judgeInstallation(installation, now),
+      ...checkInstallation(installation, now),
       ...lanes.findings,
-      ...judgeTokens(tokens, uses, now),
-      ...(await watch.readUnconfirmed()).map(judgeUnconfirmed),
-      ...(await watch.readUnreported(SILENT_FOR_MS)).map(judgeUnreported),
-      ...(full ?? []).map((lane) => judgeFull(lane, now)),
+      ...checkTokens(tokens, uses, now),
+      ...(await watch.readUnconfirmed()).map(checkUnconfirmed),
+      ...(await watch.readUnreported(SILENT_FOR_MS)).map(checkUnreported),
+      ...(full ?? []).map((lane) => checkFull(lane, now)),
     ]
     return { findings, oldestAt: lanes.oldestAt, isFullKnown: full !== null }
   }
 
   #readFullLanes(): ReturnType<Watch['readFullLanes']> {
-    this.#givesWayMs = FULL_GIVES_WAY_MOST_MS
+    this.#givesWayMs = FULL_THROTTLE_MOST_MS
     return this.#parts.watch.readFullLanes(KEPT_NEAR_LIMIT_SHARE, async (tookMs) => {
-      await this.#giveWay(Math.min(tookMs * FULL_GIVES_WAY_FACTOR, FULL_RESTS_MOST_MS))
+      await this.#throttle(Math.min(tookMs * FULL_THROTTLE_FACTOR, FULL_RESTS_MOST_MS))
       return this.#givesWayMs > 0 && !this.#isEnding
     })
   }
 
   async #lookAtLanes(open: readonly OpenAlarm[]) {
     const { watch, clock } = this.#parts
-    this.#givesWayMs = GIVES_WAY_MOST_MS
+    this.#givesWayMs = THROTTLE_MOST_MS
     const marks = new Map<WatchedLane['connectionId'], ReturnType<LaneMarks['get']> & object>()
     const findings: Finding[] = []
     let oldestAt: Instant | null = null
     const take = async (lanes: readonly WatchedLane[]) => {
       const now = clock.now()
       for (const [id, mark] of followLanes(this.#marks, lanes, { open, now })) marks.set(id, mark)
-      const foreseen = await this.#measures.foresee(lanes, now)
+      const foreseen = await this.#measures.predict(lanes, now)
       for (const lane of lanes) {
         if (lane.head) oldestAt = Math.min(oldestAt ?? now, lane.head.acceptedAt)
         findings.push(...(await this.#judge(lane, marks, foreseen.get(lane.connectionId) ?? null)))
@@ -232,14 +232,14 @@ export class Watchdog {
     const mark = marks.get(lane.connectionId)
     if (!mark) return []
     const context = { mark, oldestWaitingMs: limits.oldestWaitingMs, callBudgetMs: callBudgetMs(lane.channel), now }
-    const found = judgeLane(lane, { ...context, measure: foreseen })
+    const found = checkLane(lane, { ...context, measure: foreseen })
     if (found.length === 0 || foreseen !== null) return found
     const measures = await this.#measures.measure([lane], now)
-    return judgeLane(lane, { ...context, measure: measures.get(lane.connectionId) ?? null })
+    return checkLane(lane, { ...context, measure: measures.get(lane.connectionId) ?? null })
   }
 
   #judgeDisks(disks: readonly DiskRoom[], now: Instant): readonly Finding[] {
-    return disks.flatMap((disk) => judgeDisk(disk, this.#parts.limits.diskFreeShare, now) ?? [])
+    return disks.flatMap((disk) => checkDisk(disk, this.#parts.limits.diskFreeShare, now) ?? [])
   }
 
   #isOfThisMachine({ kind, facts }: OpenAlarm): boolean {
@@ -270,7 +270,7 @@ export class Watchdog {
   }
 
   /** Not while the process waits for the end of the look. */
-  async #giveWay(wantedMs: number): Promise<void> {
+  async #throttle(wantedMs: number): Promise<void> {
     const restMs = Math.min(Math.round(wantedMs), this.#givesWayMs)
     if (restMs <= 0 || !this.#isRunning) return
     this.#givesWayMs -= restMs

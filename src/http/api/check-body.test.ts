@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { judgeBody } from './check-body.ts'
+import { checkBody } from './check-body.ts'
 
 const RANGES = { allowed: [], refused: [] }
 const FINE = { from: '15550001000', to: '15550100000', message: { type: 'message', message: 'Hello' } }
 const IMAGE = { type: 'image', media: { name: 'a.png', url: 'https://files.example.com/a.png' } }
 
 function problemsOf(body: string) {
-  const judged = judgeBody(Buffer.from(body), RANGES)
+  const judged = checkBody(Buffer.from(body), RANGES)
   return judged.ok ? [] : judged.problems
 }
 

@@ -1,11 +1,11 @@
-import { judgeNumber } from '../../contract/field-rules.ts'
+import { checkNumber } from '../../contract/field-rules.ts'
 import { type FieldError, parseSendMessage, type SendMessageRequest } from '../../contract/send-message.ts'
-import { judgeMediaUrl, type OperatorRanges } from '../../core/media-address/check-url.ts'
+import { checkMediaUrl, type OperatorRanges } from '../../core/media-address/check-url.ts'
 import type { MessageContent } from '../../core/message/message.ts'
 import { type Problem, problem } from '../server/problem.ts'
 import { parseStrictJson } from '../server/strict-json.ts'
 
-export type JudgedBody =
+export type CheckedBody =
   | {
       readonly ok: true
       readonly text: string
@@ -28,7 +28,7 @@ const URL_FIELD = 'message.media.url'
  * Judges everything about a body that needs no storage. All that is wrong with its fields is reported together.
  * Null: it was larger than may be.
  */
-export function judgeBody(bytes: Buffer | null, mediaRanges: OperatorRanges): JudgedBody {
+export function checkBody(bytes: Buffer | null, mediaRanges: OperatorRanges): CheckedBody {
   if (bytes === null) return { ok: false, text: null, from: null, problems: [problem('body_too_large')] }
   if (bytes.length === 0) return { ok: false, text: null, from: null, problems: [problem('body_missing')] }
   const json = parseStrictJson(bytes)
@@ -43,7 +43,7 @@ export function judgeBody(bytes: Buffer | null, mediaRanges: OperatorRanges): Ju
   if (message.type === 'message') {
     return { ok: true, text: json.text, from, to, content: { type: 'message', text: message.message } }
   }
-  const url = judgeMediaUrl(message.media.url, mediaRanges)
+  const url = checkMediaUrl(message.media.url, mediaRanges)
   if (!url.ok) return { ok: false, text: json.text, from, problems: [problem(url.code, URL_FIELD, url.detail)] }
   return { ok: true, text: json.text, from, to, content: mediaContent(message, url.url) }
 }
@@ -60,17 +60,17 @@ function refuseFields(
   json: { readonly text: string; readonly value: unknown },
   errors: readonly FieldError[],
   mediaRanges: OperatorRanges,
-): JudgedBody {
+): CheckedBody {
   // This line also proves that the codes of the contract, which cannot see the core, are refusals.
   const problems: Problem[] = [...errors]
   // The contract cannot judge addresses, so this one is still to be judged, if the shape got as far as to a URL.
   const url = fieldAt(json.value, URL_FIELD)
   if (typeof url === 'string' && !errors.some(({ field }) => field !== null && isAtOrAbove(field, URL_FIELD))) {
-    const judged = judgeMediaUrl(url, mediaRanges)
+    const judged = checkMediaUrl(url, mediaRanges)
     if (!judged.ok) problems.push(problem(judged.code, URL_FIELD, judged.detail))
   }
   const from = fieldAt(json.value, 'from')
-  const isNumber = typeof from === 'string' && judgeNumber(from) === null
+  const isNumber = typeof from === 'string' && checkNumber(from) === null
   return { ok: false, text: json.text, from: isNumber ? from : null, problems }
 }
 

@@ -1,6 +1,6 @@
-import { type Exchange, isJsonType } from '../server/request-context.ts'
 import { type Problem, problem } from '../server/problem.ts'
 import { isAmong, type SingleHeader } from '../server/repeated-headers.ts'
+import { isJsonType, type RequestContext } from '../server/request-context.ts'
 
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/
 const NONE: readonly Problem[] = []
@@ -9,7 +9,7 @@ const NONE: readonly Problem[] = []
 const MEANT_ONCE: readonly SingleHeader[] = ['content-type', 'content-encoding', 'idempotency-key', 'authorization']
 
 /** What is wrong with the headers that say how to read the request. */
-export function judgeHeaders({ request, repeatedHeaders }: Exchange): readonly Problem[] {
+export function checkHeaders({ request, repeatedHeaders }: RequestContext): readonly Problem[] {
   const {
     'content-type': contentType,
     'content-encoding': contentEncoding,

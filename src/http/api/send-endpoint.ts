@@ -1,20 +1,20 @@
-import type { AddressRange } from '../../core/media-address/ip-address.ts'
 import type { OperatorRanges } from '../../core/media-address/check-url.ts'
+import type { AddressRange } from '../../core/media-address/ip-address.ts'
 import type { Intake } from '../../core/ports/intake.ts'
 import type { Token } from '../../core/token/token.ts'
-import type { Exchange } from '../server/request-context.ts'
-import { OverdueWatch } from '../server/deadline-queue.ts'
+import { DeadlineQueue } from '../server/deadline-queue.ts'
 import { problem } from '../server/problem.ts'
 import { isAmong } from '../server/repeated-headers.ts'
+import type { RequestContext } from '../server/request-context.ts'
 import type { ServerState } from '../server/server-state.ts'
 import { sourceAddress } from '../server/source-address.ts'
 import { AcceptRate } from './accept-rate.ts'
 import { Authenticator } from './authenticator.ts'
 import { parseIdempotencyKey } from './check-headers.ts'
-import { RefusalBudget } from './refusal-budget.ts'
 import { RefusalSums } from './refusal-aggregates.ts'
+import { RefusalBudget } from './refusal-budget.ts'
+import { SendHandler, type SendHandlerDeps } from './send-handler.ts'
 import { SourceRanges } from './source-ranges.ts'
-import { Submission, type SubmissionDesk } from './send-handler.ts'
 import { TokenLookUp } from './token-look-up.ts'
 
 export const SEND_PATH = '/chat/api/v1/public/message/send'
@@ -36,7 +36,7 @@ interface SendEndpointInput {
 export class SendEndpoint {
   readonly #authenticator: Authenticator
   readonly #trustedProxies: readonly AddressRange[]
-  readonly #desk: SubmissionDesk
+  readonly #desk: SendHandlerDeps
 
   constructor(input: SendEndpointInput) {
     const { server, intake, mediaRanges } = input
@@ -44,7 +44,7 @@ export class SendEndpoint {
     this.#trustedProxies = input.trustedProxies
     this.#desk = {
       intake,
-      watch: new OverdueWatch(server.clock, server.limits.storageWaitMs),
+      watch: new DeadlineQueue(server.clock, server.limits.storageWaitMs),
       rate: new AcceptRate(server.clock, {
         perSecond: input.acceptRatePerAccount,
         acceptingProcesses: () => input.acceptingProcesses(),
@@ -62,7 +62,7 @@ export class SendEndpoint {
     return this.#desk.sums.stop()
   }
 
-  receive(exchange: Exchange): void {
+  receive(exchange: RequestContext): void {
     const { request, repeatedHeaders } = exchange
     const { 'x-api-key': apiKey } = request.headers
     // Of two tokens, nobody can say which one was meant to answer for the message.
@@ -74,18 +74,18 @@ export class SendEndpoint {
   }
 
   /** Returns at once, and no promise: Fastify would wait for it and then go on with the request. */
-  #submitLater(exchange: Exchange, token: Promise<Token | null>): void {
+  #submitLater(exchange: RequestContext, token: Promise<Token | null>): void {
     // Asked for now, because a connection that has ended no longer knows it.
     const remoteAddress = sourceAddress(exchange.request, this.#trustedProxies)
     const submissionUnder = (found: Token) => this.#submission(exchange, found, remoteAddress)
     void new TokenLookUp({ exchange, token, watch: this.#desk.watch, submissionUnder }).start()
   }
 
-  #submission(exchange: Exchange, token: Token, remoteAddress: string): Submission {
+  #submission(exchange: RequestContext, token: Token, remoteAddress: string): SendHandler {
     const { request, repeatedHeaders } = exchange
     const idempotencyKey = isAmong(repeatedHeaders, 'idempotency-key')
       ? null
       : parseIdempotencyKey(request.headers['idempotency-key'])
-    return new Submission(this.#desk, { exchange, token, remoteAddress, idempotencyKey })
+    return new SendHandler(this.#desk, { exchange, token, remoteAddress, idempotencyKey })
   }
 }

@@ -4,20 +4,20 @@ import type { MessageType } from '../../core/message/message.ts'
 import type { AcceptResult, Intake, RefusedRequest, RequestFacts } from '../../core/ports/intake.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { isUsable, type Token } from '../../core/token/token.ts'
-import type { Exchange, ExchangeOwner } from '../server/request-context.ts'
+import type { DeadlineQueue, Waiting } from '../server/deadline-queue.ts'
 import { MAX_BODY_BYTES } from '../server/http-limits.ts'
-import type { OverdueWatch, Waiting } from '../server/deadline-queue.ts'
 import { type Problem, problem } from '../server/problem.ts'
 import { type BodyBounds, readBody } from '../server/read-body.ts'
 import { replyOf } from '../server/refusal-replies.ts'
+import type { ExchangeOwner, RequestContext } from '../server/request-context.ts'
 import { stateOfReplay } from '../server/state-of-replay.ts'
 import type { AcceptRate } from './accept-rate.ts'
 import { awaitLookUp } from './await-look-up.ts'
+import { type CheckedBody, checkBody } from './check-body.ts'
+import { checkHeaders } from './check-headers.ts'
 import { fingerprint } from './fingerprint.ts'
-import { type JudgedBody, judgeBody } from './check-body.ts'
-import { judgeHeaders } from './check-headers.ts'
-import type { RefusalBudget } from './refusal-budget.ts'
 import type { RefusalSums } from './refusal-aggregates.ts'
+import type { RefusalBudget } from './refusal-budget.ts'
 import type { SourceRanges } from './source-ranges.ts'
 import { replySuccess } from './success-reply.ts'
 
@@ -25,9 +25,9 @@ import { replySuccess } from './success-reply.ts'
 const BODY_BOUNDS: BodyBounds = { maxBytes: MAX_BODY_BYTES }
 
 /** What all submissions share. */
-export interface SubmissionDesk {
+export interface SendHandlerDeps {
   readonly intake: Intake
-  readonly watch: OverdueWatch
+  readonly watch: DeadlineQueue
   readonly rate: AcceptRate
   readonly budget: RefusalBudget
   readonly sums: RefusalSums
@@ -37,7 +37,7 @@ export interface SubmissionDesk {
 }
 
 interface SubmissionInput {
-  readonly exchange: Exchange
+  readonly exchange: RequestContext
   readonly token: Token
   readonly remoteAddress: string
   /** Null when none was sent, or none that can be used. */
@@ -48,7 +48,7 @@ interface SubmissionInput {
 interface Exceeded {
   readonly exceeded: Problem
   /** Null as long as the body is not read. */
-  readonly judged: JudgedBody | null
+  readonly judged: CheckedBody | null
 }
 
 /**
@@ -66,9 +66,9 @@ interface Exceeded {
  *   refuse, because it may have to look it up; of the others it finds the repeats while it accepts.
  * - Whatever storage does, the caller has an answer within seconds.
  */
-export class Submission implements ExchangeOwner, Waiting {
-  readonly #desk: SubmissionDesk
-  readonly #exchange: Exchange
+export class SendHandler implements ExchangeOwner, Waiting {
+  readonly #desk: SendHandlerDeps
+  readonly #exchange: RequestContext
   readonly #token: Token
   readonly #facts: RequestFacts
   readonly #idempotencyKey: string | null
@@ -80,7 +80,7 @@ export class Submission implements ExchangeOwner, Waiting {
   /** When storage was asked, by the monotonic clock; kept only where somebody traces. */
   #judgedMonotonic = 0
 
-  constructor(desk: SubmissionDesk, { exchange, token, remoteAddress, idempotencyKey }: SubmissionInput) {
+  constructor(desk: SendHandlerDeps, { exchange, token, remoteAddress, idempotencyKey }: SubmissionInput) {
     const { requestId, receivedAt, receivedMonotonic, request } = exchange
     const userAgent = request.headers['user-agent']?.slice(0, 256) ?? null
     this.#desk = desk
@@ -151,7 +151,7 @@ export class Submission implements ExchangeOwner, Waiting {
   }
 
   /** `judged` is null as long as the body is not read. */
-  #refuseUnlessRepeat(exceeded: Problem, judged: JudgedBody | null): void {
+  #refuseUnlessRepeat(exceeded: Problem, judged: CheckedBody | null): void {
     const key = this.#idempotencyKey
     const isRepeat = key !== null && this.#desk.intake.namesMessage(this.#token.accountId, key)
     if (isRepeat instanceof Promise) void this.#awaitKey(isRepeat, { exceeded, judged })
@@ -173,7 +173,7 @@ export class Submission implements ExchangeOwner, Waiting {
     }
   }
 
-  #goOnAsRepeat(judged: JudgedBody | null): void {
+  #goOnAsRepeat(judged: CheckedBody | null): void {
     this.#isRepeat = true
     if (judged) this.#decide(judged)
     else this.#readBody()
@@ -186,20 +186,20 @@ export class Submission implements ExchangeOwner, Waiting {
   #receive(bytes: Buffer | null): void {
     // Too late: the API log is being told that it was refused.
     if (this.#isRefused) return
-    const judged = judgeBody(bytes, this.#desk.mediaRanges)
+    const judged = checkBody(bytes, this.#desk.mediaRanges)
     this.#body = judged.text
     const full = judged.from === null || this.#isRepeat ? null : this.#judgeBacklog(judged.from)
     if (full) this.#refuseUnlessRepeat(full, judged)
     else this.#decide(judged)
   }
 
-  #decide(judged: JudgedBody): void {
-    const ofHeaders = judgeHeaders(this.#exchange)
+  #decide(judged: CheckedBody): void {
+    const ofHeaders = checkHeaders(this.#exchange)
     if (judged.ok && ofHeaders.length === 0) this.#accept(judged)
     else this.refuse(judged.ok || !saysHowToRead(ofHeaders) ? ofHeaders : [...ofHeaders, ...judged.problems])
   }
 
-  #accept({ text, from, to, content }: Extract<JudgedBody, { ok: true }>): void {
+  #accept({ text, from, to, content }: Extract<CheckedBody, { ok: true }>): void {
     const { intake, watch } = this.#desk
     const key = this.#idempotencyKey
     const ticket = watch.begin(this)
@@ -302,7 +302,7 @@ export class Submission implements ExchangeOwner, Waiting {
 }
 
 /** Of several, nobody can say which one is meant. */
-function traceparentOf({ request }: Exchange): string | null {
+function traceparentOf({ request }: RequestContext): string | null {
   const given = request.headers['traceparent']
   return typeof given === 'string' ? given : null
 }

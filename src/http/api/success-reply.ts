@@ -1,6 +1,6 @@
 import { type SuccessState, successBody } from '../../contract/replies.ts'
 import type { MessageId } from '../../core/ids.ts'
-import { type Exchange, JSON_TYPE } from '../server/request-context.ts'
+import { JSON_TYPE, type RequestContext } from '../server/request-context.ts'
 
 const BODIES: Record<SuccessState, string> = {
   QUEUED: JSON.stringify(successBody('QUEUED')),
@@ -17,7 +17,7 @@ interface Success {
 }
 
 export function replySuccess(
-  exchange: Exchange,
+  exchange: RequestContext,
   outcome: 'accepted' | 'replayed',
   { messageId, state }: Success,
 ): void {

@@ -1,18 +1,18 @@
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import type { Token } from '../../core/token/token.ts'
-import type { Exchange, ExchangeOwner } from '../server/request-context.ts'
+import type { DeadlineQueue } from '../server/deadline-queue.ts'
 import { holdSocket } from '../server/pause-socket.ts'
-import type { OverdueWatch } from '../server/deadline-queue.ts'
 import { type Problem, problem } from '../server/problem.ts'
+import type { ExchangeOwner, RequestContext } from '../server/request-context.ts'
 import { awaitLookUp } from './await-look-up.ts'
-import type { Submission } from './send-handler.ts'
+import type { SendHandler } from './send-handler.ts'
 
 interface TokenLookUpInput {
-  readonly exchange: Exchange
-  readonly watch: OverdueWatch
+  readonly exchange: RequestContext
+  readonly watch: DeadlineQueue
   readonly token: Promise<Token | null>
   /** Makes what the request is once its token is known. */
-  submissionUnder(token: Token): Submission
+  submissionUnder(token: Token): SendHandler
 }
 
 /**

@@ -25,7 +25,7 @@ export const BODY_ROOM: BodyRoomSize = {
 const SHARE_OF_LARGE = 3 / 4
 
 /** Bounds how much of bodies is in memory at once, in all and for each account. Counts what has come, not what is announced. */
-export class BodyRoom {
+export class BodyMemoryBudget {
   readonly #size: BodyRoomSize
   readonly #takenBy = new Map<AccountId, number>()
   #takenBytes = 0

@@ -1,15 +1,15 @@
 import type { AccountId } from '../../core/ids.ts'
-import type { Exchange } from '../server/request-context.ts'
-import type { OverdueWatch, Ticket, Waiting } from '../server/deadline-queue.ts'
+import type { DeadlineQueue, Ticket, Waiting } from '../server/deadline-queue.ts'
 import { problem } from '../server/problem.ts'
 import { readBody } from '../server/read-body.ts'
-import type { BodyRoom } from './body-memory-budget.ts'
+import type { RequestContext } from '../server/request-context.ts'
+import type { BodyMemoryBudget } from './body-memory-budget.ts'
 
 interface BodyReadingInput {
-  readonly room: BodyRoom
+  readonly room: BodyMemoryBudget
   /** Ends what stands still. */
-  readonly stalls: OverdueWatch
-  readonly exchange: Exchange
+  readonly stalls: DeadlineQueue
+  readonly exchange: RequestContext
   readonly maxBytes: number
   /** Whose room it takes. */
   readonly owner: AccountId
@@ -70,7 +70,7 @@ export class BodyReading implements Waiting {
     if (this.#isOver || exchange.isReplied) return
     if (this.#heldBytes - this.#seenBytes < LEAST_PROGRESS_BYTES) {
       this.#stop()
-      exchange.breakOff(problem('request_too_slow'))
+      exchange.abort(problem('request_too_slow'))
       return
     }
     this.#seenBytes = this.#heldBytes

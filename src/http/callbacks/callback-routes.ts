@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import type { CallbackReceiver } from '../../core/ports/callbacks.ts'
+import { DeadlineQueue } from '../server/deadline-queue.ts'
 import { exchangeOf } from '../server/request-context.ts'
-import { OverdueWatch } from '../server/deadline-queue.ts'
 import type { ServerState } from '../server/server-state.ts'
-import { BODY_ROOM, BodyRoom } from './body-memory-budget.ts'
-import { Callback, type CallbackDesk } from './callback.ts'
+import { BODY_ROOM, BodyMemoryBudget } from './body-memory-budget.ts'
+import { Callback, type CallbackDeps } from './callback.ts'
 
 interface CallbackRoutesInput {
   readonly callbacks: readonly CallbackReceiver[]
@@ -13,10 +13,10 @@ interface CallbackRoutesInput {
 
 /** `/channels/<channel>/<app>`: where networks report to. Whose report it is, and whether it is true, each channel judges. */
 export function addCallbackRoutes(app: FastifyInstance, state: ServerState, input: CallbackRoutesInput): void {
-  const desk: CallbackDesk = {
-    room: new BodyRoom(BODY_ROOM),
-    watch: new OverdueWatch(state.clock, state.limits.storageWaitMs),
-    stalls: new OverdueWatch(state.clock, state.limits.callbackStallMs),
+  const desk: CallbackDeps = {
+    room: new BodyMemoryBudget(BODY_ROOM),
+    watch: new DeadlineQueue(state.clock, state.limits.storageWaitMs),
+    stalls: new DeadlineQueue(state.clock, state.limits.callbackStallMs),
     isAccepting: () => input.isAccepting(),
   }
   for (const receiver of input.callbacks) {

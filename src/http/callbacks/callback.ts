@@ -1,20 +1,20 @@
 import type { AccountId } from '../../core/ids.ts'
 import type { CallbackHead, CallbackReceiver, CallbackReply, CallbackRequest } from '../../core/ports/callbacks.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
-import type { Exchange, ExchangeOwner } from '../server/request-context.ts'
-import type { OverdueWatch, Waiting } from '../server/deadline-queue.ts'
+import type { DeadlineQueue, Waiting } from '../server/deadline-queue.ts'
 import type { Problem } from '../server/problem.ts'
 import { replyOf } from '../server/refusal-replies.ts'
+import type { ExchangeOwner, RequestContext } from '../server/request-context.ts'
+import type { BodyMemoryBudget } from './body-memory-budget.ts'
 import { BodyReading } from './body-reading.ts'
-import type { BodyRoom } from './body-memory-budget.ts'
 
 /** What all callbacks share. */
-export interface CallbackDesk {
-  readonly room: BodyRoom
+export interface CallbackDeps {
+  readonly room: BodyMemoryBudget
   /** Ends waiting for storage. */
-  readonly watch: OverdueWatch
+  readonly watch: DeadlineQueue
   /** Ends bodies that stand still. */
-  readonly stalls: OverdueWatch
+  readonly stalls: DeadlineQueue
   isAccepting(): boolean
 }
 
@@ -39,11 +39,11 @@ const REPLY_TO = { 'too-large': TOO_LARGE, fragmented: FRAGMENTED, full: FULL } 
  * costs one look-up, however much is sent to it.
  */
 export class Callback implements ExchangeOwner {
-  readonly #desk: CallbackDesk
-  readonly #exchange: Exchange
+  readonly #desk: CallbackDeps
+  readonly #exchange: RequestContext
   readonly #receiver: CallbackReceiver
 
-  constructor(desk: CallbackDesk, exchange: Exchange, receiver: CallbackReceiver) {
+  constructor(desk: CallbackDeps, exchange: RequestContext, receiver: CallbackReceiver) {
     this.#desk = desk
     this.#exchange = exchange
     this.#receiver = receiver
@@ -59,14 +59,14 @@ export class Callback implements ExchangeOwner {
     else {
       const [, query = ''] = /\?(.*)$/s.exec(request.url ?? '') ?? []
       const headers = singleHeaders(request.headersDistinct)
-      this.#judgeHead({ method, callbackApp, query: new URLSearchParams(query), headers })
+      this.#checkHead({ method, callbackApp, query: new URLSearchParams(query), headers })
     }
   }
 
-  #judgeHead(head: CallbackHead): void {
+  #checkHead(head: CallbackHead): void {
     this.#answer(
-      () => this.#receiver.judgeHead(head),
-      (verdict) => (verdict.refusal ? this.#reply(verdict.refusal) : this.#goOn(head, verdict.owner)),
+      () => this.#receiver.checkHead(head),
+      (result) => (result.refusal ? this.#reply(result.refusal) : this.#goOn(head, result.owner)),
     )
   }
 

@@ -7,21 +7,21 @@ import { Refusal } from '../../core/refusals.ts'
 import { exchangeOf } from '../server/request-context.ts'
 import type { ConsoleParts } from './console-parts.ts'
 import { isOfOurPages, isOnThisMachine } from './csrf.ts'
-import type { AccountVisit, PersonVisit, Visit } from './request-context.ts'
+import type { AccountRequest, ConsoleRequest, PersonRequest } from './request-context.ts'
 import { sessionHashOf } from './session-cookie.ts'
 
 // Long enough to make a token and to read what it says about it, short enough that a browser left alone is not one
 // that may give rights away.
 export const STEP_UP_LASTS_MS = 5 * 60_000
 
-export type AnyVisit = Visit | PersonVisit | AccountVisit
+export type AnyRequestContext = ConsoleRequest | PersonRequest | AccountRequest
 
 /** Decides who may ask this, before anything of the body is read. Refuses whoever may not. */
-export async function admit(
+export async function authorize(
   route: ConsoleRoute,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
   parts: ConsoleParts,
-): Promise<AnyVisit> {
+): Promise<AnyRequestContext> {
   const { headers } = request
   if (!parts.isSecure && !parts.mayUsePlainHttp && !isOnThisMachine(headers)) throw new Refusal('console_needs_https')
   if (!isOfOurPages(request.method, headers, parts)) throw new Refusal('cross_site_request')
@@ -57,7 +57,7 @@ export async function admit(
 }
 
 /** Also for handlers whose route is sensitive only with some inputs. */
-export function requireFreshProof({ now, provenAt }: Pick<PersonVisit, 'now' | 'provenAt'>): void {
+export function requireFreshProof({ now, provenAt }: Pick<PersonRequest, 'now' | 'provenAt'>): void {
   if (now - provenAt > STEP_UP_LASTS_MS) throw new Refusal('step_up_required')
 }
 
@@ -74,7 +74,7 @@ function findMembership(
   least: Role,
   request: FastifyRequest,
   pass: SessionPass,
-): Pick<AccountVisit, 'accountId' | 'role'> {
+): Pick<AccountRequest, 'accountId' | 'role'> {
   const { account } = request.params as { readonly account?: string }
   const membership = pass.memberships.find(({ accountId }) => accountId === account)
   // One answer for an account that is not there and for one of others: nobody learns which there are.

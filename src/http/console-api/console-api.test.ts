@@ -6,17 +6,17 @@ import { ConsoleWorld, type Visitor } from '../../../test/support/console-world/
 import { CONSOLE_ROUTES } from '../../contract/console/routes.ts'
 import type { ConsoleProblem } from '../../contract/console/shapes.ts'
 import type { AccountId } from '../../core/ids.ts'
-import type { StorageTrouble } from '../../core/ports/lanes.ts'
+import type { StorageError } from '../../core/ports/lanes.ts'
 
 let world: ConsoleWorld
 let account: AccountId
 let owner: Visitor
-let trouble: StorageTrouble | null
+let trouble: StorageError | null
 
 beforeEach(async () => {
   world = new ConsoleWorld()
   trouble = null
-  const close = await world.openConsole('SQLite', { console: { findStorageTrouble: () => trouble } })
+  const close = await world.openConsole('SQLite', { console: { findStorageError: () => trouble } })
   account = await world.account('Acme')
   owner = await world.visitor(account)
   return close
@@ -32,8 +32,8 @@ describe('the banner', () => {
 
     const { status, body } = await world.ask('readStorage', {})
 
-    assert.deepEqual(healthy.body, { trouble: null })
-    assert.deepEqual([status, body], [200, { trouble }])
+    assert.deepEqual(healthy.body, { error: null })
+    assert.deepEqual([status, body], [200, { error: trouble }])
   })
 })
 

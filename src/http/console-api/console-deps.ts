@@ -1,10 +1,10 @@
 import type { OperatorRanges } from '../../core/media-address/check-url.ts'
 import type { ChannelDescription } from '../../core/ports/channel-description.ts'
 import type { Clock } from '../../core/ports/clock.ts'
-import type { Connecting } from '../../core/ports/connection-service.ts'
+import type { ConnectionService } from '../../core/ports/connection-service.ts'
 import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
 import type { SandboxShow } from '../../core/ports/console/sandbox.ts'
-import type { StorageTrouble } from '../../core/ports/lanes.ts'
+import type { StorageError } from '../../core/ports/lanes.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
 import type { HttpLog } from '../server/server-state.ts'
 
@@ -12,7 +12,7 @@ import type { HttpLog } from '../server/server-state.ts'
 export interface ConsoleDeps {
   readonly store: ConsoleStore
   /** Why the service can write nothing at present; asks nobody. */
-  readonly findStorageTrouble: () => StorageTrouble | null
+  readonly findStorageError: () => StorageError | null
   /** Time as all processes on this database agree on it. */
   readonly clock: Clock
   readonly log: HttpLog
@@ -26,7 +26,7 @@ export interface ConsoleDeps {
   /** Channels by which a connection can be added. */
   readonly channels: readonly ChannelDescription[]
   /** Asks networks and seals secrets. What it prepares is stored through `store`. */
-  readonly connecting: Connecting
+  readonly connecting: ConnectionService
   /** Holds keys of ours. */
   readonly dataDir: string
   readonly sandbox: SandboxShow

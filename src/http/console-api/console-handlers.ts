@@ -1,21 +1,21 @@
 import type { ConsoleRouteName, ConsoleRoutes } from '../../contract/console/routes.ts'
-import type { AnyVisit } from './authorize.ts'
 import { alarmHandlers } from './alarms/alarm-handlers.ts'
+import type { AnyRequestContext } from './authorize.ts'
 import { connectionHandlers } from './connections/connection-handlers.ts'
 import { messageHandlers } from './connections/message-handlers.ts'
 import type { ConsoleParts } from './console-parts.ts'
-import type { Handlers } from './request-context.ts'
 import { logHandlers } from './log/log-handlers.ts'
 import { overviewHandlers } from './overview/overview-handlers.ts'
 import { peopleHandlers } from './people/people-handlers.ts'
 import { recipientHandlers } from './recipients/recipient-handlers.ts'
+import type { Handlers } from './request-context.ts'
 import { sandboxHandlers } from './sandbox/sandbox-handlers.ts'
 import { streamHandlers } from './stream/stream-handlers.ts'
 import { tokensHandlers } from './tokens/tokens-handlers.ts'
 import { webhookHandlers } from './webhooks/webhook-handlers.ts'
 
 /** A handler whose input has been read by its own route's shapes, and whose visit is what its access asks for. */
-export type AnyHandler = (input: unknown, visit: AnyVisit) => Promise<unknown>
+export type AnyHandler = (input: unknown, visit: AnyRequestContext) => Promise<unknown>
 
 /** One for every route of the contract: a route without one does not compile. */
 export function createHandlers(parts: ConsoleParts): Readonly<Record<ConsoleRouteName, AnyHandler>> {

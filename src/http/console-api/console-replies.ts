@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal, type RefusalCode } from '../../core/refusals.ts'
-import { type Exchange, type ExchangeOwner, exchangeOf } from '../server/request-context.ts'
 import { type Problem, problem } from '../server/problem.ts'
+import { type ExchangeOwner, exchangeOf, type RequestContext } from '../server/request-context.ts'
 import type { ServerState } from '../server/server-state.ts'
 import { type ConsoleReply, faultReply, problemReply, refusalReply } from './problems.ts'
 
@@ -64,10 +64,10 @@ export class ConsoleExchangeOwner implements ExchangeOwner {
 const REPLYING: ExchangeOwner = { refuse() {} }
 
 /** Before Fastify writes: takes the exchange's place, and puts on the reply what every reply carries. */
-export async function takeExchangeOver(exchange: Exchange, reply: FastifyReply): Promise<void> {
+export async function takeExchangeOver(exchange: RequestContext, reply: FastifyReply): Promise<void> {
   if (exchange.isReplied) return
   exchange.owner = REPLYING
-  await exchange.readAway()
+  await exchange.drain()
   reply.headers(exchange.handOver())
   const { server, receivedMonotonic } = exchange
   server.observer.consoleReplied(reply.statusCode, server.clock.monotonic() - receivedMonotonic)

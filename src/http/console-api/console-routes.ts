@@ -5,7 +5,7 @@ import { CONSOLE_ROUTES, type ConsoleRouteName } from '../../contract/console/ro
 import { Refusal } from '../../core/refusals.ts'
 import { exchangeOf, isJsonType } from '../server/request-context.ts'
 import type { ServerState } from '../server/server-state.ts'
-import { type AnyVisit, admit } from './authorize.ts'
+import { type AnyRequestContext, authorize } from './authorize.ts'
 import { type AnyHandler, createHandlers } from './console-handlers.ts'
 import { CONSOLE_API, type ConsoleParts } from './console-parts.ts'
 import {
@@ -45,16 +45,16 @@ function addApi(app: FastifyInstance, parts: ConsoleParts): void {
   for (const [name, route] of Object.entries(CONSOLE_ROUTES)) addRoute(app, route, handlers[name as ConsoleRouteName])
 
   function addRoute(scope: FastifyInstance, route: ConsoleRoute, handle: AnyHandler): void {
-    const visits = new WeakMap<FastifyRequest, AnyVisit>()
+    const visits = new WeakMap<FastifyRequest, AnyRequestContext>()
     scope.route({
       method: route.method,
       url: route.path,
       bodyLimit: maxBodyBytes(route.access),
       onRequest: async (request, reply) => {
-        visits.set(request, await admit(route, { request, reply }, parts))
+        visits.set(request, await authorize(route, { request, reply }, parts))
         expectJson(request)
         // Whoever holds the body back until they know that it is welcome, learns it only now.
-        exchangeOf(request.raw).askForBody()
+        exchangeOf(request.raw).requestBody()
       },
       handler: (request, reply) =>
         answer({ route, handle, checksReplies: parts.checksReplies }, visits.get(request), reply),
@@ -70,7 +70,7 @@ interface Answering {
 
 async function answer(
   { route, handle, checksReplies }: Answering,
-  visit: AnyVisit | undefined,
+  visit: AnyRequestContext | undefined,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   if (!visit) throw new Error('A request reached its handler without having been admitted')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { z } from 'zod'
 import { plain } from '../../contract/console/viewer-text.ts'
-import { maskBody, maskFileName, maskNumber, maskUrl, maskWords, showTo } from './mask.ts'
+import { maskBody, maskFileName, maskNumber, maskText, maskUrl, showTo } from './mask.ts'
 
 describe('what a viewer may not see', () => {
   it.each([
@@ -22,7 +22,7 @@ describe('what a viewer may not see', () => {
     ['to +1 555-010-0001 or (555) 010 0001', 'to 1555•••0001 or (555•••0001'],
     ['took 1200 ms', 'took 1200 ms'],
   ])('the words “%s” read as “%s”', (words, shown) => {
-    assert.equal(maskWords(words), shown)
+    assert.equal(maskText(words), shown)
   })
 
   it('of a body only the names of its fields and a known type stay', () => {

@@ -14,7 +14,7 @@ const KNOWN_FIELDS = new Set(['from', 'to', 'message', 'type', 'media', 'name', 
 const MASKS: Masks = {
   whole: (text) => text,
   number: maskNumber,
-  words: maskWords,
+  words: maskText,
   url: maskUrl,
   'file-name': maskFileName,
   'message-type': maskType,
@@ -39,7 +39,7 @@ export function maskNumber(number: string): string {
 }
 
 /** Words of a network or of ours, which may name a number. */
-export function maskWords(words: string): string {
+export function maskText(words: string): string {
   return words.replace(NUMBER, maskNumber)
 }
 

@@ -1,5 +1,5 @@
 import { Refusal, type RefusalCode } from '../../core/refusals.ts'
-import type { AccountVisit } from './request-context.ts'
+import type { AccountRequest } from './request-context.ts'
 
 interface Most {
   readonly ofPerson: number
@@ -9,7 +9,7 @@ interface Most {
   readonly refusal: RefusalCode
 }
 
-type Whose = Pick<AccountVisit, 'personId' | 'accountId'>
+type Owner = Pick<AccountRequest, 'personId' | 'accountId'>
 
 /** How many replies that last may be open at once, so that no person and no account takes what others need. */
 const MOST = {
@@ -31,7 +31,7 @@ export class OpenReplies {
   }
 
   /** Refuses when as many are open as may be. */
-  check({ personId, accountId }: Whose): void {
+  check({ personId, accountId }: Owner): void {
     const { ofPerson, ofAccount, ofAll, refusal } = this.#most
     const isFull =
       this.#count(personId) >= ofPerson || this.#count(accountId) >= ofAccount || this.#count('all') >= ofAll
@@ -39,7 +39,7 @@ export class OpenReplies {
   }
 
   /** Refuses as `check` does. Returns how to give the place back, which is harmless twice. */
-  open({ personId, accountId }: Whose): () => void {
+  open({ personId, accountId }: Owner): () => void {
     this.check({ personId, accountId })
     const counted = [personId, accountId, 'all']
     for (const key of counted) this.#open.set(key, this.#count(key) + 1)

@@ -4,7 +4,7 @@ import type { AccountId, Instant } from '../../core/ids.ts'
 import type { Actor } from '../../core/ports/administration.ts'
 
 /** One request of the console, by whomever. */
-export interface Visit {
+export interface ConsoleRequest {
   readonly requestId: string
   readonly now: Instant
   readonly remoteAddress: string
@@ -15,7 +15,7 @@ export interface Visit {
 }
 
 /** By a person who is signed in. */
-export interface PersonVisit extends Visit {
+export interface PersonRequest extends ConsoleRequest {
   readonly personId: string
   readonly sessionId: string
   /** When they last proved in this session that it is them. */
@@ -25,18 +25,18 @@ export interface PersonVisit extends Visit {
 }
 
 /** In an account in which that person has the role that the route wants, or more. */
-export interface AccountVisit extends PersonVisit {
+export interface AccountRequest extends PersonRequest {
   readonly accountId: AccountId
   readonly role: Role
   /** For replies that last: whether the session lives and the role is still `least` or higher. It is no use of the session. */
   readonly mayGoOn: (least: Role) => Promise<boolean>
 }
 
-type VisitFor<Wanted extends Access> = Wanted extends 'anybody'
-  ? Visit
+type RequestFor<Wanted extends Access> = Wanted extends 'anybody'
+  ? ConsoleRequest
   : Wanted extends 'person'
-    ? PersonVisit
-    : AccountVisit
+    ? PersonRequest
+    : AccountRequest
 
 /**
  * One function for each route of an area. It may throw a `Refusal`, which becomes the reply; any other error is a fault
@@ -45,6 +45,6 @@ type VisitFor<Wanted extends Access> = Wanted extends 'anybody'
 export type Handlers<Routes extends Readonly<Record<string, ConsoleRoute>>> = {
   readonly [Name in keyof Routes]: (
     input: InputOf<Routes[Name]>,
-    visit: VisitFor<Routes[Name]['access']>,
+    visit: RequestFor<Routes[Name]['access']>,
   ) => Promise<ReplyOf<Routes[Name]>>
 }

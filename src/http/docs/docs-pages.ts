@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { hijackReply } from '../server/hijack-reply.ts'
 import { publicPathOf } from '../server/public-path.ts'
-import { takeOver } from '../server/hijack-reply.ts'
 import { chooseEncoding } from './choose-encoding.ts'
 import { DocsFiles, type FoundFile } from './docs-files.ts'
 import { docsHeaders } from './docs-headers.ts'
@@ -36,12 +36,12 @@ interface Asked {
 
 /** Nothing of Fastify's writes the reply, so that every one of them carries its id, whatever becomes of the request. */
 async function send({ files, isSecure, path }: Asked, reply: FastifyReply): Promise<void> {
-  const exchange = takeOver(reply)
+  const exchange = hijackReply(reply)
   try {
     const { headers } = exchange.request
     const encoding = chooseEncoding(headers['accept-encoding'])
     const found = await files.find(path, encoding)
-    await exchange.readAway()
+    await exchange.drain()
     if (exchange.isReplied) return
     const { status, head, body } = answerTo(found, headers['if-none-match'])
     exchange.response.writeHead(status, { ...docsHeaders({ isSecure }), ...head, ...exchange.handOver() })
@@ -62,5 +62,5 @@ function answerTo(found: FoundFile | null, known: string | undefined) {
 }
 
 function redirect(reply: FastifyReply, address: string): void {
-  takeOver(reply).reply(308, ['location', address, 'content-length', '0'], '')
+  hijackReply(reply).reply(308, ['location', address, 'content-length', '0'], '')
 }

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import { type Exchange, JSON_TYPE } from '../server/request-context.ts'
-import { takeOver } from '../server/hijack-reply.ts'
+import { hijackReply } from '../server/hijack-reply.ts'
+import { JSON_TYPE, type RequestContext } from '../server/request-context.ts'
 
 interface HealthProbes {
   /** False while shutting down. */
   isAccepting(): boolean
   /** Names of what does not work at the moment, such as `storage`. Empty: all is well. */
-  findTroubles(): Promise<readonly string[]>
+  readinessProblems(): Promise<readonly string[]>
 }
 
 /**
@@ -14,16 +14,16 @@ interface HealthProbes {
  * may send it some. Both tell no more than that, because anybody may ask.
  */
 export function addHealthPages(app: FastifyInstance, probes: HealthProbes): void {
-  app.get('/health/live', (_request, reply) => replyJson(takeOver(reply), 200, { status: 'live' }))
+  app.get('/health/live', (_request, reply) => replyJson(hijackReply(reply), 200, { status: 'live' }))
 
   app.get('/health/ready', async (_request, reply) => {
-    const troubles = probes.isAccepting() ? await probes.findTroubles() : ['shutting_down']
-    if (troubles.length === 0) replyJson(takeOver(reply), 200, { status: 'ready' })
-    else replyJson(takeOver(reply), 503, { status: 'not_ready', troubles })
+    const problems = probes.isAccepting() ? await probes.readinessProblems() : ['shutting_down']
+    if (problems.length === 0) replyJson(hijackReply(reply), 200, { status: 'ready' })
+    else replyJson(hijackReply(reply), 503, { status: 'not_ready', problems })
   })
 }
 
-function replyJson(exchange: Exchange, status: number, body: object): void {
+function replyJson(exchange: RequestContext, status: number, body: object): void {
   const text = JSON.stringify(body)
   exchange.reply(status, ['content-type', JSON_TYPE, 'content-length', String(Buffer.byteLength(text))], text)
 }

@@ -2,11 +2,11 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { type AddressRange, isWithin, parseAddressRange, parseIpAddress } from '../../core/media-address/ip-address.ts'
-import { type Exchange, exchangeOf } from '../server/request-context.ts'
+import { hijackReply } from '../server/hijack-reply.ts'
 import { problem } from '../server/problem.ts'
 import { isAmong } from '../server/repeated-headers.ts'
+import { exchangeOf, type RequestContext } from '../server/request-context.ts'
 import { peerAddress } from '../server/source-address.ts'
-import { takeOver } from '../server/hijack-reply.ts'
 
 export interface Metrics {
   readonly contentType: string
@@ -25,14 +25,14 @@ const SIGNS_OF_A_PROXY = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'] as
 
 export function addMetricsPage(app: FastifyInstance, metrics: Metrics, readers: MetricsReaders): void {
   app.get('/metrics', async (request, reply) => {
-    if (!mayRead(exchangeOf(request.raw), readers)) return takeOver(reply).refuse([problem('metrics_not_allowed')])
+    if (!mayRead(exchangeOf(request.raw), readers)) return hijackReply(reply).refuse([problem('metrics_not_allowed')])
     const text = await metrics.text()
     const head = ['content-type', metrics.contentType, 'content-length', String(Buffer.byteLength(text))]
-    takeOver(reply).reply(200, head, text)
+    hijackReply(reply).reply(200, head, text)
   })
 }
 
-function mayRead({ request, repeatedHeaders }: Exchange, readers: MetricsReaders): boolean {
+function mayRead({ request, repeatedHeaders }: RequestContext, readers: MetricsReaders): boolean {
   if (!isAmong(repeatedHeaders, 'authorization') && bringsSecret(request, readers)) return true
   return isAllowedPeer(request, readers)
 }

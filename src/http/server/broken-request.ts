@@ -1,9 +1,9 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { refusalBody } from '../../contract/replies.ts'
-import { JSON_TYPE, latestExchange } from './request-context.ts'
 import { type Problem, problem } from './problem.ts'
 import { replyOf } from './refusal-replies.ts'
+import { JSON_TYPE, latestExchange } from './request-context.ts'
 import type { ServerState } from './server-state.ts'
 
 const BROKEN = Symbol('broken')
@@ -21,7 +21,7 @@ export function answerBrokenRequest(state: ServerState, error: Error, socket: Br
   const cause = causeOf(error)
   const latest = latestExchange(socket)
   if (latest && !latest.request.complete) {
-    if (!latest.isReplied) latest.breakOff(cause)
+    if (!latest.isReplied) latest.abort(cause)
     // It was answered without its body. A second answer would be taken for that of a request never made.
     whenSent(latest.response, () => socket.destroySoon())
     if (!socket.writable) socket.destroy()

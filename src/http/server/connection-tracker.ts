@@ -1,8 +1,8 @@
 import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
-import { latestExchange } from './request-context.ts'
 import type { HttpLimits } from './http-limits.ts'
+import { latestExchange } from './request-context.ts'
 
 /** Where the replies of a connection stand that nobody takes. */
 interface Unread {
@@ -14,7 +14,7 @@ interface Unread {
  * Knows the open connections, so that those nobody waits on can be ended when the server stops, and those whose caller
  * reads no replies before that.
  */
-export class OpenSockets {
+export class ConnectionTracker {
   readonly #sockets = new Map<Socket, Unread | null>()
   /** Over TLS, those that have not agreed on a secret yet: what they become is another object on the same way. */
   readonly #shakingHands = new Map<string, Socket>()

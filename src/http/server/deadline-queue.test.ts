@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { Clock } from '../../core/ports/clock.ts'
-import { OverdueWatch } from './deadline-queue.ts'
+import { DeadlineQueue } from './deadline-queue.ts'
 
 /** A clock that stands still until it is moved. */
 function handClock() {
@@ -48,7 +48,7 @@ function waiting() {
 describe('the watch over what waits', () => {
   it('gives up what has waited for too long, once', () => {
     const { clock, move } = handClock()
-    const watch = new OverdueWatch(clock, 1000)
+    const watch = new DeadlineQueue(clock, 1000)
     const first = waiting()
     const ticket = watch.begin(first)
 
@@ -63,7 +63,7 @@ describe('the watch over what waits', () => {
 
   it('leaves alone what has ended, and what came later to its place', () => {
     const { clock, move } = handClock()
-    const watch = new OverdueWatch(clock, 1000)
+    const watch = new DeadlineQueue(clock, 1000)
     const [first, second] = [waiting(), waiting()]
     const ticket = watch.begin(first)
     move(900)
@@ -79,7 +79,7 @@ describe('the watch over what waits', () => {
 
   it('needs one timer for all, and none when nobody waits', () => {
     const { clock, move, countTimers } = handClock()
-    const watch = new OverdueWatch(clock, 1000)
+    const watch = new DeadlineQueue(clock, 1000)
     const all = Array.from({ length: 100 }, waiting)
     const tickets = all.map((each) => watch.begin(each))
     assert.equal(countTimers(), 1)

@@ -15,7 +15,7 @@ export type Ticket = number
  * Places in an array that are emptied at once, not a Map or a list: what those leave behind in old memory still points
  * to finished requests, and the collector then keeps all of them for much longer. Tried: it cost a fifth of the rate.
  */
-export class OverdueWatch {
+export class DeadlineQueue {
   readonly #clock: Clock
   readonly #patienceMs: number
   readonly #places: (Waiting | null)[] = []

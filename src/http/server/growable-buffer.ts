@@ -8,7 +8,7 @@ const LEAST_BYTES = 2_048
  * took 1.4 GB as a list of buffers. Here it is at most twice what was sent. Room for what is announced is not made
  * before it comes: whoever announces much need not send it.
  */
-export class GatheredBytes {
+export class GrowableBuffer {
   readonly #mostBytes: number
   #bytes: Buffer | null = null
   #length = 0

@@ -1,5 +1,5 @@
-import type { AddressRange } from '../../core/media-address/ip-address.ts'
 import type { OperatorRanges } from '../../core/media-address/check-url.ts'
+import type { AddressRange } from '../../core/media-address/ip-address.ts'
 import type { CallbackReceiver } from '../../core/ports/callbacks.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { Intake } from '../../core/ports/intake.ts'
@@ -38,7 +38,7 @@ export interface HttpServerDeps {
   /** False once the service is to stop: requests are then answered with 503. */
   isAccepting(): boolean
   /** Names of what does not work at the moment. Empty: ready. */
-  findTroubles(): Promise<readonly string[]>
+  readinessProblems(): Promise<readonly string[]>
   /** Null, or left out: plain HTTP. */
   readonly tls?: TlsIdentity | null
   readonly limits?: Partial<HttpLimits>

@@ -3,10 +3,10 @@ import type { Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { refusalOfListening } from '../../core/system-errors.ts'
-import { createFrontDoor } from './listener.ts'
+import { ConnectionTracker } from './connection-tracker.ts'
 import { DEFAULT_HTTP_LIMITS } from './http-limits.ts'
 import type { HttpServerDeps } from './http-server-deps.ts'
-import { OpenSockets } from './connection-tracker.ts'
+import { createListener } from './listener.ts'
 import { publicPathOf } from './public-path.ts'
 import { createRequestIds } from './request-ids.ts'
 import { createRoutes } from './routes.ts'
@@ -27,7 +27,7 @@ export class HttpServer {
   readonly #state: ServerState
   readonly #routes: FastifyInstance
   readonly #door: Server | TlsServer
-  readonly #sockets: OpenSockets
+  readonly #sockets: ConnectionTracker
   readonly #closing = new AbortController()
   #closed: Promise<void> | null = null
 
@@ -45,8 +45,8 @@ export class HttpServer {
     this.#routes = routes
     const publicPath = publicPathOf(deps.publicUrl)
     const ways = { trustedProxies: deps.trustedProxies, tls: deps.tls ?? null, publicPath }
-    this.#door = createFrontDoor(this.#state, ways, ({ request, response }) => routes.routing(request, response))
-    this.#sockets = new OpenSockets(this.#door, this.#state.limits)
+    this.#door = createListener(this.#state, ways, ({ request, response }) => routes.routing(request, response))
+    this.#sockets = new ConnectionTracker(this.#door, this.#state.limits)
   }
 
   /** Resolves with the address once connections are taken. Port 0 takes any free one. */

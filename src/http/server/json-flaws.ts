@@ -8,17 +8,17 @@ interface FlawedText {
  * be fast; the nesting has been limited before.
  */
 export function findFlawedText(value: unknown, path = ''): FlawedText | null {
-  if (typeof value === 'string') return judgeText(value, path)
+  if (typeof value === 'string') return checkText(value, path)
   if (typeof value !== 'object' || value === null) return null
   for (const [key, item] of Object.entries(value)) {
     // A flawed key names no field: it is its object that is flawed.
-    const flaw = judgeText(key, path) ?? findFlawedText(item, path === '' ? key : `${path}.${key}`)
+    const flaw = checkText(key, path) ?? findFlawedText(item, path === '' ? key : `${path}.${key}`)
     if (flaw) return flaw
   }
   return null
 }
 
-function judgeText(text: string, path: string): FlawedText | null {
+function checkText(text: string, path: string): FlawedText | null {
   const field = path === '' ? null : path
   if (text.includes('\u0000')) return { code: 'text_has_nul', field }
   return text.isWellFormed() ? null : { code: 'text_not_unicode', field }

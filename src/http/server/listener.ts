@@ -3,12 +3,12 @@ import { createServer as createTlsServer, type Server as TlsServer } from 'node:
 import type { Socket } from 'node:net'
 import type { AddressRange } from '../../core/media-address/ip-address.ts'
 import { answerBrokenRequest } from './broken-request.ts'
-import { ConnectionShares } from './per-client-connection-limit.ts'
-import { Exchange, latestExchange } from './request-context.ts'
-import { judgeFraming } from './request-validation.ts'
+import { PerClientConnectionLimit } from './per-client-connection-limit.ts'
 import { mayFollow } from './pipelining.ts'
 import { withoutPublicPath } from './public-path.ts'
 import { findRepeatedHeaders } from './repeated-headers.ts'
+import { latestExchange, RequestContext } from './request-context.ts'
+import { checkFraming } from './request-validation.ts'
 import type { ServerState } from './server-state.ts'
 import { isTrusted } from './source-address.ts'
 import { LEAST_TLS, type TlsIdentity } from './tls-identity.ts'
@@ -19,7 +19,7 @@ const KEEP_ALIVE_DIRECT_MS = 5000
 // connection that we are just closing, and tell the caller 502.
 const KEEP_ALIVE_BEHIND_PROXY_MS = 75_000
 
-interface DoorWays {
+interface ListenerRoutes {
   readonly trustedProxies: readonly AddressRange[]
   /** Null: plain HTTP. */
   readonly tls: TlsIdentity | null
@@ -31,10 +31,10 @@ interface DoorWays {
  * Node's HTTP server, with everything switched on or added that its defaults leave open. Whoever gets through here
  * has a well-framed request of one meaning.
  */
-export function createFrontDoor(
+export function createListener(
   state: ServerState,
-  { trustedProxies, tls, publicPath }: DoorWays,
-  admit: (exchange: Exchange) => void,
+  { trustedProxies, tls, publicPath }: ListenerRoutes,
+  authorize: (exchange: RequestContext) => void,
 ): Server | TlsServer {
   const { limits } = state
   const options: ServerOptions = {
@@ -48,7 +48,7 @@ export function createFrontDoor(
     requireHostHeader: false,
   }
   const server = tls ? openTls(options, tls) : createServer(options)
-  // Node would drop the headers beyond a limit and go on without them. `judgeFraming` refuses instead.
+  // Node would drop the headers beyond a limit and go on without them. `checkFraming` refuses instead.
   server.maxHeadersCount = 0
   server.maxConnections = limits.maxConnections
   // A caller may end its side once it has sent its request, and wait for the reply all the same.
@@ -61,14 +61,14 @@ export function createFrontDoor(
     const latest = latestExchange(request.socket)
     if (latest?.endsConnection) return
     if (publicPath !== '') request.url = withoutPublicPath(request.url ?? '', publicPath)
-    const exchange = new Exchange(state, request, response)
+    const exchange = new RequestContext(state, request, response)
     if (latest && !latest.response.writableFinished && !mayFollow(exchange, latest)) return
     exchange.awaitsContinue = awaitsContinue
     exchange.repeatedHeaders = findRepeatedHeaders(request.rawHeaders)
     try {
-      const flaw = judgeFraming(exchange)
-      if (flaw) exchange.breakOff(flaw)
-      else admit(exchange)
+      const flaw = checkFraming(exchange)
+      if (flaw) exchange.abort(flaw)
+      else authorize(exchange)
     } catch (error) {
       exchange.fail(error)
     }
@@ -82,7 +82,7 @@ export function createFrontDoor(
     if (tls && !hasShakenHands(socket)) socket.destroy()
     else answerBrokenRequest(state, error, socket)
   })
-  const shares = new ConnectionShares({
+  const shares = new PerClientConnectionLimit({
     most: limits.maxConnectionsOfCaller,
     isProxy: (address) => isTrusted(address, trustedProxies),
   })

@@ -8,7 +8,7 @@ interface Shares {
 }
 
 /** How many connections each caller has, so that one who opens all there may be cannot keep the others out (G8). */
-export class ConnectionShares {
+export class PerClientConnectionLimit {
   readonly #shares: Shares
   readonly #open = new Map<string, number>()
 

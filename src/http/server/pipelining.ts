@@ -1,6 +1,6 @@
-import type { Exchange } from './request-context.ts'
-import { holdSocket } from './pause-socket.ts'
 import { MAX_BODY_BYTES } from './http-limits.ts'
+import { holdSocket } from './pause-socket.ts'
+import type { RequestContext } from './request-context.ts'
 
 // What follows waits with the caller until these are answered.
 const HELD_FROM = 100
@@ -16,7 +16,7 @@ const MOST_WAITING = 400
  * To be asked for a request that comes while the one before it waits for its reply. False when it is one too many: then
  * the connection has ended.
  */
-export function mayFollow(exchange: Exchange, latest: Exchange): boolean {
+export function mayFollow(exchange: RequestContext, latest: RequestContext): boolean {
   const { socket } = exchange.request
   const waiting = exchange.follow(latest)
   if (waiting.requests > MOST_WAITING) {

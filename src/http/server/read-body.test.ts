@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { describe, it } from 'vitest'
 import { garbageCollector } from '../../../test/support/garbage-collector.ts'
-import type { Exchange } from './request-context.ts'
 import { type BodyBounds, readBody } from './read-body.ts'
+import type { RequestContext } from './request-context.ts'
 
 const MEGABYTE = 1024 * 1024
 
@@ -11,7 +11,7 @@ const MEGABYTE = 1024 * 1024
 function reading(bounds: BodyBounds, headers: Readonly<Record<string, string>> = { 'transfer-encoding': 'chunked' }) {
   const request = Object.assign(new EventEmitter(), { headers, destroyed: false })
   const ends: (Buffer | null)[] = []
-  readBody({ request } as unknown as Exchange, bounds, (body) => ends.push(body))
+  readBody({ request } as unknown as RequestContext, bounds, (body) => ends.push(body))
   return { request, ends }
 }
 

@@ -1,6 +1,6 @@
-import type { Exchange } from './request-context.ts'
-import { GatheredBytes } from './growable-buffer.ts'
+import { GrowableBuffer } from './growable-buffer.ts'
 import { problem } from './problem.ts'
+import type { RequestContext } from './request-context.ts'
 
 export interface BodyBounds {
   readonly maxBytes: number
@@ -17,7 +17,7 @@ export interface BodyBounds {
  *
  * The last byte is enough: waiting for the stream's own end, as others do, costs two more turns.
  */
-export function readBody(exchange: Exchange, bounds: BodyBounds, onBody: (body: Buffer | null) => void): void {
+export function readBody(exchange: RequestContext, bounds: BodyBounds, onBody: (body: Buffer | null) => void): void {
   const { request } = exchange
   const { maxBytes } = bounds
   const { 'content-length': lengthText, 'transfer-encoding': transferEncoding } = request.headers
@@ -28,14 +28,14 @@ export function readBody(exchange: Exchange, bounds: BodyBounds, onBody: (body: 
   }
   if (request.destroyed) {
     // Only when something had to be waited for before: what ends later is noticed by whoever watches the connection.
-    exchange.breakOff(problem('malformed_request', null, 'The connection ended before the request was read.'))
+    exchange.abort(problem('malformed_request', null, 'The connection ended before the request was read.'))
     return
   }
   if (exchange.awaitsContinue) {
     exchange.awaitsContinue = false
     exchange.response.writeContinue()
   }
-  let received: GatheredBytes | null = new GatheredBytes(length ?? maxBytes)
+  let received: GrowableBuffer | null = new GrowableBuffer(length ?? maxBytes)
   let receivedBytes = 0
   let pieces = 0
   request.on('data', (piece: Buffer) => {
@@ -51,7 +51,7 @@ export function readBody(exchange: Exchange, bounds: BodyBounds, onBody: (body: 
   })
   if (length === null) request.on('end', () => finish(received))
 
-  function finish(whole: GatheredBytes | null): void {
+  function finish(whole: GrowableBuffer | null): void {
     if (!received) return
     received = null
     onBody(whole?.joined() ?? null)

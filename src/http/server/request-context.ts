@@ -21,7 +21,7 @@ export function isJsonType(contentType: string | undefined): boolean {
 const MOST_PIECES_AFTER_REPLY = 10_000
 
 const EXCHANGE = Symbol('exchange')
-type Carrier = (IncomingMessage | Socket) & { [EXCHANGE]?: Exchange }
+type Carrier = (IncomingMessage | Socket) & { [EXCHANGE]?: RequestContext }
 
 /** Whoever took a request on, and wants to be asked when it must be refused. */
 export interface ExchangeOwner {
@@ -34,7 +34,7 @@ export interface ExchangeOwner {
  * It writes to Node's response directly. Fastify's way through hooks and serialisation takes about as long as all our
  * checks together, and one writer for all replies is also the only way to be sure that each of them carries its id.
  */
-export class Exchange {
+export class RequestContext {
   readonly server: ServerState
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -53,8 +53,8 @@ export class Exchange {
   /** How much their bodies may come to together. */
   #waitingBytes: number
   /** The first of them, for the newest alone to know: older ones would keep each other in memory. */
-  #first: Exchange | null = null
-  #next: Exchange | null = null
+  #first: RequestContext | null = null
+  #next: RequestContext | null = null
 
   constructor(server: ServerState, request: IncomingMessage, response: ServerResponse) {
     this.server = server
@@ -74,7 +74,7 @@ export class Exchange {
    * It came behind one whose reply is not sent yet. Tells what waits now. Replies are sent in order, so that those
    * which are done are looked at here, and nobody need be told of each.
    */
-  follow(latest: Exchange): { readonly requests: number; readonly bodyBytes: number } {
+  follow(latest: RequestContext): { readonly requests: number; readonly bodyBytes: number } {
     let first = latest.#first ?? latest
     let requests = latest.#waiting
     let bodyBytes = latest.#waitingBytes
@@ -120,7 +120,7 @@ export class Exchange {
   }
 
   /** Resolves once the caller has sent all of its request, or has had the time to: only then can it read a reply. */
-  async readAway(): Promise<void> {
+  async drain(): Promise<void> {
     const { request, server } = this
     if (!this.#leavesUnread() || this.awaitsContinue || request.destroyed) return
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -131,7 +131,7 @@ export class Exchange {
   }
 
   /** Tells the caller who holds the body back that it may come. */
-  askForBody(): void {
+  requestBody(): void {
     if (!this.awaitsContinue) return
     this.awaitsContinue = false
     this.response.writeContinue()
@@ -154,7 +154,7 @@ export class Exchange {
   }
 
   /** The rest of the request will never come. Nothing after it can be understood either. */
-  breakOff(cause: Problem): void {
+  abort(cause: Problem): void {
     this.endsConnection = true
     this.#refuseThroughOwner(cause)
   }
@@ -200,14 +200,14 @@ export class Exchange {
   }
 }
 
-export function exchangeOf(request: Carrier): Exchange {
+export function exchangeOf(request: Carrier): RequestContext {
   const exchange = request[EXCHANGE]
   if (!exchange) throw new Error('A request came past the front door')
   return exchange
 }
 
 /** The newest request of a connection; earlier ones may still wait for their replies. */
-export function latestExchange(socket: Carrier): Exchange | null {
+export function latestExchange(socket: Carrier): RequestContext | null {
   return socket[EXCHANGE] ?? null
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import type { Exchange } from './request-context.ts'
 import { type Problem, problem } from './problem.ts'
 import { isAmong, type SingleHeader } from './repeated-headers.ts'
+import type { RequestContext } from './request-context.ts'
 
 // Of these, a proxy before us may have taken the other one: then it and we disagree about where a request ends or
 // whom it is for, and one caller's bytes could become another's request.
@@ -11,7 +11,7 @@ const FRAMING_HEADERS: readonly SingleHeader[] = ['host', 'content-length', 'tra
  * What Node's parser lets through although it leaves open what the request is. Null: nothing is wrong. A request that
  * is refused here ends its connection, because what follows on it cannot be trusted.
  */
-export function judgeFraming({ request, repeatedHeaders, server }: Exchange): Problem | null {
+export function checkFraming({ request, repeatedHeaders, server }: RequestContext): Problem | null {
   if (request.httpVersionMajor !== 1) return problem('http_version_unsupported')
   if (request.rawHeaders.length > 2 * server.limits.maxHeaders) {
     return problem('headers_too_large', null, `The request has more than ${server.limits.maxHeaders} headers.`)

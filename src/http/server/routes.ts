@@ -1,18 +1,18 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Intake } from '../../core/ports/intake.ts'
+import { addOpenApiPage } from '../api/openapi-page.ts'
+import { SEND_PATH, SendEndpoint } from '../api/send-endpoint.ts'
 import { addCallbackRoutes } from '../callbacks/callback-routes.ts'
 import type { ConsoleSettings } from '../console-api/console-parts.ts'
 import { addDocsPages } from '../docs/docs-pages.ts'
-import { exchangeOf } from './request-context.ts'
 import { addHealthPages } from '../health/health-pages.ts'
 import { addMetricsPage } from '../health/metrics-page.ts'
+import { hijackReply } from './hijack-reply.ts'
 import type { HttpServerDeps } from './http-server-deps.ts'
 import { problem } from './problem.ts'
-import { addOpenApiPage } from '../api/openapi-page.ts'
-import { SEND_PATH, SendEndpoint } from '../api/send-endpoint.ts'
+import { exchangeOf } from './request-context.ts'
 import type { ServerState } from './server-state.ts'
 import { sourceAddress } from './source-address.ts'
-import { takeOver } from './hijack-reply.ts'
 
 const API_PREFIX = '/chat/api/'
 
@@ -30,7 +30,7 @@ export function createRoutes(state: ServerState, deps: HttpServerDeps): FastifyI
   app.setErrorHandler((error, request, reply) => {
     // Fastify judges the content type of a request before it finds that there is nobody to read it.
     if (request.is404) refuseRoute(request, reply)
-    else takeOver(reply).fail(error)
+    else hijackReply(reply).fail(error)
   })
 
   if (deps.intake) addPublicApi(app, state, { ...deps, intake: deps.intake })
@@ -93,5 +93,5 @@ function addSendEndpoint(app: FastifyInstance, endpoint: SendEndpoint): void {
 function refuseRoute(request: FastifyRequest, reply: FastifyReply): void {
   const { method, url = '' } = request.raw
   const isTrace = method === 'TRACE' && !url.startsWith(API_PREFIX)
-  takeOver(reply).refuse([problem(isTrace ? 'method_unsupported' : 'route_not_found')])
+  hijackReply(reply).refuse([problem(isTrace ? 'method_unsupported' : 'route_not_found')])
 }

@@ -8,7 +8,7 @@ export interface Tally {
 }
 
 /** Of one histogram and one set of label values. Plain numbers, because some are told of every message. */
-export class Spread {
+export class Distribution {
   readonly #ends: readonly number[]
   readonly #counts: Float64Array
   sum = 0
@@ -64,7 +64,7 @@ export class Counted {
   readonly #allowed: readonly (readonly [string, ReadonlySet<string>])[]
   readonly #lines = new Map<
     string,
-    { readonly labels: Readonly<Record<string, string>>; readonly line: Tally | Spread }
+    { readonly labels: Readonly<Record<string, string>>; readonly line: Tally | Distribution }
   >()
   #collect: (() => void) | null = null
 
@@ -85,7 +85,7 @@ export class Counted {
   }
 
   /** The line of these label values. A value that its list does not know counts as `other`. */
-  of(labels: Readonly<Record<string, string>>): Tally | Spread {
+  of(labels: Readonly<Record<string, string>>): Tally | Distribution {
     const judged: Record<string, string> = {}
     let key = ''
     for (const [label, allowed] of this.#allowed) {
@@ -102,7 +102,7 @@ export class Counted {
     return found.line
   }
 
-  lines(): Iterable<{ readonly labels: Readonly<Record<string, string>>; readonly line: Tally | Spread }> {
+  lines(): Iterable<{ readonly labels: Readonly<Record<string, string>>; readonly line: Tally | Distribution }> {
     return this.#lines.values()
   }
 
@@ -116,12 +116,12 @@ export class Counted {
     this.#lines.clear()
   }
 
-  #makeLine(): Tally | Spread {
-    return this.type === 'histogram' ? new Spread(this.#definition.buckets) : { value: 0 }
+  #makeLine(): Tally | Distribution {
+    return this.type === 'histogram' ? new Distribution(this.#definition.buckets) : { value: 0 }
   }
 
-  #valuesOf(labels: Readonly<Record<string, string>>, line: Tally | Spread): readonly Value[] {
-    if (!(line instanceof Spread)) return [{ labels, value: line.value }]
+  #valuesOf(labels: Readonly<Record<string, string>>, line: Tally | Distribution): readonly Value[] {
+    if (!(line instanceof Distribution)) return [{ labels, value: line.value }]
     return [
       ...line
         .cumulated()

@@ -1,11 +1,11 @@
 import { STATUS_CODES } from 'node:http'
+import { CHANNELS } from '../../channels/registry.ts'
 import { TRY_CODES } from '../../core/notifications/delivery-try-codes.ts'
 import type { Outcome } from '../../core/ports/channel.ts'
 import type { CallbackEvent, JournalEvent } from '../../core/ports/journal.ts'
 import { MEDIA_FAILURES } from '../../core/ports/media.ts'
 import { REFUSALS } from '../../core/refusals.ts'
 import type { DiskRoom } from '../../core/watchdog/check-disk.ts'
-import { CHANNELS } from '../../channels/registry.ts'
 
 /** What any value becomes that is not in the list of its label, so that no label ever has more values than are written here. */
 export const OTHER = 'other'
@@ -80,7 +80,7 @@ export const commitKinds = ['shared', 'accept', 'step']
 export const diskHolds = allOf<DiskRoom['holds']>({ data: true, spool: true, database: true })
 
 /** How lanes stand, and which reasons of waiting count as which. What is in no list waits for a reason of its network. */
-const REASONS_OF_STANDING: Readonly<Record<string, readonly string[]>> = {
+const REASONS_OF_STATUS: Readonly<Record<string, readonly string[]>> = {
   sending: ['sending'],
   busy: ['busy'],
   idle: ['idle'],
@@ -90,16 +90,14 @@ const REASONS_OF_STANDING: Readonly<Record<string, readonly string[]>> = {
   connection: ['connection_away', 'credentials_refused', 'secret_unreadable', 'trouble'],
   rate_limited: ['rate_limited'],
 }
-const STANDING_OF = new Map(
-  Object.entries(REASONS_OF_STANDING).flatMap(([standing, reasons]) =>
-    reasons.map((reason) => [reason, standing] as const),
-  ),
+const STATUS_OF = new Map(
+  Object.entries(REASONS_OF_STATUS).flatMap(([status, reasons]) => reasons.map((reason) => [reason, status] as const)),
 )
-export const standings = [...Object.keys(REASONS_OF_STANDING), 'network']
+export const statuses = [...Object.keys(REASONS_OF_STATUS), 'network']
 
 /** `said` is what a lane says of itself, or the reason that it waits for. */
-export function standingOf(said: string): string {
-  return STANDING_OF.get(said) ?? 'network'
+export function tokenStatusOf(said: string): string {
+  return STATUS_OF.get(said) ?? 'network'
 }
 
 /** The list of a type's words. The compiler asks for each word that is missing. */

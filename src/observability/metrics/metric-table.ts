@@ -14,7 +14,7 @@ import {
   reportEnds,
   reportKinds,
   requestOutcomes,
-  standings,
+  statuses,
   tryOutcomes,
 } from './label-values.ts'
 
@@ -101,7 +101,7 @@ export const METRICS = {
   nuncio_lanes_held: gauge('count', { help: 'Lanes that are held here.', row: 'Lanes', title: 'Lanes held' }),
   nuncio_lanes: gauge('count', {
     help: 'Lanes that are held here, by what they do or wait for.',
-    labels: { standing: standings },
+    labels: { status: statuses },
     row: 'Lanes',
     title: 'Lanes by standing',
   }),

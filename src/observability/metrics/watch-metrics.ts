@@ -3,7 +3,7 @@ import type { WatchState } from '../../core/watchdog/watchdog.ts'
 import type { Metrics } from '../metrics.ts'
 
 /** Tells what the watchdog found, as it stood when it looked last. */
-export function countLook(
+export function countQuery(
   metrics: Pick<Metrics, 'count' | 'set'>,
   { alarms, disks, oldestWaitingMs }: WatchState,
 ): void {

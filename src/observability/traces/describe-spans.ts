@@ -1,6 +1,6 @@
 import type { Instant, MessageId } from '../../core/ids.ts'
 import type { JournalEvent } from '../../core/ports/journal.ts'
-import type { PlainSpan, SpanMoment } from './plain-span.ts'
+import type { PlainSpan, SpanEvent } from './plain-span.ts'
 import { type RemoteSpan, spanIdOf, traceIdOf } from './trace-ids.ts'
 
 type EventOf<Name extends JournalEvent['event']> = Extract<JournalEvent, { event: Name }>
@@ -74,7 +74,7 @@ export function spanOfAttempt(event: EventOf<'attempt.finished'>): PlainSpan {
 /** The time before an attempt: since the acceptance, or since the attempt before. */
 export function spanOfWait(
   { messageId, number, startedAt }: EventOf<'attempt.finished'>,
-  { since, moments }: { readonly since: Instant; readonly moments: readonly SpanMoment[] },
+  { since, entries }: { readonly since: Instant; readonly entries: readonly SpanEvent[] },
 ): PlainSpan {
   return {
     ...spanOf(messageId, `wait ${number}`),
@@ -82,7 +82,7 @@ export function spanOfWait(
     startedAt: since,
     endedAt: startedAt,
     attributes: { 'nuncio.attempt.number': number },
-    events: moments,
+    events: entries,
   }
 }
 

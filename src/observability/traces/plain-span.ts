@@ -15,12 +15,12 @@ export interface PlainSpan {
   readonly isError: boolean
   /** Ids, codes from lists of ours, sizes and durations. Never what a caller wrote. */
   readonly attributes: Readonly<Record<string, string | number | boolean>>
-  readonly events: readonly SpanMoment[]
+  readonly events: readonly SpanEvent[]
   readonly link: RemoteSpan | null
 }
 
 /** Something that happened during a span. */
-export interface SpanMoment {
+export interface SpanEvent {
   readonly name: string
   readonly at: Instant
   readonly attributes: Readonly<Record<string, string | number>>

@@ -11,7 +11,7 @@ import {
   spanOfWait,
   spansOfAcceptance,
 } from './describe-spans.ts'
-import type { PlainSpan, SpanMoment } from './plain-span.ts'
+import type { PlainSpan, SpanEvent } from './plain-span.ts'
 import { isSampled, readTraceparent } from './trace-ids.ts'
 
 // A lane looks again every 15 s, so this is a wait of four minutes; a longer one says no more by saying it again.
@@ -27,7 +27,7 @@ interface TracerParts {
 /** What is known of a lane that is held here since its last attempt. */
 interface LaneTrail {
   last: { readonly messageId: MessageId; readonly number: number; readonly endedAt: Instant } | null
-  moments: SpanMoment[]
+  entries: SpanEvent[]
 }
 
 /**
@@ -89,29 +89,29 @@ export class Tracer {
   #attempted(event: Extract<JournalEvent, { event: 'attempt.finished' }>): void {
     const { connectionId, messageId, number, startedAt, tookMs, waitedMs } = event
     const trail = this.#trailOf(connectionId)
-    const { last, moments } = trail
+    const { last, entries } = trail
     trail.last = { messageId, number, endedAt: startedAt + tookMs }
-    trail.moments = []
+    trail.entries = []
     if (!this.#wants(messageId)) return
     // When the attempt before was another worker's, nobody here knows when it ended.
     const before = last?.messageId === messageId ? last.endedAt : null
     const since = number === 1 ? startedAt - waitedMs : before
-    if (since !== null && since <= startedAt) this.#parts.onSpan(spanOfWait(event, { since, moments }))
+    if (since !== null && since <= startedAt) this.#parts.onSpan(spanOfWait(event, { since, entries }))
     this.#parts.onSpan(spanOfAttempt(event))
   }
 
   #waited({ connectionId, reason, until }: Extract<JournalEvent, { event: 'lane.waiting' }>): void {
-    const { moments } = this.#trailOf(connectionId)
-    if (moments.length >= MOST_MOMENTS || moments.at(-1)?.attributes['nuncio.code'] === reason) return
+    const { entries } = this.#trailOf(connectionId)
+    if (entries.length >= MOST_MOMENTS || entries.at(-1)?.attributes['nuncio.code'] === reason) return
     const at = this.#parts.now()
     const forMs = until === null ? {} : { 'nuncio.wait_ms': Math.max(0, until - at) }
-    moments.push({ name: 'waits', at, attributes: { 'nuncio.code': reason, ...forMs } })
+    entries.push({ name: 'waits', at, attributes: { 'nuncio.code': reason, ...forMs } })
   }
 
   #trailOf(connectionId: ConnectionId): LaneTrail {
     let trail = this.#trails.get(connectionId)
     if (!trail) {
-      trail = { last: null, moments: [] }
+      trail = { last: null, entries: [] }
       this.#trails.set(connectionId, trail)
     }
     return trail

@@ -76,12 +76,12 @@ function isOf(path: string, installation: string): boolean {
 
 /** Renamed first: killed half-way, nothing is left that looks like a backup. */
 async function remove(folder: string, name: string): Promise<void> {
-  const doomed = join(folder, `.nuncio-unfinished-${hostname()}-${process.pid}-${Date.parse(momentOf(name))}`)
+  const doomed = join(folder, `.nuncio-unfinished-${hostname()}-${process.pid}-${Date.parse(timeOf(name))}`)
   await rename(join(folder, name), doomed)
   await rm(doomed, { recursive: true, force: true })
 }
 
-function momentOf(name: string): string {
+function timeOf(name: string): string {
   return name.replace(/^nuncio-(.{13})(\d\d)(\d\d)Z$/, '$1:$2:$3Z')
 }
 

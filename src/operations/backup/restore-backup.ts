@@ -5,10 +5,10 @@ import { commandLine } from '../../core/command-line.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { KeyRing } from '../../secrets/key-ring.ts'
 import { KeyRingFile } from '../../secrets/key-ring-file.ts'
-import type { AppliedMigration, MovedMedia, RestoredHold } from '../../storage/queries/verify/backup-facts.ts'
-import { newestOf } from '../../storage/queries/migrations.ts'
-import { type Remembered, RemembranceFile, readable } from '../../storage/queries/checkpoint.ts'
 import { spoolFolder } from '../../server/wiring/spool-folder.ts'
+import { type Checkpoint, CheckpointFile, readable } from '../../storage/queries/checkpoint.ts'
+import { newestOf } from '../../storage/queries/migrations.ts'
+import type { AppliedMigration, MovedMedia, RestoredHold } from '../../storage/queries/verify/backup-facts.ts'
 import { translateDiskError } from './disk.ts'
 import { type Manifest, readManifest } from './manifest.ts'
 import { readKnownMigrations } from './read-known-migrations.ts'
@@ -29,7 +29,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   if (!withoutSecrets) refuseOtherKeys(manifest, settings.keyRingFile)
   const at = now()
   const reason = `it was restored from the backup of ${manifest.takenAt.slice(0, 16).replace('T', ' ')} UTC and knows nothing of what was sent since`
-  const file = RemembranceFile.in(settings.dataDir)
+  const file = CheckpointFile.in(settings.dataDir)
   const memory = file.read()
   const remembered = readable(memory)
   try {
@@ -93,11 +93,11 @@ function refuseOtherKeys({ keyId }: Manifest, path: string): void {
 }
 
 /** What is remembered of another installation says nothing of this one. */
-function holdsOf(remembered: Remembered | null, { installation }: Manifest): number {
+function holdsOf(remembered: Checkpoint | null, { installation }: Manifest): number {
   return remembered?.installation === installation ? remembered.holds : 0
 }
 
-function livedUntil(path: string, remembered: Remembered | null, manifest: Manifest): number | null {
+function livedUntil(path: string, remembered: Checkpoint | null, manifest: Manifest): number | null {
   if (remembered?.installation !== manifest.installation) return null
   if (remembered.holds === manifest.holds && remembered.mark <= manifest.mark) return null
   // It is written with every heartbeat.

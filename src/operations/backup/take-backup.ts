@@ -4,8 +4,8 @@ import { dirname, join, resolve } from 'node:path'
 import packageFile from '../../../package.json' with { type: 'json' }
 import { postgresEnvironment } from '../../config/child-environment.ts'
 import type { Settings } from '../../config/read-settings.ts'
-import type { BackupFacts, BackupProgress } from '../../storage/queries/verify/backup-facts.ts'
 import { spoolFolder } from '../../server/wiring/spool-folder.ts'
+import type { BackupFacts, BackupProgress } from '../../storage/queries/verify/backup-facts.ts'
 import { backupName, finish, openUnfinished, type Pruned, prune } from './backup-folder.ts'
 import { copyFile, digestFile, refuseTooLarge, sync, translateDiskError } from './disk.ts'
 import {

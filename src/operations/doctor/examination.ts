@@ -1,6 +1,6 @@
 import type { Settings, SettingsReading } from '../../config/read-settings.ts'
 import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
-import type { Verdict } from './finding.ts'
+import type { CheckResult } from './finding.ts'
 
 /** What the checks of one run share. */
 export interface Examination {
@@ -25,4 +25,4 @@ export interface Examination {
   readonly openSession: () => Promise<AdministrationSession | null>
 }
 
-export type Check = (examination: Examination) => Promise<Verdict | readonly Verdict[]>
+export type Check = (examination: Examination) => Promise<CheckResult | readonly CheckResult[]>

@@ -19,7 +19,7 @@ import { checkSettings } from './checks/check-settings.ts'
 import { checkTimeZones } from './checks/check-time-zones.ts'
 import { checkTls } from './checks/check-tls.ts'
 import type { Check, Examination } from './examination.ts'
-import { CHECKS, type CheckName, type Finding, trouble, type Verdict } from './finding.ts'
+import { CHECKS, type CheckName, type CheckResult, type Finding, problem } from './finding.ts'
 import { runKillTest } from './kill-test/run-kill-test.ts'
 
 /** What somebody wants to know of this installation. */
@@ -67,7 +67,7 @@ export async function* examine(request: ExamineRequest): AsyncIterable<Finding> 
   try {
     for (const check of CHECKS) {
       if (signal.aborted) return
-      for (const verdict of await runOne(check, examination)) yield { check, ...verdict }
+      for (const result of await runOne(check, examination)) yield { check, ...result }
     }
   } finally {
     await session.close()
@@ -75,12 +75,12 @@ export async function* examine(request: ExamineRequest): AsyncIterable<Finding> 
   }
 }
 
-async function runOne(check: CheckName, examination: Examination): Promise<readonly Verdict[]> {
-  const late = Promise.withResolvers<Verdict>()
+async function runOne(check: CheckName, examination: Examination): Promise<readonly CheckResult[]> {
+  const late = Promise.withResolvers<CheckResult>()
   const timer = UNBOUNDED.includes(check) ? null : setTimeout(() => late.resolve(tooSlow(check)), LONGEST_CHECK_MS)
   try {
     const found = await Promise.race([RUN[check](examination), late.promise])
-    return 'standing' in found ? [found] : found
+    return 'status' in found ? [found] : found
   } catch (error) {
     return [explain(error)]
   } finally {
@@ -88,20 +88,20 @@ async function runOne(check: CheckName, examination: Examination): Promise<reado
   }
 }
 
-function tooSlow(check: CheckName): Verdict {
-  return trouble(
+function tooSlow(check: CheckName): CheckResult {
+  return problem(
     `This did not come to an end within ${LONGEST_CHECK_MS / 1_000} seconds.`,
     `Find out what hangs: a disk, a network or a database that does not answer (${check}).`,
   )
 }
 
 /** A refusal says itself what to do. */
-function explain(error: unknown): Verdict {
+function explain(error: unknown): CheckResult {
   if (error instanceof Refusal)
-    return { standing: 'trouble', sentence: error.message, nextStep: null, facts: { code: error.code } }
+    return { status: 'problem', sentence: error.message, nextStep: null, facts: { code: error.code } }
   const code = error instanceof Error && 'code' in error ? String(error.code) : null
   const words = error instanceof Error ? error.message : String(error)
-  return trouble(
+  return problem(
     `This could not be looked at: ${words}`,
     'Run the doctor as the user that runs Nuncio, with the same settings; if it stays, report it.',
     { code },

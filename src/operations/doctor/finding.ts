@@ -2,7 +2,7 @@
  * How a check came out. `warning` works now and may hurt later; `trouble` loses messages, stops them, or keeps the service
  * from starting; `skipped` could not be looked at here, and says why.
  */
-export type Standing = 'ok' | 'warning' | 'trouble' | 'skipped'
+export type CheckStatus = 'ok' | 'warning' | 'problem' | 'skipped'
 
 /** In the order in which they are looked at. */
 export const CHECKS = [
@@ -29,7 +29,7 @@ export type CheckName = (typeof CHECKS)[number]
 /** What one look has found. A check that finds several things returns several. */
 export interface Finding {
   readonly check: CheckName
-  readonly standing: Standing
+  readonly status: CheckStatus
   /** What was seen. */
   readonly sentence: string
   /** What to do about it; null when nothing is to be done. */
@@ -41,20 +41,20 @@ export interface Finding {
 export type Facts = Readonly<Record<string, string | number | boolean | null>>
 
 /** A finding without the name of its check, as the judges make it. */
-export type Verdict = Omit<Finding, 'check'>
+export type CheckResult = Omit<Finding, 'check'>
 
-export function ok(sentence: string, facts: Facts = {}): Verdict {
-  return { standing: 'ok', sentence, nextStep: null, facts }
+export function ok(sentence: string, facts: Facts = {}): CheckResult {
+  return { status: 'ok', sentence, nextStep: null, facts }
 }
 
-export function skipped(sentence: string, facts: Facts = {}): Verdict {
-  return { standing: 'skipped', sentence, nextStep: null, facts }
+export function skipped(sentence: string, facts: Facts = {}): CheckResult {
+  return { status: 'skipped', sentence, nextStep: null, facts }
 }
 
-export function warning(sentence: string, nextStep: string, facts: Facts = {}): Verdict {
-  return { standing: 'warning', sentence, nextStep, facts }
+export function warning(sentence: string, nextStep: string, facts: Facts = {}): CheckResult {
+  return { status: 'warning', sentence, nextStep, facts }
 }
 
-export function trouble(sentence: string, nextStep: string, facts: Facts = {}): Verdict {
-  return { standing: 'trouble', sentence, nextStep, facts }
+export function problem(sentence: string, nextStep: string, facts: Facts = {}): CheckResult {
+  return { status: 'problem', sentence, nextStep, facts }
 }

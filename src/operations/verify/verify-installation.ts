@@ -34,7 +34,8 @@ async function verifyLive({ settings, onProgress }: VerifyRequest): Promise<Omit
 }
 
 async function loadEngine(engine: Settings['database']['engine']) {
-  if (engine === 'postgres') return (await import('../../storage/postgres/safety/verify-engine.ts')).postgresVerifyEngine
+  if (engine === 'postgres')
+    return (await import('../../storage/postgres/safety/verify-engine.ts')).postgresVerifyEngine
   return (await import('../../storage/sqlite/safety/verify-engine.ts')).sqliteVerifyEngine({ isCopy: false })
 }
 

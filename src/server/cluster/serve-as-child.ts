@@ -2,8 +2,8 @@ import cluster from 'node:cluster'
 import type { Logger } from 'pino'
 import type { Settings } from '../../config/read-settings.ts'
 import { createLogger } from '../../observability/create-logger.ts'
-import { giveBackMemory } from '../give-back-memory.ts'
 import type { MetricsReport } from '../../observability/metrics.ts'
+import { giveBackMemory } from '../give-back-memory.ts'
 import { describeFailure, type FromChild, type ServeOrder, type ToChild } from './child-messages.ts'
 
 interface ChildService {
@@ -61,7 +61,7 @@ class ServingChild {
     })
     this.#service.start().then(
       ({ url }) => {
-        void tellParent({ say: 'serving', url })
+        void notifyParent({ say: 'serving', url })
         giveBackMemory()
       },
       (error: unknown) => void this.#fail(error),
@@ -101,25 +101,25 @@ class ServingChild {
   }
 
   async #fail(error: unknown): Promise<void> {
-    await tellParent(describeFailure(error))
+    await notifyParent(describeFailure(error))
     this.#stop(1)
   }
 
   async #reportMetrics(question: number): Promise<void> {
-    await tellParent({ say: 'report-metrics', question, report: await this.#service.reportMetrics() })
+    await notifyParent({ say: 'report-metrics', question, report: await this.#service.reportMetrics() })
   }
 
   async #readOtherMetrics(): Promise<readonly MetricsReport[]> {
     if (!process.connected) return []
     const question = ++this.#asked
     const answer = new Promise<readonly MetricsReport[]>((resolve) => this.#questions.set(question, resolve))
-    await tellParent({ say: 'ask-metrics', question })
+    await notifyParent({ say: 'ask-metrics', question })
     return answer
   }
 }
 
 /** Resolves when it is on its way, or nobody is there to read it. */
-function tellParent(message: FromChild): Promise<void> {
+function notifyParent(message: FromChild): Promise<void> {
   return new Promise((resolve) => {
     if (process.connected && process.send) process.send(message, () => resolve())
     else resolve()

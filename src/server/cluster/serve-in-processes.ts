@@ -2,10 +2,10 @@ import cluster from 'node:cluster'
 import type { Logger } from 'pino'
 import type { Settings } from '../../config/read-settings.ts'
 import type { FirstStart } from '../first-run/first-start.ts'
-import { greeting } from '../first-run/startup-banner.ts'
-import type { SetUpOffer } from '../first-run/setup-link.ts'
+import type { SetupLink } from '../first-run/setup-link.ts'
+import { startupBanner } from '../first-run/startup-banner.ts'
+import { waitForShutdown } from '../shutdown.ts'
 import { systemClock } from '../system-clock.ts'
-import { untilStopped } from '../shutdown.ts'
 import { MetricsRelay } from './metrics-relay.ts'
 import { ProcessGroup } from './process-group.ts'
 import { startChild } from './start-child.ts'
@@ -38,7 +38,7 @@ export async function runProcesses(
     logger,
   })
   const atOnce = () => void group.kill().then(() => process.exit(1))
-  const stopped = untilStopped({ inOrder: () => group.stop(), atOnce }, logger)
+  const stopped = waitForShutdown({ inOrder: () => group.stop(), atOnce }, logger)
   const url = await group.start()
   if (url !== null && !group.isStopping) {
     // By the parent, because all of its children find an empty database. Not before they serve: the token is printed once,
@@ -47,7 +47,7 @@ export async function runProcesses(
       await group.stop()
       throw error
     })
-    process.stdout.write(greeting({ url, first, setUp: await findSetUp(settings, url, logger) }, settings))
+    process.stdout.write(startupBanner({ url, first, setUp: await findSetUp(settings, url, logger) }, settings))
   }
   await stopped
 }
@@ -58,19 +58,19 @@ async function prepareFirst(settings: Settings): Promise<FirstStart | null> {
 }
 
 /** By the parent, because each of its children would make a link of its own. */
-async function findSetUp(settings: Settings, url: string, logger: Logger): Promise<SetUpOffer | null> {
+async function findSetUp(settings: Settings, url: string, logger: Logger): Promise<SetupLink | null> {
   if (!settings.roles.includes('console')) return null
-  const { offerSetUp, warnOfSetUp } = await import('../first-run/setup-link.ts')
-  const onTrouble = (error: unknown) => warnOfSetUp(logger, error)
+  const { printSetupLink, warnOfSetUp } = await import('../first-run/setup-link.ts')
+  const onError = (error: unknown) => warnOfSetUp(logger, error)
   try {
     const { openAdministration } = await import('../wiring/open-administration.ts')
     const { people, close } = await openAdministration(settings, { create: false })
     const { dataDir, quietFirstStart: isQuiet } = settings
-    const offer = await offerSetUp(people, { dataDir, url, isQuiet, onTrouble })
+    const offer = await printSetupLink(people, { dataDir, url, isQuiet, onError })
     await close()
     return offer
   } catch (error) {
-    onTrouble(error)
+    onError(error)
     return null
   }
 }

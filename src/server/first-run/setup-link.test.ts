@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { beforeEach, describe, it, onTestFinished } from 'vitest'
 import { AdministrationWorld } from '../../../test/support/administration-world/open-administration-world.ts'
 import { createPeople } from '../../storage/queries/people/people.ts'
-import { offerSetUp } from './setup-link.ts'
+import { printSetupLink } from './setup-link.ts'
 
 let world: AdministrationWorld
 
-function onTrouble(error: unknown): never {
+function onError(error: unknown): never {
   throw error
 }
 
@@ -30,11 +30,11 @@ describe('the set-up link of the first start', () => {
     const file = join(dataDir, 'set-up-link')
     writeFileSync(file, 'an older one', { mode: 0o644 })
 
-    const offer = await offerSetUp(createPeople(world.store), {
+    const offer = await printSetupLink(createPeople(world.store), {
       dataDir,
       url: 'http://here',
       isQuiet: false,
-      onTrouble,
+      onError,
     })
 
     assert.match(offer?.url ?? '', /^http:\/\/here\/console\/set-up\/[\w-]{43}$/)
@@ -48,10 +48,10 @@ describe('the set-up link of the first start', () => {
     const dataDir = temporaryFolder()
     const people = createPeople(world.store)
     const accountId = await world.account()
-    await offerSetUp(people, { dataDir, url: 'http://here', isQuiet: false, onTrouble })
+    await printSetupLink(people, { dataDir, url: 'http://here', isQuiet: false, onError })
     await people.addPerson({ email: 'a@b', name: 'Anna', passwordHash: 'x' }, { accountId, role: 'owner' }, 'test')
 
-    assert.equal(await offerSetUp(people, { dataDir, url: 'http://here', isQuiet: false, onTrouble }), null)
+    assert.equal(await printSetupLink(people, { dataDir, url: 'http://here', isQuiet: false, onError }), null)
     assert.equal(existsSync(join(dataDir, 'set-up-link')), false)
   })
 
@@ -59,7 +59,12 @@ describe('the set-up link of the first start', () => {
     const dataDir = temporaryFolder()
     writeFileSync(join(dataDir, 'set-up-link'), 'an older one')
 
-    const offer = await offerSetUp(createPeople(world.store), { dataDir, url: 'http://here', isQuiet: true, onTrouble })
+    const offer = await printSetupLink(createPeople(world.store), {
+      dataDir,
+      url: 'http://here',
+      isQuiet: true,
+      onError,
+    })
 
     assert.deepEqual(offer, { url: null, file: null })
     assert.equal(existsSync(join(dataDir, 'set-up-link')), false)
@@ -67,17 +72,17 @@ describe('the set-up link of the first start', () => {
   })
 
   it('G11: ends no service when it cannot be made, as on a full disk', async () => {
-    const troubles: unknown[] = []
+    const problems: unknown[] = []
     const full = new Error('the disk is full')
-    const people = { hasPeople: async () => false, createLink: () => Promise.reject(full) }
+    const people = { hasPeople: async () => false, createPersonLink: () => Promise.reject(full) }
     const place = {
       dataDir: temporaryFolder(),
       url: 'http://here',
       isQuiet: false,
-      onTrouble: (error: unknown) => troubles.push(error),
+      onError: (error: unknown) => problems.push(error),
     }
 
-    assert.equal(await offerSetUp(people, place), null)
-    assert.deepEqual(troubles, [full])
+    assert.equal(await printSetupLink(people, place), null)
+    assert.deepEqual(problems, [full])
   })
 })

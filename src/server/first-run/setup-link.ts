@@ -8,7 +8,7 @@ import { Refusal } from '../../core/refusals.ts'
 
 const SECRET_BYTES = 32
 
-export interface SetUpOffer {
+export interface SetupLink {
   /** Null at a quiet start, which makes none. */
   readonly url: string | null
   /** Null when it could not be written. */
@@ -20,7 +20,7 @@ interface SetUpPlace {
   readonly url: string
   readonly isQuiet: boolean
   /** It could not be made; another is made at the next start, or by the command line. */
-  readonly onTrouble: (error: unknown) => void
+  readonly onError: (error: unknown) => void
 }
 
 /**
@@ -28,22 +28,22 @@ interface SetUpPlace {
  * our user can read, for services whose output nobody sees. The database keeps its hash alone. Never rejects: a service
  * that takes messages does not end for want of it, such as on a full disk (G11).
  */
-export async function offerSetUp(
-  people: Pick<People, 'hasPeople' | 'createLink'>,
+export async function printSetupLink(
+  people: Pick<People, 'hasPeople' | 'createPersonLink'>,
   place: SetUpPlace,
-): Promise<SetUpOffer | null> {
+): Promise<SetupLink | null> {
   try {
     return await makeOffer(people, place)
   } catch (error) {
-    place.onTrouble(error)
+    place.onError(error)
     return null
   }
 }
 
 async function makeOffer(
-  people: Pick<People, 'hasPeople' | 'createLink'>,
+  people: Pick<People, 'hasPeople' | 'createPersonLink'>,
   { dataDir, url, isQuiet }: SetUpPlace,
-): Promise<SetUpOffer | null> {
+): Promise<SetupLink | null> {
   const file = join(dataDir, 'set-up-link')
   // Written anew, because the rights of a file are set only when it is made.
   await rm(file, { force: true })
@@ -67,11 +67,11 @@ export function warnOfSetUp(logger: Logger, error: unknown): void {
 }
 
 /** Null when somebody else has just become the first person. */
-async function createSetUpLink(people: Pick<People, 'createLink'>, by: string): Promise<string | null> {
+async function createSetUpLink(people: Pick<People, 'createPersonLink'>, by: string): Promise<string | null> {
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
   const sha256 = hash('sha256', secret, 'buffer')
   try {
-    await people.createLink({ kind: 'set-up', sha256, personId: null, invitation: null }, by)
+    await people.createPersonLink({ kind: 'set-up', sha256, personId: null, invitation: null }, by)
     return secret
   } catch (error) {
     if (error instanceof Refusal && error.code === 'people_exist') return null

@@ -2,14 +2,14 @@ import { describeDatabase } from '../../config/database-url.ts'
 import type { Settings } from '../../config/read-settings.ts'
 import { ROLES } from '../../config/setting-kinds.ts'
 import { commandLine } from '../../core/command-line.ts'
+import type { Started } from '../application.ts'
 import { firstCurl } from './first-curl.ts'
 import type { FirstStart } from './first-start.ts'
-import type { Started } from '../application.ts'
-import type { SetUpOffer } from './setup-link.ts'
+import type { SetupLink } from './setup-link.ts'
 
 /** What a person reads when the service has begun to serve. */
-export function greeting(
-  { url, first, setUp }: Started & { readonly setUp: SetUpOffer | null },
+export function startupBanner(
+  { url, first, setUp }: Started & { readonly setUp: SetupLink | null },
   settings: Settings,
 ): string {
   const { roles, processes } = settings
@@ -27,7 +27,7 @@ export function greeting(
   return `${lines.join('\n')}\n`
 }
 
-function setUpLines({ url, file }: SetUpOffer): readonly string[] {
+function setUpLines({ url, file }: SetupLink): readonly string[] {
   const nobody = 'Nobody can sign in to the console yet.'
   if (url === null) return [`${nobody} Make the link for its owner: ${commandLine`user set-up-link`}`]
   return [

@@ -10,7 +10,7 @@ export interface Expiry {
 }
 
 /** Pure. Of a certificate. */
-export function judgeExpiry({ validToDate }: { readonly validToDate: Date }, now: number): Expiry {
+export function checkExpiry({ validToDate }: { readonly validToDate: Date }, now: number): Expiry {
   const expiresAt = validToDate.toISOString()
   const left = validToDate.getTime() - now
   if (left <= 0)

@@ -3,7 +3,7 @@ import type { Settings } from '../../config/read-settings.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { TlsIdentity } from '../../http/server/tls-identity.ts'
-import { judgeExpiry } from './check-expiry.ts'
+import { checkExpiry } from './check-expiry.ts'
 import { readTlsFiles, type TlsFiles } from './read-tls-files.ts'
 
 const LOOK_EVERY_MS = 10_000
@@ -72,7 +72,7 @@ export class TlsWatch {
       take(found)
       this.#current = found
       this.#warnedAt = Number.NEGATIVE_INFINITY
-      logger.info({ expiresAt: judgeExpiry(found.certificate, 0).expiresAt }, 'a new certificate is in force')
+      logger.info({ expiresAt: checkExpiry(found.certificate, 0).expiresAt }, 'a new certificate is in force')
     } catch (error) {
       // Between the two files of a new pair a look may find one of each: then the next one finds both.
       const words = error instanceof Error ? error.message : String(error)
@@ -89,7 +89,7 @@ export class TlsWatch {
     const { clock, logger } = this.#parts
     const now = clock.wall()
     if (!this.#current || now - this.#warnedAt < WARN_EVERY_MS) return
-    const { sentence, expiresAt, level } = judgeExpiry(this.#current.certificate, now)
+    const { sentence, expiresAt, level } = checkExpiry(this.#current.certificate, now)
     if (sentence === null) return
     this.#warnedAt = now
     logger[level === 'over' ? 'error' : 'warn']({ expiresAt }, sentence)

@@ -31,7 +31,7 @@ export interface Channels {
 export function createChannels(parts: ChannelsParts): Channels {
   const { settings, storage, secrets, journal, others, dropClaim } = parts
   const sandbox = createSandbox({
-    memory: storage.channelMemory(SANDBOX),
+    memory: storage.channelState(SANDBOX),
     clock: storage.clock,
     mediaFolder: sandboxMediaFolder(settings),
     mediaBytes: settings.sandboxMediaBytes,
@@ -40,7 +40,7 @@ export function createChannels(parts: ChannelsParts): Channels {
       settings.sandboxMayCrash ? process.kill(process.pid, 'SIGKILL') : dropClaim(connectionId),
   })
   const whatsAppCloud = createWhatsAppCloud({
-    memory: storage.channelMemory(WHATSAPP_CLOUD),
+    memory: storage.channelState(WHATSAPP_CLOUD),
     connections: storage.channelConnections(WHATSAPP_CLOUD),
     clock: storage.clock,
     secrets,

@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/read-settings.ts'
-import { Dispatcher } from '../../core/dispatch/workers/dispatcher.ts'
-import { MediaStage, type MediaStageParts } from '../../core/dispatch/media/stage.ts'
 import { noticeLostMedia } from '../../core/dispatch/media/requeue-lost-media.ts'
+import { MediaStage, type MediaStageParts } from '../../core/dispatch/media/stage.ts'
+import { Dispatcher } from '../../core/dispatch/workers/dispatcher.ts'
 import type { ConnectionId, WorkerId } from '../../core/ids.ts'
 import type { QueuedMessage } from '../../core/message/message.ts'
 import type { Channel } from '../../core/ports/channel.ts'
@@ -9,13 +9,13 @@ import type { Journal } from '../../core/ports/journal.ts'
 import type { Lanes } from '../../core/ports/lanes.ts'
 import { createMediaFetcher } from '../../media/create-media-fetcher.ts'
 import { createChannelEvents } from './channel-events.ts'
+import { rangesOfMedia } from './parse-cidrs.ts'
 import { spoolFolder } from './spool-folder.ts'
 import type { Storage } from './storage.ts'
-import { rangesOfMedia } from './parse-cidrs.ts'
 
 const CALLS_MAY_FINISH_MS = 25_000
 
-interface DispatchingParts {
+interface DispatchParts {
   readonly settings: Settings
   readonly worker: WorkerId
   readonly storage: Storage
@@ -26,20 +26,20 @@ interface DispatchingParts {
 }
 
 /** What a process with the role `dispatch` runs: the channels, the fetching of media, and the lanes. */
-export class Dispatching {
+export class Dispatch {
   readonly #storage: Storage
   readonly #channels: ReadonlyMap<string, Channel>
   readonly #dispatcher: Dispatcher
   readonly #media: MediaStage
   #isRunning = false
 
-  constructor(parts: DispatchingParts) {
+  constructor(parts: DispatchParts) {
     const { storage, channels } = parts
     this.#storage = storage
     this.#channels = channels
     this.#media = createMediaStage(parts, {
       onSettled: (connectionId) => this.#dispatcher.change([connectionId]),
-      isAnothers: (connectionId) => this.#dispatcher.isAnothers(connectionId),
+      belongsToPeer: (connectionId) => this.#dispatcher.belongsToPeer(connectionId),
     })
     this.#dispatcher = new Dispatcher({
       worker: parts.worker,
@@ -53,7 +53,7 @@ export class Dispatching {
       mediaFetchedSince: (sequence) => this.#media.fetchedSince(sequence),
       wantMedia: (sequences) => this.#media.want(sequences),
       pollEveryMs: storage.pollEveryMs,
-      tellOthers: (id) => storage.tellOthers([id]),
+      notifyPeers: (id) => storage.notifyPeers([id]),
     })
   }
 
@@ -69,8 +69,8 @@ export class Dispatching {
     return this.#media.fetchCount
   }
 
-  standings(): Iterable<string> {
-    return this.#dispatcher.standings()
+  statuses(): Iterable<string> {
+    return this.#dispatcher.statuses()
   }
 
   async start(): Promise<void> {
@@ -114,8 +114,8 @@ export class Dispatching {
 }
 
 function createMediaStage(
-  { settings, worker, storage, journal }: DispatchingParts,
-  lanes: Pick<MediaStageParts, 'onSettled' | 'isAnothers'>,
+  { settings, worker, storage, journal }: DispatchParts,
+  lanes: Pick<MediaStageParts, 'onSettled' | 'belongsToPeer'>,
 ): MediaStage {
   return new MediaStage({
     queue: storage.mediaQueue,

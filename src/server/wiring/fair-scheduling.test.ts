@@ -11,7 +11,7 @@ import { NO_FILTER } from '../../core/ports/console/api-log.ts'
 import { CONSOLE_AREAS } from '../../core/ports/console/console-areas.ts'
 import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
 import { openAdministration } from '../../storage/sqlite/queries/open-administration.ts'
-import { FairShare } from './fair-scheduling.ts'
+import { FairScheduler } from './fair-scheduling.ts'
 import { openConsoleStore } from './open-console-store.ts'
 
 const ACME = 'acc_acme' as AccountId
@@ -40,7 +40,7 @@ class SlowStore {
 describe('the share of each account in what the console reads', () => {
   it('G8: lets accounts in turn by turn, however much one of them asks for', async () => {
     const slow = new SlowStore()
-    const fairly = new FairShare()
+    const fairly = new FairScheduler()
     const { apiLog, lanes, sessions } = fairly.share(slow.store)
     const asked = [
       ...Array.from({ length: 20 }, () => apiLog.readPage(ACME, WANTED)),
@@ -60,7 +60,7 @@ describe('the share of each account in what the console reads', () => {
 
   it('goes on after a call that failed', async () => {
     const failing = { ...new SlowStore().store, changes: { look: () => Promise.reject(new Error('away')) } } as never
-    const { changes } = new FairShare().share(failing)
+    const { changes } = new FairScheduler().share(failing)
 
     for (let calls = 0; calls < 10; calls++) await assert.rejects(changes.look(), /away/)
   })
@@ -73,8 +73,8 @@ describe('the share of each account in what the console reads', () => {
     const database = await fill(dataDir)
     const opened = await openConsoleStore({ dataDir, database } as Settings, {
       now: () => 1,
-      findTrouble: () => null,
-      onTrouble: () => {},
+      findError: () => null,
+      onError: () => {},
     })
     onTestFinished(() => opened.close())
     const { apiLog } = opened.store

@@ -14,7 +14,7 @@ interface Line {
  * Lets in what accounts ask of the console's store in turn: an account that asks for very much waits in its own line,
  * and another one waits for no more than what runs at this moment.
  */
-export class FairShare {
+export class FairScheduler {
   #running = 0
   readonly #lines = new Map<string, Line>()
 

@@ -1,33 +1,33 @@
+import { CHANNELS } from '../../channels/registry.ts'
 import { type InboxRecord, readInboxEntry } from '../../channels/sandbox/inbox.ts'
 import type { Settings } from '../../config/read-settings.ts'
+import { createSetUps } from '../../connections/channel-onboarding.ts'
+import { createConnectionService } from '../../connections/connection-service.ts'
 import type { AccountId, Instant } from '../../core/ids.ts'
 import type { OperatorRanges } from '../../core/media-address/check-url.ts'
 import type { Administration } from '../../core/ports/administration.ts'
 import type { ChannelDescription } from '../../core/ports/channel-description.ts'
-import type { Connecting } from '../../core/ports/connection-service.ts'
+import type { ConnectionService } from '../../core/ports/connection-service.ts'
 import type { Alarms } from '../../core/ports/console/alarms.ts'
 import type { LaneViews } from '../../core/ports/console/lanes.ts'
 import type { People } from '../../core/ports/console/people.ts'
-import type { StorageTrouble } from '../../core/ports/lanes.ts'
+import type { StorageError } from '../../core/ports/lanes.ts'
 import type { BlockLists, RecipientEntries } from '../../core/ports/recipients.ts'
 import type { SecretStore, Secrets } from '../../core/ports/secrets.ts'
 import type { Webhooks } from '../../core/ports/webhooks.ts'
 import { createAlarms } from '../../storage/queries/alarms/alarms.ts'
-import { createLaneViews } from '../../storage/queries/lanes/lane-views.ts'
 import type { RememberedEntry } from '../../storage/queries/connections/list-channel-state.ts'
+import { createLaneViews } from '../../storage/queries/lanes/lane-views.ts'
 import { createPeople } from '../../storage/queries/people/people.ts'
 import { createBlockLists } from '../../storage/queries/recipients/block-lists.ts'
 import { createWebhooks } from '../../storage/queries/webhooks/webhooks.ts'
-import { createSetUps } from '../../connections/channel-onboarding.ts'
-import { CHANNELS } from '../../channels/registry.ts'
-import { createConnecting } from '../../connections/connection-service.ts'
+import { systemClock } from '../system-clock.ts'
 import type { KeyRingAdministration } from './key-ring-administration.ts'
 import { openEngine } from './open-engine.ts'
+import { rangesOfWebhooks } from './parse-cidrs.ts'
 import { createRecipientData, type RecipientData } from './recipient-data.ts'
 import { createRecipientEntries } from './recipient-entries.ts'
 import { sandboxMediaFolder } from './sandbox-media.ts'
-import { systemClock } from '../system-clock.ts'
-import { rangesOfWebhooks } from './parse-cidrs.ts'
 
 /** One delivery of the sandbox. */
 export interface InboxEntry {
@@ -64,7 +64,7 @@ export interface AdministrationSession {
   readonly blockLists: BlockLists
   readonly recipientEntries: RecipientEntries
   /** Why nothing can be written at present; null while everything can. */
-  readonly findStorageTrouble: () => Promise<StorageTrouble | null>
+  readonly findStorageError: () => Promise<StorageError | null>
   /** Which process holds the data, whether or not it shows a sign of life; null when that is not known. */
   readonly findHolder: () => number | null
   /** What the watchdog of the running service has found. */
@@ -75,7 +75,7 @@ export interface AdministrationSession {
   /** Those by which a connection can be added. */
   readonly channels: readonly ChannelDescription[]
   /** Asks networks and seals secrets. What it prepares is stored through `administration`. */
-  readonly connecting: Connecting
+  readonly connecting: ConnectionService
   /** What the sandbox delivered, in order of delivery. A null filters nothing. */
   readonly inbox: (filter: InboxFilter) => AsyncIterable<InboxEntry>
   readonly openKeyRing: () => Promise<KeyRingAdministration>
@@ -109,7 +109,7 @@ export async function openAdministration(
     lanes: createLaneViews(storage.store),
     blockLists,
     alarms: createAlarms(storage.store),
-    findStorageTrouble: async () => (await storage.store.findStorageTrouble?.()) ?? null,
+    findStorageError: async () => (await storage.store.findStorageError?.()) ?? null,
     findHolder: () => storage.store.findHolder?.() ?? null,
     recipientEntries,
     recipientData: createRecipientData({
@@ -122,7 +122,7 @@ export async function openAdministration(
       return new PasswordHasher().hash(password)
     },
     channels: CHANNELS,
-    connecting: createConnecting({
+    connecting: createConnectionService({
       setUps: createSetUps({ settings, clock: systemClock }),
       openSecrets: openSecretsOnce,
       publicUrl: settings.publicUrl,

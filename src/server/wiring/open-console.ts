@@ -1,60 +1,60 @@
 import { randomBytes } from 'node:crypto'
 import packageFile from '../../../package.json' with { type: 'json' }
 import { assetPath } from '../../assets/asset-path.ts'
+import { CHANNELS } from '../../channels/registry.ts'
 import type { Settings } from '../../config/read-settings.ts'
-import type { ChannelMemory } from '../../core/ports/channel-state.ts'
+import { createSetUps } from '../../connections/channel-onboarding.ts'
+import { createConnectionService } from '../../connections/connection-service.ts'
+import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
-import type { StorageTrouble } from '../../core/ports/lanes.ts'
+import type { StorageError } from '../../core/ports/lanes.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
 import type { ConsoleSettings } from '../../http/console-api/console-parts.ts'
-import { createSetUps } from '../../connections/channel-onboarding.ts'
-import { CHANNELS } from '../../channels/registry.ts'
-import { createConnecting } from '../../connections/connection-service.ts'
 import { createReadReported } from './create-read-reported.ts'
 import { createSandboxShow } from './create-sandbox-inbox.ts'
-import { sweepTimesOf } from './retention-job.ts'
 import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
-import { sandboxMediaFolder } from './sandbox-media.ts'
 import { rangesOfWebhooks } from './parse-cidrs.ts'
+import { sweepTimesOf } from './retention-job.ts'
+import { sandboxMediaFolder } from './sandbox-media.ts'
 
 interface ConsoleWanted {
   readonly settings: Settings
   readonly clock: Clock
   /** Why the service itself can write nothing at present. */
-  readonly findTrouble: () => StorageTrouble | null
+  readonly findError: () => StorageError | null
   readonly secrets: Secrets
   /** Of the service itself: what channels remember of networks is shown. */
-  readonly channelMemory: (channel: string) => ChannelMemory
+  readonly channelState: (channel: string) => ChannelState
   /** What went wrong in the background; it goes on by itself. */
-  readonly onTrouble: (error: unknown) => void
+  readonly onError: (error: unknown) => void
 }
 
 /** Opens the console's store, and gathers what serving the console takes besides. */
 export async function openConsole({
   settings,
   clock,
-  findTrouble,
+  findError,
   secrets,
-  channelMemory,
-  onTrouble,
+  channelState,
+  onError,
 }: ConsoleWanted): Promise<{
   readonly storage: ConsoleStorage
   readonly settings: ConsoleSettings
 }> {
-  const storage = await openConsoleStore(settings, { now: () => clock.now(), findTrouble, onTrouble })
+  const storage = await openConsoleStore(settings, { now: () => clock.now(), findError, onError })
   return {
     storage,
     settings: {
       store: storage.store,
-      findStorageTrouble: findTrouble,
+      findStorageError: findError,
       randomBytes,
       secrets,
       channels: CHANNELS,
-      connecting: createConnecting({
+      connecting: createConnectionService({
         setUps: createSetUps({ settings, clock }),
         openSecrets: async () => secrets,
         publicUrl: settings.publicUrl,
-        readReported: createReadReported({ channelMemory, clock }),
+        readReported: createReadReported({ channelState, clock }),
       }),
       dataDir: settings.dataDir,
       sandbox: createSandboxShow(sandboxMediaFolder(settings)),

@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/read-settings.ts'
+import { systemClock } from '../system-clock.ts'
 import { spoolFolder } from './spool-folder.ts'
 import type { Storage, StorageOptions } from './storage.ts'
-import { systemClock } from '../system-clock.ts'
 
 /** Opens the storage of the engine that was chosen. Only that one is loaded, with the packages it needs. */
 export async function openStorage(settings: Settings, options: StorageOptions): Promise<Storage> {

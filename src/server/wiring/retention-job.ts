@@ -4,7 +4,7 @@ import type { WorkerId } from '../../core/ids.ts'
 import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
 import type { Journal } from '../../core/ports/journal.ts'
 import type { SweepTimes } from '../../core/retention/plan-sweep.ts'
-import { RetentionKeeper } from '../../core/retention/retention-job.ts'
+import { RetentionJob } from '../../core/retention/retention-job.ts'
 import { removeCopy, sandboxMediaFolder } from './sandbox-media.ts'
 import type { Storage } from './storage.ts'
 
@@ -26,9 +26,9 @@ export function sweepTimesOf(settings: Settings): SweepTimes {
 }
 
 /** What deletes by age while the service runs. */
-export function keepByAge({ settings, worker, storage, journal, console }: KeepingParts): RetentionKeeper {
+export function keepByAge({ settings, worker, storage, journal, console }: KeepingParts): RetentionJob {
   let countedAt = Number.NEGATIVE_INFINITY
-  return new RetentionKeeper({
+  return new RetentionJob({
     storage: storage.retention,
     times: sweepTimesOf(settings),
     who: worker,

@@ -3,7 +3,7 @@ import type { MessageType } from '../../core/message/message.ts'
 import type { BlockedRecipients } from '../../core/ports/blocked-recipients.ts'
 import type { ChannelEvents } from '../../core/ports/channel.ts'
 import type { ChannelConnections } from '../../core/ports/channel-connections.ts'
-import type { ChannelMemory } from '../../core/ports/channel-state.ts'
+import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { DeliveryWatch } from '../../core/ports/deliveries.ts'
 import type { Intake } from '../../core/ports/intake.ts'
@@ -37,7 +37,7 @@ export interface StorageOptions {
   /** The data can no longer be trusted: this process should end and a fresh one be started. */
   readonly onBroken: (error: unknown) => void
   /** Housekeeping failed; it is tried again by itself. */
-  readonly onTrouble: (error: unknown) => void
+  readonly onError: (error: unknown) => void
   /** After each commit of the hot paths; must be quick. */
   readonly onCommit?: (committed: Committed) => void
 }
@@ -66,7 +66,7 @@ export interface Storage {
   readonly clock: Clock
   /** How often to look for lanes that nobody told of, in milliseconds. */
   readonly pollEveryMs: number
-  channelMemory(channel: string): ChannelMemory
+  channelState(channel: string): ChannelState
   /** The connections of one channel that hang on a network. */
   channelConnections(channel: string): ChannelConnections
   /** See `ChannelEvents`. The lane is woken. Rejects with `StorageUnavailable`. */
@@ -83,7 +83,7 @@ export interface Storage {
    * Messages were accepted here for lanes that this process does not hold. Tells the processes that may hold them, soon
    * and many at once. Cheap: called for every such acceptance.
    */
-  tellOthers(ids: readonly ConnectionId[]): void
+  notifyPeers(ids: readonly ConnectionId[]): void
   /** How many living processes accept on this database, this one included if it does; never less than 1. */
   acceptingProcesses(): number
   /** Whether this process can write, as its own commits have shown. */

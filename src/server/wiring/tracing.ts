@@ -3,10 +3,10 @@ import type { Instant, WorkerId } from '../../core/ids.ts'
 import type { Journal } from '../../core/ports/journal.ts'
 import type { Lanes } from '../../core/ports/lanes.ts'
 import type { HttpObserver } from '../../http/server/server-state.ts'
+import type { Metrics } from '../../observability/metrics.ts'
 import { OtlpExporter } from '../../observability/traces/otlp-exporter.ts'
 import { SpanQueue } from '../../observability/traces/span-queue.ts'
 import { Tracer } from '../../observability/traces/tracer.ts'
-import type { Metrics } from '../../observability/metrics.ts'
 
 const FLUSH_FOR_MS = 2_000
 
@@ -62,7 +62,7 @@ export class Traces {
   lanes(lanes: Lanes): Lanes {
     return {
       heartbeat: (worker, lastsMs) => lanes.heartbeat(worker, lastsMs),
-      retire: (worker) => lanes.retire(worker),
+      deleteLease: (worker) => lanes.deleteLease(worker),
       claim: (request) => lanes.claim(request),
       inspect: (lane) => lanes.inspect(lane),
       release: (given) => lanes.release(given),

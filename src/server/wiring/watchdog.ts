@@ -19,7 +19,7 @@ interface WatchingParts {
   readonly journal: Journal
   /** Requests that were answered with 503 so far, because they could not be stored. */
   readonly countRefused: () => number
-  readonly onLooked: (state: WatchState) => void
+  readonly onChecked: (state: WatchState) => void
 }
 
 /** The watchdog of one process. Each has one, whatever its roles: of all of them one watches the database. */
@@ -30,7 +30,7 @@ export function createWatchdog({
   channels,
   journal,
   countRefused,
-  onLooked,
+  onChecked,
 }: WatchingParts): Watchdog {
   const { watch, clock, health } = storage
   let refusedBefore = 0
@@ -48,13 +48,13 @@ export function createWatchdog({
     readDisks: () => readDisks(settings),
     takeOutage() {
       const outage = health.takeOutage()
-      if (health.trouble) return null
+      if (health.error) return null
       const refused = countRefused() - refusedBefore
       refusedBefore += refused
       return outage && { ...outage, refused }
     },
     callBudgetMs: (name) => channels.get(name)?.capabilities.callBudgetMs ?? LONGEST_CALL_MS,
     tell: (now) => announceAlarms({ watch, notices: storage.notices }, now),
-    onLooked,
+    onChecked,
   })
 }

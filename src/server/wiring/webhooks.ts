@@ -2,45 +2,45 @@ import type { Settings } from '../../config/read-settings.ts'
 import type { Journal } from '../../core/ports/journal.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
 import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
-import type { Storage } from './storage.ts'
 import { rangesOfWebhooks } from './parse-cidrs.ts'
+import type { Storage } from './storage.ts'
 
 const TRIES_MAY_FINISH_MS = 5_000
 
-interface NotifyingParts {
+interface WebhooksParts {
   readonly settings: Settings
   readonly storage: Storage
   /** Of the console, where this process serves it. On SQLite it lives in a thread, so that none of this slows what is sent. */
   readonly console: ConsoleStorage | null
   /** What went wrong in the background; it goes on by itself. */
-  readonly onTrouble: (error: unknown) => void
+  readonly onError: (error: unknown) => void
   readonly secrets: Secrets
   readonly journal: Journal
 }
 
-export interface Notifying {
+export interface Webhooks {
   start(): void
   /** Lets running tries come to their end for a moment. Harmless twice. */
   stop(): Promise<void>
 }
 
 /** What posts notices to webhooks, in a process that dispatches. */
-export async function createNotifying({
+export async function createWebhooks({
   settings,
   storage,
   console,
   secrets,
   journal,
-  onTrouble,
-}: NotifyingParts): Promise<Notifying> {
+  onError,
+}: WebhooksParts): Promise<Webhooks> {
   const { createGuardedPost } = await import('../../media/create-guarded-post.ts')
   const { Deliverer } = await import('../../notify/deliverer.ts')
   const opened =
     console ??
     (await openConsoleStore(settings, {
       now: () => storage.clock.now(),
-      findTrouble: () => storage.health.trouble,
-      onTrouble,
+      findError: () => storage.health.error,
+      onError,
     }))
   const deliverer = new Deliverer({
     watch: storage.notices,

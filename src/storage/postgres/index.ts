@@ -2,43 +2,43 @@ import { validLeaseSql } from '../../core/dispatch/workers/lease.ts'
 import type { ConnectionId, MessageId, SpoolId } from '../../core/ids.ts'
 import type { ChannelEvents } from '../../core/ports/channel.ts'
 import type { ChannelConnections } from '../../core/ports/channel-connections.ts'
-import type { ChannelMemory } from '../../core/ports/channel-state.ts'
+import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { type HashRecipient, noHash } from '../../core/ports/recipients.ts'
 import type { KeyFacts } from '../../core/ports/secrets.ts'
 import type { Watch } from '../../core/ports/watch.ts'
 import { Refusal } from '../../core/refusals.ts'
-import { RemembranceFile } from '../queries/checkpoint.ts'
+import { createWatch } from '../queries/alarms/create-watch.ts'
+import { CheckpointFile } from '../queries/checkpoint.ts'
+import type { WorkerFacts } from '../queries/lanes/workers.ts'
 import { KEY_FACTS, toKeyFacts } from '../queries/secrets/key-facts.ts'
 import { StorageHealth } from '../queries/storage-health.ts'
-import { createWatch } from '../queries/alarms/create-watch.ts'
-import type { WorkerFacts } from '../queries/lanes/workers.ts'
 import { type IntakeLimits, PostgresIntake } from './accept/accept.ts'
-import { LOOK_EVERY_MS, PostgresBlockedRecipients } from './lanes/blocked-recipients.ts'
-import { PostgresChannelConnections } from './lanes/channel-connections.ts'
-import { PostgresChannelMemory } from './lanes/channel-state.ts'
+import { countWaiting } from './accept/waiting-count.ts'
 import { PURPOSES } from './connection/connection-purposes.ts'
 import { DatabaseClock } from './connection/database-clock.ts'
-import { countFigures } from './queries/database-figures.ts'
-import { DatabaseMemory } from './safety/rollback-detector.ts'
-import { keepHouse } from './retention/maintenance.ts'
-import { PostgresLanes } from './lanes/lanes.ts'
-import { type Ask, Link } from './connection/pg-connection.ts'
+import { FencedConnection } from './connection/fenced-connection.ts'
 import { Listener } from './connection/listener.ts'
-import { PostgresMediaQueue } from './media/media-queue.ts'
-import { PostgresNotices } from './lanes/notifications.ts'
 import { checkServer, migrateDatabase } from './connection/open-database.ts'
-import { PostgresRetention } from './retention/retention.ts'
+import { PgConnection, type Query } from './connection/pg-connection.ts'
+import { CHANGE_CHANNEL, readWake, WAKE_CHANNEL, WakeUpNotifier } from './connection/wake-up-notifier.ts'
+import { LOOK_EVERY_MS, PostgresBlockedRecipients } from './lanes/blocked-recipients.ts'
+import { PostgresChannelConnections } from './lanes/channel-connections.ts'
+import { PostgresChannelState } from './lanes/channel-state.ts'
+import { PostgresLanes } from './lanes/lanes.ts'
+import { PostgresNotices } from './lanes/notifications.ts'
 import { SendAgainConnection } from './lanes/send-again.ts'
-import { Slot } from './connection/fenced-connection.ts'
-import { countWaiting } from './accept/waiting-count.ts'
-import { CHANGE_CHANNEL, readWake, WAKE_CHANNEL, Wakes } from './connection/wake-up-notifier.ts'
+import { PostgresMediaQueue } from './media/media-queue.ts'
+import { countFigures } from './queries/database-figures.ts'
 import { PostgresWatchDatabase } from './queries/watch-database.ts'
+import { runMaintenance } from './retention/maintenance.ts'
+import { PostgresRetention } from './retention/retention.ts'
+import { RollbackDetector } from './safety/rollback-detector.ts'
 
 // The look is the truth; being told only saves time.
 const POLL_EVERY_MS = 2_000
-const BEAT_EVERY_MS = 5_000
+const HEARTBEAT_EVERY_MS = 5_000
 const COUNT_EVERY_MS = 15_000
 const KEEP_HOUSE_EVERY_MS = 60_000
 // Longer than any statement of ours takes on a server that is well, shorter than a claim.
@@ -66,7 +66,7 @@ interface PostgresStorageOptions {
   /** Without it there are no hashes of people who were erased. */
   readonly hashRecipient?: HashRecipient
   /** Housekeeping failed; it is tried again by itself. */
-  readonly onTrouble: (error: unknown) => void
+  readonly onError: (error: unknown) => void
 }
 
 interface PostgresStorageEvents {
@@ -79,7 +79,7 @@ export async function openPostgresStorage(options: PostgresStorageOptions): Prom
   await migrateDatabase({ url: options.url, migrateUrl: options.migrateUrl })
   const storage = new PostgresStorage(options)
   try {
-    await storage.greet()
+    await storage.validateConnection()
     return storage
   } catch (error) {
     await storage.close()
@@ -101,15 +101,15 @@ export class PostgresStorage {
   readonly pollEveryMs = POLL_EVERY_MS
   readonly health: StorageHealth
   readonly #options: PostgresStorageOptions
-  readonly #memory: DatabaseMemory
-  readonly #channels: PostgresChannelMemory
+  readonly #memory: RollbackDetector
+  readonly #channels: PostgresChannelState
   /** Of channels. */
-  readonly #looks: Link
+  readonly #looks: PgConnection
   readonly #again: SendAgainConnection
-  readonly #links: Link[] = []
+  readonly #links: PgConnection[] = []
   /** For what is asked now and then. */
-  readonly #plain: Link
-  readonly #wakes: Wakes
+  readonly #plain: PgConnection
+  readonly #wakes: WakeUpNotifier
   readonly #timers: NodeJS.Timeout[] = []
   #listener: Listener | null = null
   #slots = 0
@@ -121,27 +121,27 @@ export class PostgresStorage {
 
   constructor(options: PostgresStorageOptions) {
     this.#options = options
-    const file = RemembranceFile.in(options.dataDir)
-    this.#memory = new DatabaseMemory({
+    const file = CheckpointFile.in(options.dataDir)
+    this.#memory = new RollbackDetector({
       worker: options.worker.id,
       file,
-      onAlarm: (sentence) => options.onTrouble(new Error(sentence)),
+      onAlarm: (sentence) => options.onError(new Error(sentence)),
     })
-    this.#plain = this.#newLink('rest')
+    this.#plain = this.#newConnection('rest')
     this.notices = new PostgresNotices(this.#ask)
     this.clock = new DatabaseClock(options.clock)
     this.health = new StorageHealth(this.clock)
-    this.#wakes = new Wakes(this.#newLink('wakes'))
-    this.#looks = this.#newLink('channels')
+    this.#wakes = new WakeUpNotifier(this.#newConnection('wakes'))
+    this.#looks = this.#newConnection('channels')
     this.#again = new SendAgainConnection({ url: options.url, file, now: () => this.clock.now() })
-    this.#channels = new PostgresChannelMemory({
+    this.#channels = new PostgresChannelState({
       link: this.#looks,
-      additions: this.#newLink('additions'),
+      additions: this.#newConnection('additions'),
     })
     this.intake = new PostgresIntake({
       slots: this.#newSlots('accept'),
-      lookUps: this.#newLink('look-ups'),
-      background: this.#newLink('background'),
+      lookUps: this.#newConnection('look-ups'),
+      background: this.#newConnection('background'),
       clock: this.clock,
       health: this.health,
       limits: options.limits,
@@ -151,8 +151,8 @@ export class PostgresStorage {
     this.lanes = new PostgresLanes({
       slots: this.#newSlots('steps'),
       runs: this.#newLinks('runs'),
-      claims: this.#newLink('claims'),
-      beats: this.#newLink('beats'),
+      claims: this.#newConnection('claims'),
+      beats: this.#newConnection('beats'),
       worker: options.worker,
       spool: options.spool,
       clock: this.clock,
@@ -160,20 +160,20 @@ export class PostgresStorage {
     })
     this.blocked = new PostgresBlockedRecipients({
       clock: this.clock,
-      link: this.#newLink('blocks'),
+      link: this.#newConnection('blocks'),
       hash: options.hashRecipient ?? noHash,
     })
-    const retention = this.#newLink('retention')
+    const retention = this.#newConnection('retention')
     this.retention = new PostgresRetention((sql, values) => retention.ask(sql, values))
     this.mediaQueue = new PostgresMediaQueue({
-      link: this.#newLink('media'),
+      link: this.#newConnection('media'),
       worker: options.worker.id,
       spool: options.spool,
     })
     this.watch = createWatch({
       database: new PostgresWatchDatabase({
         link: this.#plain,
-        counts: this.#newLink('watch'),
+        counts: this.#newConnection('watch'),
         waiting: () => this.#waiting,
       }),
       now: () => this.clock.now(),
@@ -182,9 +182,9 @@ export class PostgresStorage {
   }
 
   /** Looks whether this is the database it should be, before anything is built on it. */
-  async greet(): Promise<void> {
+  async validateConnection(): Promise<void> {
     await this.#ask('select 1')
-    await this.lanes.beat()
+    await this.lanes.renewLease()
   }
 
   async isEmpty(): Promise<boolean> {
@@ -199,7 +199,7 @@ export class PostgresStorage {
     return toKeyFacts((await this.#ask(KEY_FACTS))[0])
   }
 
-  channelMemory(channel: string): ChannelMemory {
+  channelState(channel: string): ChannelState {
     return this.#channels.of(channel)
   }
 
@@ -224,17 +224,17 @@ export class PostgresStorage {
         lanesChanged(ids)
       },
       onHearing: () => this.intake.forgetTokens(),
-      onTrouble: (error) => this.#options.onTrouble(error),
+      onError: (error) => this.#options.onError(error),
     })
     this.#listener.start()
-    this.#every(BEAT_EVERY_MS, () => this.#beat())
+    this.#every(HEARTBEAT_EVERY_MS, () => this.#renewLease())
     this.#every(COUNT_EVERY_MS, () => this.#count())
     if (this.#options.worker.roles.includes('dispatch')) this.#every(LOOK_EVERY_MS, () => this.blocked.lookAhead())
-    this.#every(KEEP_HOUSE_EVERY_MS, () => keepHouse(this.#ask))
-    await Promise.all([this.#beat(), this.#count()])
+    this.#every(KEEP_HOUSE_EVERY_MS, () => runMaintenance(this.#ask))
+    await Promise.all([this.#renewLease(), this.#count()])
   }
 
-  tellOthers(ids: readonly ConnectionId[]): void {
+  notifyPeers(ids: readonly ConnectionId[]): void {
     this.#wakes.tell(ids)
   }
 
@@ -247,7 +247,7 @@ export class PostgresStorage {
     try {
       await this.#ask(`select make_durable(1000), note_progress($1, -1, 0)`, [this.#options.worker.id])
       this.health.wrote()
-      return this.health.trouble === null
+      return this.health.error === null
     } catch (error) {
       if (error instanceof StorageUnavailable) this.health.failed(error)
       return false
@@ -274,15 +274,15 @@ export class PostgresStorage {
     await this.intake.close()
     await this.#again.close()
     // So that a copy made a moment ago is older than what is remembered.
-    if (this.#timers.length > 0) await this.#memory.beat(this.#ask).catch(() => {})
+    if (this.#timers.length > 0) await this.#memory.renewLease(this.#ask).catch(() => {})
     await Promise.all(this.#links.map((link) => link.close()))
   }
 
   /** Those that dispatch beat by themselves, as often as their claims need it; here is for all others. */
-  async #beat(): Promise<void> {
+  async #renewLease(): Promise<void> {
     const { worker } = this.#options
-    if (!worker.roles.includes('dispatch')) await this.lanes.beat()
-    await this.#memory.beat(this.#ask)
+    if (!worker.roles.includes('dispatch')) await this.lanes.renewLease()
+    await this.#memory.renewLease(this.#ask)
     const [row] = await this.#ask(
       `select count(*) as accepting from worker
          where ${validLeaseSql('now_ms()')} and ',' || roles || ',' like '%,api,%' and id <> $1`,
@@ -299,10 +299,10 @@ export class PostgresStorage {
   #lookAtBlocks(): void {
     if (!this.#options.worker.roles.includes('dispatch')) return
     this.blocked.forget()
-    this.blocked.look().catch((error: unknown) => this.#options.onTrouble(error))
+    this.blocked.look().catch((error: unknown) => this.#options.onError(error))
   }
 
-  readonly #ask: Ask = (sql, values) => this.#plain.ask(sql, values)
+  readonly #ask: Query = (sql, values) => this.#plain.ask(sql, values)
 
   #every(delayMs: number, call: () => Promise<void>): void {
     let isRunning = false
@@ -310,7 +310,7 @@ export class PostgresStorage {
       if (isRunning) return
       isRunning = true
       call()
-        .catch((error: unknown) => this.#options.onTrouble(error))
+        .catch((error: unknown) => this.#options.onError(error))
         .finally(() => {
           isRunning = false
         })
@@ -319,17 +319,17 @@ export class PostgresStorage {
     this.#timers.push(timer)
   }
 
-  #newSlots(purpose: 'accept' | 'steps'): readonly Slot[] {
+  #newSlots(purpose: 'accept' | 'steps'): readonly FencedConnection[] {
     const { worker, onCommit } = this.#options
     return this.#newLinks(purpose).map((link) => {
-      const slot = new Slot(worker.id, {
+      const slot = new FencedConnection(worker.id, {
         number: this.#slots,
         link,
         onCommit: (rows, tookMs) => {
           this.health.wrote()
           onCommit?.({ what: purpose === 'steps' ? 'step' : purpose, rows, tookMs })
         },
-        onTrouble: (error) => this.health.failed(error),
+        onError: (error) => this.health.failed(error),
       })
       this.#slots += 1
       this.#memory.watch(slot)
@@ -337,21 +337,21 @@ export class PostgresStorage {
     })
   }
 
-  #newLinks(purpose: keyof typeof PURPOSES): readonly Link[] {
-    return Array.from({ length: PURPOSES[purpose].count }, () => this.#newLink(purpose))
+  #newLinks(purpose: keyof typeof PURPOSES): readonly PgConnection[] {
+    return Array.from({ length: PURPOSES[purpose].count }, () => this.#newConnection(purpose))
   }
 
-  #newLink(purpose: keyof typeof PURPOSES): Link {
-    const link = new Link({
+  #newConnection(purpose: keyof typeof PURPOSES): PgConnection {
+    const link = new PgConnection({
       url: this.#options.url,
       applicationName: `nuncio ${purpose}`,
       answerWithinMs: ANSWER_WITHIN_MS,
       onConnected: () => {
         this.#connectionsMade += 1
       },
-      greet: async (ask) => {
+      validateConnection: async (ask) => {
         await checkServer(ask, this.#options.url)
-        await this.#memory.greet(ask)
+        await this.#memory.validateConnection(ask)
       },
     })
     this.#links.push(link)

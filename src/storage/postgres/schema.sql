@@ -356,9 +356,9 @@ create table lane (
   account_id text collate "C" not null,
   owner text collate "C",
   epoch bigint not null default 0,
-  -- JSON of HeadMemory and TroubleMemory.
+  -- JSON of HeadMemory and FailureStreak.
   head text,
-  trouble text,
+  failure_streak text,
   wait_reason text,
   wait_words text,
   wait_until bigint,
@@ -876,7 +876,7 @@ create view lane_change as select null::bigint as position, null::text as connec
 -- A claimed lane and its open attempt.
 create type claimed_lane as (
   connection_id text, account_id text, number text, channel text, channel_settings text, policy text, epoch bigint, may_open boolean,
-  head text, trouble text, wait_reason text, wait_words text, wait_until bigint, last_attempt_at bigint,
+  head text, failure_streak text, wait_reason text, wait_words text, wait_until bigint, last_attempt_at bigint,
   open_number integer, open_started_at bigint, open_crashes integer, open_evidence_until bigint,
   open_doubted boolean,
   sequence bigint, id text, recipient text, type text, body text, body_crc bigint, attempts integer, accepted_at bigint, media json

@@ -1,6 +1,5 @@
 import type { Administration } from '../../core/ports/administration.ts'
-import { createAccount, listAccounts } from './people/accounts.ts'
-import { cancelMessage, resolveMessage, retryMessage } from './messages/change-message.ts'
+import { findRequest, listRequests } from './api-log/request-log.ts'
 import {
   addConnection,
   changeConnection,
@@ -9,15 +8,16 @@ import {
   noteCheck,
   setConnectionState,
 } from './connections/connections.ts'
+import { removeConnection } from './connections/remove-connection.ts'
 import { holdLanes, readHold, releaseHold } from './lanes/hold.ts'
+import { listHeldLanes, listWorkers } from './lanes/workers.ts'
+import { cancelMessage, resolveMessage, retryMessage } from './messages/change-message.ts'
 import { listMessages, listUnresolved } from './messages/list-messages.ts'
 import { explainMessage } from './messages/message-timeline.ts'
-import { removeConnection } from './connections/remove-connection.ts'
-import { findRequest, listRequests } from './api-log/request-log.ts'
+import { createAccount, listAccounts } from './people/accounts.ts'
 import { beginRetention, readOwnTimes, readSweep, setOwnTimes } from './retention/own-times.ts'
 import type { Store } from './store.ts'
 import { createToken, deleteToken, listTokens } from './tokens/tokens.ts'
-import { listHeldLanes, listWorkers } from './lanes/workers.ts'
 
 /** Administration over any engine that Kysely speaks to. Neither opens nor closes the database. */
 export function createAdministration(store: Store): Administration {

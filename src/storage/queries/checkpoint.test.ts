@@ -4,27 +4,27 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import {
+  type Checkpoint,
+  CheckpointFile,
+  checkFound,
   isLater,
-  judgeFound,
   type Memory,
-  type Remembered,
   type RememberedServer,
-  RemembranceFile,
 } from './checkpoint.ts'
 
 const SERVER: RememberedServer = { id: '7710', timeline: 2, isSynchronous: false }
-const REMEMBERED: Remembered = { installation: 'ours', mark: 100, holds: 1, server: SERVER }
+const REMEMBERED: Checkpoint = { installation: 'ours', mark: 100, holds: 1, server: SERVER }
 
-type Differences = Partial<Omit<Remembered, 'server'>> & { readonly server?: Partial<RememberedServer> | null }
+type Differences = Partial<Omit<Checkpoint, 'server'>> & { readonly server?: Partial<RememberedServer> | null }
 
-function differing({ server, ...rest }: Differences, from = REMEMBERED): Remembered {
+function differing({ server, ...rest }: Differences, from = REMEMBERED): Checkpoint {
   return { ...from, ...rest, server: server === null ? null : { ...SERVER, ...from.server, ...server } }
 }
 
 const inFile = (given: Differences) => differing({ ...given, server: null })
 
 describe('what is found of a database, against what is remembered', () => {
-  it.each<[string, Remembered | null, Remembered]>([
+  it.each<[string, Checkpoint | null, Checkpoint]>([
     ['nothing is remembered', null, REMEMBERED],
     ['it is the same', REMEMBERED, REMEMBERED],
     ['others have worked on', REMEMBERED, differing({ mark: 101 })],
@@ -39,10 +39,10 @@ describe('what is found of a database, against what is remembered', () => {
     ['the data were moved from SQLite', inFile({ installation: 'theirs', mark: 900 }), REMEMBERED],
     ['a file is the same', inFile({}), inFile({})],
   ])('G12: raises no alarm when %s', (_, remembered, found) => {
-    assert.deepEqual(judgeFound(remembered, found), { is: 'as-remembered' })
+    assert.deepEqual(checkFound(remembered, found), { is: 'as-remembered' })
   })
 
-  it.each<[string, Memory, Remembered]>([
+  it.each<[string, Memory, Checkpoint]>([
     ['what is remembered cannot be read', 'unreadable', REMEMBERED],
     ['what is remembered of a file cannot be read', 'unreadable', inFile({})],
     ['its mark is lower', REMEMBERED, differing({ mark: 99 })],
@@ -56,21 +56,21 @@ describe('what is found of a database, against what is remembered', () => {
     ],
     ['an older copy was put on another server', REMEMBERED, differing({ mark: 99, server: { id: '1', timeline: 1 } })],
   ])('G12: has gone back when %s', (_, remembered, found) => {
-    assert.equal(judgeFound(remembered, found).is, 'gone-back')
+    assert.equal(checkFound(remembered, found).is, 'gone-back')
   })
 
-  it.each<[string, Remembered]>([
+  it.each<[string, Checkpoint]>([
     ['an old primary', differing({ server: { timeline: 1 } })],
     // However far it has got on its own since, and whatever anybody did about it there.
     ['an old primary that went on', differing({ mark: 900, holds: 5, server: { timeline: 1 } })],
     ['that of another installation', differing({ installation: 'theirs' })],
   ])('G12: is not to be used when it is %s', (_, found) => {
-    assert.equal(judgeFound(REMEMBERED, found).is, 'not-ours')
+    assert.equal(checkFound(REMEMBERED, found).is, 'not-ours')
   })
 })
 
 describe('which of two memories is the later one', () => {
-  it.each<[string, Remembered]>([
+  it.each<[string, Checkpoint]>([
     ['a higher mark', differing({ mark: 101 })],
     ['the same mark', REMEMBERED],
     ['a lower mark after a hold', differing({ mark: 50, holds: 2 })],
@@ -81,7 +81,7 @@ describe('which of two memories is the later one', () => {
     assert.equal(isLater(later, REMEMBERED), true)
   })
 
-  it.each<[string, Remembered]>([
+  it.each<[string, Checkpoint]>([
     ['a lower mark', differing({ mark: 99 })],
     ['fewer holds', differing({ mark: 900, holds: 0 })],
     ['an older timeline', differing({ mark: 900, holds: 5, server: { timeline: 1 } })],
@@ -100,20 +100,20 @@ describe('the file of what is remembered', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
   it('keeps it for the next process, and leaves nothing else behind', async () => {
-    await new RemembranceFile(path).write(REMEMBERED)
+    await new CheckpointFile(path).write(REMEMBERED)
 
-    assert.deepEqual(new RemembranceFile(path).read(), REMEMBERED)
+    assert.deepEqual(new CheckpointFile(path).read(), REMEMBERED)
     assert.deepEqual(readdirSync(join(folder, 'data')), ['remembered.json'])
   })
 
   it('keeps what is remembered of a file', async () => {
-    await new RemembranceFile(path).write(inFile({}))
+    await new CheckpointFile(path).write(inFile({}))
 
-    assert.deepEqual(new RemembranceFile(path).read(), inFile({}))
+    assert.deepEqual(new CheckpointFile(path).read(), inFile({}))
   })
 
   it('G12: is not set back by a process that knows less', async () => {
-    const file = new RemembranceFile(path)
+    const file = new CheckpointFile(path)
     await file.write(REMEMBERED)
 
     await file.write(differing({ mark: 99 }))
@@ -132,15 +132,15 @@ describe('the file of what is remembered', () => {
   ])('G12: does not take %j for nothing', async (text) => {
     writeFileSync(join(folder, 'remembered.json'), text)
 
-    const file = new RemembranceFile(join(folder, 'remembered.json'))
+    const file = new CheckpointFile(join(folder, 'remembered.json'))
     assert.equal(file.read(), 'unreadable')
     await file.write(REMEMBERED)
     assert.deepEqual(file.read(), REMEMBERED)
   })
 
   it('remembers nothing where it is not there', () => {
-    assert.equal(new RemembranceFile(path).read(), null)
-    assert.equal(new RemembranceFile(join(folder, 'a', 'b', 'remembered.json')).read(), null)
+    assert.equal(new CheckpointFile(path).read(), null)
+    assert.equal(new CheckpointFile(join(folder, 'a', 'b', 'remembered.json')).read(), null)
   })
 
   it('is written whole by each of two processes that have the same number', async () => {
@@ -149,24 +149,24 @@ describe('the file of what is remembered', () => {
     mkdirSync(join(folder, 'data'))
     writeFileSync(draft, '{"installation":')
 
-    await new RemembranceFile(path).write(REMEMBERED)
+    await new CheckpointFile(path).write(REMEMBERED)
 
-    assert.deepEqual(new RemembranceFile(path).read(), REMEMBERED)
+    assert.deepEqual(new CheckpointFile(path).read(), REMEMBERED)
     assert.equal(readFileSync(draft, 'utf8'), '{"installation":')
   })
 
   it('costs no more than the memory when there can be no folder for it', async () => {
     writeFileSync(join(folder, 'data'), 'a file')
 
-    await new RemembranceFile(path).write(REMEMBERED)
+    await new CheckpointFile(path).write(REMEMBERED)
 
-    assert.equal(new RemembranceFile(path).read(), null)
+    assert.equal(new CheckpointFile(path).read(), null)
   })
 
   it('costs no more than the memory when it cannot be written', async () => {
     // A folder in its place: whatever else it is, root may write it.
     mkdirSync(path, { recursive: true })
-    const file = new RemembranceFile(path)
+    const file = new CheckpointFile(path)
 
     await file.write(REMEMBERED)
 

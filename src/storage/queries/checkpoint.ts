@@ -4,7 +4,7 @@ import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 /** What a process knows of the database that it has worked with. */
-export interface Remembered {
+export interface Checkpoint {
   /** Drawn when the database was made, and copied with it. */
   readonly installation: string
   /** Counts on with every heartbeat of anybody. */
@@ -16,7 +16,7 @@ export interface Remembered {
 }
 
 /** Null where nobody knows how far it had got. */
-export function readable(memory: Memory): Remembered | null {
+export function readable(memory: Memory): Checkpoint | null {
   return memory === 'unreadable' ? null : memory
 }
 
@@ -30,7 +30,7 @@ export interface RememberedServer {
 }
 
 /** What is read of it. Null: nothing is remembered. Unreadable: something was, and nobody knows what. */
-export type Memory = Remembered | 'unreadable' | null
+export type Memory = Checkpoint | 'unreadable' | null
 
 export type Finding =
   | { readonly is: 'as-remembered' }
@@ -42,7 +42,7 @@ export type Finding =
 const FINE: Finding = { is: 'as-remembered' }
 
 /** Compares what is remembered with what is found. Pure. */
-export function judgeFound(remembered: Memory, found: Remembered): Finding {
+export function checkFound(remembered: Memory, found: Checkpoint): Finding {
   if (remembered === 'unreadable')
     return {
       is: 'gone-back',
@@ -75,12 +75,12 @@ export function judgeFound(remembered: Memory, found: Remembered): Finding {
 }
 
 /** Somebody else has found it gone back before us, or a person has held the lanes: all has been looked after. */
-export function wasHeldSince(remembered: Remembered | null, found: Remembered): boolean {
+export function wasHeldSince(remembered: Checkpoint | null, found: Checkpoint): boolean {
   return remembered !== null && found.holds > remembered.holds
 }
 
 /** Of two that know the same database: whether the one has seen it later. Always, when it is not the same. */
-export function isLater(one: Remembered, other: Remembered): boolean {
+export function isLater(one: Checkpoint, other: Checkpoint): boolean {
   if (one.installation !== other.installation || (one.server === null) !== (other.server === null)) return true
   const { before, now } = timelines(other, one)
   if (now !== before) return now > before
@@ -89,13 +89,13 @@ export function isLater(one: Remembered, other: Remembered): boolean {
 }
 
 /** Equal when they say nothing: timelines of different servers have nothing to do with each other. */
-function timelines(remembered: Remembered, found: Remembered): { readonly before: number; readonly now: number } {
+function timelines(remembered: Checkpoint, found: Checkpoint): { readonly before: number; readonly now: number } {
   if (!remembered.server || remembered.server.id !== found.server?.id) return { before: 0, now: 0 }
   return { before: remembered.server.timeline, now: found.server.timeline }
 }
 
 /** Outlives the process, in a file beside the data. All processes on the folder keep it together: the latest counts. */
-export class RemembranceFile {
+export class CheckpointFile {
   readonly path: string
   #writing: Promise<void> = Promise.resolve()
 
@@ -103,8 +103,8 @@ export class RemembranceFile {
     this.path = path
   }
 
-  static in(dataDir: string): RemembranceFile {
-    return new RemembranceFile(join(dataDir, 'remembered.json'))
+  static in(dataDir: string): CheckpointFile {
+    return new CheckpointFile(join(dataDir, 'remembered.json'))
   }
 
   read(): Memory {
@@ -120,13 +120,13 @@ export class RemembranceFile {
    * Resolves when it is on the disk; of several that come together one follows the other. A file that cannot be written costs
    * only the memory: whoever runs the service is not troubled with it.
    */
-  write(remembered: Remembered): Promise<void> {
+  write(remembered: Checkpoint): Promise<void> {
     this.#writing = this.#writing.then(() => this.#write(remembered))
     return this.#writing
   }
 
   /** Never rejects. */
-  async #write(remembered: Remembered): Promise<void> {
+  async #write(remembered: Checkpoint): Promise<void> {
     const known = this.read()
     const text = JSON.stringify(remembered)
     if (known && known !== 'unreadable' && (!isLater(remembered, known) || text === JSON.stringify(known))) return
@@ -154,9 +154,9 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-function toRemembered(value: unknown): Remembered | null {
+function toRemembered(value: unknown): Checkpoint | null {
   if (typeof value !== 'object' || value === null) return null
-  const { installation, mark, holds, server } = value as Partial<Remembered>
+  const { installation, mark, holds, server } = value as Partial<Checkpoint>
   if (typeof installation !== 'string' || !isCount(mark) || !isCount(holds)) return null
   if (server === null) return { installation, mark, holds, server }
   if (typeof server?.id !== 'string' || !isCount(server.timeline)) return null

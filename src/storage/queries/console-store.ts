@@ -3,25 +3,25 @@ import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
 import { createAdministration } from './administration.ts'
 import { createAlarms } from './alarms/alarms.ts'
 import { createApiLog } from './api-log/api-log.ts'
-import { createAuditLog } from './people/audit-log.ts'
-import { createDeliveries } from './webhooks/deliveries.ts'
 import { createInboxViews } from './inbox/inbox.ts'
 import { createLaneViews } from './lanes/lane-views.ts'
-import { lookAtAccount } from './people/check-account.ts'
 import { createOverview } from './overview/overview.ts'
 import { TallyCounter } from './overview/tally-counter.ts'
+import { createAuditLog } from './people/audit-log.ts'
+import { checkAccount } from './people/check-account.ts'
 import { createPeople } from './people/people.ts'
-import { createBlockLists } from './recipients/block-lists.ts'
 import { createSessions } from './people/sessions.ts'
+import { createBlockLists } from './recipients/block-lists.ts'
 import type { Store } from './store.ts'
 import { createTokenViews } from './tokens/token-views.ts'
+import { createDeliveries } from './webhooks/deliveries.ts'
 import { createWebhooks } from './webhooks/webhooks.ts'
 
 interface ConsoleStoreParts {
   /** As `Changes.look`: how the whole database stands is for the engine to say. */
   readonly look: Changes['look']
   /** What went wrong in the background; it is tried again by itself. */
-  readonly onTrouble: (error: unknown) => void
+  readonly onError: (error: unknown) => void
 }
 
 interface OpenConsoleStore {
@@ -33,8 +33,8 @@ interface OpenConsoleStore {
 }
 
 /** The console's store over any engine that Kysely speaks to. Neither opens nor closes the database. */
-export function createConsoleStore(store: Store, { look, onTrouble }: ConsoleStoreParts): OpenConsoleStore {
-  const counter = new TallyCounter(store, { onFault: onTrouble })
+export function createConsoleStore(store: Store, { look, onError }: ConsoleStoreParts): OpenConsoleStore {
+  const counter = new TallyCounter(store, { onFault: onError })
   const apiLog = createApiLog(store)
   return {
     store: {
@@ -49,7 +49,7 @@ export function createConsoleStore(store: Store, { look, onTrouble }: ConsoleSto
       inbox: createInboxViews(store),
       blockLists: createBlockLists(store),
       audit: createAuditLog(store),
-      changes: { look, lookAt: (accountId) => lookAtAccount(store, apiLog, accountId) },
+      changes: { look, lookAt: (accountId) => checkAccount(store, apiLog, accountId) },
       webhooks: createWebhooks(store),
       deliveries: createDeliveries(store),
     },

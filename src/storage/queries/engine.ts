@@ -17,7 +17,7 @@ interface LastWaiting {
   readonly most: number
 }
 
-interface LookBack {
+interface BackwardScan {
   readonly accountId: AccountId
   /** `before` null: the newest rows. */
   readonly lanes: readonly { readonly id: ConnectionId; readonly before: Sequence | null }[]
@@ -61,13 +61,13 @@ export interface Engine {
   /** The same for the last messages that wait in a lane, of those up to a sequence. */
   lockLastWaiting(tables: Transaction<Tables>, which: LastWaiting): Promise<void>
   /** Lets running services know at once that a block list has changed: they would notice it by themselves, a moment later. */
-  tellBlocks(tables: Transaction<Tables>): Promise<void>
+  notifyOfBlocks(tables: Transaction<Tables>): Promise<void>
   /** Puts these in the place of what a message that has ended held of its recipient, with all that its attempts were told. */
   eraseMessage(tables: Transaction<Tables>, erased: ErasedMessage): Promise<void>
   /** What waits in these lanes, without counting more than `most` in any. Lanes with nothing may be left out. */
-  standings(tables: Reader, lanes: readonly ConnectionId[], most: number): Promise<ReadonlyMap<ConnectionId, Standing>>
+  statuses(tables: Reader, lanes: readonly ConnectionId[], most: number): Promise<ReadonlyMap<ConnectionId, Standing>>
   /** When those messages of lanes were published that lie among so many rows before a place in the order of acceptance. */
-  publishedBefore(tables: Reader, look: LookBack): Promise<ReadonlyMap<ConnectionId, PublishedBefore>>
+  publishedBefore(tables: Reader, look: BackwardScan): Promise<ReadonlyMap<ConnectionId, PublishedBefore>>
 
   /** What is unfinished in the lane of the connection `c` that an outer query stands at, as `e` (its sequence) and `q` (the message). */
   readonly unfinishedOfC: RawBuilder<unknown>
@@ -80,9 +80,9 @@ export interface Engine {
    */
   spans(tables: Kysely<Tables>): Promise<readonly Span[]>
   /** A sequence in the span, with about so many rows of the table from it to the end of the span. */
-  startOfStretch(
+  startOfRange(
     tables: Kysely<Tables>,
-    stretch: { readonly table: 'message' | 'request'; readonly span: Span; readonly rows: number },
+    range: { readonly table: 'message' | 'request'; readonly span: Span; readonly rows: number },
   ): Promise<Sequence>
   /** The sequence of a message; null when there is none with this id. */
   locate(tables: Kysely<Tables>, id: MessageId): Promise<Sequence | null>

@@ -4,14 +4,14 @@ import type { Reader, Reading } from './store.ts'
 
 // What one query looks at and returns at most. Both are small, so that neither a rare thing in a long table nor a
 // slow reader keeps a transaction open: that would keep the engine from tidying up after the service.
-const LONGEST_STRETCH = 100_000
+const LONGEST_RANGE = 100_000
 // Most people want a few of the newest rows.
-const FIRST_STRETCH = 1_000
+const FIRST_RANGE = 1_000
 // A refused body may have 64 KiB, so a page of them takes at most 16 MiB.
 const PAGE = 250
 const MOST_SPANS_AT_ONCE = 32
 
-export interface Stretch extends Span {
+export interface Range extends Span {
   readonly limit: number
 }
 
@@ -24,19 +24,19 @@ type LongTable = 'message' | 'request'
 export async function* newestFirst<Row extends { readonly sequence: Sequence }>(
   { tables, engine }: Reading,
   table: LongTable,
-  read: (stretch: Stretch) => Promise<readonly Row[]>,
+  read: (range: Range) => Promise<readonly Row[]>,
 ): AsyncGenerator<Row> {
-  let rowsAtOnce = FIRST_STRETCH
+  let rowsAtOnce = FIRST_RANGE
   for (const span of widening(await engine.spans(tables))) {
     let end = await endOfRows(tables, table, span)
     while (end !== null) {
-      const from: Sequence = await engine.startOfStretch(tables, {
+      const from: Sequence = await engine.startOfRange(tables, {
         table,
         span: { from: span.from, before: end },
         rows: rowsAtOnce,
       })
       yield* pages({ from, before: end }, read)
-      rowsAtOnce = Math.min(rowsAtOnce * 10, LONGEST_STRETCH)
+      rowsAtOnce = Math.min(rowsAtOnce * 10, LONGEST_RANGE)
       end = await endOfRows(tables, table, { from: span.from, before: from })
     }
   }
@@ -53,7 +53,7 @@ export function* widening(spans: readonly Span[]): Generator<Span> {
 
 async function* pages<Row extends { readonly sequence: Sequence }>(
   { from, before: end }: Span,
-  read: (stretch: Stretch) => Promise<readonly Row[]>,
+  read: (range: Range) => Promise<readonly Row[]>,
 ): AsyncGenerator<Row> {
   let before = end
   for (;;) {

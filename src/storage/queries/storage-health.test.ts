@@ -20,7 +20,7 @@ describe('the health of storage', () => {
     ms = 1_000
     health.failed(FULL)
 
-    assert.deepEqual(health.trouble, { since: NOON, cause: 'The disk is full.' })
+    assert.deepEqual(health.error, { since: NOON, cause: 'The disk is full.' })
     assert.equal(health.takeOutage(), null)
   })
 
@@ -28,12 +28,12 @@ describe('the health of storage', () => {
     health.failed(FULL)
     ms = 3_000
     health.wrote()
-    const between = health.trouble
+    const between = health.error
     ms = 3_001
     health.wrote()
 
     assert.notEqual(between, null)
-    assert.equal(health.trouble, null)
+    assert.equal(health.error, null)
   })
 
   it('G11: tells once of a time that is over, of several as of one', () => {

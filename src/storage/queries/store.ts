@@ -4,7 +4,7 @@ import type { Sequence } from '../../core/message/message.ts'
 import type { TimelineKind } from '../../core/message/timeline.ts'
 import { isAtLeast } from '../../core/people/role.ts'
 import type { Actor, PersonActor, PersonRight } from '../../core/ports/administration.ts'
-import type { StorageTrouble } from '../../core/ports/lanes.ts'
+import type { StorageError } from '../../core/ports/lanes.ts'
 import type { ReasonCode } from '../../core/reasons.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { Engine } from './engine.ts'
@@ -19,7 +19,7 @@ export interface Store {
   readonly engine: Engine
   readonly now: () => Instant
   /** Why nothing can be written at present. Left out where nobody asks why lanes stand still. */
-  readonly findStorageTrouble?: () => Promise<StorageTrouble | null>
+  readonly findStorageError?: () => Promise<StorageError | null>
   /** Which process holds the data, whether or not it shows a sign of life; null when that is not known. Only a visitor may ask. */
   readonly findHolder?: () => number | null
 }
@@ -108,7 +108,7 @@ export async function touchLane({ tables }: Change, connectionId: ConnectionId):
   await tables.insertInto('lane_change').values({ connection_id: connectionId }).execute()
 }
 
-export async function addMoment(
+export async function addTimelineEntry(
   { tables, at }: Change,
   moment: {
     readonly sequence: Sequence

@@ -116,7 +116,7 @@ export interface Tables {
   lane: {
     connection_id: ConnectionId
     owner: WorkerId | null
-    trouble: string | null
+    failure_streak: string | null
     last_attempt_at: Instant | null
     last_report_at: Instant | null
     wait_reason: string | null

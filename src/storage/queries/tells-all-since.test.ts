@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import type { Remembered } from './checkpoint.ts'
+import type { Checkpoint } from './checkpoint.ts'
 import { type KnownPast, type Replaced, tellsAllSince } from './tells-all-since.ts'
 
-const REMEMBERED: Remembered = { installation: 'ours', mark: 100, holds: 2, server: null }
+const REMEMBERED: Checkpoint = { installation: 'ours', mark: 100, holds: 2, server: null }
 const PAST: KnownPast = { holds: 2, remembered: REMEMBERED }
 
 describe('what a replaced database knows of the time since the backup', () => {

@@ -1,4 +1,4 @@
-import { isLater, type Memory, type Remembered } from './checkpoint.ts'
+import { type Checkpoint, isLater, type Memory } from './checkpoint.ts'
 
 /** What is known of a database besides what is in it. */
 export interface KnownPast {
@@ -9,7 +9,7 @@ export interface KnownPast {
 }
 
 /** What a database that is replaced says of itself. */
-export interface Replaced extends Pick<Remembered, 'installation' | 'mark' | 'holds'> {
+export interface Replaced extends Pick<Checkpoint, 'installation' | 'mark' | 'holds'> {
   /** Holds since the backup that people have placed: its audit log has them, and has no others. */
   readonly placed: number
 }

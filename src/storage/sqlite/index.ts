@@ -4,40 +4,40 @@ import { commandLine } from '../../core/command-line.ts'
 import type { ConnectionId, MessageId } from '../../core/ids.ts'
 import type { ChannelEvents } from '../../core/ports/channel.ts'
 import type { ChannelConnections } from '../../core/ports/channel-connections.ts'
-import type { ChannelMemory } from '../../core/ports/channel-state.ts'
+import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { type HashRecipient, noHash } from '../../core/ports/recipients.ts'
 import type { KeyFacts } from '../../core/ports/secrets.ts'
 import type { Watch } from '../../core/ports/watch.ts'
-import { RemembranceFile } from '../queries/checkpoint.ts'
+import { createWatch } from '../queries/alarms/create-watch.ts'
+import { CheckpointFile } from '../queries/checkpoint.ts'
+import { toWorkerRow, type WorkerFacts } from '../queries/lanes/workers.ts'
 import { KEY_FACTS, toKeyFacts } from '../queries/secrets/key-facts.ts'
 import { StorageHealth } from '../queries/storage-health.ts'
-import { createWatch } from '../queries/alarms/create-watch.ts'
-import { toWorkerRow, type WorkerFacts } from '../queries/lanes/workers.ts'
 import { type IntakeLimits, SqliteIntake } from './accept/accept.ts'
-import { SqliteBlockedRecipients } from './lanes/blocked-recipients.ts'
-import { SqliteChannelConnections } from './lanes/channel-connections.ts'
-import { SqliteChannelMemory } from './lanes/channel-state.ts'
-import { CommitWatch } from './connection/commit-watch.ts'
-import { DatabaseMemory } from './safety/rollback-detector.ts'
 import { Directory } from './accept/directory.ts'
+import { WaitingCounts } from './accept/waiting-counts.ts'
+import { CommitWatch } from './connection/commit-watch.ts'
 import { GroupCommit, type Participant } from './connection/group-commit.ts'
-import { KeySweep } from './retention/key-sweep.ts'
-import { LaneTail } from './lanes/unindexed-tail.ts'
-import { LaneTrim } from './lanes/lane-trim.ts'
-import { SqliteLanes } from './lanes/lanes.ts'
-import { SqliteMediaQueue } from './media/media-queue.ts'
-import { NoticeTrigger } from './lanes/notification-trigger.ts'
-import { SqliteNotices } from './lanes/notifications.ts'
 import { openDatabase } from './connection/open-database.ts'
 import { pragma } from './connection/pragma.ts'
-import { SqliteRetention } from './retention/retention.ts'
-import { SendAgainVisits } from './lanes/send-again.ts'
 import { takeServiceLock } from './connection/service-lock.ts'
 import { translateOpenError } from './connection/sqlite-errors.ts'
-import { WaitingCounts } from './accept/waiting-counts.ts'
+import { SqliteBlockedRecipients } from './lanes/blocked-recipients.ts'
+import { SqliteChannelConnections } from './lanes/channel-connections.ts'
+import { SqliteChannelState } from './lanes/channel-state.ts'
+import { LaneTrim } from './lanes/lane-trim.ts'
+import { SqliteLanes } from './lanes/lanes.ts'
+import { NotificationTrigger } from './lanes/notification-trigger.ts'
+import { SqliteNotices } from './lanes/notifications.ts'
+import { SendAgainVisits } from './lanes/send-again.ts'
+import { UnindexedTail } from './lanes/unindexed-tail.ts'
+import { SqliteMediaQueue } from './media/media-queue.ts'
 import { SqliteWatchDatabase } from './queries/watch-database.ts'
+import { KeySweep } from './retention/key-sweep.ts'
+import { SqliteRetention } from './retention/retention.ts'
+import { RollbackDetector } from './safety/rollback-detector.ts'
 
 // Everybody who changes a lane tells of it, so that the look is only for what was told and got lost.
 const POLL_EVERY_MS = 10_000
@@ -64,7 +64,7 @@ interface SqliteStorageOptions {
   /** The disk can no longer be trusted: the process should end, so that its supervisor starts a fresh one. */
   readonly onBroken: (error: unknown) => void
   /** Housekeeping failed; it is tried again by itself. */
-  readonly onTrouble: (error: unknown) => void
+  readonly onError: (error: unknown) => void
   /** After each commit; must be quick. */
   readonly onCommit?: (committed: { readonly what: 'shared'; readonly rows: number; readonly tookMs: number }) => void
   /** Without it there are no hashes of people who were erased. */
@@ -92,13 +92,13 @@ export class SqliteStorage {
   readonly pollEveryMs = POLL_EVERY_MS
   readonly health: StorageHealth
   readonly #counts: WaitingCounts
-  readonly #onTrouble: (error: unknown) => void
+  readonly #onError: (error: unknown) => void
   readonly #worker: WorkerFacts | null
   readonly #commits: GroupCommit
   readonly #directory: Directory
-  readonly #tail: LaneTail
+  readonly #tail: UnindexedTail
   /** Null without a file. */
-  readonly #memory: DatabaseMemory | null = null
+  readonly #memory: RollbackDetector | null = null
   /** Notices what other connections commit. Null without a file. */
   readonly #others: CommitWatch | null = null
   readonly #lock: { release(): void } | null
@@ -118,22 +118,22 @@ export class SqliteStorage {
     }
     const { database } = this
     this.clock = options.clock
-    this.#onTrouble = options.onTrouble
+    this.#onError = options.onError
     this.#worker = options.worker ?? null
     this.health = new StorageHealth(options.clock)
     this.#commits = new GroupCommit(database, this.health, (error) =>
       options.onBroken(translateOpenError(error, options.path)),
     )
     if (options.path !== ':memory:')
-      this.#memory = new DatabaseMemory(database, RemembranceFile.in(dirname(options.path)))
+      this.#memory = new RollbackDetector(database, CheckpointFile.in(dirname(options.path)))
     const { onCommit } = options
-    if (onCommit) this.#commits.join(tellOfCommits(onCommit))
+    if (onCommit) this.#commits.join(notifyOfCommits(onCommit))
     this.#directory = new Directory(database)
     if (options.path !== ':memory:') {
       this.#others = new CommitWatch(this.#directory, `${options.path}-wal`)
       this.#commits.join(this.#others)
     }
-    this.#tail = new LaneTail(database, this.#commits)
+    this.#tail = new UnindexedTail(database, this.#commits)
     this.blocked = new SqliteBlockedRecipients(database, this.#directory, options.hashRecipient ?? noHash)
     this.#directory.onOthers(() => {
       this.#tail.noticeOthers()
@@ -153,7 +153,7 @@ export class SqliteStorage {
       refusedByChannel: options.refusedByChannel,
     })
     // After the intake, which makes what the directory says exact at the start of each transaction.
-    this.#commits.join(new NoticeTrigger(database, this.#directory, () => options.clock.now()))
+    this.#commits.join(new NotificationTrigger(database, this.#directory, () => options.clock.now()))
     this.notices = new SqliteNotices(database, this.#commits, () => options.clock.now())
     this.lanes = new SqliteLanes({
       database,
@@ -188,8 +188,8 @@ export class SqliteStorage {
     return toKeyFacts(this.database.prepare(KEY_FACTS).get())
   }
 
-  channelMemory(channel: string): ChannelMemory {
-    return new SqliteChannelMemory(this.database, this.#commits, channel)
+  channelState(channel: string): ChannelState {
+    return new SqliteChannelState(this.database, this.#commits, channel)
   }
 
   channelConnections(channel: string): ChannelConnections {
@@ -211,7 +211,7 @@ export class SqliteStorage {
     })
     this.#directory.noticeHold()
     if (goneBack)
-      this.#onTrouble(
+      this.#onError(
         new Error(
           `The database is not as it was left: ${goneBack}. All lanes are held. Look at what was sent, then: ${commandLine`hold --release`}`,
         ),
@@ -224,16 +224,16 @@ export class SqliteStorage {
       lanesChanged(ids)
     })
     this.#timers = [
-      setInterval(() => void this.#sweep().catch(this.#onTrouble), SWEEP_EVERY_MS),
-      setInterval(() => void this.#remember().catch(this.#onTrouble), REMEMBER_EVERY_MS),
+      setInterval(() => void this.#sweep().catch(this.#onError), SWEEP_EVERY_MS),
+      setInterval(() => void this.#remember().catch(this.#onError), REMEMBER_EVERY_MS),
     ]
     for (const timer of this.#timers) timer.unref()
-    this.#tail.start(this.#onTrouble)
+    this.#tail.start(this.#onError)
     this.#others?.start()
   }
 
   /** Nobody else serves this database, so there is nobody to tell. */
-  tellOthers(): void {}
+  notifyPeers(): void {}
 
   acceptingProcesses(): number {
     return 1
@@ -269,7 +269,7 @@ export class SqliteStorage {
         this.database.prepare('insert into worker (id, heartbeat_until) values (?, 0)').run(PROBE)
         this.database.prepare('delete from worker where id = ?').run(PROBE)
       })
-      return this.health.trouble === null
+      return this.health.error === null
     } catch (error) {
       if (error instanceof StorageUnavailable) return false
       throw error
@@ -334,7 +334,7 @@ export class SqliteStorage {
   }
 }
 
-function tellOfCommits(onCommit: NonNullable<SqliteStorageOptions['onCommit']>): Participant {
+function notifyOfCommits(onCommit: NonNullable<SqliteStorageOptions['onCommit']>): Participant {
   return {
     begin: () => {},
     committed: (tookMs, rows) => onCommit({ what: 'shared', rows, tookMs }),

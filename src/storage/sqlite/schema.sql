@@ -244,9 +244,9 @@ create table lane (
   connection_id text primary key,
   owner text,
   epoch integer not null default 0,
-  -- JSON of HeadMemory and TroubleMemory.
+  -- JSON of HeadMemory and FailureStreak.
   head text,
-  trouble text,
+  failure_streak text,
   wait_reason text,
   wait_words text,
   wait_until integer,

@@ -2,7 +2,7 @@ import type { MessageId } from '../../../src/core/ids.ts'
 import type { MediaType, MessageType } from '../../../src/core/message/message.ts'
 import type { Channel, Handover, Outcome, Receipt, ReceiptEnd, StillHolds } from '../../../src/core/ports/channel.ts'
 import type { ChannelDescription } from '../../../src/core/ports/channel-description.ts'
-import { Patience } from '../../support/black-box/patience.ts'
+import { LockPolicy } from '../../support/black-box/patience.ts'
 
 export interface Given {
   /** Anybody, with whom nothing is wrong. */
@@ -23,7 +23,7 @@ export interface Given {
  * - `hangs-before`, `hangs-after`: no answer comes for a long time, and the message is taken late or never, or at once.
  * - `repeats-secrets`: refuses, and its words have the connection's secrets in them.
  */
-export type Trouble =
+export type NetworkError =
   | 'refuses'
   | 'is-away'
   | 'drops-before'
@@ -60,7 +60,7 @@ export interface ChannelWorld {
   /** One that nobody has started. */
   create(): Channel
   /** A recipient with whom this happens; null where the network cannot be made to. */
-  recipientWhen(trouble: Trouble): string | null
+  recipientWhen(error: NetworkError): string | null
   /** In the order of arrival. */
   arrived(): Promise<readonly Arrived[]>
   /** What the channels have reported. */
@@ -122,7 +122,7 @@ export async function within<Result>(ms: number, running: Promise<Result>): Prom
 
 /** Looks until something is so; false when it does not become so in time. */
 export async function becomes(ms: number, isSo: () => boolean | Promise<boolean>): Promise<boolean> {
-  const patience = new Patience(ms)
+  const patience = new LockPolicy(ms)
   while (!(await isSo())) {
     if (patience.isOver()) return false
     await new Promise((resolve) => setTimeout(resolve, 10))

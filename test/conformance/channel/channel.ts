@@ -1,15 +1,15 @@
 import type { NewChannelWorld, Suite } from './channel-world.ts'
 import { evidenceIsTrue } from './evidence.ts'
 import { messagesAreHandedOver } from './handing-over.ts'
-import { reportsAreTold } from './reporting.ts'
+import { errorsAreReportedHonestly } from './network-errors.ts'
+import { reportsAreApplied } from './reporting.ts'
 import { settingsAreKept } from './settings.ts'
-import { troubleIsToldHonestly } from './network-errors.ts'
 
 /** The promises every channel keeps (core/ports/channel.ts). A channel is supported when this suite passes on it. */
 export function channelKeepsItsPromises(suite: Suite, newWorld: NewChannelWorld): void {
   settingsAreKept(suite, newWorld)
   messagesAreHandedOver(suite, newWorld)
-  troubleIsToldHonestly(suite, newWorld)
+  errorsAreReportedHonestly(suite, newWorld)
   evidenceIsTrue(suite, newWorld)
-  reportsAreTold(suite, newWorld)
+  reportsAreApplied(suite, newWorld)
 }

@@ -29,8 +29,8 @@ export function evidenceIsTrue(suite: Suite, newWorld: NewChannelWorld): void {
 
   promises('G5: never says not-sent of what arrived, and never accepted of what did not', async (world) => {
     world.receiptEnd = 'too-early'
-    for (const trouble of ['drops-after', 'hangs-after', 'drops-before'] as const) {
-      const to = world.recipientWhen(trouble)
+    for (const error of ['drops-after', 'hangs-after', 'drops-before'] as const) {
+      const to = world.recipientWhen(error)
       if (to === null) continue
       const handover = await world.handover({ to })
       const abort = new AbortController()
@@ -40,7 +40,7 @@ export function evidenceIsTrue(suite: Suite, newWorld: NewChannelWorld): void {
       const evidence = await world.channel.reconcile(questionAbout(handover))
 
       const hasArrived = (await world.arrived()).some((each) => each.to === to)
-      assert.notEqual(evidence.kind, hasArrived ? 'not-sent' : 'accepted', trouble)
+      assert.notEqual(evidence.kind, hasArrived ? 'not-sent' : 'accepted', error)
     }
   })
 

@@ -8,7 +8,7 @@ import type { Handover, OpenQuestion } from '../../../src/core/ports/channel.ts'
 import { tinyPng } from '../../support/journey/serve-files.ts'
 import type { Given } from './channel-world.ts'
 
-export const ANYBODY = '15550001234'
+export const ANY_RECIPIENT = '15550001234'
 export const SENDER = '15550001000'
 
 interface Kind {
@@ -63,7 +63,7 @@ export class GivenMessages {
   }
 
   async handover(given: Given = {}): Promise<Handover> {
-    const { to = ANYBODY, attemptNumber = 1, settings = this.#owner.settings } = given
+    const { to = ANY_RECIPIENT, attemptNumber = 1, settings = this.#owner.settings } = given
     return {
       messageId: randomUUID() as MessageId,
       accountId: this.#owner.accountId,

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { MEDIA_TYPES } from '../../../src/core/message/message.ts'
 import type { Failure, Outcome, Prepared } from '../../../src/core/ports/channel.ts'
 import { type ChannelWorld, type NewChannelWorld, promisingIn, type Suite, sendBy } from './channel-world.ts'
-import { ANYBODY } from './given-messages.ts'
+import { ANY_RECIPIENT } from './given-messages.ts'
 
 const TEXTS: Readonly<Record<string, string>> = {
   'a short text': 'Hello',
@@ -24,7 +24,7 @@ export function messagesAreHandedOver(suite: Suite, newWorld: NewChannelWorld): 
       const outcome = await sendBy(world.channel, await world.handover({ text }))
 
       assert.equal(outcome.kind, 'accepted', JSON.stringify(outcome))
-      assert.deepEqual(await world.arrived(), [{ to: ANYBODY, type: 'message', text, name: null, sha256: null }])
+      assert.deepEqual(await world.arrived(), [{ to: ANY_RECIPIENT, type: 'message', text, name: null, sha256: null }])
     })
   }
 
@@ -37,7 +37,7 @@ export function messagesAreHandedOver(suite: Suite, newWorld: NewChannelWorld): 
 
       const [first, ...others] = await world.arrived()
       assert.equal(outcome.kind, 'accepted', JSON.stringify(outcome))
-      assert.deepEqual([first?.to, first?.type, first?.text], [ANYBODY, type, caption])
+      assert.deepEqual([first?.to, first?.type, first?.text], [ANY_RECIPIENT, type, caption])
       assert.equal(first?.sha256, handover.media?.sha256)
       if (type === 'document' && handover.content.type !== 'message') assert.equal(first?.name, handover.content.name)
       assert.deepEqual(others, [])

@@ -1,8 +1,8 @@
-import type { ChannelMemory } from '../../../src/core/ports/channel-state.ts'
+import type { ChannelState } from '../../../src/core/ports/channel-state.ts'
 import { StorageUnavailable } from '../../../src/core/ports/lanes.ts'
 
 /** The same memory, but while `line.isLost` storage does not answer. */
-export function loseable(memory: ChannelMemory, line: { isLost: boolean }): ChannelMemory {
+export function loseable(memory: ChannelState, line: { isLost: boolean }): ChannelState {
   const unlessLost = <Given extends unknown[], Result>(call: (...given: Given) => Promise<Result>) => {
     return (...given: Given) =>
       line.isLost ? Promise.reject<Result>(new StorageUnavailable('storage is away', false)) : call(...given)

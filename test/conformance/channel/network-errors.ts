@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import type { Outcome } from '../../../src/core/ports/channel.ts'
 import {
   type ChannelWorld,
+  type NetworkError,
   type NewChannelWorld,
   promisingIn,
   type Suite,
   sendBy,
-  type Trouble,
   within,
 } from './channel-world.ts'
 
@@ -15,11 +15,11 @@ const SOON_MS = 4_500
 const LATE_MS = 300
 
 /** What a channel says when something goes wrong: `rejected` only of what certainly does not arrive. */
-export function troubleIsToldHonestly(suite: Suite, newWorld: NewChannelWorld): void {
+export function errorsAreReportedHonestly(suite: Suite, newWorld: NewChannelWorld): void {
   const promises = promisingIn(suite, newWorld)
-  const when = (trouble: Trouble, name: string, prove: (world: ChannelWorld, to: string) => Promise<void>) =>
+  const when = (error: NetworkError, name: string, prove: (world: ChannelWorld, to: string) => Promise<void>) =>
     promises(name, async (world) => {
-      const to = world.recipientWhen(trouble)
+      const to = world.recipientWhen(error)
       if (to !== null) await prove(world, to)
     })
 
@@ -39,10 +39,10 @@ export function troubleIsToldHonestly(suite: Suite, newWorld: NewChannelWorld): 
     assert.deepEqual(await world.arrived(), [])
   })
 
-  for (const trouble of ['drops-before', 'drops-after'] as const) {
+  for (const error of ['drops-before', 'drops-after'] as const) {
     when(
-      trouble,
-      `G5: vouches for nothing when the line ${trouble.replace('-', ' ')} the network acts`,
+      error,
+      `G5: vouches for nothing when the line ${error.replace('-', ' ')} the network acts`,
       async (world, to) => {
         const outcome = await sendBy(world.channel, await world.handover({ to }))
 
@@ -52,19 +52,19 @@ export function troubleIsToldHonestly(suite: Suite, newWorld: NewChannelWorld): 
     )
 
     when(
-      trouble,
-      `never repeats by itself when the line ${trouble.replace('-', ' ')} the network acts`,
+      error,
+      `never repeats by itself when the line ${error.replace('-', ' ')} the network acts`,
       async (world, to) => {
         await sendBy(world.channel, await world.handover({ to }))
         await later()
 
-        assert.equal((await world.arrived()).length, trouble === 'drops-after' ? 1 : 0)
+        assert.equal((await world.arrived()).length, error === 'drops-after' ? 1 : 0)
       },
     )
   }
 
-  for (const trouble of ['hangs-before', 'hangs-after'] as const) {
-    when(trouble, `G5: ends soon and honestly when it is told to stop in mid-call: ${trouble}`, async (world, to) => {
+  for (const error of ['hangs-before', 'hangs-after'] as const) {
+    when(error, `G5: ends soon and honestly when it is told to stop in mid-call: ${error}`, async (world, to) => {
       const abort = new AbortController()
       const sending = sendBy(world.channel, await world.handover({ to }), { signal: abort.signal })
       await later()

@@ -6,7 +6,7 @@ const REPORTED_WITHIN_MS = 10_000
 const LATE_MS = 2_000
 
 /** What a channel tells by itself, and that it tells nothing more once it has stopped. */
-export function reportsAreTold(suite: Suite, newWorld: NewChannelWorld): void {
+export function reportsAreApplied(suite: Suite, newWorld: NewChannelWorld): void {
   const promises = promisingIn(suite, newWorld)
 
   promises('reports under the connection, the message and the attempt', async (world) => {

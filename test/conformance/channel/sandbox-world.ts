@@ -3,15 +3,15 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../../src/server/system-clock.ts'
 import { SANDBOX_DESCRIPTION } from '../../../src/channels/sandbox/description.ts'
 import { readInboxEntry } from '../../../src/channels/sandbox/inbox.ts'
 import { createSandbox, SANDBOX } from '../../../src/channels/sandbox/index.ts'
 import type { MessageType } from '../../../src/core/message/message.ts'
 import type { Channel, ChannelEvents, Receipt } from '../../../src/core/ports/channel.ts'
+import { systemClock } from '../../../src/server/system-clock.ts'
 import { newSqliteWorld } from '../sqlite-world.ts'
 import { addSender } from '../storage-world.ts'
-import type { Altering, ChannelWorld, Trouble } from './channel-world.ts'
+import type { Altering, ChannelWorld, NetworkError } from './channel-world.ts'
 import { GivenMessages } from './given-messages.ts'
 import { loseable } from './loseable-memory.ts'
 
@@ -19,7 +19,7 @@ const PAIRS = { latency: '0ms', delivered_after: '0ms', read_after: '1ms' }
 const MEDIA_BYTES = 1_000_000
 const LONGEST_INBOX = 100
 
-const RECIPIENTS: Readonly<Record<Trouble, string | null>> = {
+const RECIPIENTS: Readonly<Record<NetworkError, string | null>> = {
   refuses: '15550100001',
   'is-away': '15550100006',
   'drops-before': '15550100004',
@@ -37,7 +37,7 @@ export async function newSandboxWorld(alter: Altering = (channel) => channel): P
   const { accountId, connectionId } = await addSender(storage)
   const folder = await mkdtemp(join(tmpdir(), 'nuncio-sandbox-'))
   const line = { isLost: false }
-  const stored = storage.channelMemory(SANDBOX)
+  const stored = storage.channelState(SANDBOX)
   const memory = loseable(stored, line)
   const create = () =>
     createSandbox({
@@ -81,7 +81,7 @@ export async function newSandboxWorld(alter: Altering = (channel) => channel): P
     handover: (given) => messages.handover(given),
     startAnother: start,
     create: build,
-    recipientWhen: (trouble) => RECIPIENTS[trouble],
+    recipientWhen: (error) => RECIPIENTS[error],
     async arrived() {
       const entries = await stored.list('inbox', { connectionId, after: 0, limit: LONGEST_INBOX })
       return entries.flatMap(({ value }) => {

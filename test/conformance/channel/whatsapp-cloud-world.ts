@@ -1,7 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { systemClock } from '../../../src/server/system-clock.ts'
 import { WHATSAPP_CLOUD_DESCRIPTION } from '../../../src/channels/whatsapp-cloud/description.ts'
 import { createWhatsAppCloud, type WhatsAppCloud } from '../../../src/channels/whatsapp-cloud/index.ts'
 import { WHATSAPP_CLOUD } from '../../../src/channels/whatsapp-cloud/name.ts'
@@ -9,13 +8,14 @@ import { DEFAULT_LANE_POLICY } from '../../../src/core/connection/lane-policy.ts
 import type { ConnectionId, MessageId } from '../../../src/core/ids.ts'
 import type { MessageType } from '../../../src/core/message/message.ts'
 import type { Channel, ChannelEvents, Receipt } from '../../../src/core/ports/channel.ts'
+import { systemClock } from '../../../src/server/system-clock.ts'
 import { testSecrets } from '../../support/secrets.ts'
 import { cloudNumber } from '../../support/whatsapp-cloud/connect-number.ts'
 import { startSimulator } from '../../support/whatsapp-cloud/simulator.ts'
 import type { SentMessage, Simulator } from '../../support/whatsapp-cloud/simulator-types.ts'
 import { newSqliteWorld } from '../sqlite-world.ts'
 import { SENDER, type StorageWorld } from '../storage-world.ts'
-import type { Altering, ChannelWorld, Trouble } from './channel-world.ts'
+import type { Altering, ChannelWorld, NetworkError } from './channel-world.ts'
 import { GivenMessages } from './given-messages.ts'
 import { loseable } from './loseable-memory.ts'
 
@@ -44,7 +44,7 @@ export async function newWhatsAppCloudWorld(alter: Altering = (channel) => chann
   const simulator = await startSimulator()
   simulator.addNumber(NUMBER)
   const line = { isLost: false }
-  const memory = loseable(storage.channelMemory(WHATSAPP_CLOUD), line)
+  const memory = loseable(storage.channelState(WHATSAPP_CLOUD), line)
   const create = () =>
     createWhatsAppCloud({
       memory,
@@ -88,10 +88,10 @@ export async function newWhatsAppCloudWorld(alter: Altering = (channel) => chann
     handover: (given) => messages.handover(given),
     startAnother: start,
     create: build,
-    recipientWhen(trouble) {
+    recipientWhen(error) {
       troubled += 1
       const to = `1555000${7_000 + troubled}`
-      makeTrouble(simulator, trouble, to)
+      makeErrors(simulator, error, to)
       return to
     },
     arrived: () => Promise.resolve(simulator.sent.map(toArrived)),
@@ -133,8 +133,8 @@ async function addConnection({ administration }: StorageWorld, channel: Channel)
   return { accountId, connectionId, settings }
 }
 
-function makeTrouble(simulator: Simulator, trouble: Trouble, to: string): void {
-  switch (trouble) {
+function makeErrors(simulator: Simulator, error: NetworkError, to: string): void {
+  switch (error) {
     case 'refuses':
       simulator.fail({ to, code: RECIPIENT_REFUSED })
       return
@@ -152,7 +152,7 @@ function makeTrouble(simulator: Simulator, trouble: Trouble, to: string): void {
       return
     case 'hangs-before':
     case 'hangs-after':
-      simulator.fault(trouble === 'hangs-before' ? 'hang-before' : 'hang-after', { to })
+      simulator.fault(error === 'hangs-before' ? 'hang-before' : 'hang-after', { to })
   }
 }
 

@@ -34,7 +34,7 @@ export class ServerUnderTest {
   notLogged = 0
   dropped = 0
   isAccepting = true
-  troubles: readonly string[] = []
+  problems: readonly string[] = []
   port = 0
   readonly server: HttpServer
   readonly #open: RawConnection[] = []
@@ -64,7 +64,7 @@ export class ServerUnderTest {
       refusedLogBytesPerHour: 0,
       metrics: { contentType: 'text/plain', text: async () => 'up 1\n', allowed: [], bearerSecret: null },
       isAccepting: () => this.isAccepting,
-      findTroubles: async () => this.troubles,
+      readinessProblems: async () => this.problems,
       ...overrides,
       limits: { lingerMs: 50, ...overrides.limits },
     })

@@ -28,20 +28,20 @@ describe('health', () => {
 
   it('is not ready while something does not work or while shutting down, but still live', async () => {
     await withServer({}, async (server) => {
-      server.troubles = ['storage']
+      server.problems = ['storage']
       const troubled = await get(server, '/health/ready')
       server.isAccepting = false
       const stopping = await get(server, '/health/ready')
       const live = await get(server, '/health/live')
 
-      assert.deepEqual([troubled?.status, troubled?.text], [503, '{"status":"not_ready","troubles":["storage"]}'])
-      assert.deepEqual([stopping?.status, stopping?.text], [503, '{"status":"not_ready","troubles":["shutting_down"]}'])
+      assert.deepEqual([troubled?.status, troubled?.text], [503, '{"status":"not_ready","problems":["storage"]}'])
+      assert.deepEqual([stopping?.status, stopping?.text], [503, '{"status":"not_ready","problems":["shutting_down"]}'])
       assert.equal(live?.status, 200)
     })
   })
 
   it('that cannot be found out is a fault', async () => {
-    await withServer({ findTroubles: () => Promise.reject(new Error('secret')) }, async (server) => {
+    await withServer({ readinessProblems: () => Promise.reject(new Error('secret')) }, async (server) => {
       const reply = await get(server, '/health/ready')
 
       assert.equal(reply?.status, 500)

@@ -42,7 +42,7 @@ interface Story {
 }
 
 /** Of an attempt whose result nobody knows: its worker died, or the worker itself cut it off. */
-type UnknownReason = 'worker_died' | 'fate_unknown'
+type UnknownReason = 'stopped_while_sending' | 'result_unknown'
 
 /** What the log says of a message, and what has become of it. */
 interface End {
@@ -107,7 +107,7 @@ export class CutAttempts {
     const isOver = async () => (await this.#states()).every((state) => !IS_UNDER_WAY.has(state))
     await waitUntil('all of them have ended', isOver, { deadlineMs: ENDED_WITHIN_MS, everyMs: 500 })
     // Reports that came before their attempt had ended are applied a moment later.
-    const isReported = async () => (await this.#storyOf('read')).state === 'READ'
+    const isReported = async () => (await this.#messageWithAttempts('read')).state === 'READ'
     await waitUntil('the reports are applied', isReported, { deadlineMs: OPEN_WITHIN_MS }).catch(() => {})
     const ends = await this.#read()
     printTable(title, Object.fromEntries(Object.entries(ends).map(([name, end]) => [name, JSON.stringify(end)])))
@@ -120,7 +120,7 @@ export class CutAttempts {
     const arrived = [...inbox, ...simulator.sent].map(({ text }) => text)
     const ends: Record<string, End> = {}
     for (const name of Object.keys(this.#ids)) {
-      const { state, reason, timeline } = await this.#storyOf(name)
+      const { state, reason, timeline } = await this.#messageWithAttempts(name)
       // A broken line is told when it breaks, and what has become of the attempt later: the last word counts.
       const results = timeline.filter(({ kind }) => /^attempt-(accepted|rejected|unknown)$/.test(kind))
       const last = new Map(results.map(({ kind, facts }) => [facts.attempt, kind.replace('attempt-', '')]))
@@ -134,7 +134,7 @@ export class CutAttempts {
     return ends
   }
 
-  #storyOf(name: string): Promise<Story> {
+  #messageWithAttempts(name: string): Promise<Story> {
     return this.#parts.cli.json<Story>('message', 'explain', this.#ids[name] ?? '')
   }
 

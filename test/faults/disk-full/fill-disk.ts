@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { judgeRun } from '../../support/black-box/check-run.ts'
+import { checkRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { readRunArguments, reportAndExit } from '../../support/black-box/own-mounts.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
@@ -53,7 +53,7 @@ await waitUntil('an alarm tells of it', isInAttention, { deadlineMs: 60_000 })
 await waitUntil('all that was refused is in the API log', async () => (await refusedInLog()) >= notAccepted(), {
   deadlineMs: 150_000,
 })
-const { counts, states } = await judgeRun(world, [...load.requests, media])
+const { counts, states } = await checkRun(world, [...load.requests, media])
 assert.equal(service.pid, pid)
 assert.ok(service.isRunning)
 reportAndExit({

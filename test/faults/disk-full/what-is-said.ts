@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import type { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
 
 interface SaidByService {
-  readonly trouble: { readonly since: number; readonly cause: string } | null
+  readonly error: { readonly since: number; readonly cause: string } | null
 }
 
 /** As the banner of the console has it. */
-export async function readBanner(url: string): Promise<SaidByService['trouble']> {
+export async function readBanner(url: string): Promise<SaidByService['error']> {
   const response = await fetch(`${url}/console/api/storage`)
   assert.equal(response.status, 200)
-  return ((await response.json()) as SaidByService).trouble
+  return ((await response.json()) as SaidByService).error
 }
 
 interface Attention {

@@ -32,14 +32,14 @@ export async function assertIsToldTo(cli: Cli, why: RegExp): Promise<void> {
   const [waiting] = await cli.json<ListedMessage[]>('message', 'list', '--state', 'QUEUED')
   const hold = await cli.run('hold')
   const attention = await cli.run('attention')
-  const story = await cli.run('message', 'explain', waiting?.id ?? '')
+  const timeline = await cli.run('message', 'explain', waiting?.id ?? '')
 
   assert.match(hold.stdout, why)
   assert.match(hold.stdout, / then: .*nuncio .*hold --release\n$/)
   // Behind an alarm of the time in which nothing could be written.
   assert.match(attention.stdout, new RegExp(why, 'm'))
-  assert.match(story.stdout, /All lanes are held until a person releases them\. If the database is older/)
-  assert.match(story.stdout, /What to do: .*nuncio .*hold --release/)
+  assert.match(timeline.stdout, /All lanes are held until a person releases them\. If the database is older/)
+  assert.match(timeline.stdout, /What to do: .*nuncio .*hold --release/)
 }
 
 /** To be called while the lanes are held. Calls that were open when it went back have come to their end before. */
@@ -59,13 +59,13 @@ export async function cancelWhatWasSent(recorded: Recorded, truth: readonly Deli
   const waiting = await cli.json<ListedMessage[]>('message', 'list', '--state', 'QUEUED')
   const repeats = waiting.filter(({ id }) => sent.has(id))
   // One visit for all: there may be hundreds, and each command makes a connection of its own.
-  const visit = await visitDatabase(recorded)
+  const visit = await withDatabaseOf(recorded)
   for (const { id } of repeats) await visit.administration.cancelMessage(id as MessageId, 'test')
   await visit.close()
   return repeats.length
 }
 
-function visitDatabase({ databaseUrl: url, dataDir }: Recorded) {
+function withDatabaseOf({ databaseUrl: url, dataDir }: Recorded) {
   const options = { create: false, now: () => Date.now() }
   if (url !== undefined) return openPostgres({ url, migrateUrl: url }, options)
   return openSqlite(findDatabase(dataDir), options)

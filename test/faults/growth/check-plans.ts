@@ -36,7 +36,7 @@ export function findCostly(ran: readonly Ran[], excuses: readonly Excuse[] = [])
 }
 
 /** Those that have looked into more partitions of one table than they may. */
-export function findSpread(ran: readonly Ran[], most: number): string[] {
+export function findDistribution(ran: readonly Ran[], most: number): string[] {
   return ran.flatMap((each) => {
     const relations = new Map<string, Set<string>>()
     for (const { table, relation } of each.scans)

@@ -3,15 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Client } from 'pg'
-import { systemClock } from '../../../src/server/system-clock.ts'
 import type { AccountId, ConnectionId, MessageId, SpoolId, TokenId, WorkerId } from '../../../src/core/ids.ts'
 import type { QueuedMessage } from '../../../src/core/message/message.ts'
 import type { Receipt } from '../../../src/core/ports/channel.ts'
 import type { Candidate } from '../../../src/core/ports/intake.ts'
 import type { ClaimedLane, Step } from '../../../src/core/ports/lanes.ts'
-import { keepHouse } from '../../../src/storage/postgres/retention/maintenance.ts'
-import { PostgresStorage } from '../../../src/storage/postgres/index.ts'
+import { systemClock } from '../../../src/server/system-clock.ts'
 import { countWaiting } from '../../../src/storage/postgres/accept/waiting-count.ts'
+import { PostgresStorage } from '../../../src/storage/postgres/index.ts'
+import { runMaintenance } from '../../../src/storage/postgres/retention/maintenance.ts'
 import { ACCOUNTS, LANES } from './fill-database.ts'
 import type { SomeMessage } from './grown-database.ts'
 
@@ -36,7 +36,7 @@ export class DispatchingProcess {
       spool: SPOOL,
       limits: { maxWaitingPerConnection: 2_000, maxWaitingPerAccount: 1_000_000 },
       refusedByChannel: () => null,
-      onTrouble: () => {},
+      onError: () => {},
     })
   }
 
@@ -48,7 +48,7 @@ export class DispatchingProcess {
   /** What clients ask for: new messages, repeats, mistakes. */
   async accept(round: number): Promise<void> {
     const { intake } = this.storage
-    await this.storage.lanes.beat()
+    await this.storage.lanes.renewLease()
     await intake.findToken(createHash('sha256').update('token 1').digest())
     await intake.namesMessage('acc1' as AccountId, 'key-1')
     intake.isBacklogFull('acc2' as AccountId, '15550000002')
@@ -82,8 +82,8 @@ export class DispatchingProcess {
     await this.#sendAlone(claimed[0]!)
     await lanes.release(claimed)
     await lanes.expire(100)
-    await lanes.retire(this.#worker)
-    await lanes.beat()
+    await lanes.deleteLease(this.#worker)
+    await lanes.renewLease()
   }
 
   /**
@@ -131,15 +131,15 @@ export class DispatchingProcess {
     await mediaQueue.livingWorkers()
   }
 
-  async keepHouse(): Promise<void> {
+  async runMaintenance(): Promise<void> {
     const ask = async (sql: string, values: readonly unknown[] = []) =>
       (await this.#session.query(sql, [...values])).rows as Record<string, unknown>[]
-    await keepHouse(ask)
+    await runMaintenance(ask)
     await countWaiting(ask)
     await this.storage.isEmpty()
     await this.storage.isWritable()
-    this.storage.tellOthers(['con1' as ConnectionId])
-    const memory = this.storage.channelMemory('sandbox')
+    this.storage.notifyPeers(['con1' as ConnectionId])
+    const memory = this.storage.channelState('sandbox')
     const entry = { connectionId: 'con1' as ConnectionId, key: randomUUID(), value: '{}', at: 1, remindAt: 1 }
     await memory.add('seen', entry)
     const found = await memory.find('seen', entry.connectionId, entry.key)
@@ -171,7 +171,7 @@ export class DispatchingProcess {
       const waiting = { do: 'await-evidence', until: clock.now() + 1_000, words: 'gone' } as const
       await lanes.record(step({ close: { attempt: ended(two, 'unknown'), disposition: waiting } }))
     }
-    const memory = { head: null, trouble: null, wait: { reason: 'busy', words: null, until: 1 } }
+    const memory = { head: null, failureStreak: null, wait: { reason: 'busy', words: null, until: 1 } }
     const kept = { attempt: ended(two, 'rejected'), disposition: { do: 'keep-queued' } as const }
     await lanes.record(step({ close: kept, memory }))
     const dropped = { sequence: three.sequence, as: 'FAILED', reason: 'damaged', words: null } as const

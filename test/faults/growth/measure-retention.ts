@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
-import { systemClock } from '../../../src/server/system-clock.ts'
 import type { WalkOf } from '../../../src/core/ports/retention.ts'
 import { BatchSize } from '../../../src/core/retention/batch-size.ts'
+import { systemClock } from '../../../src/server/system-clock.ts'
 import { SqliteStorage } from '../../../src/storage/sqlite/index.ts'
 import { openAdministration } from '../../../src/storage/sqlite/queries/open-administration.ts'
 
@@ -98,7 +98,7 @@ try {
     limits: { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 },
     refusedByChannel: () => null,
     onBroken: () => {},
-    onTrouble: () => {},
+    onError: () => {},
     onCommit: ({ tookMs }) => commits.push(tookMs),
   })
   console.table([await measure(storage, 'message.body', commits), await measure(storage, 'message', commits)])

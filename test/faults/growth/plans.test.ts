@@ -4,10 +4,10 @@ import type { MessageId } from '../../../src/core/ids.ts'
 import { openAdministration } from '../../../src/storage/postgres/queries/open-administration.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { CHANGES, QUESTIONS } from './administering.ts'
+import { type Excuse, findCostly, findDistribution, rowsOf } from './check-plans.ts'
 import { DispatchingProcess } from './dispatching.ts'
 import { ACCOUNTS, LANES, QUEUED, SETTLED } from './fill-database.ts'
 import { type GrownDatabase, openGrownDatabase, type SomeMessage, someMessages } from './grown-database.ts'
-import { type Excuse, findCostly, findSpread, rowsOf } from './check-plans.ts'
 import type { Ran } from './plan-log.ts'
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 900_000 })
@@ -41,7 +41,7 @@ describe('with five million messages', () => {
       await dispatcher.dispatch(round)
       await dispatcher.reportReceipts(messages)
       await dispatcher.fetchMedia()
-      await dispatcher.keepHouse()
+      await dispatcher.runMaintenance()
     }
     return database.log.read(since)
   }
@@ -74,7 +74,7 @@ describe('with five million messages', () => {
     for (const message of messages) await dispatcher.report(message, 'read')
     await dispatcher.dispatch(100)
     await dispatcher.fetchMedia()
-    assert.deepEqual(findSpread(await database.log.read(since), 1), [])
+    assert.deepEqual(findDistribution(await database.log.read(since), 1), [])
 
     const asked = database.log.end
     const visit = await openAdministration({ url: database.url, migrateUrl: database.url }, { create: false })
@@ -83,13 +83,13 @@ describe('with five million messages', () => {
     // It may have been repeated until the day after the next one.
     const explained = await database.log.read(asked)
     assert.deepEqual(
-      findSpread(
+      findDistribution(
         explained.filter(({ sql }) => !/from "request"/.test(sql)),
         1,
       ),
       [],
     )
-    assert.deepEqual(findSpread(explained, 3), [])
+    assert.deepEqual(findDistribution(explained, 3), [])
   })
 
   it('a page of each list, and each change by a person, looks at few rows', async () => {

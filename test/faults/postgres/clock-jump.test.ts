@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
+import { checkRun } from '../../support/black-box/check-run.ts'
 import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
-import { judgeRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import type { NuncioProcess } from '../../support/black-box/nuncio-process.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
@@ -13,8 +13,8 @@ import { waitUntil } from '../../support/black-box/wait-until.ts'
 import type { LedgerInput, SentRequest } from '../../support/ledger/ledger-input.ts'
 import { MovableClock, whyNoFaketime } from '../../support/postgres/faketime.ts'
 import { loadPauseMs, movedOnWithinMs, readRounds, readSeed } from '../run-length.ts'
+import { waitForDistribution } from './lane-distribution.ts'
 import { LaneWatch } from './lane-watch.ts'
-import { waitForSpread } from './lane-distribution.ts'
 import { assertNoStandstill, findStandstills } from './standstills.ts'
 import { waitForReceipts } from './wait-for-receipts.ts'
 
@@ -27,7 +27,7 @@ const SETTINGS = ['--set', 'latency=30ms', '--set', 'delivered_after=300ms']
 const DAY_MS = 24 * 3_600_000
 // Back and forth, and further back than the life of what was made before.
 const OFFSETS_MS = [2 * DAY_MS, 0, -2 * DAY_MS, 2 * DAY_MS, -2 * DAY_MS, 0]
-const SPREAD_WITHIN_MS = 20_000
+const DISTRIBUTED_WITHIN_MS = 20_000
 const MOST_ATTEMPTS = 3
 const TRUE_WITHIN_MS = 2_000
 
@@ -52,7 +52,7 @@ describe.skipIf(obstacle !== null)(`a worker on PostgreSQL whose clock jumps by 
           seed,
         })
         load.start()
-        await waitForSpread(cluster, WORKERS, SPREAD_WITHIN_MS)
+        await waitForDistribution(cluster, WORKERS, DISTRIBUTED_WITHIN_MS)
         const since = Date.now()
 
         await jumpAround(clock, cluster)
@@ -60,7 +60,7 @@ describe.skipIf(obstacle !== null)(`a worker on PostgreSQL whose clock jumps by 
         await load.stop()
         const until = Date.now()
         await waitForReceipts(cluster)
-        const { counts, states, input } = await judgeRun(cluster, load.requests)
+        const { counts, states, input } = await checkRun(cluster, load.requests)
         const seen = { input, history: await watch.history(), losses: [] }
         const moved = seen.history.changes.filter(({ at, owner }) => owner !== null && at > since && at < until)
         const attempts = Map.groupBy(input.attempts ?? [], ({ messageId }) => messageId)

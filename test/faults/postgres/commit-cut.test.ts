@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import { checkRun } from '../../support/black-box/check-run.ts'
 import { openCluster } from '../../support/black-box/cluster.ts'
-import { judgeRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { createRandom } from '../../support/black-box/random.ts'
@@ -12,7 +12,7 @@ import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { readRounds, readSeed } from '../run-length.ts'
 import { CommitCutter } from './commit-cutter.ts'
 import { longestDeliveryGap } from './delivery-gap.ts'
-import { waitForSpread } from './lane-distribution.ts'
+import { waitForDistribution } from './lane-distribution.ts'
 import { TimedClient } from './timed-client.ts'
 
 const cuts = readRounds({ brief: 60, quick: 20 })
@@ -23,7 +23,7 @@ const SLOW_SANDBOX = ['--set', 'latency=20ms']
 const CUT_EVERY_MS = 500
 // Only the lanes of the worker whose line is cut have steps that can be lost, and it may come to hold few of them.
 const LEAST_OF_EACH = cuts / 10
-const SPREAD_WITHIN_MS = 40_000
+const DISTRIBUTED_WITHIN_MS = 40_000
 const GOES_ON_WITHIN_MS = 20_000
 
 describe('a line that breaks between a commit and its reply', () => {
@@ -45,7 +45,7 @@ describe('a line that breaks between a commit and its reply', () => {
         const timed = new TimedClient(client)
         const load = new Load({ client: timed, connections, pauseMs: 40, keyedShare: 0.6, seed })
         load.start()
-        await waitForSpread(cluster, WORKERS, SPREAD_WITHIN_MS)
+        await waitForDistribution(cluster, WORKERS, DISTRIBUTED_WITHIN_MS)
         cutter.start()
         const isDone = async () =>
           cutter.total >= cuts && Object.values(cutter.replies).every((count) => count > LEAST_OF_EACH)
@@ -53,7 +53,7 @@ describe('a line that breaks between a commit and its reply', () => {
         cutter.stop()
         await load.stop()
 
-        const { counts, states, input } = await judgeRun(cluster, load.requests)
+        const { counts, states, input } = await checkRun(cluster, load.requests)
 
         const gapMs = longestDeliveryGap(input)
         printTable('Lines cut between commit and reply', {

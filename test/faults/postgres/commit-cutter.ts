@@ -1,5 +1,5 @@
 import type { Random } from '../../support/black-box/random.ts'
-import type { TcpProxy, Verdict } from '../../support/tcp-proxy.ts'
+import type { Result, TcpProxy } from '../../support/tcp-proxy.ts'
 
 /** What is cut, by a word of its statement. */
 const STATEMENTS = { accept: 'accept_requests(', record: 'write_step' } as const
@@ -54,7 +54,7 @@ export class CommitCutter {
     return [...Object.values(this.replies), ...Object.values(this.requests)].reduce((sum, count) => sum + count)
   }
 
-  #judgeStatement(chunk: Buffer, connection: number): Verdict {
+  #judgeStatement(chunk: Buffer, connection: number): Result {
     const kind = this.#kindOf(chunk)
     const { random, everyMs } = this.#plan
     if (!this.#isCutting || !kind || performance.now() < this.#nextAt[kind]) return 'forward'
@@ -77,7 +77,7 @@ export class CommitCutter {
     return named ?? kinds.find((each) => chunk.includes(STATEMENTS[each]))
   }
 
-  #judgeReply(connection: number): Verdict {
+  #judgeReply(connection: number): Result {
     const kind = this.#awaited.get(connection)
     if (!kind) return 'forward'
     this.#awaited.delete(connection)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
 import type { WorkerId } from '../../../src/core/ids.ts'
+import { checkRun } from '../../support/black-box/check-run.ts'
 import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
-import { judgeRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { createRandom, type Random } from '../../support/black-box/random.ts'
@@ -13,8 +13,8 @@ import { PostgresServer } from '../../support/postgres/postgres-server.ts'
 import { type Side, TcpProxy } from '../../support/tcp-proxy.ts'
 import { answeredWithinMs, loadPauseMs, readRounds, readSeed, takenOverWithinMs } from '../run-length.ts'
 import { CallNotes } from './cut-off-worker/call-notes.ts'
+import { describeDistribution, waitForDistribution } from './lane-distribution.ts'
 import { type LaneHistory, LaneWatch } from './lane-watch.ts'
-import { describeSpread, waitForSpread } from './lane-distribution.ts'
 import { assertNoStandstill, findStandstills, type Loss } from './standstills.ts'
 import { TimedClient } from './timed-client.ts'
 
@@ -32,7 +32,7 @@ const HOLES: readonly (readonly Side[])[] = [['client', 'server'], ['server'], [
 // One way, and as much back: 200 to 800 ms for each question.
 const SLOW_MS = [100, 400] as const
 const SLOW_CHANGES_EVERY_MS = 300
-const SPREAD_WITHIN_MS = 40_000
+const DISTRIBUTED_WITHIN_MS = 40_000
 const TAKEN_OVER_WITHIN_MS = takenOverWithinMs()
 // A heartbeat whose answer is lost may still arrive: then the claim runs from that one, which is one interval later.
 const LATE_HEARTBEAT_MS = 4_000
@@ -56,17 +56,17 @@ describe('workers that lose their way to PostgreSQL, and nothing else', () => {
         const losses: Loss[] = []
         const cuts: CutFacts[] = []
         for (let round = 0; round < rounds; round += 1) {
-          await waitForSpread(cluster, WORKERS, SPREAD_WITHIN_MS)
+          await waitForDistribution(cluster, WORKERS, DISTRIBUTED_WITHIN_MS)
           const cut = await cutBoth(world, watch, { round, clients: loads.clients })
           losses.push(...cut.losses)
           cuts.push(cut.facts)
         }
-        const spread = await waitForSpread(cluster, WORKERS, SPREAD_WITHIN_MS)
+        const spread = await waitForDistribution(cluster, WORKERS, DISTRIBUTED_WITHIN_MS)
         slowing.stop()
         proxies[SLOW]!.heal()
 
         await Promise.all(loads.all.map((load) => load.stop()))
-        const { counts, states, input } = await judgeRun(
+        const { counts, states, input } = await checkRun(
           cluster,
           loads.all.flatMap(({ requests }) => requests),
         )
@@ -77,7 +77,7 @@ describe('workers that lose their way to PostgreSQL, and nothing else', () => {
           ...worstOf(cuts),
           'calls noted': late.noted,
           'late calls': late.found.length,
-          'lanes of each in the end': describeSpread(spread),
+          'lanes of each in the end': describeDistribution(spread),
         })
         assert.deepEqual(late.found, [])
         assertNoStandstill(TAKEN_OVER_WITHIN_MS + LATE_HEARTBEAT_MS, seen)
@@ -187,7 +187,7 @@ async function cutBoth(
   const facts = {
     takenOverMs,
     calledForMs: Math.max(...CUT.map((worker) => lastCallBefore(notes[worker]!, until) - at)),
-    answeredMs: Math.max(...CUT.map((worker) => judgeAnswers(clients[worker]!, cutAt, healedAt))),
+    answeredMs: Math.max(...CUT.map((worker) => assessAnswers(clients[worker]!, cutAt, healedAt))),
     backMs: Math.max(...CUT.map((worker) => clients[worker]!.firstAckAfter(healedAt))),
   }
   assert.ok(facts.calledForMs <= CALLS_FOR_AT_MOST_MS, `Calls went on for ${facts.calledForMs} ms`)
@@ -256,7 +256,7 @@ function describeStuck(history: LaneHistory, workers: readonly WorkerId[], at: n
 }
 
 /** Everybody who asked meanwhile was answered in time, and nobody with 200. Returns the longest wait. */
-function judgeAnswers({ calls }: TimedClient, cutAt: number, healedAt: number): number {
+function assessAnswers({ calls }: TimedClient, cutAt: number, healedAt: number): number {
   const meanwhile = calls.filter(({ startedAt, endedAt }) => startedAt > cutAt && endedAt < healedAt)
   const slowestMs = Math.max(...meanwhile.map(({ startedAt, endedAt }) => endedAt - startedAt))
   assert.ok(meanwhile.length > 0, 'Nobody was answered while the way was cut')

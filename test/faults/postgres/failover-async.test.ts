@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
+import { checkRun } from '../../support/black-box/check-run.ts'
 import { drain } from '../../support/black-box/collect-ledger.ts'
-import { judgeRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { QuickCli } from '../../support/black-box/quick-cli.ts'
@@ -76,7 +76,7 @@ async function failOver(world: ReplicatedCluster, roundSeed: number): Promise<vo
   await drain(world.cli, 60_000)
 
   const { requests, lost } = await splitLost(world.cli, load.requests)
-  const { counts, states, input } = await judgeRun(world.recorded, requests)
+  const { counts, states, input } = await checkRun(world.recorded, requests)
   const repeated = findSentTwice(truth, input.inbox)
   printTable('Failover, asynchronous', {
     seed: roundSeed,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
-import { judgeRun } from '../../support/black-box/check-run.ts'
+import { checkRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { answeredWithinMs, loadPauseMs, readRounds, readSeed } from '../run-length.ts'
@@ -44,7 +44,7 @@ describe('a failover to a synchronous standby', () => {
         await load.stop()
 
         const held = await world.cli.json<{ held: boolean }>('hold')
-        const { counts, states, input } = await judgeRun(world.recorded, load.requests)
+        const { counts, states, input } = await checkRun(world.recorded, load.requests)
 
         const recoveredMs = movedAt.map((moment) => timed.firstAckAfter(moment))
         printTable('Failover, synchronous', {

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { describe, it } from 'vitest'
+import { checkRun } from '../../support/black-box/check-run.ts'
 import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
-import { judgeRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { createRandom } from '../../support/black-box/random.ts'
@@ -64,12 +64,12 @@ describe('PostgreSQL that was put back to an older copy', () => {
           await cluster.cli.json('hold', '--release')
 
           const split = await splitLost(cluster.cli, load.requests)
-          const { input } = await judgeRun(cluster, split.requests)
+          const { input } = await checkRun(cluster, split.requests)
           requests = split.requests as Load['requests']
           lost = split.lost
           assert.deepEqual(findSentTwice(truth, input.inbox), [])
         }
-        const { counts, states } = await judgeRun(cluster, requests)
+        const { counts, states } = await checkRun(cluster, requests)
         const spared = cancelled + (states['UNCONFIRMED'] ?? 0)
         printTable('PostgreSQL put back to an older copy', {
           rounds,
@@ -110,7 +110,7 @@ describe('PostgreSQL that has not gone back', () => {
         }
         await load.stop()
 
-        const { counts, states } = await judgeRun(cluster, load.requests)
+        const { counts, states } = await checkRun(cluster, load.requests)
 
         printTable('PostgreSQL, everything killed', { restarts, seed, ...counts, ...states, held })
         assert.equal(held, 0)

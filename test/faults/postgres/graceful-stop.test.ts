@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
+import { checkRun } from '../../support/black-box/check-run.ts'
 import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
-import { judgeRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { createRandom } from '../../support/black-box/random.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { movedOnWithinMs, readRounds, readSeed } from '../run-length.ts'
+import { describeDistribution, waitForDistribution } from './lane-distribution.ts'
 import { LaneWatch } from './lane-watch.ts'
-import { describeSpread, waitForSpread } from './lane-distribution.ts'
 import { assertNoStandstill, findStandstills, type Loss } from './standstills.ts'
 
 const rounds = readRounds({ brief: 3, quick: 1 })
@@ -17,7 +17,7 @@ const seed = readSeed()
 const WORKERS = 4
 const CONNECTIONS = 60
 const SETTINGS = ['--set', 'latency=50ms']
-const SPREAD_WITHIN_MS = 20_000
+const DISTRIBUTED_WITHIN_MS = 20_000
 // Sixty lanes drawn over five workers: fewer or more on one of them comes up once in ten thousand runs.
 const FEWEST_LANES = 2
 const MOST_LANES = 27
@@ -41,21 +41,21 @@ describe('SIGTERM of workers on PostgreSQL', () => {
         const spread = await waitUntil(
           'the fifth has its share',
           async () => {
-            const now = await waitForSpread(cluster, WORKERS + 1, SPREAD_WITHIN_MS)
+            const now = await waitForDistribution(cluster, WORKERS + 1, DISTRIBUTED_WITHIN_MS)
             return Math.min(...now.lanes) >= FEWEST_LANES && now
           },
-          { deadlineMs: SPREAD_WITHIN_MS },
+          { deadlineMs: DISTRIBUTED_WITHIN_MS },
         )
 
         await load.stop()
-        const { counts, states, input } = await judgeRun(cluster, load.requests)
+        const { counts, states, input } = await checkRun(cluster, load.requests)
         const seen = { input, history: await watch.history(), losses }
         const unknown = input.attempts?.filter(({ outcome }) => outcome === 'unknown') ?? []
         const { lanes } = spread
         printTable('SIGTERM of workers, PostgreSQL', {
           ...{ rounds, seed, ...counts, ...states, 'unknown attempts': unknown.length, slowestMs },
           standstillMs: findStandstills(seen)[0]?.ms ?? 0,
-          'lanes of each with a fifth': describeSpread(spread),
+          'lanes of each with a fifth': describeDistribution(spread),
         })
         assert.deepEqual(unknown, [])
         assert.equal(states['UNCONFIRMED'], undefined)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
+import { checkRun } from '../../support/black-box/check-run.ts'
 import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
-import { judgeRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import type { NuncioProcess } from '../../support/black-box/nuncio-process.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
@@ -10,8 +10,8 @@ import { createRandom, type Random } from '../../support/black-box/random.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { findFalseQuarantines } from '../../support/ledger/find-false-quarantines.ts'
 import { loadPauseMs, readRounds, readSeed, takenOverWithinMs } from '../run-length.ts'
+import { describeDistribution, waitForDistribution } from './lane-distribution.ts'
 import { LaneWatch } from './lane-watch.ts'
-import { describeSpread, waitForSpread } from './lane-distribution.ts'
 import { assertNoStandstill, findStandstills, type Loss } from './standstills.ts'
 
 const rounds = readRounds({ brief: 4, quick: 1 })
@@ -23,7 +23,7 @@ const KILL_WITHIN_MS = 1_500
 const ALL_AT_ONCE_EVERY = 10
 const SHARE_LEFT_DEAD = 0.15
 const TAKEN_OVER_WITHIN_MS = takenOverWithinMs()
-const SPREAD_WITHIN_MS = 30_000
+const DISTRIBUTED_WITHIN_MS = 30_000
 const SLOW_SANDBOX = ['--set', 'latency=30ms']
 
 describe('kill -9 of workers on PostgreSQL', () => {
@@ -45,13 +45,13 @@ describe('kill -9 of workers on PostgreSQL', () => {
         const spread = await killOneAndWait(killer, cluster)
 
         await load.stop()
-        const { counts, states, input } = await judgeRun(cluster, load.requests)
+        const { counts, states, input } = await checkRun(cluster, load.requests)
         const seen = { input, history: await watch.history(), losses: killer.losses }
         const facts = { rounds: rounds + 1, kills: killer.losses.length, seed, ...counts, ...states }
         printTable('kill -9, PostgreSQL', {
           ...facts,
           standstillMs: findStandstills(seen)[0]?.ms ?? 0,
-          'lanes of each in the end': describeSpread(spread),
+          'lanes of each in the end': describeDistribution(spread),
         })
         assert.deepEqual(findFalseQuarantines([...killer.killedAt], input), [])
         assertNoStandstill(TAKEN_OVER_WITHIN_MS, seen)
@@ -79,12 +79,12 @@ async function killAgainAndAgain(killer: Killer, { services }: Cluster, random: 
 
 /** Leaves one dead until the others have its lanes, and then lets it come back. */
 async function killOneAndWait(killer: Killer, cluster: Cluster) {
-  await waitForSpread(cluster, WORKERS, SPREAD_WITHIN_MS)
+  await waitForDistribution(cluster, WORKERS, DISTRIBUTED_WITHIN_MS)
   const [first] = cluster.services
   await killer.kill(first!)
-  await waitForSpread(cluster, WORKERS - 1, SPREAD_WITHIN_MS)
+  await waitForDistribution(cluster, WORKERS - 1, DISTRIBUTED_WITHIN_MS)
   await first!.start()
-  return waitForSpread(cluster, WORKERS, SPREAD_WITHIN_MS)
+  return waitForDistribution(cluster, WORKERS, DISTRIBUTED_WITHIN_MS)
 }
 
 /** Keeps who was killed and when. */

@@ -31,10 +31,10 @@ const MOST_ELSEWHERE = 1 / 3
  * Waits until so many workers live, each of them holds lanes, and the lanes are held by the workers whose share they are,
  * as `nuncio workers` shows it. All lanes must have something to do.
  */
-export async function waitForSpread(cluster: Cluster, workers: number, deadlineMs: number): Promise<Spread> {
+export async function waitForDistribution(cluster: Cluster, workers: number, deadlineMs: number): Promise<Spread> {
   let latest: Spread | null = null
   const look = async () => {
-    const spread = await lookAtSpread(cluster)
+    const spread = await readDistribution(cluster)
     latest = spread
     const held = spread.lanes.reduce((sum, count) => sum + count, 0)
     const isInUse = spread.lanes.length === workers && spread.idle === 0 && held === cluster.connections.length
@@ -46,11 +46,11 @@ export async function waitForSpread(cluster: Cluster, workers: number, deadlineM
   })
 }
 
-export function describeSpread({ lanes, elsewhere }: Pick<Spread, 'lanes' | 'elsewhere'>): string {
+export function describeDistribution({ lanes, elsewhere }: Pick<Spread, 'lanes' | 'elsewhere'>): string {
   return `${lanes.join(' ')}${elsewhere.length > 0 ? ` (${elsewhere.length} not with their own)` : ''}`
 }
 
-async function lookAtSpread({ cli, connections }: Cluster): Promise<Spread> {
+async function readDistribution({ cli, connections }: Cluster): Promise<Spread> {
   const [listed, lanes, known] = await Promise.all([
     cli.json<ListedWorker[]>('workers'),
     cli.json<ListedLane[]>('workers', '--lanes'),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import { checkRun } from '../../support/black-box/check-run.ts'
 import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
-import { judgeRun } from '../../support/black-box/check-run.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import type { Letter, SendClient, TryAnswer } from '../../support/black-box/send-client.ts'
 import type { SentRequest } from '../../support/ledger/ledger-input.ts'
@@ -32,7 +32,7 @@ describe('the same idempotency keys at two processes on PostgreSQL, in opposite 
           pairs.push(...sent)
         }
 
-        const judged = await judgeRun(cluster, pairs.flatMap(toRequests))
+        const judged = await checkRun(cluster, pairs.flatMap(toRequests))
         const deadlocks = await countDeadlocks(cluster.server)
         printTable('opposite keys, PostgreSQL', {
           'rounds in which the processes met': met,

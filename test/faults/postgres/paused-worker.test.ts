@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
 import { CLAIM_LASTS_MS } from '../../../src/core/dispatch/workers/lease.ts'
+import { checkRun } from '../../support/black-box/check-run.ts'
 import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
 import { collectLedger, drain } from '../../support/black-box/collect-ledger.ts'
-import { judgeRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { createRandom, type Random } from '../../support/black-box/random.ts'
@@ -64,7 +64,7 @@ describe.concurrent('workers that stand still for longer than their claims last'
 
         await Promise.all(loads.map((load) => load.stop()))
         await waitForReceipts(cluster)
-        const { counts, states, input } = await judgeRun(
+        const { counts, states, input } = await checkRun(
           cluster,
           loads.flatMap(({ requests }) => requests),
         )

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
+import { checkRun } from '../../support/black-box/check-run.ts'
 import { openCluster } from '../../support/black-box/cluster.ts'
-import { judgeRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { QuickCli } from '../../support/black-box/quick-cli.ts'
@@ -64,7 +64,7 @@ describe('a pooler in transaction mode, with fewer connections than the workers 
         const sessions = await countSessions(server)
         await load.stop()
 
-        const { counts, states, input } = await judgeRun({ ...cluster, cli }, load.requests)
+        const { counts, states, input } = await checkRun({ ...cluster, cli }, load.requests)
 
         const recoveredMs = backAt.map((moment) => timed.firstAckAfter(moment))
         printTable('Pooler in transaction mode', {

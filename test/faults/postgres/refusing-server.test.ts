@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { DatabaseError } from 'pg'
 import { describe, it } from 'vitest'
+import { checkRun } from '../../support/black-box/check-run.ts'
 import { type Cluster, type ClusterPlan, openCluster } from '../../support/black-box/cluster.ts'
-import { judgeRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { skipNote } from '../../support/black-box/skip-note.ts'
@@ -87,7 +87,7 @@ async function runOn(
     load.start()
     await meanwhile(load, cluster)
     await load.stop()
-    const { counts, states } = await judgeRun(cluster, load.requests)
+    const { counts, states } = await checkRun(cluster, load.requests)
     printTable('a server that refuses for a while, PostgreSQL', { seed, ...counts, ...states })
     assert.deepEqual(Object.keys(states), ['PUBLISHED'])
     assert.deepEqual(findRecovered(cluster), [])

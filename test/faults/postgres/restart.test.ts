@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
+import { checkRun } from '../../support/black-box/check-run.ts'
 import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
-import { judgeRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { findFalseQuarantines } from '../../support/ledger/find-false-quarantines.ts'
@@ -38,7 +38,7 @@ describe('PostgreSQL that crashes and comes back', () => {
         const downs = await crashAgainAndAgain(cluster)
 
         await load.stop()
-        const { counts, states, input } = await judgeRun(cluster, load.requests)
+        const { counts, states, input } = await checkRun(cluster, load.requests)
         const recoveredMs = downs.map(({ upAt }) => timed.firstAckAfter(upAt))
         printTable('PostgreSQL restarted (immediate)', {
           rounds,

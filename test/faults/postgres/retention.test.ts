@@ -5,7 +5,7 @@ import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { createRandom } from '../../support/black-box/random.ts'
 import { withClient } from '../../support/postgres/postgres-server.ts'
-import { judgeSweeps, killInSweeps, letWait, SWEEPING } from '../retention/kill-in-sweeps.ts'
+import { checkSweeps, killInSweeps, letWait, SWEEPING } from '../retention/kill-in-sweeps.ts'
 import { type AskedDatabase, makeOldRows } from '../retention/old-rows.ts'
 import { readRounds, readSeed } from '../run-length.ts'
 
@@ -42,7 +42,7 @@ describe('kill -9 in the middle of deleting by age, on PostgreSQL', () => {
         })
 
         await load.stop()
-        const { counts, states } = await judgeSweeps({ ...cluster, database }, { load, old, number })
+        const { counts, states } = await checkSweeps({ ...cluster, database }, { load, old, number })
         const days = await database.ask('select number from period where number = 2')
         printTable('kill -9 in sweeps, PostgreSQL', { rounds, seed, left: lefts.join(' '), ...counts, ...states })
         assert.deepEqual(days, [], 'A day of which everything is old was not dropped')

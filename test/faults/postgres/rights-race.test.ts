@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, it } from 'vitest'
+import { checkRun } from '../../support/black-box/check-run.ts'
 import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
-import { judgeRun } from '../../support/black-box/check-run.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { createRandom } from '../../support/black-box/random.ts'
 import { SendClient, type TryAnswer } from '../../support/black-box/send-client.ts'
@@ -82,7 +82,7 @@ describe('rights that go while two processes accept on PostgreSQL', () => {
   )
 
   it('G1 G2 G3 G5: and the ledger of all these races adds up', async () => {
-    const { counts, states } = await judgeRun(
+    const { counts, states } = await checkRun(
       cluster,
       calls.map(({ request }) => request),
     )

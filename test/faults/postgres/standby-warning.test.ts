@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
-import { judgeRun } from '../../support/black-box/check-run.ts'
+import { checkRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
@@ -45,7 +45,7 @@ describe('a synchronous standby that hangs', () => {
         }
         await load.stop()
 
-        const { counts, states } = await judgeRun(world.recorded, load.requests)
+        const { counts, states } = await checkRun(world.recorded, load.requests)
 
         const recoveredMs = backAt.map((moment) => timed.firstAckAfter(moment))
         printTable('Synchronous standby hangs', {
@@ -90,7 +90,7 @@ describe('a commit that no standby has confirmed', () => {
       await setTimeout(RUN_IN_MS)
       await load.stop()
 
-      const { counts, states } = await judgeRun(world.recorded, load.requests)
+      const { counts, states } = await checkRun(world.recorded, load.requests)
 
       printTable('Waits for the standby cancelled', {
         seed,

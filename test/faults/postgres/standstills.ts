@@ -75,15 +75,15 @@ function tell(standstill: Standstill, { input, history, losses }: Seen): string 
     ...(until === undefined ? [] : [{ at: until, what: `back ${worker}` }]),
   ])
   const came = history.workers.map(({ since, id }) => ({ at: since, what: `new ${id}` }))
-  const moments = [...changes, ...lost, ...came, { at: from, what: 'STANDS STILL' }, { at: to, what: 'MOVES' }]
-  return [...moments.filter(({ at }) => isNear(at)), ...tellAttempts(standstill, input)]
+  const entries = [...changes, ...lost, ...came, { at: from, what: 'STANDS STILL' }, { at: to, what: 'MOVES' }]
+  return [...entries.filter(({ at }) => isNear(at)), ...printAttempts(standstill, input)]
     .toSorted((a, b) => a.at - b.at)
     .map(({ at, what }) => `  ${at - from} ms: ${what}`)
     .join('\n')
 }
 
 /** The last attempts that touched the lane before it moved again, and what became of their messages. */
-function tellAttempts({ connection, to }: Standstill, { messages, attempts = [] }: LedgerInput) {
+function printAttempts({ connection, to }: Standstill, { messages, attempts = [] }: LedgerInput) {
   const own = attempts.filter((attempt) => attempt.connection === connection && attempt.startedAt <= to)
   return own.slice(-TOLD_ATTEMPTS).flatMap(({ messageId, number, startedAt, endedAt, outcome }) => {
     const message = messages.find(({ id }) => id === messageId)

@@ -3,7 +3,7 @@ import { openCluster } from '../../support/black-box/cluster.ts'
 import { QuickCli } from '../../support/black-box/quick-cli.ts'
 import { readRounds, readSeed } from '../run-length.ts'
 import { networkSettings, openNetwork } from '../whatsapp-cloud/cloud-run.ts'
-import { sendThroughTrouble } from '../whatsapp-cloud/send-through-failures.ts'
+import { sendThroughFailures } from '../whatsapp-cloud/send-through-failures.ts'
 
 const rounds = readRounds({ brief: 2, quick: 1 })
 const seed = readSeed()
@@ -21,7 +21,7 @@ describe('an unreliable WhatsApp Cloud, several workers', () => {
         const { services } = cluster
         const cli = new QuickCli({ ...cluster, environment })
         const serviceUrls = services.map(({ url }) => url)
-        await sendThroughTrouble({
+        await sendThroughFailures({
           title: 'WhatsApp Cloud, PostgreSQL',
           ...{ rounds, seed, simulator, world: cluster, cli, serviceUrls },
           async killAndStart(round, random) {

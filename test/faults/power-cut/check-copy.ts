@@ -7,7 +7,7 @@ export interface Look {
 }
 
 /** Opens the database as it lies after the cut, which recovers it, and looks for every acknowledged row. */
-export function lookAtCopy(file: string, acked: readonly string[], idsQuery: string): Look {
+export function checkCopy(file: string, acked: readonly string[], idsQuery: string): Look {
   try {
     // Where the file itself is gone, this makes an empty one: the query then finds no table, and all counts as lost.
     const database = new DatabaseSync(file)

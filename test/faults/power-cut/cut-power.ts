@@ -1,16 +1,16 @@
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { checkRun } from '../../support/black-box/check-run.ts'
 import { findDatabase } from '../../support/black-box/collect-ledger.ts'
 import { findFreePort } from '../../support/black-box/free-port.ts'
-import { judgeRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
 import { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
 import { NuncioProcess } from '../../support/black-box/nuncio-process.ts'
 import { readRunArguments, reportAndExit } from '../../support/black-box/own-mounts.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { openWorld } from '../../support/black-box/world.ts'
+import { checkCopy } from './check-copy.ts'
 import { CuttableDisk, mountStore } from './cuttable-disk.ts'
-import { lookAtCopy } from './check-copy.ts'
 
 export interface ServiceReport {
   readonly cuts: number
@@ -44,7 +44,7 @@ const damage: string[] = []
 for (let cut = 1; cut < cuts; cut += 1) {
   const acked = load.ackedIds
   const copy = await disk.cut()
-  const look = lookAtCopy(findDatabase(join(copy.path, 'data')), acked, 'select id from message')
+  const look = checkCopy(findDatabase(join(copy.path, 'data')), acked, 'select id from message')
   lost.push(look.lost)
   if (look.integrity !== 'ok') damage.push(look.integrity)
   await copy.remove()
@@ -69,6 +69,6 @@ async function startOnLastCut(): Promise<number> {
     const isCertain = answer.kind !== 'acked' || before.has(answer.messageId)
     return isCertain ? request : { ...request, answer: { kind: 'unknown' } as const }
   })
-  await judgeRun({ cli: new NuncioCli({ dataDir, workDir }), dataDir }, requests)
+  await checkRun({ cli: new NuncioCli({ dataDir, workDir }), dataDir }, requests)
   return before.size
 }

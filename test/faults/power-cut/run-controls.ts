@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { readRunArguments, reportAndExit } from '../../support/black-box/own-mounts.ts'
+import { checkCopy } from './check-copy.ts'
 import { CuttableDisk, mountStore } from './cuttable-disk.ts'
-import { lookAtCopy } from './check-copy.ts'
 
 /** What the cuts did to one writer. */
 export interface ControlReport {
@@ -55,7 +55,7 @@ async function startWriter(synchronous: string) {
 async function cutOnce({ disk, acked, report }: Awaited<ReturnType<typeof startWriter>>): Promise<void> {
   const before = acked.slice()
   const copy = await disk.cut()
-  const { lost, integrity } = lookAtCopy(join(copy.path, 'rows.db'), before, 'select id from row')
+  const { lost, integrity } = checkCopy(join(copy.path, 'rows.db'), before, 'select id from row')
   if (lost > 0) report.cutsWithLoss += 1
   else if (integrity !== 'ok') report.damaged += 1
   report.mostLost = Math.max(report.mostLost, lost)

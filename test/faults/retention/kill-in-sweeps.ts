@@ -12,7 +12,7 @@ import { type AskedDatabase, countHalves, countOld, type OldRows, unresolvedOf }
 
 const WAITING = 20
 const GOES_ON_WITHIN_MS = 60_000
-const NONE = { attempts: 0, moments: 0, media: 0, bodies: 0, addresses: 0 }
+const NONE = { attempts: 0, entries: 0, media: 0, bodies: 0, addresses: 0 }
 
 /** What a worker that sweeps all the time must be started with. */
 export const SWEEPING = { NODE_OPTIONS: `--import=${new URL('sweep-again-and-again.ts', import.meta.url).href}` }
@@ -64,7 +64,7 @@ export async function killInSweeps({ database, rounds, random, kill, start }: Ki
 }
 
 /** The end of the run, once the load is over. */
-export async function judgeSweeps(
+export async function checkSweeps(
   world: Recorded & { readonly database: AskedDatabase },
   { load, old, number }: { readonly load: Load; readonly old: OldRows; readonly number: string },
 ) {

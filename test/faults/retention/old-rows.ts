@@ -80,7 +80,7 @@ async function addOld({ engine, ask }: AskedDatabase, { kind, first, rows, at, u
       accepted_at, settled_at)
     select sequence, 'old-${kind}-' || i, c.account_id, c.id, '${BODY}', ${crc32(BODY)}, '15550100000',
         case when i % 5 = 0 then 'image' else 'message' end,
-        case when i % ${every} = 0 then 'UNCONFIRMED' else 'FAILED' end, case when i % ${every} = 0 then 'fate_unknown' else 'busy' end,
+        case when i % ${every} = 0 then 'UNCONFIRMED' else 'FAILED' end, case when i % ${every} = 0 then 'result_unknown' else 'busy' end,
         2, at, at
       from (${counted}) s, (select id, account_id from connection where state = 'active' order by id limit 1) c`)
   await ask(`insert into ${attempt} (message_sequence, number, started_at, ended_at, outcome)

@@ -1,7 +1,7 @@
 // Loaded into a worker before anything else. Makes it look for what is old all the time, where it would once an hour.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { RetentionKeeper } from '../../../src/core/retention/retention-job.ts'
+import { RetentionJob } from '../../../src/core/retention/retention-job.ts'
 import { wrap } from '../postgres/wrap.ts'
 
 // Longer than whatever else a sweep waits for, such as an answer of the database.
@@ -11,7 +11,7 @@ const SHORT_MS = 50
 const ofKeeper = new AsyncLocalStorage<true>()
 const { setTimeout } = globalThis
 
-wrap(RetentionKeeper.prototype, 'start', (call) => ofKeeper.run(true, call))
+wrap(RetentionJob.prototype, 'start', (call) => ofKeeper.run(true, call))
 globalThis.setTimeout = Object.assign(
   (call: (...given: unknown[]) => void, delayMs?: number, ...given: unknown[]) =>
     setTimeout(call, ofKeeper.getStore() && (delayMs ?? 0) >= LONG_MS ? SHORT_MS : delayMs, ...given),

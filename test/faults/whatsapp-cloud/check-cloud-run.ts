@@ -15,7 +15,7 @@ const RANKS = ['PUBLISHED', 'DELIVERED', 'READ']
 const RANK_OF: Readonly<Record<string, string>> = { sent: 'PUBLISHED', delivered: 'DELIVERED', read: 'READ' }
 
 /** Compares what the caller was told, what the log says, what phones got and what the network has reported. */
-export async function judgeCloudRun(
+export async function checkCloudRun(
   world: Recorded,
   requests: readonly SentRequest[],
   simulator: Simulator,

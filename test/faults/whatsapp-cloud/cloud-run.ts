@@ -82,7 +82,7 @@ export async function waitToKill(simulator: Simulator, round: number, random: Ra
 }
 
 /** How often the run met what it is about, for people. */
-export function countTrouble({ requests, uploads }: Simulator): Readonly<Record<string, number>> {
+export function countFailure({ requests, uploads }: Simulator): Readonly<Record<string, number>> {
   const calls = requests.filter(({ kind }) => kind === 'messages')
   return {
     'cut off after acting': calls.filter(({ fault }) => fault === 'drop-after' || fault === 'half-answer').length,

@@ -6,8 +6,8 @@ import { printTable } from '../../support/black-box/print-table.ts'
 import { createRandom, type Random } from '../../support/black-box/random.ts'
 import type { SendClient } from '../../support/black-box/send-client.ts'
 import type { Simulator } from '../../support/whatsapp-cloud/simulator-types.ts'
-import { connectNumbers, countTrouble, makeLoad, spoilCalls, waitToKill } from './cloud-run.ts'
-import { judgeCloudRun } from './check-cloud-run.ts'
+import { checkCloudRun } from './check-cloud-run.ts'
+import { connectNumbers, countFailure, makeLoad, spoilCalls, waitToKill } from './cloud-run.ts'
 
 const NUMBERS = 6
 const AFTER_THE_LAST_MS = 2_000
@@ -26,7 +26,7 @@ interface Troubled {
 }
 
 /** Sends from several numbers while the network is unreliable and services are killed, and then judges the whole. */
-export async function sendThroughTrouble(plan: Troubled): Promise<void> {
+export async function sendThroughFailures(plan: Troubled): Promise<void> {
   const { title, rounds, seed, simulator, world, cli, serviceUrls, killAndStart } = plan
   const connections = await connectNumbers(cli, simulator, { count: NUMBERS, serviceUrls })
   spoilCalls(simulator, Math.ceil(rounds / 2))
@@ -41,9 +41,9 @@ export async function sendThroughTrouble(plan: Troubled): Promise<void> {
   await setTimeout(AFTER_THE_LAST_MS)
 
   await load.stop()
-  const { counts, states } = await judgeCloudRun(world, load.requests, simulator)
-  const trouble = countTrouble(simulator)
-  printTable(title, { rounds, seed, ...counts, ...states, ...trouble })
-  assert.ok(trouble['cut off after acting'], 'No call was cut off')
+  const { counts, states } = await checkCloudRun(world, load.requests, simulator)
+  const error = countFailure(simulator)
+  printTable(title, { rounds, seed, ...counts, ...states, ...error })
+  assert.ok(error['cut off after acting'], 'No call was cut off')
   assert.ok(load.ackedIds.length > rounds * 30, `Only ${load.ackedIds.length} messages were at stake`)
 }

@@ -87,13 +87,13 @@ describe.each(WORLDS)('an address for callbacks, on %s', (_, newWorld) => {
 
       await world.tell(stays, { id: 'wamid.B', status: 'sent' })
       const body = world.body(goes, status('delivered', id, 'wamid.A'))
-      const vouched = await world.post(stays, body)
+      const verified = await world.post(stays, body)
       await world.applied()
       await world.storage.administration.removeConnection(stays.connectionId, false, 'test')
       await world.storage.clock.pass(11_000)
       const alone = await world.post(stays, body)
 
-      assert.deepEqual([vouched?.status, alone?.status], [200, 404])
+      assert.deepEqual([verified?.status, alone?.status], [200, 404])
       assert.equal(await world.stateOf(id), 'DELIVERED')
     })
   })
@@ -210,7 +210,7 @@ async function withStub(stub: Stub, test: (server: ServerUnderTest) => Promise<v
   const receiver: CallbackReceiver = {
     channel: 'stub',
     maxBodyBytes: 1_000,
-    judgeHead: async () => ({ refusal: null, owner: 'account' as AccountId }),
+    checkHead: async () => ({ refusal: null, owner: 'account' as AccountId }),
     receive: stub.receive ?? (async () => ({ status: 200, body: '' })),
   }
   await withServer({ callbacks: [receiver], limits: { storageWaitMs: 300, ...stub.limits } }, test)

@@ -146,7 +146,7 @@ describe('a body of three million crumbs', () => {
     const receiver: CallbackReceiver = {
       channel: 'stub',
       maxBodyBytes: 3 * MEGABYTE,
-      judgeHead: async () => ({ refusal: null, owner: 'account' as AccountId }),
+      checkHead: async () => ({ refusal: null, owner: 'account' as AccountId }),
       receive: async () => ({ status: 200, body: '' }),
     }
     await withServer({ callbacks: [receiver], limits: { lingerMs: 8_000 } }, async (server) => {

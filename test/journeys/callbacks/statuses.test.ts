@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { ForgottenMemory } from '../../../src/channels/whatsapp-cloud/forgotten-memory.ts'
-import { TOLD } from '../../../src/channels/whatsapp-cloud/statuses/reported.ts'
+import { REPORT_KIND } from '../../../src/channels/whatsapp-cloud/statuses/reported.ts'
 import { status, WORLDS, withCallbacks } from '../../support/callback-world/callback-world.ts'
 
 describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
@@ -197,7 +197,7 @@ describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
       const id = await world.publish(sender, 'wamid.A')
       const { connectionId } = sender
       for (const [i, value] of ['', 'null', '{"statuses":1}', '{}'].entries())
-        await world.memory.add(TOLD, { connectionId, key: `${i}`, value, at: 1, remindAt: 1 })
+        await world.memory.add(REPORT_KIND, { connectionId, key: `${i}`, value, at: 1, remindAt: 1 })
       world.applier.start(world.events)
 
       await world.tell(sender, status('read', id, 'wamid.A'))

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import { DEFAULT_LANE_POLICY } from '../../../src/core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../src/core/ids.ts'
 import type { Administration } from '../../../src/core/ports/administration.ts'
-import type { StorageTrouble } from '../../../src/core/ports/lanes.ts'
+import type { StorageError } from '../../../src/core/ports/lanes.ts'
 import { createAdministration } from '../../../src/storage/queries/administration.ts'
 import type { Store } from '../../../src/storage/queries/store.ts'
 import { openPostgresWorldDatabase } from './postgres-world-database.ts'
@@ -30,7 +30,7 @@ interface AcceptedMessage {
 export class AdministrationWorld {
   now = NOON
   /** Why nothing can be written. */
-  trouble: StorageTrouble | null = null
+  error: StorageError | null = null
   /** The process that holds the data. */
   holder: number | null = null
   #database: WorldDatabase | null = null
@@ -57,7 +57,7 @@ export class AdministrationWorld {
   }
 
   get store(): Store {
-    return { ...this.database.store, findStorageTrouble: async () => this.trouble, findHolder: () => this.holder }
+    return { ...this.database.store, findStorageError: async () => this.error, findHolder: () => this.holder }
   }
 
   /** As after the service has ended in order. */
@@ -105,7 +105,7 @@ export class AdministrationWorld {
     )
     if (state === 'UNCONFIRMED')
       await this.run(
-        `update message set state = 'UNCONFIRMED', reason = 'fate_unknown', settled_at = ? where connection_id = ?`,
+        `update message set state = 'UNCONFIRMED', reason = 'result_unknown', settled_at = ? where connection_id = ?`,
         this.now + 1_000,
         connectionId,
       )

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises'
-import type { OpenSetUp } from '../../../src/connections/channel-onboarding.ts'
 import { CHANNELS } from '../../../src/channels/registry.ts'
-import { createConnecting } from '../../../src/connections/connection-service.ts'
+import type { Environment } from '../../../src/cli/environment.ts'
+import { run } from '../../../src/cli/run.ts'
+import { readSettings, type Settings } from '../../../src/config/read-settings.ts'
+import type { OpenSetUp } from '../../../src/connections/channel-onboarding.ts'
+import { createConnectionService } from '../../../src/connections/connection-service.ts'
 import type { InboxEntry } from '../../../src/server/wiring/open-administration.ts'
 import { createRecipientData } from '../../../src/server/wiring/recipient-data.ts'
 import { createRecipientEntries } from '../../../src/server/wiring/recipient-entries.ts'
-import { run } from '../../../src/cli/run.ts'
-import type { Surroundings } from '../../../src/cli/environment.ts'
-import { readSettings, type Settings } from '../../../src/config/read-settings.ts'
 import { createAlarms } from '../../../src/storage/queries/alarms/alarms.ts'
 import { createLaneViews } from '../../../src/storage/queries/lanes/lane-views.ts'
 import { createPeople } from '../../../src/storage/queries/people/people.ts'
@@ -66,7 +66,7 @@ export class CliWorld extends AdministrationWorld {
     return JSON.parse(stdout) as Answer
   }
 
-  #surroundings(): Omit<Surroundings, 'out' | 'err'> {
+  #surroundings(): Omit<Environment, 'out' | 'err'> {
     return {
       heading: (text) => text,
       isTerminal: false,
@@ -119,7 +119,7 @@ export class CliWorld extends AdministrationWorld {
       lanes: createLaneViews(this.store),
       blockLists,
       alarms: createAlarms(this.store),
-      findStorageTrouble: async () => this.trouble,
+      findStorageError: async () => this.error,
       findHolder: () => this.holder,
       recipientEntries,
       recipientData: createRecipientData({
@@ -129,7 +129,7 @@ export class CliWorld extends AdministrationWorld {
       }),
       hashPassword: async (password: string) => `hash of ${password}`,
       channels: CHANNELS,
-      connecting: createConnecting({
+      connecting: createConnectionService({
         setUps: this.setUps,
         openSecrets: async () => testSecrets(),
         publicUrl: this.environment['NUNCIO_PUBLIC_URL'] ?? 'http://127.0.0.1:8080',

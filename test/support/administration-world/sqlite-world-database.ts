@@ -2,9 +2,9 @@ import { Kysely } from 'kysely'
 import type { Instant } from '../../../src/core/ids.ts'
 import { createAdministration } from '../../../src/storage/queries/administration.ts'
 import type { Tables } from '../../../src/storage/queries/tables.ts'
-import { sqliteEngine } from '../../../src/storage/sqlite/queries/administration-engine.ts'
 import { createSqliteDialect } from '../../../src/storage/sqlite/connection/kysely-dialect.ts'
 import { openDatabase } from '../../../src/storage/sqlite/connection/open-database.ts'
+import { sqliteEngine } from '../../../src/storage/sqlite/queries/administration-engine.ts'
 import type { WorldDatabase } from './world-database.ts'
 
 /** In memory. */

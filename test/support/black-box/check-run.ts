@@ -12,7 +12,7 @@ interface Judgement extends Ledger {
 const DRAINED_WITHIN_MS = 90_000
 
 /** The end of every fault run: lets all lanes run empty, then every fault must be absent, and would have been seen. */
-export async function judgeRun(world: Recorded, requests: readonly SentRequest[]): Promise<Judgement> {
+export async function checkRun(world: Recorded, requests: readonly SentRequest[]): Promise<Judgement> {
   await drain(world.cli, DRAINED_WITHIN_MS)
   const input = await collectLedger(world, requests)
   const ledger = checkLedger(input)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { Patience } from './patience.ts'
+import { LockPolicy } from './patience.ts'
 
 describe('patience', () => {
   it('ends after its limit where nothing waits for the machine', () => {
@@ -32,13 +32,13 @@ describe('patience', () => {
   })
 
   it('reads what this machine reports', () => {
-    assert.equal(new Patience(60_000).isOver(), false)
+    assert.equal(new LockPolicy(60_000).isOver(), false)
   })
 })
 
 function begin() {
   const now = { at: 0, stalledMs: 0 }
-  const patience = new Patience(
+  const patience = new LockPolicy(
     1_000,
     () => now.stalledMs,
     () => now.at,

@@ -10,7 +10,7 @@ const STALLED_COUNTS = 0.1
  * A limit for what may never happen, counted in time in which the machine could make progress. Seconds in which something
  * waited for a processor or the disk count for a tenth, so a busy machine makes a test slower and not red.
  */
-export class Patience {
+export class LockPolicy {
   readonly #limitMs: number
   readonly #readStalledMs: ReadStalledMs
   readonly #now: () => number

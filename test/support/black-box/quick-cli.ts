@@ -62,9 +62,9 @@ function loadProgram(): ReturnType<typeof importProgram> {
 }
 
 async function importProgram() {
-  const [{ run }, { openSurroundings }] = await Promise.all([
+  const [{ run }, { openEnvironment }] = await Promise.all([
     import('../../../src/cli/run.ts'),
     import('../../../src/cli/environment.ts'),
   ])
-  return { run, surroundings: openSurroundings('') }
+  return { run, surroundings: openEnvironment('') }
 }

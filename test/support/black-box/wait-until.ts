@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { Patience } from './patience.ts'
+import { LockPolicy } from './patience.ts'
 
 /** How long to wait, and how often to ask. */
 type Limit = (
@@ -35,6 +35,6 @@ export async function waitUntil<Answer>(
 
 function limitOf(limit: Limit, passedMs: () => number): () => boolean {
   if ('withinMs' in limit) return () => passedMs() > limit.withinMs
-  const patience = new Patience(limit.deadlineMs)
+  const patience = new LockPolicy(limit.deadlineMs)
   return () => patience.isOver()
 }

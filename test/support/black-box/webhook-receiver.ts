@@ -42,11 +42,11 @@ export async function postWhileKilled(
     await kill(round)
   }
   await load.stop()
-  return judgeReceived(receiver, cli)
+  return checkReceived(receiver, cli)
 }
 
 /** Waits until the last state of each message was told, and judges what came: one id for each change, and all signed. */
-async function judgeReceived({ received, unsigned }: WebhookReceiver, cli: Pick<NuncioCli, 'json'>): Promise<number> {
+async function checkReceived({ received, unsigned }: WebhookReceiver, cli: Pick<NuncioCli, 'json'>): Promise<number> {
   const messages = await waitUntil(
     'all messages to be told of',
     async () => {

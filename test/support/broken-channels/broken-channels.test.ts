@@ -4,10 +4,10 @@ import { channelKeepsItsPromises } from '../../conformance/channel/channel.ts'
 import type { Altering, ChannelWorld, NewChannelWorld, Suite } from '../../conformance/channel/channel-world.ts'
 import { evidenceIsTrue } from '../../conformance/channel/evidence.ts'
 import { messagesAreHandedOver } from '../../conformance/channel/handing-over.ts'
-import { reportsAreTold } from '../../conformance/channel/reporting.ts'
+import { errorsAreReportedHonestly } from '../../conformance/channel/network-errors.ts'
+import { reportsAreApplied } from '../../conformance/channel/reporting.ts'
 import { newSandboxWorld } from '../../conformance/channel/sandbox-world.ts'
 import { settingsAreKept } from '../../conformance/channel/settings.ts'
-import { troubleIsToldHonestly } from '../../conformance/channel/network-errors.ts'
 import { newWhatsAppCloudWorld } from '../../conformance/channel/whatsapp-cloud-world.ts'
 import { BROKEN_CHANNELS, type BrokenChannel, type Part } from './broken-channels.ts'
 
@@ -16,9 +16,9 @@ type SuitePart = (suite: Suite, newWorld: NewChannelWorld) => void
 const PARTS: Readonly<Record<Part, SuitePart>> = {
   settings: settingsAreKept,
   'handing over': messagesAreHandedOver,
-  trouble: troubleIsToldHonestly,
+  trouble: errorsAreReportedHonestly,
   evidence: evidenceIsTrue,
-  reporting: reportsAreTold,
+  reporting: reportsAreApplied,
 }
 const AT_ONCE = 6
 

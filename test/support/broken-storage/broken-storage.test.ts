@@ -20,7 +20,7 @@ const PARTS: Readonly<Record<string, readonly SuitePart[]>> = {
   intake: [intakeKeepsItsPromises],
   lanes: [receiptsKeepTheirPromises, lanesKeepTheirPromises],
   mediaQueue: [mediaQueueKeepsItsPromises],
-  channelMemory: [channelMemoryKeepsItsPromises],
+  channelState: [channelMemoryKeepsItsPromises],
   channelConnections: [channelConnectionsAreFound],
   sendAgain: [sendingAgainKeepsItsPromises],
   blocked: [blockedRecipientsKeepTheirPromises],

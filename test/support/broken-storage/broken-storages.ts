@@ -193,7 +193,7 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
   }),
   'forgets what a lane remembers': ({ lanes }) => ({
     lanes: over(lanes, {
-      record: (step) => lanes.record({ ...step, memory: { head: null, trouble: null, wait: null } }),
+      record: (step) => lanes.record({ ...step, memory: { head: null, failureStreak: null, wait: null } }),
     }),
   }),
   'frees a lane whatever its epoch': ({ lanes }) => {
@@ -329,27 +329,27 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
     },
   }),
   'reminds of everything at once': (world) => ({
-    channelMemory(channel) {
-      const memory = world.channelMemory(channel)
+    channelState(channel) {
+      const memory = world.channelState(channel)
       return over(memory, { due: (kind, _, limit) => memory.due(kind, Number.MAX_SAFE_INTEGER, limit) })
     },
   }),
   'reminds of a loud connection alone': (world) => ({
-    channelMemory(channel) {
-      const memory = world.channelMemory(channel)
+    channelState(channel) {
+      const memory = world.channelState(channel)
       return over(memory, { dueByTurns: (kind, now, { limit }) => memory.due(kind, now, limit) })
     },
   }),
   'mixes what channels remember': (world) => {
-    const shared = world.channelMemory('shared')
-    return { channelMemory: () => shared }
+    const shared = world.channelState('shared')
+    return { channelState: () => shared }
   },
 }
 
 /** Lets every claim succeed, as an engine would that does not look at heartbeats. */
 async function claimFromAnybody({ lanes }: StorageWorld, request: Parameters<Lanes['claim']>[0]) {
   for (const other of ['anna', 'ben']) {
-    if (other !== request.worker) await lanes.retire(other as Parameters<Lanes['retire']>[0])
+    if (other !== request.worker) await lanes.deleteLease(other as Parameters<Lanes['deleteLease']>[0])
   }
   return lanes.claim(request)
 }

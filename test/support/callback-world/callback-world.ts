@@ -2,13 +2,13 @@ import { createHmac } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createCallbackReceiver } from '../../../src/channels/whatsapp-cloud/callbacks/create-callback-receiver.ts'
 import { NumberMemory } from '../../../src/channels/whatsapp-cloud/number-memory.ts'
+import { REPORT_KIND } from '../../../src/channels/whatsapp-cloud/statuses/reported.ts'
 import { StatusApplier } from '../../../src/channels/whatsapp-cloud/statuses/status-applier.ts'
-import { TOLD } from '../../../src/channels/whatsapp-cloud/statuses/reported.ts'
 import { WindowMemory } from '../../../src/channels/whatsapp-cloud/window-memory.ts'
 import { DEFAULT_LANE_POLICY } from '../../../src/core/connection/lane-policy.ts'
 import type { ConnectionId, MessageId } from '../../../src/core/ids.ts'
 import type { ChannelEvents, Receipt } from '../../../src/core/ports/channel.ts'
-import type { ChannelMemory } from '../../../src/core/ports/channel-state.ts'
+import type { ChannelState } from '../../../src/core/ports/channel-state.ts'
 import type { CallbackEvent } from '../../../src/core/ports/journal.ts'
 import { newPostgresWorld } from '../../conformance/postgres-world.ts'
 import { newSqliteWorld } from '../../conformance/sqlite-world.ts'
@@ -58,7 +58,7 @@ export type GivenStatus = Readonly<Record<string, unknown>>
 export class CallbackWorld {
   readonly storage: StorageWorld
   readonly server: ServerUnderTest
-  readonly memory: ChannelMemory
+  readonly memory: ChannelState
   readonly notes: CallbackEvent[] = []
   readonly applier: StatusApplier
   readonly windows: WindowMemory
@@ -69,7 +69,7 @@ export class CallbackWorld {
 
   private constructor(storage: StorageWorld) {
     this.storage = storage
-    this.memory = storage.channelMemory(CHANNEL)
+    this.memory = storage.channelState(CHANNEL)
     this.windows = new WindowMemory(this.memory)
     this.numbers = new NumberMemory(this.memory, storage.clock)
     this.applier = this.newApplier()
@@ -189,7 +189,7 @@ export class CallbackWorld {
       as === 'UNCONFIRMED'
         ? {
             attempt: attempt(storage, message, 'unknown'),
-            disposition: { do: 'settle', as: 'UNCONFIRMED', reason: 'fate_unknown', words: null } as const,
+            disposition: { do: 'settle', as: 'UNCONFIRMED', reason: 'result_unknown', words: null } as const,
           }
         : {
             attempt: { ...attempt(storage, message), networkId: as.wamid },
@@ -248,7 +248,7 @@ export class CallbackWorld {
 
   /** Stored and not applied yet. */
   waiting() {
-    return this.memory.due(TOLD, Number.MAX_SAFE_INTEGER, 1_000)
+    return this.memory.due(REPORT_KIND, Number.MAX_SAFE_INTEGER, 1_000)
   }
 
   async stateOf(id: MessageId): Promise<string> {

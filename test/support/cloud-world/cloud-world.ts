@@ -20,7 +20,7 @@ import type { Simulator } from '../whatsapp-cloud/simulator-types.ts'
 import { NUMBER, openSimulator } from '../whatsapp-cloud/simulator-world.ts'
 
 /** A recipient that nothing is special about. */
-export const ANYBODY = '15550001234'
+export const ANY_RECIPIENT = '15550001234'
 export const HELLO: MessageContent = { type: 'message', text: 'Hello' }
 
 interface CloudWorldOptions {
@@ -40,7 +40,7 @@ export async function openCloudWorld(options: CloudWorldOptions = {}) {
   const secrets = testSecrets()
   const settings = sealedSettings(sender, secrets, options)
   const noted: JournalEvent[] = []
-  const memory = storage.channelMemory(WHATSAPP_CLOUD)
+  const memory = storage.channelState(WHATSAPP_CLOUD)
   /** One worker's channel. Others know what it knows only through storage. */
   const openChannel = (): WhatsAppCloud => {
     const channel = createWhatsAppCloud({
@@ -109,7 +109,7 @@ function makeHandovers(
       accountId,
       connectionId,
       from: number,
-      to: ANYBODY,
+      to: ANY_RECIPIENT,
       content,
       media: null,
       attemptNumber: 1,

@@ -1,14 +1,14 @@
 import { Cli } from '../../../src/cli/cli.ts'
+import { openEnvironment } from '../../../src/cli/environment.ts'
 import { NuncioCommand } from '../../../src/cli/nuncio-command.ts'
 import { createProgram } from '../../../src/cli/program.ts'
-import { openSurroundings } from '../../../src/cli/environment.ts'
 
 // Nothing is run here, so only what is printed about wrong use is kept from the terminal.
-const surroundings = { ...openSurroundings(''), err: () => {} }
+const surroundings = { ...openEnvironment(''), err: () => {} }
 
 /** What is wrong with a command line, without running it. In a sentence much of it may be left out. */
 export function commandFaults(line: string, { isWhole = true } = {}): string[] {
-  const [, ...words] = wordsOf(line)
+  const [, ...words] = textOf(line)
   // A fresh one each time, because a command remembers the options it was given.
   let command: NuncioCommand = createProgram(new Cli(surroundings))
   while (words[0]?.startsWith('-') === false && command.commands.length > 0) {
@@ -45,7 +45,7 @@ function findMissing(command: NuncioCommand, operands: readonly string[]): strin
 }
 
 /** Splits a line as a shell does, as far as our pages need it. */
-function wordsOf(line: string): string[] {
+function textOf(line: string): string[] {
   // What comes from a file is the shell's business.
   const withoutComment = line.replace(/\s#.*$/, '').replace(/ < \S+$/, '')
   return [...withoutComment.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(

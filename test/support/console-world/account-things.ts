@@ -123,7 +123,7 @@ export async function makeThings(world: ConsoleWorld, name: string, number: stri
     JSON.stringify({ to: RECIPIENT, type: 'message', text: 'Hello', caption: null, name: null, path: null }),
     world.now,
   )
-  const invitation = await people.createLink(
+  const invitation = await people.createPersonLink(
     {
       kind: 'invitation',
       sha256: randomBytes(32),

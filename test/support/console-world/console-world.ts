@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { CHANNELS } from '../../../src/channels/registry.ts'
-import { createConnecting } from '../../../src/connections/connection-service.ts'
-import { systemClock } from '../../../src/server/system-clock.ts'
+import { createConnectionService } from '../../../src/connections/connection-service.ts'
 import type { CallOf, ConsoleRoute, ReplyOf, Role } from '../../../src/contract/console/route.ts'
 import { CONSOLE_ROUTES, type ConsoleRouteName, type ConsoleRoutes } from '../../../src/contract/console/routes.ts'
 import type { ConsoleProblem } from '../../../src/contract/console/shapes.ts'
@@ -14,6 +13,7 @@ import type { ConsoleStore } from '../../../src/core/ports/console/console-store
 import type { ConsoleSettings } from '../../../src/http/console-api/console-parts.ts'
 import { createHttpServer, type HttpServer } from '../../../src/http/server/http-server.ts'
 import type { HttpServerDeps } from '../../../src/http/server/http-server-deps.ts'
+import { systemClock } from '../../../src/server/system-clock.ts'
 import { createConsoleStore } from '../../../src/storage/queries/console-store.ts'
 import { AdministrationWorld } from '../administration-world/open-administration-world.ts'
 import type { EngineName } from '../administration-world/world-database.ts'
@@ -64,7 +64,7 @@ export class ConsoleWorld extends AdministrationWorld {
     const close = await this.open(engine)
     const { store } = createConsoleStore(this.store, {
       look: async () => '',
-      onTrouble: (error) => this.faults.push(error),
+      onError: (error) => this.faults.push(error),
     })
     this.#console = options.changes ? { ...store, changes: options.changes } : store
     this.#server = createHttpServer(this.#depsOf(this.#console, options))
@@ -177,11 +177,11 @@ export class ConsoleWorld extends AdministrationWorld {
       intake: null,
       console: {
         store,
-        findStorageTrouble: () => null,
+        findStorageError: () => null,
         randomBytes,
         secrets: testSecrets(),
         channels: CHANNELS,
-        connecting: createConnecting({
+        connecting: createConnectionService({
           setUps: new Map(),
           openSecrets: async () => testSecrets(),
           publicUrl: 'http://127.0.0.1:8080',
@@ -212,7 +212,7 @@ export class ConsoleWorld extends AdministrationWorld {
       refusedLogBytesPerHour: 0,
       metrics: { contentType: 'text/plain', text: async () => '', allowed: [], bearerSecret: null },
       isAccepting: () => true,
-      findTroubles: async () => [],
+      readinessProblems: async () => [],
       ...http,
       limits: { lingerMs: 50, ...http?.limits },
     }

@@ -71,7 +71,7 @@ export async function plantMarks(
   )
   const settled = await world.accept({ connectionId, type: 'image', state: 'FAILED', reason: 'recipient_refused' })
   const published = await world.accept({ connectionId, state: 'PUBLISHED' })
-  const unconfirmed = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+  const unconfirmed = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
   await plantSettled(world, { settled, published, unconfirmed })
   const open = await plantWaiting(world, account, connectionId)
   await plantRequests(world, { accountId: account, tokenId: token.id, messageId: settled.id })

@@ -95,12 +95,12 @@ async function countWorkers(cli: NuncioCli): Promise<number> {
 
 async function proveDoctorIsClean(cli: NuncioCli): Promise<void> {
   const { findings } = await cli.json<{
-    readonly findings: readonly { readonly standing: string; readonly sentence: string }[]
+    readonly findings: readonly { readonly status: string; readonly sentence: string }[]
   }>('doctor', '--offline')
 
   assert.ok(findings.length > 5)
   assert.deepEqual(
-    findings.filter(({ standing }) => standing === 'trouble'),
+    findings.filter(({ status }) => status === 'problem'),
     [],
   )
 }

@@ -22,13 +22,13 @@ export function uploadOf(world: DispatchWorld, text: string): Upload {
   return found
 }
 
-export async function storyOf(world: DispatchWorld, id: MessageId) {
+export async function messageWithAttempts(world: DispatchWorld, id: MessageId) {
   const { message, reasonWords, timeline } = await world.storage.administration.explainMessage(id)
   return { message, reasonWords, attempts: timeline.filter(({ kind }) => kind === 'attempt-begun').length }
 }
 
 export async function reasonOf(world: DispatchWorld, id: MessageId): Promise<string | null> {
-  return (await storyOf(world, id)).message.reason
+  return (await messageWithAttempts(world, id)).message.reason
 }
 
 /** As another process would: nobody here is told. */

@@ -3,7 +3,7 @@ import { Dispatcher } from '../../../src/core/dispatch/workers/dispatcher.ts'
 import type { ConnectionId, MessageId, WorkerId } from '../../../src/core/ids.ts'
 import type { QueuedMessage } from '../../../src/core/message/message.ts'
 import type { BlockedRecipients } from '../../../src/core/ports/blocked-recipients.ts'
-import type { Channel, Evidence, Handover, NetworkRest, Outcome, Prepared } from '../../../src/core/ports/channel.ts'
+import type { Channel, Evidence, Handover, Outcome, Prepared, RateLimitDelay } from '../../../src/core/ports/channel.ts'
 import type { JournalEvent } from '../../../src/core/ports/journal.ts'
 import type { Lanes } from '../../../src/core/ports/lanes.ts'
 import { newSqliteWorld } from '../../conformance/sqlite-world.ts'
@@ -54,7 +54,7 @@ export class DispatchWorld {
   /** What getting a message ready comes to at once; null: it lasts. Undefined: the channel gets nothing ready. */
   ready: ((upload: Upload) => Prepared | null) | undefined
   /** Undefined: the network sets no pace. */
-  rest: ((to: string, now: number) => NetworkRest | null) | undefined
+  rest: ((to: string, now: number) => RateLimitDelay | null) | undefined
   /** Since when each worker is at the files of its heads; null: it is at none. */
   fetchedSince: number | null = null
   evidence: Evidence = { kind: 'nothing-yet' }
@@ -160,7 +160,7 @@ export class TestWorker {
       mediaFetchedSince: () => world.fetchedSince,
       wantMedia: () => {},
       pollEveryMs,
-      tellOthers: (connectionId) => world.tell(id, connectionId),
+      notifyPeers: (connectionId) => world.tell(id, connectionId),
     })
   }
 
@@ -199,7 +199,7 @@ export class TestWorker {
         }),
       reconcile: () => Promise.resolve(world.evidence),
       ...(world.ready && { prepare: (handover, signal) => this.#prepare(world, handover, signal) }),
-      ...(world.rest && { restOf: ({ to }, now) => world.rest?.(to, now) ?? null }),
+      ...(world.rest && { rateLimitDelayOf: ({ to }, now) => world.rest?.(to, now) ?? null }),
     }
   }
 
@@ -222,7 +222,7 @@ export class TestWorker {
     }
     return overrideLanes(lanes, {
       heartbeat: unlessDead((...given) => lanes.heartbeat(...given)),
-      retire: unlessDead((...given) => lanes.retire(...given)),
+      deleteLease: unlessDead((...given) => lanes.deleteLease(...given)),
       claim: unlessDead((...given) => lanes.claim(...given)),
       inspect: unlessDead((...given) => lanes.inspect(...given)),
       release: unlessDead((...given) => lanes.release(...given)),

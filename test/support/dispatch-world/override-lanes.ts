@@ -4,7 +4,7 @@ import { type Lanes, StorageUnavailable } from '../../../src/core/ports/lanes.ts
 export function overrideLanes(lanes: Lanes, changed: Partial<Lanes>): Lanes {
   return {
     heartbeat: (worker, lastsMs) => lanes.heartbeat(worker, lastsMs),
-    retire: (worker) => lanes.retire(worker),
+    deleteLease: (worker) => lanes.deleteLease(worker),
     claim: (request) => lanes.claim(request),
     inspect: (lane) => lanes.inspect(lane),
     release: (released) => lanes.release(released),

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { run } from '../../../src/cli/run.ts'
+import { readSettings } from '../../../src/config/read-settings.ts'
 import { restoreBackup } from '../../../src/operations/backup/restore-backup.ts'
 import { takeBackup } from '../../../src/operations/backup/take-backup.ts'
 import { copyInstallation } from '../../../src/operations/copy.ts'
 import { examine } from '../../../src/operations/doctor/examine.ts'
 import { migrate } from '../../../src/operations/migrate.ts'
-import { openAdministration } from '../../../src/server/wiring/open-administration.ts'
 import { verify } from '../../../src/operations/verify/verify-installation.ts'
-import { run } from '../../../src/cli/run.ts'
-import { readSettings } from '../../../src/config/read-settings.ts'
+import { openAdministration } from '../../../src/server/wiring/open-administration.ts'
 import { nuncioMain } from '../black-box/nuncio-environment.ts'
 
 export interface CliAnswer {

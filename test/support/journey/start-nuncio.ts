@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { onTestFinished } from 'vitest'
+import { readSettings, type Settings } from '../../../src/config/read-settings.ts'
+import type { MessageTimeline, MessageView } from '../../../src/core/ports/administration.ts'
+import type { Channel } from '../../../src/core/ports/channel.ts'
 import { createLogger } from '../../../src/observability/create-logger.ts'
-import { Nuncio } from '../../../src/server/application.ts'
+import { Application } from '../../../src/server/application.ts'
 import {
   type AdministrationSession,
   type InboxEntry,
   openAdministration,
 } from '../../../src/server/wiring/open-administration.ts'
-import { readSettings, type Settings } from '../../../src/config/read-settings.ts'
-import type { MessageStory, MessageView } from '../../../src/core/ports/administration.ts'
-import type { Channel } from '../../../src/core/ports/channel.ts'
-import { Patience } from '../black-box/patience.ts'
+import { LockPolicy } from '../black-box/patience.ts'
 
 export const SENDER = '15550001000'
 export const ENDPOINT = '/chat/api/v1/public/message/send'
@@ -46,9 +46,9 @@ export interface Journey {
   /** Sends a text from the first connection. */
   text(to: string, text: string, headers?: Record<string, string>): Promise<Reply>
   inbox(): Promise<InboxEntry[]>
-  story(messageId: string): Promise<MessageStory>
+  timeline(messageId: string): Promise<MessageTimeline>
   /** Waits until the message is in one of these states. Fails after half a minute, telling where it stood. */
-  reaches(messageId: string, ...states: MessageView['state'][]): Promise<MessageStory>
+  reaches(messageId: string, ...states: MessageView['state'][]): Promise<MessageTimeline>
   stop(): Promise<void>
   /** Stops it and starts a new one on the same data. */
   restart(): Promise<Journey>
@@ -68,7 +68,7 @@ export interface JourneyOptions {
 export async function startNuncio(options: JourneyOptions = {}): Promise<Journey> {
   const dataDir = options.dataDir ?? temporaryFolder()
   const settings = settingsFor(dataDir, options.settings ?? {})
-  const nuncio = new Nuncio({
+  const nuncio = new Application({
     settings,
     logger: loggerFor(options),
     onBroken: (error) => {
@@ -85,7 +85,7 @@ export async function startNuncio(options: JourneyOptions = {}): Promise<Journey
   }
   onTestFinished(stop)
   const post: Journey['post'] = (body, headers = {}) => postTo(url, token, { body, headers })
-  const story: Journey['story'] = (id) => operator.administration.explainMessage(id as never)
+  const timeline: Journey['timeline'] = (id) => operator.administration.explainMessage(id as never)
   return {
     url,
     token,
@@ -95,8 +95,8 @@ export async function startNuncio(options: JourneyOptions = {}): Promise<Journey
     post,
     text: (to, text, headers) => post({ from: SENDER, to, message: { type: 'message', message: text } }, headers),
     inbox: () => collect(operator.inbox({ accountId: null, number: null, limit: null })),
-    story,
-    reaches: (id, ...states) => waitForState(() => story(id), states),
+    timeline,
+    reaches: (id, ...states) => waitForState(() => timeline(id), states),
     stop,
     restart: async () => {
       await stop()
@@ -146,14 +146,14 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return all
 }
 
-async function waitForState(look: () => Promise<MessageStory>, states: readonly string[]): Promise<MessageStory> {
-  const patience = new Patience(30_000)
+async function waitForState(look: () => Promise<MessageTimeline>, states: readonly string[]): Promise<MessageTimeline> {
+  const patience = new LockPolicy(30_000)
   for (;;) {
-    const story = await look()
-    if (states.includes(story.message.state)) return story
+    const timeline = await look()
+    if (states.includes(timeline.message.state)) return timeline
     if (patience.isOver()) {
       throw new Error(
-        `the message is ${story.message.state} (${story.message.reason ?? 'no reason'}) and not ${states.join(' or ')}`,
+        `the message is ${timeline.message.state} (${timeline.message.reason ?? 'no reason'}) and not ${states.join(' or ')}`,
       )
     }
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -133,7 +133,7 @@ describe('the ledger', () => {
     for (const id of ['message-9', 'message-23']) {
       const run = madeUpRun()
 
-      show(run, id, { state: 'UNCONFIRMED', reason: 'worker_died' })
+      show(run, id, { state: 'UNCONFIRMED', reason: 'stopped_while_sending' })
 
       assertClean(checkLedger(run))
     }

@@ -1,5 +1,5 @@
-import { findReordered } from './find-reordered.ts'
 import { findOverlapping, findRepeated, inOrderOfStart } from './check-attempts.ts'
+import { findReordered } from './find-reordered.ts'
 import type { DeliveredEntry, LedgerInput, ListedMessage, SentRequest } from './ledger-input.ts'
 import { type Matches, matchRequests } from './match-requests.ts'
 

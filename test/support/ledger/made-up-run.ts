@@ -51,7 +51,7 @@ function answerTo(index: number, messageId: string, sentAt: number): SentRequest
 
 function endingOf(index: number): { state: string; reason: string | null; isDelivered: boolean } {
   if (index % 20 === 1) return { state: 'FAILED', reason: 'recipient_refused', isDelivered: false }
-  if (index % 20 === 2) return { state: 'UNCONFIRMED', reason: 'worker_died', isDelivered: index % 40 === 2 }
+  if (index % 20 === 2) return { state: 'UNCONFIRMED', reason: 'stopped_while_sending', isDelivered: index % 40 === 2 }
   if (index % 20 === 3) return { state: 'CANCELLED', reason: 'cancelled_by_person', isDelivered: false }
   return { state: index % 2 === 0 ? 'PUBLISHED' : 'READ', reason: null, isDelivered: true }
 }

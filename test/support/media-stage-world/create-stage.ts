@@ -22,7 +22,7 @@ export function createStage() {
     journal: { record: (event) => events.push(event) },
     quotaBytes: 1_000_000,
     onSettled: (connectionId) => settled.push(connectionId),
-    isAnothers: (connectionId) => others.has(connectionId),
+    belongsToPeer: (connectionId) => others.has(connectionId),
   })
   return {
     stage: {

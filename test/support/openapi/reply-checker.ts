@@ -13,7 +13,7 @@ const OF_HTTP =
   /^(?:content-|connection$|date$|cache-control$|keep-alive$|transfer-encoding$|x-content-type-options$|vary$)/
 
 /** Holds replies against a document. */
-export class ReplyJudge {
+export class ReplyChecker {
   readonly #document: ApiDocument
   readonly #validators: Validators
 
@@ -27,11 +27,11 @@ export class ReplyJudge {
     const { post } = operationOf(this.#document)
     const response = post.responses[String(reply.status)]
     if (!response) return [`The document knows no status ${reply.status}`]
-    const found = [...this.#judgeHeaders(response, reply), ...this.#judgeBody(response, reply)]
+    const found = [...this.#checkHeaders(response, reply), ...this.#checkBody(response, reply)]
     return found.map((words) => `${reply.status}: ${words}`)
   }
 
-  #judgeHeaders(response: Response, { headers }: Replied): string[] {
+  #checkHeaders(response: Response, { headers }: Replied): string[] {
     const names = new Set(Object.keys(response.headers).map((name) => name.toLowerCase()))
     const wrong = Object.entries(response.headers).flatMap(([name, reference]) => {
       const { required, schema } = resolve<Header>(this.#document, reference)
@@ -45,7 +45,7 @@ export class ReplyJudge {
     return [...wrong, ...unknown.map((name) => `the document knows no header ${name}`)]
   }
 
-  #judgeBody(response: Response, { headers, text }: Replied): string[] {
+  #checkBody(response: Response, { headers, text }: Replied): string[] {
     const [type = ''] = (headers['content-type'] ?? '').split(';')
     const described = response.content[type]
     if (!described) return [`the document knows no content of type ${type}`]

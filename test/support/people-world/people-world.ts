@@ -4,9 +4,9 @@ import type { AccountId } from '../../../src/core/ids.ts'
 import type { Role } from '../../../src/core/people/role.ts'
 import type { Clock } from '../../../src/core/ports/clock.ts'
 import type { ConsoleDeps } from '../../../src/http/console-api/console-deps.ts'
-import type { AccountVisit, PersonVisit, Visit } from '../../../src/http/console-api/request-context.ts'
 import { PasswordHasher } from '../../../src/http/console-api/people/password-hasher.ts'
 import { peopleHandlers } from '../../../src/http/console-api/people/people-handlers.ts'
+import type { AccountRequest, ConsoleRequest, PersonRequest } from '../../../src/http/console-api/request-context.ts'
 import { sessionHashOf } from '../../../src/http/console-api/session-cookie.ts'
 import { createAuditLog } from '../../../src/storage/queries/people/audit-log.ts'
 import { createPeople } from '../../../src/storage/queries/people/people.ts'
@@ -66,7 +66,7 @@ export class PeopleWorld extends AdministrationWorld {
     return this.people.addPerson({ email, name: 'Anna', passwordHash }, { accountId, role }, 'test')
   }
 
-  visit(browser: Browser): Visit {
+  visit(browser: Browser): ConsoleRequest {
     const reply = {
       setCookie(name: string, value: string) {
         browser.cookies[name] = value
@@ -86,7 +86,7 @@ export class PeopleWorld extends AdministrationWorld {
   }
 
   /** As whoever is signed in there. */
-  async personVisit(browser: Browser): Promise<PersonVisit> {
+  async personRequest(browser: Browser): Promise<PersonRequest> {
     const visit = this.visit(browser)
     const sha256 = sessionHashOf(visit.request, this.deps)
     const pass = sha256 && (await this.sessions.find(sha256))
@@ -97,8 +97,8 @@ export class PeopleWorld extends AdministrationWorld {
     return { ...visit, personId, sessionId, provenAt: pass.provenAt, actor }
   }
 
-  async accountVisit(browser: Browser, accountId: AccountId, role: Role = 'owner'): Promise<AccountVisit> {
-    return { ...(await this.personVisit(browser)), accountId, role, mayGoOn: async () => true }
+  async accountRequest(browser: Browser, accountId: AccountId, role: Role = 'owner'): Promise<AccountRequest> {
+    return { ...(await this.personRequest(browser)), accountId, role, mayGoOn: async () => true }
   }
 
   signIn(browser: Browser, given: { email?: string; password?: string; keep?: boolean } = {}) {

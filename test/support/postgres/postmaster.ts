@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { Patience } from '../black-box/patience.ts'
+import { LockPolicy } from '../black-box/patience.ts'
 import { type PostgresBinaries, serverEnvironment } from './postgres-binaries.ts'
 
 // Recovery after a crash may have a lot of log to read.
@@ -48,7 +48,7 @@ export class Postmaster {
 
   /** Starts it and waits until it takes clients. */
   async start(port: number): Promise<void> {
-    const patience = new Patience(GONE_WITHIN_MS)
+    const patience = new LockPolicy(GONE_WITHIN_MS)
     for (;;) {
       const before = this.#wholeLog().length
       this.#spawn(port)
@@ -108,7 +108,7 @@ export class Postmaster {
   }
 
   async #becomesReady(): Promise<boolean> {
-    const patience = new Patience(READY_WITHIN_MS)
+    const patience = new LockPolicy(READY_WITHIN_MS)
     while (!this.#saysReady()) {
       if (this.#child?.pid === undefined) await this.#ended
       if (!this.isRunning) return false

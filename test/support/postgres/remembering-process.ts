@@ -1,9 +1,9 @@
 import type { Client } from 'pg'
 import type { WorkerId } from '../../../src/core/ids.ts'
-import { DatabaseMemory } from '../../../src/storage/postgres/safety/rollback-detector.ts'
-import type { Ask, Row } from '../../../src/storage/postgres/connection/pg-connection.ts'
-import { Slot } from '../../../src/storage/postgres/connection/fenced-connection.ts'
-import { RemembranceFile } from '../../../src/storage/queries/checkpoint.ts'
+import { FencedConnection } from '../../../src/storage/postgres/connection/fenced-connection.ts'
+import type { Query, Row } from '../../../src/storage/postgres/connection/pg-connection.ts'
+import { RollbackDetector } from '../../../src/storage/postgres/safety/rollback-detector.ts'
+import { CheckpointFile } from '../../../src/storage/queries/checkpoint.ts'
 
 interface Parts {
   readonly worker: WorkerId
@@ -25,8 +25,8 @@ function inTurn<Result>(ask: () => Promise<Result>): Promise<Result> {
 /** A process with a memory, and what it has said. */
 export class RememberingProcess {
   readonly alarms: string[] = []
-  readonly memory: DatabaseMemory
-  readonly slot: Slot
+  readonly memory: RollbackDetector
+  readonly slot: FencedConnection
   readonly #parts: Parts
   /** What the server would say of itself otherwise. */
   #said: Row = {}
@@ -34,13 +34,13 @@ export class RememberingProcess {
   constructor(parts: Parts) {
     const { worker, folder } = parts
     this.#parts = parts
-    const file = RemembranceFile.in(folder)
-    this.memory = new DatabaseMemory({ worker, file, onAlarm: (sentence) => this.alarms.push(sentence) })
-    this.slot = new Slot(worker, { number: 7, link: null as never })
+    const file = CheckpointFile.in(folder)
+    this.memory = new RollbackDetector({ worker, file, onAlarm: (sentence) => this.alarms.push(sentence) })
+    this.slot = new FencedConnection(worker, { number: 7, link: null as never })
     this.memory.watch(this.slot)
   }
 
-  readonly #ask: Ask = async (sql, values = []) => {
+  readonly #ask: Query = async (sql, values = []) => {
     const { rows } = await this.#query(sql, values)
     // Numbers of 64 bits are text to this client.
     return rows.map((row) => ({ ...row, ...('mark' in row ? { ...this.#said, mark: Number(row['mark']) } : {}) }))
@@ -53,7 +53,7 @@ export class RememberingProcess {
 
   /** `meanwhile` happens after the database has answered, and before the answer is read. */
   greet(meanwhile: () => Promise<void> = async () => {}): Promise<void> {
-    return this.memory.greet(async (sql, values) => {
+    return this.memory.validateConnection(async (sql, values) => {
       const rows = await this.#ask(sql, values)
       await meanwhile()
       return rows
@@ -61,7 +61,7 @@ export class RememberingProcess {
   }
 
   beat(): Promise<void> {
-    return this.memory.beat(this.#ask)
+    return this.memory.renewLease(this.#ask)
   }
 
   /** A batch over the slot. `reach` false: the database has lost it again. */

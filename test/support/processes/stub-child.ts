@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { type ChildParts, serveAsChild } from '../../../src/server/cluster/serve-as-child.ts'
-import { systemClock } from '../../../src/server/system-clock.ts'
 import { localUrl, type Settings } from '../../../src/config/read-settings.ts'
 import { Refusal } from '../../../src/core/refusals.ts'
 import { createHttpServer, type HttpServer } from '../../../src/http/server/http-server.ts'
+import { type ChildParts, serveAsChild } from '../../../src/server/cluster/serve-as-child.ts'
+import { systemClock } from '../../../src/server/system-clock.ts'
 
 /** Of each process. */
 const MAX_CONNECTIONS = 4
@@ -45,7 +45,7 @@ class StubService {
         bearerSecret: null,
       },
       isAccepting: () => true,
-      findTroubles: async () => [],
+      readinessProblems: async () => [],
     })
   }
 

@@ -5,18 +5,18 @@ import { readInboxEntry } from '../../../src/channels/sandbox/inbox.ts'
 import { createSandbox } from '../../../src/channels/sandbox/index.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../src/core/ids.ts'
 import type { Handover, Outcome, Receipt } from '../../../src/core/ports/channel.ts'
-import type { ChannelMemory, MemoryEntry } from '../../../src/core/ports/channel-state.ts'
+import type { ChannelState, MemoryEntry } from '../../../src/core/ports/channel-state.ts'
 import { HandClock } from '../../conformance/hand-clock.ts'
 
 /** A recipient that is no command. */
-export const ANYBODY = '15550001234'
+export const ANY_RECIPIENT = '15550001234'
 const folders: string[] = []
 
 export function removeFolders(): void {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 }
 
-class FakeMemory implements ChannelMemory {
+class FakeMemory implements ChannelState {
   readonly entries: (MemoryEntry & { kind: string; remindAt?: number })[] = []
   isBroken = false
   refusesKind: string | null = null

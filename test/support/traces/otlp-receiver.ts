@@ -21,7 +21,7 @@ export interface ReceivedSpan {
 }
 
 /** `hang` takes a request and never answers. */
-type Manner = 'take' | 'refuse' | 'hang'
+type QueryMode = 'take' | 'refuse' | 'hang'
 
 /** A collector of OTLP over HTTP, as far as a test needs one. */
 export class OtlpReceiver {
@@ -30,7 +30,7 @@ export class OtlpReceiver {
   /** All that ever came, byte for byte. */
   readonly bodies: string[] = []
   readonly headers: IncomingHttpHeaders[] = []
-  manner: Manner = 'take'
+  mode: QueryMode = 'take'
   readonly #close: () => Promise<void>
 
   private constructor(port: number, close: () => Promise<void>) {
@@ -81,8 +81,8 @@ export class OtlpReceiver {
     const text = (await buffer(request)).toString('latin1')
     this.bodies.push(text)
     this.headers.push(request.headers)
-    if (this.manner === 'hang') return
-    if (this.manner === 'refuse') {
+    if (this.mode === 'hang') return
+    if (this.mode === 'refuse') {
       response.writeHead(400).end()
       return
     }

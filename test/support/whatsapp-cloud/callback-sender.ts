@@ -82,7 +82,7 @@ export class CallbackSender {
   }
 
   /** Resolves when the call may be answered: at once, unless the first status is to come before that. */
-  async tellFate(number: SimulatedNumber, message: SentMessage, failing: Failing | null): Promise<void> {
+  async reportResult(number: SimulatedNumber, message: SentMessage, failing: Failing | null): Promise<void> {
     const plan = this.planOf(number)
     if (!plan) return
     const kinds: readonly (CallbackStatus | 'failed')[] = failing ? ['failed'] : (plan.statuses ?? STATUSES)

@@ -156,7 +156,7 @@ export class GraphApi {
     const failsLater =
       window === 'by-callback' ? { code: 131047, details: CLOSED } : this.#drawLaterFailure(number, waId)
     if (!failsLater) this.sent.push(message)
-    await this.#callbacks.tellFate(number, message, failsLater)
+    await this.#callbacks.reportResult(number, message, failsLater)
     const held = checked.type === 'template' ? { message_status: 'accepted' } : {}
     return {
       status: 200,

@@ -4,20 +4,20 @@ import type {
   CallbackReceiver,
   CallbackReply,
   CallbackRequest,
-  HeadVerdict,
+  HeadCheck,
 } from '../../../core/ports/callbacks.ts'
 import { type ChannelConnections, REPORTS_NOTED_EVERY_MS } from '../../../core/ports/channel-connections.ts'
-import type { ChannelMemory } from '../../../core/ports/channel-state.ts'
+import type { ChannelState } from '../../../core/ports/channel-state.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { CallbackEvent } from '../../../core/ports/journal.ts'
 import type { Secrets } from '../../../core/ports/secrets.ts'
 import { WHATSAPP_CLOUD } from '../name.ts'
-import { storeToldOf } from '../statuses/store-reported.ts'
+import { storeReportedOf } from '../statuses/store-reported.ts'
 import { parseBody } from './parse-body.ts'
 import { isAnyOf, isSignedByAny, readSignature } from './prove-origin.ts'
 import { readCallback } from './read-callback.ts'
 import { routeParts } from './route-parts.ts'
-import { type VouchedApp, VouchedApps } from './verified-apps.ts'
+import { type VerifiedApp, VerifiedApps } from './verified-apps.ts'
 
 /** Who applies what is stored, in this process. */
 interface Applying {
@@ -27,7 +27,7 @@ interface Applying {
 }
 
 interface CallbackParts {
-  readonly memory: ChannelMemory
+  readonly memory: ChannelState
   readonly connections: ChannelConnections
   readonly secrets: Secrets
   readonly clock: Clock
@@ -60,23 +60,23 @@ export function createCallbackReceiver(parts: CallbackParts): CallbackReceiver {
   return {
     channel: WHATSAPP_CLOUD,
     maxBodyBytes: MAX_BODY_BYTES,
-    judgeHead: (head) => receiver.judgeHead(head),
+    checkHead: (head) => receiver.checkHead(head),
     receive: (request) => receiver.receive(request),
   }
 }
 
 class Receiver {
   readonly #parts: CallbackParts
-  readonly #apps: VouchedApps
+  readonly #apps: VerifiedApps
   /** When it was last noted that something came, by connection. */
   readonly #notedAt = new Map<ConnectionId, Instant>()
 
   constructor(parts: CallbackParts) {
     this.#parts = parts
-    this.#apps = new VouchedApps(parts)
+    this.#apps = new VerifiedApps(parts)
   }
 
-  async judgeHead({ method, callbackApp, headers }: CallbackHead): Promise<HeadVerdict> {
+  async checkHead({ method, callbackApp, headers }: CallbackHead): Promise<HeadCheck> {
     const startedMs = this.#parts.clock.monotonic()
     const app = await this.#apps.find(callbackApp)
     // All connections of an address are of one account: it is made of the account's id and the app secret.
@@ -101,7 +101,7 @@ class Receiver {
   }
 
   /** Meta asks once, when the address is entered in its dashboard (page “Create a webhook endpoint”). */
-  async #verify({ query, callbackApp }: CallbackRequest, app: VouchedApp): Promise<Answer> {
+  async #verify({ query, callbackApp }: CallbackRequest, app: VerifiedApp): Promise<Answer> {
     const [mode, challenge, token] = ['hub.mode', 'hub.challenge', 'hub.verify_token'].map((name) => {
       const [value, ...more] = query.getAll(name)
       return more.length === 0 ? (value ?? '') : ''
@@ -113,7 +113,7 @@ class Receiver {
     return app.unreadable > 0 ? UNREADABLE : WRONG_TOKEN
   }
 
-  async #take({ headers, body, callbackApp }: CallbackRequest, app: VouchedApp): Promise<Answer> {
+  async #take({ headers, body, callbackApp }: CallbackRequest, app: VerifiedApp): Promise<Answer> {
     const signature = readSignature(headers['x-hub-signature-256'])
     if (!signature) return FORGED
     const fits = await this.#fits(callbackApp, app, ({ appSecrets }) => isSignedByAny(body, signature, appSecrets))
@@ -128,7 +128,7 @@ class Receiver {
     const { memory, clock, applying } = this.#parts
     const now = clock.now()
     const storing = { taker: applying.taker(), receivedAt: now, tries: 0, remindAt: now + LEFT_FOR_THE_CALL_MS }
-    await Promise.all(tolds.flatMap((told) => [storeToldOf(memory, told, storing), this.#noteReport(told, now)]))
+    await Promise.all(tolds.flatMap((told) => [storeReportedOf(memory, told, storing), this.#noteReport(told, now)]))
     applying.poke()
     return STORED
   }
@@ -146,7 +146,11 @@ class Receiver {
   }
 
   /** The connections that vouch for it, looked up anew when those that were known do not; null when none does. */
-  async #fits(callbackApp: string, app: VouchedApp, isRight: (app: VouchedApp) => boolean): Promise<VouchedApp | null> {
+  async #fits(
+    callbackApp: string,
+    app: VerifiedApp,
+    isRight: (app: VerifiedApp) => boolean,
+  ): Promise<VerifiedApp | null> {
     if (isRight(app)) return app
     const anew = await this.#apps.findAnew(callbackApp, app)
     return anew && isRight(anew) ? anew : null

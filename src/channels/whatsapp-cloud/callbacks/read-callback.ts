@@ -1,5 +1,5 @@
 import type { Instant } from '../../../core/ids.ts'
-import type { NumberChange, Told, ToldStatus, ToldWriter } from '../statuses/reported.ts'
+import type { NumberChange, Report, ReportedStatus, ReportedWriter } from '../statuses/reported.ts'
 import type { IgnoredReason } from './ignored-reason.ts'
 import { instantOf, listOf, numberOf, objectOf, textOf } from './loose-json.ts'
 import { readStatus } from './read-status.ts'
@@ -11,7 +11,7 @@ export type About =
 
 export interface ReadPart {
   readonly about: About
-  readonly told: Told
+  readonly told: Report
 }
 
 interface ReadCallback {
@@ -29,7 +29,7 @@ interface EntryHead {
 const MOST_REPORTS = 30_000
 // Meta sends them one by one, and each is for all numbers of a business account.
 const MOST_CHANGES = 100
-const NONE: Told = { statuses: [], writers: [], numbers: [] }
+const NONE: Report = { statuses: [], writers: [], numbers: [] }
 
 /**
  * What a callback tells, as far as we understand it. Whatever else it holds is skipped and counted: a new field, or one
@@ -98,7 +98,10 @@ class Reading {
       this.parts.push({ about: { phoneNumberId }, told: { ...NONE, statuses, writers } })
   }
 
-  #each<T extends ToldStatus | ToldWriter>(given: unknown, read: (one: unknown) => T | IgnoredReason): readonly T[] {
+  #each<T extends ReportedStatus | ReportedWriter>(
+    given: unknown,
+    read: (one: unknown) => T | IgnoredReason,
+  ): readonly T[] {
     const told: T[] = []
     for (const one of listOf(given)) {
       const result = this.#reports < MOST_REPORTS ? read(one) : 'too_many'
@@ -144,7 +147,7 @@ class Reading {
   }
 }
 
-function readWriter(given: unknown): ToldWriter | IgnoredReason {
+function readWriter(given: unknown): ReportedWriter | IgnoredReason {
   const message = objectOf(given)
   if (!message) return 'part_malformed'
   // Whoever hides the number from us has written too, but nothing that we send goes to a person without one.

@@ -1,10 +1,10 @@
 import { readOpaqueData } from '../statuses/opaque-data.ts'
-import type { ToldStatus } from '../statuses/reported.ts'
+import type { ReportedStatus } from '../statuses/reported.ts'
 import type { IgnoredReason } from './ignored-reason.ts'
 import { codeOf, instantOf, listOf, numberOf, objectOf, textOf } from './loose-json.ts'
 
 // A voice message that was played was read.
-const KINDS: ReadonlyMap<unknown, ToldStatus['kind']> = new Map([
+const KINDS: ReadonlyMap<unknown, ReportedStatus['kind']> = new Map([
   ['sent', 'sent'],
   ['delivered', 'delivered'],
   ['read', 'read'],
@@ -15,7 +15,7 @@ const KINDS: ReadonlyMap<unknown, ToldStatus['kind']> = new Map([
 const MOST_WORDS = 500
 
 /** One of `statuses`, as the page of the status messages webhook has it; or why it says nothing to us. */
-export function readStatus(given: unknown): ToldStatus | IgnoredReason {
+export function readStatus(given: unknown): ReportedStatus | IgnoredReason {
   const status = objectOf(given)
   if (!status) return 'part_malformed'
   const kind = KINDS.get(status['status'])
@@ -36,7 +36,7 @@ export function readStatus(given: unknown): ToldStatus | IgnoredReason {
 }
 
 /** The first error: Meta has never been seen to send more. */
-function failureOf(errors: unknown): Pick<ToldStatus, 'code' | 'words'> {
+function failureOf(errors: unknown): Pick<ReportedStatus, 'code' | 'words'> {
   const error = objectOf(listOf(errors)[0])
   if (!error) return { code: null, words: null }
   const code = codeOf(error['code'])

@@ -1,11 +1,11 @@
 import type { ChannelConnection } from '../../../core/ports/channel-connections.ts'
 import { readWhatsAppCloudSettings } from '../settings.ts'
-import type { ToldOf } from '../statuses/store-reported.ts'
-import type { Told } from '../statuses/reported.ts'
+import type { Report } from '../statuses/reported.ts'
+import type { ReportedOf } from '../statuses/store-reported.ts'
 import type { About, ReadPart } from './read-callback.ts'
 
 interface Routed {
-  readonly tolds: readonly ToldOf[]
+  readonly tolds: readonly ReportedOf[]
   /** Parts about numbers that are none of these connections. */
   readonly unknown: number
 }
@@ -18,7 +18,7 @@ export function routeParts(parts: readonly ReadPart[], connections: readonly Cha
   const byNetworkKey = new Map<string, ChannelConnection>()
   // The living come first: what was removed and added again is both, and the later one stands for the number.
   for (const connection of connections.toReversed()) byNetworkKey.set(connection.networkKey, connection)
-  const gathered = new Map<ChannelConnection, Told[]>()
+  const gathered = new Map<ChannelConnection, Report[]>()
   let unknown = 0
   for (const { about, told } of parts) {
     const owners = 'phoneNumberId' in about ? only(byNetworkKey.get(about.phoneNumberId)) : ownersOf(about, connections)
@@ -30,7 +30,7 @@ export function routeParts(parts: readonly ReadPart[], connections: readonly Cha
     }
   }
   const tolds = [...gathered].map(
-    ([connection, its]): ToldOf => ({
+    ([connection, its]): ReportedOf => ({
       connectionId: connection.id,
       others: connections
         .filter((other) => other !== connection && other.networkKey === connection.networkKey)

@@ -5,7 +5,7 @@ import { type Secrets, SecretUnreadable } from '../../../core/ports/secrets.ts'
 import { readWhatsAppCloudSettings, type SecretKey } from '../settings.ts'
 
 /** The connections that share an address for callbacks, and what proves that a callback to it is Meta's. */
-export interface VouchedApp {
+export interface VerifiedApp {
   /** The living ones first, and removed ones: reports about them still come. */
   readonly connections: readonly ChannelConnection[]
   /** Of the living connections. */
@@ -20,19 +20,19 @@ export interface VouchedApp {
 // an address that did not exist.
 const BELIEVED_MS = 10_000
 // When what came does not fit, it may be because a secret was just changed: then it is looked up anew, but not more often.
-const DOUBTED_AFTER_MS = 1_000
+const UNVERIFIED_AFTER_MS = 1_000
 // Opened secrets are kept in memory for so many addresses at once.
 const MOST_KEPT = 1_000
 // As `connection.callback_app` is drawn, and a little more. Nothing else is asked for.
 const ADDRESS = /^[0-9A-Za-z]{8,64}$/
 
 /** What vouches for callbacks, by the last part of their address. Opened secrets stay in memory for seconds only. */
-export class VouchedApps {
+export class VerifiedApps {
   readonly #connections: ChannelConnections
   readonly #secrets: Secrets
   readonly #clock: Clock
-  readonly #known = new Map<string, VouchedApp>()
-  readonly #reading = new Map<string, Promise<VouchedApp>>()
+  readonly #known = new Map<string, VerifiedApp>()
+  readonly #reading = new Map<string, Promise<VerifiedApp>>()
 
   constructor(parts: { readonly connections: ChannelConnections; readonly secrets: Secrets; readonly clock: Clock }) {
     this.#connections = parts.connections
@@ -41,7 +41,7 @@ export class VouchedApps {
   }
 
   /** Null when no living connection has this address. Rejects with `StorageUnavailable`. */
-  async find(callbackApp: string): Promise<VouchedApp | null> {
+  async find(callbackApp: string): Promise<VerifiedApp | null> {
     if (!ADDRESS.test(callbackApp)) return null
     const known = this.#known.get(callbackApp)
     const app = known && this.#ageOf(known) < BELIEVED_MS ? known : await this.#read(callbackApp)
@@ -49,18 +49,18 @@ export class VouchedApps {
   }
 
   /** The same anew, after something did not fit what was known; null when that is so fresh that it is right. */
-  async findAnew(callbackApp: string, known: VouchedApp): Promise<VouchedApp | null> {
-    if (this.#ageOf(known) < DOUBTED_AFTER_MS) return null
+  async findAnew(callbackApp: string, known: VerifiedApp): Promise<VerifiedApp | null> {
+    if (this.#ageOf(known) < UNVERIFIED_AFTER_MS) return null
     const app = await this.#read(callbackApp)
     return hasLiving(app) ? app : null
   }
 
-  #ageOf({ readMonotonic }: VouchedApp): number {
+  #ageOf({ readMonotonic }: VerifiedApp): number {
     return this.#clock.monotonic() - readMonotonic
   }
 
   /** Many who ask at once share one look. */
-  #read(callbackApp: string): Promise<VouchedApp> {
+  #read(callbackApp: string): Promise<VerifiedApp> {
     const running = this.#reading.get(callbackApp)
     if (running) return running
     const reading = this.#readNow(callbackApp).finally(() => this.#reading.delete(callbackApp))
@@ -68,12 +68,12 @@ export class VouchedApps {
     return reading
   }
 
-  async #readNow(callbackApp: string): Promise<VouchedApp> {
+  async #readNow(callbackApp: string): Promise<VerifiedApp> {
     const connections = await this.#connections.ofCallbackApp(callbackApp)
     const living = connections.filter(({ isRemoved }) => !isRemoved)
     const appSecrets = living.map((connection) => this.#open(connection, 'appSecret'))
     const verifyTokens = living.map((connection) => this.#open(connection, 'verifyToken'))
-    const app: VouchedApp = {
+    const app: VerifiedApp = {
       connections,
       appSecrets: distinct(appSecrets),
       verifyTokens: distinct(verifyTokens),
@@ -84,7 +84,7 @@ export class VouchedApps {
     return app
   }
 
-  #keep(callbackApp: string, app: VouchedApp): void {
+  #keep(callbackApp: string, app: VerifiedApp): void {
     // Written anew, so that the first one in the map is the one that was read longest ago.
     this.#known.delete(callbackApp)
     this.#known.set(callbackApp, app)
@@ -104,7 +104,7 @@ export class VouchedApps {
   }
 }
 
-function hasLiving({ connections }: VouchedApp): boolean {
+function hasLiving({ connections }: VerifiedApp): boolean {
   return connections.some(({ isRemoved }) => !isRemoved)
 }
 

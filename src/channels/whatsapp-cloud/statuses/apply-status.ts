@@ -9,7 +9,7 @@ import { WINDOW_CLOSED } from './fair-scheduling.ts'
 import { type OpaqueData, readOpaqueData } from './opaque-data.ts'
 import { receiptTime } from './receipt-time.ts'
 import type { Repeats } from './repeats.ts'
-import type { ToldStatus } from './reported.ts'
+import type { ReportedStatus } from './reported.ts'
 
 // What was taken and refused longer ago is for a person to send again: nobody expects it any more.
 const SENT_AGAIN_WITHIN_MS = 24 * 3_600_000
@@ -30,7 +30,7 @@ interface ApplyParts {
 export interface StatusOf {
   readonly connectionId: ConnectionId
   readonly others: readonly ConnectionId[]
-  readonly status: ToldStatus
+  readonly status: ReportedStatus
   readonly receivedAt: Instant
 }
 
@@ -67,7 +67,7 @@ async function offer(
 
 function toReceipt(
   connectionId: ConnectionId,
-  { kind, wamid, code, words }: ToldStatus,
+  { kind, wamid, code, words }: ReportedStatus,
   { opaque, at }: { readonly opaque: OpaqueData | null; readonly at: Instant },
 ): Receipt {
   return {
@@ -84,7 +84,7 @@ function toReceipt(
 
 interface ClosedWindow {
   readonly connectionId: ConnectionId
-  readonly status: ToldStatus
+  readonly status: ReportedStatus
   readonly opaque: OpaqueData | null
   readonly at: Instant
   readonly receivedAt: Instant

@@ -1,6 +1,6 @@
 import type { ConnectionId, Instant } from '../../../core/ids.ts'
 import type { Evidence, OpenQuestion } from '../../../core/ports/channel.ts'
-import type { ChannelMemory } from '../../../core/ports/channel-state.ts'
+import type { ChannelState } from '../../../core/ports/channel-state.ts'
 import type { OpaqueData } from './opaque-data.ts'
 
 export const ECHO_KIND = 'echo'
@@ -12,9 +12,9 @@ const KEPT_MS = 24 * 3_600_000
  * the call. In storage, because the call may be another worker's, or that of one which is dead.
  */
 export class Echoes {
-  readonly #memory: ChannelMemory
+  readonly #memory: ChannelState
 
-  constructor(memory: ChannelMemory) {
+  constructor(memory: ChannelState) {
     this.#memory = memory
   }
 

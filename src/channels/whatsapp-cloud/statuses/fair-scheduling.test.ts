@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { ConnectionId } from '../../../core/ids.ts'
-import { byTurns, fairShare } from './fair-scheduling.ts'
-import type { StoredTold, ToldStatus } from './reported.ts'
+import { byTurns, takeInTurns } from './fair-scheduling.ts'
+import type { ReportedStatus, StoredReports } from './reported.ts'
 
 const LOUD = 'loud' as ConnectionId
 const QUIET = 'quiet' as ConnectionId
-const STATUS: ToldStatus = {
+const STATUS: ReportedStatus = {
   kind: 'read',
   wamid: 'wamid.A',
   at: 1,
@@ -15,15 +15,15 @@ const STATUS: ToldStatus = {
   code: null,
   words: null,
 }
-const REFUSED: ToldStatus = { ...STATUS, kind: 'failed', code: 131047 }
+const REFUSED: ReportedStatus = { ...STATUS, kind: 'failed', code: 131047 }
 
 function entry(connectionId: ConnectionId, count: number, status = STATUS) {
   const statuses = Array.from({ length: count }, () => status)
-  const stored: StoredTold = { statuses, writers: [], numbers: [], others: [], taker: null, receivedAt: 1, tries: 0 }
+  const stored: StoredReports = { statuses, writers: [], numbers: [], others: [], taker: null, receivedAt: 1, tries: 0 }
   return { connectionId, stored }
 }
 
-function countsOf(entries: ReturnType<typeof fairShare<ReturnType<typeof entry>>>) {
+function countsOf(entries: ReturnType<typeof takeInTurns<ReturnType<typeof entry>>>) {
   return entries.map(({ connectionId, stored }) => [connectionId, stored.statuses.length])
 }
 
@@ -31,7 +31,7 @@ describe('what is done in one look', () => {
   it('is of a loud connection no more than its share, and of a quiet one all', () => {
     const loud = Array.from({ length: 20 }, () => entry(LOUD, 100))
 
-    const share = fairShare([...loud, entry(QUIET, 1), entry(QUIET, 2)])
+    const share = takeInTurns([...loud, entry(QUIET, 1), entry(QUIET, 2)])
 
     assert.deepEqual(share.filter(({ connectionId }) => connectionId === LOUD).length, 10)
     assert.deepEqual(countsOf(share).slice(10), [
@@ -41,7 +41,13 @@ describe('what is done in one look', () => {
   })
 
   it('is at least one entry, however large, and none overtakes another of its connection', () => {
-    const share = fairShare([entry(LOUD, 900), entry(LOUD, 200), entry(LOUD, 1), entry(QUIET, 5_000), entry(QUIET, 1)])
+    const share = takeInTurns([
+      entry(LOUD, 900),
+      entry(LOUD, 200),
+      entry(LOUD, 1),
+      entry(QUIET, 5_000),
+      entry(QUIET, 1),
+    ])
 
     assert.deepEqual(countsOf(share), [
       [LOUD, 900],
@@ -50,7 +56,7 @@ describe('what is done in one look', () => {
   })
 
   it('is less of what may have to be sent again', () => {
-    const share = fairShare(Array.from({ length: 20 }, () => entry(LOUD, 10, REFUSED)))
+    const share = takeInTurns(Array.from({ length: 20 }, () => entry(LOUD, 10, REFUSED)))
 
     assert.equal(share.length, 5)
   })

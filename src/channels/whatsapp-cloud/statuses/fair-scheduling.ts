@@ -1,5 +1,5 @@
 import type { ConnectionId } from '../../../core/ids.ts'
-import type { StoredTold, ToldStatus } from './reported.ts'
+import type { ReportedStatus, StoredReports } from './reported.ts'
 
 /** The recipient has not written for 24 hours: only a template may go (page “Error codes”). */
 export const WINDOW_CLOSED = 131047
@@ -18,7 +18,7 @@ interface OfConnection {
  * What is done in one look: of each connection the first entries, as far as they do not come to too much together, and at
  * least one. The rest stays where it is.
  */
-export function fairShare<Entry extends OfConnection & { readonly stored: StoredTold }>(
+export function takeInTurns<Entry extends OfConnection & { readonly stored: StoredReports }>(
   entries: readonly Entry[],
 ): readonly Entry[] {
   const costs = new Map<ConnectionId, number>()
@@ -45,7 +45,8 @@ export function byTurns<One extends OfConnection>(all: readonly One[]): readonly
   return turns.flat()
 }
 
-function costOf({ statuses, writers, numbers }: StoredTold): number {
-  const costOfStatus = ({ kind, code }: ToldStatus) => (kind === 'failed' && code === WINDOW_CLOSED ? COSTS_MORE : 1)
+function costOf({ statuses, writers, numbers }: StoredReports): number {
+  const costOfStatus = ({ kind, code }: ReportedStatus) =>
+    kind === 'failed' && code === WINDOW_CLOSED ? COSTS_MORE : 1
   return statuses.reduce((sum, status) => sum + costOfStatus(status), writers.length + numbers.length * COSTS_MORE)
 }

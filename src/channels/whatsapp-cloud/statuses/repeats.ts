@@ -1,5 +1,5 @@
 import type { ConnectionId, Instant, MessageId } from '../../../core/ids.ts'
-import type { ChannelMemory } from '../../../core/ports/channel-state.ts'
+import type { ChannelState } from '../../../core/ports/channel-state.ts'
 
 export const REPEAT_KIND = 'repeat'
 // Longer than Meta tries to deliver a message, and to report of it.
@@ -11,9 +11,9 @@ const KEPT_MS = 38 * 24 * 3_600_000
  * knows the recipient by another number than we do, then it is not repeated: that would go on for ever.
  */
 export class Repeats {
-  readonly #memory: ChannelMemory
+  readonly #memory: ChannelState
 
-  constructor(memory: ChannelMemory) {
+  constructor(memory: ChannelState) {
     this.#memory = memory
   }
 

@@ -3,7 +3,7 @@ import type { Receipt } from '../../../core/ports/channel.ts'
 import type { NumberReport } from './connection-news.ts'
 
 /** What Meta told of one message. */
-export interface ToldStatus {
+export interface ReportedStatus {
   readonly kind: Receipt['kind']
   /** Meta's id of the message. */
   readonly wamid: string
@@ -19,7 +19,7 @@ export interface ToldStatus {
 }
 
 /** Somebody wrote to the number, which opens the window for 24 hours. */
-export interface ToldWriter {
+export interface ReportedWriter {
   readonly from: string
   readonly at: Instant | null
 }
@@ -28,14 +28,14 @@ export interface ToldWriter {
 export type NumberChange = Omit<NumberReport, 'at'> & { readonly at: Instant | null }
 
 /** What a callback tells of one connection. */
-export interface Told {
-  readonly statuses: readonly ToldStatus[]
-  readonly writers: readonly ToldWriter[]
+export interface Report {
+  readonly statuses: readonly ReportedStatus[]
+  readonly writers: readonly ReportedWriter[]
   readonly numbers: readonly NumberChange[]
 }
 
 /** As it waits in storage until it is applied. */
-export interface StoredTold extends Told {
+export interface StoredReports extends Report {
   /** Further connections with the same number at Meta, removed ones: a report may be about what they sent. */
   readonly others: readonly ConnectionId[]
   /** Which applier means to take it at once; null: whoever comes first. */
@@ -47,12 +47,12 @@ export interface StoredTold extends Told {
 }
 
 /** The kind of ChannelMemory in which they wait. */
-export const TOLD = 'callback'
+export const REPORT_KIND = 'callback'
 
 /** Null for what this version cannot read: it must not keep what comes after it from being applied. */
-export function readStoredTold(value: string): StoredTold | null {
+export function readStoredReports(value: string): StoredReports | null {
   try {
-    const stored = JSON.parse(value) as StoredTold
+    const stored = JSON.parse(value) as StoredReports
     const lists: readonly unknown[] = [stored.statuses, stored.writers, stored.numbers, stored.others]
     return lists.every((list) => Array.isArray(list)) ? stored : null
   } catch {

@@ -2,20 +2,20 @@ import { randomUUID } from 'node:crypto'
 import type { ConnectionId, Instant, MessageId } from '../../../core/ids.ts'
 import type { ChannelEvents, Evidence, OpenQuestion } from '../../../core/ports/channel.ts'
 import type { ChannelConnections } from '../../../core/ports/channel-connections.ts'
-import type { ChannelMemory, MemoryEntry } from '../../../core/ports/channel-state.ts'
+import type { ChannelState, MemoryEntry } from '../../../core/ports/channel-state.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { CallbackEvent } from '../../../core/ports/journal.ts'
 import { WHATSAPP_CLOUD } from '../name.ts'
 import { applyStatus } from './apply-status.ts'
 import type { NumberNews, WindowNews } from './connection-news.ts'
 import { Echoes } from './echoes.ts'
-import { byTurns, fairShare } from './fair-scheduling.ts'
+import { byTurns, takeInTurns } from './fair-scheduling.ts'
 import { Repeats } from './repeats.ts'
+import { REPORT_KIND, readStoredReports, type StoredReports } from './reported.ts'
 import { type Postponed, storePostponed } from './store-postponed.ts'
-import { readStoredTold, type StoredTold, TOLD } from './reported.ts'
 
 interface StatusApplierParts {
-  readonly memory: ChannelMemory
+  readonly memory: ChannelState
   readonly connections: ChannelConnections
   readonly windows: WindowNews
   readonly numbers: NumberNews
@@ -36,7 +36,7 @@ const MOST_AT_ONCE = 100
 // As long as Meta itself would go on.
 const GIVE_UP_AFTER_MS = 7 * 24 * 3_600_000
 
-const NOTHING: StoredTold = {
+const NOTHING: StoredReports = {
   statuses: [],
   writers: [],
   numbers: [],
@@ -49,7 +49,7 @@ const NOTHING: StoredTold = {
 interface Entry {
   readonly position: number
   readonly connectionId: ConnectionId
-  readonly stored: StoredTold
+  readonly stored: StoredReports
 }
 
 /**
@@ -137,20 +137,20 @@ export class StatusApplier {
   /** Returns after how many milliseconds there may be more. */
   async #applyDue(events: ChannelEvents): Promise<number> {
     const { memory, clock } = this.#parts
-    const found = await memory.dueByTurns(TOLD, clock.now(), MOST_FOUND)
+    const found = await memory.dueByTurns(REPORT_KIND, clock.now(), MOST_FOUND)
     const ours = found.flatMap((entry) => this.#readOurs(entry))
-    const entries = fairShare(ours)
+    const entries = takeInTurns(ours)
     // Who has written may be written to, before it is known what was refused since.
     await this.#applyOthers(entries)
     const again = await this.#applyStatuses(events, entries)
     const soonestMs = await storePostponed(memory, again, { taker: this.taker(), now: clock.now() })
-    await Promise.all(entries.map(({ position }) => memory.remove(TOLD, position)))
+    await Promise.all(entries.map(({ position }) => memory.remove(REPORT_KIND, position)))
     if (entries.length < ours.length || isFull(found, entries)) return 0
     return Math.min(soonestMs, LOOK_EVERY_MS)
   }
 
   #readOurs({ position, connectionId, at, value }: MemoryEntry): readonly Entry[] {
-    const stored = readStoredTold(value)
+    const stored = readStoredReports(value)
     if (!stored) {
       this.#parts.note({ event: 'callback.ignored', channel: WHATSAPP_CLOUD, reason: 'entry_unreadable', count: 1 })
       return [{ position, connectionId, stored: NOTHING }]

@@ -1,7 +1,7 @@
 import type { Instant } from '../../../core/ids.ts'
-import type { ChannelMemory } from '../../../core/ports/channel-state.ts'
+import type { ChannelState } from '../../../core/ports/channel-state.ts'
 import type { StatusOf } from './apply-status.ts'
-import { storeToldOf } from './store-reported.ts'
+import { storeReportedOf } from './store-reported.ts'
 
 /** A status that could not be applied yet. */
 export interface Postponed extends StatusOf {
@@ -19,7 +19,7 @@ const LONGEST_MS = 60_000
  * for what ends soon and costs little for what does not. Resolves with the shortest wait, in milliseconds.
  */
 export async function storePostponed(
-  memory: ChannelMemory,
+  memory: ChannelState,
   postponed: readonly Postponed[],
   { taker, now }: { readonly taker: string | null; readonly now: Instant },
 ): Promise<number> {
@@ -35,7 +35,7 @@ export async function storePostponed(
     shortestMs = Math.min(shortestMs, waitMs)
     const told = { statuses: group.map(({ status }) => status), writers: [], numbers: [] }
     const storing = { taker, receivedAt, tries: tries + 1, remindAt: now + Math.round(waitMs) }
-    await storeToldOf(memory, { connectionId, others, told }, storing)
+    await storeReportedOf(memory, { connectionId, others, told }, storing)
   })
   await Promise.all(additions)
   return shortestMs

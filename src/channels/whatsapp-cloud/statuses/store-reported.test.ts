@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { ConnectionId } from '../../../core/ids.ts'
-import type { ChannelMemory } from '../../../core/ports/channel-state.ts'
-import { storeToldOf } from './store-reported.ts'
-import { readStoredTold, type Told, type ToldStatus } from './reported.ts'
+import type { ChannelState } from '../../../core/ports/channel-state.ts'
+import { type Report, type ReportedStatus, readStoredReports } from './reported.ts'
+import { storeReportedOf } from './store-reported.ts'
 
 const STORING = { taker: null, receivedAt: 5, tries: 0, remindAt: 7 }
 
-async function store(statuses: readonly ToldStatus[], storing = STORING, given: Partial<Told> = {}) {
+async function store(statuses: readonly ReportedStatus[], storing = STORING, given: Partial<Report> = {}) {
   const added: { key: string; value: string; remindAt?: number }[] = []
-  const memory: Pick<ChannelMemory, 'add'> = {
+  const memory: Pick<ChannelState, 'add'> = {
     async add(_, entry) {
       added.push(entry)
       return true
@@ -17,11 +17,11 @@ async function store(statuses: readonly ToldStatus[], storing = STORING, given: 
   }
   const told = { statuses, writers: [{ from: '15550100000', at: 1 }], numbers: [], ...given }
   const of = { connectionId: 'connection' as ConnectionId, others: [], told }
-  await storeToldOf(memory as ChannelMemory, of, storing)
+  await storeReportedOf(memory as ChannelState, of, storing)
   return added
 }
 
-function statuses(count: number): readonly ToldStatus[] {
+function statuses(count: number): readonly ReportedStatus[] {
   return Array.from({ length: count }, (_, i) => ({
     kind: 'sent',
     wamid: `wamid.${i}`,
@@ -42,7 +42,7 @@ describe('what is stored of a callback', () => {
     assert.ok(entries.length > 5)
     for (const { value } of entries) assert.ok(value.length < 20_000)
     assert.deepEqual(
-      entries.flatMap(({ value }) => readStoredTold(value)?.statuses ?? []),
+      entries.flatMap(({ value }) => readStoredReports(value)?.statuses ?? []),
       given,
     )
     assert.equal(new Set(entries.map(({ key }) => key)).size, entries.length)
@@ -55,7 +55,7 @@ describe('what is stored of a callback', () => {
 
     const [entry, ...more] = await store([], STORING, { writers, numbers: [...numbers, ...many] })
 
-    const stored = readStoredTold(entry?.value ?? '')
+    const stored = readStoredReports(entry?.value ?? '')
     assert.deepEqual([stored?.writers, more], [[{ from: '15550100001', at: 9 }], []])
     assert.deepEqual(stored?.numbers, [
       { quality: 'UNFLAGGED', at: 3_001 },
@@ -74,9 +74,9 @@ describe('what is stored of a callback', () => {
   })
 
   it('is nothing when nothing was told', async () => {
-    const memory = { add: () => Promise.reject(new Error('added')) } as unknown as ChannelMemory
+    const memory = { add: () => Promise.reject(new Error('added')) } as unknown as ChannelState
     const told = { statuses: [], writers: [], numbers: [] }
 
-    await storeToldOf(memory, { connectionId: 'connection' as ConnectionId, others: [], told }, STORING)
+    await storeReportedOf(memory, { connectionId: 'connection' as ConnectionId, others: [], told }, STORING)
   })
 })

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { ConnectionId, Instant } from '../../../core/ids.ts'
-import type { ChannelMemory } from '../../../core/ports/channel-state.ts'
-import { type StoredTold, TOLD, type Told } from './reported.ts'
+import type { ChannelState } from '../../../core/ports/channel-state.ts'
+import { REPORT_KIND, type Report, type StoredReports } from './reported.ts'
 
 // A look reads up to 200 entries, so 200 full ones are 3 MB. Small enough for that, large enough that the largest batch
 // that Meta sends makes less than a hundred.
 const MOST_CHARACTERS = 16_384
 
-export interface ToldOf {
+export interface ReportedOf {
   readonly connectionId: ConnectionId
   readonly others: readonly ConnectionId[]
-  readonly told: Told
+  readonly told: Report
 }
 
 interface Storing {
@@ -26,22 +26,22 @@ interface Storing {
  * Durable when it resolves; rejects with `StorageUnavailable`, and then some of it may be stored, which is harmless. What
  * waits already is not stored twice: an entry is known by what it says.
  */
-export async function storeToldOf(
-  memory: ChannelMemory,
-  { connectionId, others, told }: ToldOf,
+export async function storeReportedOf(
+  memory: ChannelState,
+  { connectionId, others, told }: ReportedOf,
   { taker, receivedAt, tries, remindAt }: Storing,
 ): Promise<void> {
   const additions = partsOf(newestOf(told)).map((part) => {
     const content = JSON.stringify({ ...part, others, tries })
-    const stored: StoredTold = { ...part, others, taker, receivedAt, tries }
+    const stored: StoredReports = { ...part, others, taker, receivedAt, tries }
     const key = createHash('sha256').update(content).digest('base64url')
-    return memory.add(TOLD, { connectionId, key, value: JSON.stringify(stored), at: remindAt, remindAt })
+    return memory.add(REPORT_KIND, { connectionId, key, value: JSON.stringify(stored), at: remindAt, remindAt })
   })
   await Promise.all(additions)
 }
 
 /** Without what the same callback tells anew: who wrote, and what a number is like, counts from the last time alone. */
-function newestOf({ statuses, writers, numbers }: Told): Told {
+function newestOf({ statuses, writers, numbers }: Report): Report {
   return {
     statuses,
     writers: lastOfEach(writers, ({ from }) => from),
@@ -64,16 +64,16 @@ function lastOfEach<One extends { readonly at: Instant | null }>(
 }
 
 /** In the order in which they were told, each not much larger than it may be. */
-function partsOf(told: Told): readonly Told[] {
-  const parts: Told[] = []
-  let part = emptyTold()
+function partsOf(told: Report): readonly Report[] {
+  const parts: Report[] = []
+  let part = emptyReports()
   let characters = 0
   for (const field of ['statuses', 'writers', 'numbers'] as const) {
     for (const one of told[field]) {
       const length = JSON.stringify(one).length
       if (characters > 0 && characters + length > MOST_CHARACTERS) {
         parts.push(part)
-        part = emptyTold()
+        part = emptyReports()
         characters = 0
       }
       ;(part[field] as unknown[]).push(one)
@@ -83,6 +83,6 @@ function partsOf(told: Told): readonly Told[] {
   return characters > 0 ? [...parts, part] : parts
 }
 
-function emptyTold(): Told {
+function emptyReports(): Report {
   return { statuses: [], writers: [], numbers: [] }
 }

@@ -4,7 +4,7 @@ import { HandClock } from '../../../../test/conformance/hand-clock.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../ids.ts'
 import type { Channel, Handover, Outcome } from '../../ports/channel.ts'
 import type { JournalEvent } from '../../ports/journal.ts'
-import { askForEvidence, ChannelCall } from './attempt.ts'
+import { ChannelCall, requestEvidence } from './attempt.ts'
 
 const BUDGET_MS = 10_000
 const GRACE_MS = 1_000
@@ -109,7 +109,7 @@ describe('asking a channel for evidence', () => {
       reconcile: () => Promise.resolve({ kind: 'not-sent', words: 'no trace' }),
     } as unknown as Channel
 
-    assert.deepEqual(await askForEvidence(channel, question, { record: () => {} }), {
+    assert.deepEqual(await requestEvidence(channel, question, { record: () => {} }), {
       kind: 'not-sent',
       words: 'no trace',
     })
@@ -119,7 +119,7 @@ describe('asking a channel for evidence', () => {
     const events: JournalEvent[] = []
     const channel = { name: 'test', reconcile: () => Promise.reject(new Error('broken')) } as unknown as Channel
 
-    const evidence = await askForEvidence(channel, question, { record: (event) => events.push(event) })
+    const evidence = await requestEvidence(channel, question, { record: (event) => events.push(event) })
 
     assert.deepEqual(evidence, { kind: 'nothing-yet' })
     assert.deepEqual(

@@ -22,7 +22,7 @@ export class ChannelCall extends BoundedCall<Outcome> {
 }
 
 /** Asks a channel for evidence; a channel that fails in it has none yet. */
-export async function askForEvidence(
+export async function requestEvidence(
   channel: Channel,
   open: Parameters<Channel['reconcile']>[0],
   journal: Journal,

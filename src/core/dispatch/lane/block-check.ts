@@ -1,13 +1,13 @@
 import type { QueuedMessage } from '../../message/message.ts'
 import type { BlockedRecipients } from '../../ports/blocked-recipients.ts'
-import type { LaneStorage } from './lane-store-client.ts'
+import type { LaneStoreClient } from './lane-store-client.ts'
 
 /** Asks for a lane whether the recipient of a message has asked to stop. */
-export class BlockLook {
+export class BlockCheck {
   readonly #blocked: BlockedRecipients
-  readonly #storage: LaneStorage
+  readonly #storage: LaneStoreClient
 
-  constructor(blocked: BlockedRecipients, storage: LaneStorage) {
+  constructor(blocked: BlockedRecipients, storage: LaneStoreClient) {
     this.#blocked = blocked
     this.#storage = storage
   }

@@ -182,7 +182,7 @@ describe('a recipient who asked to stop', () => {
     world.callOf('one').end({ kind: 'unknown', words: 'the line broke' })
     await world.pass(60_000)
 
-    assert.deepEqual([world.calls.length, await ends(id)], [1, ['UNCONFIRMED fate_unknown']])
+    assert.deepEqual([world.calls.length, await ends(id)], [1, ['UNCONFIRMED result_unknown']])
   })
 
   it('is not sent anything again, with a sentence, until unblocked', async () => {

@@ -1,10 +1,10 @@
 import type { Instant } from '../../ids.ts'
+import type { InterruptibleSleep } from '../../interruptible-sleep.ts'
 import type { Channel, Evidence, OpenQuestion, Outcome } from '../../ports/channel.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Journal } from '../../ports/journal.ts'
-import type { Rest } from '../../interruptible-sleep.ts'
-import { askForEvidence } from './attempt.ts'
-import { type Begun, outcomeOf, question, weigh } from '../rules/describe-attempt.ts'
+import { type Begun, discountEvidence, outcomeOf, question } from '../rules/describe-attempt.ts'
+import { requestEvidence } from './attempt.ts'
 
 const FIRST_ASK_AFTER_MS = 250
 const SLOWEST_ASK_MS = 5_000
@@ -13,7 +13,7 @@ interface GatherParts {
   readonly channel: Channel
   readonly clock: Clock
   readonly journal: Journal
-  readonly rest: Rest
+  readonly rest: InterruptibleSleep
   /** False as soon as the lane is to be left to another. */
   readonly goesOn: () => boolean
 }
@@ -22,21 +22,21 @@ interface GatherParts {
 export interface Found {
   readonly outcome: Outcome
   /** The channel was asked, and has no more to say. */
-  readonly evidenceAsked: boolean
+  readonly evidenceRequested: boolean
 }
 
 /** Asks once about an attempt whose worker has died. */
-export async function askAfterCrash(
+export async function requestEvidenceAfterCrash(
   { channel, journal }: Pick<GatherParts, 'channel' | 'journal'>,
   begun: Begun,
 ): Promise<Found> {
-  const evidence = weigh(await askForEvidence(channel, question(begun), journal), begun)
+  const evidence = discountEvidence(await requestEvidence(channel, question(begun), journal), begun)
   const outcome = outcomeOf(evidence, 'the worker died while it was being handed over')
-  return { outcome, evidenceAsked: evidence.kind !== 'nothing-yet' }
+  return { outcome, evidenceRequested: evidence.kind !== 'nothing-yet' }
 }
 
 /** Null when the lane is left before; who takes it goes on asking. */
-export async function askUntil(
+export async function requestEvidenceUntil(
   parts: GatherParts,
   begun: Begun,
   { until, words }: { readonly until: Instant; readonly words: string },
@@ -44,7 +44,7 @@ export async function askUntil(
   // Only the end itself is by the time of day, so that setting it back does not make the lane wait for days.
   const forMs = Math.min(until - parts.clock.now(), parts.channel.capabilities.evidenceWaitMs)
   const evidence = await gatherEvidence(parts, question(begun), forMs)
-  return evidence && { outcome: outcomeOf(weigh(evidence, begun), words), evidenceAsked: true }
+  return evidence && { outcome: outcomeOf(discountEvidence(evidence, begun), words), evidenceRequested: true }
 }
 
 /**
@@ -55,7 +55,7 @@ async function gatherEvidence(parts: GatherParts, open: OpenQuestion, forMs: num
   const { channel, clock, journal, rest, goesOn } = parts
   const endsMonotonic = clock.monotonic() + forMs
   for (let waitMs = FIRST_ASK_AFTER_MS; goesOn(); waitMs = Math.min(waitMs * 2, SLOWEST_ASK_MS)) {
-    const evidence = await askForEvidence(channel, open, journal)
+    const evidence = await requestEvidence(channel, open, journal)
     const leftMs = endsMonotonic - clock.monotonic()
     if (evidence.kind !== 'nothing-yet' || leftMs <= 0) return evidence
     await rest.sleep(Math.min(waitMs, leftMs))

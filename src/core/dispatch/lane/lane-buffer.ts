@@ -10,7 +10,7 @@ const RUN_LENGTH = 32
  * The next messages of a lane: loaded a stretch at a time, and behind them what this process has just accepted itself.
  * Of the latter nobody has looked whether another process was faster, so storage is told to (`isLowest`).
  */
-export class LaneRun {
+export class LaneBuffer {
   readonly #lanes: Lanes
   readonly #connectionId: ConnectionId
   #messages: readonly QueuedMessage[] = []

@@ -5,7 +5,7 @@ import type { Channel } from '../../ports/channel.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Journal } from '../../ports/journal.ts'
 import type { Lanes } from '../../ports/lanes.ts'
-import type { WorkerClaim } from '../workers/lease.ts'
+import type { WorkerLease } from '../workers/lease.ts'
 
 /** A lane that this worker runs, as far as whoever lets it go must know it. */
 export interface RunLane {
@@ -17,7 +17,7 @@ export interface LaneParts {
   readonly lanes: Lanes
   readonly clock: Clock
   readonly journal: Journal
-  readonly claim: WorkerClaim
+  readonly claim: WorkerLease
   readonly channel: Channel
   readonly blocked: BlockedRecipients
   /** Since when this process is at the file of a message; null while it is not, and while it cannot be. */

@@ -1,10 +1,10 @@
 import type { Instant } from '../../ids.ts'
 import type { QueuedMessage, Sequence } from '../../message/message.ts'
-import type { Channel, Failure, NetworkRest } from '../../ports/channel.ts'
+import type { Channel, Failure, RateLimitDelay } from '../../ports/channel.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Journal } from '../../ports/journal.ts'
 import type { ClaimedLane, Disposition, LaneMemory, LaneWait } from '../../ports/lanes.ts'
-import { decideHead, type HeadContext, type HeadDecision, heedRest } from '../rules/decide-head.ts'
+import { applyRateLimitDelay, decideHead, type HeadContext, type HeadDecision } from '../rules/decide-head.ts'
 import { afterPreparing, type EndedAttempt, nextStep, type StepContext, type Unready } from '../rules/next-step.ts'
 
 interface LaneRulesParts {
@@ -21,7 +21,7 @@ export class LaneRules {
   #memory: LaneMemory
   #savedMemory: LaneMemory
   #lastAttemptAt: Instant | null
-  #paceLot: number
+  #paceJitter: number
   /** What the network's pace made the lane wait for last. */
   #networkRest: LaneWait | null = null
 
@@ -31,7 +31,7 @@ export class LaneRules {
     this.#memory = claimed.memory
     this.#savedMemory = claimed.memory
     this.#lastAttemptAt = claimed.lastAttemptAt
-    this.#paceLot = parts.clock.random()
+    this.#paceJitter = parts.clock.random()
   }
 
   get wait(): LaneWait | null {
@@ -55,7 +55,7 @@ export class LaneRules {
   /** An attempt was committed. */
   opened(at: Instant): void {
     this.#lastAttemptAt = at
-    this.#paceLot = this.#parts.clock.random()
+    this.#paceJitter = this.#parts.clock.random()
   }
 
   /** The lane as storage has it now. */
@@ -70,7 +70,7 @@ export class LaneRules {
 
   /** True when the end of what the lane waits for is known by itself, so that storage need not be asked then. */
   get isResting(): boolean {
-    return this.#memory.wait?.reason === 'pace' || this.#isNetworkRest
+    return this.#memory.wait?.reason === 'pace' || this.#isRateLimitDelay
   }
 
   decide(head: QueuedMessage, { isReady, isBlocked }: Pick<HeadContext, 'isReady' | 'isBlocked'>): HeadDecision {
@@ -81,15 +81,16 @@ export class LaneRules {
       memory: this.#memory,
       now,
       lastAttemptAt: this.#lastAttemptAt,
-      paceLot: this.#paceLot,
+      paceJitter: this.#paceJitter,
       channelTypes: channel.capabilities.types,
       fetchedSince: mediaFetchedSince(head.sequence),
       isReady,
-      isNetworkRest: this.#isNetworkRest,
+      isRateLimitDelay: this.#isRateLimitDelay,
       isBlocked,
     }
     const decision = decideHead(head, context)
-    if (decision.do === 'open' && channel.restOf) return this.#heedRest(this.#askRest(head, now), now)
+    if (decision.do === 'open' && channel.rateLimitDelayOf)
+      return this.#applyRateLimitDelay(this.#askRest(head, now), now)
     if (decision.do === 'wait' || decision.do === 'prepare') this.#memory = decision.memory
     return decision
   }
@@ -110,30 +111,33 @@ export class LaneRules {
     return decision
   }
 
-  get #isNetworkRest(): boolean {
+  get #isRateLimitDelay(): boolean {
     const { wait } = this.#memory
     const rest = this.#networkRest
     // By what they say, because what was looked up again is another object.
     return wait !== null && rest !== null && wait.reason === rest.reason && wait.until === rest.until
   }
 
-  #askRest(head: QueuedMessage, now: Instant): NetworkRest | null {
+  #askRest(head: QueuedMessage, now: Instant): RateLimitDelay | null {
     const { channel, journal } = this.#parts
     const { accountId, connectionId, recipient: to, content } = head
     if (!content) return null
     try {
       return (
-        channel.restOf?.({ accountId, connectionId, to, content, settings: this.#claimed.channelSettings }, now) ?? null
+        channel.rateLimitDelayOf?.(
+          { accountId, connectionId, to, content, settings: this.#claimed.channelSettings },
+          now,
+        ) ?? null
       )
     } catch (error) {
       // Pace is a courtesy to the network, which can still say no: the lane must not stand still for a fault in it.
-      journal.record({ event: 'fault', where: `channel ${channel.name} restOf`, error })
+      journal.record({ event: 'fault', where: `channel ${channel.name} rateLimitDelayOf`, error })
       return null
     }
   }
 
-  #heedRest(rest: NetworkRest | null, now: Instant): HeadDecision {
-    const decision = heedRest(rest, this.#memory, now)
+  #applyRateLimitDelay(rest: RateLimitDelay | null, now: Instant): HeadDecision {
+    const decision = applyRateLimitDelay(rest, this.#memory, now)
     if (decision.do === 'wait') {
       this.#memory = decision.memory
       this.#networkRest = decision.memory.wait

@@ -10,6 +10,7 @@ import {
 } from '../../../../test/support/dispatch-world/open-dispatch-world.ts'
 import { cuttable, overrideLanes } from '../../../../test/support/dispatch-world/override-lanes.ts'
 import type { MessageId } from '../../ids.ts'
+import { InterruptibleSleep } from '../../interruptible-sleep.ts'
 import {
   type ClaimedLane,
   type Lanes,
@@ -18,8 +19,7 @@ import {
   type StepResult,
   StorageUnavailable,
 } from '../../ports/lanes.ts'
-import { Rest } from '../../interruptible-sleep.ts'
-import { LaneStorage } from './lane-store-client.ts'
+import { LaneStoreClient } from './lane-store-client.ts'
 
 describe('a step whose answer was lost', () => {
   it('G4 G5: is known by what is open now, so that what it opened is called, and called once', async () => {
@@ -193,7 +193,12 @@ async function recordOnce(answers: readonly Answer[], lane: { open: OpenAttempt 
     inspect: () => Promise.resolve(lane as ClaimedLane | null),
   }
   const journal = { record: () => {} }
-  const storage = new LaneStorage({ lanes: lanes as Lanes, journal, rest: new Rest(clock), ending: () => null })
+  const storage = new LaneStoreClient({
+    lanes: lanes as Lanes,
+    journal,
+    rest: new InterruptibleSleep(clock),
+    ending: () => null,
+  })
   const recorded = storage.record({ close: {}, open: { sequence: 2, number: 1 } } as Step)
   await clock.pass(5_000)
   return recorded

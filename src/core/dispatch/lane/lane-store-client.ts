@@ -1,13 +1,13 @@
+import type { InterruptibleSleep } from '../../interruptible-sleep.ts'
 import type { Journal } from '../../ports/journal.ts'
 import { type Lanes, type OpenAttempt, type Step, type StepResult, StorageUnavailable } from '../../ports/lanes.ts'
-import type { Rest } from '../../interruptible-sleep.ts'
 
 const STORAGE_RETRY_MS = 500
 
-interface LaneStorageParts {
+interface LaneStoreClientParts {
   readonly lanes: Lanes
   readonly journal: Journal
-  readonly rest: Rest
+  readonly rest: InterruptibleSleep
   readonly ending: () => LaneEnding | null
 }
 
@@ -18,12 +18,12 @@ interface LaneStorageParts {
 export type LaneEnding = 'hand-over' | 'stop' | 'gone'
 
 /** A lane's way to storage. It asks until it is answered, and it finds out what became of a step whose answer was lost. */
-export class LaneStorage {
-  readonly #parts: LaneStorageParts
+export class LaneStoreClient {
+  readonly #parts: LaneStoreClientParts
   /** An answer was lost, so that what was asked for may have been done. A lane asks for one thing at a time. */
   #isInDoubt = false
 
-  constructor(parts: LaneStorageParts) {
+  constructor(parts: LaneStoreClientParts) {
     this.#parts = parts
   }
 

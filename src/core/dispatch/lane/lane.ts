@@ -1,9 +1,7 @@
 import type { ConnectionId, Instant } from '../../ids.ts'
+import { InterruptibleSleep } from '../../interruptible-sleep.ts'
 import type { QueuedMessage } from '../../message/message.ts'
 import type { ClaimedLane, Step, StepResult } from '../../ports/lanes.ts'
-import { Rest } from '../../interruptible-sleep.ts'
-import { BlockLook } from './block-check.ts'
-import { ChannelCall } from './attempt.ts'
 import { type Decision, moveOf } from '../rules/decide-head.ts'
 import {
   attemptOf,
@@ -17,12 +15,14 @@ import {
   recordOf,
   waits,
 } from '../rules/describe-attempt.ts'
-import { askAfterCrash, askUntil, type Found } from './gather-evidence.ts'
+import type { EndedAttempt } from '../rules/next-step.ts'
+import { ChannelCall } from './attempt.ts'
+import { BlockCheck } from './block-check.ts'
+import { type Found, requestEvidenceAfterCrash, requestEvidenceUntil } from './gather-evidence.ts'
+import { LaneBuffer } from './lane-buffer.ts'
 import type { LaneParts } from './lane-parts.ts'
 import { LaneRules } from './lane-rules.ts'
-import { LaneRun } from './lane-buffer.ts'
-import { type LaneEnding, LaneStorage } from './lane-store-client.ts'
-import type { EndedAttempt } from '../rules/next-step.ts'
+import { type LaneEnding, LaneStoreClient } from './lane-store-client.ts'
 import { Preparation } from './preparation.ts'
 
 // A lane that waits looks again at least this often, whatever the clocks do meanwhile.
@@ -50,11 +50,11 @@ const NOTHING_WRITTEN: Written = { fenced: false, opened: false }
 export class Lane {
   readonly connectionId: ConnectionId
   readonly #parts: LaneParts
-  readonly #run: LaneRun
-  readonly #rest: Rest
-  readonly #storage: LaneStorage
+  readonly #run: LaneBuffer
+  readonly #rest: InterruptibleSleep
+  readonly #storage: LaneStoreClient
   readonly #rules: LaneRules
-  readonly #blocks: BlockLook
+  readonly #blocks: BlockCheck
   /** Null where nothing needs getting ready. */
   readonly #preparation: Preparation | null
   #claimed: ClaimedLane
@@ -70,12 +70,12 @@ export class Lane {
     this.connectionId = claimed.connectionId
     this.#claimed = claimed
     this.#parts = parts
-    this.#rest = new Rest(parts.clock)
-    this.#run = new LaneRun(parts.lanes, claimed.connectionId)
+    this.#rest = new InterruptibleSleep(parts.clock)
+    this.#run = new LaneBuffer(parts.lanes, claimed.connectionId)
     this.#rules = new LaneRules(claimed, parts)
     const { lanes, journal, channel } = parts
-    this.#storage = new LaneStorage({ lanes, journal, rest: this.#rest, ending: () => this.#ending })
-    this.#blocks = new BlockLook(parts.blocked, this.#storage)
+    this.#storage = new LaneStoreClient({ lanes, journal, rest: this.#rest, ending: () => this.#ending })
+    this.#blocks = new BlockCheck(parts.blocked, this.#storage)
     this.#preparation = channel.prepare ? new Preparation({ ...parts, rest: this.#rest }) : null
   }
 
@@ -84,7 +84,7 @@ export class Lane {
   }
 
   /** What it does, or the reason that it waits for. */
-  get standing(): string {
+  get status(): string {
     if (this.#call) return 'sending'
     return this.#working ? (this.#rules.wait?.reason ?? 'busy') : 'idle'
   }
@@ -306,7 +306,7 @@ export class Lane {
     this.#call = new ChannelCall(clock, channel.capabilities.callBudgetMs, stillHolds)
     const outcome = await this.#call.run(channel, handover(this.#claimed, begun), journal)
     this.#call = null
-    return this.#close(begun, { outcome, evidenceAsked: false })
+    return this.#close(begun, { outcome, evidenceRequested: false })
   }
 
   /** The claim ran out before the call, so there was no call. Goes on once the claim holds again, if the lane is still ours. */
@@ -316,9 +316,9 @@ export class Lane {
     return closeUncalled(begun, this.#parts.clock.now(), 'call_interrupted')
   }
 
-  #close(begun: Begun, { outcome, evidenceAsked }: Found): Closing {
+  #close(begun: Begun, { outcome, evidenceRequested }: Found): Closing {
     const { clock, journal } = this.#parts
-    const ended: EndedAttempt = { ...endedWith(begun, clock.now(), outcome), evidenceAsked }
+    const ended: EndedAttempt = { ...endedWith(begun, clock.now(), outcome), evidenceRequested }
     const disposition = this.#rules.afterAttempt(ended)
     const attempt = recordOf(ended)
     const close = { attempt, disposition }
@@ -335,26 +335,26 @@ export class Lane {
     this.#claimed = { ...this.#claimed, open: null }
     const { evidenceUntil, ...begun } = open
     if (evidenceUntil !== null)
-      return this.#askUntil(begun, evidenceUntil, 'the line broke while it was being handed over')
+      return this.#requestEvidenceUntil(begun, evidenceUntil, 'the line broke while it was being handed over')
     this.#parts.journal.record({
       event: 'attempt.recovered',
       messageId: begun.message.id,
       connectionId: this.connectionId,
       crashes: begun.crashes,
     })
-    return this.#close(begun, await askAfterCrash(this.#parts, begun))
+    return this.#close(begun, await requestEvidenceAfterCrash(this.#parts, begun))
   }
 
   /** Null when the lane is gone or stops; the attempt stays open then, and the wait goes on with whoever takes it. */
   async #gatherEvidence(closing: Closing): Promise<Closing | null> {
     const { disposition } = closing.close
     if (disposition.do !== 'await-evidence' || !(await this.#commit(this.#step(closing.close, null, IDLE)))) return null
-    return this.#askUntil(closing, disposition.until, disposition.words)
+    return this.#requestEvidenceUntil(closing, disposition.until, disposition.words)
   }
 
-  async #askUntil(begun: Begun, until: Instant, words: string): Promise<Closing | null> {
+  async #requestEvidenceUntil(begun: Begun, until: Instant, words: string): Promise<Closing | null> {
     const parts = { ...this.#parts, rest: this.#rest, goesOn: () => !this.#ending }
-    const found = await askUntil(parts, begun, { until, words })
+    const found = await requestEvidenceUntil(parts, begun, { until, words })
     return found && this.#close(begun, found)
   }
 

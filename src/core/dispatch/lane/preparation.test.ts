@@ -5,10 +5,10 @@ import {
   changeSender,
   failed,
   failure,
+  messageWithAttempts,
   noting,
   openImageLane,
   reasonOf,
-  storyOf,
   uploadOf,
 } from '../../../../test/support/dispatch-world/image-lane.ts'
 import { ACCEPTED, type DispatchWorld, READY } from '../../../../test/support/dispatch-world/open-dispatch-world.ts'
@@ -128,7 +128,7 @@ describe('a message that cannot be got ready', () => {
 
     await world.pass(1_000)
 
-    const { message, reasonWords, attempts } = await storyOf(world, ids.first)
+    const { message, reasonWords, attempts } = await messageWithAttempts(world, ids.first)
     assert.deepEqual(
       [message.state, message.reason, reasonWords],
       ['FAILED', 'content_refused', 'words of the network'],
@@ -150,7 +150,7 @@ describe('a message that cannot be got ready', () => {
 
     assert.equal(reason, 'retrying')
     assert.deepEqual(world.told, ['anna: first', 'anna: second'])
-    assert.equal((await storyOf(world, ids.first)).attempts, 1)
+    assert.equal((await messageWithAttempts(world, ids.first)).attempts, 1)
     await world.close()
   })
 
@@ -185,7 +185,7 @@ describe('a message that cannot be got ready', () => {
     const before = await stateOf(world.storage, ids.first)
     await world.pass(MINUTE + 10_000)
 
-    const { message, reasonWords, attempts } = await storyOf(world, ids.first)
+    const { message, reasonWords, attempts } = await messageWithAttempts(world, ids.first)
     assert.equal(before, 'QUEUED')
     assert.deepEqual([message.state, message.reason, attempts], ['FAILED', 'head_budget_over', 0])
     assert.equal(reasonWords, 'getting it ready took longer than it may')

@@ -1,10 +1,10 @@
+import type { InterruptibleSleep } from '../../interruptible-sleep.ts'
 import type { QueuedMessage, Sequence } from '../../message/message.ts'
 import type { Channel, Handover, Prepared } from '../../ports/channel.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Journal, JournalEvent } from '../../ports/journal.ts'
-import type { Rest } from '../../interruptible-sleep.ts'
+import type { WorkerLease } from '../workers/lease.ts'
 import { BoundedCall } from './bounded-call.ts'
-import type { WorkerClaim } from '../workers/lease.ts'
 
 // While something is got ready, the lane looks this often whether it is still wanted, told or not.
 const LOOK_EVERY_MS = 15_000
@@ -19,8 +19,8 @@ interface PreparationParts {
   readonly channel: Channel
   readonly clock: Clock
   readonly journal: Journal
-  readonly rest: Rest
-  readonly claim: WorkerClaim
+  readonly rest: InterruptibleSleep
+  readonly claim: WorkerLease
 }
 
 interface Preparing {

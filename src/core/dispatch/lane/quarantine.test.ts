@@ -46,8 +46,8 @@ async function crashThreeTimes(found: readonly Evidence[], policy: Partial<LaneP
     await world.pass(TAKEN_OVER_MS)
   }
   const { administration } = world.storage
-  const [story, next] = [await administration.explainMessage(poison), await administration.explainMessage(after)]
+  const [timeline, next] = [await administration.explainMessage(poison), await administration.explainMessage(after)]
   await world.close()
-  const { state, reason } = story.message
-  return { state, reason, words: story.reasonWords, after: next.message.state }
+  const { state, reason } = timeline.message
+  return { state, reason, words: timeline.reasonWords, after: next.message.state }
 }

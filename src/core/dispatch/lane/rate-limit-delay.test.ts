@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { ANNA, BEN, RECIPIENT, stateOf } from '../../../../test/conformance/storage-world.ts'
-import { openImageLane, reasonOf, storyOf } from '../../../../test/support/dispatch-world/image-lane.ts'
+import { messageWithAttempts, openImageLane, reasonOf } from '../../../../test/support/dispatch-world/image-lane.ts'
 import { BOTH, openDispatchWorld, READY } from '../../../../test/support/dispatch-world/open-dispatch-world.ts'
 import { overrideLanes } from '../../../../test/support/dispatch-world/override-lanes.ts'
 import type { LanePolicy } from '../../connection/lane-policy.ts'
-import type { NetworkRest } from '../../ports/channel.ts'
+import type { RateLimitDelay } from '../../ports/channel.ts'
 import type { Lanes } from '../../ports/lanes.ts'
 
 const MINUTE = 60_000
@@ -25,7 +25,7 @@ describe('a message that the pace of the network lets rest', () => {
     assert.deepEqual(laneWait, { reason: 'rate_limited', words: 'at most 10 in a minute', until })
     assert.deepEqual(before, [])
     assert.deepEqual(world.told, ['anna: first'])
-    assert.equal((await storyOf(world, id)).attempts, 1)
+    assert.equal((await messageWithAttempts(world, id)).attempts, 1)
     await world.close()
   })
 
@@ -179,6 +179,6 @@ async function openRest(policy: Partial<LanePolicy> = {}) {
   return { world, sender, id }
 }
 
-function rest(until: number): NetworkRest {
+function rest(until: number): RateLimitDelay {
   return { until, reason: 'rate_limited', words: 'at most 10 in a minute' }
 }

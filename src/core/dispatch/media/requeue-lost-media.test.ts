@@ -53,9 +53,9 @@ describe('who keeps the spool', () => {
 
   it('passes on what the pace of the network says', () => {
     const rest = { until: 5, reason: 'rate_limited', words: null }
-    const channel = noticeLostMedia({ ...channelThat(() => assert.fail()), restOf: () => rest }, () => {})
+    const channel = noticeLostMedia({ ...channelThat(() => assert.fail()), rateLimitDelayOf: () => rest }, () => {})
 
-    assert.equal(channel.restOf?.(handover(), 0), rest)
+    assert.equal(channel.rateLimitDelayOf?.(handover(), 0), rest)
   })
 
   it('leaves out what the channel leaves out', () => {
@@ -64,7 +64,7 @@ describe('who keeps the spool', () => {
       () => {},
     )
 
-    assert.deepEqual(['prepare' in channel, 'restOf' in channel], [false, false])
+    assert.deepEqual(['prepare' in channel, 'rateLimitDelayOf' in channel], [false, false])
   })
 
   it('gives a text the very promise of the channel', () => {

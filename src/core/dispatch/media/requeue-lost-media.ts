@@ -15,7 +15,7 @@ export function noticeLostMedia(channel: Channel, onLost: () => void): Channel {
     if (prepared.kind === 'failed') hear(prepared.failure)
   }
   const prepare = channel.prepare?.bind(channel)
-  const restOf = channel.restOf?.bind(channel)
+  const rateLimitDelayOf = channel.rateLimitDelayOf?.bind(channel)
   return {
     name: channel.name,
     capabilities: channel.capabilities,
@@ -37,6 +37,6 @@ export function noticeLostMedia(channel: Channel, onLost: () => void): Channel {
         return preparing
       },
     }),
-    ...(restOf && { restOf }),
+    ...(rateLimitDelayOf && { rateLimitDelayOf }),
   }
 }

@@ -47,7 +47,7 @@ interface Waiter {
  * longest ago, then in the order given. And nobody gets a second place at a host while an account has none there that waits
  * for it. Otherwise whoever has much would always be the next in the very place that it has just left (G8).
  */
-export class FetchShare {
+export class FetchScheduler {
   readonly #turns: Turns
   /** Whose turn comes first is first. */
   readonly #waiters: Waiter[]

@@ -7,13 +7,13 @@ import type { JournalEvent } from '../../ports/journal.ts'
 import { StorageUnavailable } from '../../ports/lanes.ts'
 import { type KnownFiles, SpoolUnavailable } from '../../ports/media.ts'
 import type { SpooledFile, SpoolRecords } from '../../ports/media-queue.ts'
-import { SpoolKeeper } from './spool-maintenance.ts'
+import { SpoolMaintenance } from './spool-maintenance.ts'
 
 const LATEST_SWEEP_MS = 375_000
 
 describe('the keeper of the spool', () => {
   it('tells the spool at start who lives and what is wanted, however much that is', async () => {
-    const { keeper, records, swept } = createKeeper()
+    const { keeper, records, swept } = createJob()
     for (let i = 1; i <= 1_203; i++) records.add(i)
     records.living = ['anna' as WorkerId]
 
@@ -25,7 +25,7 @@ describe('the keeper of the spool', () => {
   })
 
   it('asks who lives before it asks what is wanted: in between, a worker may record a file and die', async () => {
-    const { keeper, records } = createKeeper()
+    const { keeper, records } = createJob()
 
     await keeper.start()
 
@@ -34,7 +34,7 @@ describe('the keeper of the spool', () => {
   })
 
   it('sweeps again every few minutes', async () => {
-    const { keeper, clock, swept } = createKeeper()
+    const { keeper, clock, swept } = createJob()
     await keeper.start()
 
     await clock.pass(LATEST_SWEEP_MS)
@@ -45,7 +45,7 @@ describe('the keeper of the spool', () => {
   })
 
   it('has missing files fetched again, and tells their lanes', async () => {
-    const { keeper, records, spool, changed, events } = createKeeper()
+    const { keeper, records, spool, changed, events } = createJob()
     for (const sequence of [1, 2, 3]) records.add(sequence)
     spool.missing = ['spool/1', 'spool/3']
 
@@ -61,7 +61,7 @@ describe('the keeper of the spool', () => {
   })
 
   it('looks soon when a file was missed, once for many, and not all the time', async () => {
-    const { keeper, clock, swept } = createKeeper()
+    const { keeper, clock, swept } = createJob()
     await keeper.start()
     await clock.pass(60_000)
 
@@ -82,7 +82,7 @@ describe('the keeper of the spool', () => {
   })
 
   it('looks again when a file was missed during a look', async () => {
-    const { keeper, records, clock, swept } = createKeeper()
+    const { keeper, records, clock, swept } = createJob()
     await keeper.start()
     keeper.lookForLost()
     records.onAsked = () => keeper.lookForLost()
@@ -98,7 +98,7 @@ describe('the keeper of the spool', () => {
   })
 
   it('lets go of files of settled messages, and is told of none twice', async () => {
-    const { keeper, records, spool, clock } = createKeeper()
+    const { keeper, records, spool, clock } = createJob()
     for (const sequence of [1, 2]) records.add(sequence)
     await keeper.start()
     const before = [...spool.discarded]
@@ -112,7 +112,7 @@ describe('the keeper of the spool', () => {
   })
 
   it('walks a long spool a stretch at a time, and begins anew at its end', async () => {
-    const { keeper, records, spool, clock } = createKeeper()
+    const { keeper, records, spool, clock } = createJob()
     for (let i = 1; i <= 1_200; i++) records.add(i)
     records.settled.add(1_200)
     await keeper.start()
@@ -129,7 +129,7 @@ describe('the keeper of the spool', () => {
   })
 
   it('G11: goes on by itself when storage or the disk was away', async () => {
-    const { keeper, records, spool, clock, swept, events } = createKeeper()
+    const { keeper, records, spool, clock, swept, events } = createJob()
     records.add(1)
     records.settled.add(1)
     records.isAway = true
@@ -149,7 +149,7 @@ describe('the keeper of the spool', () => {
   })
 
   it('does nothing more once it has stopped, and is harmless to stop before start and twice', async () => {
-    const { keeper, clock, swept } = createKeeper()
+    const { keeper, clock, swept } = createJob()
     await keeper.stop()
     keeper.lookForLost()
     await keeper.start()
@@ -211,7 +211,7 @@ class FakeRecords implements SpoolRecords {
   }
 }
 
-function createKeeper() {
+function createJob() {
   const clock = new HandClock()
   const records = new FakeRecords()
   const swept: KnownFiles[] = []
@@ -231,7 +231,7 @@ function createKeeper() {
       return { removed: 0, missing: spool.missing }
     },
   }
-  const keeper = new SpoolKeeper({
+  const keeper = new SpoolMaintenance({
     records,
     fetcher: spool,
     clock,

@@ -18,7 +18,7 @@ const SWEEP_GAP_MS = 2_000
 /** A file that still goes missing after this many fetches fails its message: somebody takes them away. */
 const MOST_FETCHES = 5
 
-interface SpoolKeeperParts {
+interface SpoolMaintenanceParts {
   readonly records: SpoolRecords
   readonly fetcher: Pick<MediaFetcher, 'discard' | 'sweep'>
   readonly clock: Clock
@@ -31,8 +31,8 @@ interface SpoolKeeperParts {
  * Keeps disk and storage in agreement about the spool: lets go of files of settled messages, removes what dead workers
  * left, and has files fetched again that have gone missing.
  */
-export class SpoolKeeper {
-  readonly #parts: SpoolKeeperParts
+export class SpoolMaintenance {
+  readonly #parts: SpoolMaintenanceParts
   #releasedThrough: Sequence = 0
   #sweeping: Promise<void> | null = null
   #lookedForLostMonotonic = Number.NEGATIVE_INFINITY
@@ -42,7 +42,7 @@ export class SpoolKeeper {
   #cancelRelease: (() => void) | null = null
   #cancelSweep: (() => void) | null = null
 
-  constructor(parts: SpoolKeeperParts) {
+  constructor(parts: SpoolMaintenanceParts) {
     this.#parts = parts
   }
 

@@ -5,8 +5,8 @@ import type { Journal } from '../../ports/journal.ts'
 import { StorageUnavailable } from '../../ports/lanes.ts'
 import { type FetchedMedia, type MediaFailure, type MediaFetcher, SpoolUnavailable } from '../../ports/media.ts'
 import type { MediaQueue, MediaToFetch } from '../../ports/media-queue.ts'
-import { FETCHES_AT_ONCE, FetchShare, findFullHosts, type HostFetch, Turns } from './scheduler.ts'
-import { SpoolKeeper } from './spool-maintenance.ts'
+import { FETCHES_AT_ONCE, FetchScheduler, findFullHosts, type HostFetch, Turns } from './scheduler.ts'
+import { SpoolMaintenance } from './spool-maintenance.ts'
 
 const LOOK_EVERY_MS = 1_000
 // Many messages may arrive during one look; they share the next.
@@ -32,7 +32,7 @@ export interface MediaStageParts {
    * True when another living worker should have this lane, which nobody holds: then its media is that worker's to fetch,
    * so that it lies where it is sent from.
    */
-  readonly isAnothers: (connectionId: ConnectionId) => boolean
+  readonly belongsToPeer: (connectionId: ConnectionId) => boolean
 }
 
 interface Running extends HostFetch {
@@ -48,7 +48,7 @@ interface Running extends HostFetch {
  */
 export class MediaStage {
   readonly #parts: MediaStageParts
-  readonly #keeper: SpoolKeeper
+  readonly #keeper: SpoolMaintenance
   /** Chosen, being taken, or being fetched. */
   readonly #running = new Map<Sequence, Running>()
   /** Of those that are being fetched. */
@@ -68,7 +68,7 @@ export class MediaStage {
 
   constructor(parts: MediaStageParts) {
     this.#parts = parts
-    this.#keeper = new SpoolKeeper({ ...parts, records: parts.queue, onChanged: parts.onSettled })
+    this.#keeper = new SpoolMaintenance({ ...parts, records: parts.queue, onChanged: parts.onSettled })
   }
 
   /** The worker's heartbeat must hold by now, or others take its files for rubbish. */
@@ -165,7 +165,7 @@ export class MediaStage {
   }
 
   async #beginDue(): Promise<void> {
-    const { queue, clock, quotaBytes, isAnothers } = this.#parts
+    const { queue, clock, quotaBytes, belongsToPeer } = this.#parts
     let after = this.#turn
     while (this.#started && this.#running.size < FETCHES_AT_ONCE) {
       const { media, lookedThrough } = await queue.due({
@@ -178,7 +178,7 @@ export class MediaStage {
         quotaBytes,
       })
       await this.#begin(
-        media.filter((wanted) => wanted.isLaneHeld || !isAnothers(wanted.connectionId)),
+        media.filter((wanted) => wanted.isLaneHeld || !belongsToPeer(wanted.connectionId)),
         this.#turns.ahead,
       )
       // Who found no room is first next time.
@@ -209,7 +209,7 @@ export class MediaStage {
   #reserve(candidates: readonly MediaToFetch[], turns: Turns): readonly Sequence[] {
     if (!this.#started) return []
     const waiting = candidates.filter(({ sequence }) => !this.#running.has(sequence))
-    const share = new FetchShare(
+    const share = new FetchScheduler(
       waiting.map((wanted) => ({ wanted, host: hostOf(wanted.url) })),
       this.#running.values(),
       turns,

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { DEFAULT_LANE_POLICY } from '../../connection/lane-policy.ts'
 import type { LaneMemory } from '../../ports/lanes.ts'
-import { type StandingLane, wantsConfirmation } from './confirmation.ts'
+import { type LaneStatus, wantsConfirmation } from './confirmation.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const NOON = Date.UTC(2026, 0, 15, 12)
-const NOTHING: LaneMemory = { head: null, trouble: null, wait: null }
+const NOTHING: LaneMemory = { head: null, failureStreak: null, wait: null }
 
-function lane(given: Partial<StandingLane> = {}): StandingLane {
+function lane(given: Partial<LaneStatus> = {}): LaneStatus {
   const policy = { ...DEFAULT_LANE_POLICY, confirmBacklogAfterMs: 2 * HOUR }
   return { policy, memory: NOTHING, now: NOON, lastAttemptAt: null, ...given }
 }
 
-function asks(acceptedAgoMs: number, given: Partial<StandingLane> = {}): boolean {
+function asks(acceptedAgoMs: number, given: Partial<LaneStatus> = {}): boolean {
   return wantsConfirmation({ acceptedAt: NOON - acceptedAgoMs }, lane(given))
 }
 
@@ -23,8 +23,8 @@ function waiting(reason: string, until: number | null): LaneMemory {
 }
 
 function troubled(sinceAgoMs: number): LaneMemory {
-  const trouble = { failures: 9, since: NOON - sinceAgoMs, messages: 1, lastSequence: 1 }
-  return { head: null, trouble, wait: { reason: 'connection_away', words: null, until: NOON + MINUTE } }
+  const failureStreak = { failures: 9, since: NOON - sinceAgoMs, messages: 1, lastSequence: 1 }
+  return { head: null, failureStreak, wait: { reason: 'connection_away', words: null, until: NOON + MINUTE } }
 }
 
 describe('whether a backlog waits for a person', () => {

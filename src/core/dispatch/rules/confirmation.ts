@@ -2,7 +2,7 @@ import type { LanePolicy } from '../../connection/lane-policy.ts'
 import type { Instant } from '../../ids.ts'
 import type { LaneMemory } from '../../ports/lanes.ts'
 
-export interface StandingLane {
+export interface LaneStatus {
   readonly policy: LanePolicy
   readonly memory: LaneMemory
   readonly now: Instant
@@ -18,15 +18,15 @@ export interface StandingLane {
  * (pace, quiet hours, a retry, media), until it is over. Only a run of failures that are the connection's own is none,
  * however often it was tried meanwhile.
  */
-export function wantsConfirmation(head: { readonly acceptedAt: Instant }, lane: StandingLane): boolean {
+export function wantsConfirmation(head: { readonly acceptedAt: Instant }, lane: LaneStatus): boolean {
   const { confirmBacklogAfterMs } = lane.policy
   if (confirmBacklogAfterMs === 0) return false
   return lane.now - Math.max(head.acceptedAt, stoodStillSince(lane)) > confirmBacklogAfterMs
 }
 
-function stoodStillSince({ memory, now, lastAttemptAt }: StandingLane): Instant {
-  const { trouble, wait } = memory
-  if (trouble) return trouble.since
+function stoodStillSince({ memory, now, lastAttemptAt }: LaneStatus): Instant {
+  const { failureStreak, wait } = memory
+  if (failureStreak) return failureStreak.since
   // Nobody knows of an attempt: then the age of the head alone decides.
   const movedAt = lastAttemptAt ?? 0
   // What the service slept through of a planned wait was planned; what came after it was not.

@@ -4,10 +4,10 @@ import { DEFAULT_LANE_POLICY } from '../../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../ids.ts'
 import { MESSAGE_TYPES, type QueuedMessage } from '../../message/message.ts'
 import type { LaneMemory, LaneWait } from '../../ports/lanes.ts'
-import { decideHead, type HeadContext, heedRest } from './decide-head.ts'
+import { applyRateLimitDelay, decideHead, type HeadContext } from './decide-head.ts'
 
 const NOON = Date.UTC(2026, 0, 15, 12)
-const NOTHING: LaneMemory = { head: null, trouble: null, wait: null }
+const NOTHING: LaneMemory = { head: null, failureStreak: null, wait: null }
 const OPEN = { do: 'open' } as const
 const DAY = 24 * 3_600_000
 const FILE = { path: 'spool/file', sizeBytes: 1, sha256: '00', mime: 'image/png' }
@@ -36,18 +36,18 @@ function context(given: Partial<HeadContext> = {}): HeadContext {
     memory: NOTHING,
     now: NOON,
     lastAttemptAt: null,
-    paceLot: 0.5,
+    paceJitter: 0.5,
     channelTypes: MESSAGE_TYPES,
     fetchedSince: null,
     isReady: true,
-    isNetworkRest: false,
+    isRateLimitDelay: false,
     isBlocked: false,
     ...given,
   }
 }
 
 function waiting(wait: LaneWait, sequence = 7, resent = false): LaneMemory {
-  return { head: { sequence, tries: 1, spentMs: 0, resent, crashes: 0 }, trouble: null, wait }
+  return { head: { sequence, tries: 1, spentMs: 0, resent, crashes: 0 }, failureStreak: null, wait }
 }
 
 describe('the decision about the head of a lane', () => {
@@ -82,7 +82,7 @@ describe('the decision about the head of a lane', () => {
 
     const decision = decideHead(MESSAGE, context({ memory, now: NOON + DAY }))
 
-    assert.deepEqual(decision, { do: 'drop', as: 'UNCONFIRMED', reason: 'fate_unknown', words: null })
+    assert.deepEqual(decision, { do: 'drop', as: 'UNCONFIRMED', reason: 'result_unknown', words: null })
   })
 })
 
@@ -113,8 +113,8 @@ describe('the decision while the lane waits', () => {
 
   it('does not wait for a recipient whose message has gone', () => {
     const wait = { reason: 'whatsapp_131056', words: null, until: NOON + 3_600_000 }
-    const trouble = { failures: 6, since: NOON, messages: 1, lastSequence: 7 }
-    const memory = { head: null, trouble, wait }
+    const failureStreak = { failures: 6, since: NOON, messages: 1, lastSequence: 7 }
+    const memory = { head: null, failureStreak, wait }
 
     assert.equal(decideHead(MESSAGE, context({ memory })).do, 'wait')
     assert.equal(decideHead({ ...MESSAGE, sequence: 8 }, context({ memory })).do, 'open')
@@ -296,7 +296,7 @@ describe('the pace of the network', () => {
   const REST = { until: NOON + 5_000, reason: 'rate_limited', words: 'slower' }
 
   it('holds a message until then', () => {
-    const decision = heedRest(REST, NOTHING, NOON)
+    const decision = applyRateLimitDelay(REST, NOTHING, NOON)
 
     assert.deepEqual(decision, { do: 'wait', memory: { ...NOTHING, wait: REST } })
   })
@@ -304,19 +304,22 @@ describe('the pace of the network', () => {
   it('says nothing new when it says the same again', () => {
     const memory = { ...NOTHING, wait: { ...REST } }
 
-    const decision = heedRest(REST, memory, NOON)
+    const decision = applyRateLimitDelay(REST, memory, NOON)
 
     assert.equal(decision.do === 'wait' && decision.memory, memory)
   })
 
   it('lets go what it names no time for, or one that is over', () => {
-    assert.deepEqual([heedRest(null, NOTHING, NOON), heedRest({ ...REST, until: NOON }, NOTHING, NOON)], [OPEN, OPEN])
+    assert.deepEqual(
+      [applyRateLimitDelay(null, NOTHING, NOON), applyRateLimitDelay({ ...REST, until: NOON }, NOTHING, NOON)],
+      [OPEN, OPEN],
+    )
   })
 
   it('is asked anew, and a wait of another kind is not', () => {
     const memory = waiting(REST)
 
-    assert.deepEqual(decideHead(MESSAGE, context({ memory, isNetworkRest: true })), OPEN)
+    assert.deepEqual(decideHead(MESSAGE, context({ memory, isRateLimitDelay: true })), OPEN)
     assert.equal(decideHead(MESSAGE, context({ memory })).do, 'wait')
   })
 })

@@ -2,12 +2,12 @@ import type { LanePolicy } from '../../connection/lane-policy.ts'
 import { endOfQuietHours } from '../../connection/quiet-hours.ts'
 import type { Instant } from '../../ids.ts'
 import type { QueuedMessage } from '../../message/message.ts'
-import type { NetworkRest } from '../../ports/channel.ts'
+import type { RateLimitDelay } from '../../ports/channel.ts'
 import type { LaneMemory, LaneWait, Step } from '../../ports/lanes.ts'
 import { whatsAppCloudReason } from '../../reasons/whatsapp-cloud.ts'
 import type { ReasonCode } from '../../reasons.ts'
-import { RETRY_AFTER_MOST_MS } from './retry-schedule.ts'
 import { wantsConfirmation } from './confirmation.ts'
+import { RETRY_AFTER_MOST_MS } from './retry-schedule.ts'
 
 export interface HeadContext {
   readonly policy: LanePolicy
@@ -16,7 +16,7 @@ export interface HeadContext {
   /** When the last attempt of this connection began, or a person confirmed its backlog; null when neither is known. */
   readonly lastAttemptAt: Instant | null
   /** In [0, 1), for the jitter of the pace. Fixed per gap, so that looking twice does not move the end. */
-  readonly paceLot: number
+  readonly paceJitter: number
   readonly channelTypes: readonly string[]
   /**
    * Since when this process is at the head's file; null while it has not begun to fetch it, or no media can be fetched for
@@ -26,7 +26,7 @@ export interface HeadContext {
   /** False when the channel wants to get the message ready before its attempt is opened. */
   readonly isReady: boolean
   /** The lane waits because the network's pace said so: who asks it again learns whether it still does. */
-  readonly isNetworkRest: boolean
+  readonly isRateLimitDelay: boolean
   /** The recipient is on the account's block list. */
   readonly isBlocked: boolean
 }
@@ -53,13 +53,13 @@ const PREPARING_LEAST_MS = 30_000
 
 /** Decides what the lane does with the message at its head now. Pure. */
 export function decideHead(head: QueuedMessage, context: HeadContext): HeadDecision {
-  const decision = judgeHead(head, context)
+  const decision = checkHead(head, context)
   // What was handed over once with an unknown fate may have arrived, so nothing may be said that denies it.
   if (decision.do !== 'drop' || !wasRepeated(head, context.memory)) return decision
-  return drop('UNCONFIRMED', 'fate_unknown', decision.words)
+  return drop('UNCONFIRMED', 'result_unknown', decision.words)
 }
 
-function judgeHead(head: QueuedMessage, context: HeadContext): HeadDecision {
+function checkHead(head: QueuedMessage, context: HeadContext): HeadDecision {
   const { policy, memory, now } = context
   if (head.acceptedAt + policy.timeToLiveMs <= now) return drop('EXPIRED', 'time_to_live_over', null)
   if (!head.content) return drop('FAILED', 'message_damaged', null)
@@ -72,13 +72,13 @@ function judgeHead(head: QueuedMessage, context: HeadContext): HeadDecision {
   if (head.media?.kind === 'pending') return waitForMedia(head, context)
   const quietUntil = policy.quietHours && endOfQuietHours(policy.quietHours, now)
   if (quietUntil !== null) return waitUntil(quietUntil, 'quiet_hours', memory)
-  const restsUntil = endOfRest(context)
+  const restsUntil = throttledUntil(context)
   if (restsUntil > now) return waitUntil(restsUntil, 'pace', memory)
   return context.isReady ? OPEN : prepare(head, context)
 }
 
 /** The network's pace is asked last, when nothing else holds the message. Pure. */
-export function heedRest(rest: NetworkRest | null, memory: LaneMemory, now: Instant): HeadDecision {
+export function applyRateLimitDelay(rest: RateLimitDelay | null, memory: LaneMemory, now: Instant): HeadDecision {
   if (!rest || rest.until <= now) return OPEN
   const { until, reason, words } = rest
   const { wait } = memory
@@ -129,11 +129,11 @@ const FOR_ONE_RECIPIENT: ReadonlySet<string> = new Set([whatsAppCloudReason(131_
 
 /** A wait whose end is farther away than any wait we make was planned before the clock was set back: it is over. */
 function isStillOn(wait: LaneWait, head: QueuedMessage, context: HeadContext): boolean {
-  if (TOLD_ANEW.has(wait.reason) || context.isNetworkRest) return false
+  if (TOLD_ANEW.has(wait.reason) || context.isRateLimitDelay) return false
   const { policy, memory, now } = context
   // The wait for a retry is the message's own: it ends when that message is cancelled or expires.
   if (wait.reason === 'retrying' && memory.head?.sequence !== head.sequence) return false
-  if (FOR_ONE_RECIPIENT.has(wait.reason) && memory.trouble?.lastSequence !== head.sequence) return false
+  if (FOR_ONE_RECIPIENT.has(wait.reason) && memory.failureStreak?.lastSequence !== head.sequence) return false
   if (wait.until === null) return true
   const longestMs = Math.max(RETRY_AFTER_MOST_MS, policy.headBudgetMs, policy.leastGapMs + policy.gapJitterMs)
   return wait.until > now && wait.until <= now + longestMs
@@ -154,7 +154,11 @@ function waitForMedia(head: QueuedMessage, context: HeadContext): HeadDecision {
       : { sequence: head.sequence, tries: 0, spentMs: 0, resent: false, crashes: 0 }
     return {
       do: 'wait',
-      memory: { head: remembered, trouble: memory.trouble, wait: { reason: 'media_pending', words, until } },
+      memory: {
+        head: remembered,
+        failureStreak: memory.failureStreak,
+        wait: { reason: 'media_pending', words, until },
+      },
     }
   }
   // What was planned as its end passed in a time when nobody ran, or when others had all room. A beginning in the future
@@ -165,14 +169,14 @@ function waitForMedia(head: QueuedMessage, context: HeadContext): HeadDecision {
   return drop('FAILED', 'head_budget_over', words)
 }
 
-function endOfRest({ policy, lastAttemptAt, paceLot, now }: HeadContext): Instant {
+function throttledUntil({ policy, lastAttemptAt, paceJitter, now }: HeadContext): Instant {
   // An attempt in the future was made before the clock was set back: nobody knows how long ago that was.
   if (policy.leastGapMs === 0 || lastAttemptAt === null || lastAttemptAt > now) return 0
-  return lastAttemptAt + policy.leastGapMs + Math.round(policy.gapJitterMs * paceLot)
+  return lastAttemptAt + policy.leastGapMs + Math.round(policy.gapJitterMs * paceJitter)
 }
 
 function withWait(memory: LaneMemory, wait: LaneWait): LaneMemory {
-  return { head: memory.head, trouble: memory.trouble, wait }
+  return { head: memory.head, failureStreak: memory.failureStreak, wait }
 }
 
 function wasRepeated(head: QueuedMessage, { head: remembered }: LaneMemory): boolean {

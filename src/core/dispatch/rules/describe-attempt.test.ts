@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { Evidence } from '../../ports/channel.ts'
 import type { Begun } from './describe-attempt.ts'
-import { recordOf, weigh } from './describe-attempt.ts'
+import { discountEvidence, recordOf } from './describe-attempt.ts'
 
 const NOT_SENT: Evidence = { kind: 'not-sent', words: 'nobody knows of it' }
 const ACCEPTED = { kind: 'accepted', networkId: 'net-1' } as const
-const weighed = (evidence: Evidence, isDoubted: boolean) => weigh(evidence, { isDoubted } as Begun)
+const weighed = (evidence: Evidence, isPossiblySuperseded: boolean) =>
+  discountEvidence(evidence, { isPossiblySuperseded } as Begun)
 
 describe('evidence', () => {
   it('G12: that a message was not sent counts for nothing when the database may have gone back since', () => {
@@ -15,8 +16,8 @@ describe('evidence', () => {
   })
 
   it('G10: stands in the record of an attempt that was accepted by it, and of no other', () => {
-    const ended = { sequence: 7, number: 1, startedAt: 1, endedAt: 2, crashes: 0, isDoubted: false } as const
-    const codeOf = (evidenceAsked: boolean) => recordOf({ ...ended, outcome: ACCEPTED, evidenceAsked }).code
+    const ended = { sequence: 7, number: 1, startedAt: 1, endedAt: 2, crashes: 0, isPossiblySuperseded: false } as const
+    const codeOf = (evidenceRequested: boolean) => recordOf({ ...ended, outcome: ACCEPTED, evidenceRequested }).code
 
     assert.deepEqual([codeOf(true), codeOf(false)], ['evidence_found', null])
   })

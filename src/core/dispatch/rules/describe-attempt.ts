@@ -14,7 +14,7 @@ export interface Begun {
   /** How often a worker died while it was open. */
   readonly crashes: number
   /** See `OpenAttempt`. */
-  readonly isDoubted: boolean
+  readonly isPossiblySuperseded: boolean
 }
 
 /** An attempt on its way to being recorded. */
@@ -24,12 +24,21 @@ export interface Closing extends Begun {
 
 /** The next attempt of a message. */
 export function attemptOf(message: QueuedMessage, startedAt: Instant): Begun {
-  return { message, number: message.attempts + 1, startedAt, crashes: 0, isDoubted: false }
+  return { message, number: message.attempts + 1, startedAt, crashes: 0, isPossiblySuperseded: false }
 }
 
 export function endedWith(begun: Begun, endedAt: Instant, outcome: Outcome): EndedAttempt {
-  const { message, number, startedAt, crashes, isDoubted } = begun
-  return { sequence: message.sequence, number, startedAt, endedAt, outcome, crashes, evidenceAsked: false, isDoubted }
+  const { message, number, startedAt, crashes, isPossiblySuperseded } = begun
+  return {
+    sequence: message.sequence,
+    number,
+    startedAt,
+    endedAt,
+    outcome,
+    crashes,
+    evidenceRequested: false,
+    isPossiblySuperseded,
+  }
 }
 
 /** There was no call, so the message is the head of its lane as before. */
@@ -67,8 +76,8 @@ export function handover(lane: ClaimedLane, attempt: Begun): Handover {
  * What evidence is worth. That a doubted attempt did not arrive says nothing: later ones may have, of which a database that
  * has gone back knows nothing (G12).
  */
-export function weigh(evidence: Evidence, { isDoubted }: Begun): Evidence {
-  return isDoubted && evidence.kind === 'not-sent' ? { kind: 'nothing-ever' } : evidence
+export function discountEvidence(evidence: Evidence, { isPossiblySuperseded }: Begun): Evidence {
+  return isPossiblySuperseded && evidence.kind === 'not-sent' ? { kind: 'nothing-ever' } : evidence
 }
 
 /** The outcome that evidence amounts to. Without any it stays unknown. */
@@ -100,16 +109,21 @@ export function recordOf({
   startedAt,
   endedAt,
   outcome,
-  evidenceAsked,
+  evidenceRequested,
 }: EndedAttempt): AttemptRecord {
   const attempt = { sequence, number, startedAt, endedAt, outcome: outcome.kind }
   switch (outcome.kind) {
     case 'accepted':
-      return { ...attempt, code: evidenceAsked ? 'evidence_found' : null, words: null, networkId: outcome.networkId }
+      return {
+        ...attempt,
+        code: evidenceRequested ? 'evidence_found' : null,
+        words: null,
+        networkId: outcome.networkId,
+      }
     case 'rejected':
       return { ...attempt, code: outcome.failure.code, words: outcome.failure.words, networkId: null }
     case 'unknown':
-      return { ...attempt, code: 'fate_unknown', words: outcome.words, networkId: null }
+      return { ...attempt, code: 'result_unknown', words: outcome.words, networkId: null }
   }
 }
 

@@ -6,7 +6,7 @@ import type { HeadMemory, LaneMemory } from '../../ports/lanes.ts'
 import { afterPreparing, type EndedAttempt, nextStep, type StepContext, type Unready } from './next-step.ts'
 
 const NOON = Date.UTC(2026, 0, 15, 12)
-const NOTHING: LaneMemory = { head: null, trouble: null, wait: null }
+const NOTHING: LaneMemory = { head: null, failureStreak: null, wait: null }
 const MINUTE = 60_000
 
 const ACCEPTED: Outcome = { kind: 'accepted', networkId: 'net-1' }
@@ -29,8 +29,8 @@ function ended(outcome: Outcome, given: Partial<EndedAttempt> = {}): EndedAttemp
     endedAt: NOON,
     outcome,
     crashes: 0,
-    evidenceAsked: false,
-    isDoubted: false,
+    evidenceRequested: false,
+    isPossiblySuperseded: false,
     ...given,
   }
 }
@@ -53,7 +53,7 @@ function head(given: Partial<HeadMemory> = {}): LaneMemory {
 
 describe('the next step after an attempt', () => {
   it('publishes what the network took, and remembers nothing of what was before', () => {
-    const memory = { ...head({ tries: 3 }), trouble: { failures: 2, since: 1, messages: 1, lastSequence: 7 } }
+    const memory = { ...head({ tries: 3 }), failureStreak: { failures: 2, since: 1, messages: 1, lastSequence: 7 } }
 
     const step = nextStep(ended(ACCEPTED), context({ memory }))
 
@@ -163,9 +163,9 @@ describe('the next step after the connection’s own trouble', () => {
   })
 
   it('ends the run of failures with one that is the message’s own', () => {
-    const memory = { ...NOTHING, trouble: { failures: 2, since: NOON, messages: 2, lastSequence: 6 } }
+    const memory = { ...NOTHING, failureStreak: { failures: 2, since: NOON, messages: 2, lastSequence: 6 } }
 
-    assert.equal(nextStep(ended(BUSY), context({ memory })).memory.trouble, null)
+    assert.equal(nextStep(ended(BUSY), context({ memory })).memory.failureStreak, null)
   })
 })
 
@@ -173,12 +173,12 @@ describe('the next step after an unknown fate', () => {
   it('G5: leaves the message UNCONFIRMED when there is no evidence to wait for', () => {
     const { disposition } = nextStep(ended(UNKNOWN), context())
 
-    assert.deepEqual(disposition, { do: 'settle', as: 'UNCONFIRMED', reason: 'fate_unknown', words: 'reset' })
+    assert.deepEqual(disposition, { do: 'settle', as: 'UNCONFIRMED', reason: 'result_unknown', words: 'reset' })
   })
 
   it('G5: waits for evidence as long as the channel can give any, once', () => {
     const first = nextStep(ended(UNKNOWN), context({ evidenceWaitMs: MINUTE }))
-    const second = nextStep(ended(UNKNOWN, { evidenceAsked: true }), context({ evidenceWaitMs: MINUTE }))
+    const second = nextStep(ended(UNKNOWN, { evidenceRequested: true }), context({ evidenceWaitMs: MINUTE }))
 
     assert.deepEqual(first.disposition, { do: 'await-evidence', until: NOON + MINUTE, words: 'reset' })
     assert.equal(second.disposition.do === 'settle' && second.disposition.as, 'UNCONFIRMED')
@@ -205,12 +205,12 @@ describe('the next step after an unknown fate', () => {
 
   it('G12: never repeats what was open in an older state of the database: it may have been repeated since', () => {
     const policy = { ...DEFAULT_LANE_POLICY, onUnconfirmed: 'resend' } as const
-    const doubted = ended(UNKNOWN, { isDoubted: true })
+    const possiblySuperseded = ended(UNKNOWN, { isPossiblySuperseded: true })
 
     const dispositions = [
-      nextStep(doubted, context({ policy })).disposition,
-      nextStep(doubted, context({ recognisesRepeat: true })).disposition,
-      nextStep(doubted, context({ policy, evidenceWaitMs: MINUTE })).disposition,
+      nextStep(possiblySuperseded, context({ policy })).disposition,
+      nextStep(possiblySuperseded, context({ recognisesRepeat: true })).disposition,
+      nextStep(possiblySuperseded, context({ policy, evidenceWaitMs: MINUTE })).disposition,
     ]
 
     assert.deepEqual(
@@ -232,8 +232,8 @@ describe('the next step after an unknown fate', () => {
   })
 
   it('G10: says of what was published by evidence that no answer to the call showed it', () => {
-    const found = nextStep(ended(ACCEPTED, { evidenceAsked: true }), context()).disposition
-    const resent = nextStep(ended(ACCEPTED, { evidenceAsked: true }), context({ memory: head({ resent: true }) }))
+    const found = nextStep(ended(ACCEPTED, { evidenceRequested: true }), context()).disposition
+    const resent = nextStep(ended(ACCEPTED, { evidenceRequested: true }), context({ memory: head({ resent: true }) }))
 
     assert.deepEqual(found, { do: 'settle', as: 'PUBLISHED', reason: 'evidence_found', words: null })
     assert.equal(resent.disposition.do === 'settle' && resent.disposition.reason, 'possible_duplicate')
@@ -258,7 +258,7 @@ describe('the next step after an unknown fate', () => {
   it('names the death of the worker as the reason', () => {
     const { disposition } = nextStep(ended(UNKNOWN, { crashes: 1 }), context())
 
-    assert.equal(disposition.do === 'settle' && disposition.reason, 'worker_died')
+    assert.equal(disposition.do === 'settle' && disposition.reason, 'stopped_while_sending')
   })
 })
 
@@ -284,8 +284,8 @@ describe('the next step after crashes', () => {
     const given = { memory, policy, recognisesRepeat: true, evidenceWaitMs: 60_000 }
 
     const first = nextStep(ended(UNKNOWN, { crashes: 1 }), context(given))
-    const asked = nextStep(ended(UNKNOWN, { crashes: 1, evidenceAsked: true }), context(given))
-    const proven = nextStep(ended(BUSY, { crashes: 1, evidenceAsked: true }), context(given))
+    const asked = nextStep(ended(UNKNOWN, { crashes: 1, evidenceRequested: true }), context(given))
+    const proven = nextStep(ended(BUSY, { crashes: 1, evidenceRequested: true }), context(given))
 
     assert.deepEqual(
       [first, asked, proven].map(({ disposition }) =>
@@ -376,6 +376,6 @@ describe('the next step after a message could not be got ready', () => {
   it('G5: denies nothing of an attempt before that may have arrived', () => {
     const { decision } = afterPreparing(unready({ class: 'permanent' }), context({ memory: head({ resent: true }) }))
 
-    assert.deepEqual(decision, { do: 'drop', as: 'UNCONFIRMED', reason: 'fate_unknown', words: 'come back later' })
+    assert.deepEqual(decision, { do: 'drop', as: 'UNCONFIRMED', reason: 'result_unknown', words: 'come back later' })
   })
 })

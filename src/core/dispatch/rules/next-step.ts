@@ -2,13 +2,13 @@ import type { LanePolicy } from '../../connection/lane-policy.ts'
 import type { Instant } from '../../ids.ts'
 import type { Sequence } from '../../message/message.ts'
 import type { Failure, Outcome } from '../../ports/channel.ts'
-import type { Disposition, HeadMemory, LaneMemory, TroubleMemory } from '../../ports/lanes.ts'
+import type { Disposition, FailureStreak, HeadMemory, LaneMemory } from '../../ports/lanes.ts'
 import type { HeadDecision } from './decide-head.ts'
 import { connectionDelayMs, messageDelayMs } from './retry-schedule.ts'
 
 /** From here a run of failures that may be the network's is treated as the connection's own. */
-const TROUBLE_AFTER_MESSAGES = 3
-const TROUBLE_AFTER_MS = 30_000
+const FAILING_AFTER_MESSAGES = 3
+const FAILING_AFTER_MS = 30_000
 /** A message that was open when its worker died this often is not tried again. */
 const CRASHES_UNTIL_QUARANTINE = 3
 
@@ -22,9 +22,9 @@ export interface EndedAttempt {
   /** How often a worker died while this attempt was open. */
   readonly crashes: number
   /** True once the channel was asked for evidence and has no more to say: it gave some, or never will. */
-  readonly evidenceAsked: boolean
+  readonly evidenceRequested: boolean
   /** See `OpenAttempt`. */
-  readonly isDoubted: boolean
+  readonly isPossiblySuperseded: boolean
 }
 
 export interface StepContext {
@@ -41,7 +41,7 @@ export interface StepContext {
 type End = Omit<Extract<Disposition, { do: 'settle' }>, 'do'>
 
 interface TroubledContext extends StepContext {
-  readonly trouble: TroubleMemory
+  readonly failureStreak: FailureStreak
 }
 
 interface NextStep {
@@ -50,7 +50,7 @@ interface NextStep {
   readonly memory: LaneMemory
 }
 
-const NOTHING_REMEMBERED: LaneMemory = { head: null, trouble: null, wait: null }
+const NOTHING_REMEMBERED: LaneMemory = { head: null, failureStreak: null, wait: null }
 
 /** Decides what becomes of a message after one attempt. Pure: no clock, no storage, no channel. */
 export function nextStep(attempt: EndedAttempt, context: StepContext): NextStep {
@@ -85,7 +85,7 @@ export function afterPreparing(
   context: StepContext,
 ): { readonly decision: HeadDecision; readonly memory: LaneMemory } {
   const outcome: Outcome = { kind: 'rejected', failure }
-  const attempt = { ...unready, number: 0, outcome, crashes: 0, evidenceAsked: false, isDoubted: false }
+  const attempt = { ...unready, number: 0, outcome, crashes: 0, evidenceRequested: false, isPossiblySuperseded: false }
   const { disposition, memory } = afterRejection(attempt, failure, context)
   if (disposition.do !== 'settle') return { decision: { do: 'wait', memory }, memory }
   const as = disposition.as === 'UNCONFIRMED' ? 'UNCONFIRMED' : 'FAILED'
@@ -99,8 +99,8 @@ function duplicateMark(attempt: EndedAttempt, { memory, recognisesRepeat }: Step
 }
 
 /** That the network took it is known by evidence, and not by the answer to the call. */
-function evidenceMark({ evidenceAsked }: EndedAttempt): string | null {
-  return evidenceAsked ? 'evidence_found' : null
+function evidenceMark({ evidenceRequested }: EndedAttempt): string | null {
+  return evidenceRequested ? 'evidence_found' : null
 }
 
 function afterRejection(attempt: EndedAttempt, failure: Failure, context: StepContext): NextStep {
@@ -113,7 +113,7 @@ function afterRejection(attempt: EndedAttempt, failure: Failure, context: StepCo
     case 'connection':
       return waitForConnection(remembered(attempt, context.memory), failure, {
         ...context,
-        trouble: countTrouble(context.memory.trouble, attempt),
+        failureStreak: countFailure(context.memory.failureStreak, attempt),
       })
     case 'transient':
       return afterTransient(attempt, failure, context)
@@ -122,21 +122,25 @@ function afterRejection(attempt: EndedAttempt, failure: Failure, context: StepCo
 
 function afterTransient(attempt: EndedAttempt, failure: Failure, context: StepContext): NextStep {
   const { memory, policy, now, lot } = context
-  const trouble = failure.suspectsNetwork ? countTrouble(memory.trouble, attempt) : null
-  if (trouble && (trouble.messages >= TROUBLE_AFTER_MESSAGES || now - trouble.since >= TROUBLE_AFTER_MS)) {
-    return waitForConnection(remembered(attempt, memory), failure, { ...context, trouble })
+  const failureStreak = failure.suspectsNetwork ? countFailure(memory.failureStreak, attempt) : null
+  if (
+    failureStreak &&
+    (failureStreak.messages >= FAILING_AFTER_MESSAGES || now - failureStreak.since >= FAILING_AFTER_MS)
+  ) {
+    return waitForConnection(remembered(attempt, memory), failure, { ...context, failureStreak })
   }
   const head = headOf(memory, attempt)
   const spentMs = head.spentMs + timeUsed(attempt)
   const leftMs = policy.headBudgetMs - spentMs
-  if (leftMs <= 0) return settle(failedEnd(attempt, 'head_budget_over', context), { head: null, trouble, wait: null })
+  if (leftMs <= 0)
+    return settle(failedEnd(attempt, 'head_budget_over', context), { head: null, failureStreak, wait: null })
   // The last wait is cut so that the budget ends with an attempt and not in the middle of a wait.
   const delayMs = Math.min(messageDelayMs(head.tries + 1, failure.retryAfterMs, lot), leftMs)
   return {
     disposition: { do: 'keep-queued' },
     memory: {
       head: { ...head, tries: head.tries + 1, spentMs: spentMs + delayMs },
-      trouble,
+      failureStreak,
       wait: { reason: 'retrying', words: failure.words, until: now + delayMs },
     },
   }
@@ -144,14 +148,14 @@ function afterTransient(attempt: EndedAttempt, failure: Failure, context: StepCo
 
 /** The whole lane waits. The message pays nothing for it: neither a try nor head budget. */
 function waitForConnection(head: HeadMemory | null, failure: Failure, context: TroubledContext): NextStep {
-  const { trouble } = context
-  const delayMs = connectionDelayMs(trouble.failures, failure.retryAfterMs, context.lot)
+  const { failureStreak } = context
+  const delayMs = connectionDelayMs(failureStreak.failures, failure.retryAfterMs, context.lot)
   const reason = failure.class === 'connection' ? failure.code : 'trouble'
   return {
     disposition: { do: 'keep-queued' },
     memory: {
       head,
-      trouble,
+      failureStreak,
       wait: { reason, words: failure.words, until: context.now + delayMs },
     },
   }
@@ -162,16 +166,16 @@ function afterUnknown(attempt: EndedAttempt, words: string, context: StepContext
   const isQuarantined = isPoison(attempt, memory)
   // What was open in an older state of the database may have been followed by attempts that are forgotten (G12): of how
   // long ago, and whether once more already, nobody knows.
-  const mayRepeat = !attempt.isDoubted && !isQuarantined
+  const mayRepeat = !attempt.isPossiblySuperseded && !isQuarantined
   if (mayRepeat && context.recognisesRepeat) return repeat(attempt, words, context)
-  if (context.evidenceWaitMs > 0 && !attempt.evidenceAsked) {
+  if (context.evidenceWaitMs > 0 && !attempt.evidenceRequested) {
     return { disposition: { do: 'await-evidence', until: now + context.evidenceWaitMs, words }, memory }
   }
   // The line broke after we handed the message over, so it may already be on its way. Sending again risks a duplicate,
   // leaving it risks a loss. The connection's owner chose between the two; we must not.
   if (mayRepeat && policy.onUnconfirmed === 'resend' && !headOf(memory, attempt).resent)
     return repeat(attempt, words, context)
-  const reason = isQuarantined ? 'quarantined' : attempt.crashes > 0 ? 'worker_died' : 'fate_unknown'
+  const reason = isQuarantined ? 'quarantined' : attempt.crashes > 0 ? 'stopped_while_sending' : 'result_unknown'
   return settle({ as: 'UNCONFIRMED', reason, words }, forgetHead(memory))
 }
 
@@ -181,7 +185,7 @@ function repeat(attempt: EndedAttempt, words: string, context: StepContext): Nex
   const spentMs = head.spentMs + timeUsed(attempt)
   const leftMs = context.policy.headBudgetMs - spentMs
   if (leftMs <= 0)
-    return settle({ as: 'UNCONFIRMED', reason: 'fate_unknown', words: words }, forgetHead(context.memory))
+    return settle({ as: 'UNCONFIRMED', reason: 'result_unknown', words: words }, forgetHead(context.memory))
   const delayMs = Math.min(messageDelayMs(head.tries + 1, null, context.lot), leftMs)
   return {
     disposition: { do: 'keep-queued' },
@@ -192,7 +196,7 @@ function repeat(attempt: EndedAttempt, words: string, context: StepContext): Nex
         spentMs: spentMs + delayMs,
         resent: true,
       },
-      trouble: context.memory.trouble,
+      failureStreak: context.memory.failureStreak,
       wait: { reason: 'retrying', words, until: context.now + delayMs },
     },
   }
@@ -201,7 +205,7 @@ function repeat(attempt: EndedAttempt, words: string, context: StepContext): Nex
 /** A refusal proves only its own attempt unsent. FAILED needs that proof for every attempt, and `resent` says that it is missing for one. */
 function failedEnd(attempt: EndedAttempt, reason: string, { memory }: StepContext): End {
   const words = attempt.outcome.kind === 'rejected' ? attempt.outcome.failure.words : null
-  if (headOf(memory, attempt).resent) return { as: 'UNCONFIRMED', reason: 'fate_unknown', words }
+  if (headOf(memory, attempt).resent) return { as: 'UNCONFIRMED', reason: 'result_unknown', words }
   return { as: 'FAILED', reason, words }
 }
 
@@ -211,11 +215,11 @@ function settle(end: End, memory: LaneMemory): NextStep {
 
 /** The same object when there is nothing to forget, so that the usual case writes nothing. */
 function remembersNothing(memory: LaneMemory): LaneMemory {
-  return memory.head || memory.trouble || memory.wait ? NOTHING_REMEMBERED : memory
+  return memory.head || memory.failureStreak || memory.wait ? NOTHING_REMEMBERED : memory
 }
 
 function forgetHead(memory: LaneMemory): LaneMemory {
-  return memory.head || memory.wait ? { head: null, trouble: memory.trouble, wait: null } : memory
+  return memory.head || memory.wait ? { head: null, failureStreak: memory.failureStreak, wait: null } : memory
 }
 
 /** What a wait that is not the message's own doing leaves remembered of it: only its crashes. */
@@ -238,7 +242,7 @@ function timeUsed(attempt: EndedAttempt): number {
   return attempt.crashes > 0 ? 0 : Math.max(0, attempt.endedAt - attempt.startedAt)
 }
 
-function countTrouble(before: TroubleMemory | null, attempt: EndedAttempt): TroubleMemory {
+function countFailure(before: FailureStreak | null, attempt: EndedAttempt): FailureStreak {
   if (!before) return { failures: 1, since: attempt.endedAt, messages: 1, lastSequence: attempt.sequence }
   return {
     failures: before.failures + 1,

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { HandClock } from '../../../../test/conformance/hand-clock.ts'
 import { preferredWorker } from '../../../../test/support/preferred-worker.ts'
 import type { ConnectionId, WorkerId } from '../../ids.ts'
-import { LEFT_FOR_MS, Share } from './assignment.ts'
+import { LEFT_FOR_MS, RendezvousAssignment } from './assignment.ts'
 
 const [ANNA, BEN, CLEO, DORA, EMIL] = ['anna', 'ben', 'cleo', 'dora', 'emil'] as WorkerId[] as [
   WorkerId,
@@ -72,40 +72,40 @@ describe('the worker that a connection prefers', () => {
 
 describe('the share of a worker', () => {
   it('is everything while nobody else is known', () => {
-    const { share } = createShare()
+    const { share } = createAssignment()
     const before = isAllOwn(share)
-    share.heed([ANNA])
+    share.updateMembers([ANNA])
 
     assert.deepEqual([before, isAllOwn(share)], [true, true])
   })
 
   it('holds what no share of another living worker holds', () => {
-    const shares = FOUR.map((worker) => createShare(worker).share)
-    for (const share of shares) share.heed(FOUR)
+    const shares = FOUR.map((worker) => createAssignment(worker).share)
+    for (const share of shares) share.updateMembers(FOUR)
 
-    for (const id of idsBy(randomId)) assert.equal(shares.filter((share) => !share.isAnothers(id)).length, 1)
+    for (const id of idsBy(randomId)) assert.equal(shares.filter((share) => !share.belongsToPeer(id)).length, 1)
   })
 
   it('says when the living have changed, and only then', () => {
-    const { share } = createShare()
+    const { share } = createAssignment()
 
     const changes = [[ANNA], [ANNA, BEN], [BEN, ANNA], [BEN, CLEO], [BEN, CLEO], [CLEO]].map((living) =>
-      share.heed(living),
+      share.updateMembers(living),
     )
 
     assert.deepEqual(changes, [true, true, false, true, false, true])
   })
 
   it('never leaves a lane of its own', () => {
-    const { share } = createShare()
-    share.heed([ANNA, BEN])
+    const { share } = createAssignment()
+    share.updateMembers([ANNA, BEN])
 
     assert.equal(share.leave(lanesOf(ANNA)[0]!), false)
   })
 
   it('leaves another’s lane until it has been found free for five seconds', async () => {
-    const { share, clock } = createShare()
-    share.heed([ANNA, BEN])
+    const { share, clock } = createAssignment()
+    share.updateMembers([ANNA, BEN])
     const [id] = lanesOf(BEN) as [ConnectionId]
 
     const first = share.leave(id)
@@ -118,8 +118,8 @@ describe('the share of a worker', () => {
   })
 
   it('begins to count anew after the lane was taken, by this worker or another', async () => {
-    const { share, clock } = createShare()
-    share.heed([ANNA, BEN])
+    const { share, clock } = createAssignment()
+    share.updateMembers([ANNA, BEN])
     const [own, others] = lanesOf(BEN) as [ConnectionId, ConnectionId]
     share.leave(own)
     share.leave(others)
@@ -129,26 +129,26 @@ describe('the share of a worker', () => {
 
     // Nobody found it free meanwhile, so its worker has had it.
     await clock.pass(30_000)
-    share.heed([ANNA, BEN])
+    share.updateMembers([ANNA, BEN])
 
     assert.deepEqual([again, share.leave(others)], [true, true])
   })
 
   it('says while there is something left that it may have to take', async () => {
-    const { share, clock } = createShare()
-    share.heed([ANNA, BEN])
+    const { share, clock } = createAssignment()
+    share.updateMembers([ANNA, BEN])
     const before = share.leavesLanes
     share.leave(lanesOf(BEN)[0]!)
     const during = share.leavesLanes
     await clock.pass(30_000)
-    share.heed([ANNA, BEN])
+    share.updateMembers([ANNA, BEN])
 
     assert.deepEqual([before, during, share.leavesLanes], [false, true, false])
   })
 
   it('starves no lane, however many are left at once', async () => {
-    const { share, clock } = createShare()
-    share.heed([ANNA, BEN])
+    const { share, clock } = createAssignment()
+    share.updateMembers([ANNA, BEN])
     const left = new Set(lanesOf(BEN, 25_000))
     const rounds: number[] = []
 
@@ -161,7 +161,7 @@ describe('the share of a worker', () => {
       }
       rounds.push(free.length)
       await clock.pass(2_500)
-      share.heed([ANNA, BEN])
+      share.updateMembers([ANNA, BEN])
     }
 
     assert.equal(left.size, 0)
@@ -169,13 +169,13 @@ describe('the share of a worker', () => {
   })
 })
 
-function createShare(worker = ANNA) {
+function createAssignment(worker = ANNA) {
   const clock = new HandClock()
-  return { clock, share: new Share({ worker, clock }) }
+  return { clock, share: new RendezvousAssignment({ worker, clock }) }
 }
 
-function isAllOwn(share: Share): boolean {
-  return idsBy(randomId).every((id) => !share.isAnothers(id))
+function isAllOwn(share: RendezvousAssignment): boolean {
+  return idsBy(randomId).every((id) => !share.belongsToPeer(id))
 }
 
 /** Lanes that `worker` should hold of Anna and Ben. */

@@ -25,7 +25,7 @@ interface HashedWorker {
  * worker works it out from the same list of living workers. Lists may differ for a moment, and then two workers believe
  * that a lane is theirs, or none does. Neither is dangerous: who holds a lane is decided by its claim alone.
  */
-export class Share {
+export class RendezvousAssignment {
   readonly #worker: WorkerId
   readonly #clock: Clock
   #living: readonly HashedWorker[] = []
@@ -37,7 +37,7 @@ export class Share {
   }
 
   /** Takes note of who lives. True when that has changed. */
-  heed(living: readonly WorkerId[]): boolean {
+  updateMembers(living: readonly WorkerId[]): boolean {
     this.#forgetTaken()
     const before = new Set(this.#living.map(({ id }) => id))
     if (living.length === before.size && living.every((id) => before.has(id))) return false
@@ -46,14 +46,14 @@ export class Share {
   }
 
   /** True when another living worker should have it. */
-  isAnothers(id: ConnectionId): boolean {
+  belongsToPeer(id: ConnectionId): boolean {
     if (this.#living.length === 0 || (this.#living.length === 1 && this.#living[0]?.id === this.#worker)) return false
     return preferred(id, this.#living) !== this.#worker
   }
 
   /** To be asked about a lane that is free and has something to do: true when another worker is to take it. */
   leave(id: ConnectionId): boolean {
-    if (!this.isAnothers(id)) return false
+    if (!this.belongsToPeer(id)) return false
     const now = this.#clock.monotonic()
     const left = this.#left.get(id)
     if (left) {

@@ -9,7 +9,7 @@ const LONGEST_PAUSE_ROUNDS = 8
 // A lane that is paused for long is told of when it goes on, so this is only for the memory that it takes.
 const FORGOTTEN_AFTER_ROUNDS = 100
 
-interface MissedLane {
+interface MissedClaim {
   /** A power of two. */
   pauseRounds: number
   isWanted: boolean
@@ -21,10 +21,10 @@ interface MissedLane {
  * would have storage asked again, hundreds of times a second. So from then on all of them are asked for together, now
  * and then.
  */
-export class MissedLanes {
+export class ClaimRetryQueue {
   readonly #clock: Clock
   readonly #ask: (id: ConnectionId) => void
-  readonly #lanes = new Map<ConnectionId, MissedLane>()
+  readonly #lanes = new Map<ConnectionId, MissedClaim>()
   #rounds = 0
   #cancel: (() => void) | null = null
 

@@ -7,10 +7,10 @@ import type { Journal } from '../../ports/journal.ts'
 import type { ClaimedLane, Lanes } from '../../ports/lanes.ts'
 import { Lane } from '../lane/lane.ts'
 import type { LaneParts, RunLane } from '../lane/lane-parts.ts'
-import { MissedLanes } from './claim-retry.ts'
-import { ReleasedLanes } from './release-batcher.ts'
-import { LEFT_FOR_MS, Share } from './assignment.ts'
-import { WorkerClaim } from './lease.ts'
+import { LEFT_FOR_MS, RendezvousAssignment } from './assignment.ts'
+import { ClaimRetryQueue } from './claim-retry.ts'
+import { WorkerLease } from './lease.ts'
+import { ReleaseBatcher } from './release-batcher.ts'
 
 const SWEEP_EVERY_MS = 250
 const CLAIM_BATCH = 500
@@ -38,7 +38,7 @@ interface DispatcherParts {
   /** How often to look for lanes that nobody told us of, in milliseconds. The look is the truth; being told only saves time. */
   readonly pollEveryMs: number
   /** This lane was given back for another worker: told of it, it need not find out by a look. Called for each lane. */
-  readonly tellOthers?: (connectionId: ConnectionId) => void
+  readonly notifyPeers?: (connectionId: ConnectionId) => void
 }
 
 /**
@@ -49,10 +49,10 @@ interface DispatcherParts {
  */
 export class Dispatcher {
   readonly #parts: DispatcherParts
-  readonly #claim: WorkerClaim
-  readonly #share: Share
-  readonly #released: ReleasedLanes
-  readonly #missed: MissedLanes
+  readonly #claim: WorkerLease
+  readonly #share: RendezvousAssignment
+  readonly #released: ReleaseBatcher
+  readonly #missed: ClaimRetryQueue
   readonly #lanes = new Map<ConnectionId, Lane>()
   readonly #cancels = new Map<string, () => void>()
   readonly #handingOver = new Set<ConnectionId>()
@@ -65,10 +65,10 @@ export class Dispatcher {
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts
-    this.#claim = new WorkerClaim({ ...parts, onRenewed: (living) => this.#heed(living) })
-    this.#share = new Share(parts)
-    this.#released = new ReleasedLanes(parts)
-    this.#missed = new MissedLanes(parts.clock, (id) => this.#want(id))
+    this.#claim = new WorkerLease({ ...parts, onRenewed: (living) => this.#updateMembers(living) })
+    this.#share = new RendezvousAssignment(parts)
+    this.#released = new ReleaseBatcher(parts)
+    this.#missed = new ClaimRetryQueue(parts.clock, (id) => this.#want(id))
   }
 
   async start(): Promise<void> {
@@ -99,7 +99,7 @@ export class Dispatcher {
       say(lane)
       return !lane.isEnding
     }
-    if (this.#share.isAnothers(connectionId)) return false
+    if (this.#share.belongsToPeer(connectionId)) return false
     if (!this.#missed.want(connectionId)) this.#want(connectionId)
     return true
   }
@@ -110,7 +110,7 @@ export class Dispatcher {
       this.#missed.forget(id)
       const lane = this.#lanes.get(id)
       if (lane) lane.change()
-      else if (!this.#share.isAnothers(id)) this.#want(id)
+      else if (!this.#share.belongsToPeer(id)) this.#want(id)
     }
   }
 
@@ -146,7 +146,7 @@ export class Dispatcher {
     await this.#released.settled()
     await this.#claim.stop()
     await this.#parts.lanes
-      .retire(this.#parts.worker)
+      .deleteLease(this.#parts.worker)
       .catch((error: unknown) => this.#parts.journal.record({ event: 'storage.unavailable', error }))
   }
 
@@ -155,13 +155,13 @@ export class Dispatcher {
   }
 
   /** What each lane does, or the reason that it waits for. */
-  *standings(): Iterable<string> {
-    for (const lane of this.#lanes.values()) yield lane.standing
+  *statuses(): Iterable<string> {
+    for (const lane of this.#lanes.values()) yield lane.status
   }
 
   /** True when another living worker should have this lane. */
-  isAnothers(connectionId: ConnectionId): boolean {
-    return this.#share.isAnothers(connectionId)
+  belongsToPeer(connectionId: ConnectionId): boolean {
+    return this.#share.belongsToPeer(connectionId)
   }
 
   #want(connectionId: ConnectionId): void {
@@ -257,13 +257,13 @@ export class Dispatcher {
   }
 
   #passOn(id: ConnectionId): void {
-    if (this.#share.isAnothers(id)) this.#parts.tellOthers?.(id)
+    if (this.#share.belongsToPeer(id)) this.#parts.notifyPeers?.(id)
     // Meanwhile the other worker has gone.
     else this.#want(id)
   }
 
-  #heed(living: readonly WorkerId[]): void {
-    if (!this.#share.heed(living) || !this.#running) return
+  #updateMembers(living: readonly WorkerId[]): void {
+    if (!this.#share.updateMembers(living) || !this.#running) return
     this.#changes += 1
     this.#handOver([...this.#lanes.values()])
     // The lanes of a worker that has died, or that has handed them over, are there to be taken.
@@ -272,7 +272,7 @@ export class Dispatcher {
 
   #handOver(lanes: readonly { readonly connectionId: ConnectionId }[]): void {
     for (const { connectionId: id } of lanes) {
-      if (!this.#share.isAnothers(id) || !this.#lanes.has(id)) continue
+      if (!this.#share.belongsToPeer(id) || !this.#lanes.has(id)) continue
       this.#handingOver.add(id)
       this.#lanes.get(id)?.handOver()
     }

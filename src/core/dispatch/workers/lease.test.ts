@@ -4,7 +4,7 @@ import { HandClock, settle } from '../../../../test/conformance/hand-clock.ts'
 import type { WorkerId } from '../../ids.ts'
 import type { Journal } from '../../ports/journal.ts'
 import { type Lanes, StorageUnavailable } from '../../ports/lanes.ts'
-import { CLAIM_LASTS_MS, RENEW_EVERY_MS, WorkerClaim } from './lease.ts'
+import { CLAIM_LASTS_MS, RENEW_EVERY_MS, WorkerLease } from './lease.ts'
 
 const MARGIN_MS = 3_000
 const DAY = 24 * 3_600_000
@@ -178,7 +178,7 @@ function createClaim() {
   }
   const journal: Journal = { record: () => {} }
   const told: string[][] = []
-  const claim = new WorkerClaim({
+  const claim = new WorkerLease({
     lanes: lanes as Lanes,
     clock,
     journal,

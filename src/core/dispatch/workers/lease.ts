@@ -29,7 +29,7 @@ export function validLeaseSql(now: string): string {
  * A worker's right to its lanes: one heartbeat for all of them. Before each call the worker asks `holds`, because SQL
  * can refuse a late record but cannot stop a process that was paused from calling the network (G6).
  */
-export class WorkerClaim {
+export class WorkerLease {
   readonly #onRenewed: (living: readonly WorkerId[]) => void
   readonly #lanes: Lanes
   readonly #clock: Clock

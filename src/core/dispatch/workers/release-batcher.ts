@@ -8,7 +8,7 @@ interface HeldLane {
 }
 
 /** Gives lanes back. When a worker comes, thousands may change hands at once: they share their commits. */
-export class ReleasedLanes {
+export class ReleaseBatcher {
   readonly #lanes: Lanes
   readonly #journal: Journal
   #waiting: HeldLane[] = []

@@ -26,7 +26,7 @@ export interface AlarmView {
  * Whose alarms. Null: all there are, for the operator. `seesInstallation`: those of the whole installation too, if this
  * account is the only one in it (G8).
  */
-export interface WhoseAlarms {
+export interface AlarmScope {
   readonly accountId: AccountId | null
   readonly seesInstallation: boolean
 }
@@ -34,7 +34,7 @@ export interface WhoseAlarms {
 /** What the watchdog has found. Only reads. */
 export interface Alarms {
   /** Those that are open, the worst first, at most some hundred. */
-  readOpen(whose: WhoseAlarms): Promise<readonly AlarmView[]>
+  readOpen(whose: AlarmScope): Promise<readonly AlarmView[]>
   /** Open ones and those that were cleared within 90 days, the newest first, of those before that id. */
-  list(wanted: WhoseAlarms & { readonly before: number | null; readonly limit: number }): Promise<readonly AlarmView[]>
+  list(wanted: AlarmScope & { readonly before: number | null; readonly limit: number }): Promise<readonly AlarmView[]>
 }

@@ -1,7 +1,7 @@
 import type { AccountId, ConnectionId, Instant, TokenId } from '../../ids.ts'
 import type { MessageState, MessageType } from '../../message/message.ts'
 import type { EndedToken } from '../../token/token.ts'
-import type { Actor, ConnectionState, MessageStory, RequestView } from '../administration.ts'
+import type { Actor, ConnectionState, MessageTimeline, RequestView } from '../administration.ts'
 import type { Tallies } from './overview.ts'
 
 /** A null filters nothing. */
@@ -83,7 +83,7 @@ export interface LogPageView {
   /** Asks for what is older; null: nothing is. A page may be empty and yet have a next one. */
   readonly next: string | null
   /** With a `next`: everything since then has been looked through. */
-  readonly lookedBackTo: Instant | null
+  readonly scannedBackTo: Instant | null
 }
 
 export interface LogMedia {
@@ -98,7 +98,7 @@ export interface LogMedia {
   readonly tries: number
 }
 
-export interface LogStory {
+export interface LogTimeline {
   readonly entry: LogEntryView
   /** Why its token was valid no more when it came; null where it was, or that is not known. */
   readonly endedToken: EndedToken | null
@@ -107,7 +107,7 @@ export interface LogStory {
   /** When its content was deleted, because its time was over. */
   readonly bodyDeletedAt: Instant | null
   /** Null where the request made no message. Of a repeat: the message that was made before. */
-  readonly message: MessageStory | null
+  readonly message: MessageTimeline | null
   readonly connection: {
     readonly id: ConnectionId
     readonly number: string
@@ -135,7 +135,7 @@ export interface ApiLog {
    * Everything about one entry, by the id of its message or of its request. Refuses with `request_unknown`, also for
    * those of another account. An accepted request is found by its own id only among the newest 10,000.
    */
-  readEntry(accountId: AccountId, id: string): Promise<LogStory>
+  readEntry(accountId: AccountId, id: string): Promise<LogTimeline>
 
   /** Notes in the audit log that somebody took a copy of what a filter finds. */
   noteExport(

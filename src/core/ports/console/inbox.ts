@@ -70,7 +70,7 @@ export interface ThreadPage {
   readonly next: number | null
 }
 
-export interface DeliveryStory extends DeliveryView {
+export interface DeliveryTimeline extends DeliveryView {
   /** The sender number. */
   readonly connection: string
   readonly to: string
@@ -98,7 +98,7 @@ export interface InboxViews {
    */
   readThread(of: OwnConnection, to: string, page: WantedPage): Promise<ThreadPage | null>
   /** Null: no such delivery. */
-  explainDelivery(of: OwnConnection, key: string): Promise<DeliveryStory | null>
+  explainDelivery(of: OwnConnection, key: string): Promise<DeliveryTimeline | null>
   /** The file that was delivered with a message; null: none was. */
   findMedia(of: OwnConnection, messageId: MessageId): Promise<DeliveredMedia | null>
 }

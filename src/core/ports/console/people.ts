@@ -105,9 +105,9 @@ export interface Persons {
   rehashPassword(personId: string, from: string, to: string): Promise<void>
 
   /** How long it lives follows from its kind. A new link makes older ones for the same purpose useless: for the password of the same person, or for the same e-mail in the same account. Refuses set-up links with `people_exist`, and invitations of members with `person_exists`. */
-  createLink(link: NewLink, by: Actor): Promise<LinkView>
+  createPersonLink(link: NewLink, by: Actor): Promise<LinkView>
   /** Null when it is unknown, used, withdrawn, too old, or its maker is no longer an owner: which of these it is, is not said. */
-  findLink(sha256: Buffer, kind: LinkKind): Promise<LinkView | null>
+  findPersonLink(sha256: Buffer, kind: LinkKind): Promise<LinkView | null>
   /** Makes the first person, owner of the first account, and returns their id. Refuses with `link_dead`. */
   setUp(sha256: Buffer, person: NewPerson, by: Actor): Promise<string>
   /** Makes a person of whoever was invited and returns their id. Refuses with `link_dead`, or `person_exists` when they must sign in first. */

@@ -1,7 +1,7 @@
 import type { MessageId } from '../../ids.ts'
 
 /** A recipient that makes the sandbox fail, in words for people. */
-interface SandboxCommandWords {
+interface SandboxCommandText {
   readonly recipient: string
   readonly happens: string
   readonly ends: string
@@ -20,7 +20,7 @@ export interface OpenCopy {
 
 /** What the sandbox channel has to show beside what it remembers. */
 export interface SandboxShow {
-  readonly commands: readonly SandboxCommandWords[]
+  readonly commands: readonly SandboxCommandText[]
   /** Null when there is none on this machine: it made room for newer ones, or another machine delivered it. */
   openCopy(messageId: MessageId): Promise<OpenCopy | null>
 }

@@ -72,7 +72,7 @@ export interface TokenUse {
 }
 
 /** How many of the requests of a token were alike. */
-export interface TokenDeed {
+export interface TokenActivityEntry {
   /** The sender number; null of a request that made no message. */
   readonly number: string | null
   readonly type: string | null
@@ -83,8 +83,8 @@ export interface TokenDeed {
   readonly count: number
 }
 
-export interface TokenDeeds extends TokenUse {
-  readonly deeds: readonly TokenDeed[]
+export interface TokenActivity extends TokenUse {
+  readonly activity: readonly TokenActivityEntry[]
 }
 
 export interface Rotation {
@@ -111,7 +111,7 @@ export interface TokenViews {
     wanted: { readonly tokenId: TokenId | null; readonly since: Instant },
   ): Promise<TokenUse>
   /** What was done with a token since then. Refuses with `token_unknown`. */
-  describeTokenUse(accountId: AccountId, id: TokenId, since: Instant): Promise<TokenDeeds>
+  describeTokenUse(accountId: AccountId, id: TokenId, since: Instant): Promise<TokenActivity>
   /** All of the account but removed ones, by number: what a token can be bound to. */
   listTokenConnections(accountId: AccountId): Promise<readonly TokenConnection[]>
   /**

@@ -1,15 +1,15 @@
 import type { AlarmReply, alarmRoutes } from '../../../contract/console/alarms.ts'
 import type { AlarmView } from '../../../core/ports/console/alarms.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
-import type { AccountVisit, Handlers } from '../request-context.ts'
+import type { AccountRequest, Handlers } from '../request-context.ts'
 
 const PAGE = 25
 
 export function alarmHandlers({ store: { alarms } }: Pick<ConsoleDeps, 'store'>): Handlers<typeof alarmRoutes> {
   return {
-    readOpenAlarms: async (_, visit) => ({ items: (await alarms.readOpen(whoseOf(visit))).map(toReply) }),
+    readOpenAlarms: async (_, visit) => ({ items: (await alarms.readOpen(ownerOf(visit))).map(toReply) }),
     async listAlarms({ query: { before } }, visit) {
-      const wanted = { ...whoseOf(visit), before: before === undefined ? null : Number(before), limit: PAGE }
+      const wanted = { ...ownerOf(visit), before: before === undefined ? null : Number(before), limit: PAGE }
       const found = await alarms.list(wanted)
       const last = found.at(-1)
       return { items: found.map(toReply), next: last && found.length === PAGE ? String(last.id) : null }
@@ -17,7 +17,7 @@ export function alarmHandlers({ store: { alarms } }: Pick<ConsoleDeps, 'store'>)
   }
 }
 
-function whoseOf({ accountId, role }: Pick<AccountVisit, 'accountId' | 'role'>) {
+function ownerOf({ accountId, role }: Pick<AccountRequest, 'accountId' | 'role'>) {
   return { accountId, seesInstallation: role === 'owner' }
 }
 

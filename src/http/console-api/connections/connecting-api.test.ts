@@ -6,13 +6,13 @@ import { testSecrets } from '../../../../test/support/secrets.ts'
 import { startSimulator } from '../../../../test/support/whatsapp-cloud/simulator.ts'
 import type { SimulatedNumber, Simulator } from '../../../../test/support/whatsapp-cloud/simulator-types.ts'
 import { createSetUps } from '../../../connections/channel-onboarding.ts'
-import { createConnecting } from '../../../connections/connection-service.ts'
-import { systemClock } from '../../../server/system-clock.ts'
+import { createConnectionService } from '../../../connections/connection-service.ts'
 import type { ConsoleRouteName } from '../../../contract/console/routes.ts'
 import type { ConsoleProblem } from '../../../contract/console/shapes.ts'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import type { ConnectionFact } from '../../../core/ports/channel-onboarding.ts'
-import type { Connecting } from '../../../core/ports/connection-service.ts'
+import type { ConnectionService } from '../../../core/ports/connection-service.ts'
+import { systemClock } from '../../../server/system-clock.ts'
 
 const STEP_UP_LASTS_MS = 5 * 60_000
 const SECRET = {
@@ -85,7 +85,7 @@ interface Shown {
   readonly callback: {
     url: string
     isReachable: boolean
-    trouble: string | null
+    problem: string | null
     lastReportAt: number | null
   } | null
   readonly channelSettings: readonly { name: string; value: string | null; isSet: boolean }[]
@@ -100,7 +100,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     simulator = await startSimulator()
     simulator.addNumber(NUMBER)
     simulator.addTemplate('2001', { name: 'notice', language: 'en_US', body: 'News: {{1}} Goodbye.' })
-    const connecting = createConnecting({
+    const connecting = createConnectionService({
       setUps: createSetUps({ settings: { whatsappCloudUrl: simulator.url }, clock: systemClock }),
       openSecrets: async () => testSecrets(),
       publicUrl: 'http://nuncio.example',
@@ -112,7 +112,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     told = []
     toldAfter = []
     whenPrepared = async () => {}
-    const slow: Connecting = {
+    const slow: ConnectionService = {
       ...connecting,
       async prepareChange(...wanted) {
         const prepared = await connecting.prepareChange(...wanted)
@@ -177,7 +177,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     assert.deepEqual(added.facts[0], { label: 'Name', value: 'Nuncio Test', tone: 'plain' })
     assert.deepEqual([read.facts, checked.facts], [added.facts, added.facts])
     assert.match(added.callback?.url ?? '', /^http:\/\/nuncio\.example\/channels\/whatsapp-cloud\/\w{22}$/)
-    assert.deepEqual([added.callback?.isReachable, /https only/.test(added.callback?.trouble ?? '')], [false, true])
+    assert.deepEqual([added.callback?.isReachable, /https only/.test(added.callback?.problem ?? '')], [false, true])
     assert.deepEqual(
       templates.map(({ name, fits }) => [name, fits]),
       [['notice', 'template_text']],
@@ -215,7 +215,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
 
     const { callback } = await ask<Shown>('readConnection', id)
 
-    assert.deepEqual([callback?.isReachable, callback?.trouble, callback?.lastReportAt], [true, null, world.now])
+    assert.deepEqual([callback?.isReachable, callback?.problem, callback?.lastReportAt], [true, null, world.now])
   })
 
   it('tell their address for callbacks to developers and owners, and not to viewers', async () => {

@@ -9,7 +9,7 @@ import { requireFreshProof } from '../authorize.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../request-context.ts'
 import { findChannel, own, showConnection, stored } from './connection-info.ts'
-import { tellChannel } from './present-connection.ts'
+import { presentChannel } from './present-connection.ts'
 
 type ConnectingRoutes = Pick<
   typeof connectionRoutes,
@@ -21,7 +21,7 @@ export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes
   const { store, channels, connecting } = deps
   return {
     async listChannels() {
-      return { channels: channels.map((channel) => tellChannel(channel, connecting.abilitiesOf(channel.name))) }
+      return { channels: channels.map((channel) => presentChannel(channel, connecting.abilitiesOf(channel.name))) }
     },
     async addConnection({ body }, visit) {
       const { accountId, actor } = visit
@@ -32,7 +32,7 @@ export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes
       if (description.secretKeys.length > 0) requireFreshProof(visit)
       const wanted = { accountId, number, channel, pairs: body.settings }
       const { id, channelSettings, link, facts } = await namingFields(description, () =>
-        connecting.prepareNew(wanted, () => readOthers(deps, accountId)),
+        connecting.prepareNew(wanted, () => readPeers(deps, accountId)),
       )
       await store.administration.addConnection(
         { id, accountId, number, channel, policy: DEFAULT_LANE_POLICY, channelSettings: { ...channelSettings }, link },
@@ -46,7 +46,7 @@ export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes
       const connection = stored(await store.lanes.readLane(of), of)
       const { channelSettings, link, facts, alongside, notChanged } = await namingFields(
         findChannel(channels, connection.channel),
-        () => connecting.prepareChange(connection, body.settings, () => readOthers(deps, of.accountId)),
+        () => connecting.prepareChange(connection, body.settings, () => readPeers(deps, of.accountId)),
       )
       for (const other of alongside) {
         const its = { accountId: of.accountId, id: other.connection.id }
@@ -79,7 +79,7 @@ function changeOf(
   return { channelSettings, expected, ...(link && { link }) }
 }
 
-async function readOthers({ store }: ConsoleDeps, accountId: AccountId): Promise<readonly StoredConnection[]> {
+async function readPeers({ store }: ConsoleDeps, accountId: AccountId): Promise<readonly StoredConnection[]> {
   const others: StoredConnection[] = []
   let after: string | null = null
   do {

@@ -2,11 +2,11 @@ import type { connectionRoutes } from '../../../contract/console/connections.ts'
 import type { ConnectionId } from '../../../core/ids.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
+import { presentReason } from '../log/present-reason.ts'
 import type { Handlers } from '../request-context.ts'
-import { tellReason } from '../log/present-reason.ts'
 import { connectingHandlers } from './connecting-handlers.ts'
 import { own, showConnection } from './connection-info.ts'
-import { estimate, tellRow } from './present-connection.ts'
+import { estimate, presentRow } from './present-connection.ts'
 
 type ConnectingHandlers = keyof ReturnType<typeof connectingHandlers>
 type LaneHandlers = 'endWait' | 'confirmBacklog' | 'cancelWaiting' | 'readLane' | 'listUnresolved'
@@ -21,7 +21,7 @@ function settingHandlers(deps: ConsoleDeps): Omit<Handlers<Routes>, LaneHandlers
   return {
     async listConnections({ query }, { accountId }) {
       const page = await store.lanes.listLanes({ accountId, find: query.find || null, after: query.after ?? null })
-      return { items: page.items.map(tellRow), next: page.next }
+      return { items: page.items.map(presentRow), next: page.next }
     },
     readConnection: ({ params }, visit) => showConnection(deps, own(params, visit)),
     async pauseConnection({ params }, visit) {
@@ -77,7 +77,7 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
       const wanted = { accountId: visit.accountId, connectionId, after: query.after ?? null }
       const page = await store.lanes.listUnresolved(wanted)
       const items = page.items.map((item) => {
-        const { meaning, words } = tellReason(item.reason ?? 'fate_unknown', item.words)
+        const { meaning, words } = presentReason(item.reason ?? 'result_unknown', item.words)
         return { ...item, sentence: meaning, words }
       })
       return { items, next: page.next }

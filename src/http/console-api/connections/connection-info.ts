@@ -4,10 +4,10 @@ import type { ChannelDescription } from '../../../core/ports/channel-description
 import type { StoredConnection } from '../../../core/ports/connection-service.ts'
 import type { LaneOverview, OfConnection } from '../../../core/ports/console/lanes.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
-import type { AccountVisit } from '../request-context.ts'
-import { tellConnection } from './present-connection.ts'
+import type { AccountRequest } from '../request-context.ts'
+import { presentConnection } from './present-connection.ts'
 
-export function own(params: { readonly id: string }, { accountId }: AccountVisit): OfConnection {
+export function own(params: { readonly id: string }, { accountId }: AccountRequest): OfConnection {
   return { accountId, id: params.id as ConnectionId }
 }
 
@@ -28,14 +28,14 @@ export async function showConnection(deps: ConsoleDeps, of: OfConnection): Promi
   const kept = (check?.facts ?? []).filter(({ label }) => !reported.some((later) => later.label === label))
   const callback = deps.connecting.callbackOf(lane)
   return {
-    ...tellConnection(lane, {
+    ...presentConnection(lane, {
       channel: findChannel(deps.channels, lane.channel),
       unresolved: { count: items.length, isMore: next !== null },
     }),
     hasTemplates: deps.connecting.abilitiesOf(lane.channel).hasTemplates,
     facts: [...kept, ...reported].map((fact) => ({ ...fact })),
     checkedAt: check?.at ?? null,
-    callback: callback && { ...callback, isReachable: callback.trouble === null },
+    callback: callback && { ...callback, isReachable: callback.problem === null },
   }
 }
 

@@ -115,7 +115,7 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
   it('hide numbers of recipients from viewers, who change nothing', async () => {
     const viewer = await world.visitor(account, 'viewer')
     const { id: message } = await world.accept({ connectionId: id })
-    await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'result_unknown' })
     await world.lane(id, { reason: 'rate_limited', until: NOON + 10_000, words: 'ask 15550100001 later' })
 
     const { items } = await world.call('readLane', { params: of(), as: viewer })
@@ -198,7 +198,7 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
   it('are emptied and removed by whoever says so, and single messages dealt with', async () => {
     const waiting = await world.accept({ connectionId: id })
     await world.acceptMany(3, id)
-    const doubtful = await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const doubtful = await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'result_unknown' })
     const failed = await world.accept({ connectionId: id, state: 'FAILED', reason: 'recipient_refused' })
     const remove = (cancelWaiting: boolean) => ({ params: of(), body: { cancelWaiting }, as: anna })
 

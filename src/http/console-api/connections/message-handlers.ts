@@ -3,7 +3,7 @@ import type { MessageId } from '../../../core/ids.ts'
 import type { MessageView } from '../../../core/ports/administration.ts'
 import type { OfMessage } from '../../../core/ports/console/lanes.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
-import type { AccountVisit, Handlers } from '../request-context.ts'
+import type { AccountRequest, Handlers } from '../request-context.ts'
 
 export function messageHandlers({ store: { lanes } }: ConsoleDeps): Handlers<typeof messageRoutes> {
   return {
@@ -14,7 +14,7 @@ export function messageHandlers({ store: { lanes } }: ConsoleDeps): Handlers<typ
   }
 }
 
-function own(params: { readonly id: string }, { accountId }: AccountVisit): OfMessage {
+function own(params: { readonly id: string }, { accountId }: AccountRequest): OfMessage {
   return { accountId, id: params.id as MessageId }
 }
 

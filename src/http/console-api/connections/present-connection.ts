@@ -2,16 +2,16 @@ import type { ChannelView, ConnectionRow, ConnectionView, LaneWaitView } from '.
 import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
 import type { ChannelAbilities } from '../../../core/ports/connection-service.ts'
 import type { BoundedCount, LaneOverview, StandsStill } from '../../../core/ports/console/lanes.ts'
-import { tellReason } from '../log/present-reason.ts'
+import { presentReason } from '../log/present-reason.ts'
 
-export function tellChannel(
+export function presentChannel(
   { name, label, description, settings }: ChannelDescription,
   abilities: ChannelAbilities,
 ): ChannelView {
   return { name, label, description, settings: settings.map((setting) => ({ ...setting })), ...abilities }
 }
 
-export function tellRow(lane: LaneOverview): ConnectionRow {
+export function presentRow(lane: LaneOverview): ConnectionRow {
   const { id, number, channel, state, waiting, oldestWaitingAt, pace, standsStill } = lane
   return {
     id,
@@ -21,11 +21,11 @@ export function tellRow(lane: LaneOverview): ConnectionRow {
     waiting,
     oldestWaitingAt,
     pace: { ...pace, perMessageMs: perMessageMs(lane) },
-    wait: standsStill && tellWait(standsStill),
+    wait: standsStill && presentWait(standsStill),
   }
 }
 
-export function tellConnection(
+export function presentConnection(
   lane: LaneOverview,
   {
     channel,
@@ -41,11 +41,11 @@ export function tellConnection(
     const value = texts[setting.name] ?? null
     return { ...setting, value: setting.kind === 'secret' ? null : value, isSet: value !== null }
   })
-  return { ...tellRow(lane), lane: lane.policy, channelSettings, createdAt: lane.createdAt, unresolved }
+  return { ...presentRow(lane), lane: lane.policy, channelSettings, createdAt: lane.createdAt, unresolved }
 }
 
-function tellWait({ reason, words, until, canBeEnded }: StandsStill): LaneWaitView {
-  const { code, meaning, nextStep, words: shown } = tellReason(reason, words)
+function presentWait({ reason, words, until, canBeEnded }: StandsStill): LaneWaitView {
+  const { code, meaning, nextStep, words: shown } = presentReason(reason, words)
   return { code, sentence: meaning, nextStep, words: shown, until, canBeEnded }
 }
 

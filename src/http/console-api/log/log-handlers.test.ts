@@ -11,7 +11,7 @@ import { logRoutes } from '../../../contract/console/log.ts'
 import type { Role } from '../../../contract/console/route.ts'
 import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
 import { createApiLog } from '../../../storage/queries/api-log/api-log.ts'
-import type { AccountVisit } from '../request-context.ts'
+import type { AccountRequest } from '../request-context.ts'
 import { logHandlers } from './log-handlers.ts'
 
 const RECIPIENT = '15550100000'
@@ -54,7 +54,7 @@ interface Taken {
   text: () => Promise<string>
 }
 
-function visitAs(role: Role): AccountVisit & { taken: Taken } {
+function requestAs(role: Role): AccountRequest & { taken: Taken } {
   let stream: AsyncIterable<string | Buffer> | null = null
   const taken: Taken = {
     headers: {},
@@ -89,16 +89,16 @@ function visitAs(role: Role): AccountVisit & { taken: Taken } {
 
 async function list(query: object, role: Role = 'developer') {
   const input = { params: { account: acme }, query: logRoutes.listLog.query.parse(query), body: {} }
-  return logRoutes.listLog.reply.parse(await handlers.listLog(input, visitAs(role)))
+  return logRoutes.listLog.reply.parse(await handlers.listLog(input, requestAs(role)))
 }
 
 async function show(id: string, role: Role = 'developer') {
   const input = { params: { account: acme, id }, query: {}, body: {} }
-  return logRoutes.showLogEntry.reply.parse(await handlers.showLogEntry(input, visitAs(role)))
+  return logRoutes.showLogEntry.reply.parse(await handlers.showLogEntry(input, requestAs(role)))
 }
 
 async function take(query: object, role: Role = 'developer') {
-  const visit = visitAs(role)
+  const visit = requestAs(role)
   const input = { params: { account: acme }, query: logRoutes.exportLog.query.parse(query), body: {} }
   await handlers.exportLog(input, visit)
   return { headers: visit.taken.headers, text: await visit.taken.text() }
@@ -174,7 +174,7 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
   })
 
   it('tells the life of a message in plain words, with what to do and what may be done', async () => {
-    const made = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown', type: 'image' })
+    const made = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown', type: 'image' })
     await cameWith(world, made.sequence, shop)
 
     const { entry, sentence, timeline, message, media, reply } = await show(made.id)
@@ -196,7 +196,7 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
   })
 
   it('claims no more than is known: not that a network took what a person said had arrived', async () => {
-    const made = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const made = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
     world.now += 7_200_000
     await world.administration.resolveMessage(made.id, 'arrived', 'anna')
 
@@ -268,11 +268,11 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
   ])('says that a repeat was made by %s, and shows a network’s cut off time beside ours', async (by, title) => {
     const made = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON + 250 })
     await world.database.rewriteMessage(made.sequence, { request_id: null })
-    const moments = [
+    const entries = [
       [1, NOON + 250, 'sent-again', JSON.stringify({ oldMessage: 'old', by })],
       [2, NOON + 1_000, 'receipt-delivered', null],
     ] as const
-    for (const moment of moments)
+    for (const moment of entries)
       await world.run(
         'insert into timeline (message_sequence, position, at, kind, facts) values (?, ?, ?, ?, ?)',
         made.sequence,
@@ -303,11 +303,11 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
       NOON + 1_853,
     )
     await world.database.rewriteMessage(made.sequence, { state: 'READ' })
-    const moments = [
+    const entries = [
       [1, NOON + 870, 'attempt-unknown', 'the line broke', '{"attempt":1}'],
       [2, NOON, 'receipt-read', null, null],
     ] as const
-    for (const moment of moments)
+    for (const moment of entries)
       await world.run(
         'insert into timeline (message_sequence, position, at, kind, words, facts) values (?, ?, ?, ?, ?, ?)',
         made.sequence,

@@ -1,13 +1,13 @@
 import type { LogFilterOutput, logRoutes } from '../../../contract/console/log.ts'
 import { hintOf } from '../../../core/ports/recipients.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
-import type { Handlers } from '../request-context.ts'
 import { NUMBER } from '../mask.ts'
 import { OpenReplies } from '../open-replies.ts'
+import type { Handlers } from '../request-context.ts'
+import { presentEntry } from './present-entry.ts'
+import { presentTimeline } from './present-timeline.ts'
 import { readFilter } from './read-filter.ts'
 import { sendExport } from './send-export.ts'
-import { tellEntry } from './present-entry.ts'
-import { tellStory } from './present-timeline.ts'
 
 type Deps = Pick<ConsoleDeps, 'publicUrl'> & { readonly store: Pick<ConsoleDeps['store'], 'apiLog'> }
 
@@ -16,12 +16,12 @@ export function logHandlers({ store: { apiLog }, publicUrl }: Deps): Handlers<ty
   return {
     async listLog({ query: { cursor = null, limit, ...filter } }, { accountId, role }) {
       const page = await apiLog.readPage(accountId, { filter: readFilter(filter, role), cursor, limit })
-      const { entries, next, lookedBackTo } = page
-      return { items: entries.map((entry) => tellEntry(entry)), next, lookedBackTo }
+      const { entries, next, scannedBackTo } = page
+      return { items: entries.map((entry) => presentEntry(entry)), next, scannedBackTo }
     },
 
     async showLogEntry({ params: { id } }, { accountId, role }) {
-      return tellStory(await apiLog.readEntry(accountId, id), { publicUrl, role })
+      return presentTimeline(await apiLog.readEntry(accountId, id), { publicUrl, role })
     },
 
     async checkExport(_, visit) {

@@ -5,7 +5,7 @@ import type { LogEntryView } from '../../../core/ports/console/api-log.ts'
 import { explainReason } from '../../../core/reasons.ts'
 
 /** An entry of the log as the console shows it. */
-export function tellEntry(entry: LogEntryView): LogEntry {
+export function presentEntry(entry: LogEntryView): LogEntry {
   const { token, reason } = entry
   return {
     id: entry.id,

@@ -2,14 +2,14 @@ import type { LogDetail } from '../../../contract/console/log.ts'
 import { refusalBody, type SuccessState, successBody } from '../../../contract/replies.ts'
 import { REPLIES, type RefusalReplyKind } from '../../../contract/reply-table.ts'
 import { shellWord } from '../../../core/command-line.ts'
-import type { LogStory } from '../../../core/ports/console/api-log.ts'
+import type { LogTimeline } from '../../../core/ports/console/api-log.ts'
 import { stateOfReplay } from '../../server/state-of-replay.ts'
 
 const SEND_PATH = '/chat/api/v1/public/message/send'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** The request as it came, as far as it is kept. Null: a person made the message, so there was none; or there were many. */
-export function tellRequest({ entry, body }: LogStory, publicUrl: string): LogDetail['request'] {
+export function presentRequest({ entry, body }: LogTimeline, publicUrl: string): LogDetail['request'] {
   if (entry.outcome === 'copied' || entry.summed) return null
   const url = publicUrl + SEND_PATH
   const { token, remoteAddress, userAgent } = entry
@@ -37,27 +37,27 @@ function curlOf(url: string, body: string | null): string {
 }
 
 /** The reply as it was sent: its bytes follow from what is kept. */
-export function tellReply(story: LogStory): LogDetail['reply'] {
-  const { status, code, messageId, requestId } = story.entry
+export function presentReply(timeline: LogTimeline): LogDetail['reply'] {
+  const { status, code, messageId, requestId } = timeline.entry
   if (status === null || code === null || requestId === null) return null
   const headers = [
     { name: 'content-type', value: JSON_TYPE },
     ...(messageId === null ? [] : [{ name: 'x-message-id', value: messageId }]),
     { name: 'x-request-id', value: requestId },
   ]
-  return { status, headers, body: JSON.stringify(replyBody(story, code)) }
+  return { status, headers, body: JSON.stringify(replyBody(timeline, code)) }
 }
 
-function replyBody(story: LogStory, code: string): unknown {
-  const { errors } = story.entry
+function replyBody(timeline: LogTimeline, code: string): unknown {
+  const { errors } = timeline.entry
   const kind = (Object.keys(REPLIES) as (keyof typeof REPLIES)[]).find((name) => REPLIES[name].code === code)
-  if (kind === 'success') return successBody(stateThen(story))
+  if (kind === 'success') return successBody(stateThen(timeline))
   // A code of a newer version.
   if (kind === undefined) return { success: false, code, data: { errors } }
   return refusalBody(kind satisfies RefusalReplyKind, errors)
 }
 
 /** A repeat is answered by the state of its message; every other request that is accepted makes a message that is queued. */
-function stateThen({ entry }: LogStory): SuccessState {
+function stateThen({ entry }: LogTimeline): SuccessState {
   return entry.stateThen === null ? 'QUEUED' : stateOfReplay(entry.stateThen)
 }

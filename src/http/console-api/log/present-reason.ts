@@ -10,8 +10,8 @@ const IN_THE_CONSOLE: Readonly<Record<string, string>> = {
     'Ask the person who runs Nuncio to start a process that sends, or to restart the one that stands still.',
   storage_unavailable:
     'Ask the person who runs Nuncio to make room on the disk or to repair the database. Sending goes on by itself.',
-  fate_unknown: 'Ask the recipient, then choose “It arrived” or “Send again”.',
-  worker_died: 'Ask the recipient, then choose “It arrived” or “Send again”.',
+  result_unknown: 'Ask the recipient, then choose “It arrived” or “Send again”.',
+  stopped_while_sending: 'Ask the recipient, then choose “It arrived” or “Send again”.',
   quarantined:
     'Ask the recipient, then choose “It arrived” or “Send again”, which may stop Nuncio again. Report it with its id.',
   call_timed_out: 'Ask the recipient, then choose “It arrived” or “Send again”.',
@@ -23,7 +23,7 @@ const IN_THE_CONSOLE_IF_FAILED: typeof IN_THE_CONSOLE = {
     'Find out what is special about it, and report it with its id. “Retry” tries it again, which may stop Nuncio again.',
 }
 
-interface ToldReason {
+interface PresentedReason {
   readonly code: string
   readonly meaning: string
   readonly nextStep: string
@@ -31,7 +31,7 @@ interface ToldReason {
 }
 
 /** `state`: of the message that has the reason, where it is the reason of a message. */
-export function tellReason(code: string, words: string | null, state: string | null = null): ToldReason {
+export function presentReason(code: string, words: string | null, state: string | null = null): PresentedReason {
   const { sentence, nextStep: ofCli, words: said } = explainReason(code, state, words)
   const nextStep = (state === 'FAILED' && IN_THE_CONSOLE_IF_FAILED[code]) || IN_THE_CONSOLE[code] || ofCli
   // The cause is ours, and no words of a network.

@@ -1,10 +1,10 @@
-import type { LogMoment } from '../../../contract/console/log.ts'
+import type { LogTimelineEntry } from '../../../contract/console/log.ts'
 import { repeatText, TIMELINE_KINDS } from '../../../core/message/timeline.ts'
 import type { TimelineEntry } from '../../../core/ports/administration.ts'
 import { explainReason } from '../../../core/reasons.ts'
 
 /** The life of a message, in plain words. */
-export function tellTimeline(timeline: readonly TimelineEntry[], acceptedAt: number): LogMoment[] {
+export function presentTimelineEntry(timeline: readonly TimelineEntry[], acceptedAt: number): LogTimelineEntry[] {
   return timeline.map((entry, index) => {
     const { at, kind, code, words } = entry
     const isSaid = isSaidBefore(entry, timeline[index - 1])
@@ -19,8 +19,8 @@ export function tellTimeline(timeline: readonly TimelineEntry[], acceptedAt: num
       code,
       meaning: isSaid ? null : (why?.sentence ?? null),
       words: isSaid ? null : why ? why.words : words,
-      facts: tellFacts(entry.facts, (name) => Object.hasOwn(FACTS, name)),
-      privateFacts: tellFacts(entry.facts, (name) => !Object.hasOwn(FACTS, name)),
+      facts: presentFacts(entry.facts, (name) => Object.hasOwn(FACTS, name)),
+      privateFacts: presentFacts(entry.facts, (name) => !Object.hasOwn(FACTS, name)),
     }
   })
 }
@@ -49,7 +49,7 @@ function titleOf(entry: TimelineEntry): string {
   return Object.hasOwn(TIMELINE_KINDS, kind) ? TIMELINE_KINDS[kind as keyof typeof TIMELINE_KINDS] : kind
 }
 
-const TONES: Readonly<Record<string, LogMoment['tone']>> = {
+const TONES: Readonly<Record<string, LogTimelineEntry['tone']>> = {
   accepted: 'good',
   waiting: 'wait',
   'media-fetched': 'good',
@@ -68,9 +68,9 @@ const TONES: Readonly<Record<string, LogMoment['tone']>> = {
   'connection-removed': 'bad',
   resolved: 'good',
 }
-const TONE_OF_END: Readonly<Record<string, LogMoment['tone']>> = { PUBLISHED: 'good', UNCONFIRMED: 'wait' }
+const TONE_OF_END: Readonly<Record<string, LogTimelineEntry['tone']>> = { PUBLISHED: 'good', UNCONFIRMED: 'wait' }
 
-function toneOf({ kind, facts }: TimelineEntry): LogMoment['tone'] {
+function toneOf({ kind, facts }: TimelineEntry): LogTimelineEntry['tone'] {
   if (kind === 'settled') return TONE_OF_END[String(facts['state'])] ?? 'bad'
   return TONES[kind] ?? 'plain'
 }
@@ -96,7 +96,7 @@ const FACTS: Readonly<Record<string, readonly [name: string, read?: (value: stri
 /** Networks put the recipient's number into the ids that they give. Facts of a newer version are private too. */
 const PRIVATE_FACTS: typeof FACTS = { sha256: ['SHA-256'], networkId: ['Id in the network'] }
 
-function tellFacts(facts: TimelineEntry['facts'], isWanted: (name: string) => boolean): LogMoment['facts'] {
+function presentFacts(facts: TimelineEntry['facts'], isWanted: (name: string) => boolean): LogTimelineEntry['facts'] {
   return Object.entries(facts).flatMap(([name, value]) => {
     if (value === null || !isWanted(name)) return []
     const [label, read] = FACTS[name] ?? PRIVATE_FACTS[name] ?? [name]

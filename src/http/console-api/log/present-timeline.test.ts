@@ -12,7 +12,7 @@ import type { Role } from '../../../contract/console/route.ts'
 import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
 import { createApiLog } from '../../../storage/queries/api-log/api-log.ts'
 import { showTo } from '../mask.ts'
-import { tellStory } from './present-timeline.ts'
+import { presentTimeline } from './present-timeline.ts'
 
 let world: AdministrationWorld
 let acme: AccountId
@@ -31,8 +31,8 @@ async function open(engine: EngineName) {
 }
 
 async function show(id: string, role: Role = 'developer'): Promise<LogDetail> {
-  const story = await createApiLog(world.store).readEntry(acme, id)
-  return showTo(role, logDetail, tellStory(story, { publicUrl: 'https://nuncio.example', role }))
+  const timeline = await createApiLog(world.store).readEntry(acme, id)
+  return showTo(role, logDetail, presentTimeline(timeline, { publicUrl: 'https://nuncio.example', role }))
 }
 
 describe.each(ENGINES)('what is told of one entry of the log, on %s', (engine) => {

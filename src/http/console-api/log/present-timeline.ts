@@ -3,12 +3,12 @@ import type { Role } from '../../../contract/console/route.ts'
 import { explainDealtWith } from '../../../core/message/dealt-with.ts'
 import { ERASED } from '../../../core/message/erased.ts'
 import { repeatText } from '../../../core/message/timeline.ts'
-import type { LogStory } from '../../../core/ports/console/api-log.ts'
+import type { LogTimeline } from '../../../core/ports/console/api-log.ts'
 import { explainEndedToken } from '../../../core/token/token.ts'
-import { tellEntry } from './present-entry.ts'
-import { tellReply, tellRequest } from './present-exchange.ts'
-import { tellTimeline } from './present-timeline-entry.ts'
-import { tellReason } from './present-reason.ts'
+import { presentEntry } from './present-entry.ts'
+import { presentReply, presentRequest } from './present-exchange.ts'
+import { presentReason } from './present-reason.ts'
+import { presentTimelineEntry } from './present-timeline-entry.ts'
 
 interface How {
   readonly publicUrl: string
@@ -16,27 +16,27 @@ interface How {
 }
 
 /** All that is known of one entry, as the console shows it. */
-export function tellStory(story: LogStory, { publicUrl, role }: How): LogDetail {
-  const { message, media } = story
+export function presentTimeline(timeline: LogTimeline, { publicUrl, role }: How): LogDetail {
+  const { message, media } = timeline
   return {
-    entry: tellEntry(story.entry),
+    entry: presentEntry(timeline.entry),
     isMasked: role === 'viewer',
-    sentence: tellSentence(story),
-    bodyDeletedAt: story.bodyDeletedAt,
-    request: tellRequest(story, publicUrl),
-    reply: tellReply(story),
-    message: tellMessage(story, role),
-    timeline: message ? tellTimeline(message.timeline, message.message.acceptedAt) : [],
+    sentence: presentSentence(timeline),
+    bodyDeletedAt: timeline.bodyDeletedAt,
+    request: presentRequest(timeline, publicUrl),
+    reply: presentReply(timeline),
+    message: presentMessage(timeline, role),
+    timeline: message ? presentTimelineEntry(message.timeline, message.message.acceptedAt) : [],
     media,
   }
 }
 
-function tellMessage(story: LogStory, role: Role): LogDetail['message'] {
-  const { message: told, connection } = story
+function presentMessage(timeline: LogTimeline, role: Role): LogDetail['message'] {
+  const { message: told, connection } = timeline
   if (!told || !connection) return null
   const { message, reasonWords, laneWait } = told
   const dealtWith = explainDealtWith(told)
-  const reason = message.reason === null ? null : tellReason(message.reason, reasonWords, message.state)
+  const reason = message.reason === null ? null : presentReason(message.reason, reasonWords, message.state)
   const lane = laneWait && laneWait.reason !== message.reason ? laneWait : null
   return {
     id: message.id,
@@ -44,7 +44,7 @@ function tellMessage(story: LogStory, role: Role): LogDetail['message'] {
     acceptedAt: message.acceptedAt,
     reason: reason && { ...reason, nextStep: dealtWith?.nextStep ?? reason.nextStep },
     done: dealtWith?.done ?? null,
-    lane: lane && { ...tellReason(lane.reason, lane.words), until: lane.until },
+    lane: lane && { ...presentReason(lane.reason, lane.words), until: lane.until },
     reportsMissing: told.reportsMissing && {
       meaning: told.reportsMissing.cause,
       nextStep: told.reportsMissing.nextStep,
@@ -54,11 +54,11 @@ function tellMessage(story: LogStory, role: Role): LogDetail['message'] {
     connection,
     resendOf: told.resendOf,
     resentAs: told.resentAs,
-    actions: role === 'viewer' ? [] : actionsOf(story),
+    actions: role === 'viewer' ? [] : actionsOf(timeline),
   }
 }
 
-function actionsOf({ message, isUnresolved, bodyDeletedAt }: LogStory): ('cancel' | 'retry' | 'resolve')[] {
+function actionsOf({ message, isUnresolved, bodyDeletedAt }: LogTimeline): ('cancel' | 'retry' | 'resolve')[] {
   const { state } = message?.message ?? {}
   if (state === 'QUEUED') return ['cancel']
   if (isUnresolved) return ['resolve']
@@ -71,9 +71,9 @@ function actionsOf({ message, isUnresolved, bodyDeletedAt }: LogStory): ('cancel
   return isOver && message?.resentAs === null && isWhole ? ['retry'] : []
 }
 
-function tellSentence(story: LogStory): string {
-  const { entry, message } = story
-  if (entry.outcome === 'refused') return refusedSentence(story)
+function presentSentence(timeline: LogTimeline): string {
+  const { entry, message } = timeline
+  if (entry.outcome === 'refused') return refusedSentence(timeline)
   const became = message ? stateSentence(message) : 'Its message is gone: it was kept for as long as the account wants.'
   if (entry.outcome === 'repeated') {
     return `Asked for again under the same idempotency key, so nothing was queued twice. ${became}`
@@ -82,15 +82,15 @@ function tellSentence(story: LogStory): string {
   const warning = message?.repeatsWhatLeft
     ? ' The message that it repeats has left after all: cancel this one, or the recipient may get both.'
     : ''
-  return `${copiedText(story)}. ${became}${warning}`
+  return `${copiedText(timeline)}. ${became}${warning}`
 }
 
-function copiedText({ message }: LogStory): string {
+function copiedText({ message }: LogTimeline): string {
   const texts = message?.timeline.map(repeatText) ?? []
   return texts.find((text) => text !== null) ?? 'Made to repeat another message'
 }
 
-function refusedSentence({ entry, endedToken }: LogStory): string {
+function refusedSentence({ entry, endedToken }: LogTimeline): string {
   const [first, ...others] = entry.errors
   const wrong = endedToken ? explainEndedToken(endedToken) : (first?.message ?? '')
   if (entry.summed) return `${summedText(entry.status, entry.summed)} ${wrong}`.trim()
@@ -98,7 +98,7 @@ function refusedSentence({ entry, endedToken }: LogStory): string {
   return `Refused, so no message was made. ${wrong}${more}`.trim()
 }
 
-function summedText(status: number | null, { requests }: NonNullable<LogStory['entry']['summed']>): string {
+function summedText(status: number | null, { requests }: NonNullable<LogTimeline['entry']['summed']>): string {
   const which = requests === 1 ? '1 request was' : `${requests.toLocaleString('en')} requests were`
   const why =
     status === 503
@@ -108,12 +108,12 @@ function summedText(status: number | null, { requests }: NonNullable<LogStory['e
 }
 
 /** Why it stands so, is said beside it. */
-function stateSentence(story: NonNullable<LogStory['message']>): string {
-  const isContradicted = story.timeline.some(({ kind }) => kind === 'receipt-contrary')
-  return `${becameSentence(story)}${stoppedText(story.timeline)}${isContradicted ? ' But a report of the network does not fit this: see the story.' : ''}`
+function stateSentence(timeline: NonNullable<LogTimeline['message']>): string {
+  const isContradicted = timeline.timeline.some(({ kind }) => kind === 'receipt-contrary')
+  return `${becameSentence(timeline)}${stoppedText(timeline.timeline)}${isContradicted ? ' But a report of the network does not fit this: see the story.' : ''}`
 }
 
-function becameSentence({ message, timeline, position }: NonNullable<LogStory['message']>): string {
+function becameSentence({ message, timeline, position }: NonNullable<LogTimeline['message']>): string {
   const taken = takenText(message, timeline)
   switch (message.state) {
     case 'QUEUED':
@@ -121,11 +121,11 @@ function becameSentence({ message, timeline, position }: NonNullable<LogStory['m
     case 'SENDING':
       if (message.reason === 'storage_unavailable')
         return 'It was being handed over. What became of it can be stored only when there is room again.'
-      return message.reason === 'service_stopped' || message.reason === 'worker_gone'
+      return message.reason === 'service_stopped' || message.reason === 'process_gone'
         ? 'Not known yet: Nuncio stopped while it was being sent.'
         : 'It is being handed over right now.'
     case 'PUBLISHED':
-      return message.reason === 'says_arrived' ? 'A person said that it arrived.' : `${taken}.`
+      return message.reason === 'marked_arrived' ? 'A person said that it arrived.' : `${taken}.`
     case 'DELIVERED':
       return `${taken}, and it was delivered${momentOf(timeline, 'receipt-delivered')}.`
     case 'READ':
@@ -147,7 +147,7 @@ function stoppedText(timeline: Told['timeline']): string {
   return ` Nuncio stopped during attempt ${attempts.join(', ')}, and asked the channel afterwards what became of it.`
 }
 
-type Told = NonNullable<LogStory['message']>
+type Told = NonNullable<LogTimeline['message']>
 
 function takenText(message: Told['message'], timeline: Told['timeline']): string {
   const after = takenAfter(message, timeline)
@@ -159,7 +159,7 @@ function takenText(message: Told['message'], timeline: Told['timeline']): string
 
 /** Nothing when all that is known of that time is when a person said that it had arrived. */
 function takenAfter({ acceptedAt, publishedAt }: Told['message'], timeline: Told['timeline']): string {
-  const isPersonsWord = timeline.some(({ code, at }) => code === 'says_arrived' && at === publishedAt)
+  const isPersonsWord = timeline.some(({ code, at }) => code === 'marked_arrived' && at === publishedAt)
   return publishedAt === null || isPersonsWord ? '' : afterText(publishedAt - acceptedAt)
 }
 

@@ -5,7 +5,7 @@ import { ConsoleWorld, type Visitor } from '../../../../test/support/console-wor
 import { HandMovedClock } from '../../../../test/support/console-world/hand-moved-clock.ts'
 import type { AccountId } from '../../../core/ids.ts'
 import type { LogEntryView, LogPageView } from '../../../core/ports/console/api-log.ts'
-import type { AccountVisit } from '../request-context.ts'
+import type { AccountRequest } from '../request-context.ts'
 import { logHandlers } from './log-handlers.ts'
 
 const ENTRY = {
@@ -26,7 +26,7 @@ let handlers: ReturnType<typeof logHandlers>
 async function readPage(_accountId: AccountId, { limit }: { readonly limit: number }): Promise<LogPageView> {
   pagesRead += 1
   const next = pagesRead < 200 ? 'more' : null
-  return { entries: Array.from({ length: limit }, () => ENTRY), next, lookedBackTo: null }
+  return { entries: Array.from({ length: limit }, () => ENTRY), next, scannedBackTo: null }
 }
 
 beforeEach(() => {
@@ -49,7 +49,7 @@ async function begin(personId = 'per_anna', accountId = 'acc_acme'): Promise<Rea
   }
   const visit = { personId, accountId, role: 'developer', now: 0, reply, mayGoOn: async () => isAllowed }
   const input = { params: {}, query: { format: 'ndjson', view: 'all' }, body: {} }
-  await handlers.exportLog(input as never, visit as unknown as AccountVisit)
+  await handlers.exportLog(input as never, visit as unknown as AccountRequest)
   assert.ok(body)
   return body
 }
@@ -108,7 +108,7 @@ describe('an export that is under way', () => {
     mayReadOn = Promise.withResolvers()
     const read = async (_: AccountId, { cursor }: { readonly cursor: string | null }): Promise<LogPageView> => {
       if (cursor !== null) await mayReadOn.promise
-      return { entries: [ENTRY], next: cursor === null ? '1' : cursor === '1' ? '2' : null, lookedBackTo: null }
+      return { entries: [ENTRY], next: cursor === null ? '1' : cursor === '1' ? '2' : null, scannedBackTo: null }
     }
     Object.assign(world.console.apiLog, { readPage: read })
     return async () => {

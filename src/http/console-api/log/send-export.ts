@@ -3,10 +3,10 @@ import { logEntry } from '../../../contract/console/log.ts'
 import type { LogFilter } from '../../../core/ports/console/api-log.ts'
 import type { ConsoleStore } from '../../../core/ports/console/console-store.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import type { AccountVisit } from '../request-context.ts'
 import { showTo } from '../mask.ts'
+import type { AccountRequest } from '../request-context.ts'
+import { presentEntry } from './present-entry.ts'
 import { EXPORT_FORMATS } from './print-export.ts'
-import { tellEntry } from './present-entry.ts'
 
 // Some 40 KB, so that nothing else waits for long while a page is read or printed. Larger ones are no faster.
 const ROWS_AT_ONCE = 100
@@ -22,7 +22,7 @@ interface ExportParts {
 export function sendExport(
   { apiLog, onEnd }: ExportParts,
   wanted: { readonly filter: LogFilter; readonly format: keyof typeof EXPORT_FORMATS },
-  { accountId, role, now, reply, mayGoOn }: AccountVisit,
+  { accountId, role, now, reply, mayGoOn }: AccountRequest,
 ): void {
   const { type, head, print } = EXPORT_FORMATS[wanted.format]
   const lines = Readable.from(readLines(), { objectMode: false, highWaterMark: BUFFERED_BYTES })
@@ -42,7 +42,7 @@ export function sendExport(
       // The file breaks off, so that nobody takes the part for the whole.
       if (!(await mayGoOn(role))) throw new Refusal('role_too_low')
       const page = await apiLog.readPage(accountId, { filter: wanted.filter, cursor, limit: ROWS_AT_ONCE })
-      const text = page.entries.map((entry) => print(showTo(role, logEntry, tellEntry(entry)))).join('')
+      const text = page.entries.map((entry) => print(showTo(role, logEntry, presentEntry(entry)))).join('')
       if (text !== '') yield text
       cursor = page.next
     } while (cursor !== null)

@@ -1,8 +1,8 @@
 import type { overviewRoutes } from '../../../contract/console/overview.ts'
 import type { ConnectionId } from '../../../core/ids.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
+import { presentReason } from '../log/present-reason.ts'
 import type { Handlers } from '../request-context.ts'
-import { tellReason } from '../log/present-reason.ts'
 
 export function overviewHandlers({
   store: { overview, administration },
@@ -16,12 +16,12 @@ export function overviewHandlers({
       return {
         ...seen,
         bars: [...seen.bars],
-        lanes: seen.lanes.map((lane) => ({ ...lane, ...inWords(lane.reason, lane.words) })),
+        lanes: seen.lanes.map((lane) => ({ ...lane, ...inText(lane.reason, lane.words) })),
         endingTokens: [...seen.endingTokens],
         attention: {
           ...seen.attention,
           groups: seen.attention.groups.map((group) => {
-            const { meaning, whatToDo } = inWords(group.reason, null, group.state)
+            const { meaning, whatToDo } = inText(group.reason, null, group.state)
             return { ...group, meaning, whatToDo }
           }),
         },
@@ -49,14 +49,14 @@ export function overviewHandlers({
   }
 }
 
-interface InWords {
+interface Texts {
   readonly meaning: string | null
   readonly whatToDo: string | null
   readonly words: string | null
 }
 
-function inWords(reason: string | null, words: string | null, state: string | null = null): InWords {
+function inText(reason: string | null, words: string | null, state: string | null = null): Texts {
   if (reason === null) return { meaning: null, whatToDo: null, words }
-  const { meaning, nextStep, words: shown } = tellReason(reason, words, state)
+  const { meaning, nextStep, words: shown } = presentReason(reason, words, state)
   return { meaning, whatToDo: nextStep, words: shown }
 }

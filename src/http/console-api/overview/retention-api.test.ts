@@ -131,7 +131,7 @@ describe.each(ENGINES)('a message whose content is gone, in the console, on %s',
 
   it('cannot be sent again, and nothing is queued', async () => {
     const failed = await world.accept({ connectionId, state: 'FAILED', reason: 'busy' })
-    const doubtful = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const doubtful = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
     for (const { id } of [failed, doubtful]) await empty(id)
 
     const refusals = [
@@ -146,7 +146,7 @@ describe.each(ENGINES)('a message whose content is gone, in the console, on %s',
 
   it('is sent again as long as its content is there, and can still be said to have arrived when it is gone', async () => {
     const failed = await world.accept({ connectionId, state: 'FAILED', reason: 'busy' })
-    const doubtful = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const doubtful = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
     await empty(doubtful.id)
 
     const again = await world.call('retryMessage', of(failed.id))

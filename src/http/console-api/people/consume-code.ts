@@ -6,7 +6,7 @@ import { openTotp } from './sealed-totp.ts'
 import { findTotpStep } from './totp.ts'
 
 /** Uses the code up, if it is right: one of six digits from an app, or a recovery code. Null when it is wrong. */
-export async function spendCode(
+export async function consumeCode(
   { store, clock, secrets }: PeopleParts,
   { personId, code, by }: { readonly personId: string; readonly code: string; readonly by: PersonActor },
 ): Promise<Proof | null> {

@@ -18,11 +18,11 @@ export function linkHandlers(parts: PeopleParts): LinkHandlers {
   const { people } = parts.store
   return {
     async readLink({ body: { kind, link } }) {
-      const { email, account, role, expiresAt } = await findLink(parts, kind, link)
+      const { email, account, role, expiresAt } = await findPersonLink(parts, kind, link)
       return { email, account, role, expiresAt }
     },
     async setUp({ body: { link, name, email, password } }, visit) {
-      await findLink(parts, 'set-up', link)
+      await findPersonLink(parts, 'set-up', link)
       checkPassword(password, { email, name, hasSecondFactor: false })
       const passwordHash = await parts.hasher.hash(password)
       const by = visitorOf(visit, { email, personId: null })
@@ -31,7 +31,7 @@ export function linkHandlers(parts: PeopleParts): LinkHandlers {
       return DONE
     },
     async acceptInvitation({ body: { link, name, password } }, visit) {
-      const { email } = await findLink(parts, 'invitation', link)
+      const { email } = await findPersonLink(parts, 'invitation', link)
       if (email === null) throw new Refusal('link_dead')
       checkPassword(password, { email, name, hasSecondFactor: false })
       const passwordHash = await parts.hasher.hash(password)
@@ -44,7 +44,7 @@ export function linkHandlers(parts: PeopleParts): LinkHandlers {
       return { account: await people.joinAccount(secretHash(link), visit.personId, visit.actor) }
     },
     async resetPassword({ body: { link, password } }, visit) {
-      const { personId: known } = await findLink(parts, 'reset-password', link)
+      const { personId: known } = await findPersonLink(parts, 'reset-password', link)
       const person = known === null ? null : await people.findPerson(known)
       if (!person) throw new Refusal('link_dead')
       checkPassword(password, person)
@@ -57,8 +57,8 @@ export function linkHandlers(parts: PeopleParts): LinkHandlers {
 }
 
 /** Looked for before anything is computed for whoever has none. */
-async function findLink({ store }: PeopleParts, kind: LinkView['kind'], link: string): Promise<LinkView> {
-  const found = await store.people.findLink(secretHash(link), kind)
+async function findPersonLink({ store }: PeopleParts, kind: LinkView['kind'], link: string): Promise<LinkView> {
+  const found = await store.people.findPersonLink(secretHash(link), kind)
   if (!found) throw new Refusal('link_dead')
   return found
 }

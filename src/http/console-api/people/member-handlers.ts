@@ -37,7 +37,7 @@ export function memberHandlers(parts: PeopleParts): MemberHandlers {
       const { secret, sha256 } = createSecret(parts)
       const invitation = { accountId, email, role }
       const link = { kind: 'invitation', sha256, personId: null, invitation } as const
-      const { expiresAt } = await people.createLink(link, actor)
+      const { expiresAt } = await people.createPersonLink(link, actor)
       return { url: `${parts.publicUrl}/console/invitation/${secret}`, expiresAt }
     },
     async withdrawInvitation({ params: { id } }, { accountId, actor }) {

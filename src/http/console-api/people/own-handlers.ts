@@ -2,8 +2,8 @@ import type { peopleRoutes } from '../../../contract/console/people.ts'
 import { checkPassword } from '../../../core/people/password-rules.ts'
 import type { FactorChange } from '../../../core/ports/console/people.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import type { Handlers, PersonVisit } from '../request-context.ts'
-import { askForNewPasskey, readNewPasskey } from './passkeys.ts'
+import type { Handlers, PersonRequest } from '../request-context.ts'
+import { readNewPasskey, requestNewPasskey } from './passkeys.ts'
 import { countTry, type PeopleParts } from './people-parts.ts'
 import { createRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
 import { openTotp, sealTotp } from './sealed-totp.ts'
@@ -20,7 +20,7 @@ type OwnHandlers = Pick<
   | 'confirmTotp'
   | 'removeTotp'
   | 'replaceRecoveryCodes'
-  | 'askNewPasskey'
+  | 'requestNewPasskey'
   | 'addPasskey'
   | 'renamePasskey'
   | 'removePasskey'
@@ -86,12 +86,12 @@ const NO_TOTP = 'You have no app for codes: there is nothing to remove.'
 
 function passkeyHandlers(
   parts: PeopleParts,
-): Pick<OwnHandlers, 'askNewPasskey' | 'addPasskey' | 'renamePasskey' | 'removePasskey'> {
+): Pick<OwnHandlers, 'requestNewPasskey' | 'addPasskey' | 'renamePasskey' | 'removePasskey'> {
   const { people } = parts.store
   return {
-    async askNewPasskey(_, visit) {
+    async requestNewPasskey(_, visit) {
       const { id: personId, email, name } = await findSelf(parts, visit)
-      return askForNewPasskey(parts, { personId, email, name })
+      return requestNewPasskey(parts, { personId, email, name })
     },
     async addPasskey({ body: { ticket, answer, name } }, visit) {
       const passkey = await readNewPasskey(parts, { ticket, answer, name, personId: visit.personId })
@@ -110,23 +110,23 @@ function passkeyHandlers(
 }
 
 /** Whoever holds another session may be the reason for the change: all but this one end. */
-function changeBy({ personId, sessionId, actor }: PersonVisit): FactorChange {
+function changeBy({ personId, sessionId, actor }: PersonRequest): FactorChange {
   return { personId, keep: sessionId, by: actor }
 }
 
-async function findSelf({ store }: PeopleParts, { personId }: PersonVisit) {
+async function findSelf({ store }: PeopleParts, { personId }: PersonRequest) {
   const person = await store.people.findPerson(personId)
   if (!person) throw new Refusal('not_signed_in')
   return person
 }
 
 /** Null when there are some left: those that somebody has put away must go on working. */
-async function makeFirstRecoveryCodes(parts: PeopleParts, visit: PersonVisit): Promise<string[] | null> {
+async function makeFirstRecoveryCodes(parts: PeopleParts, visit: PersonRequest): Promise<string[] | null> {
   const { recoveryCodesLeft } = await parts.store.people.readFactors(visit.personId)
   return recoveryCodesLeft > 0 ? null : makeRecoveryCodes(parts, visit)
 }
 
-async function makeRecoveryCodes(parts: PeopleParts, visit: PersonVisit): Promise<string[]> {
+async function makeRecoveryCodes(parts: PeopleParts, visit: PersonRequest): Promise<string[]> {
   const codes = createRecoveryCodes(parts.randomBytes)
   await parts.store.people.replaceRecoveryCodes(visit.personId, codes.map(recoveryCodeHash), visit.actor)
   return [...codes]

@@ -24,7 +24,7 @@ function ownerOf({ publicUrl }: PeopleParts): { readonly rpID: string; readonly 
 }
 
 /** A question that any passkey of this person can answer, or of anybody when nobody is said. */
-export async function askForPasskey(
+export async function requestPasskey(
   parts: PeopleParts,
   kind: 'passkey-sign-in' | 'passkey-step-up',
   personId: string | null,
@@ -82,7 +82,7 @@ export async function answerPasskey(
   return passkey.personId
 }
 
-export async function askForNewPasskey(
+export async function requestNewPasskey(
   parts: PeopleParts,
   person: { readonly personId: string; readonly email: string; readonly name: string },
 ) {

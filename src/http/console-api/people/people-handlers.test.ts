@@ -16,14 +16,14 @@ const nothing = { params: {}, query: {}, body: {} }
 
 async function link(kind: 'set-up' | 'reset-password', personId: string | null = null): Promise<string> {
   const secret = `${kind} ${made++}`
-  await world.people.createLink({ kind, sha256: hashOf(secret), personId, invitation: null }, 'cli')
+  await world.people.createPersonLink({ kind, sha256: hashOf(secret), personId, invitation: null }, 'cli')
   return secret
 }
 
 /** The secret at the end of the link. */
 async function invite(browser: Browser, email: string, role: Role = 'developer'): Promise<string> {
   const input = { params: { account }, query: {}, body: { email, role } }
-  const { url } = await world.handlers.invitePerson(input, await world.accountVisit(browser, account))
+  const { url } = await world.handlers.invitePerson(input, await world.accountRequest(browser, account))
   assert.match(url, /^https:\/\/console\.example\/console\/invitation\/[\w-]{43}$/)
   return url.split('/').at(-1) ?? ''
 }
@@ -40,7 +40,7 @@ function setUp(secret: string, password = PASSWORD, browser = new Browser()) {
 
 async function changeRole(browser: Browser, id: string, role: Role): Promise<void> {
   const input = { params: { account, id }, query: {}, body: { role } }
-  await world.handlers.changeRole(input, await world.accountVisit(browser, account))
+  await world.handlers.changeRole(input, await world.accountRequest(browser, account))
 }
 
 describe.each(ENGINES)('the first person, on %s', (engine) => {
@@ -57,7 +57,7 @@ describe.each(ENGINES)('the first person, on %s', (engine) => {
 
     await setUp(await link('set-up'), PASSWORD, browser)
 
-    const { person, accounts } = await world.handlers.whoAmI(nothing, await world.personVisit(browser))
+    const { person, accounts } = await world.handlers.currentSession(nothing, await world.personRequest(browser))
     assert.deepEqual([person.name, person.email], ['Olga', 'olga@example.org'])
     assert.deepEqual(accounts, [
       { id: account, name: 'Default', role: 'owner', requiresSecondFactor: false, isOpen: true },
@@ -66,7 +66,7 @@ describe.each(ENGINES)('the first person, on %s', (engine) => {
 
   it('is the only one: the link works once, and no other is made', async () => {
     const [first, second] = [await link('set-up'), hashOf('another')]
-    await world.people.createLink({ kind: 'set-up', sha256: second, personId: null, invitation: null }, 'cli')
+    await world.people.createPersonLink({ kind: 'set-up', sha256: second, personId: null, invitation: null }, 'cli')
     await setUp(first)
 
     await assert.rejects(setUp(first), { code: 'link_dead' })
@@ -121,7 +121,7 @@ describe.each(ENGINES)('people, on %s', (engine) => {
     await accept(ben, secret)
 
     assert.deepEqual([seen.email, seen.account, seen.role], ['ben@example.org', 'Acme', 'developer'])
-    const { accounts } = await world.handlers.whoAmI(nothing, await world.personVisit(ben))
+    const { accounts } = await world.handlers.currentSession(nothing, await world.personRequest(ben))
     assert.deepEqual(
       accounts.map(({ id, role }) => [id, role]),
       [[account, 'developer']],
@@ -140,7 +140,7 @@ describe.each(ENGINES)('people, on %s', (engine) => {
     const rename = async (name: string) =>
       world.handlers.renameAccount(
         { params: { account }, query: {}, body: { name } },
-        await world.accountVisit(owner, account),
+        await world.accountRequest(owner, account),
       )
 
     assert.deepEqual(await read('ben@example.org'), await read('nobody@example.org'))
@@ -154,20 +154,20 @@ describe.each(ENGINES)('people, on %s', (engine) => {
     await world.signIn(ben, { email: 'ben@example.org' })
     const join = async (browser: Browser) => {
       const input = { params: {}, query: {}, body: { link: secret } }
-      return world.handlers.joinAccount(input, await world.personVisit(browser))
+      return world.handlers.joinAccount(input, await world.personRequest(browser))
     }
 
     await assert.rejects(accept(new Browser(), secret), { code: 'person_exists' })
     await assert.rejects(join(owner), { code: 'link_dead' })
     assert.deepEqual(await join(ben), { account })
 
-    const { accounts } = await world.handlers.whoAmI(nothing, await world.personVisit(ben))
+    const { accounts } = await world.handlers.currentSession(nothing, await world.personRequest(ben))
     assert.deepEqual(accounts.map(({ name }) => name).toSorted(), ['Acme', 'Other'])
   })
 
   it('cannot come by an invitation that is withdrawn or a week old', async () => {
     const [old, withdrawn] = [await invite(owner, 'old@example.org'), await invite(owner, 'ben@example.org')]
-    const visit = await world.accountVisit(owner, account)
+    const visit = await world.accountRequest(owner, account)
     const { invitations } = await world.handlers.listMembers({ ...nothing, params: { account } }, visit)
     const id = invitations.find(({ email }) => email === 'ben@example.org')?.id ?? ''
     const withdraw = (from: AccountId) =>
@@ -194,7 +194,7 @@ describe.each(ENGINES)('people, on %s', (engine) => {
     const [toNew, toKnown] = [await invite(ben, 'new@example.org', 'owner'), await invite(ben, 'carl@example.org')]
     const ofOperator = hashOf('by the operator')
     const invitation = { accountId: account, role: 'viewer', email: 'dora@example.org' } as const
-    await world.people.createLink({ kind: 'invitation', sha256: ofOperator, personId: null, invitation }, 'cli')
+    await world.people.createPersonLink({ kind: 'invitation', sha256: ofOperator, personId: null, invitation }, 'cli')
 
     if (how === 'demoted') await changeRole(owner, id, 'developer')
     else await world.people.removeMember(account, id, 'cli')
@@ -203,7 +203,7 @@ describe.each(ENGINES)('people, on %s', (engine) => {
     const join = { params: {}, query: {}, body: { link: toKnown } }
     await assert.rejects(world.handlers.readLink(read, world.visit(ben)), { code: 'link_dead' })
     await assert.rejects(accept(new Browser(), toNew), { code: 'link_dead' })
-    await assert.rejects(world.handlers.joinAccount(join, await world.personVisit(carl)), { code: 'link_dead' })
+    await assert.rejects(world.handlers.joinAccount(join, await world.personRequest(carl)), { code: 'link_dead' })
     const open = await world.people.listInvitations(account)
     assert.deepEqual(
       open.map(({ email }) => email),
@@ -228,11 +228,11 @@ describe.each(ENGINES)('people, on %s', (engine) => {
   })
 
   it('always leave an owner behind', async () => {
-    const anna = (await world.personVisit(owner)).personId
+    const anna = (await world.personRequest(owner)).personId
     const ben = await world.person(account, 'developer', 'ben@example.org')
     const remove = async (id: string) => {
       const input = { params: { account, id }, query: {}, body: {} }
-      return world.handlers.removeMember(input, await world.accountVisit(owner, account))
+      return world.handlers.removeMember(input, await world.accountRequest(owner, account))
     }
 
     await assert.rejects(changeRole(owner, anna, 'viewer'), { code: 'last_owner' })
@@ -257,12 +257,12 @@ describe.each(ENGINES)('people, on %s', (engine) => {
   })
 
   it('without a second factor find an account closed that requires one', async () => {
-    const visit = await world.accountVisit(owner, account)
+    const visit = await world.accountRequest(owner, account)
     const input = { params: { account }, query: {}, body: { isRequired: true } }
 
     await world.handlers.requireSecondFactor(input, visit)
 
-    const { accounts } = await world.handlers.whoAmI(nothing, await world.personVisit(owner))
+    const { accounts } = await world.handlers.currentSession(nothing, await world.personRequest(owner))
     assert.deepEqual(
       accounts.map(({ requiresSecondFactor, isOpen }) => [requiresSecondFactor, isOpen]),
       [[true, false]],
@@ -272,7 +272,7 @@ describe.each(ENGINES)('people, on %s', (engine) => {
   })
 
   it('who forgot their password get a link for an hour; the newest works, once, and ends all sessions', async () => {
-    const anna = (await world.personVisit(owner)).personId
+    const anna = (await world.personRequest(owner)).personId
     const first = await link('reset-password', anna)
     world.now += 1_000
     const second = await link('reset-password', anna)
@@ -299,11 +299,11 @@ describe.each(ENGINES)('people, on %s', (engine) => {
     await world.signIn(new Browser(), { email: 'ben@example.org' })
     await invite(owner, 'carl@example.org')
     const rename = { params: { account }, query: {}, body: { name: 'Acme Ltd' } }
-    await world.handlers.renameAccount(rename, await world.accountVisit(owner, account))
+    await world.handlers.renameAccount(rename, await world.accountRequest(owner, account))
     const list = async (before?: string) =>
       world.handlers.listAudit(
         { params: { account }, query: { before }, body: {} },
-        await world.accountVisit(owner, account),
+        await world.accountRequest(owner, account),
       )
 
     const { items, next } = await list()
@@ -331,7 +331,7 @@ describe.each(ENGINES)('people, on %s', (engine) => {
         account,
         `o${at}`,
       )
-    const visit = await world.accountVisit(owner, account)
+    const visit = await world.accountRequest(owner, account)
     const seen: string[] = []
     let before: string | undefined
     do {

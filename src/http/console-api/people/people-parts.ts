@@ -4,7 +4,7 @@ import type { ThrottledTry } from '../../../core/people/throttle.ts'
 import type { PersonActor } from '../../../core/ports/administration.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
-import type { Visit } from '../request-context.ts'
+import type { ConsoleRequest } from '../request-context.ts'
 import type { PasswordHasher } from './password-hasher.ts'
 
 /** What all that has to do with people works with. */
@@ -29,7 +29,7 @@ export function secretHash(secret: string): Buffer {
 
 /** For the audit log, of whoever is not signed in yet. */
 export function visitorOf(
-  visit: Visit,
+  visit: ConsoleRequest,
   person: { readonly email: string; readonly personId: string | null },
 ): PersonActor {
   const { remoteAddress, userAgent } = visit

@@ -2,12 +2,12 @@ import type { sessionRoutes } from '../../../contract/console/session.ts'
 import { commandPrefix } from '../../../core/command-line.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { STEP_UP_LASTS_MS } from '../authorize.ts'
-import type { Handlers, PersonVisit } from '../request-context.ts'
+import type { Handlers, PersonRequest } from '../request-context.ts'
 import { giveSessionCookie, sessionHashOf, takeSessionCookie } from '../session-cookie.ts'
-import { answerPasskey, askForPasskey } from './passkeys.ts'
+import { consumeCode } from './consume-code.ts'
+import { answerPasskey, requestPasskey } from './passkeys.ts'
 import { countTry, type PeopleParts, visitorOf } from './people-parts.ts'
 import { signInHandlers } from './sign-in.ts'
-import { spendCode } from './consume-code.ts'
 
 const DONE = { done: true } as const
 
@@ -28,7 +28,7 @@ function ownSessionHandlers(parts: PeopleParts): OwnSessionHandlers {
       return DONE
     },
     async readStorage() {
-      return { trouble: parts.findStorageTrouble() }
+      return { error: parts.findStorageError() }
     },
     async readCommandPrefix() {
       return { prefix: commandPrefix() }
@@ -37,9 +37,9 @@ function ownSessionHandlers(parts: PeopleParts): OwnSessionHandlers {
       const sha256 = sessionHashOf(request, parts)
       return { isSignedIn: sha256 !== null && (await sessions.find(sha256)) !== null }
     },
-    whoAmI: (_, visit) => whoAmI(parts, visit),
+    currentSession: (_, visit) => currentSession(parts, visit),
     stepUp: ({ body }, visit) => stepUp(parts, body, visit),
-    askPasskeyStepUp: (_, visit) => askForPasskey(parts, 'passkey-step-up', visit.personId),
+    requestPasskeyStepUp: (_, visit) => requestPasskey(parts, 'passkey-step-up', visit.personId),
     async stepUpByPasskey({ body: { ticket, answer } }, visit) {
       const { personId } = visit
       await answerPasskey(parts, { ticket, kind: 'passkey-step-up', answer, personId })
@@ -65,7 +65,7 @@ function ownSessionHandlers(parts: PeopleParts): OwnSessionHandlers {
   }
 }
 
-async function whoAmI(parts: PeopleParts, visit: PersonVisit) {
+async function currentSession(parts: PeopleParts, visit: PersonRequest) {
   const sha256 = sessionHashOf(visit.request, parts)
   const pass = sha256 && (await parts.store.sessions.find(sha256))
   const person = await parts.store.people.findPerson(visit.personId)
@@ -85,7 +85,7 @@ async function whoAmI(parts: PeopleParts, visit: PersonVisit) {
 async function stepUp(
   parts: PeopleParts,
   given: { readonly password: string } | { readonly code: string },
-  visit: PersonVisit,
+  visit: PersonRequest,
 ) {
   const { people, sessions, audit } = parts.store
   const { personId } = visit
@@ -97,7 +97,7 @@ async function stepUp(
   await countTry(parts, [{ key, rule: isCode ? 'code' : 'account' }])
   const by = visitorOf(visit, { email: credentials.email, personId })
   const isRight = isCode
-    ? (await spendCode(parts, { personId, code: given.code, by })) !== null
+    ? (await consumeCode(parts, { personId, code: given.code, by })) !== null
     : await parts.hasher.isRight(given.password, credentials.passwordHash)
   if (!isRight) {
     await audit.note({ action: 'step-up.failed', personId }, by)
@@ -111,7 +111,7 @@ async function stepUp(
 const WRONG_PASSWORD = 'This is not your password. Try again.'
 
 /** Under a new id: whoever had seen the old one must not have more rights now. */
-async function prove(parts: PeopleParts, visit: PersonVisit): Promise<void> {
+async function prove(parts: PeopleParts, visit: PersonRequest): Promise<void> {
   const { sessions, audit } = parts.store
   const session = (await sessions.list(visit.personId)).find(({ id }) => id === visit.sessionId)
   if (!session) throw new Refusal('not_signed_in')

@@ -37,7 +37,7 @@ function stepNow(): number {
 /** Signs in, sets a code app up, and returns its secret. */
 async function enrol(browser: Browser): Promise<{ secret: Buffer; recoveryCodes: readonly string[] }> {
   await world.signIn(browser)
-  const visit = await world.personVisit(browser)
+  const visit = await world.personRequest(browser)
   await world.handlers.beginTotp({ params: {}, query: {}, body: {} }, visit)
   const begun = await world.people.readTotp(visit.personId, 'begun')
   assert.ok(begun)
@@ -271,14 +271,14 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     seen.cookies[SID] = browser.cookies[SID] ?? ''
     world.now += 6 * MINUTE
     const step = async (password: string) =>
-      world.handlers.stepUp({ params: {}, query: {}, body: { password } }, await world.personVisit(browser))
+      world.handlers.stepUp({ params: {}, query: {}, body: { password } }, await world.personRequest(browser))
 
     await assert.rejects(step('wrong'), { code: 'proof_wrong' })
     await step(PASSWORD)
 
-    const { provenUntil } = await world.handlers.whoAmI(
+    const { provenUntil } = await world.handlers.currentSession(
       { params: {}, query: {}, body: {} },
-      await world.personVisit(browser),
+      await world.personRequest(browser),
     )
     assert.equal(provenUntil, world.now + 5 * MINUTE)
     assert.deepEqual([await world.isSignedIn(seen), await world.isSignedIn(browser)], [false, true])
@@ -290,18 +290,18 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     await world.signIn(other)
     const halfway = { params: {}, query: {}, body: { password: 'purple anvil drizzle seven' } }
 
-    await world.handlers.changePassword(halfway, await world.personVisit(own))
+    await world.handlers.changePassword(halfway, await world.personRequest(own))
     assert.deepEqual([await world.isSignedIn(own), await world.isSignedIn(other)], [true, false])
     await world.signIn(other, { password: 'purple anvil drizzle seven' })
-    await world.handlers.beginTotp({ params: {}, query: {}, body: {} }, await world.personVisit(own))
-    const { personId } = await world.personVisit(own)
+    await world.handlers.beginTotp({ params: {}, query: {}, body: {} }, await world.personRequest(own))
+    const { personId } = await world.personRequest(own)
     const secret = openTotp(
       world.deps.secrets,
       personId,
       (await world.people.readTotp(personId, 'begun')) ?? Buffer.of(),
     )
     const body = { code: totpCode(secret, stepNow()) }
-    await world.handlers.confirmTotp({ params: {}, query: {}, body }, await world.personVisit(own))
+    await world.handlers.confirmTotp({ params: {}, query: {}, body }, await world.personRequest(own))
 
     assert.deepEqual([await world.isSignedIn(own), await world.isSignedIn(other)], [true, false])
   })
@@ -313,14 +313,14 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     await world.signIn(phone)
     await world.signIn(bens, { email: 'ben@example.org' })
     const end = async (id: string) =>
-      world.handlers.endSession({ params: { id }, query: {}, body: {} }, await world.personVisit(own))
+      world.handlers.endSession({ params: { id }, query: {}, body: {} }, await world.personRequest(own))
 
     const { items } = await world.handlers.listSessions(
       { params: {}, query: {}, body: {} },
-      await world.personVisit(own),
+      await world.personRequest(own),
     )
-    await assert.rejects(end((await world.personVisit(bens)).sessionId), { code: 'session_unknown' })
-    await end((await world.personVisit(phone)).sessionId)
+    await assert.rejects(end((await world.personRequest(bens)).sessionId), { code: 'session_unknown' })
+    await end((await world.personRequest(phone)).sessionId)
 
     assert.equal(items.length, 2)
     assert.equal(items.filter(({ isThis }) => isThis).length, 1)

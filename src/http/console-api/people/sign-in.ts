@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import type { sessionRoutes } from '../../../contract/console/session.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { networkOf } from '../../server/source-address.ts'
-import type { Handlers, Visit } from '../request-context.ts'
-import { answerPasskey, askForPasskey } from './passkeys.ts'
+import type { ConsoleRequest, Handlers } from '../request-context.ts'
+import { consumeCode } from './consume-code.ts'
+import { answerPasskey, requestPasskey } from './passkeys.ts'
 import { countTry, createSecret, type PeopleParts, secretHash, visitorOf } from './people-parts.ts'
-import { spendCode } from './consume-code.ts'
 import { findKnownDevice, startSession } from './start-session.ts'
 
 /** Long enough to fetch the phone from the other room. */
@@ -22,7 +22,7 @@ interface Halfway {
 
 type SignInHandlers = Pick<
   Handlers<typeof sessionRoutes>,
-  'signIn' | 'finishSignIn' | 'askPasskeySignIn' | 'signInByPasskey'
+  'signIn' | 'finishSignIn' | 'requestPasskeySignIn' | 'signInByPasskey'
 >
 
 export function signInHandlers(parts: PeopleParts): SignInHandlers {
@@ -30,9 +30,9 @@ export function signInHandlers(parts: PeopleParts): SignInHandlers {
   return {
     signIn: ({ body }, visit) => signIn(parts, body, visit),
     finishSignIn: ({ body }, visit) => finishSignIn(parts, body, visit),
-    async askPasskeySignIn(_, visit) {
+    async requestPasskeySignIn(_, visit) {
       await countTry(parts, [{ key: `question:${networkOf(visit.remoteAddress)}`, rule: 'minute' }])
-      return askForPasskey(parts, 'passkey-sign-in', null)
+      return requestPasskey(parts, 'passkey-sign-in', null)
     },
     async signInByPasskey({ body: { ticket, answer, keep } }, visit) {
       // A passkey cannot be guessed: only the work is bounded.
@@ -50,7 +50,7 @@ export function signInHandlers(parts: PeopleParts): SignInHandlers {
 async function signIn(
   parts: PeopleParts,
   { email, password, keep }: { readonly email: string; readonly password: string; readonly keep: boolean },
-  visit: Visit,
+  visit: ConsoleRequest,
 ) {
   const { people, sessions, audit } = parts.store
   const found = await people.findCredentials(email)
@@ -84,7 +84,7 @@ async function signIn(
 /** A browser that the person has used before counts by itself: others' guesses, also from the same address, must not keep its person out. */
 async function countersOf(
   parts: PeopleParts,
-  visit: Visit,
+  visit: ConsoleRequest,
   { email, personId }: { readonly email: string; readonly personId: string | null },
 ) {
   const network = networkOf(visit.remoteAddress)
@@ -113,7 +113,7 @@ async function renewHash(
 async function finishSignIn(
   parts: PeopleParts,
   { ticket, code }: { readonly ticket: string; readonly code: string },
-  visit: Visit,
+  visit: ConsoleRequest,
 ) {
   const { sessions, audit } = parts.store
   const sha256 = secretHash(ticket)
@@ -124,7 +124,7 @@ async function finishSignIn(
   const codes = `code:${personId}`
   await countTry(parts, [{ key: codes, rule: 'code' }])
   const by = visitorOf(visit, { email, personId })
-  const proof = await spendCode(parts, { personId, code, by })
+  const proof = await consumeCode(parts, { personId, code, by })
   if (!proof) {
     await audit.note({ action: 'sign-in.code-wrong', personId }, by)
     throw new Refusal('code_wrong', undefined, 'code')

@@ -1,5 +1,5 @@
 import type { Proof } from '../../../core/ports/console/sessions.ts'
-import type { Visit } from '../request-context.ts'
+import type { ConsoleRequest } from '../request-context.ts'
 import { giveSessionCookie, readConsoleCookie, sessionHashOf, setConsoleCookie } from '../session-cookie.ts'
 import { createSecret, type PeopleParts, secretHash } from './people-parts.ts'
 
@@ -16,7 +16,7 @@ export interface Start {
 }
 
 /** Signs the person in, under a new id whatever the browser brought along; that session ends. */
-export async function startSession(parts: PeopleParts, visit: Visit, start: Start): Promise<void> {
+export async function startSession(parts: PeopleParts, visit: ConsoleRequest, start: Start): Promise<void> {
   const { sessions } = parts.store
   const { request, reply, remoteAddress, userAgent } = visit
   await endBroughtSession(parts, visit)
@@ -28,7 +28,7 @@ export async function startSession(parts: PeopleParts, visit: Visit, start: Star
   await sessions.rememberDevice(start.personId, device.sha256)
 }
 
-async function endBroughtSession({ store, ...parts }: PeopleParts, { request }: Visit): Promise<void> {
+async function endBroughtSession({ store, ...parts }: PeopleParts, { request }: ConsoleRequest): Promise<void> {
   const sha256 = sessionHashOf(request, parts)
   const brought = sha256 && (await store.sessions.find(sha256))
   if (brought) await store.sessions.end(brought.personId, brought.sessionId)
@@ -37,7 +37,7 @@ async function endBroughtSession({ store, ...parts }: PeopleParts, { request }: 
 /** The hash of this browser's cookie, when the person has signed in with it before. */
 export async function findKnownDevice(
   parts: PeopleParts,
-  { request }: Visit,
+  { request }: ConsoleRequest,
   personId: string,
 ): Promise<string | null> {
   const cookie = readConsoleCookie(request, parts, DEVICE)

@@ -9,7 +9,7 @@ import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { createInboxViews } from '../../../storage/queries/inbox/inbox.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
-import type { AccountVisit } from '../request-context.ts'
+import type { AccountRequest } from '../request-context.ts'
 import { sandboxHandlers } from './sandbox-handlers.ts'
 
 const ANNA = '15550100101'
@@ -19,7 +19,7 @@ let world: AdministrationWorld
 let account: AccountId
 let connection: ConnectionId
 let handlers: ReturnType<typeof sandboxHandlers>
-let visit: AccountVisit
+let visit: AccountRequest
 
 describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
   beforeEach(async () => {
@@ -29,7 +29,7 @@ describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
     connection = await world.connection(account)
     const sandbox = { commands: [COMMAND], openCopy: async () => null }
     handlers = sandboxHandlers({ store: { inbox: createInboxViews(world.store) }, sandbox } as unknown as ConsoleDeps)
-    visit = { accountId: account } as AccountVisit
+    visit = { accountId: account } as AccountRequest
     return close
   })
 
@@ -45,12 +45,12 @@ describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
     const sandboxes = await handlers.listSandboxes({ params: { account }, ...ask }, visit)
     const chats = await handlers.listChats({ params: of, ...ask }, visit)
     const thread = await handlers.readThread({ params: { ...of, to: ANNA }, ...ask }, visit)
-    const story = await handlers.explainDelivery({ params: { ...of, key: `${id}#1` }, ...ask }, visit)
+    const timeline = await handlers.explainDelivery({ params: { ...of, key: `${id}#1` }, ...ask }, visit)
 
     assert.deepEqual(sandboxRoutes.listSandboxes.reply.parse(sandboxes), sandboxes)
     assert.deepEqual(sandboxRoutes.listChats.reply.parse(chats), chats)
     assert.deepEqual(sandboxRoutes.readThread.reply.parse(thread), thread)
-    assert.deepEqual(sandboxRoutes.explainDelivery.reply.parse(story), story)
+    assert.deepEqual(sandboxRoutes.explainDelivery.reply.parse(timeline), timeline)
     assert.deepEqual(sandboxes.commands, [COMMAND])
   })
 
@@ -68,7 +68,7 @@ describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
 
   it('refuse what is of another account as what never was', async () => {
     await deliver('m1#1', { type: 'message', text: 'secret' })
-    const stranger = { accountId: await world.account('Other') } as AccountVisit
+    const stranger = { accountId: await world.account('Other') } as AccountRequest
     const ask = { query: {}, body: {} }
     const refusals = (id: string) => [
       handlers.listChats({ params: { account, connection: id }, ...ask }, stranger),

@@ -3,8 +3,8 @@ import type { ConnectionId, MessageId } from '../../../core/ids.ts'
 import type { OwnConnection } from '../../../core/ports/console/inbox.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
-import type { AccountVisit, Handlers } from '../request-context.ts'
 import { OpenReplies } from '../open-replies.ts'
+import type { AccountRequest, Handlers } from '../request-context.ts'
 import { sendCopy } from './send-copy.ts'
 
 const CHATS_PER_PAGE = 50
@@ -29,9 +29,9 @@ export function sandboxHandlers({ store, sandbox }: ConsoleDeps): Handlers<typeo
       return { items: [...page.items], next: cursor(page.next) }
     },
     async explainDelivery({ params }, visit) {
-      const story = await store.inbox.explainDelivery(own(params, visit), params.key)
-      if (!story) throw new Refusal('delivery_unknown')
-      return story
+      const timeline = await store.inbox.explainDelivery(own(params, visit), params.key)
+      if (!timeline) throw new Refusal('delivery_unknown')
+      return timeline
     },
     async readSandboxMedia({ params }, visit): Promise<never> {
       const messageId = params.message as MessageId
@@ -54,7 +54,7 @@ export function sandboxHandlers({ store, sandbox }: ConsoleDeps): Handlers<typeo
   }
 }
 
-function own(params: { readonly connection: string }, { accountId }: AccountVisit): OwnConnection {
+function own(params: { readonly connection: string }, { accountId }: AccountRequest): OwnConnection {
   return { accountId, connectionId: params.connection as ConnectionId }
 }
 

@@ -15,7 +15,7 @@ import { Refusal } from '../../../core/refusals.ts'
 import { openCopy } from '../../../media/open-copy.ts'
 import { createInboxViews } from '../../../storage/queries/inbox/inbox.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
-import type { AccountVisit } from '../request-context.ts'
+import type { AccountRequest } from '../request-context.ts'
 import { sandboxHandlers } from './sandbox-handlers.ts'
 
 const MESSAGE = '0199aaaa-0000-7000-8000-000000000001'
@@ -171,7 +171,7 @@ function serveTo(account: () => AccountId): FastifyInstance {
     const { params } = sandboxRoutes.readSandboxMedia
     const read = params.safeParse({ account: account(), ...(request.params as object) })
     if (!read.success) return reply.code(400).send({})
-    const visit = { accountId: account(), request, reply } as unknown as AccountVisit
+    const visit = { accountId: account(), request, reply } as unknown as AccountRequest
     await handlers.readSandboxMedia({ params: read.data, query: {}, body: {} }, visit)
     return reply
   })

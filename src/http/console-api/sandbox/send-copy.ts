@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { OpenCopy } from '../../../core/ports/console/sandbox.ts'
-import type { AccountVisit } from '../request-context.ts'
+import type { AccountRequest } from '../request-context.ts'
 import { attachmentName } from './attachment-name.ts'
 import { readRange } from './read-range.ts'
 
@@ -37,7 +37,7 @@ const SHOWN_INLINE: ReadonlySet<string> = new Set([
 export async function sendCopy(
   copy: OpenCopy,
   name: string,
-  { request, reply }: Pick<AccountVisit, 'request' | 'reply'>,
+  { request, reply }: Pick<AccountRequest, 'request' | 'reply'>,
 ): Promise<void> {
   const isShown = SHOWN_INLINE.has(copy.mime)
   reply.headers({

@@ -24,7 +24,7 @@ beforeEach(() => {
   watch = new ChangeWatch({
     changes: { look: () => look('all'), lookAt: look },
     clock,
-    onTrouble: () => {},
+    onError: () => {},
   })
 })
 

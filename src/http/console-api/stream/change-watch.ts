@@ -6,13 +6,13 @@ import type { Changes } from '../../../core/ports/console/changes.ts'
 const LOOK_EVERY_MS = 1000
 // For what is no part of an account's own mark, such as a setting. Every worker's heartbeat is a commit, so this goes by
 // about as often anyway: how busy other accounts are cannot be told from it.
-const TELL_OF_OTHERS_EVERY_MS = 5000
+const NOTIFY_OF_PEERS_EVERY_MS = 5000
 
 interface ChangeWatchParts {
   readonly changes: Changes
   readonly clock: Clock
   /** Told once for each row of looks that fail. */
-  readonly onTrouble: (error: unknown) => void
+  readonly onError: (error: unknown) => void
 }
 
 interface Watched {
@@ -58,7 +58,7 @@ export class ChangeWatch {
       await this.#lookAtAll()
       this.#isInTrouble = false
     } catch (error) {
-      if (!this.#isInTrouble) this.#parts.onTrouble(error)
+      if (!this.#isInTrouble) this.#parts.onError(error)
       this.#isInTrouble = true
     }
     if (this.#accounts.size > 0) this.#parts.clock.after(LOOK_EVERY_MS, () => void this.#look())
@@ -93,7 +93,7 @@ export class ChangeWatch {
   }
 
   #tellIfTimely(watched: Watched): void {
-    if (this.#parts.clock.monotonic() - watched.toldAt >= TELL_OF_OTHERS_EVERY_MS) this.#tell(watched)
+    if (this.#parts.clock.monotonic() - watched.toldAt >= NOTIFY_OF_PEERS_EVERY_MS) this.#tell(watched)
   }
 
   #tell(watched: Watched): void {

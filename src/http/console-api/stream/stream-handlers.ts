@@ -1,12 +1,12 @@
 import { PassThrough } from 'node:stream'
 import { CHANGED, SIGNED_OUT, type streamRoutes } from '../../../contract/console/stream.ts'
 import type { ConsoleParts } from '../console-parts.ts'
-import type { AccountVisit, Handlers } from '../request-context.ts'
 import { OpenReplies } from '../open-replies.ts'
+import type { AccountRequest, Handlers } from '../request-context.ts'
 import { ChangeWatch } from './change-watch.ts'
 
 // Shorter than proxies wait for the next byte (60 s), and so how late a session that has ended is noticed.
-const BEAT_EVERY_MS = 15_000
+const HEARTBEAT_EVERY_MS = 15_000
 // How long a browser waits before it opens a stream anew that was cut off.
 const RETRY_AFTER_MS = 2000
 
@@ -15,7 +15,7 @@ export function streamHandlers(parts: ConsoleParts): Handlers<typeof streamRoute
   const watch = new ChangeWatch({
     changes: parts.store.changes,
     clock: parts.clock,
-    onTrouble: (err) => parts.log.error({ requestId: '', err }, 'The console cannot see whether anything has changed'),
+    onError: (err) => parts.log.error({ requestId: '', err }, 'The console cannot see whether anything has changed'),
   })
   return {
     async watchAccount(_input, visit): Promise<never> {
@@ -38,13 +38,13 @@ export function streamHandlers(parts: ConsoleParts): Handlers<typeof streamRoute
  * given what they may see. So nothing is lost when a stream breaks, and `Last-Event-ID` need not be looked at.
  */
 class EventStream {
-  readonly #visit: AccountVisit
+  readonly #visit: AccountRequest
   readonly #parts: ConsoleParts
   readonly #body = new PassThrough()
   #stopBeat = () => {}
   #untold = false
 
-  constructor(visit: AccountVisit, parts: ConsoleParts) {
+  constructor(visit: AccountRequest, parts: ConsoleParts) {
     this.#visit = visit
     this.#parts = parts
   }
@@ -92,7 +92,7 @@ class EventStream {
   }
 
   #beatLater(): void {
-    this.#stopBeat = this.#parts.clock.after(BEAT_EVERY_MS, () => void this.#beat())
+    this.#stopBeat = this.#parts.clock.after(HEARTBEAT_EVERY_MS, () => void this.#beat())
   }
 
   async #beat(): Promise<void> {

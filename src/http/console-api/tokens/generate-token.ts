@@ -2,7 +2,11 @@ import { hash } from 'node:crypto'
 import { createToken, tokenPrefix } from '../../../core/token/token-format.ts'
 
 /** A new token, and what is kept of it. */
-export function drawToken(randomBytes: (count: number) => Buffer): { token: string; sha256: Buffer; prefix: string } {
+export function generateToken(randomBytes: (count: number) => Buffer): {
+  token: string
+  sha256: Buffer
+  prefix: string
+} {
   const token = createToken(randomBytes)
   return { token, sha256: hash('sha256', token, 'buffer'), prefix: tokenPrefix(token) }
 }

@@ -6,7 +6,7 @@ import { newTokenForm } from '../../../contract/console/tokens.ts'
 import type { AccountId } from '../../../core/ids.ts'
 import { isWellFormedToken } from '../../../core/token/token-format.ts'
 import { createTokenViews } from '../../../storage/queries/tokens/token-views.ts'
-import type { AccountVisit } from '../request-context.ts'
+import type { AccountRequest } from '../request-context.ts'
 import { tokensHandlers } from './tokens-handlers.ts'
 
 const DAY = 86_400_000
@@ -32,8 +32,8 @@ async function open() {
   return close
 }
 
-function visit(accountId = acme): AccountVisit {
-  return { accountId, now: world.now, actor: 'anna', role: 'developer' } as unknown as AccountVisit
+function visit(accountId = acme): AccountRequest {
+  return { accountId, now: world.now, actor: 'anna', role: 'developer' } as unknown as AccountRequest
 }
 
 function create(more: object = {}) {

@@ -1,17 +1,17 @@
-import type { TokenDeedsReply, tokenRoutes } from '../../../contract/console/tokens.ts'
+import type { TokenActivityReply, tokenRoutes } from '../../../contract/console/tokens.ts'
 import type { ConnectionId, Instant, TokenId } from '../../../core/ids.ts'
-import type { TokenDeeds } from '../../../core/ports/console/tokens.ts'
+import type { TokenActivity } from '../../../core/ports/console/tokens.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { expirationAt } from '../../../core/token/expiration.ts'
 import { TOKEN_EVENT_NAMES, TOKEN_EVENTS } from '../../../core/token/token.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../request-context.ts'
-import { drawToken } from './generate-token.ts'
+import { generateToken } from './generate-token.ts'
 import { readEvents, readSourceRanges } from './read-token-form.ts'
 
 const SEND_PATH = '/chat/api/v1/public/message/send'
 const DAY_MS = 86_400_000
-const DEEDS_FOR_MS = 30 * DAY_MS
+const ACTIVITY_CACHED_FOR_MS = 30 * DAY_MS
 
 type Deps = Pick<ConsoleDeps, 'store' | 'publicUrl' | 'randomBytes'>
 type TokenHandlers = Handlers<typeof tokenRoutes>
@@ -41,7 +41,7 @@ function viewing({
       return mutable(await tokens.readToken(accountId, id as TokenId))
     },
     async describeTokenUse({ params: { id } }, { accountId, now }) {
-      const since = now - DEEDS_FOR_MS
+      const since = now - ACTIVITY_CACHED_FOR_MS
       return sumUp(await tokens.describeTokenUse(accountId, id as TokenId, since), since)
     },
   }
@@ -53,7 +53,7 @@ function changing({
 }: Deps): Pick<TokenHandlers, 'createToken' | 'renameToken' | 'rotateToken' | 'deleteToken'> {
   return {
     async createToken({ body }, { accountId, actor, now }) {
-      const { token, ...kept } = drawToken(randomBytes)
+      const { token, ...kept } = generateToken(randomBytes)
       const wanted = {
         accountId,
         name: body.name,
@@ -69,7 +69,7 @@ function changing({
       return mutable(await tokens.renameToken(accountId, { id: params.id as TokenId, name: body.name }, actor))
     },
     async rotateToken({ params, body }, { accountId, actor, now }) {
-      const { token, ...kept } = drawToken(randomBytes)
+      const { token, ...kept } = generateToken(randomBytes)
       const rotation = {
         id: params.id as TokenId,
         oldEndsAt: body.oldEndsAt,
@@ -97,8 +97,8 @@ const ABOUT: Readonly<Record<keyof typeof TOKEN_EVENTS, string>> = {
   'messaging.send_message': 'Queue a text, image, document, video or audio message.',
 }
 
-function sumUp({ callers, deeds, ...counted }: TokenDeeds, since: Instant): TokenDeedsReply {
-  const made = deeds.filter(({ status }) => status === null)
+function sumUp({ callers, activity, ...counted }: TokenActivity, since: Instant): TokenActivityReply {
+  const made = activity.filter(({ status }) => status === null)
   return mutable({
     since,
     ...counted,
@@ -107,7 +107,7 @@ function sumUp({ callers, deeds, ...counted }: TokenDeeds, since: Instant): Toke
     accepted: made.reduce((sum, { count }) => sum + count, 0),
     numbers: tally(made.map(({ number, count }) => [number, count])),
     types: tally(made.map(({ type, count }) => [type, count])),
-    results: tally(deeds.map(({ state, status, count }) => [status === null ? state : `Refused ${status}`, count])),
+    results: tally(activity.map(({ state, status, count }) => [status === null ? state : `Refused ${status}`, count])),
   })
 }
 

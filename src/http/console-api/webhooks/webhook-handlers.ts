@@ -1,9 +1,9 @@
 import type { webhookRoutes } from '../../../contract/console/webhooks.ts'
 import type { AccountId } from '../../../core/ids.ts'
+import { TRY_CODES, type TryCode } from '../../../core/notifications/delivery-try-codes.ts'
 import { drawWebhookId, drawWebhookSecret, webhookSecretPlace } from '../../../core/notifications/draw-webhook.ts'
 import { isNoticeKind, NOTICE_KINDS, type NoticeKindFacts } from '../../../core/notifications/notification-kinds.ts'
 import { readWebhookKinds, readWebhookUrl } from '../../../core/notifications/read-webhook-form.ts'
-import { TRY_CODES, type TryCode } from '../../../core/notifications/delivery-try-codes.ts'
 import type { DeliveryView, OfWebhook, WebhookView } from '../../../core/ports/webhooks.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../request-context.ts'
@@ -26,7 +26,7 @@ function viewing({
 > {
   return {
     async listWebhooks(_, { accountId }) {
-      return { items: (await webhooks.listWebhooks(accountId)).map(tellWebhook) }
+      return { items: (await webhooks.listWebhooks(accountId)).map(presentWebhook) }
     },
     async describeNotices() {
       const kinds = Object.entries<NoticeKindFacts>(NOTICE_KINDS).map(([kind, { group, sentence }]) => ({
@@ -38,7 +38,7 @@ function viewing({
       return { kinds }
     },
     async readWebhook({ params: { id } }, { accountId }) {
-      return tellWebhook(await webhooks.readWebhook({ accountId, id }))
+      return presentWebhook(await webhooks.readWebhook({ accountId, id }))
     },
     async listDeliveries({ params: { id }, query: { state = null, kind = null, after = null } }, { accountId }) {
       // A kind that there is not has no deliveries; it is not asked for, because a link may carry anything.
@@ -47,7 +47,7 @@ function viewing({
       return { items: [...items], next }
     },
     async readDelivery({ params: { id, position } }, { accountId }) {
-      return tellDelivery(await webhooks.readDelivery({ accountId, id }, position))
+      return presentDelivery(await webhooks.readDelivery({ accountId, id }, position))
     },
   }
 }
@@ -62,10 +62,10 @@ function changing({
   return {
     async changeWebhook({ params: { id }, body: { url, description, kinds } }, { accountId, actor }) {
       const changed = { url: readWebhookUrl(url, webhookRanges), description, kinds: readWebhookKinds(kinds) }
-      return tellWebhook(await webhooks.changeWebhook({ accountId, id }, changed, actor))
+      return presentWebhook(await webhooks.changeWebhook({ accountId, id }, changed, actor))
     },
     async setWebhookState({ params: { id }, body: { state } }, { accountId, actor }) {
-      return tellWebhook(await webhooks.setWebhookState({ accountId, id }, state, actor))
+      return presentWebhook(await webhooks.setWebhookState({ accountId, id }, state, actor))
     },
     async deleteWebhook({ params: { id } }, { accountId, actor }) {
       await webhooks.removeWebhook({ accountId, id }, actor)
@@ -75,7 +75,7 @@ function changing({
       return { position: await webhooks.testWebhook({ accountId, id }, actor) }
     },
     async replayDelivery({ params: { id, position } }, { accountId, actor }) {
-      return tellDelivery(await webhooks.replayDelivery({ accountId, id }, position, actor))
+      return presentDelivery(await webhooks.replayDelivery({ accountId, id }, position, actor))
     },
     async replayFailed({ params: { id }, body: { since } }, { accountId, actor }) {
       return { replayed: await webhooks.replayFailed({ accountId, id }, since, actor) }
@@ -103,22 +103,22 @@ function ofSecrets({
         kinds: readWebhookKinds(kinds),
       }
       const { secret, sealed } = draw(of)
-      return { secret, details: tellWebhook(await webhooks.addWebhook({ ...wanted, secret: sealed }, actor)) }
+      return { secret, details: presentWebhook(await webhooks.addWebhook({ ...wanted, secret: sealed }, actor)) }
     },
     async rotateWebhookSecret({ params: { id }, body: { endsEarlier } }, { accountId, actor, now }) {
       const of: OfWebhook = { accountId, id }
       const { secret, sealed } = draw(of)
       const rotation = { secret: sealed, oldUntil: now + OVERLAP_MS, endsEarlier }
-      return { secret, details: tellWebhook(await webhooks.rotateWebhookSecret(of, rotation, actor)) }
+      return { secret, details: presentWebhook(await webhooks.rotateWebhookSecret(of, rotation, actor)) }
     },
   }
 }
 
-function tellWebhook({ accountId: _, ...view }: WebhookView) {
+function presentWebhook({ accountId: _, ...view }: WebhookView) {
   return { ...view, kinds: [...view.kinds] }
 }
 
-function tellDelivery({ tryRows, ...row }: DeliveryView) {
+function presentDelivery({ tryRows, ...row }: DeliveryView) {
   return {
     ...row,
     tryRows: tryRows.map((one) => {

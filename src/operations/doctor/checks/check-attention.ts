@@ -1,21 +1,21 @@
 import { commandLine } from '../../../core/command-line.ts'
-import { fillNextStep } from '../../../core/render-remedy.ts'
 import { explainReason } from '../../../core/reasons.ts'
+import { renderRemedy } from '../../../core/render-remedy.ts'
 import { type Attention, findAttention } from '../../find-attention.ts'
 import type { Examination } from '../examination.ts'
-import { ok, skipped, type Verdict, warning } from '../finding.ts'
+import { type CheckResult, ok, skipped, warning } from '../finding.ts'
 
 const NAMED = 3
 
-export async function checkAttention({ openSession, now }: Examination): Promise<readonly Verdict[]> {
+export async function checkAttention({ openSession, now }: Examination): Promise<readonly CheckResult[]> {
   const session = await openSession()
   if (!session) return [skipped('There is no database to look into.')]
-  return judgeAttention(await findAttention(session.administration, null, now()))
+  return assessAttention(await findAttention(session.administration, null, now()))
 }
 
 /** Pure. `nuncio attention` tells all of it; here it is counted. */
-export function judgeAttention({ hold, unconfirmed, standing, tokens }: Attention): readonly Verdict[] {
-  const found: Verdict[] = []
+export function assessAttention({ hold, unconfirmed, status, tokens }: Attention): readonly CheckResult[] {
+  const found: CheckResult[] = []
   if (hold)
     found.push(
       warning(
@@ -32,13 +32,13 @@ export function judgeAttention({ hold, unconfirmed, standing, tokens }: Attentio
         { unconfirmed: unconfirmed.length },
       ),
     )
-  const waiting = standing.reduce((sum, lane) => sum + lane.waiting, 0)
-  for (const { number, reason, reasonWords, waiting: own } of standing.slice(0, NAMED)) {
+  const waiting = status.reduce((sum, lane) => sum + lane.waiting, 0)
+  for (const { number, reason, reasonWords, waiting: own } of status.slice(0, NAMED)) {
     const { sentence, nextStep } = explainReason(reason ?? '', null, reasonWords)
     found.push(
       warning(
         `The lane of ${number} stands still with ${own} waiting: ${sentence}`,
-        fillNextStep(nextStep, { number }),
+        renderRemedy(nextStep, { number }),
         {
           number,
           reason,
@@ -47,10 +47,10 @@ export function judgeAttention({ hold, unconfirmed, standing, tokens }: Attentio
       ),
     )
   }
-  if (standing.length > NAMED)
+  if (status.length > NAMED)
     found.push(
-      warning(`${standing.length - NAMED} more lanes stand still.`, `See ${commandLine`attention`}.`, {
-        lanes: standing.length,
+      warning(`${status.length - NAMED} more lanes stand still.`, `See ${commandLine`attention`}.`, {
+        lanes: status.length,
         waiting,
       }),
     )

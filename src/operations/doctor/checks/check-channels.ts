@@ -2,17 +2,17 @@ import { existsSync } from 'node:fs'
 import { commandLine } from '../../../core/command-line.ts'
 import type { ConnectionView } from '../../../core/ports/administration.ts'
 import type { ConnectionFact } from '../../../core/ports/channel-onboarding.ts'
-import type { Connecting } from '../../../core/ports/connection-service.ts'
+import type { ConnectionService } from '../../../core/ports/connection-service.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import type { Examination } from '../examination.ts'
-import { ok, skipped, trouble, type Verdict, warning } from '../finding.ts'
+import { type CheckResult, ok, problem, skipped, warning } from '../finding.ts'
 
 const ASKED_AT_ONCE = 4
 // Each may take as long as its network lets it; the others are for `nuncio connection check`.
 const MOST_ASKED = 40
 
 /** Asks the network of each connection, as `nuncio connection check` does. No message is sent. */
-export async function checkChannels(examination: Examination): Promise<readonly Verdict[]> {
+export async function checkChannels(examination: Examination): Promise<readonly CheckResult[]> {
   const { openSession, isOffline, settings } = examination
   const session = await openSession()
   if (!session || !settings) return [skipped('There is no database to look into.')]
@@ -23,10 +23,10 @@ export async function checkChannels(examination: Examination): Promise<readonly 
   // Asking opens secrets, and without a ring one would be made.
   if (!existsSync(settings.keyRingFile)) return [skipped('Without the key ring no network can be asked.')]
   const asked = withNetwork.slice(0, MOST_ASKED)
-  const verdicts = await askAll(asked, session.connecting)
-  const bad = verdicts.filter(({ standing }) => standing !== 'ok')
+  const results = await checkAll(asked, session.connecting)
+  const bad = results.filter(({ status }) => status !== 'ok')
   const left = withNetwork.length - asked.length
-  const works = verdicts.length - bad.length
+  const works = results.length - bad.length
   return [
     ...bad,
     ...(works > 0
@@ -36,23 +36,23 @@ export async function checkChannels(examination: Examination): Promise<readonly 
   ]
 }
 
-async function askAll(connections: readonly ConnectionView[], connecting: Connecting): Promise<Verdict[]> {
+async function checkAll(connections: readonly ConnectionView[], connecting: ConnectionService): Promise<CheckResult[]> {
   const waiting = connections.values()
-  const verdicts: Verdict[] = []
+  const results: CheckResult[] = []
   const askInTurn = async () => {
-    for (const connection of waiting) verdicts.push(await askOne(connection, connecting))
+    for (const connection of waiting) results.push(await checkOne(connection, connecting))
   }
   await Promise.all(Array.from({ length: ASKED_AT_ONCE }, askInTurn))
-  return verdicts
+  return results
 }
 
-async function askOne(connection: ConnectionView, connecting: Connecting): Promise<Verdict> {
+async function checkOne(connection: ConnectionView, connecting: ConnectionService): Promise<CheckResult> {
   const { number, channel } = connection
   try {
-    return judgeFacts(number, await connecting.check(connection))
+    return assessFacts(number, await connecting.check(connection))
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return trouble(
+    return problem(
       `The connection ${number} (${channel}) does not work: ${error.message}`,
       `Mend it, then: ${commandLine`connection check ${number}`}`,
       { number, channel, code: error.code },
@@ -61,7 +61,7 @@ async function askOne(connection: ConnectionView, connecting: Connecting): Promi
 }
 
 /** Pure. */
-function judgeFacts(number: string, facts: readonly ConnectionFact[]): Verdict {
+function assessFacts(number: string, facts: readonly ConnectionFact[]): CheckResult {
   const said = facts.filter(({ tone }) => tone === 'warning' || tone === 'bad')
   if (said.length === 0) return ok(`The connection ${number} works.`, { number })
   return warning(

@@ -2,35 +2,35 @@ import { execFile } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Examination } from '../examination.ts'
-import { ok, skipped, trouble, type Verdict, warning } from '../finding.ts'
+import { type CheckResult, ok, problem, skipped, warning } from '../finding.ts'
 
 const SIGN_OF_TIMESYNCD = '/run/systemd/timesync/synchronized'
 const ANSWER_WITHIN_MS = 2_000
 const OFF_WARNING_MS = 1_000
-const OFF_TROUBLE_MS = 60_000
+const OFF_PROBLEM_MS = 60_000
 const HOUR_MS = 3_600_000
 
-export async function checkClock({ settings, openSession, now }: Examination): Promise<readonly Verdict[]> {
-  const found = [judgePlausible(now(), statSync(fileURLToPath(import.meta.url)).mtimeMs)]
+export async function checkClock({ settings, openSession, now }: Examination): Promise<readonly CheckResult[]> {
+  const found = [assessPlausible(now(), statSync(fileURLToPath(import.meta.url)).mtimeMs)]
   if (settings?.database.engine === 'postgres') {
     const { surveyServer } = await import('../../../storage/postgres/safety/survey-server.ts')
-    found.push(judgeOffset(await surveyServer(settings.database.url, now)))
+    found.push(assessOffset(await surveyServer(settings.database.url, now)))
   } else {
     const session = await openSession()
     const workers = session ? await session.administration.listWorkers() : []
     const last = Math.max(0, ...workers.map(({ lastHeartbeatAt }) => lastHeartbeatAt))
-    if (last > 0) found.push(judgeLastSign(last, now()))
+    if (last > 0) found.push(assessLastSign(last, now()))
   }
-  found.push(await askWhoSetsIt())
+  found.push(await findClockSource())
   return found
 }
 
 /** Pure. `programAt`: when this program was put in place. */
-export function judgePlausible(now: number, programAt: number): Verdict {
+export function assessPlausible(now: number, programAt: number): CheckResult {
   const facts = { now: new Date(now).toISOString() }
   // Files from an archive may carry the time of another zone.
   if (now < programAt - 24 * HOUR_MS)
-    return trouble(
+    return problem(
       `The clock shows ${facts.now}, which is before this program was put in place.`,
       'Set the clock, and let it be kept by NTP: time limits of messages and tokens follow it.',
       facts,
@@ -39,28 +39,28 @@ export function judgePlausible(now: number, programAt: number): Verdict {
 }
 
 /** Pure. Of the server of the database. */
-export function judgeOffset({
+export function assessOffset({
   clockAheadMs,
   clockUncertainMs,
 }: {
   readonly clockAheadMs: number
   readonly clockUncertainMs: number
-}): Verdict {
+}): CheckResult {
   const facts = { clockAheadMs, clockUncertainMs }
   const off = Math.max(0, Math.abs(clockAheadMs) - clockUncertainMs)
   const words = `The clock of the database is ${Math.abs(clockAheadMs)} ms ${clockAheadMs >= 0 ? 'ahead of' : 'behind'} this one`
   const mend = 'Let NTP keep both. Nuncio goes by the clock of the database; logs go by this one.'
-  if (off > OFF_TROUBLE_MS) return trouble(`${words}.`, mend, facts)
+  if (off > OFF_PROBLEM_MS) return problem(`${words}.`, mend, facts)
   if (off > OFF_WARNING_MS) return warning(`${words}.`, mend, facts)
   return ok(`${words} (to within ${clockUncertainMs} ms).`, facts)
 }
 
 /** Pure. `lastAt`: the last sign of life that a service has left in the database. */
-export function judgeLastSign(lastAt: number, now: number): Verdict {
+export function assessLastSign(lastAt: number, now: number): CheckResult {
   const facts = { lastAt: new Date(lastAt).toISOString() }
   const behind = lastAt - now
   if (behind > OFF_WARNING_MS)
-    return trouble(
+    return problem(
       `The clock has gone back: a service ran at ${facts.lastAt}, which is still ${Math.ceil(behind / 1_000)} seconds away.`,
       'Set the clock, and let it be kept by NTP.',
       facts,
@@ -69,7 +69,7 @@ export function judgeLastSign(lastAt: number, now: number): Verdict {
 }
 
 /** Asks this machine only. */
-async function askWhoSetsIt(): Promise<Verdict> {
+async function findClockSource(): Promise<CheckResult> {
   if (existsSync(SIGN_OF_TIMESYNCD)) return ok('The clock is kept by NTP (systemd-timesyncd).')
   const answer = await ask('timedatectl', ['show', '-p', 'NTPSynchronized', '--value'])
   if (answer === 'yes') return ok('The clock is kept by NTP.')

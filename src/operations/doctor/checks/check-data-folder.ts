@@ -1,13 +1,13 @@
 import { accessSync, constants, lstatSync, type Stats, statSync } from 'node:fs'
 import { shellWord } from '../../../core/command-line.ts'
 import type { Examination } from '../examination.ts'
-import { ok, skipped, trouble, type Verdict, warning } from '../finding.ts'
+import { type CheckResult, ok, problem, skipped, warning } from '../finding.ts'
 import { nearestFolder } from '../machine/nearest-folder.ts'
 
 const OTHERS = 0o077
 
 /** What was seen of the folder. */
-interface FolderLook {
+interface FolderFacts {
   readonly path: string
   /** Null when it is not there. */
   readonly found: (Pick<Stats, 'uid' | 'mode'> & { readonly isDirectory: boolean }) | null
@@ -17,25 +17,25 @@ interface FolderLook {
   readonly above: string
 }
 
-export async function checkDataFolder({ dataDir }: Examination): Promise<Verdict> {
+export async function checkDataFolder({ dataDir }: Examination): Promise<CheckResult> {
   if (dataDir === null) return skipped('NUNCIO_DATA_DIR is wrong, so that there is no folder to look at.')
-  return judgeFolder(lookAt(dataDir))
+  return assessFolder(lookAt(dataDir))
 }
 
 /** Pure. */
-export function judgeFolder({ path, found, mayUse, ownUid, above }: FolderLook): Verdict {
+export function assessFolder({ path, found, mayUse, ownUid, above }: FolderFacts): CheckResult {
   const facts = { path, owner: found?.uid ?? null, mode: found ? (found.mode & 0o777).toString(8) : null }
   if (!found) {
     if (mayUse) return ok(`${path} is not there yet; the first start makes it.`, facts)
-    return trouble(
+    return problem(
       `${path} is not there, and this user may not make it in ${above}.`,
       `Make it for the user that runs Nuncio: install -d -m 700 -o USER ${shellWord(path)}`,
       facts,
     )
   }
-  if (!found.isDirectory) return trouble(`${path} is no folder.`, 'Set NUNCIO_DATA_DIR to a folder.', facts)
+  if (!found.isDirectory) return problem(`${path} is no folder.`, 'Set NUNCIO_DATA_DIR to a folder.', facts)
   if (!mayUse)
-    return trouble(
+    return problem(
       `This user (${ownUid}) may not write to ${path}, which belongs to the user ${found.uid}.`,
       'Run the doctor as the user that runs Nuncio; if that is this one, give it the folder with chown.',
       facts,
@@ -55,14 +55,14 @@ export function judgeFolder({ path, found, mayUse, ownUid, above }: FolderLook):
   return ok(`${path} is this user’s own, and nobody else may look into it.`, facts)
 }
 
-function lookAt(path: string): FolderLook {
+function lookAt(path: string): FolderFacts {
   const above = nearestFolder(path)
   // On Windows users have no numbers.
   const ownUid = process.geteuid?.() ?? -1
   return { path, found: statOf(path), mayUse: mayUse(above), ownUid, above }
 }
 
-function statOf(path: string): FolderLook['found'] {
+function statOf(path: string): FolderFacts['found'] {
   try {
     lstatSync(path)
   } catch (error) {

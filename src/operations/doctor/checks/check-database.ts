@@ -3,7 +3,7 @@ import { CONNECTIONS_OF_A_PROCESS } from '../../../storage/postgres/connection/c
 import type { NumberSupply, ServerSurvey } from '../../../storage/postgres/safety/survey-server.ts'
 import type { DatabaseSurvey } from '../../../storage/sqlite/safety/survey-database.ts'
 import type { Examination } from '../examination.ts'
-import { ok, skipped, trouble, type Verdict, warning } from '../finding.ts'
+import { type CheckResult, ok, problem, skipped, warning } from '../finding.ts'
 
 const MB = 1024 * 1024
 const SYNCHRONOUS_FULL = 2
@@ -14,29 +14,29 @@ const LARGE_WAL_BYTES = 1024 * MB
 const FEW_NUMBERS = 1_000_000_000
 const LATE_BY_NUMBERS = 100_000_000
 
-export async function checkDatabase({ settings, now }: Examination): Promise<readonly Verdict[]> {
+export async function checkDatabase({ settings, now }: Examination): Promise<readonly CheckResult[]> {
   if (!settings) return [skipped('The settings are wrong, so that nobody knows which database is meant.')]
   const { database } = settings
   if (database.engine === 'postgres') {
     const { surveyServer } = await import('../../../storage/postgres/safety/survey-server.ts')
     const survey = await surveyServer(database.url, now)
-    return [...judgeServer(survey, settings), judgeVersion(survey.migrated, survey.known)]
+    return [...assessServer(survey, settings), assessVersion(survey.migrated, survey.known)]
   }
   const { surveyDatabase } = await import('../../../storage/sqlite/safety/survey-database.ts')
   const { path } = database
   const survey = surveyDatabase(path)
   if (!survey) return [ok(`${path} is not there yet; the first start makes it.`)]
-  return [...judgeFile(survey), judgeVersion(survey.version, survey.known)]
+  return [...assessFile(survey), assessVersion(survey.version, survey.known)]
 }
 
 /** Pure. */
-export function judgeFile(survey: DatabaseSurvey): readonly Verdict[] {
+export function assessFile(survey: DatabaseSurvey): readonly CheckResult[] {
   const { journalMode, synchronous, damage, sizeBytes, walBytes } = survey
   const facts = { journalMode, synchronous, sizeBytes, walBytes, damage }
-  const found: Verdict[] = []
+  const found: CheckResult[] = []
   if (journalMode !== null && (journalMode !== 'wal' || synchronous !== SYNCHRONOUS_FULL))
     found.push(
-      trouble(
+      problem(
         `SQLite commits with journal_mode ${journalMode} and synchronous ${synchronous ?? 'unknown'}: a power cut may lose what was answered with 200.`,
         'Move NUNCIO_DATA_DIR to a local disk.',
         facts,
@@ -44,7 +44,7 @@ export function judgeFile(survey: DatabaseSurvey): readonly Verdict[] {
     )
   if (damage !== null && damage !== 'ok')
     found.push(
-      trouble(
+      problem(
         `The database is damaged: ${damage}`,
         'Stop the service, keep a copy of the data folder, and restore a backup.',
         facts,
@@ -65,10 +65,10 @@ export function judgeFile(survey: DatabaseSurvey): readonly Verdict[] {
 }
 
 /** Pure. What the service itself would refuse has been refused before. */
-export function judgeServer(
+export function assessServer(
   survey: ServerSurvey,
   { database, processes }: Pick<Settings, 'database' | 'processes'>,
-): readonly Verdict[] {
+): readonly CheckResult[] {
   const { server, version, connections, connectionsLeft, synchronousStandbys, isThroughPooler } = survey
   const { fsync, fullPageWrites, synchronousCommit, isSuperuser, transactions, multixacts } = survey
   const facts = { server, version, fsync, fullPageWrites, synchronousCommit, synchronousStandbys }
@@ -87,7 +87,7 @@ export function judgeServer(
         { connections, connectionsLeft },
       ),
     )
-  found.push(...judgeSupply('transactions', transactions), ...judgeSupply('multixacts', multixacts))
+  found.push(...assessSupply('transactions', transactions), ...assessSupply('multixacts', multixacts))
   if (isSuperuser)
     found.push(
       warning(
@@ -107,7 +107,7 @@ export function judgeServer(
   return found
 }
 
-function judgeSupply(kind: 'transactions' | 'multixacts', { left, overdue }: NumberSupply): readonly Verdict[] {
+function assessSupply(kind: 'transactions' | 'multixacts', { left, overdue }: NumberSupply): readonly CheckResult[] {
   const isLate = overdue > LATE_BY_NUMBERS || left < LATE_BY_NUMBERS
   if (left >= FEW_NUMBERS || !isLate) return []
   return [
@@ -120,7 +120,7 @@ function judgeSupply(kind: 'transactions' | 'multixacts', { left, overdue }: Num
 }
 
 /** Pure. `version`: null when there are no tables yet. */
-export function judgeVersion(version: number | null, known: number): Verdict {
+export function assessVersion(version: number | null, known: number): CheckResult {
   const facts = { version, known }
   if (version === null || version === 0) return ok('There are no tables yet; the first start makes them.', facts)
   if (version < known)

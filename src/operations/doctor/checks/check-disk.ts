@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import type { Examination } from '../examination.ts'
-import { ok, skipped, trouble, type Verdict, warning } from '../finding.ts'
+import { type CheckResult, ok, problem, skipped, warning } from '../finding.ts'
 import { findMount, type Mount } from '../machine/find-mount.ts'
 import { nearestFolder } from '../machine/nearest-folder.ts'
 import { readText } from '../machine/read-text.ts'
@@ -8,7 +8,7 @@ import { readText } from '../machine/read-text.ts'
 const MB = 1024 * 1024
 // Below this the next few media files fill it, and then nothing is accepted.
 const LEAST_FREE_BYTES = 512 * MB
-const TROUBLE_FREE_BYTES = 64 * MB
+const PROBLEM_FREE_BYTES = 64 * MB
 const LEAST_FREE_SHARE = 0.05
 const LEAST_FREE_FILES = 1_000
 
@@ -25,22 +25,22 @@ export interface Room {
   readonly freeFiles: number | null
 }
 
-export async function checkDisk({ dataDir, settings }: Examination): Promise<readonly Verdict[]> {
+export async function checkDisk({ dataDir, settings }: Examination): Promise<readonly CheckResult[]> {
   if (dataDir === null) return [skipped('NUNCIO_DATA_DIR is wrong, so that there is no disk to look at.')]
   const folder = nearestFolder(dataDir)
   const { bavail, bsize, blocks, ffree, files } = await statfs(folder)
   const room = { freeBytes: bavail * bsize, totalBytes: blocks * bsize, freeFiles: files > 0 ? ffree : null }
   const isSqlite = settings?.database.engine !== 'postgres'
-  return [judgeRoom(room), judgeMount(findMount(readText('/proc/self/mountinfo') ?? '', folder), isSqlite)]
+  return [assessRoom(room), assessMount(findMount(readText('/proc/self/mountinfo') ?? '', folder), isSqlite)]
 }
 
 /** Pure. */
-export function judgeRoom({ freeBytes, totalBytes, freeFiles }: Room): Verdict {
+export function assessRoom({ freeBytes, totalBytes, freeFiles }: Room): CheckResult {
   const facts = { freeBytes, totalBytes, freeFiles }
-  const free = inWords(freeBytes)
+  const free = inText(freeBytes)
   const makeRoom = 'Make room, or move NUNCIO_DATA_DIR to a larger disk.'
-  if (freeBytes < TROUBLE_FREE_BYTES)
-    return trouble(`Only ${free} are free: when they are used up, nothing is accepted any more.`, makeRoom, facts)
+  if (freeBytes < PROBLEM_FREE_BYTES)
+    return problem(`Only ${free} are free: when they are used up, nothing is accepted any more.`, makeRoom, facts)
   if (freeFiles !== null && freeFiles < LEAST_FREE_FILES)
     return warning(
       `The disk can hold only ${freeFiles} more files, however small (inodes).`,
@@ -48,24 +48,24 @@ export function judgeRoom({ freeBytes, totalBytes, freeFiles }: Room): Verdict {
       facts,
     )
   if (freeBytes < LEAST_FREE_BYTES || freeBytes < totalBytes * LEAST_FREE_SHARE)
-    return warning(`Only ${free} of ${inWords(totalBytes)} are free.`, makeRoom, facts)
-  return ok(`${free} of ${inWords(totalBytes)} are free.`, facts)
+    return warning(`Only ${free} of ${inText(totalBytes)} are free.`, makeRoom, facts)
+  return ok(`${free} of ${inText(totalBytes)} are free.`, facts)
 }
 
 /** Pure. `isSqlite`: the database itself lies there. */
-export function judgeMount(mount: Mount | null, isSqlite: boolean): Verdict {
+export function assessMount(mount: Mount | null, isSqlite: boolean): CheckResult {
   if (!mount) return skipped('This system does not tell what kind of disk the data folder lies on.')
   const { type, source, point, options } = mount
   const facts = { type, source, mount: point }
   if (options.includes('ro'))
-    return trouble(
+    return problem(
       `The disk at ${point} is mounted read-only.`,
       'Look for errors of the disk, and mount it anew.',
       facts,
     )
   if (SHARES.test(type))
     return isSqlite
-      ? trouble(
+      ? problem(
           `The data folder lies on a network share (${type}), where SQLite can neither lock nor be sure of what it wrote.`,
           'Move NUNCIO_DATA_DIR to a local disk, or use PostgreSQL.',
           facts,
@@ -90,7 +90,7 @@ export function judgeMount(mount: Mount | null, isSqlite: boolean): Verdict {
   return ok(`The data folder lies on a local disk (${type}, mounted at ${point}).`, facts)
 }
 
-function inWords(bytes: number): string {
+function inText(bytes: number): string {
   const gigabytes = bytes / (1024 * MB)
   return gigabytes >= 10
     ? `${Math.round(gigabytes)} GB`

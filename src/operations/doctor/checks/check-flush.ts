@@ -1,5 +1,5 @@
 import type { Examination } from '../examination.ts'
-import { ok, skipped, type Verdict, warning } from '../finding.ts'
+import { type CheckResult, ok, skipped, warning } from '../finding.ts'
 import { type FlushTimes, measureFlush } from '../machine/measure-flush.ts'
 import { nearestFolder } from '../machine/nearest-folder.ts'
 
@@ -9,16 +9,16 @@ const LEAST_BELIEVABLE_MS = 0.03
 // A commit of one caller waits for one of these.
 const SLOW_MS = 30
 
-export async function checkFlush({ dataDir, settings }: Examination): Promise<Verdict> {
+export async function checkFlush({ dataDir, settings }: Examination): Promise<CheckResult> {
   if (dataDir === null) return skipped('NUNCIO_DATA_DIR is wrong, so that there is no disk to measure.')
   // With PostgreSQL what counts is the disk of its server, which nobody can measure from here.
   if (settings?.database.engine === 'postgres')
     return skipped('The database is PostgreSQL: how its disk flushes can be measured there only, with pg_test_fsync.')
-  return judgeFlush(measureFlush(nearestFolder(dataDir)))
+  return assessFlush(measureFlush(nearestFolder(dataDir)))
 }
 
 /** Pure. */
-export function judgeFlush({ medianMs, slowestMs }: FlushTimes): Verdict {
+export function assessFlush({ medianMs, slowestMs }: FlushTimes): CheckResult {
   const facts = { medianMs: rounded(medianMs), slowestMs: rounded(slowestMs) }
   const times = `${facts.medianMs} ms, the slowest ${facts.slowestMs} ms`
   if (medianMs < LEAST_BELIEVABLE_MS)

@@ -3,10 +3,10 @@ import { KeyRingFile } from '../../../secrets/key-ring-file.ts'
 import { checkCanary } from '../../../secrets/open-key-ring.ts'
 import { openEngine } from '../../../server/wiring/open-engine.ts'
 import type { Examination } from '../examination.ts'
-import { ok, skipped, trouble, type Verdict } from '../finding.ts'
+import { type CheckResult, ok, problem, skipped } from '../finding.ts'
 
 /** Refuses, as a start does, with what is wrong with the ring. Never makes one. */
-export async function checkKeyRing({ settings, openSession }: Examination): Promise<Verdict> {
+export async function checkKeyRing({ settings, openSession }: Examination): Promise<CheckResult> {
   if (!settings) return skipped('The settings are wrong, so that nobody knows where the key ring is.')
   const file = new KeyRingFile(settings.keyRingFile)
   const { place } = file
@@ -23,7 +23,7 @@ export async function checkKeyRing({ settings, openSession }: Examination): Prom
     const { canary } = await engine.openSecretStore().readKeyFacts()
     if (!hasRing)
       return canary
-        ? trouble(
+        ? problem(
             `There is no key ring at ${place}, and the secrets in the database are sealed with its key ${canary.keyId}.`,
             'Restore the key ring from its own backup, or copy it from another machine of this installation.',
           )

@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Examination } from '../examination.ts'
-import { ok, skipped, type Verdict, warning } from '../finding.ts'
+import { type CheckResult, ok, skipped, warning } from '../finding.ts'
 import { readText } from '../machine/read-text.ts'
 
 // Each open call takes one, each open send another, and the files of the database and of media come on top.
@@ -10,7 +10,7 @@ const LEAST_FILES = 4_096
 const LEAST_MEMORY_BYTES = 384 * 1024 * 1024
 const MB = 1024 * 1024
 
-export async function checkLimits({ openSession }: Examination): Promise<readonly Verdict[]> {
+export async function checkLimits({ openSession }: Examination): Promise<readonly CheckResult[]> {
   const session = await openSession()
   const workers = session ? await session.administration.listWorkers() : []
   // Of the running service where it can be seen, because a service file may set others than those of a shell.
@@ -19,13 +19,13 @@ export async function checkLimits({ openSession }: Examination): Promise<readonl
   )
   const process = running?.pid ?? 'self'
   return [
-    judgeOpenFiles(readText(`/proc/${process}/limits`), running?.pid ?? null),
-    judgeMemory(Math.min(totalmem(), readGroupLimit(String(process)))),
+    assessOpenFiles(readText(`/proc/${process}/limits`), running?.pid ?? null),
+    assessMemory(Math.min(totalmem(), readGroupLimit(String(process)))),
   ]
 }
 
 /** Pure. `limits`: the text of /proc/PID/limits. */
-export function judgeOpenFiles(limits: string | null, pid: number | null): Verdict {
+export function assessOpenFiles(limits: string | null, pid: number | null): CheckResult {
   const [, hard] = /^Max open files\s+\S+\s+(\S+)/m.exec(limits ?? '') ?? []
   if (hard === undefined) return skipped('This system does not tell how many files a process may open.')
   // Node raises the soft limit to the hard one when it starts.
@@ -41,7 +41,7 @@ export function judgeOpenFiles(limits: string | null, pid: number | null): Verdi
 }
 
 /** Pure. */
-export function judgeMemory(bytes: number): Verdict {
+export function assessMemory(bytes: number): CheckResult {
   const facts = { bytes }
   const megabytes = Math.floor(bytes / MB)
   if (bytes >= LEAST_MEMORY_BYTES) return ok(`${megabytes} MB of memory may be used.`, facts)

@@ -7,7 +7,7 @@ import { explainReason } from '../../../core/reasons.ts'
 import { createMediaFetcher } from '../../../media/create-media-fetcher.ts'
 import { rangesOfMedia } from '../../../server/wiring/parse-cidrs.ts'
 import type { Examination } from '../examination.ts'
-import { ok, skipped, trouble, type Verdict } from '../finding.ts'
+import { type CheckResult, ok, problem, skipped } from '../finding.ts'
 
 const MOST_BYTES = 16 * 1024 * 1024
 
@@ -15,7 +15,7 @@ const TO_OPEN =
   ' Where it is meant to be fetched: NUNCIO_OUTBOUND_REFUSED closes addresses, NUNCIO_MEDIA_ALLOWED_PRIVATE opens private ones.'
 
 /** Fetches one URL as an attachment is fetched, with the same guards, and throws it away. */
-export async function checkOutbound({ settings, outboundUrl, signal }: Examination): Promise<Verdict> {
+export async function checkOutbound({ settings, outboundUrl, signal }: Examination): Promise<CheckResult> {
   if (outboundUrl === null)
     return skipped('Nothing was fetched: --outbound URL fetches it as an attachment is fetched.')
   if (!settings) return skipped('The settings are wrong, so that nothing is fetched.')
@@ -29,7 +29,7 @@ export async function checkOutbound({ settings, outboundUrl, signal }: Examinati
       ...rangesOfMedia(settings),
       dnsServers: dnsServers.length > 0 ? dnsServers : null,
     })
-    return judgeFetched(
+    return assessFetched(
       outboundUrl,
       await fetcher.fetch({ url: outboundUrl, type: 'document', spoolName: 'doctor' }, signal),
     )
@@ -39,7 +39,7 @@ export async function checkOutbound({ settings, outboundUrl, signal }: Examinati
 }
 
 /** Pure. */
-function judgeFetched(url: string, result: FetchedMedia | MediaFailure): Verdict {
+function assessFetched(url: string, result: FetchedMedia | MediaFailure): CheckResult {
   if (result.kind === 'fetched')
     return ok(`${url} was fetched in ${result.tookMs} ms (${result.file.sizeBytes} bytes).`, {
       url,
@@ -48,7 +48,7 @@ function judgeFetched(url: string, result: FetchedMedia | MediaFailure): Verdict
     })
   const { nextStep } = explainReason(result.code, null, result.words)
   const toOpen = result.code === 'media_blocked' ? TO_OPEN : ''
-  return trouble(`${url} could not be fetched: ${result.words}`, nextStep + toOpen, {
+  return problem(`${url} could not be fetched: ${result.words}`, nextStep + toOpen, {
     url,
     code: result.code,
   })

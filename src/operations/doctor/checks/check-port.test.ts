@@ -20,27 +20,27 @@ describe('the check of the port', () => {
     onTestFinished(() => lock.release())
     const port = await listen(() => {})
 
-    const [verdict] = await check({ NUNCIO_PORT: `${port}`, NUNCIO_DATA_DIR: dataDir })
+    const [result] = await check({ NUNCIO_PORT: `${port}`, NUNCIO_DATA_DIR: dataDir })
 
-    assert.equal(verdict?.standing, 'trouble')
-    assert.match(verdict?.sentence ?? '', new RegExp(`process ${process.pid}\\) holds the data and does not answer`))
-    assert.doesNotMatch(verdict?.nextStep ?? '', /Stop that program/)
+    assert.equal(result?.status, 'problem')
+    assert.match(result?.sentence ?? '', new RegExp(`process ${process.pid}\\) holds the data and does not answer`))
+    assert.doesNotMatch(result?.nextStep ?? '', /Stop that program/)
   })
 
   it('says the same on PostgreSQL, where the heartbeat of a process of this machine tells', async () => {
     const port = await listen(() => {})
 
-    const [verdict] = await check({ NUNCIO_PORT: `${port}`, NUNCIO_DATABASE_URL: 'postgres://a@127.0.0.1/b' })
+    const [result] = await check({ NUNCIO_PORT: `${port}`, NUNCIO_DATABASE_URL: 'postgres://a@127.0.0.1/b' })
 
-    assert.match(verdict?.sentence ?? '', /\(process 4242\) holds the data and does not answer/)
+    assert.match(result?.sentence ?? '', /\(process 4242\) holds the data and does not answer/)
   })
 
   it('does not tell a program that is silent from a service that hangs while nothing holds the data', async () => {
     const port = await listen(() => {})
 
-    const [verdict] = await check({ NUNCIO_PORT: `${port}`, NUNCIO_DATA_DIR: dataFolder() })
+    const [result] = await check({ NUNCIO_PORT: `${port}`, NUNCIO_DATA_DIR: dataFolder() })
 
-    assert.match(verdict?.sentence ?? '', /does not answer: another program, or a service that hangs/)
+    assert.match(result?.sentence ?? '', /does not answer: another program, or a service that hangs/)
   })
 
   it('does not call a service ready that stopped answering', async () => {
@@ -48,10 +48,10 @@ describe('the check of the port', () => {
       if (request.url === '/health/live') response.end('{"status":"live"}')
     })
 
-    const [verdict] = await check({ NUNCIO_PORT: `${port}`, NUNCIO_DATA_DIR: dataFolder() })
+    const [result] = await check({ NUNCIO_PORT: `${port}`, NUNCIO_DATA_DIR: dataFolder() })
 
-    assert.equal(verdict?.standing, 'trouble')
-    assert.match(verdict?.sentence ?? '', /is not ready: it stopped answering/)
+    assert.equal(result?.status, 'problem')
+    assert.match(result?.sentence ?? '', /is not ready: it stopped answering/)
   })
 
   it('names another program, and does not ask to stop it while a service holds the data', async () => {

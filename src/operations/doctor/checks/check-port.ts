@@ -7,31 +7,31 @@ import { localUrl, type Settings } from '../../../config/read-settings.ts'
 import type { WorkerView } from '../../../core/ports/administration.ts'
 import { findServiceHolder } from '../../../storage/sqlite/connection/service-lock.ts'
 import type { Examination } from '../examination.ts'
-import { ok, skipped, trouble, type Verdict, warning } from '../finding.ts'
+import { type CheckResult, ok, problem, skipped, warning } from '../finding.ts'
 
 const ANSWER_WITHIN_MS = 5_000
 
 /** What answers at the address of our settings. `silent`: something takes the connection and says nothing. */
 export type Answer =
   | { readonly kind: 'nobody' | 'stranger' | 'silent' }
-  | { readonly kind: 'ours'; readonly troubles: readonly string[] }
+  | { readonly kind: 'ours'; readonly problems: readonly string[] }
 
 export async function checkPort(
   { settings, openSession }: Examination,
   answerWithinMs = ANSWER_WITHIN_MS,
-): Promise<readonly Verdict[]> {
+): Promise<readonly CheckResult[]> {
   if (!settings) return [skipped('The settings are wrong, so that nobody knows where the service would answer.')]
   const session = await openSession()
   const workers = session ? (await session.administration.listWorkers()).filter(({ isAlive }) => isAlive) : []
   const { database } = settings
-  const answer = settings.port === 0 ? null : await askPort(settings, answerWithinMs)
+  const answer = settings.port === 0 ? null : await probePort(settings, answerWithinMs)
   let holder: number | null = null
   if (database.engine === 'sqlite') holder = findServiceHolder(join(dirname(database.path), 'service.lock'))
   // Several processes share PostgreSQL, on ports of their own: one is named only where one seems to hang.
   else if (answer?.kind === 'silent') holder = workers.find(({ host }) => host === hostname())?.pid ?? null
   return [
-    judgePort({ answer, url: localUrl(settings, settings.port), holder, port: settings.port }),
-    ...(database.engine === 'sqlite' ? judgeSharers(workers) : []),
+    assessPort({ answer, url: localUrl(settings, settings.port), holder, port: settings.port }),
+    ...(database.engine === 'sqlite' ? assessSharers(workers) : []),
   ]
 }
 
@@ -45,17 +45,17 @@ interface Seen {
 }
 
 /** Pure. */
-export function judgePort({ answer, url, port, holder }: Seen): Verdict {
+export function assessPort({ answer, url, port, holder }: Seen): CheckResult {
   const facts = { url, holder }
   if (!answer) return skipped('NUNCIO_PORT is 0: the service takes any free port, and says at its start which.', facts)
   if (answer.kind === 'stranger') return judgeStranger(url, holder)
   if (answer.kind === 'silent') return judgeSilent(url, holder)
   if (answer.kind === 'ours') {
-    if (answer.troubles.length === 0) return ok(`The service runs at ${url} and is ready.`, facts)
-    return trouble(
-      `The service runs at ${url} and is not ready: ${answer.troubles.join(', ')}.`,
+    if (answer.problems.length === 0) return ok(`The service runs at ${url} and is ready.`, facts)
+    return problem(
+      `The service runs at ${url} and is not ready: ${answer.problems.join(', ')}.`,
       'Look into its log; the other checks here may say why.',
-      { ...facts, troubles: answer.troubles.join(', ') },
+      { ...facts, problems: answer.problems.join(', ') },
     )
   }
   if (holder !== null)
@@ -67,28 +67,28 @@ export function judgePort({ answer, url, port, holder }: Seen): Verdict {
   return ok(`No service runs, and port ${port} is free.`, facts)
 }
 
-function judgeStranger(url: string, holder: number | null): Verdict {
+function judgeStranger(url: string, holder: number | null): CheckResult {
   if (holder === null)
-    return trouble(
+    return problem(
       `Another program answers at ${url}, so that the service cannot start there.`,
       'Stop that program, or set NUNCIO_PORT to another port.',
       { url, holder },
     )
-  return trouble(
+  return problem(
     `A service (process ${holder}) holds the data, but what answers at ${url} is not Nuncio.`,
     'The service may run with other settings: give the doctor the same NUNCIO_HOST, NUNCIO_PORT and TLS settings.',
     { url, holder },
   )
 }
 
-function judgeSilent(url: string, holder: number | null): Verdict {
+function judgeSilent(url: string, holder: number | null): CheckResult {
   if (holder === null)
-    return trouble(
+    return problem(
       `Something listens at ${url} and does not answer: another program, or a service that hangs.`,
       'Find out which process listens there. Restart it if it is Nuncio; otherwise stop it, or set NUNCIO_PORT to another port.',
       { url, holder },
     )
-  return trouble(
+  return problem(
     `The service (process ${holder}) holds the data and does not answer at ${url}: it hangs.`,
     'Look into its log, and restart it. The other checks here may say why it hangs.',
     { url, holder },
@@ -96,11 +96,11 @@ function judgeSilent(url: string, holder: number | null): Verdict {
 }
 
 /** Pure. On SQLite one process serves, and the lock that sees to it does not reach to other machines. */
-export function judgeSharers(workers: readonly Pick<WorkerView, 'host' | 'pid'>[]): readonly Verdict[] {
+export function assessSharers(workers: readonly Pick<WorkerView, 'host' | 'pid'>[]): readonly CheckResult[] {
   const hosts = new Set(workers.map(({ host }) => host ?? 'unknown'))
   if (hosts.size < 2) return []
   return [
-    trouble(
+    problem(
       `Services on ${hosts.size} machines have used this SQLite database within the last minute: ${[...hosts].join(', ')}. Each message would be sent twice, and the database may be damaged.`,
       `Stop all but one, unless one of them has just ended or this container was renamed: then look again in a minute. For several machines use PostgreSQL. This machine is ${hostname()}.`,
       { hosts: [...hosts].join(', ') },
@@ -108,15 +108,15 @@ export function judgeSharers(workers: readonly Pick<WorkerView, 'host' | 'pid'>[
   ]
 }
 
-async function askPort(settings: Settings, answerWithinMs: number): Promise<Answer> {
+async function probePort(settings: Settings, answerWithinMs: number): Promise<Answer> {
   const base = localUrl(settings, settings.port)
   const live = await ask(`${base}/health/live`, answerWithinMs)
   if (live.kind !== 'said') return live
   if (!isOurs(live.body, 'live')) return { kind: 'stranger' }
   const ready = await ask(`${base}/health/ready`, answerWithinMs)
   if (ready.kind !== 'said' || typeof ready.body !== 'object' || ready.body === null)
-    return { kind: 'ours', troubles: ['it stopped answering'] }
-  return { kind: 'ours', troubles: (ready.body as { readonly troubles?: readonly string[] }).troubles ?? [] }
+    return { kind: 'ours', problems: ['it stopped answering'] }
+  return { kind: 'ours', problems: (ready.body as { readonly problems?: readonly string[] }).problems ?? [] }
 }
 
 function isOurs(answer: unknown, status: string): boolean {

@@ -5,7 +5,7 @@ import type { Settings } from '../../../config/read-settings.ts'
 import { parseIpAddress } from '../../../core/media-address/ip-address.ts'
 import { isPublic } from '../../../core/media-address/public-address.ts'
 import type { Examination } from '../examination.ts'
-import { ok, skipped, trouble, type Verdict, warning } from '../finding.ts'
+import { type CheckResult, ok, problem, skipped, warning } from '../finding.ts'
 
 const ANSWER_WITHIN_MS = 2_500
 // Kept for documents by those who keep the names of the Internet.
@@ -21,20 +21,20 @@ interface ServerAnswer {
 }
 
 /** Asks each DNS server for one public name, as the media fetcher would. */
-export async function checkResolver({ settings, isOffline }: Examination): Promise<Verdict> {
+export async function checkResolver({ settings, isOffline }: Examination): Promise<CheckResult> {
   if (isOffline) return skipped('No DNS server was asked, because of --offline.')
   if (!hasNetwork()) return skipped('This machine has no network besides itself, so that no name can be looked up.')
   const servers = serversOf(settings)
-  return judgeAnswers(NAME, await Promise.all(servers.map((server) => ask(server, NAME))))
+  return assessAnswers(NAME, await Promise.all(servers.map((server) => ask(server, NAME))))
 }
 
 /** Pure. */
-export function judgeAnswers(name: string, answers: readonly ServerAnswer[]): Verdict {
+export function assessAnswers(name: string, answers: readonly ServerAnswer[]): CheckResult {
   const facts = { name, servers: answers.map(({ server }) => server).join(', ') }
   const silent = answers.filter(({ code }) => code !== null && NOBODY.includes(code))
   const mend = 'Look at /etc/resolv.conf and the firewall, or name other servers in NUNCIO_DNS_SERVERS.'
   if (silent.length === answers.length)
-    return trouble(
+    return problem(
       answers.length === 0
         ? 'No DNS server is known: no attachment can be fetched from a name.'
         : `None of the DNS servers answers (${facts.servers}): no attachment can be fetched from a name.`,
@@ -43,7 +43,7 @@ export function judgeAnswers(name: string, answers: readonly ServerAnswer[]): Ve
     )
   const answered = answers.filter(({ addresses }) => addresses.length > 0)
   if (answered.length === 0)
-    return trouble(
+    return problem(
       `The DNS servers answer, but know no address of ${name} (${answers.map(({ code }) => code).join(', ')}).`,
       mend,
       facts,

@@ -2,44 +2,44 @@ import { statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import type { Settings, SettingsReading } from '../../../config/read-settings.ts'
 import type { Examination } from '../examination.ts'
-import { ok, trouble, type Verdict, warning } from '../finding.ts'
+import { type CheckResult, ok, problem, warning } from '../finding.ts'
 
 const READ_BY_OTHERS = 0o004
 
-export async function checkSettings({ reading, settings }: Examination): Promise<readonly Verdict[]> {
-  return judgeSettings(reading, settings, modeOf('.env'))
+export async function checkSettings({ reading, settings }: Examination): Promise<readonly CheckResult[]> {
+  return assessSettings(reading, settings, modeOf('.env'))
 }
 
 /** Pure. `envFileMode`: null when there is no such file. */
-export function judgeSettings(
+export function assessSettings(
   reading: SettingsReading,
   settings: Settings | null,
   envFileMode: number | null,
-): readonly Verdict[] {
+): readonly CheckResult[] {
   const { problems, warnings, unknown, readings } = reading
-  const found: Verdict[] = [
+  const found: CheckResult[] = [
     // A problem says itself how to mend it.
     ...problems.map(
-      ({ sentence, code }): Verdict => ({ standing: 'trouble', sentence, nextStep: null, facts: { code } }),
+      ({ sentence, code }): CheckResult => ({ status: 'problem', sentence, nextStep: null, facts: { code } }),
     ),
     ...unknown.map((sentence) => warning(sentence, 'Mend its name, or take it away.')),
     ...warnings.map((sentence) => warning(sentence, 'Leave it only if you mean it.')),
-    ...judgeEnvFile(reading, envFileMode),
-    ...(settings ? judgeAddresses(settings) : []),
+    ...assessEnvFile(reading, envFileMode),
+    ...(settings ? assessAddresses(settings) : []),
   ]
   if (found.length > 0) return found
   const set = readings.filter(({ source }) => source !== 'default').length
   return [ok(`All ${readings.length} settings can be used; ${set} of them differ from their defaults.`, { set })]
 }
 
-function judgeEnvFile({ readings }: SettingsReading, mode: number | null): Verdict[] {
+function assessEnvFile({ readings }: SettingsReading, mode: number | null): CheckResult[] {
   if (mode === null || (mode & READ_BY_OTHERS) === 0) return []
   const secret = readings.find(
     ({ secret: isSecret, source, value }) => source === '.env file' && (isSecret || value.includes('********')),
   )
   if (!secret) return []
   return [
-    trouble(
+    problem(
       `Every user of this machine may read the file .env, which holds the secret ${secret.name}.`,
       'Take that from them: chmod 600 .env',
       { setting: secret.name },
@@ -47,15 +47,15 @@ function judgeEnvFile({ readings }: SettingsReading, mode: number | null): Verdi
   ]
 }
 
-function judgeAddresses({
+function assessAddresses({
   publicUrl,
   host,
   roles,
   trustedProxies,
   consolePlainHttp,
   tlsCertFile,
-}: Settings): Verdict[] {
-  const found: Verdict[] = []
+}: Settings): CheckResult[] {
+  const found: CheckResult[] = []
   const { protocol, hostname } = new URL(publicUrl)
   const isLocal = isOfThisMachine(hostname) || isAnyAddress(hostname)
   if (protocol === 'http:' && !isLocal && roles.includes('console') && !consolePlainHttp)

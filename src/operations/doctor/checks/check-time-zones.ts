@@ -1,33 +1,33 @@
 import { commandLine } from '../../../core/command-line.ts'
 import type { ConnectionView } from '../../../core/ports/administration.ts'
 import type { Examination } from '../examination.ts'
-import { ok, trouble, type Verdict } from '../finding.ts'
+import { type CheckResult, ok, problem } from '../finding.ts'
 
-export async function checkTimeZones({ openSession }: Examination): Promise<Verdict> {
+export async function checkTimeZones({ openSession }: Examination): Promise<CheckResult> {
   const session = await openSession()
   const connections = session ? await session.administration.listConnections(null) : []
-  return judgeTimeZones(connections, isKnown)
+  return assessTimeZones(connections, isKnown)
 }
 
 /** Pure. */
-export function judgeTimeZones(
+export function assessTimeZones(
   connections: readonly Pick<ConnectionView, 'number' | 'policy'>[],
   isKnownZone: (zone: string) => boolean,
-): Verdict {
+): CheckResult {
   const quiet = connections.filter(({ policy }) => policy.quietHours !== null)
   const zones = new Set(quiet.map(({ policy }) => policy.quietHours?.timeZone ?? ''))
   const unknown = [...zones].filter((zone) => !isKnownZone(zone))
   const numbers = quiet.filter(({ policy }) => unknown.includes(policy.quietHours?.timeZone ?? ''))
   const facts = { zones: zones.size, unknown: unknown.join(', ') }
   if (numbers.length > 0)
-    return trouble(
+    return problem(
       `This Node does not know the time zone ${unknown.join(', ')}, so that ${numbers.map(({ number }) => number).join(', ')} would send in quiet hours.`,
       `Use a Node with all time zones (full ICU), or name another zone: ${commandLine`connection set NUMBER quiet_hours=22:00-07:00@ZONE`}`,
       facts,
     )
   // Also where nobody has quiet hours yet: whoever sets some finds out now and not at night.
   if (!isKnownZone('America/Sao_Paulo'))
-    return trouble(
+    return problem(
       'This Node knows hardly any time zones, so that quiet hours cannot be kept.',
       'Use a Node with full ICU.',
       facts,

@@ -1,31 +1,31 @@
 import type { X509Certificate } from 'node:crypto'
-import { judgeExpiry } from '../../../server/tls/check-expiry.ts'
+import { checkExpiry } from '../../../server/tls/check-expiry.ts'
 import { readTlsFiles } from '../../../server/tls/read-tls-files.ts'
 import type { Examination } from '../examination.ts'
-import { ok, skipped, trouble, type Verdict, warning } from '../finding.ts'
+import { type CheckResult, ok, problem, skipped, warning } from '../finding.ts'
 
 const RENEW = 'Renew it, and put both files in place: the running service takes them within seconds.'
 
 /** Refuses, as a start does, with what is wrong with the files. */
-export async function checkTls({ settings, now }: Examination): Promise<Verdict> {
+export async function checkTls({ settings, now }: Examination): Promise<CheckResult> {
   if (!settings) return skipped('The settings are wrong, so that no certificate is looked at.')
   const files = readTlsFiles(settings)
   if (!files)
     return skipped(
       'The service speaks plain HTTP by itself. For https put a proxy in front, or set NUNCIO_TLS_CERT_FILE.',
     )
-  return judgeCertificate(files.certificate, new URL(settings.publicUrl).hostname, now())
+  return assessCertificate(files.certificate, new URL(settings.publicUrl).hostname, now())
 }
 
 /** Pure. */
-function judgeCertificate(
+function assessCertificate(
   certificate: Pick<X509Certificate, 'validToDate' | 'subjectAltName' | 'checkHost' | 'checkIP'>,
   host: string,
   now: number,
-): Verdict {
-  const { level, expiresAt, sentence } = judgeExpiry(certificate, now)
+): CheckResult {
+  const { level, expiresAt, sentence } = checkExpiry(certificate, now)
   const facts = { expiresAt, host, names: certificate.subjectAltName ?? '' }
-  if (level === 'over') return trouble(sentence ?? '', RENEW, facts)
+  if (level === 'over') return problem(sentence ?? '', RENEW, facts)
   if (!certificate.checkHost(host) && !certificate.checkIP(host.replace(/^\[|\]$/g, '')))
     return warning(
       `The certificate is not for ${host}, which NUNCIO_PUBLIC_URL names, but for ${facts.names}.`,

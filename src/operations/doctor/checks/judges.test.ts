@@ -3,18 +3,18 @@ import { describe, it } from 'vitest'
 import { readSettings } from '../../../config/read-settings.ts'
 import { findLockHolder } from '../../../storage/sqlite/connection/service-lock.ts'
 import { findMount } from '../machine/find-mount.ts'
-import { judgeAttention } from './check-attention.ts'
-import { judgeLastSign, judgeOffset, judgePlausible } from './check-clock.ts'
-import { judgeFolder } from './check-data-folder.ts'
-import { judgeFile, judgeServer, judgeVersion } from './check-database.ts'
-import { judgeMount, judgeRoom } from './check-disk.ts'
-import { judgeFlush } from './check-flush.ts'
-import { judgeMemory, judgeOpenFiles } from './check-limits.ts'
-import { judgePort, judgeSharers } from './check-port.ts'
-import { judgePages } from './check-program.ts'
-import { judgeAnswers } from './check-resolver.ts'
-import { judgeSettings } from './check-settings.ts'
-import { judgeTimeZones } from './check-time-zones.ts'
+import { assessAttention } from './check-attention.ts'
+import { assessLastSign, assessOffset, assessPlausible } from './check-clock.ts'
+import { assessFolder } from './check-data-folder.ts'
+import { assessFile, assessServer, assessVersion } from './check-database.ts'
+import { assessMount, assessRoom } from './check-disk.ts'
+import { assessFlush } from './check-flush.ts'
+import { assessMemory, assessOpenFiles } from './check-limits.ts'
+import { assessPort, assessSharers } from './check-port.ts'
+import { assessPages } from './check-program.ts'
+import { assessAnswers } from './check-resolver.ts'
+import { assessSettings } from './check-settings.ts'
+import { assessTimeZones } from './check-time-zones.ts'
 
 const MB = 1024 * 1024
 const NOON = Date.UTC(2026, 5, 1, 12)
@@ -25,16 +25,16 @@ function settingsFound(
   mode: number | null = null,
 ) {
   const reading = readSettings({ environment, envFile })
-  return judgeSettings(reading, reading.settings, mode)
+  return assessSettings(reading, reading.settings, mode)
 }
 
 describe('the judge of the program', () => {
   it('names the pages that an installation lacks', () => {
-    const whole = judgePages(() => true)
-    const bare = judgePages(() => false)
-    const half = judgePages((file) => file.startsWith('console/'))
+    const whole = assessPages(() => true)
+    const bare = assessPages(() => false)
+    const half = assessPages((file) => file.startsWith('console/'))
 
-    assert.deepEqual([whole.standing, bare.standing, half.standing], ['ok', 'trouble', 'trouble'])
+    assert.deepEqual([whole.status, bare.status, half.status], ['ok', 'problem', 'problem'])
     assert.match(bare.sentence, /console and documents missing/)
     assert.match(half.sentence, /: documents missing/)
   })
@@ -43,7 +43,7 @@ describe('the judge of the program', () => {
 describe('the judge of settings', () => {
   it('is content with none at all', () => {
     assert.deepEqual(
-      settingsFound({}).map(({ standing }) => standing),
+      settingsFound({}).map(({ status }) => status),
       ['ok'],
     )
   })
@@ -52,8 +52,8 @@ describe('the judge of settings', () => {
     const found = settingsFound({ NUNCIO_PORT: 'http', NUNCIO_PROT: '1' })
 
     assert.deepEqual(
-      found.map(({ standing }) => standing),
-      ['trouble', 'warning'],
+      found.map(({ status }) => status),
+      ['problem', 'warning'],
     )
     assert.match(found[0]?.sentence ?? '', /NUNCIO_PORT/)
   })
@@ -61,9 +61,9 @@ describe('the judge of settings', () => {
   it('finds a secret in a file that everybody may read, and none where they may not', () => {
     const secret = { NUNCIO_METRICS_SECRET: 'sixteen-characters' }
 
-    assert.equal(settingsFound({}, secret, 0o100644)[0]?.standing, 'trouble')
-    assert.equal(settingsFound({}, secret, 0o100600)[0]?.standing, 'ok')
-    assert.equal(settingsFound({}, { NUNCIO_PORT: '9000' }, 0o100644)[0]?.standing, 'ok')
+    assert.equal(settingsFound({}, secret, 0o100644)[0]?.status, 'problem')
+    assert.equal(settingsFound({}, secret, 0o100600)[0]?.status, 'ok')
+    assert.equal(settingsFound({}, { NUNCIO_PORT: '9000' }, 0o100644)[0]?.status, 'ok')
   })
 
   it('finds addresses that contradict each other', () => {
@@ -93,41 +93,41 @@ describe('the judge of disks', () => {
   })
 
   it('refuses SQLite on a network share, and warns of memory, containers and what cannot be written', () => {
-    const standing = (path: string, isSqlite = true) => judgeMount(findMount(MOUNTS, path), isSqlite).standing
+    const status = (path: string, isSqlite = true) => assessMount(findMount(MOUNTS, path), isSqlite).status
 
-    assert.equal(standing('/var'), 'ok')
-    assert.equal(standing('/srv/my data'), 'trouble')
-    assert.equal(standing('/srv/my data', false), 'warning')
-    assert.equal(standing('/srv/quick'), 'warning')
-    assert.equal(standing('/srv/old'), 'trouble')
-    assert.equal(judgeMount({ point: '/', type: 'overlay', source: 'overlay', options: [] }, true).standing, 'warning')
-    assert.equal(judgeMount(null, true).standing, 'skipped')
+    assert.equal(status('/var'), 'ok')
+    assert.equal(status('/srv/my data'), 'problem')
+    assert.equal(status('/srv/my data', false), 'warning')
+    assert.equal(status('/srv/quick'), 'warning')
+    assert.equal(status('/srv/old'), 'problem')
+    assert.equal(assessMount({ point: '/', type: 'overlay', source: 'overlay', options: [] }, true).status, 'warning')
+    assert.equal(assessMount(null, true).status, 'skipped')
   })
 
   it('warns before a disk is full', () => {
     const room = (freeMb: number, freeFiles: number | null = null) =>
-      judgeRoom({ freeBytes: freeMb * MB, totalBytes: 5_000 * MB, freeFiles }).standing
+      assessRoom({ freeBytes: freeMb * MB, totalBytes: 5_000 * MB, freeFiles }).status
 
-    assert.deepEqual([room(2_000), room(300), room(10), room(2_000, 12)], ['ok', 'warning', 'trouble', 'warning'])
+    assert.deepEqual([room(2_000), room(300), room(10), room(2_000, 12)], ['ok', 'warning', 'problem', 'warning'])
   })
 
   it('doubts a flush that is too quick to be one', () => {
-    assert.equal(judgeFlush({ medianMs: 0.004, slowestMs: 0.01 }).standing, 'warning')
-    assert.equal(judgeFlush({ medianMs: 0.4, slowestMs: 3 }).standing, 'ok')
-    assert.equal(judgeFlush({ medianMs: 80, slowestMs: 300 }).standing, 'warning')
+    assert.equal(assessFlush({ medianMs: 0.004, slowestMs: 0.01 }).status, 'warning')
+    assert.equal(assessFlush({ medianMs: 0.4, slowestMs: 3 }).status, 'ok')
+    assert.equal(assessFlush({ medianMs: 80, slowestMs: 300 }).status, 'warning')
   })
 
   it('tells whose the data folder is', () => {
     const look = { path: '/data', mayUse: true, ownUid: 1000, above: '/' }
     const folder = (uid: number, mode: number) => ({ uid, mode, isDirectory: true })
 
-    assert.equal(judgeFolder({ ...look, found: null }).standing, 'ok')
-    assert.equal(judgeFolder({ ...look, found: null, mayUse: false }).standing, 'trouble')
-    assert.equal(judgeFolder({ ...look, found: folder(1000, 0o700) }).standing, 'ok')
-    assert.equal(judgeFolder({ ...look, found: folder(1000, 0o755) }).standing, 'warning')
-    assert.equal(judgeFolder({ ...look, found: folder(1000, 0o700), ownUid: 0 }).standing, 'warning')
-    assert.equal(judgeFolder({ ...look, found: folder(0, 0o700), mayUse: false }).standing, 'trouble')
-    assert.equal(judgeFolder({ ...look, found: { ...folder(1000, 0o600), isDirectory: false } }).standing, 'trouble')
+    assert.equal(assessFolder({ ...look, found: null }).status, 'ok')
+    assert.equal(assessFolder({ ...look, found: null, mayUse: false }).status, 'problem')
+    assert.equal(assessFolder({ ...look, found: folder(1000, 0o700) }).status, 'ok')
+    assert.equal(assessFolder({ ...look, found: folder(1000, 0o755) }).status, 'warning')
+    assert.equal(assessFolder({ ...look, found: folder(1000, 0o700), ownUid: 0 }).status, 'warning')
+    assert.equal(assessFolder({ ...look, found: folder(0, 0o700), mayUse: false }).status, 'problem')
+    assert.equal(assessFolder({ ...look, found: { ...folder(1000, 0o600), isDirectory: false } }).status, 'problem')
   })
 })
 
@@ -135,11 +135,11 @@ describe('the judge of databases', () => {
   const FILE = { sizeBytes: MB, walBytes: 0, version: 3, known: 3, journalMode: 'wal', synchronous: 2, damage: 'ok' }
 
   it('believes a file only when its settings were read back and every page is in order', () => {
-    assert.equal(judgeFile(FILE)[0]?.standing, 'ok')
-    assert.equal(judgeFile({ ...FILE, synchronous: 1 })[0]?.standing, 'trouble')
-    assert.equal(judgeFile({ ...FILE, journalMode: 'delete' })[0]?.standing, 'trouble')
-    assert.equal(judgeFile({ ...FILE, damage: 'row 3 missing' })[0]?.standing, 'trouble')
-    assert.equal(judgeFile({ ...FILE, walBytes: 4_096 * MB })[0]?.standing, 'warning')
+    assert.equal(assessFile(FILE)[0]?.status, 'ok')
+    assert.equal(assessFile({ ...FILE, synchronous: 1 })[0]?.status, 'problem')
+    assert.equal(assessFile({ ...FILE, journalMode: 'delete' })[0]?.status, 'problem')
+    assert.equal(assessFile({ ...FILE, damage: 'row 3 missing' })[0]?.status, 'problem')
+    assert.equal(assessFile({ ...FILE, walBytes: 4_096 * MB })[0]?.status, 'warning')
   })
 
   it('tells what stands in the way on a server', () => {
@@ -166,24 +166,24 @@ describe('the judge of databases', () => {
       database: { engine: 'postgres', url, listenUrl: url, migrateUrl: url },
       processes: 1,
     } as const
-    const standings = (change: Partial<typeof server>) =>
-      judgeServer({ ...server, ...change }, settings).map(({ standing }) => standing)
+    const statuses = (change: Partial<typeof server>) =>
+      assessServer({ ...server, ...change }, settings).map(({ status }) => status)
 
-    assert.deepEqual(standings({}), ['ok'])
-    assert.deepEqual(standings({ connectionsLeft: 23 }), ['ok', 'warning'])
+    assert.deepEqual(statuses({}), ['ok'])
+    assert.deepEqual(statuses({ connectionsLeft: 23 }), ['ok', 'warning'])
     for (const kind of ['transactions', 'multixacts'] as const) {
-      assert.deepEqual(standings({ [kind]: { left: 500_000_000, overdue: 900_000_000 } }), ['ok', 'warning'])
-      assert.deepEqual(standings({ [kind]: { left: 500_000_000, overdue: -100_000_000 } }), ['ok'])
-      assert.deepEqual(standings({ [kind]: { left: -5, overdue: 0 } }), ['ok', 'warning'])
+      assert.deepEqual(statuses({ [kind]: { left: 500_000_000, overdue: 900_000_000 } }), ['ok', 'warning'])
+      assert.deepEqual(statuses({ [kind]: { left: 500_000_000, overdue: -100_000_000 } }), ['ok'])
+      assert.deepEqual(statuses({ [kind]: { left: -5, overdue: 0 } }), ['ok', 'warning'])
     }
-    assert.deepEqual(standings({ isSuperuser: true }), ['ok', 'warning'])
-    assert.deepEqual(standings({ isThroughPooler: true, connectionsLeft: 0 }), ['ok', 'warning'])
+    assert.deepEqual(statuses({ isSuperuser: true }), ['ok', 'warning'])
+    assert.deepEqual(statuses({ isThroughPooler: true, connectionsLeft: 0 }), ['ok', 'warning'])
   })
 
   it('compares versions', () => {
     assert.deepEqual(
-      [judgeVersion(null, 5), judgeVersion(5, 5), judgeVersion(4, 5), judgeVersion(6, 5)].map(
-        ({ standing }) => standing,
+      [assessVersion(null, 5), assessVersion(5, 5), assessVersion(4, 5), assessVersion(6, 5)].map(
+        ({ status }) => status,
       ),
       ['ok', 'ok', 'warning', 'warning'],
     )
@@ -192,19 +192,19 @@ describe('the judge of databases', () => {
 
 describe('the judge of clocks', () => {
   it('finds a clock that is before the program, or before the last sign of life', () => {
-    assert.equal(judgePlausible(NOON, NOON - 1).standing, 'ok')
-    assert.equal(judgePlausible(0, NOON).standing, 'trouble')
-    assert.equal(judgeLastSign(NOON, NOON + 5).standing, 'ok')
-    assert.equal(judgeLastSign(NOON + 90_000, NOON).standing, 'trouble')
+    assert.equal(assessPlausible(NOON, NOON - 1).status, 'ok')
+    assert.equal(assessPlausible(0, NOON).status, 'problem')
+    assert.equal(assessLastSign(NOON, NOON + 5).status, 'ok')
+    assert.equal(assessLastSign(NOON + 90_000, NOON).status, 'problem')
   })
 
   it('forgives what the way to the database and back hides', () => {
-    const standing = (clockAheadMs: number, clockUncertainMs: number) =>
-      judgeOffset({ clockAheadMs, clockUncertainMs }).standing
+    const status = (clockAheadMs: number, clockUncertainMs: number) =>
+      assessOffset({ clockAheadMs, clockUncertainMs }).status
 
     assert.deepEqual(
-      [standing(200, 1), standing(1_400, 600), standing(-3_000, 5), standing(90_000, 5)],
-      ['ok', 'ok', 'warning', 'trouble'],
+      [status(200, 1), status(1_400, 600), status(-3_000, 5), status(90_000, 5)],
+      ['ok', 'ok', 'warning', 'problem'],
     )
   })
 })
@@ -214,14 +214,14 @@ describe('the judge of the machine', () => {
     const limits = (hard: string) =>
       `Max processes 1 2 x\nMax open files            1024                 ${hard}                files\n`
 
-    assert.equal(judgeOpenFiles(limits('1048576'), null).standing, 'ok')
-    assert.equal(judgeOpenFiles(limits('unlimited'), null).standing, 'ok')
-    assert.equal(judgeOpenFiles(limits('1024'), 7).standing, 'warning')
-    assert.equal(judgeOpenFiles(null, null).standing, 'skipped')
+    assert.equal(assessOpenFiles(limits('1048576'), null).status, 'ok')
+    assert.equal(assessOpenFiles(limits('unlimited'), null).status, 'ok')
+    assert.equal(assessOpenFiles(limits('1024'), 7).status, 'warning')
+    assert.equal(assessOpenFiles(null, null).status, 'skipped')
   })
 
   it('wants memory', () => {
-    assert.deepEqual([judgeMemory(8_000 * MB).standing, judgeMemory(128 * MB).standing], ['ok', 'warning'])
+    assert.deepEqual([assessMemory(8_000 * MB).status, assessMemory(128 * MB).status], ['ok', 'warning'])
   })
 
   it('finds who holds a lock', () => {
@@ -234,22 +234,22 @@ describe('the judge of the machine', () => {
 
   it('knows our service from another program, and a free port from both', () => {
     const seen = { url: 'http://127.0.0.1:8080', port: 8080, holder: null }
-    const standing = (answer: Parameters<typeof judgePort>[0]['answer'], holder: number | null = null) =>
-      judgePort({ ...seen, answer, holder }).standing
+    const status = (answer: Parameters<typeof assessPort>[0]['answer'], holder: number | null = null) =>
+      assessPort({ ...seen, answer, holder }).status
 
-    assert.equal(standing({ kind: 'nobody' }), 'ok')
-    assert.equal(standing({ kind: 'nobody' }, 42), 'warning')
-    assert.equal(standing({ kind: 'stranger' }), 'trouble')
-    assert.equal(standing({ kind: 'ours', troubles: [] }), 'ok')
-    assert.equal(standing({ kind: 'ours', troubles: ['storage'] }), 'trouble')
-    assert.equal(standing(null), 'skipped')
+    assert.equal(status({ kind: 'nobody' }), 'ok')
+    assert.equal(status({ kind: 'nobody' }, 42), 'warning')
+    assert.equal(status({ kind: 'stranger' }), 'problem')
+    assert.equal(status({ kind: 'ours', problems: [] }), 'ok')
+    assert.equal(status({ kind: 'ours', problems: ['storage'] }), 'problem')
+    assert.equal(status(null), 'skipped')
   })
 
   it('finds two machines on one SQLite database', () => {
-    const of = (...hosts: readonly string[]) => judgeSharers(hosts.map((host) => ({ host, pid: 1 })))
+    const of = (...hosts: readonly string[]) => assessSharers(hosts.map((host) => ({ host, pid: 1 })))
 
     assert.deepEqual(of('one', 'one'), [])
-    assert.equal(of('one', 'two')[0]?.standing, 'trouble')
+    assert.equal(of('one', 'two')[0]?.status, 'problem')
   })
 })
 
@@ -261,14 +261,14 @@ describe('the judge of DNS servers', () => {
   })
 
   it('wants each to answer, and with a public address', () => {
-    const judge = (...answers: readonly ReturnType<typeof answer>[]) => judgeAnswers('example.com', answers).standing
+    const judge = (...answers: readonly ReturnType<typeof answer>[]) => assessAnswers('example.com', answers).status
 
     assert.equal(judge(answer('9.9.9.9', ['93.184.216.34'])), 'ok')
     assert.equal(judge(answer('9.9.9.9', ['93.184.216.34']), answer('10.0.0.1', [], 'ETIMEOUT')), 'warning')
-    assert.equal(judge(answer('10.0.0.1', [], 'ETIMEOUT')), 'trouble')
-    assert.equal(judge(answer('10.0.0.1', [], 'ENOTFOUND')), 'trouble')
+    assert.equal(judge(answer('10.0.0.1', [], 'ETIMEOUT')), 'problem')
+    assert.equal(judge(answer('10.0.0.1', [], 'ENOTFOUND')), 'problem')
     assert.equal(judge(answer('10.0.0.1', ['10.0.0.7'])), 'warning')
-    assert.equal(judge(), 'trouble')
+    assert.equal(judge(), 'problem')
   })
 })
 
@@ -277,27 +277,27 @@ describe('the judge of time zones', () => {
     const quiet = { from: '22:00', to: '07:00', timeZone: 'Mars/Olympus' }
     const connections = [{ number: '15550001000', policy: { quietHours: quiet } }] as never
 
-    assert.equal(judgeTimeZones([], () => true).standing, 'ok')
-    assert.match(judgeTimeZones(connections, (zone) => zone !== 'Mars/Olympus').sentence, /15550001000/)
-    assert.equal(judgeTimeZones([], () => false).standing, 'trouble')
+    assert.equal(assessTimeZones([], () => true).status, 'ok')
+    assert.match(assessTimeZones(connections, (zone) => zone !== 'Mars/Olympus').sentence, /15550001000/)
+    assert.equal(assessTimeZones([], () => false).status, 'problem')
   })
 })
 
 describe('the judge of what wants attention', () => {
-  const NOTHING = { hold: null, unconfirmed: [], standing: [], tokens: [] }
+  const NOTHING = { hold: null, unconfirmed: [], status: [], tokens: [] }
 
   it('counts, and names the lanes that stand still', () => {
     const lane = { number: '15550001000', reason: 'paused', waiting: 4 } as never
 
-    assert.equal(judgeAttention(NOTHING)[0]?.standing, 'ok')
+    assert.equal(assessAttention(NOTHING)[0]?.status, 'ok')
     assert.match(
-      judgeAttention({ ...NOTHING, hold: { since: NOON, reason: 'restored' } })[0]?.sentence ?? '',
+      assessAttention({ ...NOTHING, hold: { since: NOON, reason: 'restored' } })[0]?.sentence ?? '',
       /held.*restored/,
     )
-    assert.match(judgeAttention({ ...NOTHING, standing: [lane] })[0]?.sentence ?? '', /15550001000 stands still with 4/)
-    assert.equal(judgeAttention({ ...NOTHING, standing: [lane, lane, lane, lane] }).length, 4)
+    assert.match(assessAttention({ ...NOTHING, status: [lane] })[0]?.sentence ?? '', /15550001000 stands still with 4/)
+    assert.equal(assessAttention({ ...NOTHING, status: [lane, lane, lane, lane] }).length, 4)
     assert.match(
-      judgeAttention({ ...NOTHING, tokens: [{ name: 'shop' } as never] })[0]?.sentence ?? '',
+      assessAttention({ ...NOTHING, tokens: [{ name: 'shop' } as never] })[0]?.sentence ?? '',
       /1 token expires.*“shop”/,
     )
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { type Arrival, judgeLedger } from './check-ledger.ts'
+import { type Arrival, checkLedger } from './check-ledger.ts'
 
 const LANE = '15550003000'
 const OTHER = '15550003001'
@@ -15,7 +15,7 @@ function arrived(lane: string, ...numbers: readonly number[]): Arrival[] {
 
 function judge(arrivals: readonly Arrival[], unconfirmed: readonly string[] = []) {
   const acknowledged = [...acked(LANE, 3), ...acked(OTHER, 2)]
-  return judgeLedger({ acknowledged, arrivals, unconfirmedIds: new Set(unconfirmed) })
+  return checkLedger({ acknowledged, arrivals, unconfirmedIds: new Set(unconfirmed) })
 }
 
 describe('the ledger of the kill test', () => {

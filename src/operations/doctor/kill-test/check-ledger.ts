@@ -39,7 +39,7 @@ export interface LedgerResult {
 const SHOWN = 5
 
 /** Holds what callers were promised against what arrived. Pure. */
-export function judgeLedger({ acknowledged, arrivals, unconfirmedIds }: LedgerInput): LedgerResult {
+export function checkLedger({ acknowledged, arrivals, unconfirmedIds }: LedgerInput): LedgerResult {
   const asked = new Map(acknowledged.map((one) => [nameOf(one), one]))
   const seen = new Set<string>()
   const highest = new Map<string, number>()

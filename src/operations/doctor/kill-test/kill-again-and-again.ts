@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type AdministrationSession, openAdministration } from '../../../server/wiring/open-administration.ts'
 import type { Examination } from '../examination.ts'
 import { Callers } from './callers.ts'
-import { type Arrival, judgeLedger, type LedgerResult } from './check-ledger.ts'
+import { type Arrival, checkLedger, type LedgerResult } from './check-ledger.ts'
 import type { ServiceChild } from './service-child.ts'
 import type { TestPlace } from './test-place.ts'
 
@@ -87,7 +87,7 @@ async function readLedger({ place, service, signal }: KillRun, callers: Callers)
     await untilDrained(session, signal)
     await service.stop()
     const unconfirmed = await session.administration.listUnresolved(null)
-    return judgeLedger({
+    return checkLedger({
       acknowledged: callers.answered,
       arrivals: await readArrivals(session),
       unconfirmedIds: new Set(unconfirmed.map(({ id }) => id)),

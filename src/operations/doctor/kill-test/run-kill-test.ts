@@ -1,5 +1,5 @@
 import type { Examination } from '../examination.ts'
-import { ok, skipped, trouble, type Verdict } from '../finding.ts'
+import { type CheckResult, ok, problem, skipped } from '../finding.ts'
 import { type KillFigures, killAgainAndAgain, LANES_PER_ROUND } from './kill-again-and-again.ts'
 import { ServiceChild } from './service-child.ts'
 import { makeTestPlace } from './test-place.ts'
@@ -11,7 +11,7 @@ export async function runKillTest({
   killRounds,
   signal,
   onProgress,
-}: Examination): Promise<Verdict> {
+}: Examination): Promise<CheckResult> {
   if (killRounds === null)
     return skipped(
       'Not asked for: --kill-test proves on this machine that killing the service loses and doubles nothing.',
@@ -23,10 +23,10 @@ export async function runKillTest({
   try {
     const run = { place, service, rounds: killRounds, signal, onProgress }
     const figures = await killAgainAndAgain(run)
-    return judgeFigures(figures)
+    return checkFigures(figures)
   } catch (error) {
     if (!signal.aborted) throw error
-    return trouble('The kill test was interrupted. Nothing of it was left behind.', 'Run it again, to its end.')
+    return problem('The kill test was interrupted. Nothing of it was left behind.', 'Run it again, to its end.')
   } finally {
     await service.close()
     await place.remove()
@@ -34,20 +34,20 @@ export async function runKillTest({
 }
 
 /** Pure. */
-export function judgeFigures({ ledger, kills, slowestAnswerMs, drainedAfterMs }: KillFigures): Verdict {
+export function checkFigures({ ledger, kills, slowestAnswerMs, drainedAfterMs }: KillFigures): CheckResult {
   const { acknowledged, delivered, lost, doubled, outOfOrder, unconfirmed, unasked, examples } = ledger
   const facts = { kills, acknowledged, delivered, lost, doubled, outOfOrder, unconfirmed, unasked }
   const times = { slowestAnswerMs: Math.round(slowestAnswerMs), drainedAfterMs: Math.round(drainedAfterMs) }
   const counts = `${acknowledged} acknowledged, ${delivered} delivered, ${lost} lost, ${doubled} doubled, ${outOfOrder} out of order, ${unconfirmed} unconfirmed`
   const words = `Killed ${kills} times: ${counts}. It took calls again within ${inSeconds(slowestAnswerMs)}, and had sent all of it ${inSeconds(drainedAfterMs)} after the last start.`
   if (lost + doubled + outOfOrder + unasked > 0)
-    return trouble(
+    return problem(
       words,
       'Do not send anything that matters from this machine. Look at the disk and at the other checks here, and report this with the examples.',
       { ...facts, ...times, examples: examples.join('; ') },
     )
   if (acknowledged === 0)
-    return trouble(words, 'Nothing was accepted, so nothing was proven. Run it again with more rounds.', facts)
+    return problem(words, 'Nothing was accepted, so nothing was proven. Run it again with more rounds.', facts)
   return ok(words, { ...facts, ...times })
 }
 

@@ -7,13 +7,13 @@ import type { Clock } from '../../../core/ports/clock.ts'
 import type { AcceptResult, Candidate, RequestFacts } from '../../../core/ports/intake.ts'
 import type { RefusalCode } from '../../../core/refusals.ts'
 import { bigintArray, integerArray, textArray, withoutNul } from '../connection/binary-arrays.ts'
-import type { Asked, KnownRights } from './authorization-cache.ts'
-import type { Slot } from '../connection/fenced-connection.ts'
+import type { FencedConnection } from '../connection/fenced-connection.ts'
+import type { Asked, AuthorizationCache } from './authorization-cache.ts'
 
 type Refused = Extract<AcceptResult, { kind: 'refused' }>
 
 /** Somebody else held the lock of its lane or of its token, so nothing was decided. */
-export interface Hindered {
+export interface Blocked {
   readonly kind: 'hindered'
   readonly by: 'lane' | 'token'
 }
@@ -21,14 +21,14 @@ export interface Hindered {
 interface Undecided {
   readonly kind: 'undecided'
 }
-export type Verdict = Exclude<AcceptResult, { kind: 'unavailable' }> | Hindered | Undecided
+export type Verdict = Exclude<AcceptResult, { kind: 'unavailable' }> | Blocked | Undecided
 
 export type RefusedByChannel = (channel: string, type: MessageType) => RefusalCode | null
 
 interface AcceptBatchParts {
   readonly clock: Clock
   readonly channels: KnownChannels
-  readonly rights: KnownRights
+  readonly rights: AuthorizationCache
 }
 
 /** What each channel can send. The database tells of a channel when it first meets it. */
@@ -58,15 +58,15 @@ export class KnownChannels {
   }
 }
 
-export interface Patience {
+export interface LockPolicy {
   /** Whether the whole batch waits for each lock, and fails as a whole. Otherwise who is hindered stands back. */
-  readonly isPatient: boolean
+  readonly waitsForLocks: boolean
   readonly lockMs: number
 }
 
 /** What a batch has come to, and what is written about it later. */
 export interface DoneBatch {
-  readonly verdicts: readonly Verdict[]
+  readonly results: readonly Verdict[]
   readonly firstSequence: number
   /** From the moment it was handed over until it was known to be committed. */
   readonly tookUs: number
@@ -79,20 +79,20 @@ const ACCEPT = `select * from accept_requests($1, $2, $3, $4, $5, $6, $7, $8, $9
 export async function acceptBatch(
   parts: AcceptBatchParts,
   candidates: readonly Candidate[],
-  { slot, lockMs, isPatient }: Patience & { readonly slot: Slot },
+  { slot, lockMs, waitsForLocks }: LockPolicy & { readonly slot: FencedConnection },
 ): Promise<DoneBatch> {
   const { clock, channels, rights } = parts
   const began = performance.now()
   const batch = encode(candidates, { handedOver: clock.monotonic(), rights })
   const [reply] = await slot.run(candidates.length, (count) =>
-    slot.link.askNow(
+    slot.link.queryNow(
       ACCEPT,
       [
         slot.worker,
         slot.number,
         count,
         lockMs,
-        isPatient,
+        waitsForLocks,
         ...batch.values,
         textArray(channels.names),
         textArray(channels.sendable),
@@ -102,10 +102,10 @@ export async function acceptBatch(
     ),
   )
   const told = reply as unknown as Reply
-  const verdicts = readVerdicts(batch, told, readExceptions(told.exceptions, channels))
-  learn(rights, { batch, told, verdicts })
+  const results = readResults(batch, told, readExceptions(told.exceptions, channels))
+  learn(rights, { batch, told, results })
   return {
-    verdicts,
+    results,
     firstSequence: told.first_sequence,
     tookUs: Math.round((performance.now() - began) * 1000),
   }
@@ -138,7 +138,7 @@ interface Encoded {
 
 function encode(
   candidates: readonly Candidate[],
-  { handedOver, rights }: { readonly handedOver: number; readonly rights: KnownRights },
+  { handedOver, rights }: { readonly handedOver: number; readonly rights: AuthorizationCache },
 ): Encoded {
   const tokens = new Positions()
   const targets = new Positions()
@@ -231,34 +231,34 @@ function positionArray(positions: readonly number[]): Buffer {
   return integerArray(positions.map((position) => position + 1))
 }
 
-function readVerdicts(
+function readResults(
   { ids, targetAt, connections: known }: Encoded,
   { connections, first_sequence: first }: Reply,
   exceptions: ReadonlyMap<number, Verdict>,
 ): Verdict[] {
   const connectionIds = (connections?.split(',') as ConnectionId[] | undefined) ?? known ?? []
-  const verdicts = ids.map((messageId, at): Verdict => {
+  const results = ids.map((messageId, at): Verdict => {
     const connectionId = connectionIds[targetAt[at] ?? 0] as ConnectionId
     return { kind: 'accepted', messageId, connectionId, sequence: first + at }
   })
-  for (const [at, exception] of exceptions) verdicts[at] = exception
-  return verdicts
+  for (const [at, exception] of exceptions) results[at] = exception
+  return results
 }
 
 /** Whatever a message was accepted by has nothing that speaks against it. */
 function learn(
-  rights: KnownRights,
-  { batch, told, verdicts }: { batch: Encoded; told: Reply; verdicts: readonly Verdict[] },
+  rights: AuthorizationCache,
+  { batch, told, results }: { batch: Encoded; told: Reply; results: readonly Verdict[] },
 ): void {
   if (told.connections === null || told.mark === null) return
   const ends = told.token_ends?.split(',') ?? []
   rights.begin(told.mark)
-  for (const [at, verdict] of verdicts.entries()) {
-    if (verdict.kind !== 'accepted') continue
+  for (const [at, result] of results.entries()) {
+    if (result.kind !== 'accepted') continue
     const [token, target] = [batch.tokenAt[at] ?? 0, batch.targetAt[at] ?? 0]
     const end = Number(ends[token])
     if (end > 0) rights.noteToken(batch.asked.tokens[token] ?? '', end)
-    rights.noteTarget(batch.asked.targets[target] ?? '', verdict.connectionId)
+    rights.noteTarget(batch.asked.targets[target] ?? '', result.connectionId)
   }
 }
 

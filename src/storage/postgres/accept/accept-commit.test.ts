@@ -7,15 +7,15 @@ import { ANNA, addSender, candidate, countMessages, type Sender } from '../../..
 import { waitUntil } from '../../../../test/support/black-box/wait-until.ts'
 import { TcpProxy } from '../../../../test/support/tcp-proxy.ts'
 import type { StorageUnavailable } from '../../../core/ports/lanes.ts'
+import { FencedConnection } from '../connection/fenced-connection.ts'
+import { PgConnection } from '../connection/pg-connection.ts'
 import { PostgresIntake } from './accept.ts'
-import { Link } from '../connection/pg-connection.ts'
-import { Slot } from '../connection/fenced-connection.ts'
 
 const NOT_ACCEPTED = { kind: 'unavailable', code: 'not_accepted' }
 const UNKNOWN = { kind: 'unavailable', code: 'commit_unknown' }
 // How long a statement may take: where a busy machine is to answer each, and where one is given up.
-const PATIENT_MS = 5_000
-const IMPATIENT_MS = 1_000
+const WAIT_MS = 5_000
+const SKIP_MS = 1_000
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -60,7 +60,7 @@ describe('what accepting on PostgreSQL says of a commit', () => {
   it('G1: takes those that were handed over for unknown when nobody answers, and all others for not accepted', async () => {
     const { world, sender } = await senderWorld()
     const proxy = await openProxy(world.url)
-    const intake = openIntake(world, proxy.through(world.url), { ways: 1, answerWithinMs: IMPATIENT_MS })
+    const intake = openIntake(world, proxy.through(world.url), { ways: 1, answerWithinMs: SKIP_MS })
     await intake.accept(candidate(world, sender))
 
     proxy.blackHole('server')
@@ -106,7 +106,7 @@ describe('what accepting on PostgreSQL says of a commit', () => {
     await once(silent, 'listening')
     closing.push(async () => void silent.close())
     const { port } = silent.address() as AddressInfo
-    const intake = openIntake(world, `postgres://postgres@127.0.0.1:${port}/none`, { answerWithinMs: IMPATIENT_MS })
+    const intake = openIntake(world, `postgres://postgres@127.0.0.1:${port}/none`, { answerWithinMs: SKIP_MS })
 
     const began = performance.now()
     const results = await Promise.all([1, 2].map(() => intake.accept(candidate(world, sender))))
@@ -175,17 +175,20 @@ interface IntakeOptions {
 function openIntake(
   world: PostgresWorld,
   url: string,
-  { ways = 2, answerWithinMs = PATIENT_MS, failures = [] }: IntakeOptions = {},
+  { ways = 2, answerWithinMs = WAIT_MS, failures = [] }: IntakeOptions = {},
 ): PostgresIntake {
-  const newLink = () => {
-    const link = new Link({ url, applicationName: 'test', answerWithinMs, greet: async () => {} })
+  const newConnection = () => {
+    const link = new PgConnection({ url, applicationName: 'test', answerWithinMs, validateConnection: async () => {} })
     closing.push(() => link.close())
     return link
   }
   return new PostgresIntake({
-    slots: Array.from({ length: ways }, (_, number) => new Slot(ANNA, { number: 100 + number, link: newLink() })),
-    lookUps: newLink(),
-    background: newLink(),
+    slots: Array.from(
+      { length: ways },
+      (_, number) => new FencedConnection(ANNA, { number: 100 + number, link: newConnection() }),
+    ),
+    lookUps: newConnection(),
+    background: newConnection(),
     clock: world.clock,
     health: { failed: (error) => failures.push(error) },
     limits: { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 },

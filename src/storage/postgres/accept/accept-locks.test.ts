@@ -28,24 +28,24 @@ describe('accepting on PostgreSQL while somebody holds a lock', () => {
     const holder = await hold(world, LANE_LOCK, [sender.accountId, sender.number])
 
     const began = performance.now()
-    const hindered = [world.intake.accept(candidate(world, sender)), world.intake.accept(candidate(world, sender))]
+    const blocked = [world.intake.accept(candidate(world, sender)), world.intake.accept(candidate(world, sender))]
     const waits: number[] = []
     while (performance.now() - began < 3_500) {
       const elapsed = performance.now() - began
       // The held lane is asked for again and again: it must go on costing the others nothing.
-      hindered.push(world.intake.accept(candidate(world, sender)))
+      blocked.push(world.intake.accept(candidate(world, sender)))
       await Promise.all(others.map((other) => accept(world, other)))
       if (elapsed > 1_000) waits.push(performance.now() - began - elapsed)
       await setTimeout(20)
     }
-    const refused = await Promise.all(hindered.slice(0, 2))
+    const refused = await Promise.all(blocked.slice(0, 2))
     const refusedAfterMs = performance.now() - began
     await holder.query('rollback')
-    const after = await Promise.all(hindered.slice(2))
+    const after = await Promise.all(blocked.slice(2))
 
     assert.deepEqual(refused, [NOT_ACCEPTED, NOT_ACCEPTED])
     // Nobody else is concerned, so the service as a whole is well.
-    assert.equal(world.storage.health.trouble, null)
+    assert.equal(world.storage.health.error, null)
     assert.ok(refusedAfterMs < 5_000, `refused after ${refusedAfterMs} ms`)
     waits.sort((a, b) => a - b)
     // The machine may stand still once. Whoever waited for the held lane would do so again and again.
@@ -110,13 +110,13 @@ describe('accepting on PostgreSQL while somebody holds a lock', () => {
     const [sender, other] = [await addSender(world), await addSender(world)]
     const holder = await hold(world, TOKEN_LOCK, [sender.tokenId])
 
-    const hindered = world.intake.accept(candidate(world, sender))
+    const blocked = world.intake.accept(candidate(world, sender))
     await accept(world, other)
     const tookMs = Math.min(await timeOf(world, [other]), await timeOf(world, [other]))
     await holder.query('rollback')
 
     assert.ok(tookMs < 450, `the other token waited for ${tookMs} ms`)
-    assert.equal((await hindered).kind, 'accepted')
+    assert.equal((await blocked).kind, 'accepted')
     await world.close()
   })
 

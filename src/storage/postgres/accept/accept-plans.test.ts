@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'vitest'
 import { newPostgresWorld, type PostgresWorld } from '../../../../test/conformance/postgres-world.ts'
 import { ANNA, addSender, candidate, type Sender } from '../../../../test/conformance/storage-world.ts'
+import { FencedConnection } from '../connection/fenced-connection.ts'
+import { PgConnection } from '../connection/pg-connection.ts'
 import { PostgresIntake } from './accept.ts'
-import { Link } from '../connection/pg-connection.ts'
-import { Slot } from '../connection/fenced-connection.ts'
 
 const BATCH = 16
 const BATCHES = 20
@@ -81,7 +81,7 @@ interface Accepting {
   readonly sender: Sender
   readonly intake: PostgresIntake
   /** Over which the batches go. */
-  readonly link: Link
+  readonly link: PgConnection
 }
 
 /** How many rows are found and how many blocks of indexes looked at meanwhile. Not all that is looked at is found. */
@@ -115,17 +115,22 @@ async function acceptBatches({ world, sender, intake }: Accepting, name: string)
 }
 
 function openIntake(world: PostgresWorld): Pick<Accepting, 'intake' | 'link'> {
-  const newLink = () => {
-    const link = new Link({ url: world.url, applicationName: 'test', answerWithinMs: 30_000, greet: async () => {} })
+  const newConnection = () => {
+    const link = new PgConnection({
+      url: world.url,
+      applicationName: 'test',
+      answerWithinMs: 30_000,
+      validateConnection: async () => {},
+    })
     closing.push(() => link.close())
     return link
   }
-  const link = newLink()
+  const link = newConnection()
   const intake = new PostgresIntake({
     health: { failed: () => {} },
-    slots: [new Slot(ANNA, { number: 100, link })],
-    lookUps: newLink(),
-    background: newLink(),
+    slots: [new FencedConnection(ANNA, { number: 100, link })],
+    lookUps: newConnection(),
+    background: newConnection(),
     clock: world.clock,
     limits: { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 },
     refusedByChannel: () => null,

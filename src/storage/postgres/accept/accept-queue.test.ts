@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it, onTestFinished, vi } from 'vitest'
 import type { Candidate } from '../../../core/ports/intake.ts'
+import type { FencedConnection } from '../connection/fenced-connection.ts'
 import type { Verdict } from './accept-batch.ts'
 import { AcceptQueue } from './accept-queue.ts'
-import type { Slot } from '../connection/fenced-connection.ts'
 
 const ENOUGH = 128
 
@@ -97,7 +97,7 @@ function newQueue(judge?: () => Verdict) {
   const sizes: number[] = []
   const events: string[] = []
   const waiting: (() => void)[] = []
-  const way = { link: { isConnected: true } } as Slot
+  const way = { link: { isConnected: true } } as FencedConnection
   const queue = new AcceptQueue({
     slots: [way, way],
     run: (candidates) => {
@@ -106,7 +106,7 @@ function newQueue(judge?: () => Verdict) {
       if (judge) return Promise.resolve(candidates.map(judge))
       return new Promise((resolve) => waiting.push(() => resolve(candidates.map(() => ({}) as Verdict))))
     },
-    onTrouble: () => {},
+    onError: () => {},
   })
   const turn = () => vi.advanceTimersByTimeAsync(0)
   const submitOne = async () => {

@@ -1,10 +1,10 @@
 import type { AcceptResult, Candidate } from '../../../core/ports/intake.ts'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
-import type { Patience, Verdict } from './accept-batch.ts'
-import { Gathering } from '../connection/coalescing-window.ts'
+import { CoalescingWindow } from '../connection/coalescing-window.ts'
+import type { FencedConnection } from '../connection/fenced-connection.ts'
 import { StatementRefused, StorageDamaged } from '../connection/pg-connection.ts'
-import type { Slot } from '../connection/fenced-connection.ts'
-import { TakenLocks } from './contended-locks.ts'
+import type { LockPolicy, Verdict } from './accept-batch.ts'
+import { ContendedLocks } from './contended-locks.ts'
 
 // Half of a block of 1,024 sequence numbers. More would save little: the fixed cost of a batch is that of some 15 rows.
 const MOST_PER_BATCH = 512
@@ -17,10 +17,10 @@ const WORTH_A_BATCH = 128
 const GATHER_MS = 8
 
 // A batch of another process is waited for that long; even with a slow disk it commits in less.
-const PATIENT_LOCK_MS = 500
+const WAIT_LOCK_MS = 500
 // While somebody is known to hold a lock, others whom it may hit as well wait for less.
-const WARY_LOCK_MS = 100
-const IMPATIENT_LOCK_MS = 40
+const CONTENDED_LOCK_MS = 100
+const SKIP_LOCK_MS = 40
 const PROBE_AGAIN_AFTER_MS = 40
 
 // The caller hears after 5 s that the fate is unknown. Nothing may be handed over when there is no time left to learn
@@ -39,18 +39,18 @@ interface Job {
 /** What is still to be told. */
 interface Answer {
   readonly job: Job
-  readonly verdict: AcceptResult
+  readonly result: AcceptResult
 }
 
-type How = Patience & { readonly slot: Slot }
+type How = LockPolicy & { readonly slot: FencedConnection }
 
 export interface AcceptQueueParts {
   /** One batch is on its way over each of them. */
-  readonly slots: readonly Slot[]
+  readonly slots: readonly FencedConnection[]
   /** Writes all of them or none. One verdict for each, in the same order. */
   readonly run: (candidates: readonly Candidate[], how: How) => Promise<readonly Verdict[]>
   /** Something was turned away, and not because somebody holds its lane or its token: it would be so for all. */
-  readonly onTrouble: (error: StorageUnavailable) => void
+  readonly onError: (error: StorageUnavailable) => void
 }
 
 /**
@@ -70,11 +70,11 @@ export interface AcceptQueueParts {
  */
 export class AcceptQueue {
   readonly #parts: AcceptQueueParts
-  readonly #taken = new TakenLocks()
+  readonly #taken = new ContendedLocks()
   readonly #free: number[]
-  readonly #gathering = new Gathering(GATHER_MS, () => this.#schedule())
+  readonly #gathering = new CoalescingWindow(GATHER_MS, () => this.#schedule())
   #fresh: Job[] = []
-  #hindered: Job[] = []
+  #blocked: Job[] = []
   #isProbing = false
   #isScheduled = false
   #isWatching = false
@@ -89,7 +89,7 @@ export class AcceptQueue {
   submit(candidate: Candidate): Promise<AcceptResult> {
     return new Promise((resolve, reject) => {
       const since = performance.now()
-      const queue = this.#taken.hinder(candidate, since) ? this.#hindered : this.#fresh
+      const queue = this.#taken.markContended(candidate, since) ? this.#blocked : this.#fresh
       queue.push({ candidate, since, resolve, reject })
       this.#schedule()
       this.#watch()
@@ -105,7 +105,7 @@ export class AcceptQueue {
   }
 
   #resolveIdle(): void {
-    if (this.#fresh.length + this.#hindered.length > 0 || this.#free.length < this.#parts.slots.length) return
+    if (this.#fresh.length + this.#blocked.length > 0 || this.#free.length < this.#parts.slots.length) return
     for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
@@ -120,7 +120,7 @@ export class AcceptQueue {
 
   #start(): void {
     for (;;) {
-      const isProbe = this.#hindered.length > 0 && !this.#isProbing
+      const isProbe = this.#blocked.length > 0 && !this.#isProbing
       if (!isProbe && (this.#fresh.length === 0 || this.#gathers())) return
       const way = this.#free.pop()
       if (way === undefined) return
@@ -143,9 +143,9 @@ export class AcceptQueue {
         setTimeout(() => this.#release(way), CONNECT_AGAIN_AFTER_MS)
         return
       }
-      this.#turnAway([...this.#fresh, ...this.#hindered], error)
+      this.#turnAway([...this.#fresh, ...this.#blocked], error)
       this.#fresh = []
-      this.#hindered = []
+      this.#blocked = []
     }
     this.#release(way)
   }
@@ -155,17 +155,17 @@ export class AcceptQueue {
     const count = countForBatch(this.#fresh)
     const taken = this.#fresh.slice(0, count)
     this.#fresh = this.#fresh.slice(count)
-    const lockMs = this.#taken.isEmpty(performance.now()) ? PATIENT_LOCK_MS : WARY_LOCK_MS
-    const answers = await this.#carry(this.#stillWanted(taken), { slot: this.#slot(way), isPatient: true, lockMs })
+    const lockMs = this.#taken.isEmpty(performance.now()) ? WAIT_LOCK_MS : CONTENDED_LOCK_MS
+    const answers = await this.#carry(this.#stillWanted(taken), { slot: this.#slot(way), waitsForLocks: true, lockMs })
     this.#release(way, answers)
   }
 
   /** Whether those may go whose locks were taken. One batch at a time, so that one way is always for the others. */
   async #probe(way: number): Promise<void> {
     this.#isProbing = true
-    const { probes, others } = this.#taken.split(this.#stillWanted(this.#hindered), MOST_PER_BATCH)
-    this.#hindered = others
-    const answers = await this.#carry(probes, { slot: this.#slot(way), isPatient: false, lockMs: IMPATIENT_LOCK_MS })
+    const { probes, others } = this.#taken.split(this.#stillWanted(this.#blocked), MOST_PER_BATCH)
+    this.#blocked = others
+    const answers = await this.#carry(probes, { slot: this.#slot(way), waitsForLocks: false, lockMs: SKIP_LOCK_MS })
     setTimeout(() => {
       this.#isProbing = false
       this.#schedule()
@@ -185,11 +185,11 @@ export class AcceptQueue {
   async #carry(jobs: readonly Job[], how: How): Promise<readonly Answer[]> {
     if (jobs.length === 0) return []
     try {
-      const verdicts = await this.#parts.run(
+      const results = await this.#parts.run(
         jobs.map((job) => job.candidate),
         how,
       )
-      return this.#settle(jobs, verdicts, how)
+      return this.#settle(jobs, results, how)
     } catch (error) {
       await this.#carryOn(jobs, how, error)
       return []
@@ -200,8 +200,8 @@ export class AcceptQueue {
   async #carryOn(jobs: readonly Job[], how: How, error: unknown): Promise<void> {
     const kind = error instanceof StorageDamaged ? 'damaged' : error instanceof StatementRefused ? error.kind : null
     if (kind === null) return this.#turnAway(jobs, error)
-    if (kind === 'contended' && how.isPatient) {
-      tell(await this.#carry(this.#stillWanted(jobs), { ...how, isPatient: false, lockMs: IMPATIENT_LOCK_MS }))
+    if (kind === 'contended' && how.waitsForLocks) {
+      tell(await this.#carry(this.#stillWanted(jobs), { ...how, waitsForLocks: false, lockMs: SKIP_LOCK_MS }))
       return
     }
     if (jobs.length === 1) {
@@ -219,24 +219,24 @@ export class AcceptQueue {
     tell(await this.#carry(this.#stillWanted(jobs.slice(middle)), how))
   }
 
-  #settle(jobs: readonly Job[], verdicts: readonly Verdict[], { isPatient }: Patience): readonly Answer[] {
+  #settle(jobs: readonly Job[], results: readonly Verdict[], { waitsForLocks }: LockPolicy): readonly Answer[] {
     const now = performance.now()
-    const hindered: Job[] = []
+    const blocked: Job[] = []
     const undecided: Job[] = []
     const answers: Answer[] = []
     for (const [at, job] of jobs.entries()) {
-      const verdict = verdicts[at] as Verdict
-      if (verdict.kind === 'hindered') {
-        this.#taken.note(job.candidate, verdict.by, now)
-        hindered.push(job)
+      const result = results[at] as Verdict
+      if (result.kind === 'hindered') {
+        this.#taken.note(job.candidate, result.by, now)
+        blocked.push(job)
         continue
       }
-      if (!isPatient) this.#taken.forget(job.candidate)
-      if (verdict.kind === 'undecided') undecided.push(job)
-      else answers.push({ job, verdict })
+      if (!waitsForLocks) this.#taken.forget(job.candidate)
+      if (result.kind === 'undecided') undecided.push(job)
+      else answers.push({ job, result })
     }
-    this.#standBack(hindered)
-    if (!isPatient) this.#freeHindered(now)
+    this.#standBack(blocked)
+    if (!waitsForLocks) this.#freeHindered(now)
     if (undecided.length > 0) this.#fresh = [...this.#stillWanted(undecided), ...this.#fresh]
     return answers
   }
@@ -244,16 +244,16 @@ export class AcceptQueue {
   /** Before those who came after them. */
   #standBack(jobs: readonly Job[]): void {
     const wanted = this.#stillWanted(jobs)
-    if (wanted.length > 0) this.#hindered = [...wanted, ...this.#hindered]
+    if (wanted.length > 0) this.#blocked = [...wanted, ...this.#blocked]
   }
 
   /** One of them got through, so the others of its lane will. */
   #freeHindered(now: number): void {
-    const { yes = [], no = [] } = Object.groupBy(this.#hindered, (job) =>
-      this.#taken.hinder(job.candidate, now) ? 'yes' : 'no',
+    const { yes = [], no = [] } = Object.groupBy(this.#blocked, (job) =>
+      this.#taken.markContended(job.candidate, now) ? 'yes' : 'no',
     )
     if (no.length === 0) return
-    this.#hindered = yes
+    this.#blocked = yes
     this.#fresh = [...no, ...this.#fresh]
   }
 
@@ -263,8 +263,8 @@ export class AcceptQueue {
     if (jobs.every((job) => job.since > overdueBefore)) return jobs
     for (const job of jobs) {
       if (job.since > overdueBefore) continue
-      if (!this.#taken.hinder(job.candidate, performance.now()))
-        this.#parts.onTrouble(new StorageUnavailable('the database does not answer in time', false))
+      if (!this.#taken.markContended(job.candidate, performance.now()))
+        this.#parts.onError(new StorageUnavailable('the database does not answer in time', false))
       job.resolve({ kind: 'unavailable', code: 'not_accepted' })
     }
     return jobs.filter((job) => job.since > overdueBefore)
@@ -275,7 +275,7 @@ export class AcceptQueue {
       for (const job of jobs) job.reject(error)
       return
     }
-    this.#parts.onTrouble(error)
+    this.#parts.onError(error)
     for (const job of jobs)
       job.resolve({ kind: 'unavailable', code: error.unknown ? 'commit_unknown' : 'not_accepted' })
   }
@@ -286,19 +286,19 @@ export class AcceptQueue {
     setTimeout(() => {
       this.#isWatching = false
       this.#fresh = [...this.#stillWanted(this.#fresh)]
-      this.#hindered = [...this.#stillWanted(this.#hindered)]
-      if (this.#fresh.length + this.#hindered.length > 0) this.#watch()
+      this.#blocked = [...this.#stillWanted(this.#blocked)]
+      if (this.#fresh.length + this.#blocked.length > 0) this.#watch()
       else this.#resolveIdle()
     }, LOOK_FOR_OVERDUE_EVERY_MS)
   }
 
-  #slot(way: number): Slot {
-    return this.#parts.slots[way] as Slot
+  #slot(way: number): FencedConnection {
+    return this.#parts.slots[way] as FencedConnection
   }
 }
 
 function tell(answers: readonly Answer[]): void {
-  for (const { job, verdict } of answers) job.resolve(verdict)
+  for (const { job, result } of answers) job.resolve(result)
 }
 
 function countForBatch(jobs: readonly Job[]): number {

@@ -1,7 +1,7 @@
 import type { Instant, TokenId } from '../../../core/ids.ts'
-import type { DoneBatch } from './accept-batch.ts'
 import { bigintArray, textArray } from '../connection/binary-arrays.ts'
-import { type Link, StatementRefused } from '../connection/pg-connection.ts'
+import { type PgConnection, StatementRefused } from '../connection/pg-connection.ts'
+import type { DoneBatch } from './accept-batch.ts'
 
 const WRITE_EVERY_MS = 250
 // "Last used" is for people, so a minute is exact enough.
@@ -20,8 +20,8 @@ interface Commit {
  * What people want to know of acceptances and nothing depends on: how long the commits took, and when tokens were last
  * used. Written a moment later and for many at once, so that no acceptance waits for it.
  */
-export class AcceptanceNotes {
-  readonly #link: Link
+export class AcceptStatsWriter {
+  readonly #link: PgConnection
   readonly #usedAt = new Map<TokenId, Instant>()
   #commits: Commit[] = []
   #uses = new Map<TokenId, Instant>()
@@ -29,13 +29,13 @@ export class AcceptanceNotes {
   #writing: Promise<void> = Promise.resolve()
   #isClosed = false
 
-  constructor(link: Link) {
+  constructor(link: PgConnection) {
     this.#link = link
   }
 
-  committed({ firstSequence, verdicts, tookUs }: DoneBatch): void {
+  committed({ firstSequence, results, tookUs }: DoneBatch): void {
     if (this.#commits.length >= MOST_COMMITS_KEPT) this.#commits.shift()
-    this.#commits.push({ first: firstSequence, last: firstSequence + verdicts.length - 1, tookUs })
+    this.#commits.push({ first: firstSequence, last: firstSequence + results.length - 1, tookUs })
     this.#plan()
   }
 

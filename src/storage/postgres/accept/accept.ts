@@ -4,27 +4,27 @@ import type { Clock } from '../../../core/ports/clock.ts'
 import type { AcceptResult, Candidate, Intake, RefusedRequest, SummedRefusals } from '../../../core/ports/intake.ts'
 import type { Token } from '../../../core/token/token.ts'
 import type { StorageHealth } from '../../queries/storage-health.ts'
-import { acceptBatch, KnownChannels, type RefusedByChannel, type Verdict } from './accept-batch.ts'
-import { AcceptQueue, type AcceptQueueParts } from './accept-queue.ts'
-import { AcceptanceNotes } from './accept-stats-writer.ts'
-import { Backlog, type BacklogLimits } from './backlog.ts'
 import { Batches } from '../connection/batcher.ts'
 import { textArray } from '../connection/binary-arrays.ts'
-import { KnownRights } from './authorization-cache.ts'
-import type { Link } from '../connection/pg-connection.ts'
+import type { FencedConnection } from '../connection/fenced-connection.ts'
+import type { PgConnection } from '../connection/pg-connection.ts'
+import { acceptBatch, KnownChannels, type RefusedByChannel, type Verdict } from './accept-batch.ts'
+import { AcceptQueue, type AcceptQueueParts } from './accept-queue.ts'
+import { AcceptStatsWriter } from './accept-stats-writer.ts'
+import { AuthorizationCache } from './authorization-cache.ts'
+import { Backlog, type BacklogLimits } from './backlog.ts'
 import { RequestLog } from './request-log.ts'
-import type { Slot } from '../connection/fenced-connection.ts'
 import { TokenCache } from './token-cache.ts'
 
 export type IntakeLimits = BacklogLimits
 
 interface PostgresIntakeParts {
   /** One accepting batch is on its way over each of them. */
-  readonly slots: readonly Slot[]
+  readonly slots: readonly FencedConnection[]
   /** For what must be known before a request can be judged. */
-  readonly lookUps: Link
+  readonly lookUps: PgConnection
   /** For the API log, and for what nobody waits for. */
-  readonly background: Link
+  readonly background: PgConnection
   readonly clock: Clock
   /** What one lane or token lacks because somebody holds its lock is not told to it. */
   readonly health: Pick<StorageHealth, 'failed'>
@@ -48,9 +48,9 @@ export class PostgresIntake implements Intake {
   readonly #backlog: Backlog
   readonly #queue: AcceptQueue
   readonly #log: RequestLog
-  readonly #notes: AcceptanceNotes
+  readonly #notes: AcceptStatsWriter
   readonly #channels: KnownChannels
-  readonly #rights: KnownRights
+  readonly #rights: AuthorizationCache
 
   constructor(parts: PostgresIntakeParts) {
     const { slots, lookUps, background, clock } = parts
@@ -61,12 +61,12 @@ export class PostgresIntake implements Intake {
     this.#queue = new AcceptQueue({
       slots,
       run: (candidates, how) => this.#acceptBatch(candidates, how),
-      onTrouble: (error) => parts.health.failed(error),
+      onError: (error) => parts.health.failed(error),
     })
-    this.#log = new RequestLog({ clock, link: background, onTrouble: (error) => parts.health.failed(error) })
-    this.#notes = new AcceptanceNotes(background)
+    this.#log = new RequestLog({ clock, link: background, onError: (error) => parts.health.failed(error) })
+    this.#notes = new AcceptStatsWriter(background)
     this.#channels = new KnownChannels(parts.refusedByChannel)
-    this.#rights = new KnownRights(clock)
+    this.#rights = new AuthorizationCache(clock)
   }
 
   findToken(tokenSha256: Buffer): Token | Promise<Token | null> {
@@ -115,16 +115,16 @@ export class PostgresIntake implements Intake {
     const judging = { clock: this.#parts.clock, channels: this.#channels, rights: this.#rights }
     const done = await acceptBatch(judging, candidates, how)
     const tokenIds = new Set<TokenId>()
-    for (const [at, verdict] of done.verdicts.entries()) {
+    for (const [at, result] of done.results.entries()) {
       const candidate = candidates[at]
-      if (verdict.kind !== 'accepted' || !candidate) continue
+      if (result.kind !== 'accepted' || !candidate) continue
       tokenIds.add(candidate.tokenId)
       this.#backlog.accept(candidate.accountId, candidate.from)
     }
     if (tokenIds.size > 0) this.#notes.committed(done)
     const now = this.#parts.clock.now()
     for (const tokenId of tokenIds) this.#notes.used(tokenId, now)
-    return done.verdicts
+    return done.results
   }
 }
 
@@ -136,7 +136,7 @@ function isWritable({ facts, tokenId, accountId, from, to, content, body, idempo
   return texts.every((text) => typeof text === 'string')
 }
 
-async function nameMessages(link: Link, keys: readonly NamedKey[]): Promise<boolean[]> {
+async function nameMessages(link: PgConnection, keys: readonly NamedKey[]): Promise<boolean[]> {
   const [row] = await link.ask('select name_messages($1, $2, $3) as names', [
     textArray(keys.map(({ accountId }) => accountId)),
     textArray(keys.map(({ key }) => key)),

@@ -4,7 +4,7 @@ import { HandClock } from '../../../../test/conformance/hand-clock.ts'
 import { newPostgresWorld, somebodyWaits } from '../../../../test/conformance/postgres-world.ts'
 import { accept, addConnection, addSender, candidate, type Sender } from '../../../../test/conformance/storage-world.ts'
 import type { ConnectionId } from '../../../core/ids.ts'
-import { KnownRights } from './authorization-cache.ts'
+import { AuthorizationCache } from './authorization-cache.ts'
 
 const DAY_MS = 24 * 3_600_000
 const KNOWN_FOR_MS = 5_000
@@ -17,7 +17,7 @@ afterEach(async () => {
 
 describe('what is known of tokens and connections', () => {
   it('is nothing before the database has judged', () => {
-    assert.equal(new KnownRights(new HandClock()).find({ tokens: [], targets: [] }), null)
+    assert.equal(new AuthorizationCache(new HandClock()).find({ tokens: [], targets: [] }), null)
   })
 
   it('ends with the first of the tokens, and names the connection of each target', () => {
@@ -258,8 +258,8 @@ describe('a right that is taken away on PostgreSQL after it was known', () => {
   })
 })
 
-function knownRights({ clock = new HandClock(), most = 10 } = {}): KnownRights {
-  const rights = new KnownRights(clock, most)
+function knownRights({ clock = new HandClock(), most = 10 } = {}): AuthorizationCache {
+  const rights = new AuthorizationCache(clock, most)
   rights.begin('mark')
   rights.noteToken('token', 100)
   rights.noteTarget('target', CON)

@@ -28,7 +28,7 @@ export interface Known {
  * Only that nothing speaks against it is known of anything. Nor is anything of tokens that are bound to connections: what
  * speaks against those depends on both.
  */
-export class KnownRights {
+export class AuthorizationCache {
   readonly #clock: Clock
   readonly #most: number
   #mark: string | null = null

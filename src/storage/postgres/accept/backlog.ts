@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { AccountId } from '../../../core/ids.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import { Batches } from '../connection/batcher.ts'
-import type { Link } from '../connection/pg-connection.ts'
+import type { PgConnection } from '../connection/pg-connection.ts'
 import { type CountPart, type CountStep, countOn } from './waiting-count.ts'
 import { WaitingEstimate } from './waiting-estimate.ts'
 
@@ -21,7 +21,7 @@ export interface BacklogLimits {
 
 interface BacklogParts {
   readonly clock: Clock
-  readonly link: Link
+  readonly link: PgConnection
   readonly limits: BacklogLimits
   readonly acceptingProcesses: () => number
 }

@@ -1,5 +1,5 @@
 import type { Candidate } from '../../../core/ports/intake.ts'
-import type { Hindered } from './accept-batch.ts'
+import type { Blocked } from './accept-batch.ts'
 
 // Being suspected wrongly costs a lane hardly anything, and it ends with the first message that gets through. But a
 // lock that is taken and not suspected costs everybody half a second.
@@ -9,7 +9,7 @@ const PROBES_PER_LANE = 8
 const PROBES_PER_TOKEN = 64
 
 /** Which lanes and tokens somebody else was found to hold the lock of. Times are monotonic. */
-export class TakenLocks {
+export class ContendedLocks {
   /** In the order in which they run out. */
   readonly #until = new Map<string, number>()
 
@@ -21,12 +21,12 @@ export class TakenLocks {
     return true
   }
 
-  hinder(candidate: Candidate, now: number): boolean {
+  markContended(candidate: Candidate, now: number): boolean {
     if (this.#until.size === 0) return false
     return this.#isTaken(laneName(candidate), now) || this.#isTaken(tokenName(candidate), now)
   }
 
-  note(candidate: Candidate, by: Hindered['by'], now: number): void {
+  note(candidate: Candidate, by: Blocked['by'], now: number): void {
     const name = by === 'lane' ? laneName(candidate) : tokenName(candidate)
     this.#until.delete(name)
     this.#until.set(name, now + REMEMBERED_MS)

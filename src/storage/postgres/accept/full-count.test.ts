@@ -3,8 +3,8 @@ import { describe, it, onTestFinished } from 'vitest'
 import { newPostgresWorld } from '../../../../test/conformance/postgres-world.ts'
 import { addConnection, addSender } from '../../../../test/conformance/storage-world.ts'
 import type { ConnectionId } from '../../../core/ids.ts'
+import { PgConnection, type Query } from '../connection/pg-connection.ts'
 import { FullCount } from './full-count.ts'
-import { type Ask, Link } from '../connection/pg-connection.ts'
 import { COUNTED_UP_TO, countOn } from './waiting-count.ts'
 
 const LEAST = { perConnection: 25_000, perAccount: 30_000 }
@@ -56,8 +56,8 @@ describe('what is full, on PostgreSQL', () => {
   it('is counted anew after five minutes, and is what it was until that is done', async () => {
     const world = counting({ counts: { con_a: 39_000 }, waiting: 39_000 })
     const { full, parts } = world
-    const look = async (giveWay: () => Promise<boolean>) =>
-      (await full.atLeast(LEAST, giveWay))?.connections.get('con_a' as ConnectionId)
+    const look = async (throttle: () => Promise<boolean>) =>
+      (await full.atLeast(LEAST, throttle))?.connections.get('con_a' as ConnectionId)
 
     const first = await look(goOn)
     world.counts = { con_a: 45_000 }
@@ -111,12 +111,17 @@ describe('what is full, on PostgreSQL', () => {
     await add(anna, { first: 1, last: 26_000 })
     await add({ ...anna, connectionId: more }, { first: 26_001, last: 47_000 })
     await add(ben, { first: 47_001, last: 75_000 })
-    const link = new Link({ url: world.url, applicationName: 'test', answerWithinMs: 30_000, greet: async () => {} })
+    const link = new PgConnection({
+      url: world.url,
+      applicationName: 'test',
+      answerWithinMs: 30_000,
+      validateConnection: async () => {},
+    })
     onTestFinished(async () => {
       await link.close()
       await world.close()
     })
-    const ask: Ask = (sql, values) => link.ask(sql, values)
+    const ask: Query = (sql, values) => link.ask(sql, values)
     let parts = 0
     const full = new FullCount({
       ask,

@@ -1,7 +1,7 @@
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
-import type { GiveWay } from '../../../core/ports/watch.ts'
+import type { Throttle } from '../../../core/ports/watch.ts'
 import type { FullCounts, LeastFull } from '../../queries/alarms/watch-database.ts'
-import type { Ask } from '../connection/pg-connection.ts'
+import type { Query } from '../connection/pg-connection.ts'
 import { COUNTED_UP_TO, type CountPart, type CountStep } from './waiting-count.ts'
 
 const COUNT_EVERY_MS = 300_000
@@ -16,7 +16,7 @@ const FORGOTTEN_AFTER_MS = 120_000
 const NOTHING_FULL: FullCounts = { connections: new Map(), accounts: new Map() }
 
 interface FullCountParts {
-  readonly ask: Ask
+  readonly ask: Query
   /** See `countOn` of waiting-count.ts. */
   readonly count: (steps: readonly CountStep[], withinMs: number) => Promise<readonly CountPart[]>
   /** About how much waits in all. */
@@ -53,13 +53,13 @@ export class FullCount {
   }
 
   /** Nothing is full while so little waits in all. Past what is counted exactly, no estimate is believed. */
-  async atLeast(least: LeastFull, giveWay: GiveWay): Promise<FullCounts | null> {
+  async atLeast(least: LeastFull, throttle: Throttle): Promise<FullCounts | null> {
     const { waiting, monotonic } = this.#parts
     const lowest = Math.min(least.perConnection, least.perAccount)
     if (lowest === Number.POSITIVE_INFINITY || waiting() < Math.min(lowest, COUNTED_UP_TO)) return NOTHING_FULL
     if (monotonic() - this.#askedAt > FORGOTTEN_AFTER_MS) this.#forget()
     this.#askedAt = monotonic()
-    if (monotonic() - this.#knownSince < COUNT_EVERY_MS || !(await this.#countOn(least, giveWay))) return this.#known
+    if (monotonic() - this.#knownSince < COUNT_EVERY_MS || !(await this.#countOn(least, throttle))) return this.#known
     const accounts = [...this.#accounts].filter(([, count]) => count >= least.perAccount)
     this.#known = { connections: this.#connections, accounts: new Map(accounts) }
     this.#knownSince = monotonic()
@@ -68,13 +68,13 @@ export class FullCount {
   }
 
   /** Whether that was all. */
-  async #countOn(least: LeastFull, giveWay: GiveWay): Promise<boolean> {
+  async #countOn(least: LeastFull, throttle: Throttle): Promise<boolean> {
     for (;;) {
       const beganMonotonic = this.#parts.monotonic()
       if (this.#ahead.length === 0) await this.#readOn()
       if (this.#ahead.length === 0) return true
       await this.#countPart(least)
-      if (!(await giveWay(this.#parts.monotonic() - beganMonotonic))) return false
+      if (!(await throttle(this.#parts.monotonic() - beganMonotonic))) return false
     }
   }
 

@@ -1,10 +1,10 @@
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { RefusedRequest, SummedRefusals } from '../../../core/ports/intake.ts'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
-import { tookUsSince } from './accept-batch.ts'
 import { Batches } from '../connection/batcher.ts'
 import { bigintArray, integerArray, textArray, withoutNul } from '../connection/binary-arrays.ts'
-import { type Link, StorageDamaged } from '../connection/pg-connection.ts'
+import { type PgConnection, StorageDamaged } from '../connection/pg-connection.ts'
+import { tookUsSince } from './accept-batch.ts'
 
 const LOCK_MS = 500
 const MOST_PER_BATCH = 500
@@ -14,9 +14,9 @@ const CHARACTERS_OF_A_ROW = 300
 
 interface RequestLogParts {
   readonly clock: Clock
-  readonly link: Link
+  readonly link: PgConnection
   /** Something was not kept, and others would not be either. */
-  readonly onTrouble: (error: StorageUnavailable) => void
+  readonly onError: (error: StorageUnavailable) => void
 }
 
 /** Keeps refused requests in the API log. */
@@ -54,7 +54,7 @@ export class RequestLog {
       return await written
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error
-      if (!(error instanceof StorageDamaged)) this.#parts.onTrouble(error)
+      if (!(error instanceof StorageDamaged)) this.#parts.onError(error)
       return false
     }
   }

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'vitest'
 import { newPostgresWorld, type PostgresWorld } from '../../../../test/conformance/postgres-world.ts'
 import { addSender, type Sender } from '../../../../test/conformance/storage-world.ts'
-import type { Ask } from '../connection/pg-connection.ts'
-import { Link } from '../connection/pg-connection.ts'
+import type { Query } from '../connection/pg-connection.ts'
+import { PgConnection } from '../connection/pg-connection.ts'
 import { TokenCache } from './token-cache.ts'
 
 /** Counts what it is asked. */
-class CountingLink extends Link {
+class CountingConnection extends PgConnection {
   asked = 0
 
-  override ask: Ask = (sql, values) => {
+  override ask: Query = (sql, values) => {
     this.asked += 1
     return super.ask(sql, values)
   }
@@ -86,18 +86,18 @@ describe('tokens remembered from PostgreSQL', () => {
 async function cached(senderCount: number): Promise<{
   world: PostgresWorld
   cache: TokenCache
-  link: CountingLink
+  link: CountingConnection
   senders: readonly Sender[]
 }> {
   const world = await newPostgresWorld()
   closing.push(() => world.close())
   const senders: Sender[] = []
   for (let i = 0; i < senderCount; i++) senders.push(await addSender(world))
-  const link = new CountingLink({
+  const link = new CountingConnection({
     url: world.url,
     applicationName: 'test',
     answerWithinMs: 5_000,
-    greet: async () => {},
+    validateConnection: async () => {},
   })
   closing.push(() => link.close())
   return { world, cache: new TokenCache(world.clock, link), link, senders }

@@ -2,7 +2,7 @@ import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { Token, TokenEvent } from '../../../core/token/token.ts'
 import { Batches } from '../connection/batcher.ts'
-import type { Link, Row } from '../connection/pg-connection.ts'
+import type { PgConnection, Row } from '../connection/pg-connection.ts'
 
 const USED_FOR_MS = 1_000
 // A token in use is looked up ahead of that, so that nobody waits for it.
@@ -29,7 +29,7 @@ export class TokenCache {
   readonly #asked = new Map<string, Promise<Token | null>>()
   readonly #lookUps: Batches<Buffer, Token | null>
 
-  constructor(clock: Clock, link: Link) {
+  constructor(clock: Clock, link: PgConnection) {
     this.#clock = clock
     this.#lookUps = new Batches({ ways: 1, mostPerBatch: 500, run: (hashes) => findTokens(link, hashes) })
   }
@@ -86,7 +86,7 @@ export class TokenCache {
   }
 }
 
-async function findTokens(link: Link, hashes: readonly Buffer[]): Promise<(Token | null)[]> {
+async function findTokens(link: PgConnection, hashes: readonly Buffer[]): Promise<(Token | null)[]> {
   const rows = await link.ask(FIND, [hashes])
   const found = new Map(rows.map((row) => [(row['sha256'] as Buffer).toString('latin1'), toToken(row)]))
   return hashes.map((sha256) => found.get(sha256.toString('latin1')) ?? null)

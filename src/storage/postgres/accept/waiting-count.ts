@@ -1,6 +1,6 @@
 import type { AccountId } from '../../../core/ids.ts'
 import { bigintArray, textArray } from '../connection/binary-arrays.ts'
-import type { Ask } from '../connection/pg-connection.ts'
+import type { Query } from '../connection/pg-connection.ts'
 
 /** Up to here the count is exact. It keeps a core busy for 10 to 25 ms; five times as many held up all who accept beside it. */
 export const COUNTED_UP_TO = 20_000
@@ -9,7 +9,7 @@ export const COUNTED_UP_TO = 20_000
  * How many messages wait in all lanes: exact while they are few, then as the server estimates, which has forgotten it after a
  * crash; so at least {@link COUNTED_UP_TO}.
  */
-export async function countWaiting(ask: Ask): Promise<number> {
+export async function countWaiting(ask: Query): Promise<number> {
   const [row] = await ask(
     `select counted, case when counted < $1::bigint then counted else greatest(counted, (
          select greatest(coalesce(n_live_tup, 0), $1::bigint) from pg_stat_user_tables where relid = 'queued'::regclass)) end as waiting
@@ -35,7 +35,7 @@ export interface CountPart {
 }
 
 /** Counts as much of them as the server can in that time, or a little more; one after the other, so the last may wait. */
-export async function countOn(ask: Ask, steps: readonly CountStep[], withinMs: number): Promise<CountPart[]> {
+export async function countOn(ask: Query, steps: readonly CountStep[], withinMs: number): Promise<CountPart[]> {
   const [row] = await ask('select count_waiting($1, $2, $3, $4, $5) as counts', [
     textArray(steps.map(({ accountId }) => accountId)),
     textArray(steps.map(({ number }) => number)),

@@ -59,7 +59,7 @@ describe('batches', () => {
   })
 
   it('share what is there among all free ways once it is worth it', async () => {
-    const { batches, seen } = newBatches({ ways: 2, worthOfAWay: 3 })
+    const { batches, seen } = newBatches({ ways: 2, worthOfAConnection: 3 })
 
     await Promise.all([1, 2, 3, 4, 5].map((given) => batches.submit(given)))
     await Promise.all([1, 2, 3, 4, 5, 6, 7].map((given) => batches.submit(given)))
@@ -158,7 +158,7 @@ describe('batches', () => {
 function newBatches(options: Partial<BatchesOptions<number, string>> = {}) {
   const seen: (readonly number[])[] = []
   let release = () => {}
-  const held = options.ways === 2 && !options.worthOfAWay
+  const held = options.ways === 2 && !options.worthOfAConnection
   const open = held ? new Promise<void>((resolve) => (release = resolve)) : Promise.resolve()
   const run = async (given: readonly number[]) => {
     seen.push(given)

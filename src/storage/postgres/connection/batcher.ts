@@ -1,5 +1,5 @@
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
-import { Gathering } from './coalescing-window.ts'
+import { CoalescingWindow } from './coalescing-window.ts'
 import { StatementRefused, StorageDamaged } from './pg-connection.ts'
 
 interface Job<Given, Result> {
@@ -13,7 +13,7 @@ export interface BatchesOptions<Given, Result> {
   readonly ways: number
   readonly mostPerBatch: number
   /** From twice as many on, several free ways share what is there. Otherwise one takes it all. */
-  readonly worthOfAWay?: number
+  readonly worthOfAConnection?: number
   /** While a batch is on its way that began less than so long ago, fewer than that wait for its end, and go together. */
   readonly gatherMs?: number
   /** How much each of them is; a batch has at most so much, but for one that has more alone. */
@@ -37,7 +37,7 @@ const MOST_DAMAGED_ALONE = 8
 export class Batches<Given, Result> {
   readonly #options: BatchesOptions<Given, Result>
   readonly #free: number[]
-  readonly #gathering: Gathering
+  readonly #gathering: CoalescingWindow
   #queue: Job<Given, Result>[] = []
   #isScheduled = false
   #onIdle: (() => void)[] = []
@@ -45,7 +45,7 @@ export class Batches<Given, Result> {
   constructor(options: BatchesOptions<Given, Result>) {
     this.#options = options
     this.#free = Array.from({ length: options.ways }, (_, way) => options.ways - 1 - way)
-    this.#gathering = new Gathering(options.gatherMs ?? 0, () => this.#schedule())
+    this.#gathering = new CoalescingWindow(options.gatherMs ?? 0, () => this.#schedule())
   }
 
   submit(given: Given): Promise<Result> {
@@ -95,8 +95,8 @@ export class Batches<Given, Result> {
   }
 
   #gathers(): boolean {
-    const { ways, mostPerBatch, worthOfAWay = mostPerBatch } = this.#options
-    return this.#free.length < ways && this.#queue.length < worthOfAWay && this.#gathering.isOn()
+    const { ways, mostPerBatch, worthOfAConnection = mostPerBatch } = this.#options
+    return this.#free.length < ways && this.#queue.length < worthOfAConnection && this.#gathering.isOn()
   }
 
   #countForBatch(): number {
@@ -113,8 +113,8 @@ export class Batches<Given, Result> {
 
   /** Of what is there, as there is one way taken already. */
   #shareOfAWay(): number {
-    const { mostPerBatch, worthOfAWay = mostPerBatch } = this.#options
-    const ways = Math.min(this.#free.length + 1, Math.floor(this.#queue.length / worthOfAWay))
+    const { mostPerBatch, worthOfAConnection = mostPerBatch } = this.#options
+    const ways = Math.min(this.#free.length + 1, Math.floor(this.#queue.length / worthOfAConnection))
     return Math.min(mostPerBatch, ways > 1 ? Math.ceil(this.#queue.length / ways) : this.#queue.length)
   }
 

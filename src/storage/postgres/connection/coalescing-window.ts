@@ -2,7 +2,7 @@
  * Whether few who wait should go on waiting for a batch that is on its way, to go together with those who come meanwhile: a
  * batch costs as much as dozens of those in it. But only for a little: one that is stuck must not hold up the others.
  */
-export class Gathering {
+export class CoalescingWindow {
   readonly #forMs: number
   readonly #onOver: () => void
   #startedAt = Number.NEGATIVE_INFINITY

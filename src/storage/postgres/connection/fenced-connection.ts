@@ -1,41 +1,41 @@
 import { DatabaseError } from 'pg'
 import type { WorkerId } from '../../../core/ids.ts'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
-import { type Link, StatementRefused, StorageDamaged } from './pg-connection.ts'
+import { type PgConnection, StatementRefused, StorageDamaged } from './pg-connection.ts'
 
 // Nothing was written then.
 const CANCELLED = '57014'
 
-interface SlotParts {
+interface FencedConnectionParts {
   readonly number: number
-  readonly link: Link
+  readonly link: PgConnection
   /** After each commit; must be quick. */
   readonly onCommit?: ((rows: number, tookMs: number) => void) | null
   /** A batch could not be written, and others would not be either. */
-  readonly onTrouble?: (error: StorageUnavailable) => void
+  readonly onError?: (error: StorageUnavailable) => void
 }
 
 /**
  * One connection of this process to the database, and how many of its batches have committed. The database keeps the
  * same count, in the same transaction as the batch: if it ever knows of fewer, it has gone back (G12).
  */
-export class Slot {
+export class FencedConnection {
   readonly worker: WorkerId
   readonly number: number
-  readonly link: Link
+  readonly link: PgConnection
   readonly #onCommit: ((rows: number, tookMs: number) => void) | null
-  readonly #onTrouble: (error: StorageUnavailable) => void
+  readonly #onError: (error: StorageUnavailable) => void
   #begun = 0
   #confirmed = 0
   /** A count past that of a batch whose fate nobody knows, until it or a later one is written; null when there is none. */
   #past: number | null = null
 
-  constructor(worker: WorkerId, { number, link, onCommit = null, onTrouble = () => {} }: SlotParts) {
+  constructor(worker: WorkerId, { number, link, onCommit = null, onError = () => {} }: FencedConnectionParts) {
     this.worker = worker
     this.number = number
     this.link = link
     this.#onCommit = onCommit
-    this.#onTrouble = onTrouble
+    this.#onError = onError
   }
 
   /** The largest count whose commit the database has confirmed. */
@@ -65,7 +65,7 @@ export class Slot {
         this.#past = this.#begun
       }
       if (isCancelled(error)) throw new StatementRefused('contended', error)
-      if (error instanceof StorageUnavailable && !(error instanceof StorageDamaged)) this.#onTrouble(error)
+      if (error instanceof StorageUnavailable && !(error instanceof StorageDamaged)) this.#onError(error)
       throw error
     }
   }
@@ -76,7 +76,7 @@ export class Slot {
   }
 
   /** What was lost is refused from now on if it comes, or has been written. Asked over whichever connection there is. */
-  async passLost(link: Link, lockWithinMs: number): Promise<void> {
+  async passLost(link: PgConnection, lockWithinMs: number): Promise<void> {
     const past = this.#past
     if (past === null) return
     await link.ask('select make_durable($1), note_progress($2, $3, $4)', [lockWithinMs, this.worker, this.number, past])

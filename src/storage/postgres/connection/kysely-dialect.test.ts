@@ -13,8 +13,8 @@ import type { AccountId } from '../../../core/ids.ts'
 import { change, snapshot } from '../../queries/store.ts'
 import type { Tables } from '../../queries/tables.ts'
 import { postgresEngine } from '../queries/administration-engine.ts'
-import { createPostgresDialect, openPool } from './kysely-dialect.ts'
 import { openAdministration } from '../queries/open-administration.ts'
+import { createPostgresDialect, openPool } from './kysely-dialect.ts'
 import { migrateDatabase } from './open-database.ts'
 
 const noPooler = whyNoPgBouncer()

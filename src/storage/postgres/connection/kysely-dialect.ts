@@ -10,12 +10,12 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
-import type { RemembranceFile } from '../../queries/checkpoint.ts'
+import type { CheckpointFile } from '../../queries/checkpoint.ts'
+import { refuseNotOurs } from '../safety/rollback-detector.ts'
 import { clientConfig } from './client-config.ts'
 import { MOST_CONNECTIONS_OF_A_POOL } from './connection-purposes.ts'
-import { refuseNotOurs } from '../safety/rollback-detector.ts'
-import type { Ask, Row } from './pg-connection.ts'
 import { checkServer } from './open-database.ts'
+import type { Query, Row } from './pg-connection.ts'
 import {
   castsDoubt,
   classify,
@@ -35,7 +35,7 @@ const IDLE_WITHIN_MS = 5_000
 interface PoolUser {
   readonly user: string
   /** What the service remembers beside the data; null where any database is meant that is named. */
-  readonly file: RemembranceFile | null
+  readonly file: CheckpointFile | null
 }
 
 /** The connections of administration, or of the console. They are made when they are needed, and each is checked before it is used. */
@@ -46,7 +46,7 @@ export function openPool(url: string, { user, file }: PoolUser): Pool {
     max: MOST_CONNECTIONS_OF_A_POOL,
     query_timeout: ANSWER_WITHIN_MS,
     verify(client, done) {
-      const ask: Ask = async (sql) => (await client.query<Row>(sql)).rows
+      const ask: Query = async (sql) => (await client.query<Row>(sql)).rows
       check(ask, url, file).then(() => done(), done)
     },
   })
@@ -55,7 +55,7 @@ export function openPool(url: string, { user, file }: PoolUser): Pool {
   return pool
 }
 
-async function check(ask: Ask, url: string, file: RemembranceFile | null): Promise<void> {
+async function check(ask: Query, url: string, file: CheckpointFile | null): Promise<void> {
   await checkServer(ask, url)
   // A database without our tables is nobody's yet, and is refused later where it must have them.
   if (file && (await ask(`select to_regclass('remembrance') is not null as yes`))[0]?.['yes'] === true)

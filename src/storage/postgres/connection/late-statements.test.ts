@@ -5,10 +5,10 @@ import { describe, it } from 'vitest'
 import { newPostgresWorld, type PostgresWorld } from '../../../../test/conformance/postgres-world.ts'
 import { ANNA, accept, addSender, holdLane, step } from '../../../../test/conformance/storage-world.ts'
 import { type ClaimedLane, type Step, StorageUnavailable } from '../../../core/ports/lanes.ts'
-import { KnownLanes } from '../lanes/lane-cache.ts'
-import { Link } from './pg-connection.ts'
+import { LaneCache } from '../lanes/lane-cache.ts'
 import { StepWriter } from '../lanes/record-step.ts'
-import { Slot } from './fenced-connection.ts'
+import { FencedConnection } from './fenced-connection.ts'
+import { PgConnection } from './pg-connection.ts'
 
 // A network that let nothing through for a while may deliver what was sent over a connection that both sides have given up
 // since. Here each is what such a statement would be, on a connection of its own.
@@ -26,10 +26,17 @@ describe('what comes late on PostgreSQL', () => {
 
   it('G5: has a lane remember nothing that is out of date either where the next step went over another connection', async () => {
     const { world, lane, session } = await heldLane()
-    const link = new Link({ url: world.url, applicationName: 'test', answerWithinMs: 8_000, greet: async () => {} })
-    const slow = new SlowWay()
-    const slots = [slow.asLink(), link].map((each, at) => new Slot(ANNA, { number: 90 + at, link: each }))
-    const writer = new StepWriter({ slots, known: new KnownLanes(link) })
+    const link = new PgConnection({
+      url: world.url,
+      applicationName: 'test',
+      answerWithinMs: 8_000,
+      validateConnection: async () => {},
+    })
+    const slow = new SlowConnection()
+    const slots = [slow.asConnection(), link].map(
+      (each, at) => new FencedConnection(ANNA, { number: 90 + at, link: each }),
+    )
+    const writer = new StepWriter({ slots, known: new LaneCache(link) })
 
     await assert.rejects(writer.write(waiting(world, lane, 'older')), { unknown: true })
     // So that the next ones go the other way.
@@ -88,12 +95,12 @@ describe('what comes late on PostgreSQL', () => {
 })
 
 /** Takes what is to be asked, and answers nothing. */
-class SlowWay {
+class SlowConnection {
   readonly taken: [sql: string, values: unknown[]][] = []
   isStuck = false
 
-  asLink(): Link {
-    return { askForText: (sql: string, values: unknown[]) => this.#take(sql, values) } as unknown as Link
+  asConnection(): PgConnection {
+    return { queryForText: (sql: string, values: unknown[]) => this.#take(sql, values) } as unknown as PgConnection
   }
 
   #take(sql: string, values: unknown[]): Promise<string> {
@@ -104,7 +111,9 @@ class SlowWay {
 }
 
 function waiting(world: PostgresWorld, lane: ClaimedLane, words: string): Step {
-  return step(world, lane, { memory: { head: null, trouble: null, wait: { reason: 'retrying', words, until: 9 } } })
+  return step(world, lane, {
+    memory: { head: null, failureStreak: null, wait: { reason: 'retrying', words, until: 9 } },
+  })
 }
 
 async function heldLane(): Promise<{ world: PostgresWorld; lane: ClaimedLane; session: Client }> {

@@ -14,7 +14,7 @@ interface ListenerOptions {
   readonly onNotice: (channel: string, payload: string) => void
   /** It has begun to hear, for the first time or again: what was said before may have been missed. */
   readonly onHearing: () => void
-  readonly onTrouble: (error: unknown) => void
+  readonly onError: (error: unknown) => void
 }
 
 /** Hears what other processes tell. It may miss something at any time: being told only saves time. */
@@ -42,7 +42,7 @@ export class Listener {
   }
 
   async #connect(): Promise<void> {
-    const { url, channels, onNotice, onHearing, onTrouble } = this.#options
+    const { url, channels, onNotice, onHearing, onError } = this.#options
     const client = new Client({
       ...clientConfig(url, 'nuncio listener'),
       query_timeout: ANSWER_WITHIN_MS,
@@ -53,7 +53,7 @@ export class Listener {
       isLost = true
       if (this.#client === client) this.#client = null
       if (this.#isClosed) return
-      if (error) onTrouble(error)
+      if (error) onError(error)
       void client.end().catch(() => {})
       this.#later(this.#delayMs, () => void this.#connect())
       this.#delayMs = Math.min(this.#delayMs * 2, RECONNECT_SLOWEST_MS)

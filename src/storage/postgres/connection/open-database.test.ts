@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest
 import { PostgresServer, withClient } from '../../../../test/support/postgres/postgres-server.ts'
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/postgres/test-database.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import type { Ask } from './pg-connection.ts'
 import { checkServer, migrateDatabase, withConnection } from './open-database.ts'
+import type { Query } from './pg-connection.ts'
 
 function check(url: string): Promise<void> {
   return withConnection(url, async () => {})
@@ -132,7 +132,7 @@ describe('a database of another kind', () => {
   })
 
   it('is refused when its version is too old', async () => {
-    const old: Ask = async () => [{ ...FIT, version_number: 140_012, version: '14.12' }]
+    const old: Query = async () => [{ ...FIT, version_number: 140_012, version: '14.12' }]
 
     const refusal = await refusalOf(checkServer(old, 'postgres://nuncio:secret@db.example/nuncio'))
 

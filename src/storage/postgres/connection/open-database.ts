@@ -1,9 +1,9 @@
 import type { Client } from 'pg'
 import { Refusal } from '../../../core/refusals.ts'
+import { applyMigrations, checkMigrations } from '../schema/migrate.ts'
 import { clientConfig } from './client-config.ts'
 import { CONNECTIONS_OF_A_PROCESS } from './connection-purposes.ts'
-import type { Ask, Row } from './pg-connection.ts'
-import { applyMigrations, checkMigrations } from '../schema/migrate.ts'
+import type { Query, Row } from './pg-connection.ts'
 import { describeServer, translateConnectError, translateStatementError } from './postgres-errors.ts'
 import { TidyClient } from './tidy-client.ts'
 
@@ -107,13 +107,13 @@ export async function migrateDatabase(urls: DatabaseUrls): Promise<{ readonly fr
   return result
 }
 
-async function whoIsThere(ask: Ask): Promise<{ readonly role: string }> {
+async function whoIsThere(ask: Query): Promise<{ readonly role: string }> {
   const [row] = await ask('select current_user as role')
   return row as { role: string }
 }
 
 /** Two URLs that lead to different databases, or two roles that look into different schemas of one. */
-async function refuseElsewhere(ask: Ask, url: string): Promise<void> {
+async function refuseElsewhere(ask: Query, url: string): Promise<void> {
   try {
     await checkMigrations(ask, describeServer(url))
   } catch (error) {
@@ -127,9 +127,9 @@ async function refuseElsewhere(ask: Ask, url: string): Promise<void> {
 }
 
 /** Asks on a connection of its own, whose server is checked first, and ends it. Refuses with one clear sentence. */
-export async function withConnection<Result>(url: string, work: (ask: Ask) => Promise<Result>): Promise<Result> {
+export async function withConnection<Result>(url: string, work: (ask: Query) => Promise<Result>): Promise<Result> {
   const client = await connect(url)
-  const ask: Ask = async (sql, values = []) => (await client.query<Row>(sql, [...values])).rows
+  const ask: Query = async (sql, values = []) => (await client.query<Row>(sql, [...values])).rows
   try {
     await checkServer(ask, url)
     return await work(ask)
@@ -155,7 +155,7 @@ export async function connect(url: string): Promise<Client> {
  * Judges the server behind a fresh connection, in one question. Refuses with a sentence that says what is wrong and how
  * to mend it. To be asked of every connection: the one before may have led to another server.
  */
-export async function checkServer(ask: Ask, url: string): Promise<void> {
+export async function checkServer(ask: Query, url: string): Promise<void> {
   const [row] = await ask(LOOK)
   const found = row as unknown as Found
   refuseKind(found, `PostgreSQL at ${describeServer(url)}`)

@@ -4,17 +4,17 @@ import { skipNote } from '../../../../test/support/black-box/skip-note.ts'
 import { PgBouncer, whyNoPgBouncer } from '../../../../test/support/postgres/pgbouncer.ts'
 import { withClient } from '../../../../test/support/postgres/postgres-server.ts'
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/postgres/test-database.ts'
-import { Link } from './pg-connection.ts'
+import { PgConnection } from './pg-connection.ts'
 
 const WRITE = 'insert into written (n) values ($1) returning n'
-const WAYS: readonly [name: string, ask: (link: Link, n: number) => Promise<unknown>][] = [
+const WAYS: readonly [name: string, ask: (link: PgConnection, n: number) => Promise<unknown>][] = [
   ['for rows', async (link, n) => (await link.ask(WRITE, [n], 'prepared'))[0]?.['n']],
-  ['for a text', async (link, n) => Number(await link.askForText(WRITE, [n]))],
+  ['for a text', async (link, n) => Number(await link.queryForText(WRITE, [n]))],
 ]
 const noPooler = whyNoPgBouncer()
 
 let database: TestDatabase
-let links: Link[]
+let links: PgConnection[]
 
 beforeEach(async () => {
   database = await openTestDatabase()
@@ -82,8 +82,13 @@ describe('a statement that is prepared', () => {
   )
 })
 
-function open(url = database.url): Link {
-  const link = new Link({ url, applicationName: 'test', answerWithinMs: 10_000, greet: async () => {} })
+function open(url = database.url): PgConnection {
+  const link = new PgConnection({
+    url,
+    applicationName: 'test',
+    answerWithinMs: 10_000,
+    validateConnection: async () => {},
+  })
   links.push(link)
   return link
 }

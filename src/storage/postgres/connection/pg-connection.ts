@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto'
 import { Client, DatabaseError } from 'pg'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
-import { askClient, askForText } from './query-client.ts'
 import { clientConfig } from './client-config.ts'
 import { castsDoubt, classify, type Kind } from './postgres-errors.ts'
+import { queryClient, queryForText } from './query-client.ts'
 import type { Parameter } from './text-query.ts'
 
 // Everybody who asks would try anew: a server that is away, or just coming back, is spared most of that.
 const CONNECT_AGAIN_AFTER_MS = 50
 
-interface LinkOptions {
+interface PgConnectionOptions {
   readonly url: string
   readonly applicationName: string
   /**
@@ -20,7 +20,7 @@ interface LinkOptions {
   /** After each connection that was made. */
   readonly onConnected?: () => void
   /** Judges a fresh connection before anything else is asked of it. Throws when it must not be used. */
-  readonly greet: (ask: Ask) => Promise<void>
+  readonly validateConnection: (ask: Query) => Promise<void>
 }
 
 // The session does not know the name, or knows it already, or what it stands for has changed since.
@@ -42,9 +42,9 @@ export function whyNotWritten(error: unknown, kind = classify(error)): string {
 }
 
 /** `prepared`: it is asked so often that each session of the server should take it apart only once. */
-export type Manner = 'plain' | 'prepared'
+export type QueryMode = 'plain' | 'prepared'
 export type Row = Record<string, unknown>
-export type Ask = (sql: string, values?: readonly unknown[]) => Promise<Row[]>
+export type Query = (sql: string, values?: readonly unknown[]) => Promise<Row[]>
 
 /** The statement was refused as a whole, and nothing of it was written: for a bad value, or for want of a lock. */
 export class StatementRefused extends Error {
@@ -69,8 +69,8 @@ export class StorageDamaged extends StorageUnavailable {
  * What a failed statement has left behind is said exactly: nothing (`StorageUnavailable`, `StatementRefused`), or nobody
  * knows (`StorageUnavailable.unknown`).
  */
-export class Link {
-  readonly #options: LinkOptions
+export class PgConnection {
+  readonly #options: PgConnectionOptions
   #client: Promise<Client> | null = null
   #current: Client | null = null
   // Counted, because a reply may come while another statement waits for its own.
@@ -81,7 +81,7 @@ export class Link {
   #mayName = true
   readonly #names = new Map<string, string>()
 
-  constructor(options: LinkOptions) {
+  constructor(options: PgConnectionOptions) {
     this.#options = options
   }
 
@@ -96,25 +96,25 @@ export class Link {
   }
 
   /** Those that come together have it one after the other. */
-  ask(sql: string, values: readonly unknown[] = [], manner: Manner = 'plain'): Promise<Row[]> {
-    return this.#inTurn(() => this.askNow(sql, values, manner))
+  ask(sql: string, values: readonly unknown[] = [], mode: QueryMode = 'plain'): Promise<Row[]> {
+    return this.#inTurn(() => this.queryNow(sql, values, mode))
   }
 
   /** The same, of a statement whose answer is one text: prepared, and asked in the shortest way there is. */
-  askForText(sql: string, values: readonly Parameter[]): Promise<string> {
+  queryForText(sql: string, values: readonly Parameter[]): Promise<string> {
     return this.#inTurn(() =>
       this.#pose((client, withinMs) =>
-        this.#named(sql, (name) => askForText(client, { name, text: sql, values }, withinMs)),
+        this.#named(sql, (name) => queryForText(client, { name, text: sql, values }, withinMs)),
       ),
     )
   }
 
   /** As `ask`, but only if there is a connection: nothing that waits for one may be handed over when nobody wants it any more. */
-  async askNow(sql: string, values: readonly unknown[] = [], manner: Manner = 'plain'): Promise<Row[]> {
+  async queryNow(sql: string, values: readonly unknown[] = [], mode: QueryMode = 'plain'): Promise<Row[]> {
     const { rows } = await this.#pose((client, withinMs) => {
       const query = { text: sql, values: values as unknown[] }
-      if (manner === 'plain') return askClient(client, query, withinMs)
-      return this.#named(sql, (name) => askClient(client, { ...query, name }, withinMs))
+      if (mode === 'plain') return queryClient(client, query, withinMs)
+      return this.#named(sql, (name) => queryClient(client, { ...query, name }, withinMs))
     })
     return rows
   }
@@ -190,7 +190,7 @@ export class Link {
   }
 
   async #connect(): Promise<Client> {
-    const { url, applicationName, answerWithinMs, greet } = this.#options
+    const { url, applicationName, answerWithinMs, validateConnection } = this.#options
     const client = new Client(clientConfig(url, applicationName))
     const forget = () => this.#forget(client)
     client.on('error', forget)
@@ -200,9 +200,9 @@ export class Link {
     })
     try {
       await client.connect()
-      await greet(
+      await validateConnection(
         async (sql, values = []) =>
-          (await askClient(client, { text: sql, values: values as unknown[] }, answerWithinMs)).rows,
+          (await queryClient(client, { text: sql, values: values as unknown[] }, answerWithinMs)).rows,
       )
     } catch (error) {
       this.#drop(client)

@@ -207,16 +207,16 @@ export function translateStatementError(error: unknown, url: string): unknown {
     case 'contended':
       return new Refusal('database_busy', undefined, null, cause)
     case 'connect':
-      return BROKE_BEFORE.test(wordsOf(error))
+      return BROKE_BEFORE.test(textOf(error))
         ? unavailable(`The connection to PostgreSQL at ${describeServer(url)} broke. Nothing was changed: try again.`)
         : translateConnectError(error, url)
     case 'full':
       return unavailable(
-        `PostgreSQL at ${describeServer(url)} is out of room (${wordsOf(error)}). Nothing was changed: make room and try again.`,
+        `PostgreSQL at ${describeServer(url)} is out of room (${textOf(error)}). Nothing was changed: make room and try again.`,
       )
     case 'used-up':
       return unavailable(
-        `PostgreSQL at ${describeServer(url)} has used up its transactions (${wordsOf(error)}). Nothing was changed: end what keeps it from vacuuming, run vacuumdb --all --freeze, and try again.`,
+        `PostgreSQL at ${describeServer(url)} has used up its transactions (${textOf(error)}). Nothing was changed: end what keeps it from vacuuming, run vacuumdb --all --freeze, and try again.`,
       )
     case 'read-only':
       return unavailable(
@@ -224,16 +224,16 @@ export function translateStatementError(error: unknown, url: string): unknown {
       )
     case 'denied':
       return unavailable(
-        `PostgreSQL at ${describeServer(url)} denies its user a right (${wordsOf(error)}). Nothing was changed: grant it, and try again.`,
+        `PostgreSQL at ${describeServer(url)} denies its user a right (${textOf(error)}). Nothing was changed: grant it, and try again.`,
       )
     case 'not-there':
       return unavailable(
-        `The tables of PostgreSQL at ${describeServer(url)} have changed (${wordsOf(error)}). Nothing was changed: use the newest version of Nuncio.`,
+        `The tables of PostgreSQL at ${describeServer(url)} have changed (${textOf(error)}). Nothing was changed: use the newest version of Nuncio.`,
       )
     case 'not-written':
     case 'damaged':
     case 'unjudged':
-      return unavailable(`PostgreSQL at ${describeServer(url)} gave up: ${wordsOf(error)}. Nothing was changed.`)
+      return unavailable(`PostgreSQL at ${describeServer(url)} gave up: ${textOf(error)}. Nothing was changed.`)
     case 'unknown':
       return commitUnknown(url, error)
     case 'data':
@@ -245,13 +245,13 @@ export function translateStatementError(error: unknown, url: string): unknown {
 export function commitUnknown(url: string, error: unknown): Refusal {
   return new Refusal(
     'database_unavailable',
-    `The connection to PostgreSQL at ${describeServer(url)} broke (${wordsOf(error)}). If you were changing something, look whether it was done before you do it again.`,
+    `The connection to PostgreSQL at ${describeServer(url)} broke (${textOf(error)}). If you were changing something, look whether it was done before you do it again.`,
     null,
     { cause: error },
   )
 }
 
-function wordsOf(error: unknown): string {
+function textOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\.$/, '')
 }
 

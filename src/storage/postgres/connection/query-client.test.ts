@@ -5,7 +5,7 @@ import { waitUntil } from '../../../../test/support/black-box/wait-until.ts'
 import { garbageCollector } from '../../../../test/support/garbage-collector.ts'
 import { withClient } from '../../../../test/support/postgres/postgres-server.ts'
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/postgres/test-database.ts'
-import { askClient, askForText } from './query-client.ts'
+import { queryClient, queryForText } from './query-client.ts'
 import type { Parameter } from './text-query.ts'
 
 const STATEMENTS = 60
@@ -32,14 +32,14 @@ describe('asking a client of pg for a text', () => {
   const ECHO = 'select concat($1::text, $2::integer, $3::boolean, $4::bytea)'
 
   it('gives it, whatever comes before and after, and asks the session to remember the statement', async () => {
-    const echo = (...values: Parameter[]) => askForText(client, { name: 'echo', text: ECHO, values }, 10_000)
+    const echo = (...values: Parameter[]) => queryForText(client, { name: 'echo', text: ECHO, values }, 10_000)
 
     const told = [await echo('a é 🙂', 7, true, Buffer.from('xy')), await echo(null, null, null, null)]
 
     assert.deepEqual(told, ['a é 🙂7t\\x7879', ''])
-    assert.deepEqual((await askClient(client, { text: 'select 3 as n' }, 10_000)).rows, [{ n: 3 }])
+    assert.deepEqual((await queryClient(client, { text: 'select 3 as n' }, 10_000)).rows, [{ n: 3 }])
     assert.equal(await echo('b', null, null, null), 'b')
-    const { rows } = await askClient(
+    const { rows } = await queryClient(
       client,
       { text: 'select name, generic_plans + custom_plans as runs from pg_prepared_statements' },
       10_000,
@@ -48,7 +48,7 @@ describe('asking a client of pg for a text', () => {
   })
 
   it('rejects where there is no text to give, and goes on', async () => {
-    const ask = (text: string) => askForText(client, { name: '', text, values: [] }, 10_000)
+    const ask = (text: string) => queryForText(client, { name: '', text, values: [] }, 10_000)
 
     await assert.rejects(ask('select null'), /gave no answer/)
     await assert.rejects(ask('select 1 where false'), /gave no answer/)
@@ -57,19 +57,19 @@ describe('asking a client of pg for a text', () => {
 
   it('rejects with what the server says, also of a statement that cannot be read, and goes on', async () => {
     const divide = (by: number) =>
-      askForText(client, { name: 'divide', text: 'select 6 / $1::integer', values: [by] }, 10_000)
+      queryForText(client, { name: 'divide', text: 'select 6 / $1::integer', values: [by] }, 10_000)
 
     await assert.rejects(divide(0), { code: '22012' })
     assert.equal(await divide(3), '2')
-    await assert.rejects(askForText(client, { name: 'odd', text: 'selectt', values: [] }, 10_000), { code: '42601' })
+    await assert.rejects(queryForText(client, { name: 'odd', text: 'selectt', values: [] }, 10_000), { code: '42601' })
     assert.equal(await divide(2), '3')
   })
 
   it('gives up waiting, and when the line breaks', async () => {
     const sleep = (seconds: number, withinMs: number) =>
-      askForText(client, { name: 'sleep', text: 'select pg_sleep($1)', values: [seconds] }, withinMs)
+      queryForText(client, { name: 'sleep', text: 'select pg_sleep($1)', values: [seconds] }, withinMs)
     await assert.rejects(sleep(0.3, 20), /did not answer in time/)
-    assert.equal(await askForText(client, { name: '', text: 'select 2', values: [] }, 10_000), '2')
+    assert.equal(await queryForText(client, { name: '', text: 'select 2', values: [] }, 10_000), '2')
     client.on('error', () => {})
 
     const broken = assert.rejects(sleep(20, 30_000), { code: '57P01' })
@@ -83,24 +83,24 @@ describe('asking a client of pg for a text', () => {
 
 describe('asking over a client of pg', () => {
   it('gives the rows, and rejects with what the server says', async () => {
-    const { rows } = await askClient(client, { text: 'select $1::integer as n', values: [7] }, 10_000)
+    const { rows } = await queryClient(client, { text: 'select $1::integer as n', values: [7] }, 10_000)
 
     assert.deepEqual(rows, [{ n: 7 }])
-    await assert.rejects(askClient(client, { text: 'select 1 / 0' }, 10_000), { code: '22012' })
+    await assert.rejects(queryClient(client, { text: 'select 1 / 0' }, 10_000), { code: '22012' })
   })
 
   it('gives up waiting, and what comes later hurts nobody', async () => {
     const began = performance.now()
 
-    await assert.rejects(askClient(client, { text: 'select pg_sleep(3)' }, 50), /did not answer in time/)
+    await assert.rejects(queryClient(client, { text: 'select pg_sleep(3)' }, 50), /did not answer in time/)
 
     assert.ok(performance.now() - began < 2_500)
-    assert.deepEqual((await askClient(client, { text: 'select 2 as n' }, 10_000)).rows, [{ n: 2 }])
+    assert.deepEqual((await queryClient(client, { text: 'select 2 as n' }, 10_000)).rows, [{ n: 2 }])
   })
 
   it.each<[string, (values: Buffer[]) => Promise<unknown>]>([
-    ['rows', (values) => askClient(client, { text: SQL, values }, 10_000)],
-    ['a text', (values) => askForText(client, { name: 'long', text: SQL, values }, 10_000)],
+    ['rows', (values) => queryClient(client, { text: SQL, values }, 10_000)],
+    ['a text', (values) => queryForText(client, { name: 'long', text: SQL, values }, 10_000)],
   ])('asked for %s, keeps nothing of a statement that a small collection of garbage cannot take', async (_, ask) => {
     const kept = await keptBytes(ask)
 

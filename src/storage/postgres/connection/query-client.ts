@@ -9,7 +9,7 @@ import { TextQuery, type TextStatement } from './text-query.ts'
  * functions in the old generation of its heap, where each kept all that its statement had touched (values, rows, the
  * waiting requests) until the next full collection: that one came twice a second and held everybody up for 50 ms.
  */
-export function askClient(
+export function queryClient(
   client: Client,
   query: QueryConfig,
   answerWithinMs: number,
@@ -26,7 +26,7 @@ export function askClient(
 }
 
 /** The same for a prepared statement whose answer is one text, see `TextQuery`. */
-export function askForText(client: Client, statement: TextStatement, answerWithinMs: number): Promise<string> {
+export function queryForText(client: Client, statement: TextStatement, answerWithinMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(giveUp, answerWithinMs, reject)
     client.query(new TextQuery(statement, { timer, resolve, reject }))

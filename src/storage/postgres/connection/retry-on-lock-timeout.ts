@@ -4,7 +4,7 @@ import { StatementRefused } from './pg-connection.ts'
 const TRIES = 3
 
 /** Asks again where somebody else held a lock: nothing was written then. */
-export async function insist<Result>(ask: () => Promise<Result>): Promise<Result> {
+export async function retryOnLockTimeout<Result>(ask: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {
     try {
       return await ask()

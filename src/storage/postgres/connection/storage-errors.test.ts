@@ -28,7 +28,7 @@ describe('a PostgreSQL that can write nothing', () => {
   it('G10: is noticed by the heartbeat of each process, with its cause', async () => {
     world = await newPostgresWorld()
     await beat(world, ANNA)
-    const before = world.storage.health.trouble
+    const before = world.storage.health.error
     const session = await world.session()
     await session.query(
       `${FULL}; create trigger no_room before insert or update on worker execute function full_disk()`,
@@ -37,7 +37,7 @@ describe('a PostgreSQL that can write nothing', () => {
     await assert.rejects(beat(world, ANNA))
 
     assert.equal(before, null)
-    assert.equal(world.storage.health.trouble?.cause, CAUSE)
+    assert.equal(world.storage.health.error?.cause, CAUSE)
   })
 
   it('G10: is noticed by a message that was turned away, while heartbeats are written', async () => {
@@ -49,7 +49,7 @@ describe('a PostgreSQL that can write nothing', () => {
     await assert.rejects(accept(world, sender))
     await beat(world, ANNA)
 
-    assert.equal(world.storage.health.trouble?.cause, CAUSE)
+    assert.equal(world.storage.health.error?.cause, CAUSE)
     assert.equal(await world.storage.isWritable(), false)
   })
 
@@ -58,7 +58,7 @@ describe('a PostgreSQL that can write nothing', () => {
     const { accountId } = await addSender(world)
     const session = await world.session()
 
-    const healthy = await visit(({ store }) => store.findStorageTrouble?.() ?? Promise.resolve(null))
+    const healthy = await visit(({ store }) => store.findStorageError?.() ?? Promise.resolve(null))
     await session.query(FULL_FOR_COMMANDS)
     const [connection] = await visit(({ administration }) => administration.listConnections(accountId))
 

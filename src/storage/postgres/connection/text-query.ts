@@ -10,7 +10,7 @@ export interface TextStatement {
   readonly values: readonly Parameter[]
 }
 
-/** Who waits for the answer. Not functions of its own: see `askClient`. */
+/** Who waits for the answer. Not functions of its own: see `queryClient`. */
 interface Waiting {
   readonly timer: NodeJS.Timeout
   readonly resolve: (answer: string) => void

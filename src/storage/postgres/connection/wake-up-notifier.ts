@@ -1,5 +1,5 @@
 import type { ConnectionId } from '../../../core/ids.ts'
-import type { Link } from './pg-connection.ts'
+import type { PgConnection } from './pg-connection.ts'
 
 export const WAKE_CHANNEL = 'nuncio_wake'
 export const CHANGE_CHANNEL = 'nuncio_change'
@@ -13,12 +13,12 @@ const MOST_BYTES = 7_900
  * Tells other processes which lanes have new messages. After the commit and apart from it: a notification inside would
  * make all commits of the installation wait for each other. When one is lost, the next look finds the messages.
  */
-export class Wakes {
-  readonly #link: Link
+export class WakeUpNotifier {
+  readonly #link: PgConnection
   #gathered = new Set<ConnectionId>()
   #isPlanned = false
 
-  constructor(link: Link) {
+  constructor(link: PgConnection) {
     this.#link = link
   }
 

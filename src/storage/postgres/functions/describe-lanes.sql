@@ -7,7 +7,7 @@ begin
   return query
   select c.id, c.account_id, c.number, c.channel, c.channel_settings, c.policy, l.epoch,
       c.state = 'active' and not exists (select from hold where "only" = 1),
-      l.head, l.trouble, l.wait_reason, l.wait_words, l.wait_until, l.last_attempt_at,
+      l.head, l.failure_streak, l.wait_reason, l.wait_words, l.wait_until, l.last_attempt_at,
       o.number, o.started_at, o.crashes, o.evidence_until,
       o.doubted_sequence is not distinct from o.message_sequence,
       q.sequence, q.id, q.recipient, q.type, q.body, q.body_crc, q.attempts, q.accepted_at,

@@ -44,7 +44,7 @@ begin
       may_have_arrived := exists (select from ended_attempt a where a.message_sequence = a_message.sequence and a.outcome = 'unknown');
       perform end_queued(a_message.account_id, a_lane.id, a_message.sequence,
         case when may_have_arrived then 'UNCONFIRMED' else 'EXPIRED' end,
-        case when may_have_arrived then 'fate_unknown' else 'time_to_live_over' end, null, now);
+        case when may_have_arrived then 'result_unknown' else 'time_to_live_over' end, null, now);
       found_count := found_count + 1;
     end loop;
     exit when found_count >= most;

@@ -287,7 +287,7 @@ begin
   end if;
   may_have_arrived := exists (select from ended_attempt a where a.message_sequence = a_sequence and a.outcome = 'unknown');
   return end_queued(an_account, a_connection, a_sequence, case when may_have_arrived then 'UNCONFIRMED' else 'FAILED' end,
-    case when may_have_arrived then 'fate_unknown' else a_code end, some_words, at);
+    case when may_have_arrived then 'result_unknown' else a_code end, some_words, at);
 end
 $$;
 

@@ -43,7 +43,7 @@ declare
 begin
   perform end_queued(an_account, a_connection, a_sequence,
     case when may_have_arrived then 'UNCONFIRMED' else 'CANCELLED' end,
-    case when may_have_arrived then 'fate_unknown' else 'connection_removed' end, null, at);
+    case when may_have_arrived then 'result_unknown' else 'connection_removed' end, null, at);
 end
 $$;
 

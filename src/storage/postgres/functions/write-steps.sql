@@ -231,7 +231,7 @@ begin
       perform end_queued(accounts[at], connections[at], drop_sequences[e], drop_states[e], drop_reasons[e], drop_words[e], ats[at]);
     end if;
     if remembers[e] then
-      update lane set head = heads[e], trouble = troubles[e], wait_reason = wait_reasons[e], wait_words = words_of_waits[e],
+      update lane set head = heads[e], failure_streak = troubles[e], wait_reason = wait_reasons[e], wait_words = words_of_waits[e],
           wait_until = wait_untils[e]
         where connection_id = connections[at] and epoch = epochs[at];
     end if;

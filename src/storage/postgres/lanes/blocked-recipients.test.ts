@@ -4,8 +4,8 @@ import { newPostgresWorld } from '../../../../test/conformance/postgres-world.ts
 import { addSender, RECIPIENT } from '../../../../test/conformance/storage-world.ts'
 import type { AccountId } from '../../../core/ids.ts'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
+import type { PgConnection, Row } from '../connection/pg-connection.ts'
 import { PostgresBlockedRecipients } from './blocked-recipients.ts'
-import type { Link, Row } from '../connection/pg-connection.ts'
 
 const BIG = 'acc_big' as AccountId
 const SMALL = 'acc_small' as AccountId
@@ -71,7 +71,7 @@ describe('block lists in memory', () => {
     lists.set(SMALL, [2, 0], '3')
     blocked = new PostgresBlockedRecipients({
       clock: { monotonic: () => lists.now } as never,
-      link: { ask: lists.ask } as unknown as Link,
+      link: { ask: lists.ask } as unknown as PgConnection,
       hash: (_account, _key, recipient) => `hash of ${recipient}`,
     })
     assert.deepEqual([await blocked.isBlocked(BIG, '1'), await blocked.isBlocked(SMALL, '3')], [true, true])

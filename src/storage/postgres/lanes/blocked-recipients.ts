@@ -2,7 +2,7 @@ import type { AccountId } from '../../../core/ids.ts'
 import type { BlockedRecipients } from '../../../core/ports/blocked-recipients.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import { type HashRecipient, hashedEntry, isHashedEntry } from '../../../core/ports/recipients.ts'
-import type { Link, Row } from '../connection/pg-connection.ts'
+import type { PgConnection, Row } from '../connection/pg-connection.ts'
 
 // What is promised: no attempt begins later than this after the block was committed (G13).
 const KNOWN_FOR_MS = 1_000
@@ -48,7 +48,7 @@ interface Behind {
  */
 export class PostgresBlockedRecipients implements BlockedRecipients {
   readonly #clock: Clock
-  readonly #link: Link
+  readonly #link: PgConnection
   readonly #hash: HashRecipient
   #lists = new Map<AccountId, BlockList>()
   #behind = new Map<AccountId, Behind>()
@@ -62,7 +62,11 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
   #looking: Promise<void> | null = null
   #isCatchingUp = false
 
-  constructor({ clock, link, hash }: { readonly clock: Clock; readonly link: Link; readonly hash: HashRecipient }) {
+  constructor({
+    clock,
+    link,
+    hash,
+  }: { readonly clock: Clock; readonly link: PgConnection; readonly hash: HashRecipient }) {
     this.#clock = clock
     this.#link = link
     this.#hash = hash

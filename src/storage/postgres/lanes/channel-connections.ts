@@ -1,13 +1,13 @@
 import type { ConnectionId, Instant } from '../../../core/ids.ts'
 import type { ChannelConnection, ChannelConnections } from '../../../core/ports/channel-connections.ts'
 import { CHANNEL_CONNECTION, toChannelConnection } from '../../queries/connections/channel-connection.ts'
-import type { Link } from '../connection/pg-connection.ts'
+import type { PgConnection } from '../connection/pg-connection.ts'
 
 export class PostgresChannelConnections implements ChannelConnections {
-  readonly #link: Link
+  readonly #link: PgConnection
   readonly #channel: string
 
-  constructor(link: Link, channel: string) {
+  constructor(link: PgConnection, channel: string) {
     this.#link = link
     this.#channel = channel
   }

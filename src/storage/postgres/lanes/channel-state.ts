@@ -1,8 +1,8 @@
 import type { ConnectionId, Instant } from '../../../core/ids.ts'
-import { type ChannelMemory, type MemoryEntry, MOST_DUE_LOOKED_THROUGH } from '../../../core/ports/channel-state.ts'
+import { type ChannelState, type MemoryEntry, MOST_DUE_READ } from '../../../core/ports/channel-state.ts'
 import { Batches } from '../connection/batcher.ts'
 import { bigintArray, textArray } from '../connection/binary-arrays.ts'
-import type { Link, Row } from '../connection/pg-connection.ts'
+import type { PgConnection, Row } from '../connection/pg-connection.ts'
 
 const COLUMNS = 'position, connection_id, key, value, at'
 const DUE = `select ${COLUMNS} from channel_memory where kind = $1 and remind_at <= $2 order by remind_at, position limit $3`
@@ -11,7 +11,7 @@ const DUE_BY_TURNS = `
     select * from (
       select position, remind_at, row_number() over (partition by connection_id order by remind_at, position) as turn
         from (select position, connection_id, remind_at from channel_memory where kind = $1 and remind_at <= $2
-          order by remind_at, position limit ${MOST_DUE_LOOKED_THROUGH}) soonest
+          order by remind_at, position limit ${MOST_DUE_READ}) soonest
     ) numbered where turn <= $4 order by turn, remind_at, position limit $3
   ) wanted join channel_memory m on m.position = wanted.position
   order by wanted.turn, wanted.remind_at, wanted.position`
@@ -32,14 +32,14 @@ interface Removal {
 }
 
 /** What channels remember. One for all of them: `of` gives each its own part. */
-export class PostgresChannelMemory {
-  readonly #link: Link
-  readonly #additionsLink: Link
+export class PostgresChannelState {
+  readonly #link: PgConnection
+  readonly #additionsLink: PgConnection
   readonly #additions: Batches<NewEntry, boolean>
   readonly #removals: Batches<Removal, undefined>
 
   /** `additions` carries nothing else: what is added must not wait behind anything once it was found to be wanted. */
-  constructor({ link, additions }: { readonly link: Link; readonly additions: Link }) {
+  constructor({ link, additions }: { readonly link: PgConnection; readonly additions: PgConnection }) {
     this.#link = link
     this.#additionsLink = additions
     this.#additions = new Batches({ ways: 1, mostPerBatch: 500, run: (entries) => this.#add(entries) })
@@ -47,7 +47,7 @@ export class PostgresChannelMemory {
     this.#removals = new Batches({ ways: 1, mostPerBatch: 500, run: (removals) => this.#remove(removals) })
   }
 
-  of(channel: string): ChannelMemory {
+  of(channel: string): ChannelState {
     const scoped = (kind: string) => `${channel}.${kind}`
     return {
       add: (kind, { remindAt = null, isWanted = () => true, ...entry }) =>
@@ -97,7 +97,7 @@ export class PostgresChannelMemory {
     await this.#additionsLink.connect()
     const entries = given.filter(({ isWanted }) => isWanted())
     if (entries.length === 0) return given.map(() => false)
-    const added = await this.#additionsLink.askNow('select * from remember_entries($1, $2, $3, $4, $5, $6) as i', [
+    const added = await this.#additionsLink.queryNow('select * from remember_entries($1, $2, $3, $4, $5, $6) as i', [
       textArray(entries.map(({ kind }) => kind)),
       textArray(entries.map(({ connectionId }) => connectionId)),
       textArray(entries.map(({ key }) => key)),

@@ -18,7 +18,7 @@ import type { ClaimedLane, Lanes } from '../../../core/ports/lanes.ts'
 const CARL = 'carl' as WorkerId
 const SPOOL = 'spool' as SpoolId
 const LASTS_MS = 15_000
-const BEAT_EVERY_MS = 3_000
+const HEARTBEAT_EVERY_MS = 3_000
 const DAY = 24 * 3_600_000
 
 describe('claims on PostgreSQL, when somebody sets the clock of the database', () => {
@@ -27,12 +27,12 @@ describe('claims on PostgreSQL, when somebody sets the clock of the database', (
 
     await world.setDatabaseClock(byMs)
     const stolen = [await claimAll(BEN, ben)]
-    for (let passedMs = 0; passedMs < 3 * LASTS_MS; passedMs += BEAT_EVERY_MS) {
+    for (let passedMs = 0; passedMs < 3 * LASTS_MS; passedMs += HEARTBEAT_EVERY_MS) {
       // The worst case: the one who wants lanes notices first, and the one who has them beats last.
       await ben.heartbeat(BEN, LASTS_MS)
       stolen.push(await claimAll(BEN, ben))
       await anna.heartbeat(ANNA, LASTS_MS)
-      await world.clock.pass(BEAT_EVERY_MS)
+      await world.clock.pass(HEARTBEAT_EVERY_MS)
       stolen.push(await claimAll(BEN, ben))
     }
 
@@ -70,7 +70,7 @@ describe('claims on PostgreSQL, when somebody sets the clock of the database', (
 
   it('takes over at once from a worker that has retired', async () => {
     const { world, anna, ben } = await twoWorkers()
-    await anna.retire(ANNA)
+    await anna.deleteLease(ANNA)
 
     await world.setDatabaseClock(2 * DAY)
     const claimed = await claimAll(BEN, ben)
@@ -162,7 +162,7 @@ describe('claims on PostgreSQL', () => {
   // A step that remembers something goes the way of batches.
   it.each([
     ['in a step of its own', {}],
-    ['in a batch', { memory: { head: null, trouble: null, wait: null } }],
+    ['in a batch', { memory: { head: null, failureStreak: null, wait: null } }],
   ])(
     'G2: tells no end later than the clock that all share, and no beginning earlier than the claim, %s',
     async (_, also) => {

@@ -3,19 +3,19 @@ import { CLAIM_LASTS_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { ConnectionId, WorkerId } from '../../../core/ids.ts'
 import {
   type ClaimedLane,
+  type FailureStreak,
   type HeadMemory,
   type LaneMemory,
   type Lanes,
   type OpenAttempt,
   StorageUnavailable,
-  type TroubleMemory,
 } from '../../../core/ports/lanes.ts'
 import { Batches } from '../connection/batcher.ts'
 import { bigintArray, textArray } from '../connection/binary-arrays.ts'
 import type { DatabaseClock } from '../connection/database-clock.ts'
-import { insist } from '../connection/retry-on-lock-timeout.ts'
-import type { KnownLanes } from './lane-cache.ts'
-import { type Link, type Row, StorageDamaged } from '../connection/pg-connection.ts'
+import { type PgConnection, type Row, StorageDamaged } from '../connection/pg-connection.ts'
+import { retryOnLockTimeout } from '../connection/retry-on-lock-timeout.ts'
+import type { LaneCache } from './lane-cache.ts'
 import type { QueuedMessages } from './queued-messages.ts'
 
 const LANES_AT_ONCE = 1_000
@@ -34,10 +34,10 @@ interface LookAtLanes {
 }
 
 interface ClaimParts {
-  readonly link: Link
+  readonly link: PgConnection
   readonly clock: DatabaseClock
   readonly messages: QueuedMessages
-  readonly known: KnownLanes
+  readonly known: LaneCache
 }
 
 /** Who holds which lane. */
@@ -135,7 +135,7 @@ export class LaneClaims {
 
   async #take(worker: WorkerId, ids: readonly ConnectionId[]): Promise<readonly ClaimedLane[]> {
     const { link, clock } = this.#parts
-    const rows = await insist(async () => {
+    const rows = await retryOnLockTimeout(async () => {
       const asked = clock.monotonic()
       const taken = await link.ask('select *, now_ms() as now from claim_lanes($1, $2, $3, $4)', [
         worker,
@@ -196,7 +196,7 @@ export class LaneClaims {
       startedAt: row['open_started_at'] as number,
       crashes: row['open_crashes'] as number,
       evidenceUntil: row['open_evidence_until'] as number | null,
-      isDoubted: row['open_doubted'] as boolean,
+      isPossiblySuperseded: row['open_doubted'] as boolean,
     }
   }
 }
@@ -210,10 +210,10 @@ function idsAndEpochs(lanes: readonly HeldLane[]): [Buffer, Buffer] {
 }
 
 function toMemory(row: Row): LaneMemory {
-  const [head, trouble, reason] = [row['head'], row['trouble'], row['wait_reason']]
+  const [head, error, reason] = [row['head'], row['failure_streak'], row['wait_reason']]
   return {
     head: typeof head === 'string' ? (JSON.parse(head) as HeadMemory) : null,
-    trouble: typeof trouble === 'string' ? (JSON.parse(trouble) as TroubleMemory) : null,
+    failureStreak: typeof error === 'string' ? (JSON.parse(error) as FailureStreak) : null,
     wait:
       typeof reason === 'string'
         ? { reason, words: row['wait_words'] as string | null, until: row['wait_until'] as number | null }

@@ -3,8 +3,8 @@ import { describe, it } from 'vitest'
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { ConnectionId } from '../../../core/ids.ts'
 import type { ClaimedLane } from '../../../core/ports/lanes.ts'
-import { KnownLanes } from './lane-cache.ts'
-import type { Link } from '../connection/pg-connection.ts'
+import type { PgConnection } from '../connection/pg-connection.ts'
+import { LaneCache } from './lane-cache.ts'
 
 const ID = 'con_1' as ConnectionId
 
@@ -55,8 +55,8 @@ describe('what is known of lanes', () => {
   })
 })
 
-function newKnown(ask: Link['ask'] = () => assert.fail('nobody is to be asked')): KnownLanes {
-  return new KnownLanes({ ask } as Link)
+function newKnown(ask: PgConnection['ask'] = () => assert.fail('nobody is to be asked')): LaneCache {
+  return new LaneCache({ ask } as PgConnection)
 }
 
 function lane(id: string, epoch: number): ClaimedLane {

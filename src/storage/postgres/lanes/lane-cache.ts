@@ -1,7 +1,7 @@
 import { DEFAULT_LANE_POLICY, type LanePolicy, notesAttempts } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import type { ClaimedLane } from '../../../core/ports/lanes.ts'
-import type { Link } from '../connection/pg-connection.ts'
+import type { PgConnection } from '../connection/pg-connection.ts'
 
 /** What a step must know of its lane, and does not say. */
 export interface KnownLane {
@@ -11,11 +11,11 @@ export interface KnownLane {
 }
 
 /** The lanes of this process, from their claim until they are given back. */
-export class KnownLanes {
-  readonly #link: Link
+export class LaneCache {
+  readonly #link: PgConnection
   readonly #lanes = new Map<ConnectionId, KnownLane & { readonly epoch: number }>()
 
-  constructor(link: Link) {
+  constructor(link: PgConnection) {
     this.#link = link
   }
 

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { newPostgresWorld, type PostgresWorld } from '../../../../test/conformance/postgres-world.ts'
-import { ANNA, accept, addConnection, addSender, BEN, settled, step } from '../../../../test/conformance/storage-world.ts'
+import {
+  ANNA,
+  accept,
+  addConnection,
+  addSender,
+  BEN,
+  settled,
+  step,
+} from '../../../../test/conformance/storage-world.ts'
 import type { ConnectionId, SpoolId, WorkerId } from '../../../core/ids.ts'
 import type { QueuedMessage } from '../../../core/message/message.ts'
 import type { ClaimedLane, Lanes, Step } from '../../../core/ports/lanes.ts'

@@ -2,29 +2,35 @@ import { CLAIM_LASTS_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { ConnectionId, SpoolId, WorkerId } from '../../../core/ids.ts'
 import type { QueuedMessage } from '../../../core/message/message.ts'
 import type { Receipt } from '../../../core/ports/channel.ts'
-import { type ClaimedLane, type Lanes, type Step, type StepResult, StorageUnavailable } from '../../../core/ports/lanes.ts'
-import type { StorageHealth } from '../../queries/storage-health.ts'
+import {
+  type ClaimedLane,
+  type Lanes,
+  type Step,
+  type StepResult,
+  StorageUnavailable,
+} from '../../../core/ports/lanes.ts'
 import { toWorkerRow, type WorkerFacts } from '../../queries/lanes/workers.ts'
-import { LaneClaims } from './claim-lanes.ts'
+import type { StorageHealth } from '../../queries/storage-health.ts'
 import type { DatabaseClock } from '../connection/database-clock.ts'
+import type { FencedConnection } from '../connection/fenced-connection.ts'
+import type { PgConnection } from '../connection/pg-connection.ts'
+import { retryOnLockTimeout } from '../connection/retry-on-lock-timeout.ts'
 import { sweepExpired } from '../retention/expiry-sweep.ts'
-import { insist } from '../connection/retry-on-lock-timeout.ts'
-import { KnownLanes } from './lane-cache.ts'
-import type { Link } from '../connection/pg-connection.ts'
+import { LaneClaims } from './claim-lanes.ts'
+import { LaneCache } from './lane-cache.ts'
 import { QueuedMessages } from './queued-messages.ts'
 import { ReceiptWriter } from './receipts.ts'
 import { StepWriter } from './record-step.ts'
-import type { Slot } from '../connection/fenced-connection.ts'
 
 interface LanesParts {
   /** For steps: as many batches may be on their way. */
-  readonly slots: readonly Slot[]
+  readonly slots: readonly FencedConnection[]
   /** For looking what waits: as many batches may be on their way. */
-  readonly runs: readonly Link[]
+  readonly runs: readonly PgConnection[]
   /** For everything else. */
-  readonly claims: Link
+  readonly claims: PgConnection
   /** For nothing but the heartbeat: behind something slow it would come too late, and the worker would lose its lanes. */
-  readonly beats: Link
+  readonly beats: PgConnection
   readonly health: StorageHealth
   readonly worker: WorkerFacts
   /** Where the files lie that this process can read. */
@@ -43,7 +49,7 @@ export class PostgresLanes implements Lanes {
 
   constructor(parts: LanesParts) {
     const { slots, runs, claims: link, spool, clock } = parts
-    const known = new KnownLanes(link)
+    const known = new LaneCache(link)
     this.#parts = parts
     this.#messages = new QueuedMessages(runs, spool)
     this.#claims = new LaneClaims({ link, clock, messages: this.#messages, known })
@@ -65,7 +71,7 @@ export class PostgresLanes implements Lanes {
   async #written<Result>(write: () => Promise<Result>): Promise<Result> {
     const { health } = this.#parts
     try {
-      const result = await insist(write)
+      const result = await retryOnLockTimeout(write)
       health.wrote()
       return result
     } catch (error) {
@@ -75,12 +81,12 @@ export class PostgresLanes implements Lanes {
   }
 
   /** The heartbeat of a process whose dispatcher, if it has one, does not beat for it. */
-  async beat(): Promise<void> {
+  async renewLease(): Promise<void> {
     await this.heartbeat(this.#parts.worker.id, CLAIM_LASTS_MS)
   }
 
-  async retire(worker: WorkerId): Promise<void> {
-    await insist(() => this.#parts.claims.ask('delete from worker where id = $1', [worker]))
+  async deleteLease(worker: WorkerId): Promise<void> {
+    await retryOnLockTimeout(() => this.#parts.claims.ask('delete from worker where id = $1', [worker]))
   }
 
   claim(request: Parameters<Lanes['claim']>[0]): Promise<readonly ClaimedLane[]> {

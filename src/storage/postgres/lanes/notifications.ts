@@ -1,19 +1,19 @@
 import type { DeliveryWatch } from '../../../core/ports/deliveries.ts'
 import type { NewNotice, Notices } from '../../../core/ports/notifications.ts'
-import { LOOK_FOR_DELIVERIES } from '../../queries/webhooks/poll-deliveries.ts'
 import { noticeText } from '../../queries/webhooks/notification-text.ts'
-import { insist } from '../connection/retry-on-lock-timeout.ts'
-import type { Ask } from '../connection/pg-connection.ts'
+import { POLL_DELIVERIES } from '../../queries/webhooks/poll-deliveries.ts'
+import type { Query } from '../connection/pg-connection.ts'
+import { retryOnLockTimeout } from '../connection/retry-on-lock-timeout.ts'
 
 export class PostgresNotices implements Notices, DeliveryWatch {
-  readonly #ask: Ask
+  readonly #ask: Query
 
-  constructor(ask: Ask) {
+  constructor(ask: Query) {
     this.#ask = ask
   }
 
-  async lookForDeliveries(): ReturnType<DeliveryWatch['lookForDeliveries']> {
-    const [row] = await this.#ask(LOOK_FOR_DELIVERIES('now_ms()'))
+  async pollDeliveries(): ReturnType<DeliveryWatch['pollDeliveries']> {
+    const [row] = await this.#ask(POLL_DELIVERIES('now_ms()'))
     return { isListened: row?.['listened'] === 1, isDue: row?.['due'] === 1 }
   }
 
@@ -26,6 +26,6 @@ export class PostgresNotices implements Notices, DeliveryWatch {
       key: key.replaceAll('\0', ''),
       data: noticeText(data),
     }))
-    await insist(() => this.#ask('select announce_notices($1)', [JSON.stringify(rows)]))
+    await retryOnLockTimeout(() => this.#ask('select announce_notices($1)', [JSON.stringify(rows)]))
   }
 }

@@ -4,12 +4,12 @@ import type { MediaState, QueuedMessage } from '../../../core/message/message.ts
 import { readContent } from '../../../core/message/read-content.ts'
 import { Batches } from '../connection/batcher.ts'
 import { integerArray, textArray } from '../connection/binary-arrays.ts'
-import type { Link, Row } from '../connection/pg-connection.ts'
+import type { PgConnection, Row } from '../connection/pg-connection.ts'
 
 // A run is a few dozen messages, and all messages of a batch are read in one turn of the event loop.
 const LANES_AT_ONCE = 100
 // A look costs as much as a dozen lanes in it that have one message each.
-const LANES_WORTH_A_WAY = 24
+const LANES_PER_CONNECTION = 24
 const GATHER_MS = 4
 
 interface Wanted {
@@ -31,17 +31,17 @@ interface MediaRow {
 
 /** Reads messages that wait, as the dispatcher wants them: all lanes that ask in one turn share a statement. */
 export class QueuedMessages {
-  readonly #links: readonly Link[]
+  readonly #links: readonly PgConnection[]
   readonly #spool: SpoolId
   readonly #batches: Batches<Wanted, readonly QueuedMessage[]>
 
-  constructor(links: readonly Link[], spool: SpoolId) {
+  constructor(links: readonly PgConnection[], spool: SpoolId) {
     this.#links = links
     this.#spool = spool
     this.#batches = new Batches({
       ways: links.length,
       mostPerBatch: LANES_AT_ONCE,
-      worthOfAWay: LANES_WORTH_A_WAY,
+      worthOfAConnection: LANES_PER_CONNECTION,
       gatherMs: GATHER_MS,
       run: (wanted, way) => this.#load(wanted, way),
     })
@@ -71,7 +71,7 @@ export class QueuedMessages {
   }
 
   async #load(wanted: readonly Wanted[], way: number): Promise<readonly (readonly QueuedMessage[])[]> {
-    const rows = await (this.#links[way] as Link).ask(
+    const rows = await (this.#links[way] as PgConnection).ask(
       'select * from load_runs($1, $2)',
       [textArray(wanted.map(({ connectionId }) => connectionId)), integerArray(wanted.map(({ limit }) => limit))],
       'prepared',

@@ -18,7 +18,7 @@ import {
 import { waitUntil } from '../../../../test/support/black-box/wait-until.ts'
 import type { MessageId } from '../../../core/ids.ts'
 import type { Receipt } from '../../../core/ports/channel.ts'
-import type { Link } from '../connection/pg-connection.ts'
+import type { PgConnection } from '../connection/pg-connection.ts'
 import { ReceiptWriter } from './receipts.ts'
 
 const DAY = 24 * 3_600_000
@@ -213,7 +213,7 @@ async function ownWriter(world: PostgresWorld) {
       count += 1
       return (await session.query(sql, values)).rows
     },
-  } as unknown as Link
+  } as unknown as PgConnection
   return { session, receipts: new ReceiptWriter(link), asked: () => count }
 }
 

@@ -1,13 +1,13 @@
 import type { ConnectionId, MessageId } from '../../../core/ids.ts'
-import { applyReceipt, type ReceiptEffect, STORY_LOOKED_THROUGH } from '../../../core/message/apply-receipt.ts'
+import { applyReceipt, type ReceiptEffect, TIMELINE_ENTRIES_READ } from '../../../core/message/apply-receipt.ts'
 import { ERASED } from '../../../core/message/erased.ts'
 import type { MessageState, Sequence } from '../../../core/message/message.ts'
 import type { Receipt, ReceiptEnd } from '../../../core/ports/channel.ts'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
-import { isDoubtful, receiptMoment, withoutPerson } from '../../queries/messages/receipt-entry.ts'
+import { isDoubtful, receiptEntry, withoutPerson } from '../../queries/messages/receipt-entry.ts'
 import { Batches } from '../connection/batcher.ts'
 import { bigintArray, textArray, withoutNul } from '../connection/binary-arrays.ts'
-import type { Link } from '../connection/pg-connection.ts'
+import type { PgConnection } from '../connection/pg-connection.ts'
 
 const AT_ONCE = 500
 const MOST_LOOKS = 20
@@ -45,10 +45,10 @@ interface Judged extends Found {
  * the messages are, and after core has judged, the other writes what still is so.
  */
 export class ReceiptWriter {
-  readonly #link: Link
+  readonly #link: PgConnection
   readonly #batches: Batches<Receipt, Look>
 
-  constructor(link: Link) {
+  constructor(link: PgConnection) {
     this.#link = link
     this.#batches = new Batches({ ways: 1, mostPerBatch: AT_ONCE, run: (receipts) => this.#look(receipts) })
   }
@@ -127,7 +127,7 @@ export class ReceiptWriter {
     const reported = await this.#reportedFailed(
       found.filter(({ receipt, target }) => receipt.kind === 'sent' && target.state === 'FAILED'),
     )
-    const doubted = await this.#withUnknown(
+    const possiblySuperseded = await this.#withUnknown(
       found.filter(({ receipt, target }) => receipt.kind === 'failed' && target.attempts > 1),
     )
     const repeated = await this.#withUnknown(
@@ -142,7 +142,7 @@ export class ReceiptWriter {
         ...target,
         networkId: target.network_id,
         wasReportedFailed: reported.has(sequence),
-        mayHaveArrivedOtherwise: doubted.has(sequence),
+        mayHaveArrivedOtherwise: possiblySuperseded.has(sequence),
       }
       return { at, receipt, target, effect: applyReceipt(known, receipt) }
     })
@@ -152,7 +152,7 @@ export class ReceiptWriter {
     if (found.length === 0) return new Set()
     const rows = await this.#link.ask(
       `select s.message_sequence from unnest($1::bigint[]) s (message_sequence) where 'receipt-failed' in (
-         select kind from timeline where timeline.message_sequence = s.message_sequence order by position desc limit ${STORY_LOOKED_THROUGH}
+         select kind from timeline where timeline.message_sequence = s.message_sequence order by position desc limit ${TIMELINE_ENTRIES_READ}
        )`,
       [bigintArray(found.map(({ target }) => target.sequence))],
     )
@@ -174,7 +174,7 @@ export class ReceiptWriter {
 
   /** False when it is being handed over, or waits no longer. Rare, so one at a time. */
   async #settle({ receipt, target, effect }: Judged): Promise<boolean> {
-    const { kind, words } = momentOf(receipt, effect.contrary)
+    const { kind, words } = timelineEntryOf(receipt, effect.contrary)
     const stateWords = clean(receipt.words)
     const [row] = await this.#link.ask('select settle_found($1, $2, $3, $4, $5, $6, $7, $8, $9) as is_settled', [
       target.sequence,
@@ -192,8 +192,8 @@ export class ReceiptWriter {
 
   async #write(group: readonly Judged[]): Promise<string> {
     const texts = (pick: (judged: Judged) => string | null) => textArray(group.map(pick))
-    const told = group.map(({ receipt, effect }) => momentOf(receipt, effect.contrary))
-    const otherwise = group.map(({ receipt, effect }) => momentOf(receipt, !effect.contrary))
+    const told = group.map(({ receipt, effect }) => timelineEntryOf(receipt, effect.contrary))
+    const otherwise = group.map(({ receipt, effect }) => timelineEntryOf(receipt, !effect.contrary))
     const [row] = await this.#link.ask(
       'select apply_receipts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) as letters',
       [
@@ -211,8 +211,8 @@ export class ReceiptWriter {
         textArray(otherwise.map(({ kind }) => kind)),
         textArray(otherwise.map(({ words }) => words)),
         texts(({ receipt }) => clean(receipt.networkId)),
-        bigintArray(group.map(({ effect }) => effect.mostTold)),
-        STORY_LOOKED_THROUGH,
+        bigintArray(group.map(({ effect }) => effect.mostReported)),
+        TIMELINE_ENTRIES_READ,
       ],
     )
     return row?.['letters'] as string
@@ -240,8 +240,8 @@ function byPeriod(judged: readonly Judged[]): readonly (readonly Judged[])[] {
   return [...Map.groupBy(sorted, ({ target }) => Math.floor(target.sequence / PERIOD_LENGTH)).values()]
 }
 
-function momentOf({ kind, words }: Receipt, contrary: boolean) {
-  return receiptMoment({ kind, words: clean(words) }, contrary)
+function timelineEntryOf({ kind, words }: Receipt, contrary: boolean) {
+  return receiptEntry({ kind, words: clean(words) }, contrary)
 }
 
 function clean(text: string | null): string | null {

@@ -20,17 +20,17 @@ import {
   stateOf,
   step,
 } from '../../../../test/conformance/storage-world.ts'
-import { systemClock } from '../../../server/system-clock.ts'
-import { LaneStorage } from '../../../core/dispatch/lane/lane-store-client.ts'
+import { LaneStoreClient } from '../../../core/dispatch/lane/lane-store-client.ts'
 import type { SpoolId } from '../../../core/ids.ts'
+import { InterruptibleSleep } from '../../../core/interruptible-sleep.ts'
 import type { QueuedMessage } from '../../../core/message/message.ts'
 import { type ClaimedLane, type Step, type StepResult, StorageUnavailable } from '../../../core/ports/lanes.ts'
-import { Rest } from '../../../core/interruptible-sleep.ts'
+import { systemClock } from '../../../server/system-clock.ts'
 import { StorageHealth } from '../../queries/storage-health.ts'
+import { FencedConnection } from '../connection/fenced-connection.ts'
+import { PgConnection } from '../connection/pg-connection.ts'
 import { PostgresLanes } from './lanes.ts'
-import { Link } from '../connection/pg-connection.ts'
 import { ONE_STEP, STEPS } from './record-step.ts'
-import { Slot } from '../connection/fenced-connection.ts'
 
 const OPENED = { fenced: false, opened: true }
 const NOT_OPENED = { fenced: false, opened: false }
@@ -64,7 +64,7 @@ describe('steps on PostgreSQL', () => {
     const { world, lane, messages } = await heldLane(2)
     const [one, two] = messages as [QueuedMessage, QueuedMessage]
     // A step that remembers something goes the way of batches, also alone.
-    const memory = { head: null, trouble: null, wait: null }
+    const memory = { head: null, failureStreak: null, wait: null }
     const open = ({ sequence }: QueuedMessage) => ({ memory, open: { sequence, number: 1, onlyIfLowest: true } })
 
     const results = [
@@ -147,7 +147,7 @@ describe('steps on PostgreSQL', () => {
     for (const [i, lane] of lanes.entries()) if (i !== 3 && i !== 6) await open(world, lane, heads[i]!)
     const next = (lane: ClaimedLane) => world.lanes.loadRun(lane.connectionId, 2).then(([, second]) => second!)
     const until = world.clock.now() + 60_000
-    const memory = { head: null, trouble: null, wait: { reason: 'retrying', words: 'a\0b', until } }
+    const memory = { head: null, failureStreak: null, wait: { reason: 'retrying', words: 'a\0b', until } }
     const close = (i: number, outcome: 'accepted' | 'rejected' | 'unknown') => attempt(world, heads[i]!, outcome)
 
     const results = await Promise.all([
@@ -256,11 +256,22 @@ async function manyLanes(count: number) {
 
 /** What a lane works with, on a line that can break. */
 function storageOver(line: BreakableLine, world: PostgresWorld) {
-  const link = () => new Link({ url: line.url, applicationName: 'test', answerWithinMs: 5_000, greet: async () => {} })
-  const direct = new Link({ url: world.url, applicationName: 'test', answerWithinMs: 5_000, greet: async () => {} })
+  const link = () =>
+    new PgConnection({
+      url: line.url,
+      applicationName: 'test',
+      answerWithinMs: 5_000,
+      validateConnection: async () => {},
+    })
+  const direct = new PgConnection({
+    url: world.url,
+    applicationName: 'test',
+    answerWithinMs: 5_000,
+    validateConnection: async () => {},
+  })
   const lanes = new PostgresLanes({
     health: new StorageHealth(systemClock),
-    slots: [new Slot(ANNA, { number: 7, link: link() })],
+    slots: [new FencedConnection(ANNA, { number: 7, link: link() })],
     runs: [direct],
     claims: direct,
     beats: direct,
@@ -268,8 +279,14 @@ function storageOver(line: BreakableLine, world: PostgresWorld) {
     spool: 'spool' as SpoolId,
     clock: world.storage.clock,
   })
-  const rest = new Rest({ ...realTimers, now: () => 0, wall: () => 0, monotonic: () => 0, random: () => 0 })
-  const storage = new LaneStorage({ lanes, journal: { record: () => {} }, rest, ending: () => null })
+  const rest = new InterruptibleSleep({
+    ...realTimers,
+    now: () => 0,
+    wall: () => 0,
+    monotonic: () => 0,
+    random: () => 0,
+  })
+  const storage = new LaneStoreClient({ lanes, journal: { record: () => {} }, rest, ending: () => null })
   return { lanes, storage }
 }
 

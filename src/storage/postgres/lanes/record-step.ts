@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Step, type StepResult, StorageUnavailable } from '../../../core/ports/lanes.ts'
 import { Batches } from '../connection/batcher.ts'
-import type { KnownLane, KnownLanes } from './lane-cache.ts'
+import type { FencedConnection } from '../connection/fenced-connection.ts'
 import { StatementRefused } from '../connection/pg-connection.ts'
-import type { Slot } from '../connection/fenced-connection.ts'
+import type { KnownLane, LaneCache } from './lane-cache.ts'
 import { type LaneStep, toLeanValues, toValues } from './step-values.ts'
 
 const STEPS_AT_ONCE = 1_000
 // Lanes that once met in a batch come together again and again. In two halves, one is written while the other is sent.
 // A batch costs the server as much as some 40 steps, so not even four times as many are worth one of their own: they wait
 // for the batch before them, but not for one that is stuck behind a lock.
-const STEPS_WORTH_A_WAY = 192
+const STEPS_PER_CONNECTION = 192
 const GATHER_MS = 10
 // Shorter than the second after which a server looks whether two wait for each other: it is the lanes that let go, and
 // never the person whose change they met.
@@ -33,23 +33,23 @@ const NO_LANE: KnownLane = { accountId: '' as KnownLane['accountId'], hasPace: f
 
 interface StepWriterParts {
   /** One for each way. */
-  readonly slots: readonly Slot[]
-  readonly known: KnownLanes
+  readonly slots: readonly FencedConnection[]
+  readonly known: LaneCache
 }
 
 /** Writes the moves of lanes: those of one turn in one commit. Nothing of a step is written when its claim is gone (G6). */
 export class StepWriter {
-  readonly #slots: readonly Slot[]
-  readonly #known: KnownLanes
+  readonly #slots: readonly FencedConnection[]
+  readonly #known: LaneCache
   readonly #batches: Batches<Step, string>
   readonly #busy: Batches<Step, string>
 
   constructor({ slots, known }: StepWriterParts) {
     this.#slots = slots
     this.#known = known
-    const run = (isWary: boolean) => (steps: readonly Step[], way: number) =>
-      this.#write(steps, slots[way] as Slot, isWary)
-    const shared = { mostPerBatch: STEPS_AT_ONCE, worthOfAWay: STEPS_WORTH_A_WAY, gatherMs: GATHER_MS }
+    const run = (skipsLocked: boolean) => (steps: readonly Step[], way: number) =>
+      this.#write(steps, slots[way] as FencedConnection, skipsLocked)
+    const shared = { mostPerBatch: STEPS_AT_ONCE, worthOfAConnection: STEPS_PER_CONNECTION, gatherMs: GATHER_MS }
     this.#batches = new Batches({ ...shared, ways: slots.length, run: run(false) })
     this.#busy = new Batches({ ways: 1, mostPerBatch: STEPS_AT_ONCE, run: run(true) })
   }
@@ -69,16 +69,16 @@ export class StepWriter {
     throw new StorageUnavailable('somebody else holds a message of this lane', false)
   }
 
-  async #write(steps: readonly Step[], slot: Slot, isWary: boolean): Promise<readonly string[]> {
+  async #write(steps: readonly Step[], slot: FencedConnection, skipsLocked: boolean): Promise<readonly string[]> {
     // Of these some may be what was lost on the other way, once more: what comes late there must not come after it.
     for (const other of this.#slots)
       if (other !== slot && other.hasLost) await other.passLost(slot.link, LOCK_WITHIN_MS)
     const lanes = await this.#lanesOf(steps)
     const described = steps.map((step, at) => ({ step, lane: lanes[at] as KnownLane }))
     try {
-      return await record(described, slot, isWary)
+      return await record(described, slot, skipsLocked)
     } catch (error) {
-      if (isWary || !(error instanceof StatementRefused && error.kind === 'contended')) throw error
+      if (skipsLocked || !(error instanceof StatementRefused && error.kind === 'contended')) throw error
       return record(described, slot, true)
     }
   }
@@ -92,14 +92,18 @@ export class StepWriter {
 }
 
 /** Returns one letter for each: see `write_steps`. */
-async function record(steps: readonly LaneStep[], slot: Slot, isWary: boolean): Promise<readonly string[]> {
+async function record(
+  steps: readonly LaneStep[],
+  slot: FencedConnection,
+  skipsLocked: boolean,
+): Promise<readonly string[]> {
   const [only] = steps
-  const lean = only && steps.length === 1 && !isWary ? toLeanValues(only) : null
+  const lean = only && steps.length === 1 && !skipsLocked ? toLeanValues(only) : null
   return slot.run(steps.length, async (count) => {
     const head = [slot.worker, slot.number, count, LOCK_WITHIN_MS]
     const letters = lean
-      ? await slot.link.askForText(ONE_STEP, [...head, ...lean])
-      : await slot.link.askForText(STEPS, [...head, isWary, ...toValues(steps, isWary)])
+      ? await slot.link.queryForText(ONE_STEP, [...head, ...lean])
+      : await slot.link.queryForText(STEPS, [...head, skipsLocked, ...toValues(steps, skipsLocked)])
     return [...letters]
   })
 }

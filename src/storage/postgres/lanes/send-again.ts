@@ -3,16 +3,16 @@ import type { Instant, MessageId } from '../../../core/ids.ts'
 import type { ChannelEvents } from '../../../core/ports/channel.ts'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import type { CheckpointFile } from '../../queries/checkpoint.ts'
 import { sendFailedAgain } from '../../queries/messages/change-message.ts'
-import type { RemembranceFile } from '../../queries/checkpoint.ts'
 import type { Tables } from '../../queries/tables.ts'
-import { postgresEngine } from '../queries/administration-engine.ts'
 import { createPostgresDialect, openPool } from '../connection/kysely-dialect.ts'
+import { postgresEngine } from '../queries/administration-engine.ts'
 
 interface SendAgainParts {
   readonly url: string
   /** What the service remembers beside the data. */
-  readonly file: RemembranceFile
+  readonly file: CheckpointFile
   readonly now: () => Instant
 }
 

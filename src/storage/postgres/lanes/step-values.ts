@@ -1,7 +1,7 @@
 import type { AttemptRecord, Step } from '../../../core/ports/lanes.ts'
 import { bigintArray, booleanArray, integerArray, textArray, withoutNul } from '../connection/binary-arrays.ts'
-import type { KnownLane } from './lane-cache.ts'
 import type { Parameter } from '../connection/text-query.ts'
+import type { KnownLane } from './lane-cache.ts'
 
 /** A step, and what it does not say of its lane. */
 export interface LaneStep {
@@ -32,13 +32,13 @@ function closeValues(close: Step['close']): readonly Parameter[] {
 }
 
 /** What `write_steps` takes after its first five parameters. Where all have nothing to say, null is sent instead. */
-export function toValues(steps: readonly LaneStep[], isWary: boolean): readonly Parameter[] {
+export function toValues(steps: readonly LaneStep[], skipsLocked: boolean): readonly Parameter[] {
   const column = <Item>(pick: (step: Step) => Item | null) => steps.map(({ step }) => pick(step))
   const attempts = column(({ close }) => close?.attempt ?? null)
   const ofAttempt = <Item>(pick: (attempt: AttemptRecord) => Item | null) =>
     attempts.map((attempt) => attempt && pick(attempt))
   const settles = column(({ close }) => (close?.disposition.do === 'settle' ? close.disposition : null))
-  const hasEnds = isWary || attempts.some((attempt) => attempt !== null)
+  const hasEnds = skipsLocked || attempts.some((attempt) => attempt !== null)
   return [
     textArray(column(({ connectionId }) => connectionId)),
     textArray(steps.map(({ lane }) => lane.accountId)),
@@ -78,7 +78,7 @@ function toExtraValues(steps: readonly LaneStep[]): readonly Parameter[] {
     texts(column(({ drop }) => clean(drop?.words ?? null))),
     booleans(column(({ memory }) => memory !== undefined)),
     texts(column(({ memory }) => (memory?.head ? JSON.stringify(memory.head) : null))),
-    texts(column(({ memory }) => (memory?.trouble ? JSON.stringify(memory.trouble) : null))),
+    texts(column(({ memory }) => (memory?.failureStreak ? JSON.stringify(memory.failureStreak) : null))),
     texts(column(({ memory }) => memory?.wait?.reason ?? null)),
     texts(column(({ memory }) => clean(memory?.wait?.words ?? null))),
     bigints(column(({ memory }) => memory?.wait?.until ?? null)),

@@ -11,7 +11,7 @@ import type {
   SpooledFile,
 } from '../../../core/ports/media-queue.ts'
 import { bigintArray, textArray } from '../connection/binary-arrays.ts'
-import type { Link, Row } from '../connection/pg-connection.ts'
+import type { PgConnection, Row } from '../connection/pg-connection.ts'
 
 // A next try farther away than any that is planned was planned before a clock was set back: it is due.
 const LONGEST_WAIT_MS = 600_000
@@ -32,14 +32,14 @@ const filesOf = (columns: string, condition: string) => `
   ) f order by message_sequence limit $3`
 
 interface Parts {
-  readonly link: Link
+  readonly link: PgConnection
   readonly worker: WorkerId
   readonly spool: SpoolId
 }
 
 /** Attachments that wait to be fetched, as one worker sees them. */
 export class PostgresMediaQueue implements MediaQueue {
-  readonly #link: Link
+  readonly #link: PgConnection
   readonly #worker: WorkerId
   readonly #spool: SpoolId
   /** Of accounts that have little to fetch among their oldest: where the next look goes on. */

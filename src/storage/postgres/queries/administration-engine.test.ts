@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict'
 import type { Client } from 'pg'
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import { DAY_MS, FIRST_DAY, openDatabaseOfDays } from '../../../../test/support/administration-world/database-of-days.ts'
+import {
+  DAY_MS,
+  FIRST_DAY,
+  openDatabaseOfDays,
+} from '../../../../test/support/administration-world/database-of-days.ts'
 import type { TestDatabase } from '../../../../test/support/postgres/test-database.ts'
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
 import type { MessageFilter, RequestFilter } from '../../../core/ports/administration.ts'
 import { widening } from '../../queries/newest-first.ts'
+import { PERIOD_LENGTH } from '../retention/periods.ts'
 import { postgresEngine } from './administration-engine.ts'
 import { type OpenAdministration, openAdministration } from './open-administration.ts'
-import { PERIOD_LENGTH } from '../retention/periods.ts'
 
 const ALL: MessageFilter = { accountId: null, connectionId: null, state: null, limit: null }
 const ALL_REQUESTS: RequestFilter = { accountId: null, tokenIds: null, connection: null, statuses: null, limit: null }

@@ -4,8 +4,8 @@ import { ERASED } from '../../../core/message/erased.ts'
 import type { Engine, Span, Standing } from '../../queries/engine.ts'
 import type { Reader } from '../../queries/store.ts'
 import type { Tables } from '../../queries/tables.ts'
-import { postgresOverviewEngine } from './overview-engine.ts'
 import { PERIOD_LENGTH, periodOf } from '../retention/periods.ts'
+import { postgresOverviewEngine } from './overview-engine.ts'
 
 const HOUR_MS = 3_600_000
 // A key names its message for a day, so what repeats it lies in the period of the next day at the latest. One more,
@@ -43,7 +43,7 @@ export const postgresEngine: Engine = {
   },
 
   // No connection is meant, as when a token changes.
-  async tellBlocks(tables) {
+  async notifyOfBlocks(tables) {
     await sql`select pg_notify('nuncio_change', '')`.execute(tables)
   },
 
@@ -55,7 +55,7 @@ export const postgresEngine: Engine = {
   },
 
   // Ordered by both, and not said to be equal, so that the lane's own index is taken and not the one over all that waits.
-  async standings(tables, lanes, most) {
+  async statuses(tables, lanes, most) {
     await readByIndex(tables)
     const lane = sql`queued q where q.connection_id >= c.id and q.connection_id <= c.id
       order by q.connection_id, q.sequence`
@@ -87,7 +87,7 @@ export const postgresEngine: Engine = {
   },
 
   // Blocks of numbers are hardly ever used up, so rows are counted, in the index alone.
-  async startOfStretch(tables, { table, span, rows }) {
+  async startOfRange(tables, { table, span, rows }) {
     const found = await tables
       .selectFrom(table)
       .select('sequence')

@@ -8,18 +8,18 @@ import { waitUntil } from '../../../../test/support/black-box/wait-until.ts'
 import type { TestDatabase } from '../../../../test/support/postgres/test-database.ts'
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
-import { judgeTry } from '../../../core/notifications/check-delivery-try.ts'
+import { checkDeliveryTry } from '../../../core/notifications/check-delivery-try.ts'
 import type { NoticeKind } from '../../../core/notifications/notification-kinds.ts'
 import type { Administration } from '../../../core/ports/administration.ts'
 import type { PostEnd } from '../../../core/ports/guarded-post.ts'
 import { createAdministration } from '../../queries/administration.ts'
-import { createDeliveries } from '../../queries/webhooks/deliveries.ts'
 import type { Engine } from '../../queries/engine.ts'
 import { snapshot } from '../../queries/store.ts'
 import type { Tables } from '../../queries/tables.ts'
+import { createDeliveries } from '../../queries/webhooks/deliveries.ts'
 import { createWebhooks } from '../../queries/webhooks/webhooks.ts'
-import { postgresEngine } from './administration-engine.ts'
 import { createPostgresDialect, openPool } from '../connection/kysely-dialect.ts'
+import { postgresEngine } from './administration-engine.ts'
 
 let database: TestDatabase
 let pool: Pool
@@ -334,7 +334,7 @@ describe('several people who change things at once', () => {
     const [claimed] = await work.claimDue({ room: 1, roomForFailing: 1, leaseMs: 60_000 })
     assert.ok(claimed)
     const gone: PostEnd = { kind: 'answered', status: 410, retryAfterMs: null, excerpt: '' }
-    const judged = judgeTry(gone, { number: 1, now: Date.now(), lot: 0.5 })
+    const judged = checkDeliveryTry(gone, { number: 1, now: Date.now(), lot: 0.5 })
 
     await service.query('begin; select pg_advisory_xact_lock(3, 0)')
     const adding = add('whk_new', 'message.failed')

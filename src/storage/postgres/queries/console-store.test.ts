@@ -5,18 +5,18 @@ import { join } from 'node:path'
 import { beforeEach, describe, it } from 'vitest'
 import { openMigratedDatabase } from '../../../../test/support/administration-world/migrated-database.ts'
 import { withClient } from '../../../../test/support/postgres/postgres-server.ts'
-import { RemembranceFile } from '../../queries/checkpoint.ts'
+import { CheckpointFile } from '../../queries/checkpoint.ts'
 import { ConsoleConnections } from './console-store.ts'
 
 let url: string
 let connections: ConsoleConnections
-let troubles: unknown[]
+let problems: unknown[]
 let folder: string
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'nuncio-console-'))
   url = (await openMigratedDatabase()).url
-  troubles = []
+  problems = []
   connections = open(url)
   return async () => {
     await connections.close()
@@ -25,13 +25,13 @@ beforeEach(async () => {
 })
 
 function open(to: string): ConsoleConnections {
-  const file = RemembranceFile.in(folder)
+  const file = CheckpointFile.in(folder)
   return new ConsoleConnections({
     url: to,
     file,
     now: () => Date.now(),
-    findTrouble: () => null,
-    onTrouble: (error) => troubles.push(error),
+    findError: () => null,
+    onError: (error) => problems.push(error),
   })
 }
 
@@ -61,7 +61,7 @@ describe('the connections of the console', () => {
       return rows
     })
     const server = { id: found?.id ?? '', timeline: 2, isSynchronous: true }
-    await RemembranceFile.in(folder).write({ installation: found?.installation ?? '', mark: 1, holds: 0, server })
+    await CheckpointFile.in(folder).write({ installation: found?.installation ?? '', mark: 1, holds: 0, server })
 
     await assert.rejects(connections.store.administration.createAccount('Acme', 'test'), /it is an old primary/)
   })
@@ -73,6 +73,6 @@ describe('the connections of the console', () => {
     await connections.close()
     await connections.close()
 
-    assert.deepEqual(troubles, [])
+    assert.deepEqual(problems, [])
   })
 })

@@ -1,23 +1,23 @@
 import { Kysely, sql } from 'kysely'
 import type { Instant } from '../../../core/ids.ts'
 import type { ConsoleStore } from '../../../core/ports/console/console-store.ts'
-import type { StorageTrouble } from '../../../core/ports/lanes.ts'
+import type { StorageError } from '../../../core/ports/lanes.ts'
+import type { CheckpointFile } from '../../queries/checkpoint.ts'
 import { createConsoleStore } from '../../queries/console-store.ts'
-import type { RemembranceFile } from '../../queries/checkpoint.ts'
 import type { Tables } from '../../queries/tables.ts'
-import { postgresEngine } from './administration-engine.ts'
 import { createPostgresDialect, openPool } from '../connection/kysely-dialect.ts'
+import { postgresEngine } from './administration-engine.ts'
 
 interface ConsoleStoreOptions {
   readonly url: string
   /** What the service remembers beside the data. */
-  readonly file: RemembranceFile
+  readonly file: CheckpointFile
   /** Time as all processes on this database agree on it. */
   readonly now: () => Instant
   /** Why the service itself can write nothing at present. */
-  readonly findTrouble: () => StorageTrouble | null
+  readonly findError: () => StorageError | null
   /** What went wrong in the background; it goes on by itself. */
-  readonly onTrouble: (error: unknown) => void
+  readonly onError: (error: unknown) => void
 }
 
 /**
@@ -30,12 +30,12 @@ export class ConsoleConnections {
   readonly #start: () => void
   readonly #stop: () => Promise<void>
 
-  constructor({ url, file, now, findTrouble, onTrouble }: ConsoleStoreOptions) {
+  constructor({ url, file, now, findError, onError }: ConsoleStoreOptions) {
     this.#pool = openPool(url, { user: 'console', file })
     const database = new Kysely<Tables>({ dialect: createPostgresDialect(this.#pool, url) })
     const { store, start, stop } = createConsoleStore(
-      { database, engine: postgresEngine, now, findStorageTrouble: async () => findTrouble() },
-      { look: () => lookAt(database), onTrouble },
+      { database, engine: postgresEngine, now, findStorageError: async () => findError() },
+      { look: () => lookAt(database), onError },
     )
     this.store = store
     this.#start = start
@@ -47,7 +47,7 @@ export class ConsoleConnections {
   }
 
   /** How many statements wait for one of the connections. */
-  openLooks(): number {
+  openQueries(): number {
     return this.#pool.waitingCount
   }
 

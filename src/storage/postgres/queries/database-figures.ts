@@ -1,9 +1,9 @@
 import type { SpoolId } from '../../../core/ids.ts'
-import type { Ask } from '../connection/pg-connection.ts'
+import type { Query } from '../connection/pg-connection.ts'
 
 /** For the metrics: how large the database is, what lies in a spool, and how many connections are paused. */
 export async function countFigures(
-  ask: Ask,
+  ask: Query,
   spool: SpoolId,
 ): Promise<{ readonly databaseBytes: number; readonly spoolBytes: number; readonly pausedConnections: number }> {
   const [row] = await ask(

@@ -1,19 +1,21 @@
 import { Kysely } from 'kysely'
 import type { Instant } from '../../../core/ids.ts'
 import type { Administration } from '../../../core/ports/administration.ts'
-import type { StorageTrouble } from '../../../core/ports/lanes.ts'
+import type { StorageError } from '../../../core/ports/lanes.ts'
 import type { SecretStore } from '../../../core/ports/secrets.ts'
 import { createAdministration } from '../../queries/administration.ts'
-import { listChannelMemory, type RememberedEntry, type WantedMemory } from '../../queries/connections/list-channel-state.ts'
+import {
+  listChannelMemory,
+  type RememberedEntry,
+  type WantedMemory,
+} from '../../queries/connections/list-channel-state.ts'
 import { createSecretStore } from '../../queries/secrets/secret-store.ts'
-import { toStorageTrouble } from '../../queries/storage-health.ts'
+import { toStorageError } from '../../queries/storage-health.ts'
 import type { Store } from '../../queries/store.ts'
 import type { Tables } from '../../queries/tables.ts'
-import { postgresEngine } from './administration-engine.ts'
 import { createPostgresDialect, openPool } from '../connection/kysely-dialect.ts'
-import { type Ask, whyNotWritten } from '../connection/pg-connection.ts'
-import { checkMigrations, readVersion } from '../schema/migrate.ts'
 import { type DatabaseUrls, migrateDatabase, withConnection } from '../connection/open-database.ts'
+import { type Query, whyNotWritten } from '../connection/pg-connection.ts'
 import {
   classify,
   describeServer,
@@ -21,6 +23,8 @@ import {
   translateConnectError,
   translateStatementError,
 } from '../connection/postgres-errors.ts'
+import { checkMigrations, readVersion } from '../schema/migrate.ts'
+import { postgresEngine } from './administration-engine.ts'
 
 export interface OpenAdministration {
   readonly administration: Administration
@@ -43,7 +47,7 @@ export interface OpenOptions {
 /** Opens the database for a short visit beside running services. */
 export async function openAdministration(urls: DatabaseUrls, options: OpenOptions): Promise<OpenAdministration> {
   const { url } = urls
-  const isMissing = (ask: Ask) => readVersion(ask, describeServer(url)).then((version) => version === null)
+  const isMissing = (ask: Query) => readVersion(ask, describeServer(url)).then((version) => version === null)
   if (options.create && (await withConnection(url, isMissing))) await migrateDatabase(urls)
   // Whatever services remember: after a failover people look into the old primary for what was sent.
   const pool = openPool(url, { user: 'administration', file: null })
@@ -54,7 +58,7 @@ export async function openAdministration(urls: DatabaseUrls, options: OpenOption
       database,
       engine: postgresEngine,
       now: options.now ?? databaseNow,
-      findStorageTrouble: () => tryToWrite(pool),
+      findStorageError: () => tryToWrite(pool),
     }
     return {
       administration: createAdministration(store),
@@ -91,13 +95,13 @@ async function look(pool: ReturnType<typeof openPool>, url: string): Promise<() 
 }
 
 // What this role may not do, or is kept from at the moment, says nothing of the services.
-const NO_TROUBLE: ReadonlySet<Kind> = new Set<Kind>(['denied', 'contended', 'connect', 'unknown', 'data', 'not-there'])
+const NO_ERROR: ReadonlySet<Kind> = new Set<Kind>(['denied', 'contended', 'connect', 'unknown', 'data', 'not-there'])
 
 /**
  * Services that cannot write cannot leave word of it either, so a visitor tries by itself: with a table that takes new room on
  * the disk of the server, and is never committed.
  */
-async function tryToWrite(pool: ReturnType<typeof openPool>): Promise<StorageTrouble | null> {
+async function tryToWrite(pool: ReturnType<typeof openPool>): Promise<StorageError | null> {
   const client = await pool.connect().catch(() => null)
   if (!client) return null
   const listener = () => {}
@@ -109,7 +113,7 @@ async function tryToWrite(pool: ReturnType<typeof openPool>): Promise<StorageTro
   } catch (error) {
     client.release(true)
     const kind = classify(error)
-    return NO_TROUBLE.has(kind) ? null : toStorageTrouble(whyNotWritten(error, kind), null)
+    return NO_ERROR.has(kind) ? null : toStorageError(whyNotWritten(error, kind), null)
   } finally {
     client.off('error', listener)
   }

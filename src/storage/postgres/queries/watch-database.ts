@@ -1,5 +1,5 @@
 import type { AccountId, ConnectionId, WorkerId } from '../../../core/ids.ts'
-import type { GiveWay, LaneMeasure, LaneToMeasure, Unconfirmed } from '../../../core/ports/watch.ts'
+import type { LaneMeasure, LaneToMeasure, Throttle, Unconfirmed } from '../../../core/ports/watch.ts'
 import type {
   FullCounts,
   LeastFull,
@@ -8,10 +8,10 @@ import type {
   WatchStatement,
   WatchValue,
 } from '../../queries/alarms/watch-database.ts'
-import { bigintArray, textArray } from '../connection/binary-arrays.ts'
 import { FullCount } from '../accept/full-count.ts'
-import type { Ask, Link } from '../connection/pg-connection.ts'
 import { countOn } from '../accept/waiting-count.ts'
+import { bigintArray, textArray } from '../connection/binary-arrays.ts'
+import type { PgConnection, Query } from '../connection/pg-connection.ts'
 
 const MOST_UNCONFIRMED = 100_000
 
@@ -22,13 +22,13 @@ export class PostgresWatchDatabase implements WatchDatabase {
     'select m.sequence from queued m where m.connection_id >= c.id and m.connection_id <= c.id order by m.connection_id, m.sequence limit 1'
   readonly unfinished = 'queued'
   readonly undelivered = `from settled m where m.state = 'PUBLISHED' and m.network_id like 'wamid.%'`
-  readonly #link: Link
+  readonly #link: PgConnection
   readonly #full: FullCount
 
   /** `counts`: for what takes long. `waiting`: about how much waits in all. */
-  constructor(parts: { link: Link; counts: Link; waiting: () => number }) {
+  constructor(parts: { link: PgConnection; counts: PgConnection; waiting: () => number }) {
     this.#link = parts.link
-    const ask: Ask = (sql, values) => parts.counts.ask(sql, values)
+    const ask: Query = (sql, values) => parts.counts.ask(sql, values)
     this.#full = new FullCount({
       ask,
       count: (steps, withinMs) => countOn(ask, steps, withinMs),
@@ -99,8 +99,8 @@ export class PostgresWatchDatabase implements WatchDatabase {
     }))
   }
 
-  countFull(least: LeastFull, giveWay: GiveWay): Promise<FullCounts | null> {
-    return this.#full.atLeast(least, giveWay)
+  countFull(least: LeastFull, throttle: Throttle): Promise<FullCounts | null> {
+    return this.#full.atLeast(least, throttle)
   }
 }
 

@@ -1,5 +1,5 @@
 import { IDEMPOTENCY_KEPT_MS } from '../../../core/message/idempotency.ts'
-import type { Ask } from '../connection/pg-connection.ts'
+import type { Query } from '../connection/pg-connection.ts'
 
 const SWEPT_AT_ONCE = 2_000
 // Time enough for a person to see in `nuncio workers` who is gone.
@@ -11,7 +11,7 @@ const COUNTS_KEPT_MS = 7 * 24 * 3_600_000
  * What somebody must do now and then; it does no harm when several do it at once. The next period is opened here too:
  * as long as nobody does, messages fall into the one before.
  */
-export async function keepHouse(ask: Ask): Promise<void> {
+export async function runMaintenance(ask: Query): Promise<void> {
   await ask('select open_period()')
   while ((await sweepKeys(ask)) === SWEPT_AT_ONCE) {
     // Each batch is a transaction of its own.
@@ -31,7 +31,7 @@ export async function keepHouse(ask: Ask): Promise<void> {
  * Forgets idempotency keys whose time is over. The time is asked for once, and rows are named by their place: otherwise
  * the whole table would be read for it.
  */
-async function sweepKeys(ask: Ask): Promise<number> {
+async function sweepKeys(ask: Query): Promise<number> {
   const rows = await ask(
     `delete from idempotency where ctid = any (array(
        select ctid from idempotency where accepted_at < (select now_ms()) - $1::bigint

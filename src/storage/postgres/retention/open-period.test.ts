@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Client } from 'pg'
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import { DAY_MS, FIRST_DAY, openDatabaseOfDays } from '../../../../test/support/administration-world/database-of-days.ts'
+import {
+  DAY_MS,
+  FIRST_DAY,
+  openDatabaseOfDays,
+} from '../../../../test/support/administration-world/database-of-days.ts'
 import type { TestDatabase } from '../../../../test/support/postgres/test-database.ts'
 
 let database: TestDatabase

@@ -1,9 +1,9 @@
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { Retention, RetentionState, RetentionStep, RetentionTask, WalkOf } from '../../../core/ports/retention.ts'
 import type { OwnTimes } from '../../../core/retention/retention-times.ts'
-import { COLUMNS, judgeAgain, judgeRows, type WalkedRow } from '../../queries/retention/aging-rows.ts'
+import { COLUMNS, decideAgain, decideRows, type WalkedRow } from '../../queries/retention/aging-rows.ts'
 import { READ_STATE, toRetentionState } from '../../queries/retention/retention-state.ts'
-import type { Ask, Row } from '../connection/pg-connection.ts'
+import type { Query, Row } from '../connection/pg-connection.ts'
 import { StatementRefused } from '../connection/pg-connection.ts'
 import { PERIOD_LENGTH, periodOf } from './periods.ts'
 import { keepBackAndMark, REMOVALS } from './retention-statements.ts'
@@ -21,9 +21,9 @@ type Task<Do extends RetentionTask['do']> = Extract<RetentionTask, { do: Do }>
 export class PostgresRetention implements Retention {
   readonly aimMs = AIM_MS
   readonly mostRows = MOST_ROWS
-  readonly #ask: Ask
+  readonly #ask: Query
 
-  constructor(ask: Ask) {
+  constructor(ask: Query) {
     this.#ask = ask
   }
 
@@ -97,7 +97,7 @@ export class PostgresRetention implements Retention {
       const past = accountId === null ? Math.min(end, (period + 1) * PERIOD_LENGTH) : end
       const rows = await this.#read(what, { accountId, from, past, limit })
       if (rows.length > 0) {
-        const judged = judgeRows(rows, { what, before, now })
+        const judged = decideRows(rows, { what, before, now })
         const removed = await this.#remove(what, judged, { now, mark: { accountId, to: judged.mark } })
         return { removed, isThrough: judged.isThrough, cursor: null }
       }
@@ -139,7 +139,7 @@ export class PostgresRetention implements Retention {
 
   async #remove(
     what: WalkOf,
-    { remove, keepBack }: Pick<ReturnType<typeof judgeRows>, 'remove' | 'keepBack'>,
+    { remove, keepBack }: Pick<ReturnType<typeof decideRows>, 'remove' | 'keepBack'>,
     { now, mark }: { readonly now: Instant; readonly mark: { accountId: AccountId | null; to: number | null } | null },
   ) {
     const rest = keepBackAndMark(what, { keepBack, accountId: mark?.accountId ?? ALL, to: mark?.to ?? null })
@@ -164,7 +164,7 @@ export class PostgresRetention implements Retention {
     const rows = (await this.#ask(`select ${COLUMNS[what]} from message m where m.sequence = any ($1)`, [
       kept.map((each) => each.sequence),
     ])) as unknown as readonly WalkedRow[]
-    const going = judgeAgain(rows, { before, now })
+    const going = decideAgain(rows, { before, now })
     const removed = await this.#remove(what, { remove: going, keepBack: [] }, { now, mark: null })
     const staying = new Set(rows.filter((row) => !going.includes(row)).map((row) => row.sequence))
     const done = kept.filter((each) => !staying.has(each.sequence)).map((each) => each.sequence)

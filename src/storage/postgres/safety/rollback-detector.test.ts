@@ -9,9 +9,9 @@ import { newPostgresWorld, type PostgresWorld } from '../../../../test/conforman
 import { ANNA, accept, addSender, BEN, claim, holdLane } from '../../../../test/conformance/storage-world.ts'
 import { RememberingProcess } from '../../../../test/support/postgres/remembering-process.ts'
 import type { WorkerId } from '../../../core/ids.ts'
-import { type Remembered, RemembranceFile } from '../../queries/checkpoint.ts'
-import { keepHouse } from '../retention/maintenance.ts'
+import { type Checkpoint, CheckpointFile } from '../../queries/checkpoint.ts'
 import type { Row } from '../connection/pg-connection.ts'
+import { runMaintenance } from '../retention/maintenance.ts'
 
 let world: PostgresWorld
 let session: Client
@@ -41,7 +41,7 @@ async function goBack(byMarks = 3): Promise<void> {
 
 async function beats(process: RememberingProcess, count = 5): Promise<void> {
   await process.greet()
-  for (let beat = 0; beat < count; beat += 1) await process.beat()
+  for (let renewLease = 0; renewLease < count; renewLease += 1) await process.beat()
 }
 
 describe('the memory of a PostgreSQL database', () => {
@@ -83,7 +83,7 @@ describe('the memory of a PostgreSQL database', () => {
     await anna.beat()
 
     assert.deepEqual([anna.alarms, await holdReason()], [[], null])
-    assert.equal((new RemembranceFile(join(folder, ANNA, 'remembered.json')).read() as Remembered).holds, 0)
+    assert.equal((new CheckpointFile(join(folder, ANNA, 'remembered.json')).read() as Checkpoint).holds, 0)
   })
 
   it('G12: raises no alarm when another process on the folder beats while it looks', async () => {
@@ -260,7 +260,7 @@ describe('the count of commits of each connection', () => {
       'update worker set heartbeat_until = now_ms() - 7200000; update progress set at = now_ms() - 7200000',
     )
     for (let minute = 0; minute < 2; minute += 1)
-      await keepHouse(async (sql, values = []) => (await session.query<Row>(sql, [...values])).rows)
+      await runMaintenance(async (sql, values = []) => (await session.query<Row>(sql, [...values])).rows)
     const { rowCount } = await session.query('select from worker')
 
     await anna.live()

@@ -3,18 +3,18 @@ import type { WorkerId } from '../../../core/ids.ts'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import {
+  type Checkpoint,
+  type CheckpointFile,
+  checkFound,
   type Finding,
   isLater,
-  judgeFound,
   type Memory,
-  type Remembered,
   type RememberedServer,
-  type RemembranceFile,
   readable,
   wasHeldSince,
 } from '../../queries/checkpoint.ts'
-import type { Ask, Row } from '../connection/pg-connection.ts'
-import type { Slot } from '../connection/fenced-connection.ts'
+import type { FencedConnection } from '../connection/fenced-connection.ts'
+import type { Query, Row } from '../connection/pg-connection.ts'
 
 // What cannot be used is met again and again by each connection. People need to be told now and then.
 const ALARM_AGAIN_AFTER_MS = 60_000
@@ -32,9 +32,9 @@ const LOOK = `select installation, mark, holds, pg_is_in_recovery() as is_standb
 
 const MOVE_ON = `select installation, mark, holds, ${SERVER} from move_mark()`
 
-interface DatabaseMemoryParts {
+interface RollbackDetectorParts {
   readonly worker: WorkerId
-  readonly file: RemembranceFile
+  readonly file: CheckpointFile
   /** Says what a person must know: the lanes are held, or a database is refused. */
   readonly onAlarm: (sentence: string) => void
 }
@@ -43,23 +43,23 @@ interface DatabaseMemoryParts {
  * Remembers how far the database had got, and looks at every new connection whether it still is: after a failover or a
  * restore it may know nothing of messages that were sent, and would have them sent again (G12).
  */
-export class DatabaseMemory {
-  readonly #parts: DatabaseMemoryParts
-  readonly #slots: Slot[] = []
-  #remembered: Remembered | null = null
+export class RollbackDetector {
+  readonly #parts: RollbackDetectorParts
+  readonly #slots: FencedConnection[] = []
+  #remembered: Checkpoint | null = null
   #alarm = { sentence: '', at: Number.NEGATIVE_INFINITY }
 
-  constructor(parts: DatabaseMemoryParts) {
+  constructor(parts: RollbackDetectorParts) {
     this.#parts = parts
   }
 
   /** What this slot was told to be committed must be found after a break. */
-  watch(slot: Slot): void {
+  watch(slot: FencedConnection): void {
     this.#slots.push(slot)
   }
 
   /** To be called with each fresh connection, before anything else is asked of it. Throws when it must not be used. */
-  async greet(ask: Ask): Promise<void> {
+  async validateConnection(ask: Query): Promise<void> {
     // All of it before the look: what is confirmed or remembered meanwhile, by us or by others, need not be in what it sees.
     const expected = this.#slots.map((slot) => slot.confirmed)
     const ours = { written: this.#parts.file.read(), remembered: this.#remembered }
@@ -67,7 +67,7 @@ export class DatabaseMemory {
     if (!row || row['is_standby'] === true) throw refuse('it is a standby and takes no writes')
     const found = toRemembered(row)
     const latest = latestOf(ours, found)
-    const finding = judgeFound(latest, found)
+    const finding = checkFound(latest, found)
     const remembered = readable(latest)
     if (finding.is === 'not-ours') {
       const refusal = notOurs(finding.reason, this.#parts.file)
@@ -82,7 +82,7 @@ export class DatabaseMemory {
     const reason =
       reasonToHold(finding) ??
       (isMissing ? 'commits that it had confirmed are missing' : null) ??
-      (wasHeldSince(remembered, found) ? null : reasonToHold(judgeFound(known && { ...found, server: known }, found)))
+      (wasHeldSince(remembered, found) ? null : reasonToHold(checkFound(known && { ...found, server: known }, found)))
     const holds = reason === null ? found.holds : await this.#hold(ask, reason, [found.holds, remembered?.holds ?? 0])
     // Whoever held the lanes has said so, too.
     if (reason === null && !isSame(known, found.server)) await this.#makeKnown(ask, found)
@@ -91,18 +91,18 @@ export class DatabaseMemory {
   }
 
   /** Moves the mark on. To be called with every heartbeat. Throws when the database must not be used. */
-  async beat(ask: Ask): Promise<void> {
+  async renewLease(ask: Query): Promise<void> {
     const remembered = this.#remembered
     const [row] = await ask(MOVE_ON)
     if (!row) return
     const found = toRemembered(row)
     // Behind a pooler it may go back without a connection of ours that breaks.
-    if (judgeFound(remembered, found).is === 'as-remembered') await this.#keep(found)
-    else await this.greet(ask)
+    if (checkFound(remembered, found).is === 'as-remembered') await this.#keep(found)
+    else await this.validateConnection(ask)
   }
 
   /** Given how often they were held, as was seen just now and as was remembered. Returns how often they are now. */
-  async #hold(ask: Ask, reason: string, holds: readonly [number, number]): Promise<number> {
+  async #hold(ask: Query, reason: string, holds: readonly [number, number]): Promise<number> {
     const [row] = await ask('select hold_lanes($1, $2, $3) as holds', [reason, ...holds])
     this.#tell(
       `The database is older than it was: ${reason}. All lanes are held. Look at what was sent, then: ${commandLine`hold --release`}`,
@@ -111,7 +111,7 @@ export class DatabaseMemory {
   }
 
   /** From now on others may take it for judged as well. */
-  async #makeKnown(ask: Ask, { server }: Remembered): Promise<void> {
+  async #makeKnown(ask: Query, { server }: Checkpoint): Promise<void> {
     await ask('select know_server($1, $2)', [server?.id, server?.timeline])
   }
 
@@ -122,7 +122,7 @@ export class DatabaseMemory {
     this.#parts.onAlarm(sentence)
   }
 
-  async #keep(remembered: Remembered): Promise<void> {
+  async #keep(remembered: Checkpoint): Promise<void> {
     if (this.#remembered && !isLater(remembered, this.#remembered)) return
     this.#remembered = remembered
     await this.#parts.file.write(remembered)
@@ -133,14 +133,14 @@ export class DatabaseMemory {
  * For connections beside those that the memory greets, such as the console's: refuses what is known not to be ours, above all
  * an old primary, whose changes nobody would ever see. Nothing is remembered or held by it.
  */
-export async function refuseNotOurs(ask: Ask, file: RemembranceFile): Promise<void> {
+export async function refuseNotOurs(ask: Query, file: CheckpointFile): Promise<void> {
   const remembered = file.read()
   const [row] = await ask(`select installation, mark, holds, ${SERVER} from remembrance`)
-  const finding = row ? judgeFound(remembered, toRemembered(row)) : null
+  const finding = row ? checkFound(remembered, toRemembered(row)) : null
   if (finding?.is === 'not-ours') throw notOurs(finding.reason, file)
 }
 
-function notOurs(reason: string, file: RemembranceFile): Refusal {
+function notOurs(reason: string, file: CheckpointFile): Refusal {
   return new Refusal(
     'database_not_ours',
     `The database is refused: ${reason}. Point NUNCIO_DATABASE_URL at the right one. If it is meant: ${commandLine`hold --because WHY`}, remove ${file.path}, and start again.`,
@@ -149,8 +149,8 @@ function notOurs(reason: string, file: RemembranceFile): Refusal {
 
 /** Others on the same data folder may have seen more, such as that a standby was promoted. */
 function latestOf(
-  { written, remembered }: { readonly written: Memory; readonly remembered: Remembered | null },
-  found: Remembered,
+  { written, remembered }: { readonly written: Memory; readonly remembered: Checkpoint | null },
+  found: Checkpoint,
 ): Memory {
   if (!remembered) return written
   if (written === 'unreadable') return remembered
@@ -164,7 +164,7 @@ function latestOf(
  * That commits wait for standbys now says nothing of those that were made before: only when the mark has been moved on
  * since do the standbys have all that is remembered.
  */
-function asConfirmed(remembered: Remembered | null, { server }: Remembered): RememberedServer | null {
+function asConfirmed(remembered: Checkpoint | null, { server }: Checkpoint): RememberedServer | null {
   const before = remembered?.server
   const wasSynchronous = before?.id === server?.id && before?.timeline === server?.timeline && before?.isSynchronous
   return server && { ...server, isSynchronous: server.isSynchronous && wasSynchronous === true }
@@ -186,7 +186,7 @@ function reasonToHold(finding: Finding): string | null {
   return finding.is === 'gone-back' ? finding.reason : null
 }
 
-function toRemembered(row: Row): Remembered {
+function toRemembered(row: Row): Checkpoint {
   return {
     installation: row['installation'] as string,
     mark: row['mark'] as number,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { withClient } from '../../../../test/support/postgres/postgres-server.ts'
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/postgres/test-database.ts'
-import { readMigrations } from '../schema/migrate.ts'
 import { migrateDatabase } from '../connection/open-database.ts'
+import { readMigrations } from '../schema/migrate.ts'
 import { surveyServer } from './survey-server.ts'
 
 const NEWEST = readMigrations().length

@@ -1,8 +1,8 @@
 import type { Client } from 'pg'
 import { newestOf } from '../../queries/migrations.ts'
-import { readMigrations, readVersion } from '../schema/migrate.ts'
 import { checkServer, connect } from '../connection/open-database.ts'
 import { describeServer, translateStatementError } from '../connection/postgres-errors.ts'
+import { readMigrations, readVersion } from '../schema/migrate.ts'
 
 /** What can be seen of the server and our tables without changing anything. */
 export interface ServerSurvey {

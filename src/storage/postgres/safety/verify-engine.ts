@@ -5,8 +5,8 @@ import { inBatch, type Verification, type VerifyEngine } from '../../queries/ver
 /** The pages are the server's: this asks what it knows of them, and its extension amcheck where that is there. */
 export const postgresVerifyEngine: VerifyEngine = {
   async verifyPages(verification) {
-    await askChecksums(verification)
-    await askAmcheck(verification)
+    await queryChecksums(verification)
+    await queryAmcheck(verification)
   },
 
   async verifyNumbers({ store, findings }) {
@@ -26,7 +26,7 @@ export const postgresVerifyEngine: VerifyEngine = {
   },
 }
 
-async function askChecksums({ store, findings }: Verification): Promise<void> {
+async function queryChecksums({ store, findings }: Verification): Promise<void> {
   const { rows } = await sql<{
     failures: number | null
   }>`select checksum_failures::int as failures from pg_stat_database
@@ -40,7 +40,7 @@ async function askChecksums({ store, findings }: Verification): Promise<void> {
   else if (failures > 0) findings.add('checksum_failed', `${failures} pages of this database`)
 }
 
-async function askAmcheck(verification: Verification): Promise<void> {
+async function queryAmcheck(verification: Verification): Promise<void> {
   const { store, findings, onProgress } = verification
   const schema = await schemaOfAmcheck(store)
   if (schema === null) {

@@ -5,9 +5,9 @@ import { openTestDatabase, type TestDatabase } from '../../../../test/support/po
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { MessageId } from '../../../core/ids.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import { applyMigrations, readMigrations } from './migrate.ts'
-import { openAdministration } from '../queries/open-administration.ts'
 import { migrateDatabase, withConnection } from '../connection/open-database.ts'
+import { openAdministration } from '../queries/open-administration.ts'
+import { applyMigrations, readMigrations } from './migrate.ts'
 
 const DENIED = { code: '42501' }
 

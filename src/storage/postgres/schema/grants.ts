@@ -1,4 +1,4 @@
-import type { Ask, Row } from '../connection/pg-connection.ts'
+import type { Query, Row } from '../connection/pg-connection.ts'
 
 // Written by migrations and by `open_period` alone.
 const READ_ONLY = ['migration', 'applied_functions', 'period']
@@ -8,7 +8,7 @@ const READ_ONLY = ['migration', 'applied_functions', 'period']
  * themselves. Whoever may use a partitioned table may use its partitions through it, those of tomorrow too. To be called
  * in a transaction that holds the lock of migrations, because two that grant at once get in each other's way.
  */
-export async function grantMissing(ask: Ask, role: string): Promise<void> {
+export async function grantMissing(ask: Query, role: string): Promise<void> {
   await askAll(ask, await ask(MISSING, [role, READ_ONLY]))
 }
 
@@ -16,17 +16,17 @@ export async function grantMissing(ask: Ask, role: string): Promise<void> {
  * The same for each role that uses the tables already: also where whoever migrates was not told of it, services run on, and
  * must be able to use what is new.
  */
-export async function grantToServices(ask: Ask): Promise<void> {
+export async function grantToServices(ask: Query): Promise<void> {
   const services = (await ask(SERVICES)) as unknown as { role: string }[]
   for (const { role } of services) await grantMissing(ask, role)
 }
 
 /** What runs with the rights of its owner is nobody's but the service's. */
-export async function closeDefiners(ask: Ask): Promise<void> {
+export async function closeDefiners(ask: Query): Promise<void> {
   await askAll(ask, await ask(CLOSING_DEFINERS))
 }
 
-async function askAll(ask: Ask, statements: readonly Row[]): Promise<void> {
+async function askAll(ask: Query, statements: readonly Row[]): Promise<void> {
   for (const { sql } of statements as unknown as { sql: string }[]) await ask(sql)
 }
 

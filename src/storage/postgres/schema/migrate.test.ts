@@ -6,10 +6,10 @@ import { PgBouncer, whyNoPgBouncer } from '../../../../test/support/postgres/pgb
 import { withClient } from '../../../../test/support/postgres/postgres-server.ts'
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/postgres/test-database.ts'
 import type { Migration } from '../../queries/migrations.ts'
-import { applyMigrations, checkMigrations, readApplied, readMigrations } from './migrate.ts'
-import { openAdministration } from '../queries/open-administration.ts'
 import { migrateDatabase, withConnection } from '../connection/open-database.ts'
+import { openAdministration } from '../queries/open-administration.ts'
 import { surveyServer } from '../safety/survey-server.ts'
+import { applyMigrations, checkMigrations, readApplied, readMigrations } from './migrate.ts'
 
 const NEWEST = readMigrations().length
 const noPooler = whyNoPgBouncer()
@@ -189,15 +189,16 @@ describe('a database of another version', () => {
   it('that a newer one would change for good is left alone while the older one serves', async () => {
     await migrateWith()
     const breaking = future('create table thing ();', { breaking: true })
-    const beat = (untilMs: number) => query(`select beat('w', ${untilMs}, 'db-1', 77, 'dispatch', '0.1.0', 'spool')`)
-    await beat(15_000)
+    const renewLease = (untilMs: number) =>
+      query(`select beat('w', ${untilMs}, 'db-1', 77, 'dispatch', '0.1.0', 'spool')`)
+    await renewLease(15_000)
 
     await assert.rejects(migrateWith(breaking), {
       code: 'database_busy',
       message: /older version .* in process 77 on db-1\. Nothing was changed\. Stop it everywhere/,
     })
     assert.deepEqual(await query(`select to_regclass('thing') as thing`), [{ thing: null }])
-    await beat(0)
+    await renewLease(0)
     assert.deepEqual(await migrateWith(breaking), { from: NEWEST, to: NEWEST + 1 })
   })
 

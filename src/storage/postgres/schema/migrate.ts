@@ -3,7 +3,6 @@ import { DatabaseError } from 'pg'
 import { assetPath } from '../../../assets/asset-path.ts'
 import { commandLine } from '../../../core/command-line.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import type { AppliedMigration } from '../../queries/verify/backup-facts.ts'
 import {
   hasOurBaseline,
   type Migration,
@@ -14,9 +13,10 @@ import {
   refuseOtherBaseline,
   refuseUnprepared,
 } from '../../queries/migrations.ts'
-import { closeDefiners, grantMissing, grantToServices } from './grants.ts'
-import type { Ask } from '../connection/pg-connection.ts'
+import type { AppliedMigration } from '../../queries/verify/backup-facts.ts'
+import type { Query } from '../connection/pg-connection.ts'
 import { classify, type Kind } from '../connection/postgres-errors.ts'
+import { closeDefiners, grantMissing, grantToServices } from './grants.ts'
 import { mustBeApplied, readFunctions, recordFunctions, type StoredFunctions } from './stored-functions.ts'
 
 // Whoever waits for a lock on a table keeps all who come after waiting too, so not for long, but again.
@@ -37,7 +37,7 @@ export function readMigrations(functions = readFunctions()): readonly Migration[
 
 /** Whom the tables are for, besides who makes them. */
 interface MigrationParts {
-  readonly ask: Ask
+  readonly ask: Query
   /** Null when it is the role of this connection. */
   readonly appRole: string | null
   /** How people know it. */
@@ -77,7 +77,7 @@ export async function applyMigrations(parts: MigrationParts): Promise<{ readonly
 }
 
 /** For a short visitor (the CLI): the schema must be there already and not be too new. */
-export async function checkMigrations(ask: Ask, place: string, migrations = readMigrations()): Promise<void> {
+export async function checkMigrations(ask: Query, place: string, migrations = readMigrations()): Promise<void> {
   const found = await findUsable(ask, place, migrations)
   refuseUnprepared(found.applied, migrations, place)
   if (!(await isUpToDate(ask, found, { migrations, functions: readFunctions() }))) refuseOlder(place)
@@ -85,7 +85,7 @@ export async function checkMigrations(ask: Ask, place: string, migrations = read
 }
 
 /** The number of the newest migration, or null where nothing was made yet. Refuses tables that the start would refuse. */
-export async function readVersion(ask: Ask, place: string): Promise<number | null> {
+export async function readVersion(ask: Query, place: string): Promise<number | null> {
   const migrations = readMigrations()
   const { applied, version } = await findUsable(ask, place, migrations)
   refuseNewer(applied, migrations, place)
@@ -93,18 +93,18 @@ export async function readVersion(ask: Ask, place: string): Promise<number | nul
 }
 
 /** What was applied to these tables. Refuses other tables than ours, and those of another baseline. */
-export async function readApplied(ask: Ask, place: string): Promise<readonly AppliedMigration[]> {
+export async function readApplied(ask: Query, place: string): Promise<readonly AppliedMigration[]> {
   return (await findUsable(ask, place, readMigrations())).applied
 }
 
-async function findUsable(ask: Ask, place: string, known: readonly Migration[]): Promise<Found> {
+async function findUsable(ask: Query, place: string, known: readonly Migration[]): Promise<Found> {
   const found = await lookAt(ask)
   refuseForeign(found, place)
   if (!hasOurBaseline(found.applied, known)) refuseOtherBaseline(place, 'Name an empty database in NUNCIO_DATABASE_URL')
   return found
 }
 
-async function isUpToDate(ask: Ask, { version }: Found, { migrations, functions }: Wanted): Promise<boolean> {
+async function isUpToDate(ask: Query, { version }: Found, { migrations, functions }: Wanted): Promise<boolean> {
   const newest = newestOf(migrations)
   if (version < newest) return false
   // The functions of a newer version need its migrations, and ours may not fit them.
@@ -197,7 +197,7 @@ function explainFailure(error: unknown, what: string, place: string): unknown {
  * the path, and functions that run with the rights of their owner see nothing else: `pg_temp` would come first if it
  * were not named, and in it anybody can put a table of the same name.
  */
-async function takeMigrationLock(ask: Ask): Promise<void> {
+async function takeMigrationLock(ask: Query): Promise<void> {
   await ask(
     `select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true),
        set_config('idle_in_transaction_session_timeout', '0', true), set_config('client_min_messages', 'warning', true),
@@ -206,7 +206,7 @@ async function takeMigrationLock(ask: Ask): Promise<void> {
   await ask('select pg_advisory_xact_lock(5, 0)')
 }
 
-async function inTransaction<Result>(ask: Ask, work: () => Promise<Result>): Promise<Result> {
+async function inTransaction<Result>(ask: Query, work: () => Promise<Result>): Promise<Result> {
   // Whatever the role is set to: after the wait for the lock, what others have committed must be seen.
   await ask('begin transaction isolation level read committed read write')
   try {
@@ -233,7 +233,7 @@ interface Found {
   readonly version: number
 }
 
-async function lookAt(ask: Ask): Promise<Found> {
+async function lookAt(ask: Query): Promise<Found> {
   const [row] = await ask(
     `select current_schema() as schema, current_user as role, m.oid is not null as is_ours,
          coalesce(has_schema_privilege(n.oid, 'create'), false) as may_make,

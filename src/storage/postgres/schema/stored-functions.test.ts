@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { withClient } from '../../../../test/support/postgres/postgres-server.ts'
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/postgres/test-database.ts'
-import { applyMigrations, checkMigrations, readMigrations } from './migrate.ts'
 import { migrateDatabase, withConnection } from '../connection/open-database.ts'
+import { applyMigrations, checkMigrations, readMigrations } from './migrate.ts'
 import { readFunctions, type StoredFunctions } from './stored-functions.ts'
 
 const OURS = { ...readFunctions(), version: '1.9.0' }

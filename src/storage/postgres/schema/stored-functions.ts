@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import packageFile from '../../../../package.json' with { type: 'json' }
 import { assetPath } from '../../../assets/asset-path.ts'
-import type { Ask } from '../connection/pg-connection.ts'
+import type { Query } from '../connection/pg-connection.ts'
 
 /** All of functions/*.sql as one text, and the version of Nuncio that brings it. */
 export interface StoredFunctions {
@@ -22,12 +22,12 @@ export function readFunctions(): StoredFunctions {
 }
 
 /** An older version leaves the functions of a newer one in place: both must run on them. */
-export async function mustBeApplied(ask: Ask, ours: StoredFunctions): Promise<boolean> {
+export async function mustBeApplied(ask: Query, ours: StoredFunctions): Promise<boolean> {
   const [applied] = (await ask('select version, hash from applied_functions')) as unknown as StoredFunctions[]
   return !applied || (applied.hash !== ours.hash && !isBefore(ours.version, applied.version))
 }
 
-export async function recordFunctions(ask: Ask, { version, hash }: StoredFunctions): Promise<void> {
+export async function recordFunctions(ask: Query, { version, hash }: StoredFunctions): Promise<void> {
   await ask(
     `insert into applied_functions ("only", version, hash) values (1, $1, $2)
        on conflict ("only") do update set version = excluded.version, hash = excluded.hash`,

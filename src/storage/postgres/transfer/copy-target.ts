@@ -3,9 +3,15 @@ import { validLeaseSql } from '../../../core/dispatch/workers/lease.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import type { CopiedRow, CopiedTable, CopiedValue } from '../../queries/verify/copied-tables.ts'
 import { bigintArray, textArray, withoutNul } from '../connection/binary-arrays.ts'
-import type { Row } from '../connection/pg-connection.ts'
 import { checkServer, connect } from '../connection/open-database.ts'
-import { castsDoubt, classify, commitUnknown, describeServer, translateStatementError } from '../connection/postgres-errors.ts'
+import type { Row } from '../connection/pg-connection.ts'
+import {
+  castsDoubt,
+  classify,
+  commitUnknown,
+  describeServer,
+  translateStatementError,
+} from '../connection/postgres-errors.ts'
 
 const ROWS_AT_ONCE = 5_000
 

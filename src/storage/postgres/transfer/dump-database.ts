@@ -2,18 +2,18 @@ import { spawn } from 'node:child_process'
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { Refusal } from '../../../core/refusals.ts'
 import type { AppliedMigration, BackupFacts, BackupProgress } from '../../queries/verify/backup-facts.ts'
-import type { Ask, Row } from '../connection/pg-connection.ts'
-import { readApplied } from '../schema/migrate.ts'
 import { connect } from '../connection/open-database.ts'
+import type { Query, Row } from '../connection/pg-connection.ts'
 import { describeServer, translateStatementError } from '../connection/postgres-errors.ts'
+import { readApplied } from '../schema/migrate.ts'
 import {
   type ChildEnvironment,
   ended,
   failed,
   programVersion,
   refuseOlder,
+  textOf,
   withoutPassword,
-  wordsOf,
 } from './programs.ts'
 
 const TOLD_EVERY_MS = 250
@@ -41,7 +41,7 @@ interface Dumped {
 export async function dumpDatabase({ url, target, childEnvironment, onProgress }: Dump): Promise<Dumped> {
   const dumpedBy = await programVersion('pg_dump', childEnvironment)
   const client = await connect(url)
-  const ask: Ask = async (sql, values = []) => (await client.query<Row>(sql, [...values])).rows
+  const ask: Query = async (sql, values = []) => (await client.query<Row>(sql, [...values])).rows
   try {
     await ask('begin isolation level repeatable read read only')
     // Held open for as long as the dump takes, whatever the role is set to.
@@ -92,7 +92,7 @@ async function runDump(dump: Dump & { readonly snapshot: string; readonly schema
     ],
     { env: childEnvironment(added), stdio: ['ignore', 'ignore', 'pipe'] },
   )
-  const words = wordsOf(child)
+  const words = textOf(child)
   const timer = setInterval(() => {
     onProgress({ doing: 'copying', done: statSync(target, { throwIfNoEntry: false })?.size ?? 0, of: null })
   }, TOLD_EVERY_MS)
@@ -105,7 +105,7 @@ async function runDump(dump: Dump & { readonly snapshot: string; readonly schema
 }
 
 /** Of what the transaction sees. */
-async function readFacts(ask: Ask): Promise<BackupFacts> {
+async function readFacts(ask: Query): Promise<BackupFacts> {
   const [found] = await ask(
     `select installation, mark, holds, (select key_id from key_ring) as key_id,
        (select count(*) from account) as accounts, (select count(*) from connection where state <> 'removed') as connections,

@@ -64,7 +64,7 @@ function tlsModeOf(options: URLSearchParams): string | null {
 }
 
 /** Collects the end of what a program complains of. */
-export function wordsOf(child: ChildProcess): () => string {
+export function textOf(child: ChildProcess): () => string {
   let words = ''
   child.stderr?.on('data', (piece: Buffer) => {
     words = (words + piece.toString('utf8')).slice(-KEPT_OF_WORDS)

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { Refusal } from '../../../core/refusals.ts'
-import { type ChildEnvironment, ended, programVersion, refuseOlder, wordsOf } from './programs.ts'
+import { type ChildEnvironment, ended, programVersion, refuseOlder, textOf } from './programs.ts'
 
 interface DumpToRead {
   readonly dump: string
@@ -16,7 +16,7 @@ export async function readDump({ dump, dumpedBy, childEnvironment }: DumpToRead)
     env: childEnvironment({}),
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  const words = wordsOf(child)
+  const words = textOf(child)
   if ((await ended(child, 'pg_restore')) === 0) return
   throw new Refusal('backup_unusable', `${dump} cannot be read: ${words()} Take another backup.`)
 }

@@ -2,24 +2,24 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { validLeaseSql } from '../../../core/dispatch/workers/lease.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import type { BackupProgress, HappenedSince, RestoredHold } from '../../queries/verify/backup-facts.ts'
 import { CHANGED_SCHEMA } from '../../queries/migrations.ts'
 import { type KnownPast, placedHolds, type Replaced, tellsAllSince } from '../../queries/tells-all-since.ts'
-import { dropNewerSettings } from './drop-newer-settings.ts'
-import { CLOSING_DEFINERS } from '../schema/grants.ts'
-import type { Ask } from '../connection/pg-connection.ts'
+import type { BackupProgress, HappenedSince, RestoredHold } from '../../queries/verify/backup-facts.ts'
 import { withConnection } from '../connection/open-database.ts'
+import type { Query } from '../connection/pg-connection.ts'
 import { describeServer } from '../connection/postgres-errors.ts'
+import { CLOSING_DEFINERS } from '../schema/grants.ts'
+import { refuseChangedSchema } from '../schema/refuse-changed-schema.ts'
+import { dropNewerSettings } from './drop-newer-settings.ts'
 import {
   type ChildEnvironment,
   ended,
   failed,
   programVersion,
   refuseOlder,
+  textOf,
   withoutPassword,
-  wordsOf,
 } from './programs.ts'
-import { refuseChangedSchema } from '../schema/refuse-changed-schema.ts'
 
 const TABLE_LOCK_WITHIN_MS = 5_000
 
@@ -75,7 +75,7 @@ export async function restoreDump(
     throw isServed ? inUse(url) : error
   }
   // It is there, and held. Whatever fails from here on, nobody may read that nothing was changed.
-  const since = await withConnection(url, (ask) => lookBack(ask, request, aside)).catch(() => null)
+  const since = await withConnection(url, (ask) => findBackwards(ask, request, aside)).catch(() => null)
   return { aside: aside && `the schema ${aside}`, since }
 }
 
@@ -86,7 +86,7 @@ interface Target {
   readonly serverMajor: number
 }
 
-async function lookAtTarget(ask: Ask, url: string): Promise<Target> {
+async function lookAtTarget(ask: Query, url: string): Promise<Target> {
   // A schema that the user looks into first may not be there yet: it comes with the dump.
   const [row] = await ask(
     `select current_setting('server_version_num')::integer / 10000 as server_major, coalesce(current_schema(), btrim(split_part(replace(current_setting('search_path'), '"$user"', quote_ident(current_user)), ',', 1), ' "')) as schema,
@@ -142,7 +142,7 @@ async function readIn(request: DumpToRestore, aside: string | null, serverMajor:
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const words = { psql: wordsOf(psql), reader: wordsOf(reader) }
+  const words = { psql: textOf(psql), reader: textOf(reader) }
   const isDone = { psql: ended(psql, 'psql'), reader: ended(reader, 'pg_restore') }
   psql.stdin.on('error', () => {})
   try {
@@ -239,7 +239,7 @@ commit;
 `
 }
 
-async function lookBack(ask: Ask, request: DumpToRestore, aside: string | null): Promise<HappenedSince | null> {
+async function findBackwards(ask: Query, request: DumpToRestore, aside: string | null): Promise<HappenedSince | null> {
   // It takes as long as it takes, whatever the role is set to.
   await ask(
     `select set_config(name, '0', false) from pg_settings where name in ('statement_timeout', 'transaction_timeout')`,
@@ -250,7 +250,7 @@ async function lookBack(ask: Ask, request: DumpToRestore, aside: string | null):
 }
 
 /** Lets the server know how much there is, so that it plans well from the first question on. */
-async function learnSizes(ask: Ask, schema: string): Promise<void> {
+async function learnSizes(ask: Query, schema: string): Promise<void> {
   const tables = await ask(
     `select relname as name from pg_class where relnamespace = to_regnamespace($1) and relkind in ('r', 'p') and not relispartition`,
     [quoted(schema)],
@@ -260,7 +260,7 @@ async function learnSizes(ask: Ask, schema: string): Promise<void> {
 }
 
 /** Null when they have nothing to do with each other, or the old one does not know all. */
-async function compare(ask: Ask, { schema, past }: DumpToRestore, aside: string): Promise<HappenedSince | null> {
+async function compare(ask: Query, { schema, past }: DumpToRestore, aside: string): Promise<HappenedSince | null> {
   const [now, old] = [quoted(schema), quoted(aside)]
   const [row] = await ask(
     `select installation, o.mark, o.holds, ${placedHolds(old, now)} as placed,

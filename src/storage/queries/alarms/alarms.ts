@@ -1,8 +1,8 @@
 import type { AccountId, Instant } from '../../../core/ids.ts'
-import type { Alarms, AlarmView, WhoseAlarms } from '../../../core/ports/console/alarms.ts'
+import type { AlarmScope, Alarms, AlarmView } from '../../../core/ports/console/alarms.ts'
 import type { AlarmFacts } from '../../../core/watchdog/alarm.ts'
 import { ALARM_KINDS, ALARM_SEVERITIES, type AlarmKind, isAlarmKind } from '../../../core/watchdog/alarm-kinds.ts'
-import { tellAlarm } from '../../../core/watchdog/alarm-text.ts'
+import { alarmText } from '../../../core/watchdog/alarm-text.ts'
 import type { Store } from '../store.ts'
 
 // Whoever has more has one cause for most of them, and mends that first.
@@ -29,7 +29,7 @@ export function createAlarms(store: Store): Alarms {
   }
 }
 
-async function selectAlarms({ database }: Store, { accountId, seesInstallation }: WhoseAlarms) {
+async function selectAlarms({ database }: Store, { accountId, seesInstallation }: AlarmScope) {
   const query = database
     .selectFrom('alarm')
     .leftJoin('account', 'account.id', 'alarm.account_id')
@@ -73,7 +73,7 @@ function toView(row: AlarmRow, now: Instant): AlarmView[] {
       since: row.since,
       raisedAt: row.raised_at,
       clearedAt: row.cleared_at,
-      ...tellAlarm({ kind: row.kind, since: row.since, facts }, row.cleared_at ?? now),
+      ...alarmText({ kind: row.kind, since: row.since, facts }, row.cleared_at ?? now),
     },
   ]
 }

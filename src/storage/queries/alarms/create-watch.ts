@@ -1,6 +1,6 @@
 import { LONGEST_LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { AccountId, ConnectionId, Instant, TokenId } from '../../../core/ids.ts'
-import type { ExpiredUse, FullLane, GiveWay, Watch, WatchedToken } from '../../../core/ports/watch.ts'
+import type { ExpiredUse, FullLane, Throttle, Watch, WatchedToken } from '../../../core/ports/watch.ts'
 import { ALARM_COLUMNS, toAlarms } from './alarm-rows.ts'
 import { readUnreported } from './unreported.ts'
 import type { WatchDatabase } from './watch-database.ts'
@@ -35,7 +35,7 @@ export function createWatch({ database, now, limits }: WatchParts): Watch {
     readOnlyAccount: () => readOnlyAccount(database),
     readTokens: (ending) => readTokens(database, ending),
     readExpiredUse: (tokens) => readExpiredUse(database, tokens),
-    readFullLanes: (share, giveWay) => readFullLanes({ database, limits }, share, giveWay),
+    readFullLanes: (share, throttle) => readFullLanes({ database, limits }, share, throttle),
     ...alarmVerbs(database),
   }
 }
@@ -159,12 +159,12 @@ async function readExpiredUse(
 async function readFullLanes(
   { database, limits }: Pick<WatchParts, 'database' | 'limits'>,
   share: number,
-  giveWay: GiveWay,
+  throttle: Throttle,
 ): Promise<readonly FullLane[] | null> {
   const { maxWaitingPerConnection, maxWaitingPerAccount } = limits
   const leastOf = (limit: number) => (limit === 0 ? Number.POSITIVE_INFINITY : Math.ceil(limit * share))
   const least = { perConnection: leastOf(maxWaitingPerConnection), perAccount: leastOf(maxWaitingPerAccount) }
-  const counts = await database.countFull(least, giveWay)
+  const counts = await database.countFull(least, throttle)
   if (counts === null) return null
   const { connections, accounts } = counts
   const full: FullLane[] = []

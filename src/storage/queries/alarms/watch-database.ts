@@ -1,5 +1,5 @@
 import type { AccountId, ConnectionId, WorkerId } from '../../../core/ids.ts'
-import type { GiveWay, LaneMeasure, LaneToMeasure, Unconfirmed } from '../../../core/ports/watch.ts'
+import type { LaneMeasure, LaneToMeasure, Throttle, Unconfirmed } from '../../../core/ports/watch.ts'
 
 export type WatchValue = string | number | null
 export type WatchRow = Readonly<Record<string, unknown>>
@@ -41,6 +41,6 @@ export interface WatchDatabase {
   readonly undelivered: string
   measureLanes(lanes: readonly LaneToMeasure[]): Promise<ReadonlyMap<ConnectionId, LaneMeasure>>
   readUnconfirmed(): Promise<readonly Unconfirmed[]>
-  /** May be some minutes old; null while it is not known yet. Where `giveWay` ends a count, the next call goes on with it. */
-  countFull(least: LeastFull, giveWay: GiveWay): Promise<FullCounts | null>
+  /** May be some minutes old; null while it is not known yet. Where `throttle` ends a count, the next call goes on with it. */
+  countFull(least: LeastFull, throttle: Throttle): Promise<FullCounts | null>
 }

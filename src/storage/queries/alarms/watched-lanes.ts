@@ -1,7 +1,7 @@
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
 import { hasValidLease, LONGEST_LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
-import type { TroubleMemory } from '../../../core/ports/lanes.ts'
+import type { FailureStreak } from '../../../core/ports/lanes.ts'
 import type { WatchedLane } from '../../../core/ports/watch.ts'
 import { explainLane, type LaneFacts } from '../lanes/lane-reason.ts'
 import type { WatchDatabase } from './watch-database.ts'
@@ -12,7 +12,7 @@ interface LaneRow extends LaneFacts {
   readonly number: string
   readonly channel: string
   readonly policy: string
-  readonly trouble: string | null
+  readonly failure_streak: string | null
   readonly last_attempt_at: Instant | null
   readonly owner_host: string | null
   readonly owner_pid: number | null
@@ -49,7 +49,7 @@ function selectLanes({ headOfC, unfinished }: WatchDatabase): string {
   return `select x.*, q.accepted_at as head_at,
       (select state from media where media.message_sequence = x.head) as head_media
     from (select c.id, c.account_id, c.number, c.channel, c.policy, c.state as connection_state,
-        l.owner, l.wait_reason, l.wait_words, l.wait_until, l.trouble, l.last_attempt_at,
+        l.owner, l.wait_reason, l.wait_words, l.wait_until, l.failure_streak, l.last_attempt_at,
         w.heartbeat_until as owner_until, w.host as owner_host, w.pid as owner_pid,
         o.message_sequence as open_sequence, o.number as open_number, o.started_at as open_started_at,
         o.evidence_until, o.words as open_words,
@@ -68,7 +68,7 @@ function selectLanes({ headOfC, unfinished }: WatchDatabase): string {
 
 function toLane(row: LaneRow, now: Instant): WatchedLane {
   // While nothing can be written, what is found cannot be kept either.
-  const explained = explainLane({ ...row, head_words: null, head_try_at: row.wait_until }, { now, trouble: null })
+  const explained = explainLane({ ...row, head_words: null, head_try_at: row.wait_until }, { now, error: null })
   return {
     connectionId: row.id,
     accountId: row.account_id,
@@ -78,7 +78,8 @@ function toLane(row: LaneRow, now: Instant): WatchedLane {
     policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
     ...explained,
     lastWait: row.wait_reason,
-    troubleSince: row.trouble === null ? null : ((JSON.parse(row.trouble) as TroubleMemory | null)?.since ?? null),
+    failingSince:
+      row.failure_streak === null ? null : ((JSON.parse(row.failure_streak) as FailureStreak | null)?.since ?? null),
     lastAttemptAt: row.last_attempt_at,
     holder:
       row.owner === null

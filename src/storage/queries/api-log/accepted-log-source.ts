@@ -4,13 +4,13 @@ import { MESSAGE_STATES, type MessageState, type Sequence } from '../../../core/
 import type { LogEntryView, LogFilter } from '../../../core/ports/console/api-log.ts'
 import { REASONS, REASONS_IF_FAILED } from '../../../core/reasons.ts'
 import { HAS_ENDED_BADLY, shownState } from '../messages/message-view.ts'
-import type { Stretch } from '../newest-first.ts'
+import type { Range } from '../newest-first.ts'
 import { talliedAs } from '../overview/hour-tally.ts'
-import { acceptanceTookMs, commitUsOfM, toMs } from './request-duration.ts'
 import type { Reader } from '../store.ts'
+import type { LogHalf } from './backward-scan.ts'
 import type { TimedHalf } from './find-time.ts'
 import { beginsWith, holds } from './like-pattern.ts'
-import type { LogHalf } from './backward-scan.ts'
+import { acceptanceTookMs, commitUsOfM, toMs } from './request-duration.ts'
 
 // What every accepted request was answered, and so not kept with each of them.
 const ANSWER = { status: 200, code: 'HC-1' } as const
@@ -25,7 +25,7 @@ export interface WantedEntries {
 }
 
 /** The messages of an account: what it asked for and got accepted, and copies that a person made. */
-export function messageHalf(
+export function acceptedLogSource(
   tables: Reader,
   accountId: AccountId,
   { filter, only }: WantedEntries,
@@ -43,19 +43,19 @@ export function messageHalf(
       return countRows(tables, counted)
     },
 
-    async read(stretch) {
+    async read(range) {
       if (filter.connection !== null) connections ??= connectionsNumbered(tables, accountId, filter.connection)
       const connectionIds = connections && (await connections)
       if (connectionIds?.length === 0) return []
       const rows = base()
         .selectAll()
-        .where('sequence', '>=', stretch.from)
-        .where('sequence', '<', stretch.before)
+        .where('sequence', '>=', range.from)
+        .where('sequence', '<', range.before)
         .where((fits) => fits.and(conditions(filter)))
         .$if(connectionIds !== null, (query) => query.where('connection_id', 'in', connectionIds ?? []))
         .orderBy('sequence', 'desc')
-        .limit(stretch.limit)
-      return (await withNeighbours(tables, rows, stretch).execute()).map(toEntry)
+        .limit(range.limit)
+      return (await withNeighbours(tables, rows, range).execute()).map(toEntry)
     },
 
     // All of the filter can be said to the database.
@@ -180,7 +180,7 @@ export async function connectionsNumbered(tables: Reader, accountId: AccountId, 
 function withNeighbours(
   tables: Reader,
   rows: ReturnType<SelectOf['selectAll']>,
-  stretch: Pick<Stretch, 'from' | 'before'>,
+  range: Pick<Range, 'from' | 'before'>,
 ) {
   return tables
     .selectFrom(rows.as('m'))
@@ -204,7 +204,7 @@ function withNeighbours(
       'm.user_agent',
       'm.took_us',
       'm.resent_as',
-      commitUsOfM(stretch).as('commit_us'),
+      commitUsOfM(range).as('commit_us'),
       sql<string | null>`case when m.request_id is null or m.resent_as is not null then (
         select c.facts from timeline c where c.message_sequence = m.sequence and c.kind = 'sent-again'
           order by c.position desc limit 1) end`.as('again_facts'),

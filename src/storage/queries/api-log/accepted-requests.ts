@@ -1,23 +1,23 @@
 import type { ConnectionId } from '../../../core/ids.ts'
-import type { RequestStory } from '../../../core/ports/administration.ts'
+import type { RequestTimeline } from '../../../core/ports/administration.ts'
 import { shownState } from '../messages/message-view.ts'
-import { newestFirst, type Stretch } from '../newest-first.ts'
-import { acceptanceTookMs, commitUsOfM, toMs } from './request-duration.ts'
+import { newestFirst, type Range } from '../newest-first.ts'
 import type { Reader, Reading } from '../store.ts'
+import { acceptanceTookMs, commitUsOfM, toMs } from './request-duration.ts'
 import type { WantedRequests } from './wanted-requests.ts'
 
 // What every accepted request was answered, and so not kept with each of them.
 const ANSWER = { status: 200, code: 'HC-1' } as const
 
 /** The accepted half of the API log: the messages, but for copies that a person made. Newest first. */
-export async function* acceptedRequests(reading: Reading, wanted: WantedRequests): AsyncGenerator<RequestStory> {
+export async function* acceptedRequests(reading: Reading, wanted: WantedRequests): AsyncGenerator<RequestTimeline> {
   const { statuses } = wanted
   if (statuses && (ANSWER.status < statuses.from || ANSWER.status > statuses.to)) return
   const { tables } = reading
   const connectionIds = wanted.connection === null ? null : await connectionsNumbered(tables, wanted.connection)
   if (connectionIds?.length === 0) return
-  const rows = newestFirst(reading, 'message', (stretch) =>
-    selectAccepted(tables, wanted, { ...stretch, connectionIds }).execute(),
+  const rows = newestFirst(reading, 'message', (range) =>
+    selectAccepted(tables, wanted, { ...range, connectionIds }).execute(),
   )
   for await (const row of rows) yield toEntry(row)
 }
@@ -28,14 +28,14 @@ async function connectionsNumbered(tables: Reader, number: string) {
   return rows.map(({ id }) => id)
 }
 
-interface MessageStretch extends Stretch {
+interface MessageRange extends Range {
   /** Null means all. */
   readonly connectionIds: readonly ConnectionId[] | null
 }
 
-function selectAccepted(tables: Reader, wanted: WantedRequests, stretch: MessageStretch) {
+function selectAccepted(tables: Reader, wanted: WantedRequests, range: MessageRange) {
   return tables
-    .selectFrom(selectPage(tables, wanted, stretch).as('m'))
+    .selectFrom(selectPage(tables, wanted, range).as('m'))
     .innerJoin('connection as c', 'c.id', 'm.connection_id')
     .innerJoin('account as a', 'a.id', 'm.account_id')
     .leftJoin('token as t', 't.id', 'm.token_id')
@@ -55,7 +55,7 @@ function selectAccepted(tables: Reader, wanted: WantedRequests, stretch: Message
       'm.remote_address',
       'm.user_agent',
       'm.took_us',
-      commitUsOfM(stretch).as('commit_us'),
+      commitUsOfM(range).as('commit_us'),
       'a.name as account_name',
       'm.token_id',
       't.name as token_name',
@@ -66,16 +66,16 @@ function selectAccepted(tables: Reader, wanted: WantedRequests, stretch: Message
 }
 
 /** The rows first and what belongs to them after: joined in one, the database may begin with the smaller table and sort. */
-function selectPage(tables: Reader, wanted: WantedRequests, stretch: MessageStretch) {
+function selectPage(tables: Reader, wanted: WantedRequests, range: MessageRange) {
   let query = tables
     .selectFrom('message')
     .selectAll()
     .where('request_id', 'is not', null)
-    .where('sequence', '<', stretch.before)
-    .where('sequence', '>=', stretch.from)
+    .where('sequence', '<', range.before)
+    .where('sequence', '>=', range.from)
     .orderBy('sequence', 'desc')
-    .limit(stretch.limit)
-  if (stretch.connectionIds !== null) query = query.where('connection_id', 'in', stretch.connectionIds)
+    .limit(range.limit)
+  if (range.connectionIds !== null) query = query.where('connection_id', 'in', range.connectionIds)
   if (wanted.accountId !== null) query = query.where('account_id', '=', wanted.accountId)
   if (wanted.tokenIds !== null) query = query.where('token_id', 'in', wanted.tokenIds)
   // Without an index: one would cost every acceptance more than this question, which a person asks now and then.
@@ -85,7 +85,7 @@ function selectPage(tables: Reader, wanted: WantedRequests, stretch: MessageStre
 
 type AcceptedRow = Awaited<ReturnType<ReturnType<typeof selectAccepted>['execute']>>[number]
 
-function toEntry(row: AcceptedRow): RequestStory {
+function toEntry(row: AcceptedRow): RequestTimeline {
   return {
     requestId: row.request_id ?? '',
     account: row.account_name,

@@ -78,7 +78,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     assert.deepEqual(await log.readPage(acme, { filter: NO_FILTER, cursor: null, limit: 50 }), {
       entries: [],
       next: null,
-      lookedBackTo: null,
+      scannedBackTo: null,
     })
   })
 
@@ -142,7 +142,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     const beta = await world.account('Beta')
     const theirs = await world.connection(beta, '15550002000')
     const token = await tokenOf(beta, 'theirs')
-    const foreign = await world.accept({ connectionId: theirs, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const foreign = await world.accept({ connectionId: theirs, state: 'UNCONFIRMED', reason: 'result_unknown' })
     await logRequest(world, { accountId: beta, tokenId: token, requestId: 'foreign' })
     const own = await world.accept({ connectionId })
 
@@ -265,7 +265,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
   })
 
   it('finds just what each figure of the overview counts', async () => {
-    const unknown = { state: 'UNCONFIRMED', reason: 'fate_unknown' } as const
+    const unknown = { state: 'UNCONFIRMED', reason: 'result_unknown' } as const
     const failed = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
     for (const state of ['PUBLISHED', 'DELIVERED', 'READ'] as const) await world.accept({ connectionId, state })
     await world.accept({ connectionId, ...unknown })
@@ -304,7 +304,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     const first = await log.readPage(acme, { filter, cursor: null, limit: 50 })
     const second = await log.readPage(acme, { filter, cursor: first.next, limit: 50 })
 
-    assert.deepEqual([first.entries, first.lookedBackTo], [[], NOON])
+    assert.deepEqual([first.entries, first.scannedBackTo], [[], NOON])
     assert.deepEqual([second.entries.map(({ id }) => id), second.next], [[oldest.id], null])
   })
 

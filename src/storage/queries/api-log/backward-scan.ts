@@ -1,7 +1,7 @@
 import type { Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { Span } from '../engine.ts'
-import { type Stretch, widening } from '../newest-first.ts'
+import { type Range, widening } from '../newest-first.ts'
 
 // What most people want stands among the newest, and counting rows costs about as much as reading them.
 const FIRST_ROWS = 200
@@ -15,7 +15,7 @@ export interface LogHalf<Row extends LogRow> {
   /** Counts back from the end of the span. `first` is the oldest that was counted; null when there is none. */
   count(span: Span, most: number): Promise<{ readonly count: number; readonly first: Sequence | null }>
   /** Those of the stretch that the database finds fit to the filter, by descending sequence, no more than its limit. */
-  read(stretch: Stretch): Promise<readonly Row[]>
+  read(range: Range): Promise<readonly Row[]>
   /** Of what was read, what truly fits. */
   fits(row: Row): boolean
   timeOf(sequence: Sequence): Promise<Instant>
@@ -25,7 +25,7 @@ export interface LogRow {
   readonly sequence: Sequence
 }
 
-export interface Looked<Row> {
+export interface Scanned<Row> {
   readonly rows: readonly Row[]
   /** Everything from here on has been looked through; null: everything there is. */
   readonly position: Sequence | null
@@ -43,7 +43,7 @@ interface Search {
 }
 
 /** Looks for rows from a place backwards. Ends with as many as are wanted, or when it has looked through enough. */
-export async function lookBack<Row extends LogRow>(half: LogHalf<Row>, search: Search): Promise<Looked<Row>> {
+export async function lookBack<Row extends LogRow>(half: LogHalf<Row>, search: Search): Promise<Scanned<Row>> {
   const { before, want, since } = search
   const found: Row[] = []
   let left = search.most
@@ -68,7 +68,7 @@ export async function lookBack<Row extends LogRow>(half: LogHalf<Row>, search: S
   return all(found)
 }
 
-function all<Row>(rows: readonly Row[]): Looked<Row> {
+function all<Row>(rows: readonly Row[]): Scanned<Row> {
   return { rows, position: null, at: null }
 }
 

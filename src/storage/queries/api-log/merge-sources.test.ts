@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import type { Looked } from './backward-scan.ts'
+import type { Scanned } from './backward-scan.ts'
 import { mergeHalves, type TimedRow } from './merge-sources.ts'
 
 /** Rows by the times at which they came; their numbers are those times. */
-function looked(times: readonly number[], position: number | null = null, at: number | null = null): Looked<TimedRow> {
+function looked(times: readonly number[], position: number | null = null, at: number | null = null): Scanned<TimedRow> {
   return { rows: times.map((time) => ({ sequence: time, receivedAt: time })), position, at }
 }
 
@@ -18,7 +18,7 @@ describe('the two halves of the API log', () => {
 
     assert.deepEqual(timesOf(merged), [9, 8, 7, 5, 2, 1])
     assert.deepEqual(merged.position, { messages: null, requests: null })
-    assert.equal(merged.lookedBackTo, null)
+    assert.equal(merged.scannedBackTo, null)
   })
 
   it('go on with what one page had no room for', () => {
@@ -26,7 +26,7 @@ describe('the two halves of the API log', () => {
 
     assert.deepEqual(timesOf(merged), [9, 8, 7])
     assert.deepEqual(merged.position, { messages: 6, requests: 3 })
-    assert.equal(merged.lookedBackTo, 7)
+    assert.equal(merged.scannedBackTo, 7)
   })
 
   it('show nothing older than what one of them has not looked through', () => {
@@ -34,13 +34,13 @@ describe('the two halves of the API log', () => {
 
     assert.deepEqual(timesOf(merged), [9, 8, 7])
     assert.deepEqual(merged.position, { messages: 6, requests: 3 })
-    assert.equal(merged.lookedBackTo, 6)
+    assert.equal(merged.scannedBackTo, 6)
   })
 
   it('tell the later of the two times at which they have stopped looking', () => {
     const merged = mergeHalves(looked([], 3, 3), looked([], 6, 6), 10)
 
-    assert.deepEqual(merged, { rows: [], position: { messages: 3, requests: 6 }, lookedBackTo: 6 })
+    assert.deepEqual(merged, { rows: [], position: { messages: 3, requests: 6 }, scannedBackTo: 6 })
   })
 
   it('have the accepted one be the older of the same moment', () => {

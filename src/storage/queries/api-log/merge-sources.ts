@@ -1,7 +1,7 @@
 import type { Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
+import type { LogRow, Scanned } from './backward-scan.ts'
 import type { LogPosition } from './cursor.ts'
-import type { LogRow, Looked } from './backward-scan.ts'
 
 export interface TimedRow extends LogRow {
   readonly receivedAt: Instant
@@ -10,7 +10,7 @@ export interface TimedRow extends LogRow {
 interface Merged<Row> {
   readonly rows: readonly Row[]
   readonly position: LogPosition
-  readonly lookedBackTo: Instant | null
+  readonly scannedBackTo: Instant | null
 }
 
 /**
@@ -19,8 +19,8 @@ interface Merged<Row> {
  * stops: what stands there may yet be newer than what the other half has found.
  */
 export function mergeHalves<Row extends TimedRow>(
-  messages: Looked<Row>,
-  requests: Looked<Row>,
+  messages: Scanned<Row>,
+  requests: Scanned<Row>,
   limit: number,
 ): Merged<Row> {
   const rows: Row[] = []
@@ -38,17 +38,17 @@ export function mergeHalves<Row extends TimedRow>(
   }
   const position = { messages: goOnFrom(messages, atMessage), requests: goOnFrom(requests, atRequest) }
   const isAll = position.messages === null && position.requests === null
-  const lookedBackTo = rows.length < limit ? stoppedAt : (rows.at(-1)?.receivedAt ?? null)
-  return { rows, position, lookedBackTo: isAll ? null : lookedBackTo }
+  const scannedBackTo = rows.length < limit ? stoppedAt : (rows.at(-1)?.receivedAt ?? null)
+  return { rows, position, scannedBackTo: isAll ? null : scannedBackTo }
 }
 
 /** The later of the times at which those halves end that have nothing more to give, but that go on further back. */
-function notLookedAt(...spent: readonly (Looked<unknown> | null)[]): Instant | null {
+function notLookedAt(...spent: readonly (Scanned<unknown> | null)[]): Instant | null {
   const times = spent.flatMap((half) => (half && half.at !== null ? [half.at] : []))
   return times.length === 0 ? null : Math.max(...times)
 }
 
-function goOnFrom<Row extends TimedRow>({ rows, position }: Looked<Row>, at: number): Sequence | null {
+function goOnFrom<Row extends TimedRow>({ rows, position }: Scanned<Row>, at: number): Sequence | null {
   const next = rows[at]
   return next ? next.sequence + 1 : position
 }

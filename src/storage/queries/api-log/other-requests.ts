@@ -1,16 +1,16 @@
 import type { Instant } from '../../../core/ids.ts'
-import type { RequestError, RequestStory, SummedView } from '../../../core/ports/administration.ts'
+import type { RequestError, RequestTimeline, SummedView } from '../../../core/ports/administration.ts'
 import type { EndedToken } from '../../../core/token/token.ts'
 import { shownState } from '../messages/message-view.ts'
-import { newestFirst, type Stretch } from '../newest-first.ts'
-import { toMs } from './request-duration.ts'
+import { newestFirst, type Range } from '../newest-first.ts'
 import type { Reader, Reading } from '../store.ts'
-import type { WantedRequests } from './wanted-requests.ts'
 import { within } from '../within.ts'
+import { toMs } from './request-duration.ts'
+import type { WantedRequests } from './wanted-requests.ts'
 
 /** The other half of the API log: what was refused, and repeats under an idempotency key. Newest first. */
-export async function* otherRequests(reading: Reading, wanted: WantedRequests): AsyncGenerator<RequestStory> {
-  const rows = newestFirst(reading, 'request', (stretch) => selectOthers(reading, wanted, stretch).execute())
+export async function* otherRequests(reading: Reading, wanted: WantedRequests): AsyncGenerator<RequestTimeline> {
+  const rows = newestFirst(reading, 'request', (range) => selectOthers(reading, wanted, range).execute())
   for await (const row of rows) {
     const entry = toEntry(row)
     // The sender number of a refused request stands in its body only.
@@ -18,13 +18,13 @@ export async function* otherRequests(reading: Reading, wanted: WantedRequests): 
   }
 }
 
-function selectOthers({ tables, engine }: Reading, wanted: WantedRequests, stretch: Stretch) {
+function selectOthers({ tables, engine }: Reading, wanted: WantedRequests, range: Range) {
   return tables
-    .selectFrom(selectPage(tables, wanted, stretch).as('r'))
+    .selectFrom(selectPage(tables, wanted, range).as('r'))
     .innerJoin('account as a', 'a.id', 'r.account_id')
     .leftJoin('token as t', 't.id', 'r.token_id')
     .leftJoin('message as m', (join) =>
-      join.onRef('m.id', '=', 'r.message_id').on(within('m.sequence', engine.repeatedBy(stretch))),
+      join.onRef('m.id', '=', 'r.message_id').on(within('m.sequence', engine.repeatedBy(range))),
     )
     .leftJoin('connection as c', 'c.id', 'm.connection_id')
     .leftJoin('open_attempt as o', (join) =>
@@ -57,15 +57,15 @@ function selectOthers({ tables, engine }: Reading, wanted: WantedRequests, stret
     .orderBy('r.sequence', 'desc')
 }
 
-function selectPage(tables: Reader, wanted: WantedRequests, stretch: Stretch) {
+function selectPage(tables: Reader, wanted: WantedRequests, range: Range) {
   const { statuses } = wanted
   let query = tables
     .selectFrom('request')
     .selectAll()
-    .where('sequence', '<', stretch.before)
-    .where('sequence', '>=', stretch.from)
+    .where('sequence', '<', range.before)
+    .where('sequence', '>=', range.from)
     .orderBy('sequence', 'desc')
-    .limit(stretch.limit)
+    .limit(range.limit)
   if (wanted.accountId !== null) query = query.where('account_id', '=', wanted.accountId)
   if (wanted.tokenIds !== null) query = query.where('token_id', 'in', wanted.tokenIds)
   if (wanted.requestId !== null) query = query.where('request_id', '=', wanted.requestId)
@@ -75,7 +75,7 @@ function selectPage(tables: Reader, wanted: WantedRequests, stretch: Stretch) {
 
 type OtherRow = Awaited<ReturnType<ReturnType<typeof selectOthers>['execute']>>[number]
 
-function toEntry(row: OtherRow): RequestStory {
+function toEntry(row: OtherRow): RequestTimeline {
   const { state, open_sequence } = row
   const written = row.message_id === null ? readFields(row.body) : null
   return {
@@ -106,7 +106,7 @@ function toEntry(row: OtherRow): RequestStory {
 /** Why the token of a refused request was valid no more when that came. */
 export async function findEndedToken(
   tables: Reader,
-  { tokenId, status, receivedAt }: Pick<RequestStory, 'tokenId' | 'status' | 'receivedAt'>,
+  { tokenId, status, receivedAt }: Pick<RequestTimeline, 'tokenId' | 'status' | 'receivedAt'>,
 ): Promise<EndedToken | null> {
   if (tokenId === null || status !== 401) return null
   const token = await tables

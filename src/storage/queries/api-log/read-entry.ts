@@ -1,15 +1,15 @@
 import type { AccountId, MessageId } from '../../../core/ids.ts'
-import type { MessageStory } from '../../../core/ports/administration.ts'
-import { type LogMedia, type LogStory, NO_FILTER } from '../../../core/ports/console/api-log.ts'
+import type { MessageTimeline } from '../../../core/ports/administration.ts'
+import { type LogMedia, type LogTimeline, NO_FILTER } from '../../../core/ports/console/api-log.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { explainMessage } from '../messages/message-timeline.ts'
-import { findEndedToken } from './other-requests.ts'
 import { type Reader, readingOf, type Store } from '../store.ts'
 import { type FoundEntry, readMessageEntry } from './accepted-log-source.ts'
+import { findEndedToken } from './other-requests.ts'
 import { readPage } from './read-page.ts'
 import { readRequestEntry } from './rejected-log-source.ts'
 
-export async function readEntry(store: Store, accountId: AccountId, id: string): Promise<LogStory> {
+export async function readEntry(store: Store, accountId: AccountId, id: string): Promise<LogTimeline> {
   const found = (await ofMessage(store, accountId, id)) ?? (await ofRequest(store, accountId, id))
   if (found) return found
   // An accepted request is found by its own id only by looking: an index would cost every acceptance more.
@@ -22,7 +22,7 @@ export async function readEntry(store: Store, accountId: AccountId, id: string):
   )
 }
 
-async function ofMessage(store: Store, accountId: AccountId, id: string): Promise<LogStory | null> {
+async function ofMessage(store: Store, accountId: AccountId, id: string): Promise<LogTimeline | null> {
   const { database, engine } = store
   const sequence = await engine.locate(database, id as MessageId)
   const entry = sequence === null ? null : await readMessageEntry(database, accountId, sequence)
@@ -48,7 +48,7 @@ async function ofMessage(store: Store, accountId: AccountId, id: string): Promis
   }
 }
 
-async function ofRequest(store: Store, accountId: AccountId, id: string): Promise<LogStory | null> {
+async function ofRequest(store: Store, accountId: AccountId, id: string): Promise<LogTimeline | null> {
   const found = await readRequestEntry(readingOf(store), accountId, id)
   if (!found) return null
   const { entry, body, bodyDeletedAt } = found
@@ -73,7 +73,7 @@ async function ofRequest(store: Store, accountId: AccountId, id: string): Promis
 async function around(
   store: Store,
   { messageId, connectionId }: FoundEntry,
-): Promise<{ message: MessageStory | null; connection: LogStory['connection'] }> {
+): Promise<{ message: MessageTimeline | null; connection: LogTimeline['connection'] }> {
   const connection = await store.database
     .selectFrom('connection')
     .select(['id', 'number', 'channel', 'state'])
@@ -119,6 +119,6 @@ function mediaName(body: string): string | null {
   }
 }
 
-function withoutSequence({ sequence: _, ...entry }: FoundEntry): LogStory['entry'] {
+function withoutSequence({ sequence: _, ...entry }: FoundEntry): LogTimeline['entry'] {
   return entry
 }

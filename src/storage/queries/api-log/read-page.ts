@@ -3,12 +3,12 @@ import type { Sequence } from '../../../core/message/message.ts'
 import type { ApiLog, LogFilter, LogPageView } from '../../../core/ports/console/api-log.ts'
 import type { Span } from '../engine.ts'
 import { readingOf, type Store } from '../store.ts'
+import { acceptedLogSource, type FoundEntry } from './accepted-log-source.ts'
+import { type LogHalf, lookBack, type Scanned } from './backward-scan.ts'
 import { type LogPosition, NEWEST, parseCursor, printCursor } from './cursor.ts'
 import { placeBehind, type TimedHalf } from './find-time.ts'
-import { type LogHalf, type Looked, lookBack } from './backward-scan.ts'
 import { mergeHalves } from './merge-sources.ts'
-import { type FoundEntry, messageHalf } from './accepted-log-source.ts'
-import { locateRequests, readsBodies, requestHalf } from './rejected-log-source.ts'
+import { locateRequests, readsBodies, rejectedLogSource } from './rejected-log-source.ts'
 
 // What one page looks through at most. So many take some 15 ms, and a million are looked through in as many seconds as a
 // person would wait for.
@@ -27,11 +27,11 @@ export async function readPage(store: Store, accountId: AccountId, wanted: Wante
   const places = await placesOf(store, accountId, filter.id)
   const messages =
     hasMessages(filter) && places.messages?.length !== 0
-      ? messageHalf(store.database, accountId, { filter, only: places.messages })
+      ? acceptedLogSource(store.database, accountId, { filter, only: places.messages })
       : null
   const requests =
     hasRequests(filter) && places.requests?.length !== 0
-      ? requestHalf(reading, accountId, { filter, only: places.requests })
+      ? rejectedLogSource(reading, accountId, { filter, only: places.requests })
       : null
   const start = cursor === null ? await firstPosition({ messages, requests }, spans, filter) : parseCursor(cursor)
   // One more than is shown, so that it is known whether there are more.
@@ -44,7 +44,7 @@ export async function readPage(store: Store, accountId: AccountId, wanted: Wante
   return {
     entries: merged.rows.map(({ sequence: _, ...entry }) => entry),
     next: printCursor(merged.position),
-    lookedBackTo: merged.lookedBackTo,
+    scannedBackTo: merged.scannedBackTo,
   }
 }
 
@@ -92,7 +92,7 @@ function look(
   half: Half | null,
   before: Sequence | null,
   search: Omit<Parameters<typeof lookBack>[1], 'before'>,
-): Promise<Looked<FoundEntry>> | Looked<FoundEntry> {
+): Promise<Scanned<FoundEntry>> | Scanned<FoundEntry> {
   if (!half || before === null) return { rows: [], position: null, at: null }
   return lookBack(half, { ...search, before })
 }

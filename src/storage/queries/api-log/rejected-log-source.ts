@@ -5,21 +5,21 @@ import type { RequestError } from '../../../core/ports/administration.ts'
 import type { LogFilter } from '../../../core/ports/console/api-log.ts'
 import { REFUSALS } from '../../../core/refusals.ts'
 import { shownState } from '../messages/message-view.ts'
-import type { Stretch } from '../newest-first.ts'
-import { readFields, toSummed } from './other-requests.ts'
-import { toMs } from './request-duration.ts'
+import type { Range } from '../newest-first.ts'
 import type { Reading } from '../store.ts'
 import { within } from '../within.ts'
+import { connectionsNumbered, countRows, type FoundEntry, toToken, type WantedEntries } from './accepted-log-source.ts'
+import type { LogHalf } from './backward-scan.ts'
 import type { TimedHalf } from './find-time.ts'
 import { holds } from './like-pattern.ts'
-import type { LogHalf } from './backward-scan.ts'
-import { connectionsNumbered, countRows, type FoundEntry, toToken, type WantedEntries } from './accepted-log-source.ts'
+import { readFields, toSummed } from './other-requests.ts'
+import { toMs } from './request-duration.ts'
 
 // More often than that nobody needs to see that something was repeated.
 const MOST_REPEATS = 1_000
 
 /** The requests of an account that made no message: what was refused, and repeats under an idempotency key. */
-export function requestHalf(
+export function rejectedLogSource(
   reading: Reading,
   accountId: AccountId,
   { filter, only }: WantedEntries,
@@ -41,7 +41,7 @@ export function requestHalf(
       return countRows(tables, counted)
     },
 
-    async read(stretch) {
+    async read(range) {
       // What a caller wrote as the sender may be the recipient, so viewers find it only by a sender of the account.
       if (filter.isMasked && filter.connection !== null) {
         own ??= connectionsNumbered(tables, accountId, filter.connection)
@@ -49,12 +49,12 @@ export function requestHalf(
       }
       const rows = base()
         .selectAll()
-        .where('sequence', '>=', stretch.from)
-        .where('sequence', '<', stretch.before)
+        .where('sequence', '>=', range.from)
+        .where('sequence', '<', range.before)
         .where((fits) => fits.and(conditions(filter)))
         .orderBy('sequence', 'desc')
-        .limit(stretch.limit)
-      return (await withNeighbours(reading, rows, stretch).execute()).map(toEntry)
+        .limit(range.limit)
+      return (await withNeighbours(reading, rows, range).execute()).map(toEntry)
     },
 
     fits: (entry) => fits(entry, filter),
@@ -145,7 +145,7 @@ function says({ code, errors }: FoundEntry, sought: string, isMasked: boolean): 
 function withNeighbours(
   { tables, engine }: Reading,
   rows: ReturnType<SelectOf['selectAll']>,
-  stretch: Pick<Stretch, 'from' | 'before'>,
+  range: Pick<Range, 'from' | 'before'>,
 ) {
   return tables
     .selectFrom(rows.as('r'))
@@ -154,7 +154,7 @@ function withNeighbours(
       join
         .onRef('m.id', '=', 'r.message_id')
         .onRef('m.account_id', '=', 'r.account_id')
-        .on(within('m.sequence', engine.repeatedBy(stretch))),
+        .on(within('m.sequence', engine.repeatedBy(range))),
     )
     .leftJoin('connection as c', 'c.id', 'm.connection_id')
     .leftJoin('open_attempt as o', (join) =>

@@ -1,9 +1,9 @@
 import type { AccountId } from '../../../core/ids.ts'
-import type { RequestFilter, RequestStory, RequestView } from '../../../core/ports/administration.ts'
+import type { RequestFilter, RequestTimeline, RequestView } from '../../../core/ports/administration.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import { type Reading, readingOf, type Store } from '../store.ts'
 import { acceptedRequests } from './accepted-requests.ts'
 import { findEndedToken, otherRequests } from './other-requests.ts'
-import { type Reading, readingOf, type Store } from '../store.ts'
 import type { WantedRequests } from './wanted-requests.ts'
 
 // The API log has no table of its own, so that an acceptance pays for one row only: an accepted request is the row of
@@ -22,7 +22,11 @@ export async function* listRequests(store: Store, filter: RequestFilter): AsyncI
   }
 }
 
-export async function findRequest(store: Store, requestId: string, accountId: AccountId | null): Promise<RequestStory> {
+export async function findRequest(
+  store: Store,
+  requestId: string,
+  accountId: AccountId | null,
+): Promise<RequestTimeline> {
   const reading = readingOf(store)
   const wanted = { accountId, requestId, tokenIds: null, connection: null, statuses: null }
   // One half after the other, and the shorter one first: merging would read both to the end of what is looked for.
@@ -40,7 +44,7 @@ export async function findRequest(store: Store, requestId: string, accountId: Ac
  * half comes in the order in which it was stored, so a clock that was set back shows as entries that seem to stand too
  * early; none is left out for it.
  */
-async function* bothNewestFirst(reading: Reading, wanted: WantedRequests): AsyncGenerator<RequestStory> {
+async function* bothNewestFirst(reading: Reading, wanted: WantedRequests): AsyncGenerator<RequestTimeline> {
   const accepted = acceptedRequests(reading, wanted)
   const others = otherRequests(reading, wanted)
   let oneAccepted = await accepted.next()
@@ -49,10 +53,10 @@ async function* bothNewestFirst(reading: Reading, wanted: WantedRequests): Async
     const isAcceptedNewer =
       !oneAccepted.done && (oneOther.done || oneAccepted.value.receivedAt > oneOther.value.receivedAt)
     if (isAcceptedNewer) {
-      yield oneAccepted.value as RequestStory
+      yield oneAccepted.value as RequestTimeline
       oneAccepted = await accepted.next()
     } else {
-      yield oneOther.value as RequestStory
+      yield oneOther.value as RequestTimeline
       oneOther = await others.next()
     }
   }

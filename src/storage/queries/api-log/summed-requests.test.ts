@@ -9,11 +9,11 @@ import {
 import type { AccountId, TokenId } from '../../../core/ids.ts'
 import type { RequestView } from '../../../core/ports/administration.ts'
 import { NO_FILTER } from '../../../core/ports/console/api-log.ts'
-import { createApiLog } from './api-log.ts'
 import { createOverview } from '../overview/overview.ts'
 import { TallyCounter } from '../overview/tally-counter.ts'
 import { readingOf } from '../store.ts'
 import { countTokenUse, describeTokenUse } from '../tokens/token-use.ts'
+import { createApiLog } from './api-log.ts'
 
 const FIRST = NOON + 10_000
 const SINCE = NOON + 20_000
@@ -109,7 +109,7 @@ describe.each(ENGINES)('refused requests that are not listed one by one, on %s',
   it('count for as many as they are in what a token was used for', async () => {
     const wanted = { accountId: acme, tokenId: shop, since: NOON }
     const { callers } = await countTokenUse(readingOf(world.store), wanted)
-    const { deeds } = await describeTokenUse(readingOf(world.store), wanted)
+    const { activity } = await describeTokenUse(readingOf(world.store), wanted)
 
     assert.deepEqual(
       callers.map(({ address, requests, refused, lastAt }) => [address, requests, refused, lastAt]),
@@ -119,7 +119,7 @@ describe.each(ENGINES)('refused requests that are not listed one by one, on %s',
       ],
     )
     assert.deepEqual(
-      new Map(deeds.map(({ status, count }) => [status, count])),
+      new Map(activity.map(({ status, count }) => [status, count])),
       new Map([
         [400, 1],
         [429, 5_000],

@@ -93,7 +93,7 @@ describe.each(ENGINES)('connections, on %s', (engine) => {
     ],
     ['nothing once the wait is over', { reason: 'retrying', until: NOON - 1 }, [null, null, null]],
     ['a wait without end', { reason: 'credentials_refused' }, ['credentials_refused', null, null]],
-    ['a worker that is gone', { owner: 'dead' }, ['worker_gone', null, null]],
+    ['a worker that is gone', { owner: 'dead' }, ['process_gone', null, null]],
   ])('say why the lane stands still: %s', async (_, wait, expected) => {
     const id = await world.connection(acme)
     await world.accept({ connectionId: id })
@@ -168,8 +168,8 @@ describe.each(ENGINES)('removing a connection, on %s', (engine) => {
       { state: 'CANCELLED', reason: 'connection_removed' },
     ])
     assert.equal((await world.all('select state from media'))[0]?.['state'], 'forgotten')
-    const story = await world.administration.explainMessage(waiting.id)
-    assert.equal(story.timeline.at(-1)?.kind, 'connection-removed')
+    const timeline = await world.administration.explainMessage(waiting.id)
+    assert.equal(timeline.timeline.at(-1)?.kind, 'connection-removed')
     assert.deepEqual(await world.administration.listConnections(null), [])
     await assert.rejects(world.administration.removeConnection(id, true, 'test'), { code: 'connection_unknown' })
   })

@@ -12,7 +12,7 @@ import type {
 import type { ConnectionFact } from '../../../core/ports/channel-onboarding.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { headMediaOf, laneFacts } from '../lanes/lane-facts.ts'
-import { type Moment, momentOf, whyStandsStill } from '../lanes/lane-reason.ts'
+import { type SinceColumn, timelineEntryOf, whyStandsStill } from '../lanes/lane-reason.ts'
 import { newConnectionId } from '../new-id.ts'
 import {
   type Change,
@@ -71,7 +71,7 @@ export async function listConnections(store: Store, accountId: AccountId | null)
     .orderBy('c.created_at')
     .orderBy('c.number')
     .execute()
-  const moment = await momentOf(store)
+  const moment = await timelineEntryOf(store)
   return rows.map((row) => toConnectionView(row, moment))
 }
 
@@ -90,7 +90,7 @@ export async function findConnection(
       `Several accounts have a connection ${number}: say which one with --account.`,
     )
   if (!rows[0]) throw new Refusal('connection_unknown', `There is no connection with the number ${number}.`)
-  return toConnectionView(rows[0], await momentOf(store))
+  return toConnectionView(rows[0], await timelineEntryOf(store))
 }
 
 export function setConnectionState(
@@ -296,14 +296,14 @@ async function view(reading: Reading, id: ConnectionId, now: Instant): Promise<C
   const row = await selectConnections(reading, now).where('c.id', '=', id).executeTakeFirst()
   if (!row) throw removedMeanwhile()
   // What was read is what was just written.
-  return toConnectionView(row, { now, trouble: null })
+  return toConnectionView(row, { now, error: null })
 }
 
 function removedMeanwhile(): Refusal {
   return new Refusal('connection_unknown', 'This connection was removed in the meantime.')
 }
 
-function toConnectionView(row: ConnectionRow, moment: Moment): ConnectionView {
+function toConnectionView(row: ConnectionRow, moment: SinceColumn): ConnectionView {
   const still = whyStandsStill(row, row.waiting, moment)
   return {
     id: row.id,

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
-import { AdministrationWorld, ENGINES } from '../../../../test/support/administration-world/open-administration-world.ts'
+import {
+  AdministrationWorld,
+  ENGINES,
+} from '../../../../test/support/administration-world/open-administration-world.ts'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import { listChannelMemory, type WantedMemory } from './list-channel-state.ts'
 

@@ -2,10 +2,10 @@ import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import { addTakenOut, NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { Actor, TakenOut } from '../../../core/ports/administration.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import { cancelSome, letOthersWrite, selectCancellable } from '../messages/cancel-waiting.ts'
-import { withoutSecrets } from './sealed-settings.ts'
+import { cancelSome, selectCancellable, yieldToWriters } from '../messages/cancel-waiting.ts'
 import { type Change, change, type Reader, type Store, touchLane, writeAudit } from '../store.ts'
 import { announceConnection } from '../webhooks/announce-connection.ts'
+import { withoutSecrets } from './sealed-settings.ts'
 
 interface WantedRemoval {
   readonly id: ConnectionId
@@ -22,7 +22,7 @@ export async function removeConnection(store: Store, wanted: WantedRemoval, acto
     const step = await change(store, actor, (making) => removeStep(making, wanted))
     taken = addTakenOut(taken, step)
     if (step.removed) return taken
-    await letOthersWrite()
+    await yieldToWriters()
   }
 }
 

@@ -1,11 +1,11 @@
 import type { ConnectionId, Instant, MessageId } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
-import type { DeliveredMedia, DeliveryStory } from '../../../core/ports/console/inbox.ts'
+import type { DeliveredMedia, DeliveryTimeline } from '../../../core/ports/console/inbox.ts'
 import { type Reading, type Store, snapshot } from '../store.ts'
 import { entriesOf, readEntry } from './inbox-entries.ts'
-import { withStandings } from './message-status.ts'
+import { withStatuses } from './message-status.ts'
 
-type Times = Pick<DeliveryStory, 'body' | 'acceptedAt' | 'publishedAt' | 'deliveredAt' | 'readAt'>
+type Times = Pick<DeliveryTimeline, 'body' | 'acceptedAt' | 'publishedAt' | 'deliveredAt' | 'readAt'>
 
 const NOTHING_KEPT: Times = { body: null, acceptedAt: null, publishedAt: null, deliveredAt: null, readAt: null }
 
@@ -13,7 +13,7 @@ export function explainDelivery(
   store: Store,
   connection: { readonly id: ConnectionId; readonly number: string },
   key: string,
-): Promise<DeliveryStory | null> {
+): Promise<DeliveryTimeline | null> {
   return snapshot(store, async (tables) => {
     const reading = { tables, engine: store.engine }
     const row = await entriesOf(tables, connection.id)
@@ -22,7 +22,7 @@ export function explainDelivery(
       .executeTakeFirst()
     const entry = row && readEntry(row)
     if (!entry) return null
-    const [delivery] = await withStandings(reading, [entry])
+    const [delivery] = await withStatuses(reading, [entry])
     if (!delivery) return null
     return { ...delivery, connection: connection.number, to: entry.to, ...(await readTimes(reading, entry.messageId)) }
   })

@@ -9,7 +9,7 @@ import type { InboxRecord } from '../../../channels/sandbox/inbox.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
 import type { InboxViews } from '../../../core/ports/console/inbox.ts'
 import { createInboxViews } from './inbox.ts'
-import { CHATS_LOOK_AT } from './list-chats.ts'
+import { CHATS_READ } from './list-chats.ts'
 
 const ANNA = '15550100101'
 const BEN = '15550100102'
@@ -142,12 +142,15 @@ describe.each(ENGINES)('the inbox of a sandbox connection, on %s', (engine) => {
       )
     }
 
-    const story = await inbox.explainDelivery(own(), `${id}#1`)
+    const timeline = await inbox.explainDelivery(own(), `${id}#1`)
 
-    assert.equal(story?.connection, '15550001000')
-    assert.equal(story?.to, ANNA)
-    assert.equal(JSON.parse(story?.body ?? '').message.message, 'Hello')
-    assert.deepEqual([story?.acceptedAt, story?.deliveredAt, story?.readAt], [NOON, NOON + 5_000, NOON + 5_001])
+    assert.equal(timeline?.connection, '15550001000')
+    assert.equal(timeline?.to, ANNA)
+    assert.equal(JSON.parse(timeline?.body ?? '').message.message, 'Hello')
+    assert.deepEqual(
+      [timeline?.acceptedAt, timeline?.deliveredAt, timeline?.readAt],
+      [NOON, NOON + 5_000, NOON + 5_001],
+    )
     assert.equal(await inbox.explainDelivery(own(), 'unknown#1'), null)
   })
 
@@ -210,9 +213,9 @@ describe.each(ENGINES)('the inbox of a sandbox connection, on %s', (engine) => {
 
     assert.deepEqual(
       chats?.items.map(({ to, count }) => [to, count]),
-      [[ANNA, CHATS_LOOK_AT]],
+      [[ANNA, CHATS_READ]],
     )
-    assert.deepEqual([chats?.lookedAt, chats?.isAll], [CHATS_LOOK_AT, false])
+    assert.deepEqual([chats?.lookedAt, chats?.isAll], [CHATS_READ, false])
     assert.deepEqual(found, ['long ago'])
     assert.ok(steps.length === 3, `${steps.length} steps`)
   })

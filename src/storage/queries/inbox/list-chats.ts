@@ -5,7 +5,7 @@ import { entriesOf, type InboxRow, readEntry } from './inbox-entries.ts'
 
 // So many of the newest deliveries are looked at, which takes some 10 ms. More would be a second index that each
 // delivery has to write, and nobody scrolls that far: an older chat is found by its number.
-export const CHATS_LOOK_AT = 5_000
+export const CHATS_READ = 5_000
 const TEXT_SHOWN = 200
 
 interface Group {
@@ -25,13 +25,13 @@ export function listChats(store: Store, connectionId: ConnectionId, page: Wanted
       items: await toChats(reading, connectionId, wanted),
       next: groups.length > page.limit && last ? last.last : null,
       lookedAt,
-      isAll: lookedAt < CHATS_LOOK_AT,
+      isAll: lookedAt < CHATS_READ,
     }
   })
 }
 
 async function countNewest({ tables }: Reading, connectionId: ConnectionId): Promise<number> {
-  const newest = entriesOf(tables, connectionId).select('position').orderBy('position', 'desc').limit(CHATS_LOOK_AT)
+  const newest = entriesOf(tables, connectionId).select('position').orderBy('position', 'desc').limit(CHATS_READ)
   const { count } = await tables
     .selectFrom(newest.as('n'))
     .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -48,7 +48,7 @@ async function groupNewest(
   const newest = entriesOf(tables, connectionId)
     .select(['position', engine.jsonText('value', 'to').as('recipient')])
     .orderBy('position', 'desc')
-    .limit(CHATS_LOOK_AT)
+    .limit(CHATS_READ)
   let groups = tables
     .selectFrom(newest.as('n'))
     .select(({ fn }) => ['n.recipient', fn.max<number>('n.position').as('last'), fn.countAll<number>().as('count')])

@@ -5,19 +5,19 @@ import type { Reading } from '../store.ts'
 import type { Entry } from './inbox-entries.ts'
 
 /** Deliveries with how their messages stand now. */
-export async function withStandings(reading: Reading, entries: readonly Entry[]): Promise<readonly DeliveryView[]> {
-  const standings = await findStandings(reading, [...new Set(entries.map(({ messageId }) => messageId))])
+export async function withStatuses(reading: Reading, entries: readonly Entry[]): Promise<readonly DeliveryView[]> {
+  const statuses = await findStatuses(reading, [...new Set(entries.map(({ messageId }) => messageId))])
   return entries.map(({ position: _, to: __, ...entry }) => {
-    const standing = standings.get(entry.messageId)
+    const status = statuses.get(entry.messageId)
     return {
       ...entry,
-      state: standing ? shownState(standing) : null,
-      requestId: standing?.request_id ?? null,
+      state: status ? shownState(status) : null,
+      requestId: status?.request_id ?? null,
     }
   })
 }
 
-async function findStandings({ tables, engine }: Reading, ids: readonly MessageId[]) {
+async function findStatuses({ tables, engine }: Reading, ids: readonly MessageId[]) {
   if (ids.length === 0) return new Map<MessageId, never>()
   const sequences = [...(await engine.locateMany(tables, ids)).values()]
   if (sequences.length === 0) return new Map<MessageId, never>()

@@ -2,11 +2,11 @@ import type { ConnectionId } from '../../../core/ids.ts'
 import type { ThreadPage, WantedPage } from '../../../core/ports/console/inbox.ts'
 import { type Reading, type Store, snapshot } from '../store.ts'
 import { type Entry, entriesOf, type InboxRow, readEntry } from './inbox-entries.ts'
-import { withStandings } from './message-status.ts'
+import { withStatuses } from './message-status.ts'
 
 // What a recipient got is searched among all that its connection delivered, so much at a time: first the few that hold
 // most answers, at last what takes some 15 ms. Who looks for a rare one asks again where this ended.
-const STRETCHES = [500, 1_500, 5_000]
+const RANGES = [500, 1_500, 5_000]
 
 /** Positions begin at 1. */
 const BEGINNING = 0
@@ -24,7 +24,7 @@ export function readThread(
   return snapshot(store, async (tables) => {
     const reading = { tables, engine: store.engine }
     const { entries, next } = await findEntries(reading, { connectionId, to }, page)
-    return { items: await withStandings(reading, entries.toReversed()), next }
+    return { items: await withStatuses(reading, entries.toReversed()), next }
   })
 }
 
@@ -36,9 +36,9 @@ async function findEntries(
 ): Promise<Found> {
   const found: InboxRow[] = []
   let before = page.before ?? Number.MAX_SAFE_INTEGER
-  for (const length of STRETCHES) {
+  for (const length of RANGES) {
     const from = await startOf(reading, of.connectionId, { before, length })
-    found.push(...(await readStretch(reading, of, { from, before, limit: page.limit + 1 - found.length })))
+    found.push(...(await readRange(reading, of, { from, before, limit: page.limit + 1 - found.length })))
     if (found.length > page.limit) {
       const rows = found.slice(0, page.limit)
       return { entries: toEntries(rows), next: rows.at(-1)?.position ?? null }
@@ -69,7 +69,7 @@ async function startOf(
   return row?.position ?? BEGINNING
 }
 
-function readStretch(
+function readRange(
   { tables, engine }: Reading,
   { connectionId, to }: { readonly connectionId: ConnectionId; readonly to: string },
   { from, before, limit }: { readonly from: number; readonly before: number; readonly limit: number },

@@ -3,8 +3,8 @@ import { addTakenOut, NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { Actor, TakenOut } from '../../../core/ports/administration.ts'
 import type { LaneViews, OfConnection } from '../../../core/ports/console/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import { cancelSome, letOthersWrite, selectCancellable } from '../messages/cancel-waiting.ts'
 import { removeStep } from '../connections/remove-connection.ts'
+import { cancelSome, selectCancellable, yieldToWriters } from '../messages/cancel-waiting.ts'
 import { type Change, change, type Store, touchLane, writeAudit } from '../store.ts'
 import { livingConnection } from './living-connection.ts'
 
@@ -25,7 +25,7 @@ export async function cancelWaiting(
   let taken = NONE_TAKEN_OUT
   let upTo: Sequence | null = cursor !== null && /^\d{1,16}$/.test(cursor) ? Number(cursor) : Number.MAX_SAFE_INTEGER
   for (let part = 1; upTo !== null && part <= PARTS_AT_ONCE; part++) {
-    if (part > 1) await letOthersWrite()
+    if (part > 1) await yieldToWriters()
     const what = { of, upTo, isLast: part === PARTS_AT_ONCE }
     const done: Part = await change(store, actor, (making) => cancelPart(making, what))
     taken = addTakenOut(taken, done)
@@ -58,7 +58,7 @@ export async function removeSome(
 ): ReturnType<LaneViews['removeSome']> {
   let taken = NONE_TAKEN_OUT
   for (let part = 1; part <= PARTS_AT_ONCE; part++) {
-    if (part > 1) await letOthersWrite()
+    if (part > 1) await yieldToWriters()
     const step = await change(store, actor, async (making) => {
       await livingConnection(making.tables, of)
       if (!mayCancel) await refuseWaiting(making, of)

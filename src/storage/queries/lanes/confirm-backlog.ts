@@ -16,7 +16,7 @@ export function confirmBacklog(store: Store, of: OfConnection, actor: Actor): Pr
     await livingConnection(tables, of)
     const { numUpdatedRows } = await tables
       .updateTable('lane')
-      .set({ last_attempt_at: at, trouble: null, wait_reason: null, wait_words: null, wait_until: null })
+      .set({ last_attempt_at: at, failure_streak: null, wait_reason: null, wait_words: null, wait_until: null })
       .where('connection_id', '=', of.id)
       .where('wait_reason', '=', 'backlog_confirmation')
       .executeTakeFirstOrThrow()

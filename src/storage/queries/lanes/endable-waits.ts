@@ -16,7 +16,7 @@ const NOT_ENDED: ReadonlySet<string> = new Set<ReasonCode>([
   'connection_removed',
   'database_went_back',
   'service_stopped',
-  'worker_gone',
+  'process_gone',
   'storage_unavailable',
 ])
 

@@ -86,7 +86,7 @@ describe.each(ENGINES)('the hold of all lanes, on %s', (engine) => {
     const rows = await world.all('select doubted_sequence as doubted from open_attempt order by message_sequence')
 
     assert.deepEqual(
-      rows.map(({ doubted }) => (doubted === null ? null : Number(doubted))),
+      rows.map(({ doubted: possiblySuperseded }) => (possiblySuperseded === null ? null : Number(possiblySuperseded))),
       [first.sequence, null],
     )
   })

@@ -2,7 +2,7 @@ import { CLAIM_LASTS_MS, hasValidLease } from '../../../core/dispatch/workers/le
 import { instantText } from '../../../core/duration.ts'
 import type { Instant } from '../../../core/ids.ts'
 import type { ConnectionState } from '../../../core/ports/administration.ts'
-import type { StorageTrouble } from '../../../core/ports/lanes.ts'
+import type { StorageError } from '../../../core/ports/lanes.ts'
 import type { ReasonCode } from '../../../core/reasons.ts'
 import type { Store } from '../store.ts'
 
@@ -37,26 +37,26 @@ export interface LaneReason {
 }
 
 /** As of when lanes are explained. */
-export interface Moment {
+export interface SinceColumn {
   readonly now: Instant
   /** While nothing can be written, heartbeats run out and say nothing: this is why every lane stands still. */
-  readonly trouble: StorageTrouble | null
+  readonly error: StorageError | null
   /** The process that holds the data; null when that is not known. */
   readonly holder?: number | null
 }
 
-export async function momentOf(store: Store): Promise<Moment> {
+export async function timelineEntryOf(store: Store): Promise<SinceColumn> {
   return {
     now: store.now(),
-    trouble: (await store.findStorageTrouble?.()) ?? null,
+    error: (await store.findStorageError?.()) ?? null,
     holder: store.findHolder?.() ?? null,
   }
 }
 
 /** Why the head of a lane that has something to do is where it is. `due` and `sending` mean that the lane moves. */
-export function explainLane(lane: LaneFacts, moment: Moment): LaneReason {
-  const { now, trouble } = moment
-  if (trouble) return unavailable(trouble)
+export function explainLane(lane: LaneFacts, moment: SinceColumn): LaneReason {
+  const { now, error } = moment
+  if (error) return unavailable(error)
   if (lane.open_sequence !== null) {
     if (lane.evidence_until !== null)
       return { reason: 'awaiting_evidence', words: lane.open_words, until: lane.evidence_until }
@@ -79,8 +79,8 @@ function download({ head_words: words, head_try_at: tryAt }: LaneFacts, now: Ins
 }
 
 /** The same for what stands behind the head: even while that is being sent, nothing may be going to follow it. */
-export function explainBehind(lane: LaneFacts, moment: Moment): LaneReason {
-  if (moment.trouble) return unavailable(moment.trouble)
+export function explainBehind(lane: LaneFacts, moment: SinceColumn): LaneReason {
+  if (moment.error) return unavailable(moment.error)
   if (lane.connection_state === 'paused') return plain('paused')
   return held(lane) ?? explainLane(lane, moment)
 }
@@ -89,8 +89,8 @@ export function explainBehind(lane: LaneFacts, moment: Moment): LaneReason {
  * As `explainBehind`, but null while the lane moves or has nothing to do. A lane with nothing to do stands still, too, while
  * nothing can be written: nothing could be accepted for it.
  */
-export function whyStandsStill(lane: LaneFacts, waiting: number, moment: Moment): LaneReason | null {
-  if (moment.trouble) return unavailable(moment.trouble)
+export function whyStandsStill(lane: LaneFacts, waiting: number, moment: SinceColumn): LaneReason | null {
+  if (moment.error) return unavailable(moment.error)
   if (lane.connection_state === 'paused') return plain('paused')
   if (waiting === 0 && lane.open_sequence === null) return null
   const reason = explainBehind(lane, moment)
@@ -102,13 +102,13 @@ function held({ held: words }: LaneFacts): LaneReason | null {
 }
 
 /** Null while there is somebody to move the lane. */
-function withoutWorker(lane: LaneFacts, { now, holder }: Moment): LaneReason | null {
+function withoutWorker(lane: LaneFacts, { now, holder }: SinceColumn): LaneReason | null {
   const { workers_until: until } = lane
   if (until === null) return plain('service_stopped')
   // One that ends as it should takes its row with it.
   if (until <= now) return { reason: 'service_stopped', words: noSignOfLife(until, holder ?? null), until: null }
   const isOwnerGone = lane.owner !== null && (lane.owner_until === null || !hasValidLease(lane.owner_until, now))
-  return isOwnerGone ? plain('worker_gone') : null
+  return isOwnerGone ? plain('process_gone') : null
 }
 
 /** A process that was killed, is frozen or cannot reach the database: only on SQLite the lock tells which. */
@@ -119,7 +119,7 @@ function noSignOfLife(heartbeatUntil: Instant, holder: number | null): string {
     : `Process ${holder} has shown no sign of life since ${seen}, but still holds the data, so nothing is sent.`
 }
 
-function unavailable({ cause }: StorageTrouble): LaneReason {
+function unavailable({ cause }: StorageError): LaneReason {
   return { reason: 'storage_unavailable', words: cause, until: null }
 }
 

@@ -194,9 +194,9 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     assert.deepEqual(await statesOf(), ['CANCELLED 4500', 'QUEUED 3'])
     const { open: stillOpen, items } = await lanes.listWaiting({ accountId, id }, null)
     assert.deepEqual([stillOpen?.id, items.map((item) => item.id)], ['message-1', [late.id]])
-    const story = await world.administration.explainMessage('many-7' as MessageId)
+    const timeline = await world.administration.explainMessage('many-7' as MessageId)
     assert.deepEqual(
-      story.timeline.filter(({ kind }) => kind === 'cancelled').map(({ code, facts }) => [code, facts]),
+      timeline.timeline.filter(({ kind }) => kind === 'cancelled').map(({ code, facts }) => [code, facts]),
       [['cancelled_by_person', { by: 'anna' }]],
     )
     assert.equal((await world.audit()).at(-1), 'connection.cancel-waiting')
@@ -242,8 +242,8 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     const other = await world.connection(accountId, '15550001001')
     const made: MessageId[] = []
     for (let at = 0; at < 25; at++)
-      made.push((await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'fate_unknown' })).id)
-    const elsewhere = await world.accept({ connectionId: other, state: 'UNCONFIRMED', reason: 'worker_died' })
+      made.push((await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'result_unknown' })).id)
+    const elsewhere = await world.accept({ connectionId: other, state: 'UNCONFIRMED', reason: 'stopped_while_sending' })
     const unresolved = (after: string | null, connectionId: ConnectionId | null = null) =>
       lanes.listUnresolved({ accountId, connectionId, after })
 
@@ -253,7 +253,7 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     await lanes.resolveMessage({ accountId, id: elsewhere.id }, 'arrived', 'anna')
     const again = await lanes.resolveMessage({ accountId, id: made[0] as MessageId }, 'send-again', 'anna')
 
-    assert.deepEqual([first.items[0]?.id, first.items[0]?.reason], [elsewhere.id, 'worker_died'])
+    assert.deepEqual([first.items[0]?.id, first.items[0]?.reason], [elsewhere.id, 'stopped_while_sending'])
     assert.deepEqual([first.items.length, second.items.length, second.next], [20, 6, null])
     assert.deepEqual(
       ofOther.items.map((item) => item.id),
@@ -267,7 +267,7 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
   it('G8: show what is unresolved, however much another account has of that', async () => {
     const mine: string[] = []
     for (let i = 0; i < 22; i++)
-      mine.unshift((await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'fate_unknown' })).id)
+      mine.unshift((await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'result_unknown' })).id)
     const stranger = await world.account('Stranger')
     await world.acceptMany(5_000, await world.connection(stranger, '15550002000'), 'UNCONFIRMED')
 
@@ -284,7 +284,7 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
   it('G8: are seen and changed by nobody of another account, and an unknown one is told of alike', async () => {
     const stranger = await world.account('Stranger')
     const mine = await world.accept({ connectionId: id })
-    await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'result_unknown' })
     const told = (await world.audit()).length
     const asks = (of: { accountId: AccountId; id: ConnectionId }) => [
       lanes.readLane(of),

@@ -1,7 +1,7 @@
 import type { Sequence } from '../../../core/message/message.ts'
 import type { LanePage, LaneViews, OfConnection, OpenMessageView } from '../../../core/ports/console/lanes.ts'
-import { selectUnfinished } from './lane-order.ts'
 import { type Reader, type Store, snapshot } from '../store.ts'
+import { selectUnfinished } from './lane-order.ts'
 import { livingConnection } from './living-connection.ts'
 
 const PAGE = 20

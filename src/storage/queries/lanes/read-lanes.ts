@@ -7,10 +7,10 @@ import type { BoundedCount, LaneOverview, LaneViews, OfConnection } from '../../
 import { Refusal } from '../../../core/refusals.ts'
 import { toLink } from '../connections/connections.ts'
 import type { Standing } from '../engine.ts'
-import { HEAD_MEDIA, laneFacts } from './lane-facts.ts'
-import { type LaneFacts, type Moment, momentOf, whyStandsStill } from './lane-reason.ts'
 import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
 import { mayBeEnded } from './endable-waits.ts'
+import { HEAD_MEDIA, laneFacts } from './lane-facts.ts'
+import { type LaneFacts, type SinceColumn, timelineEntryOf, whyStandsStill } from './lane-reason.ts'
 import { measurePaces, NO_PACE } from './measure-pace.ts'
 
 const PAGE = 25
@@ -28,7 +28,7 @@ export async function listLanes(
   store: Store,
   { accountId, find, after }: Parameters<LaneViews['listLanes']>[0],
 ): ReturnType<LaneViews['listLanes']> {
-  const moment = await momentOf(store)
+  const moment = await timelineEntryOf(store)
   return snapshot(store, async (tables) => {
     const rows = await selectLanes(tables, accountId, moment.now)
       .where('c.number', '>', after ?? '')
@@ -43,7 +43,7 @@ export async function listLanes(
 }
 
 export async function readLane(store: Store, { accountId, id }: OfConnection): Promise<LaneOverview> {
-  const moment = await momentOf(store)
+  const moment = await timelineEntryOf(store)
   return snapshot(store, async (tables) => {
     const rows = await selectLanes(tables, accountId, moment.now).where('c.id', '=', id).execute()
     const reading = { tables, engine: store.engine }
@@ -96,23 +96,23 @@ const NO_MEDIA = { head_media: null, head_try_at: null, head_words: null }
 async function toOverviews(
   reading: Reading,
   rows: readonly LaneRow[],
-  { counted, rowsBack, ...moment }: Effort & Moment,
+  { counted, rowsBack, ...moment }: Effort & SinceColumn,
 ): Promise<LaneOverview[]> {
   const [first] = rows
   if (!first) return []
   const ids = rows.map(({ id }) => id)
-  const standings = await reading.engine.standings(reading.tables, ids, counted)
-  const heads = await readHeads(reading.tables, [...standings.values()])
+  const statuses = await reading.engine.statuses(reading.tables, ids, counted)
+  const heads = await readHeads(reading.tables, [...statuses.values()])
   const wanted = {
     accountId: first.account_id,
     lanes: ids,
-    headOf: (id: ConnectionId) => standings.get(id)?.head ?? null,
+    headOf: (id: ConnectionId) => statuses.get(id)?.head ?? null,
   }
   const paces = await measurePaces(reading, wanted, { now: moment.now, rowsBack })
   return rows.map((row) => {
-    const standing = standings.get(row.id) ?? { waiting: 0, head: null }
-    const head = heads.get(standing.head ?? -1)
-    const still = whyStandsStill({ ...row, ...(head ?? NO_MEDIA) }, standing.waiting, moment)
+    const status = statuses.get(row.id) ?? { waiting: 0, head: null }
+    const head = heads.get(status.head ?? -1)
+    const still = whyStandsStill({ ...row, ...(head ?? NO_MEDIA) }, status.waiting, moment)
     return {
       id: row.id,
       number: row.number,
@@ -124,7 +124,7 @@ async function toOverviews(
       networkCheck: JSON.parse(row.network_check ?? 'null') as NetworkCheck | null,
       lastReportAt: row.last_report_at,
       createdAt: row.created_at,
-      waiting: bounded(standing.waiting, counted),
+      waiting: bounded(status.waiting, counted),
       oldestWaitingAt: head?.accepted_at ?? null,
       pace: paces.get(row.id) ?? NO_PACE,
       standsStill: still && { ...still, canBeEnded: row.connection_state === 'active' && mayBeEnded(still.reason) },
@@ -136,8 +136,8 @@ export function bounded(count: number, most: number): BoundedCount {
   return { count: Math.min(count, most), isMore: count > most }
 }
 
-async function readHeads(tables: Reader, standings: readonly Standing[]): Promise<ReadonlyMap<Sequence, Head>> {
-  const sequences = standings.flatMap(({ head }) => (head === null ? [] : [head]))
+async function readHeads(tables: Reader, statuses: readonly Standing[]): Promise<ReadonlyMap<Sequence, Head>> {
+  const sequences = statuses.flatMap(({ head }) => (head === null ? [] : [head]))
   if (sequences.length === 0) return new Map()
   const rows = await tables
     .selectFrom('message as m')

@@ -4,16 +4,16 @@ import type { ConnectionId } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { TakenOut } from '../../../core/ports/administration.ts'
-import { cancelledEnd } from './cancelled-end.ts'
 import { selectUnfinished } from '../lanes/lane-order.ts'
 import type { Change, Reader } from '../store.ts'
+import { cancelledEnd } from './cancelled-end.ts'
 
 // About 20 ms of writing on a laptop: the service accepts messages at the same time and must not wait long for its turn.
 const CANCELLED_AT_ONCE = 2_000
 const GAP_FOR_OTHER_WRITERS_MS = 10
 
 /** Between two parts of a long cancelling. */
-export function letOthersWrite(): Promise<void> {
+export function yieldToWriters(): Promise<void> {
   return pause(GAP_FOR_OTHER_WRITERS_MS)
 }
 
@@ -73,13 +73,13 @@ export async function cancelSome(making: Change, { id, upTo, reason }: WhatToCan
     .where('message_sequence', 'in', sequences)
     .where('state', '=', 'pending')
     .execute()
-  if (reason === 'cancelled_by_person') await tellEach(making, sequences)
+  if (reason === 'cancelled_by_person') await notifyEach(making, sequences)
   const cancelled = ended.filter(({ state }) => state === 'CANCELLED').length
   return { isAll, cancelled, unconfirmed: ended.length - cancelled, first }
 }
 
 /** Who did it, in the timeline of each. */
-async function tellEach({ tables, at, actor }: Change, sequences: readonly Sequence[]): Promise<void> {
+async function notifyEach({ tables, at, actor }: Change, sequences: readonly Sequence[]): Promise<void> {
   const last = sql<number>`coalesce((select max(t.position) from timeline t where t.message_sequence = m.sequence), 0)`
   await tables
     .insertInto('timeline')

@@ -6,12 +6,12 @@ import { CHANNEL_ACTOR } from '../../../core/message/timeline.ts'
 import type { Actor, MessageView } from '../../../core/ports/administration.ts'
 import type { ChannelEvents } from '../../../core/ports/channel.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import { cancelledEnd } from './cancelled-end.ts'
-import { type MessageRow, selectMessages, shownState, toMessageViews } from './message-view.ts'
 import { noteDealtWith } from '../overview/note-dealt-with.ts'
 import { findBlock } from '../recipients/block-lists.ts'
+import { addTimelineEntry, type Change, change, type Store, touchLane, writeAudit } from '../store.ts'
+import { cancelledEnd } from './cancelled-end.ts'
+import { type MessageRow, selectMessages, shownState, toMessageViews } from './message-view.ts'
 import { sendAgain } from './send-again.ts'
-import { addMoment, type Change, change, type Store, touchLane, writeAudit } from '../store.ts'
 
 export function cancelMessage(store: Store, id: MessageId, actor: Actor): Promise<MessageView> {
   return change(store, actor, async (making) => {
@@ -42,7 +42,7 @@ export function cancelMessage(store: Store, id: MessageId, actor: Actor): Promis
       .where('message_sequence', '=', message.sequence)
       .where('state', '=', 'pending')
       .execute()
-    await addMoment(making, {
+    await addTimelineEntry(making, {
       sequence: message.sequence,
       kind: 'cancelled',
       code: 'cancelled_by_person',
@@ -121,13 +121,13 @@ async function resolveArrived(making: Change, message: MessageRow): Promise<Mess
   const { tables, at, actor } = making
   const resolved = await tables
     .updateTable('message')
-    .set({ state: 'PUBLISHED', reason: 'says_arrived', published_at: at, resolved_at: at })
+    .set({ state: 'PUBLISHED', reason: 'marked_arrived', published_at: at, resolved_at: at })
     .where('sequence', '=', message.sequence)
     .executeTakeFirstOrThrow()
   refuseTooLate(resolved, 'message_not_unconfirmed')
   // The reason it had is kept here, because the row now carries the person's word.
   const facts = { by: actor, as: 'arrived', was: message.reason }
-  await addMoment(making, { sequence: message.sequence, kind: 'resolved', code: 'says_arrived', facts })
+  await addTimelineEntry(making, { sequence: message.sequence, kind: 'resolved', code: 'marked_arrived', facts })
   await noteDealtWith(making, message, 'PUBLISHED')
   await finish(making, message, { action: 'message.resolve', detail: { as: 'arrived' } })
   return view(making, message.id)
@@ -141,7 +141,11 @@ async function resolveSendAgain(making: Change, message: MessageRow): Promise<Me
     .where('sequence', '=', message.sequence)
     .executeTakeFirstOrThrow()
   refuseTooLate(resolved, 'message_not_unconfirmed')
-  await addMoment(making, { sequence: message.sequence, kind: 'resolved', facts: { by: actor, as: 'send-again' } })
+  await addTimelineEntry(making, {
+    sequence: message.sequence,
+    kind: 'resolved',
+    facts: { by: actor, as: 'send-again' },
+  })
   const resent = await sendAgain(making, message)
   await noteDealtWith(making, message, message.state)
   await finish(making, message, { action: 'message.resolve', detail: { as: 'send-again', resent } })
@@ -172,7 +176,7 @@ async function finish(
 }
 
 async function view(making: Change, id: MessageId): Promise<MessageView> {
-  const [message] = await toMessageViews(making, [await find(making, id)], { now: making.at, trouble: null })
+  const [message] = await toMessageViews(making, [await find(making, id)], { now: making.at, error: null })
   if (!message) throw new Error('A message that was just changed has gone')
   return message
 }

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import type { MessageFilter, MessageView } from '../../../core/ports/administration.ts'
-import { momentOf } from '../lanes/lane-reason.ts'
-import { type MessageRow, selectMessages, selectRows, toMessageViews } from './message-view.ts'
+import { timelineEntryOf } from '../lanes/lane-reason.ts'
 import { widening } from '../newest-first.ts'
 import { type Reader, readingOf, type Store } from '../store.ts'
+import { type MessageRow, selectMessages, selectRows, toMessageViews } from './message-view.ts'
 
 /** A page is read in one go, so nobody who prints a long list slowly keeps a transaction open. */
 const PAGE = 1_000
@@ -13,7 +13,7 @@ export async function* listMessages(store: Store, filter: MessageFilter): AsyncI
   const pages = filter.state === 'SENDING' ? sendingPages(store, filter) : pagesOf(store, filter)
   let left = filter.limit ?? Number.POSITIVE_INFINITY
   if (left <= 0) return
-  const moment = await momentOf(store)
+  const moment = await timelineEntryOf(store)
   for await (const rows of pages) {
     const wanted = rows.slice(0, left)
     yield* await toMessageViews(readingOf(store), wanted, moment)
@@ -90,5 +90,5 @@ export async function listUnresolved(store: Store, accountId: AccountId | null):
     .where('resolved_at', 'is', null)
   if (accountId !== null) unresolved = unresolved.where('account_id', '=', accountId)
   const rows = await selectMessages(store.database, store.now(), unresolved).orderBy('m.sequence').execute()
-  return toMessageViews(readingOf(store), rows, await momentOf(store))
+  return toMessageViews(readingOf(store), rows, await timelineEntryOf(store))
 }

@@ -1,8 +1,8 @@
 import type { Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
-import { selectMessages } from './message-view.ts'
 import { commitUsOfM } from '../api-log/request-duration.ts'
 import type { Reader } from '../store.ts'
+import { selectMessages } from './message-view.ts'
 
 /** One message with all that its own row and its token tell. */
 export function selectDetails(tables: Reader, sequence: Sequence, now: Instant) {

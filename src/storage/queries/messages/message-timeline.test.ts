@@ -61,10 +61,10 @@ describe.each(ENGINES)('G10: the story of a message, on %s', (engine) => {
       NOON + 9_000,
     )
 
-    const story = await world.administration.explainMessage(id)
+    const timeline = await world.administration.explainMessage(id)
 
     assert.deepEqual(
-      story.timeline.map(({ at, kind, code }) => [at - NOON, kind, code]),
+      timeline.timeline.map(({ at, kind, code }) => [at - NOON, kind, code]),
       [
         [0, 'accepted', null],
         [100, 'media-fetched', null],
@@ -77,9 +77,9 @@ describe.each(ENGINES)('G10: the story of a message, on %s', (engine) => {
         [9_000, 'receipt-read', null],
       ],
     )
-    assert.equal(story.timeline[0]?.facts['tookMs'], 1.6)
+    assert.equal(timeline.timeline[0]?.facts['tookMs'], 1.6)
     assert.deepEqual(
-      [story.requestId, story.position, story.laneWait, story.expiresAt],
+      [timeline.requestId, timeline.position, timeline.laneWait, timeline.expiresAt],
       ['request-1', null, null, null],
     )
   })
@@ -125,12 +125,12 @@ describe.each(ENGINES)('G10: the story of a message, on %s', (engine) => {
     const { id } = await world.accept({ connectionId })
     await world.lane(connectionId, { reason: 'connection_away', words: 'no route', until: NOON + 5_000 })
 
-    const story = await world.administration.explainMessage(id)
+    const timeline = await world.administration.explainMessage(id)
 
-    assert.equal(story.position, 2)
-    assert.equal(story.message.reason, 'behind_others')
-    assert.deepEqual(story.laneWait, { reason: 'connection_away', words: 'no route', until: NOON + 5_000 })
-    assert.equal(story.expiresAt, NOON + 24 * 3_600_000)
+    assert.equal(timeline.position, 2)
+    assert.equal(timeline.message.reason, 'behind_others')
+    assert.deepEqual(timeline.laneWait, { reason: 'connection_away', words: 'no route', until: NOON + 5_000 })
+    assert.equal(timeline.expiresAt, NOON + 24 * 3_600_000)
   })
 
   it('leaves the duration out while nobody knows how long the commit took', async () => {
@@ -143,20 +143,20 @@ describe.each(ENGINES)('G10: the story of a message, on %s', (engine) => {
     const { id, sequence } = await world.accept({ connectionId })
     await world.openAttempt(connectionId, sequence)
 
-    const story = await world.administration.explainMessage(id)
+    const timeline = await world.administration.explainMessage(id)
 
-    assert.deepEqual([story.message.state, story.position], ['SENDING', 1])
-    assert.equal(story.timeline.at(-1)?.kind, 'attempt-begun')
+    assert.deepEqual([timeline.message.state, timeline.position], ['SENDING', 1])
+    assert.equal(timeline.timeline.at(-1)?.kind, 'attempt-begun')
   })
 
   it('tells why it failed, in the network’s words', async () => {
     const { id, sequence } = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
     await world.database.rewriteMessage(sequence, { words: 'no such user' })
 
-    const story = await world.administration.explainMessage(id)
+    const timeline = await world.administration.explainMessage(id)
 
-    assert.equal(story.reasonWords, 'no such user')
-    assert.deepEqual(story.timeline.at(-1), {
+    assert.equal(timeline.reasonWords, 'no such user')
+    assert.deepEqual(timeline.timeline.at(-1), {
       at: NOON + 1_000,
       kind: 'settled',
       code: 'recipient_refused',

@@ -2,22 +2,22 @@ import { commandLine } from '../../../core/command-line.ts'
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
 import type { Instant, MessageId } from '../../../core/ids.ts'
 import type { MessageState } from '../../../core/message/message.ts'
-import type { MessageStory, TimelineEntry } from '../../../core/ports/administration.ts'
+import type { MessageTimeline, TimelineEntry } from '../../../core/ports/administration.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import type { AlarmFacts } from '../../../core/watchdog/alarm.ts'
 import type { AlarmKind } from '../../../core/watchdog/alarm-kinds.ts'
-import { tellAlarm } from '../../../core/watchdog/alarm-text.ts'
+import { alarmText } from '../../../core/watchdog/alarm-text.ts'
 import { findHeads, selectUnfinished } from '../lanes/lane-order.ts'
-import { explainBehind, explainLane, type LaneReason, momentOf } from '../lanes/lane-reason.ts'
+import { explainBehind, explainLane, type LaneReason, timelineEntryOf } from '../lanes/lane-reason.ts'
+import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
 import { type MessageDetails, selectDetails } from './message-details.ts'
 import { type MessageRow, selectMessages, toMessageView } from './message-view.ts'
 import { findSuccessor } from './send-again.ts'
-import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
 import { readTimeline } from './timeline.ts'
 
 /** A message with all that is known of it, as it stood at one moment. */
-export async function explainMessage(store: Store, id: MessageId): Promise<MessageStory> {
-  const moment = await momentOf(store)
+export async function explainMessage(store: Store, id: MessageId): Promise<MessageTimeline> {
+  const moment = await timelineEntryOf(store)
   return snapshot(store, async (tables) => {
     const sequence = await store.engine.locate(tables, id)
     const row = sequence === null ? null : await selectDetails(tables, sequence, moment.now)
@@ -32,7 +32,7 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
     const repeated = await findRepeated(tables, row.resend_of)
     const timeline = await readTimeline({ tables, engine: store.engine }, row)
     const resent = await findResent(tables, row.resent_as, timeline)
-    const lane = head && standing(isHead ? explainLane(head, moment) : explainBehind(head, moment))
+    const lane = head && status(isHead ? explainLane(head, moment) : explainBehind(head, moment))
     return {
       message: toMessageView(row, isHead, moment),
       reasonWords: isWaiting ? (isHead ? (lane?.words ?? null) : null) : row.message_words,
@@ -65,7 +65,7 @@ async function findHead(reading: Reading, row: MessageDetails, now: Instant): Pr
   )
 }
 
-function standing(lane: LaneReason): LaneReason | null {
+function status(lane: LaneReason): LaneReason | null {
   return lane.reason === 'due' || lane.reason === 'sending' ? null : lane
 }
 
@@ -86,7 +86,7 @@ async function readReportsMissing(
   tables: Reader,
   row: MessageDetails,
   now: Instant,
-): Promise<MessageStory['reportsMissing']> {
+): Promise<MessageTimeline['reportsMissing']> {
   const kind = 'reports_missing' satisfies AlarmKind
   const alarm = await tables
     .selectFrom('alarm')
@@ -98,7 +98,7 @@ async function readReportsMissing(
   if (!alarm) return null
   const facts = JSON.parse(alarm.facts) as AlarmFacts
   if (row.published_at === null || row.published_at < Number(facts['oldestAt'])) return null
-  return tellAlarm({ kind, since: alarm.since, facts }, now)
+  return alarmText({ kind, since: alarm.since, facts }, now)
 }
 
 const HAS_LEFT: ReadonlySet<string> = new Set<MessageState>(['PUBLISHED', 'DELIVERED', 'READ'])
@@ -113,7 +113,7 @@ async function findResent(
   tables: Reader,
   sequence: number | null,
   timeline: readonly TimelineEntry[],
-): Promise<MessageStory['resent']> {
+): Promise<MessageTimeline['resent']> {
   if (sequence === null) return null
   const rows = tables.selectFrom('message').select(['id', 'state', 'reason', 'words']).where('sequence', '=', sequence)
   const row = await rows.executeTakeFirst()

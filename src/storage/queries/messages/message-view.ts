@@ -4,7 +4,7 @@ import type { MessageState } from '../../../core/message/message.ts'
 import type { MessageView } from '../../../core/ports/administration.ts'
 import { HEAD_MEDIA, laneFacts } from '../lanes/lane-facts.ts'
 import { findHeads } from '../lanes/lane-order.ts'
-import { explainLane, type LaneFacts, type Moment } from '../lanes/lane-reason.ts'
+import { explainLane, type LaneFacts, type SinceColumn } from '../lanes/lane-reason.ts'
 import type { Reader, Reading } from '../store.ts'
 
 /**
@@ -91,14 +91,14 @@ export type MessageRow = Awaited<ReturnType<ReturnType<typeof selectMessages>['e
 export async function toMessageViews(
   reading: Reading,
   rows: readonly MessageRow[],
-  moment: Moment,
+  moment: SinceColumn,
 ): Promise<MessageView[]> {
   const waiting = rows.filter(({ state }) => state === 'QUEUED').map((row) => row.connection_id)
   const heads = await findHeads(reading, [...new Set(waiting)])
   return rows.map((row) => toMessageView(row, row.sequence === heads.get(row.connection_id), moment))
 }
 
-export function toMessageView(row: MessageRow, isHead: boolean, moment: Moment): MessageView {
+export function toMessageView(row: MessageRow, isHead: boolean, moment: SinceColumn): MessageView {
   return {
     id: row.id,
     account: row.account_name,
@@ -119,10 +119,10 @@ export function shownState(row: Pick<MessageRow, 'state' | 'open_sequence'>): Me
   return row.state === 'QUEUED' && row.open_sequence !== null ? 'SENDING' : row.state
 }
 
-function reasonOf(row: MessageRow, isHead: boolean, moment: Moment): string | null {
+function reasonOf(row: MessageRow, isHead: boolean, moment: SinceColumn): string | null {
   if (row.state !== 'QUEUED') return row.reason
   const isBehind = !isHead && row.open_sequence === null && row.connection_state === 'active'
-  if (isBehind && moment.trouble === null) return 'behind_others'
+  if (isBehind && moment.error === null) return 'behind_others'
   const lane: LaneFacts = row
   return explainLane(lane, moment).reason
 }

@@ -135,12 +135,12 @@ describe.each(ENGINES)('G10: every message that waits says why, on %s', (engine)
     const otherId = await world.connection(acme, '15550001001')
     await world.stopService()
 
-    world.trouble = { since: NOON, cause: 'The disk is full.' }
+    world.error = { since: NOON, cause: 'The disk is full.' }
 
     const said = { reason: 'storage_unavailable', words: 'The disk is full.', until: null }
     assert.deepEqual(await reasons(), ['storage_unavailable', 'storage_unavailable'])
-    const story = await world.administration.explainMessage(id)
-    assert.deepEqual([story.laneWait, story.reasonWords], [said, said.words])
+    const timeline = await world.administration.explainMessage(id)
+    assert.deepEqual([timeline.laneWait, timeline.reasonWords], [said, said.words])
     const connections = await world.administration.listConnections(acme)
     assert.deepEqual(
       connections.map(({ reason, reasonWords }) => [reason, reasonWords]),
@@ -158,7 +158,7 @@ describe.each(ENGINES)('G10: every message that waits says why, on %s', (engine)
     const { sequence } = await world.accept({ connectionId })
     await world.openAttempt(connectionId, sequence)
 
-    world.trouble = { since: NOON, cause: 'The disk is full.' }
+    world.error = { since: NOON, cause: 'The disk is full.' }
 
     const [message] = await list()
     assert.deepEqual([message?.state, message?.reason], ['SENDING', 'storage_unavailable'])
@@ -170,7 +170,7 @@ describe.each(ENGINES)('G10: every message that waits says why, on %s', (engine)
     await world.lane(connectionId, { owner: 'worker-1' })
     await world.run('insert into worker (id, heartbeat_until) values (?, ?)', 'worker-1', NOON - 1)
 
-    assert.deepEqual(await reasons(), ['worker_gone'])
+    assert.deepEqual(await reasons(), ['process_gone'])
   })
 
   it('takes no worker for alive whose heartbeat was written before the clock was set back', async () => {
@@ -185,7 +185,7 @@ describe.each(ENGINES)('G10: every message that waits says why, on %s', (engine)
     const { message } = await world.administration.explainMessage(id)
     const lanes = (await world.administration.listConnections(null)).map(({ reason }) => reason)
 
-    assert.deepEqual(whileAnotherLives, ['worker_gone'])
+    assert.deepEqual(whileAnotherLives, ['process_gone'])
     assert.deepEqual(
       [await reasons(), message.reason, lanes],
       [['service_stopped'], 'service_stopped', ['service_stopped']],
@@ -232,7 +232,7 @@ describe.each(ENGINES)('cancelling, on %s', (engine) => {
     const view = await world.administration.cancelMessage(one.id, 'test')
     await world.administration.removeConnection(connectionId, true, 'test')
 
-    assert.deepEqual([view.state, view.reason], ['UNCONFIRMED', 'fate_unknown'])
+    assert.deepEqual([view.state, view.reason], ['UNCONFIRMED', 'result_unknown'])
     assert.equal((await world.administration.explainMessage(other.id)).message.state, 'UNCONFIRMED')
   })
 
@@ -333,7 +333,7 @@ describe.each(ENGINES)('resolving what is unconfirmed, on %s', (engine) => {
   beforeEach(() => open(engine))
 
   it('lists what nobody has resolved, oldest first', async () => {
-    const first = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const first = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
     const second = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'quarantined' })
 
     const ids = async () => (await world.administration.listUnresolved(acme)).map(({ id }) => id)
@@ -343,26 +343,26 @@ describe.each(ENGINES)('resolving what is unconfirmed, on %s', (engine) => {
   })
 
   it('publishes on a person’s word and keeps what it was', async () => {
-    const { id } = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const { id } = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
     world.now += 60_000
 
     const view = await world.administration.resolveMessage(id, 'arrived', 'anna')
 
-    assert.deepEqual([view.state, view.reason, view.publishedAt], ['PUBLISHED', 'says_arrived', NOON + 60_000])
+    assert.deepEqual([view.state, view.reason, view.publishedAt], ['PUBLISHED', 'marked_arrived', NOON + 60_000])
     const { timeline } = await world.administration.explainMessage(id)
     assert.deepEqual(
       timeline.map(({ kind, code }) => [kind, code]),
       [
         ['accepted', null],
-        ['settled', 'fate_unknown'],
-        ['resolved', 'says_arrived'],
+        ['settled', 'result_unknown'],
+        ['resolved', 'marked_arrived'],
       ],
     )
     assert.equal(timeline[1]?.facts['state'], 'UNCONFIRMED')
   })
 
   it('sends again as a new message, and leaves the old one unconfirmed', async () => {
-    const { id } = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const { id } = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
 
     const resent = await world.administration.resolveMessage(id, 'send-again', 'test')
 

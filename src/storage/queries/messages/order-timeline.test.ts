@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { TimelineEntry } from '../../../core/ports/administration.ts'
-import { orderMoments } from './order-timeline.ts'
+import { orderTimeline } from './order-timeline.ts'
 
 const SECOND = 1_768_478_400_000
 
@@ -14,25 +14,25 @@ describe('G10: the order of moments', () => {
       settled('PUBLISHED', 20),
     ]
 
-    const moments = orderMoments(told, [entry('receipt-read', 3_000), entry('receipt-delivered', 2_000)])
+    const entries = orderTimeline(told, [entry('receipt-read', 3_000), entry('receipt-delivered', 2_000)])
 
-    assert.deepEqual(shown(moments.slice(4)), [
+    assert.deepEqual(shown(entries.slice(4)), [
       ['receipt-delivered', 2_000],
       ['receipt-read', 3_000],
     ])
-    assert.deepEqual(moments.at(-1)?.facts, {})
+    assert.deepEqual(entries.at(-1)?.facts, {})
   })
 
   it('puts reports of one second in the order of a life, whichever came first', () => {
     const told = [entry('accepted', 100), entry('attempt-accepted', 400), settled('PUBLISHED', 400)]
 
-    const moments = orderMoments(told, [
+    const entries = orderTimeline(told, [
       entry('receipt-read', 0),
       entry('receipt-delivered', 0),
       entry('receipt-sent', 0),
     ])
 
-    assert.deepEqual(shown(moments.slice(3)), [
+    assert.deepEqual(shown(entries.slice(3)), [
       ['receipt-sent', 400],
       ['receipt-delivered', 400],
       ['receipt-read', 400],
@@ -42,13 +42,13 @@ describe('G10: the order of moments', () => {
   it('puts a report before what was done because of it, when the network’s clock goes before ours', () => {
     const told = [entry('accepted', 100), entry('attempt-accepted', 400), settled('PUBLISHED', 400)]
 
-    const moments = orderMoments(told, [entry('receipt-failed', 5_000), entry('sent-again', 900)])
+    const entries = orderTimeline(told, [entry('receipt-failed', 5_000), entry('sent-again', 900)])
 
-    assert.deepEqual(shown(moments.slice(3)), [
+    assert.deepEqual(shown(entries.slice(3)), [
       ['receipt-failed', 899],
       ['sent-again', 900],
     ])
-    assert.deepEqual(moments[3]?.facts, { networkTime: SECOND + 5_000 })
+    assert.deepEqual(entries[3]?.facts, { networkTime: SECOND + 5_000 })
   })
 
   it('tells of a report on a message of unknown fate after that it was one', () => {
@@ -59,13 +59,13 @@ describe('G10: the order of moments', () => {
       settled('UNCONFIRMED', 60_700),
     ]
 
-    const moments = orderMoments(told, [entry('receipt-delivered', 2_000)])
+    const entries = orderTimeline(told, [entry('receipt-delivered', 2_000)])
 
-    assert.deepEqual(shown(moments.slice(3)), [
+    assert.deepEqual(shown(entries.slice(3)), [
       ['settled', 60_700],
       ['receipt-delivered', 60_700],
     ])
-    assert.deepEqual(moments.at(-1)?.facts, { networkTime: SECOND + 2_000 })
+    assert.deepEqual(entries.at(-1)?.facts, { networkTime: SECOND + 2_000 })
   })
 
   it('shows no report before the acceptance, however far the network’s clock goes after ours', () => {
@@ -77,9 +77,9 @@ describe('G10: the order of moments', () => {
     ]
     const broken = entry('attempt-unknown', 870)
 
-    const moments = orderMoments(told, [broken, entry('receipt-read', 0), entry('receipt-delivered', -4_000)])
+    const entries = orderTimeline(told, [broken, entry('receipt-read', 0), entry('receipt-delivered', -4_000)])
 
-    assert.deepEqual(shown(moments), [
+    assert.deepEqual(shown(entries), [
       ['accepted', 853],
       ['attempt-begun', 860],
       ['attempt-unknown', 870],
@@ -89,7 +89,7 @@ describe('G10: the order of moments', () => {
       ['receipt-read', 2_660],
     ])
     assert.deepEqual(
-      moments.slice(5).map(({ facts }) => facts['networkTime']),
+      entries.slice(5).map(({ facts }) => facts['networkTime']),
       [SECOND - 4_000, SECOND],
     )
   })
@@ -103,7 +103,7 @@ describe('G10: the order of moments', () => {
     ]
 
     assert.deepEqual(
-      orderMoments(told, []).map(({ kind }) => kind),
+      orderTimeline(told, []).map(({ kind }) => kind),
       ['accepted', 'attempt-begun', 'attempt-accepted', 'settled'],
     )
   })
@@ -111,7 +111,7 @@ describe('G10: the order of moments', () => {
   it('leaves times alone that are told to the millisecond', () => {
     const told = [entry('accepted', 100), entry('attempt-accepted', 400), settled('PUBLISHED', 400)]
 
-    assert.deepEqual(shown(orderMoments(told, [entry('receipt-delivered', 401)]).slice(3)), [
+    assert.deepEqual(shown(orderTimeline(told, [entry('receipt-delivered', 401)]).slice(3)), [
       ['receipt-delivered', 401],
     ])
   })
@@ -125,6 +125,6 @@ function settled(state: string, afterMs: number): TimelineEntry {
   return entry('settled', afterMs, { state })
 }
 
-function shown(moments: readonly TimelineEntry[]): readonly (readonly [string, number])[] {
-  return moments.map(({ kind, at }) => [kind, at - SECOND] as const)
+function shown(entries: readonly TimelineEntry[]): readonly (readonly [string, number])[] {
+  return entries.map(({ kind, at }) => [kind, at - SECOND] as const)
 }

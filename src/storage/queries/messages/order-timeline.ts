@@ -28,7 +28,10 @@ interface Placed {
  * it depends on, and before what was written after it here. It shows the time of that place, and the network's own time
  * stands in its facts. Nothing comes before the acceptance, whatever a clock said that was set back.
  */
-export function orderMoments(told: readonly TimelineEntry[], kept: readonly TimelineEntry[]): readonly TimelineEntry[] {
+export function orderTimeline(
+  told: readonly TimelineEntry[],
+  kept: readonly TimelineEntry[],
+): readonly TimelineEntry[] {
   const ours = [...told, ...kept].filter((entry) => !isReport(entry))
   const acceptedAt = ours.find(({ kind }) => kind === 'accepted')?.at ?? Number.NEGATIVE_INFINITY
   const asItStands = (entry: TimelineEntry): Placed => ({ entry, sortsAt: Math.max(entry.at, acceptedAt) })

@@ -3,11 +3,11 @@ import type { ConnectionId, MessageId } from '../../../core/ids.ts'
 import { CHANNEL_ACTOR } from '../../../core/message/timeline.ts'
 import { isReasonCode } from '../../../core/reasons.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import type { MessageRow } from './message-view.ts'
 import { newMessageId } from '../new-id.ts'
 import { refuseBlocked } from '../recipients/block-lists.ts'
-import { addMoment, type Change, type Reader, touchLane } from '../store.ts'
+import { addTimelineEntry, type Change, type Reader, touchLane } from '../store.ts'
 import type { Tables } from '../tables.ts'
+import type { MessageRow } from './message-view.ts'
 
 /** Puts a copy of a message at the end of its line, and links the two. Returns the id of the copy. */
 export async function sendAgain(making: Change, old: MessageRow): Promise<MessageId> {
@@ -36,8 +36,8 @@ export async function sendAgain(making: Change, old: MessageRow): Promise<Messag
   const { actor: by } = making
   // A person has reasons of their own; a channel repeats for what the network said of the old one.
   const why = by === CHANNEL_ACTOR && old.reason !== null && isReasonCode(old.reason) ? { code: old.reason } : {}
-  await addMoment(making, { sequence: old.sequence, kind: 'sent-again', ...why, facts: { newMessage: id, by } })
-  await addMoment(making, { sequence, kind: 'sent-again', ...why, facts: { oldMessage: old.id, by } })
+  await addTimelineEntry(making, { sequence: old.sequence, kind: 'sent-again', ...why, facts: { newMessage: id, by } })
+  await addTimelineEntry(making, { sequence, kind: 'sent-again', ...why, facts: { oldMessage: old.id, by } })
   await touchLane(making, connectionId)
   return id
 }

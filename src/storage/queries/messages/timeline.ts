@@ -1,17 +1,17 @@
 import type { TimelineKind } from '../../../core/message/timeline.ts'
 import type { TimelineEntry } from '../../../core/ports/administration.ts'
-import type { MessageDetails } from './message-details.ts'
-import { orderMoments } from './order-timeline.ts'
 import { acceptanceTookMs } from '../api-log/request-duration.ts'
 import type { Reader, Reading } from '../store.ts'
 import { within } from '../within.ts'
+import type { MessageDetails } from './message-details.ts'
+import { orderTimeline } from './order-timeline.ts'
 
 type Moment = TimelineEntry & { readonly kind: TimelineKind | (string & {}) }
 
 /** Everything that happened to a message, in order of time. Much of it is not written a second time but told from the rows it left. */
 export async function readTimeline(reading: Reading, message: MessageDetails): Promise<readonly TimelineEntry[]> {
   const { tables } = reading
-  const kept = await keptMoments(tables, message)
+  const kept = await keptEntries(tables, message)
   const told = [
     ...acceptance(message),
     ...(await repeats(reading, message)),
@@ -20,10 +20,10 @@ export async function readTimeline(reading: Reading, message: MessageDetails): P
     ...openAttempt(message),
     ...settlement(message, kept),
   ].filter((moment) => !kept.some((other) => other.kind === moment.kind && other.at === moment.at))
-  return orderMoments(told, kept)
+  return orderTimeline(told, kept)
 }
 
-async function keptMoments(tables: Reader, message: MessageDetails): Promise<readonly Moment[]> {
+async function keptEntries(tables: Reader, message: MessageDetails): Promise<readonly Moment[]> {
   const rows = await tables
     .selectFrom('timeline')
     .select(['at', 'kind', 'code', 'words', 'facts'])

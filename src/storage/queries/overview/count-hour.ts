@@ -4,9 +4,9 @@ import type { Sequence } from '../../../core/message/message.ts'
 import { countRequests } from '../api-log/count-requests.ts'
 import type { Span } from '../engine.ts'
 import type { Reading } from '../store.ts'
-import { findMoment, type LongTable } from './lower-bound-by-time.ts'
 import { HourTally, talliedAs } from './hour-tally.ts'
 import { HOUR_MS, MINUTE_MS } from './hours.ts'
+import { type LongTable, lowerBoundByTime } from './lower-bound-by-time.ts'
 import { writeHour } from './write-hour.ts'
 
 // Rows of one moment are numbered at about that moment: by several at once, so not quite in order.
@@ -49,14 +49,14 @@ async function walk(
   { table, hour, rest }: Walk,
   add: (span: Span) => Promise<void>,
 ): Promise<boolean> {
-  const first = await findMoment(reading, table, hour - MARGIN_MS)
+  const first = await lowerBoundByTime(reading, table, hour - MARGIN_MS)
   const past = hour + HOUR_MS + MARGIN_MS
   if (first === null || first.at >= past) return true
   const from = first.sequence
-  let before = (await findMoment(reading, table, past))?.sequence ?? Number.MAX_SAFE_INTEGER
+  let before = (await lowerBoundByTime(reading, table, past))?.sequence ?? Number.MAX_SAFE_INTEGER
   while (before > from) {
     const begunAt = performance.now()
-    const start = await startOfStretch(reading, table, { from, before })
+    const start = await startOfRange(reading, table, { from, before })
     await add({ from: start, before })
     before = start
     if (!(await rest(performance.now() - begunAt))) return false
@@ -64,7 +64,7 @@ async function walk(
   return true
 }
 
-async function startOfStretch({ tables, engine }: Reading, table: LongTable, span: Span): Promise<Sequence> {
+async function startOfRange({ tables, engine }: Reading, table: LongTable, span: Span): Promise<Sequence> {
   const newest = await tables
     .selectFrom(table)
     .select('sequence')
@@ -75,7 +75,7 @@ async function startOfStretch({ tables, engine }: Reading, table: LongTable, spa
     .executeTakeFirst()
   if (!newest) return span.from
   const behind = { from: span.from, before: newest.sequence + 1 }
-  return engine.startOfStretch(tables, { table, span: behind, rows: ROWS_AT_ONCE })
+  return engine.startOfRange(tables, { table, span: behind, rows: ROWS_AT_ONCE })
 }
 
 interface Part {

@@ -4,9 +4,9 @@ import type { Tallies, WantedOverview } from '../../../core/ports/console/overvi
 import { requestsOfRow } from '../api-log/count-requests.ts'
 import { readingOf, type Store } from '../store.ts'
 import { type Bars, NONE } from './bars.ts'
-import { findMoment, type LongTable } from './lower-bound-by-time.ts'
 import { talliedAs } from './hour-tally.ts'
 import { HOUR_MS, MINUTE_MS } from './hours.ts'
+import { type LongTable, lowerBoundByTime } from './lower-bound-by-time.ts'
 
 const BAR_MS = 5 * MINUTE_MS
 // Some milliseconds' worth. Where more came within the hour, the hours as they were counted must do.
@@ -46,7 +46,7 @@ interface Counted {
 
 async function countNewest(store: Store, { table, wanted, from }: Newest): Promise<readonly Counted[] | null> {
   const reading = readingOf(store)
-  const first = await findMoment(reading, table, from)
+  const first = await lowerBoundByTime(reading, table, from)
   if (first === null) return []
   const start = first.sequence
   const { rows: further } = await sql`select 1 from ${sql.table(table)} where sequence >= ${start}

@@ -27,8 +27,8 @@ async function findTook(store: Store, accountId: AccountId, end: Sequence): Prom
   for (const span of await store.engine.spans(store.database)) {
     let before = await endOfRows(store, { from: span.from, before: Math.min(span.before, end) })
     while (before !== null && before > span.from && looked < MOST_ROWS && took.length < MOST_MESSAGES) {
-      const stretch = { table: 'message' as const, span: { from: span.from, before }, rows: ROWS_AT_ONCE }
-      const from = await store.engine.startOfStretch(store.database, stretch)
+      const range = { table: 'message' as const, span: { from: span.from, before }, rows: ROWS_AT_ONCE }
+      const from = await store.engine.startOfRange(store.database, range)
       took.push(...(await readTook(store, accountId, { from, before })))
       looked += ROWS_AT_ONCE
       before = from
@@ -53,7 +53,7 @@ async function readTook({ database }: Store, accountId: AccountId, span: Span): 
     .where('sequence', '<', span.before)
     .where('published_at', 'is not', null)
     // Of these it is only known when a person said so, maybe days later.
-    .where((where) => where.or([where('reason', 'is', null), where('reason', '<>', 'says_arrived')]))
+    .where((where) => where.or([where('reason', 'is', null), where('reason', '<>', 'marked_arrived')]))
     .orderBy('sequence', 'desc')
     .execute()
   // A clock that was set back is no reason to have been fast.

@@ -16,7 +16,7 @@ export interface Moment {
  * order in which their rows came, so some forty looks find it among any number of rows, without an index by time. Where
  * a clock was set back the order of numbers and that of times differ, and some row close by is found.
  */
-export async function findMoment(
+export async function lowerBoundByTime(
   { tables, engine }: Reading,
   table: LongTable,
   moment: Instant,

@@ -208,7 +208,7 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
       const { sequence } = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 90_000 })
       await world.database.rewriteMessage(sequence, { published_at: NOON - 90_000 + tookMs })
     }
-    const unknown = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown', acceptedAt: 9 })
+    const unknown = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown', acceptedAt: 9 })
     await world.administration.resolveMessage(unknown.id, 'arrived', 'anna')
     const { latency: flowing } = await read('24h')
     await world.acceptMany(9_000, connectionId)
@@ -222,7 +222,7 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     await isAsOldAs(3 * DAY_MS, 2 * DAY_MS, 1)
     const connectionId = await world.connection(account)
     await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused', acceptedAt: NOON - 2 * DAY_MS })
-    await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown', acceptedAt: NOON - 9_000 })
+    await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown', acceptedAt: NOON - 9_000 })
     await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused', acceptedAt: NOON - 8_000 })
     await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused', acceptedAt: NOON - 7_000 })
     await world.accept({ connectionId, state: 'CANCELLED', reason: 'cancelled_by_person' })
@@ -232,7 +232,7 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
 
     assert.deepEqual(day.attention.groups, [
       { state: 'FAILED', reason: 'recipient_refused', count: 2, latestAt: NOON - 7_000 },
-      { state: 'UNCONFIRMED', reason: 'fate_unknown', count: 1, latestAt: NOON - 9_000 },
+      { state: 'UNCONFIRMED', reason: 'result_unknown', count: 1, latestAt: NOON - 9_000 },
     ])
     assert.equal(month.attention.groups[0]?.count, 3)
   })
@@ -244,8 +244,8 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     await isAsOldAs(31 * DAY_MS, ageMs)
     const connectionId = await world.connection(account)
     const made = { connectionId, acceptedAt: NOON - ageMs }
-    const asked = await world.accept({ ...made, state: 'UNCONFIRMED', reason: 'fate_unknown' })
-    const again = await world.accept({ ...made, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const asked = await world.accept({ ...made, state: 'UNCONFIRMED', reason: 'result_unknown' })
+    const again = await world.accept({ ...made, state: 'UNCONFIRMED', reason: 'result_unknown' })
     const failed = await world.accept({ ...made, state: 'FAILED', reason: 'recipient_refused' })
     await world.accept({ ...made, state: 'FAILED', reason: 'recipient_refused' })
     await count()
@@ -315,7 +315,7 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
   it('counts as kept no message that has been deleted since, and knows of one that was kept back', async () => {
     await isAsOldAs(200 * DAY_MS, 120 * DAY_MS, 100 * DAY_MS, 2 * DAY_MS)
     const connectionId = await world.connection(account)
-    const unknown = { connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' } as const
+    const unknown = { connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' } as const
     const kept = await world.accept({ ...unknown, acceptedAt: NOON - 120 * DAY_MS })
     const old = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 100 * DAY_MS })
     await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 2 * DAY_MS })

@@ -37,7 +37,7 @@ async function readOverview(store: Store, wanted: WantedOverview): Promise<Overv
   const [{ from, barMs, bars, countedAt, isComplete }, { latency, ...waiting }, others] = await Promise.all([
     readBars(store, wanted, { now, recent }),
     readFlow(store, accountId, now),
-    readOthers(store, accountId, { now, recent }),
+    readPeers(store, accountId, { now, recent }),
   ])
   const groups = await readAttention(store, { accountId, from, recent })
   return {
@@ -56,7 +56,7 @@ async function readFlow(store: Store, accountId: AccountId, now: Instant) {
   return { ...waiting, latency: await readLatency(store, accountId, head) }
 }
 
-async function readOthers(
+async function readPeers(
   store: Store,
   accountId: AccountId,
   { now, recent }: { readonly now: Instant; readonly recent: Recent | null },

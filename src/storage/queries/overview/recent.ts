@@ -4,8 +4,8 @@ import type { MessageState } from '../../../core/message/message.ts'
 import { requestsOfRow } from '../api-log/count-requests.ts'
 import { readingOf, type Store } from '../store.ts'
 import { OPEN_REASON } from './count-hour.ts'
-import type { LongTable } from './lower-bound-by-time.ts'
 import { HOUR_MS, hourOf } from './hours.ts'
+import type { LongTable } from './lower-bound-by-time.ts'
 
 // A millisecond's worth. Accounts with more than this in two hours have figures that are seconds old.
 const MOST_ROWS = 1_000

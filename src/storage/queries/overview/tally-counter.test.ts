@@ -70,7 +70,7 @@ describe.each(ENGINES)('the counting by the hour, on %s', (engine) => {
     await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
     await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
     const again = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
-    const resolved = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'fate_unknown' })
+    const resolved = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
     await world.run('update message set resent_as = 99 where sequence = ?', again.sequence)
     await world.run('update message set resolved_at = ? where sequence = ?', NOON, resolved.sequence)
 

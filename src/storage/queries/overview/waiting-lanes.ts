@@ -3,7 +3,7 @@ import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { OverviewView, WaitingLane } from '../../../core/ports/console/overview.ts'
 import { headMediaOf, laneFacts } from '../lanes/lane-facts.ts'
-import { momentOf, whyStandsStill } from '../lanes/lane-reason.ts'
+import { timelineEntryOf, whyStandsStill } from '../lanes/lane-reason.ts'
 import type { Store } from '../store.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
 
@@ -23,7 +23,7 @@ type Waiting = Pick<OverviewView, 'waiting' | 'lanes' | 'furtherLanes'> & {
  */
 export async function readWaiting(store: Store, accountId: AccountId, now: Instant): Promise<Waiting> {
   const aside = await store.engine.overview.findNotEntered(store.database, accountId)
-  const moment = { ...(await momentOf(store)), now }
+  const moment = { ...(await timelineEntryOf(store)), now }
   const newest = new Map(aside.map((lane) => [lane.connectionId, lane]))
   const lanes: WaitingLane[] = []
   let head: Sequence | null = null

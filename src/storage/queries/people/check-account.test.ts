@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
-import { AdministrationWorld, ENGINES } from '../../../../test/support/administration-world/open-administration-world.ts'
+import {
+  AdministrationWorld,
+  ENGINES,
+} from '../../../../test/support/administration-world/open-administration-world.ts'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import { createApiLog } from '../api-log/api-log.ts'
-import { lookAtAccount } from './check-account.ts'
+import { checkAccount } from './check-account.ts'
 
 let world: AdministrationWorld
 let account: AccountId
@@ -18,7 +21,7 @@ describe.each(ENGINES)('the mark of an account, on %s', (engine) => {
     return close
   })
 
-  const look = () => lookAtAccount(world.store, createApiLog(world.store), account)
+  const look = () => checkAccount(world.store, createApiLog(world.store), account)
 
   it('stays while nothing happens in it, whatever others do', async () => {
     await world.accept({ connectionId: connection })

@@ -7,7 +7,7 @@ import type { Store } from '../store.ts'
 const NEWEST = 30
 
 /** A mark that is another one as soon as anything of the newest requests, or of the lanes, is other than before. */
-export async function lookAtAccount(store: Store, apiLog: ApiLog, accountId: AccountId): Promise<string> {
+export async function checkAccount(store: Store, apiLog: ApiLog, accountId: AccountId): Promise<string> {
   const lanes = store.database
     .selectFrom('lane')
     .innerJoin('connection', 'connection.id', 'lane.connection_id')

@@ -16,7 +16,7 @@ const LASTS_MS: Readonly<Record<LinkKind, number>> = {
   'reset-password': HOUR_MS,
 }
 
-export function createLink(store: Store, link: NewLink, by: Actor): Promise<LinkView> {
+export function createPersonLink(store: Store, link: NewLink, by: Actor): Promise<LinkView> {
   return change(store, by, async (making) => {
     const { tables, at } = making
     await refuseUseless(making, link)
@@ -104,7 +104,7 @@ interface SoughtLink {
   readonly kind: LinkKind
 }
 
-export async function findLink(
+export async function findPersonLink(
   tables: Reader,
   { sha256, kind, now }: SoughtLink & { readonly now: Instant },
 ): Promise<LinkView | null> {
@@ -126,7 +126,7 @@ export async function findLink(
 }
 
 async function living({ tables, at }: Change, sought: SoughtLink): Promise<LinkView> {
-  const link = await findLink(tables, { ...sought, now: at })
+  const link = await findPersonLink(tables, { ...sought, now: at })
   if (!link) throw new Refusal('link_dead')
   return link
 }

@@ -1,7 +1,7 @@
 import type { Actor } from '../../../core/ports/administration.ts'
 import type { Membership, NewPerson, Persons, PersonView } from '../../../core/ports/console/people.ts'
 import { change, type Store, writeAudit } from '../store.ts'
-import { acceptInvitation, createLink, findLink, joinAccount, resetPassword, setUp } from './links.ts'
+import { acceptInvitation, createPersonLink, findPersonLink, joinAccount, resetPassword, setUp } from './links.ts'
 import { readCredentials, readPeople } from './person-view.ts'
 import { addMembership, insertPerson, setPassword } from './write-person.ts'
 
@@ -25,8 +25,8 @@ export function createPersons(store: Store): Persons {
         .where('password_hash', '=', from)
         .execute()
     },
-    createLink: (link, by) => createLink(store, link, by),
-    findLink: (sha256, kind) => findLink(database, { sha256, kind, now: store.now() }),
+    createPersonLink: (link, by) => createPersonLink(store, link, by),
+    findPersonLink: (sha256, kind) => findPersonLink(database, { sha256, kind, now: store.now() }),
     setUp: (sha256, person, by) => setUp(store, { sha256, person }, by),
     acceptInvitation: (sha256, person, by) => acceptInvitation(store, { sha256, person }, by),
     joinAccount: (sha256, personId, by) => joinAccount(store, { sha256, personId }, by),

@@ -8,8 +8,8 @@ import type {
   Ticket,
 } from '../../../core/ports/console/sessions.ts'
 import { newPeopleId } from '../new-id.ts'
-import { HAS_SECOND_FACTOR } from './person-view.ts'
 import { change, type Reader, type Store, writeAudit } from '../store.ts'
+import { HAS_SECOND_FACTOR } from './person-view.ts'
 import { countTry, forgiveTry, sweepThrottle } from './throttle.ts'
 
 const MINUTE_MS = 60_000

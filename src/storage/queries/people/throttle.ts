@@ -1,5 +1,5 @@
 import type { Instant } from '../../../core/ids.ts'
-import { judgeTries, type ThrottledTry, TRIES_FORGOTTEN_AFTER_MS, type Tries } from '../../../core/people/throttle.ts'
+import { checkTries, type ThrottledTry, TRIES_FORGOTTEN_AFTER_MS, type Tries } from '../../../core/people/throttle.ts'
 import type { Reader, Store } from '../store.ts'
 
 /** In one transaction that lets no other one count meanwhile. */
@@ -10,9 +10,9 @@ export function countTry(store: Store, tries: readonly ThrottledTry[]): Promise<
     const now = store.now()
     const counters: (ThrottledTry & { tries: Tries | null })[] = []
     for (const { key, rule } of tries) counters.push({ key, rule, tries: await readTries(tables, key) })
-    const verdict = judgeTries(counters, now)
-    if ('until' in verdict) return verdict.until
-    for (const { key, count, countedFrom, lastAt } of verdict.counted) {
+    const result = checkTries(counters, now)
+    if ('until' in result) return result.until
+    for (const { key, count, countedFrom, lastAt } of result.counted) {
       const values = { tries: count, counted_from: countedFrom, last_at: lastAt }
       await tables
         .insertInto('sign_in_throttle')

@@ -189,7 +189,7 @@ async function moveList({ tables, engine }: Change, { accountId, version, added 
       }),
     )
     .execute()
-  await engine.tellBlocks(tables)
+  await engine.notifyOfBlocks(tables)
 }
 
 function toBlock(row: Tables['blocked_recipient']): Block {

@@ -1,6 +1,6 @@
 import { ERASED, namesNumber } from '../../../core/message/erased.ts'
 import type { Actor } from '../../../core/ports/administration.ts'
-import { letOthersWrite } from '../messages/cancel-waiting.ts'
+import { yieldToWriters } from '../messages/cancel-waiting.ts'
 import { type Change, change, type Store } from '../store.ts'
 import type { OfRecipient } from './find-traces.ts'
 
@@ -15,7 +15,7 @@ export async function eraseNotices(store: Store, of: OfRecipient, actor: Actor):
   for await (const positions of noticesAbout(store, of)) {
     for (let at = 0; at < positions.length; at += ERASED_AT_ONCE) {
       await change(store, actor, (making) => eraseSome(making, of.recipient, positions.slice(at, at + ERASED_AT_ONCE)))
-      await letOthersWrite()
+      await yieldToWriters()
     }
   }
 }
@@ -36,7 +36,7 @@ async function* noticesAbout({ database }: Store, of: OfRecipient): AsyncGenerat
     const last = found.at(-1)
     if (!last || found.length < LOOKED_AT_ONCE) return
     after = last.position
-    await letOthersWrite()
+    await yieldToWriters()
   }
 }
 

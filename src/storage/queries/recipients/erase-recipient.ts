@@ -6,9 +6,9 @@ import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { Actor, TakenOut } from '../../../core/ports/administration.ts'
 import { hintOf } from '../../../core/ports/recipients.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import { letOthersWrite } from '../messages/cancel-waiting.ts'
+import { yieldToWriters } from '../messages/cancel-waiting.ts'
 import { cancelMessage } from '../messages/change-message.ts'
-import { addMoment, type Change, change, type Store, writeAudit } from '../store.ts'
+import { addTimelineEntry, type Change, change, type Store, writeAudit } from '../store.ts'
 import { hideBlock } from './block-lists.ts'
 import { eraseNotices } from './erase-notifications.ts'
 import { memoriesAbout, messagesTo, namesOf, type OfRecipient, type OnProgress, requestsAbout } from './find-traces.ts'
@@ -54,7 +54,7 @@ export async function eraseRecipient(
   const memories = await eraseMemories(store, { ...wanted, known }, { actor, ...parts })
   const requests = await eraseRequests(store, { ...wanted, messageIds: known }, actor)
   for (let at = 0; at < found.length; at += AT_ONCE) {
-    if (at > 0) await letOthersWrite()
+    if (at > 0) await yieldToWriters()
     await change(store, actor, (making) => eraseMessages(making, wanted, found.slice(at, at + AT_ONCE)))
   }
   await eraseNotices(store, wanted, actor)
@@ -170,7 +170,7 @@ async function eraseMessages(
       .where('message_sequence', '=', sequence)
       .where('words', 'is not', null)
       .execute()
-    await addMoment(making, { sequence, kind: 'erased', facts: { by: making.actor } })
+    await addTimelineEntry(making, { sequence, kind: 'erased', facts: { by: making.actor } })
   }
   await tables
     .updateTable('media')
@@ -192,7 +192,7 @@ async function eraseKeys(store: Store, { accountId, recipient }: OfRecipient, ac
     await change(store, actor, ({ tables }) =>
       sql`delete from idempotency where account_id = ${accountId} and key in (${sql.join(keys)})`.execute(tables),
     )
-    await letOthersWrite()
+    await yieldToWriters()
   }
 }
 

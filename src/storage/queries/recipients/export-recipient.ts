@@ -34,8 +34,8 @@ export async function* exportRecipient(
     for (let at = 0; at < found.length; at += AT_ONCE) {
       const sequences = found.slice(at, at + AT_ONCE)
       for (const name of await namesOf(store, sequences)) known.add(name)
-      for (const item of await tellMessages(store, sequences)) yield { of: 'messages', item }
-      for (const item of await tellNotices(store, sequences)) yield { of: 'notices', item }
+      for (const item of await exportMessages(store, sequences)) yield { of: 'messages', item }
+      for (const item of await exportNotifications(store, sequences)) yield { of: 'notices', item }
     }
   }
   for await (const rows of requestsAbout(store, { ...of, messageIds: known }))
@@ -47,8 +47,8 @@ export async function* exportRecipient(
   if (block) yield { of: 'blocks', item: { ...block } }
 }
 
-async function tellMessages({ database }: Store, sequences: readonly Sequence[]) {
-  const [messages, attempts, moments, media] = await Promise.all([
+async function exportMessages({ database }: Store, sequences: readonly Sequence[]) {
+  const [messages, attempts, entries, media] = await Promise.all([
     database.selectFrom('message').selectAll().where('sequence', 'in', sequences).orderBy('sequence').execute(),
     database.selectFrom('attempt').selectAll().where('message_sequence', 'in', sequences).orderBy('number').execute(),
     database
@@ -59,7 +59,7 @@ async function tellMessages({ database }: Store, sequences: readonly Sequence[])
       .execute(),
     database.selectFrom('media').selectAll().where('message_sequence', 'in', sequences).execute(),
   ])
-  const [attemptsOf, momentsOf, mediaOf] = [bySequence(attempts), bySequence(moments), bySequence(media)]
+  const [attemptsOf, momentsOf, mediaOf] = [bySequence(attempts), bySequence(entries), bySequence(media)]
   return messages.map(({ account_id: _, body_crc: __, ...message }) => ({
     ...message,
     attempts: message.attempts,
@@ -69,7 +69,7 @@ async function tellMessages({ database }: Store, sequences: readonly Sequence[])
   }))
 }
 
-async function tellNotices({ database }: Store, sequences: readonly Sequence[]) {
+async function exportNotifications({ database }: Store, sequences: readonly Sequence[]) {
   const rows = await database
     .selectFrom('notice')
     .select(['id', 'kind', 'at', 'data'])

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import { mentionsNumber } from '../../../core/message/erased.ts'
 import type { Sequence } from '../../../core/message/message.ts'
-import { letOthersWrite } from '../messages/cancel-waiting.ts'
+import { yieldToWriters } from '../messages/cancel-waiting.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 
@@ -49,7 +49,7 @@ export async function* messagesTo(
   }
 }
 
-interface Stretch {
+interface Range {
   readonly after: number
   readonly before: number
 }
@@ -58,7 +58,7 @@ interface Stretch {
 async function* accepted<Row extends { readonly sequence: number }>(
   { database, engine }: Store,
   atOnce: number,
-  read: (stretch: Stretch) => Promise<readonly Row[]>,
+  read: (range: Range) => Promise<readonly Row[]>,
 ): AsyncGenerator<readonly Row[]> {
   for (const { from, before } of (await engine.spans(database)).toReversed())
     yield* someAtATime(from - 1, atOnce, {
@@ -84,7 +84,7 @@ async function* someAtATime<Row>(
     const last = found.at(-1)
     if (!last || found.length < atOnce) return
     after = placeOf(last)
-    await letOthersWrite()
+    await yieldToWriters()
   }
 }
 

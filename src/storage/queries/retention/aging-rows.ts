@@ -1,7 +1,7 @@
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { WalkOf } from '../../../core/ports/retention.ts'
-import { judgeRow } from '../../../core/retention/decide-row.ts'
+import { decideRow } from '../../../core/retention/decide-row.ts'
 
 /** A row that a walk looks at, as both engines read it. */
 export interface WalkedRow {
@@ -47,7 +47,7 @@ function requestColumns(): string {
     0 as is_unresolved, 0 as is_in_use, case when m.body is null then 1 else 0 end as is_bare, 0 as has_media`
 }
 
-export interface JudgedRows {
+export interface DecidedRows {
   readonly remove: readonly WalkedRow[]
   readonly keepBack: readonly WalkedRow[]
   /** Up to here all were judged; null: none was. */
@@ -56,26 +56,26 @@ export interface JudgedRows {
   readonly isThrough: boolean
 }
 
-export function judgeRows(
+export function decideRows(
   rows: readonly WalkedRow[],
   { what, before, now }: { readonly what: WalkOf; readonly before: Instant; readonly now: Instant },
-): JudgedRows {
+): DecidedRows {
   const [remove, keepBack]: [WalkedRow[], WalkedRow[]] = [[], []]
   let mark: Sequence | null = null
   for (const row of rows) {
-    const verdict = judge(row, { before, now })
-    if (verdict === 'too-young') return { remove, keepBack, mark, isThrough: true }
+    const result = judge(row, { before, now })
+    if (result === 'too-young') return { remove, keepBack, mark, isThrough: true }
     mark = row.sequence
     const isDone = what.endsWith('.body') && row.is_bare === 1
     // A request is finished at once, so only of one from a wrong clock nobody knows how old it is: that one stays.
-    if (verdict === 'remove' && !isDone) remove.push(row)
-    else if (verdict === 'keep-back' && row.connection_id !== null) keepBack.push(row)
+    if (result === 'remove' && !isDone) remove.push(row)
+    else if (result === 'keep-back' && row.connection_id !== null) keepBack.push(row)
   }
   return { remove, keepBack, mark, isThrough: false }
 }
 
 /** Of those that were kept back: which go now. */
-export function judgeAgain(
+export function decideAgain(
   rows: readonly WalkedRow[],
   { before, now }: { readonly before: (accountId: AccountId) => Instant | null; readonly now: Instant },
 ): readonly WalkedRow[] {
@@ -86,7 +86,7 @@ export function judgeAgain(
 }
 
 function judge(row: WalkedRow, times: { readonly before: Instant; readonly now: Instant }) {
-  return judgeRow(
+  return decideRow(
     { at: row.at, endedAt: row.ended_at, isUnresolved: row.is_unresolved === 1, isInUse: row.is_in_use === 1 },
     times,
   )

@@ -4,7 +4,7 @@ import type { Actor } from '../../../core/ports/administration.ts'
 import type { RetentionState } from '../../../core/ports/retention.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import {
-  judgeOwnTimes,
+  checkOwnTimes,
   NO_OWN_TIMES,
   type OwnTimes,
   type RetentionTimes,
@@ -33,7 +33,7 @@ export function setOwnTimes(
   actor: Actor,
 ): Promise<OwnTimes> {
   const { accountId, own, installation } = wanted
-  const wrong = judgeOwnTimes(own, installation)
+  const wrong = checkOwnTimes(own, installation)
   if (wrong !== null) throw new Refusal('argument_invalid', wrong)
   return change(store, actor, async (making) => {
     const values = { bodies_days: own.bodiesDays, messages_days: own.messagesDays }

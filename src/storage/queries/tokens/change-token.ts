@@ -3,8 +3,8 @@ import type { Actor, NewToken } from '../../../core/ports/administration.ts'
 import type { Rotation, TokenDetails } from '../../../core/ports/console/tokens.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { type Change, change, type Store, writeAudit } from '../store.ts'
-import { addToken, refuseTakenName } from './tokens.ts'
 import { readToken } from './token-rows.ts'
+import { addToken, refuseTakenName } from './tokens.ts'
 
 const OVERLAP_MS = 7 * 86_400_000
 const LONGEST_NAME = 60

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { AccountId, Instant, TokenId } from '../../../core/ids.ts'
-import type { TokenCaller, TokenDeed, TokenDeeds, TokenUse } from '../../../core/ports/console/tokens.ts'
+import type { TokenActivity, TokenActivityEntry, TokenCaller, TokenUse } from '../../../core/ports/console/tokens.ts'
 import { countRequests, requestsOfRow } from '../api-log/count-requests.ts'
 import type { Reader, Reading } from '../store.ts'
 import { type Recent, recentRows } from './recent-rows.ts'
@@ -14,7 +14,7 @@ interface Wanted {
 }
 
 /** What is looked at of both halves of the API log, and from when on all of it is. */
-interface Looked extends Wanted {
+interface Scanned extends Wanted {
   readonly tables: Reader
   readonly messages: Recent
   readonly requests: Recent
@@ -26,21 +26,24 @@ export async function countTokenUse(reading: Reading, wanted: Wanted): Promise<T
 }
 
 /** Refuses with `token_unknown`, also for a token of another account. */
-export async function describeTokenUse(reading: Reading, wanted: Wanted & { tokenId: TokenId }): Promise<TokenDeeds> {
+export async function describeTokenUse(
+  reading: Reading,
+  wanted: Wanted & { tokenId: TokenId },
+): Promise<TokenActivity> {
   await readToken(reading.tables, wanted.accountId, wanted.tokenId)
   const looked = await look(reading, wanted)
   const use = await whoUsed(looked, wanted)
-  return { ...use, deeds: [...(await acceptedDeeds(looked)), ...(await otherDeeds(looked))] }
+  return { ...use, activity: [...(await acceptedActivity(looked)), ...(await otherActivity(looked))] }
 }
 
-async function look(reading: Reading, wanted: Wanted): Promise<Looked> {
+async function look(reading: Reading, wanted: Wanted): Promise<Scanned> {
   const messages = await recentRows(reading, 'message', wanted)
   const requests = await recentRows(reading, 'request', wanted)
   const countedFrom = Math.max(messages.completeFrom, requests.completeFrom)
   return { ...wanted, tables: reading.tables, messages, requests, countedFrom }
 }
 
-async function whoUsed(looked: Looked, { since }: Wanted): Promise<TokenUse> {
+async function whoUsed(looked: Scanned, { since }: Wanted): Promise<TokenUse> {
   const accepted = await acceptedCallers(looked).execute()
   const others = await otherCallers(looked).execute()
   const callers = new Map<string, TokenCaller>()
@@ -66,7 +69,7 @@ async function whoUsed(looked: Looked, { since }: Wanted): Promise<TokenUse> {
   }
 }
 
-function acceptedCallers(looked: Looked) {
+function acceptedCallers(looked: Scanned) {
   return acceptedRows(looked)
     .select([
       'token_id',
@@ -78,7 +81,7 @@ function acceptedCallers(looked: Looked) {
     .groupBy(['token_id', 'remote_address', 'user_agent'])
 }
 
-function otherCallers(looked: Looked) {
+function otherCallers(looked: Scanned) {
   return otherRows(looked)
     .select([
       'token_id',
@@ -92,7 +95,7 @@ function otherCallers(looked: Looked) {
     .groupBy(['token_id', 'remote_address', 'user_agent'])
 }
 
-async function acceptedDeeds(looked: Looked): Promise<TokenDeed[]> {
+async function acceptedActivity(looked: Scanned): Promise<TokenActivityEntry[]> {
   const rows = await acceptedRows(looked)
     .select(['connection_id', 'type', 'state', ({ fn }) => fn.countAll<number>().as('count')])
     .groupBy(['connection_id', 'type', 'state'])
@@ -116,7 +119,7 @@ async function acceptedDeeds(looked: Looked): Promise<TokenDeed[]> {
 }
 
 /** A repeat tells of nothing new: its message is among those accepted. */
-async function otherDeeds(looked: Looked): Promise<TokenDeed[]> {
+async function otherActivity(looked: Scanned): Promise<TokenActivityEntry[]> {
   const rows = await otherRows(looked)
     .select(['status', countRequests().as('count')])
     .where('message_id', 'is', null)
@@ -126,7 +129,7 @@ async function otherDeeds(looked: Looked): Promise<TokenDeed[]> {
 }
 
 /** Copies that a person made came by no request. */
-function acceptedRows({ tables, accountId, tokenId, messages, countedFrom }: Looked) {
+function acceptedRows({ tables, accountId, tokenId, messages, countedFrom }: Scanned) {
   const query = tables
     .selectFrom('message')
     .where('account_id', '=', accountId)
@@ -137,7 +140,7 @@ function acceptedRows({ tables, accountId, tokenId, messages, countedFrom }: Loo
   return tokenId === null ? query : query.where('token_id', '=', tokenId)
 }
 
-function otherRows({ tables, accountId, tokenId, requests, countedFrom }: Looked) {
+function otherRows({ tables, accountId, tokenId, requests, countedFrom }: Scanned) {
   const query = tables
     .selectFrom('request')
     .where('account_id', '=', accountId)

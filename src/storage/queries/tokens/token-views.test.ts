@@ -266,10 +266,10 @@ describe.each(ENGINES)('the use of tokens, on %s', (engine) => {
     await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'refused', status: 403 })
     await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'again', messageId: waiting.id })
 
-    const { deeds, callers } = await tokens.describeTokenUse(acme, shop, NOON - DAY)
+    const { activity, callers } = await tokens.describeTokenUse(acme, shop, NOON - DAY)
 
     assert.deepEqual(
-      deeds.toSorted((one, other) => other.count - one.count || (one.status ?? 0) - (other.status ?? 0)),
+      activity.toSorted((one, other) => other.count - one.count || (one.status ?? 0) - (other.status ?? 0)),
       [
         { number: '15550001000', type: 'message', state: 'PUBLISHED', status: null, count: 2 },
         { number: '15550001000', type: 'image', state: 'QUEUED', status: null, count: 1 },

@@ -165,7 +165,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       account_id: text,
       epoch: number,
       head: text,
-      trouble: text,
+      failure_streak: text,
       wait_reason: text,
       wait_words: text,
       wait_until: number,

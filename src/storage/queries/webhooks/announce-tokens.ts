@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Instant } from '../../../core/ids.ts'
-import { TOLD_AFTER_MS, TOLD_DAYS_AHEAD, tokenNotice } from '../../../core/notifications/token-notifications.ts'
-import { letOthersWrite } from '../messages/cancel-waiting.ts'
+import { NOTIFIED_AFTER_MS, NOTIFIED_DAYS_AHEAD, tokenNotice } from '../../../core/notifications/token-notifications.ts'
+import { yieldToWriters } from '../messages/cancel-waiting.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { writeNotices } from './write-notifications.ts'
@@ -33,7 +33,7 @@ export async function announceTokens(store: Store): Promise<void> {
     })
     if (notices.length > 0) {
       await store.database.transaction().execute((tables) => writeNotices({ tables }, notices))
-      await letOthersWrite()
+      await yieldToWriters()
     }
     after = rows.length < TOKENS_AT_ONCE ? null : (rows.at(-1) ?? null)
   } while (after !== null)
@@ -46,8 +46,8 @@ function readEnding({ database }: Store, now: Instant, after: Place | null) {
     .selectFrom('token as t')
     .select(['t.id', 't.account_id', 't.name', 't.prefix', 't.created_at', 't.expires_at'])
     .where('t.deleted_at', 'is', null)
-    .where('t.expires_at', '>', now - TOLD_AFTER_MS)
-    .where('t.expires_at', '<=', now + Math.max(...TOLD_DAYS_AHEAD) * DAY_MS)
+    .where('t.expires_at', '>', now - NOTIFIED_AFTER_MS)
+    .where('t.expires_at', '<=', now + Math.max(...NOTIFIED_DAYS_AHEAD) * DAY_MS)
     .where((where) =>
       where.exists(
         where

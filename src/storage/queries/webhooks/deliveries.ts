@@ -2,14 +2,14 @@ import type { Deliveries } from '../../../core/ports/deliveries.ts'
 import type { Store } from '../store.ts'
 import { announceTokens } from './announce-tokens.ts'
 import { claimDue } from './claim-due.ts'
+import { fanOut, MOST_WAITING } from './fan-out.ts'
 import { recordTries } from './record-tries.ts'
-import { MOST_WAITING, spreadNotices } from './fan-out.ts'
 import { sweepDeliveries } from './sweep-deliveries.ts'
 
 /** `mostWaiting` is smaller in tests. */
 export function createDeliveries(store: Store, { mostWaiting = MOST_WAITING } = {}): Deliveries {
   return {
-    spread: () => spreadNotices(store, mostWaiting),
+    spread: () => fanOut(store, mostWaiting),
     claimDue: (wanted) => claimDue(store, wanted),
     record: (tried) => recordTries(store, tried),
     announceTokens: () => announceTokens(store),

@@ -4,7 +4,7 @@ import { isNoticeKind } from '../../../core/notifications/notification-kinds.ts'
 import type { Actor } from '../../../core/ports/administration.ts'
 import type { DeliveryFilter, DeliveryRow, DeliveryView, OfWebhook } from '../../../core/ports/webhooks.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import { letOthersWrite } from '../messages/cancel-waiting.ts'
+import { yieldToWriters } from '../messages/cancel-waiting.ts'
 import { change, type Reader, type Store, writeAudit } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { findWebhook } from './webhook-rows.ts'
@@ -23,7 +23,7 @@ export async function listDeliveries(
   await findWebhook(tables, of)
   const before = readAfter(filter.after)
   const { state, kind } = filter
-  const stretch = tables
+  const range = tables
     .selectFrom('delivery')
     .select('notice_position as position')
     .where('account_id', '=', of.accountId)
@@ -32,7 +32,7 @@ export async function listDeliveries(
     .orderBy('notice_position', 'desc')
     .offset(MOST_LOOKED_THROUGH)
     .limit(1)
-  const [end] = state === null && kind === null ? [] : await stretch.execute()
+  const [end] = state === null && kind === null ? [] : await range.execute()
   const rows = await selectDeliveries(tables, of)
     .where('d.notice_position', '<', before)
     .$if(end !== undefined, (query) => query.where('d.notice_position', '>', end?.position ?? 0))
@@ -120,7 +120,7 @@ export async function replayFailed(
     replayed += part.wanted
     if (part.last === null) return replayed
     after = part.last
-    await letOthersWrite()
+    await yieldToWriters()
   }
 }
 

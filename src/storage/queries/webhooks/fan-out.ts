@@ -19,7 +19,7 @@ type NoticeRow = Selectable<Tables['notice']>
 type Hook = Pick<Selectable<Tables['webhook']>, 'account_id' | 'id'> & { readonly kinds: ReadonlySet<string> }
 
 /** See `Deliveries.spread`. */
-export function spreadNotices(store: Store, mostWaiting: number): ReturnType<Deliveries['spread']> {
+export function fanOut(store: Store, mostWaiting: number): ReturnType<Deliveries['spread']> {
   return store.database.transaction().execute(async (tables) => {
     await store.engine.beginDelivering(tables)
     const notices = await readNew(tables)

@@ -2,7 +2,7 @@
 export const LONGEST_AHEAD_MS = 86_400_000
 
 /** For `DeliveryWatch`: a few looks into indexes, and where there never was a webhook two. `now` is how the engine writes it. */
-export const LOOK_FOR_DELIVERIES = (now: string): string => `
+export const POLL_DELIVERIES = (now: string): string => `
   select case when exists (select 1 from webhook) or exists (select 1 from notice) then 1 else 0 end as listened,
     case when exists (select 1 from notice where is_new = 1) or exists (
       select 1 from webhook w where w.state = 'enabled' and (exists (

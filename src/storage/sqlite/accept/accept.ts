@@ -2,8 +2,8 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 import type { AccountId, Instant, MessageId } from '../../../core/ids.ts'
+import { decideAcceptance } from '../../../core/message/decide-acceptance.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../../core/message/idempotency.ts'
-import { judgeAcceptance } from '../../../core/message/decide-acceptance.ts'
 import type { MessageState } from '../../../core/message/message.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type {
@@ -17,9 +17,9 @@ import type {
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
 import type { RefusalCode } from '../../../core/refusals.ts'
 import type { Token } from '../../../core/token/token.ts'
-import type { Directory, DirectoryConnection } from './directory.ts'
 import type { GroupCommit, Participant } from '../connection/group-commit.ts'
-import type { LaneTail } from '../lanes/unindexed-tail.ts'
+import type { UnindexedTail } from '../lanes/unindexed-tail.ts'
+import type { Directory, DirectoryConnection } from './directory.ts'
 import type { WaitingCounts } from './waiting-counts.ts'
 
 // "Last used" is for people, so a minute is exact enough and keeps a busy token from costing a write per message.
@@ -36,7 +36,7 @@ interface Parts {
   readonly commits: GroupCommit
   readonly directory: Directory
   readonly counts: WaitingCounts
-  readonly tail: LaneTail
+  readonly tail: UnindexedTail
   readonly clock: Clock
   readonly limits: IntakeLimits
   /** What a channel can never send; null when it can. */
@@ -184,7 +184,7 @@ export class SqliteIntake implements Intake, Participant {
     const now = clock.now()
     const token = directory.tokenById(candidate.tokenId)
     const connection = directory.connectionByNumber(candidate.accountId, candidate.from)
-    const refusal = judgeAcceptance(token, connection?.id ?? null, now)
+    const refusal = decideAcceptance(token, connection?.id ?? null, now)
     if (refusal === 'unauthorized' || refusal === 'event_missing') return { kind: 'refused', code: refusal }
     const repeat = candidate.idempotency && this.#repeat(candidate, candidate.idempotency, now)
     if (repeat) return repeat

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
 import type { Token, TokenEvent } from '../../../core/token/token.ts'
-import { storageTrouble } from '../connection/sqlite-errors.ts'
+import { storageError } from '../connection/sqlite-errors.ts'
 
 export interface DirectoryConnection {
   readonly id: ConnectionId
@@ -102,7 +102,7 @@ export class Directory {
       this.#begin.run()
     } catch (error) {
       this.refresh()
-      return storageTrouble(error) !== 'busy'
+      return storageError(error) !== 'busy'
     }
     try {
       this.refresh()

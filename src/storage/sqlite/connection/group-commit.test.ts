@@ -116,7 +116,7 @@ describe('the group commit in trouble', () => {
     const long = () => insertLong.run(1, 'x'.repeat(100_000))
 
     const refusal = await commits.submit(long).catch((error: unknown) => error)
-    const trouble = health.trouble
+    const trouble = health.error
     database.exec('pragma max_page_count = 100000')
     await commits.submit(long)
 

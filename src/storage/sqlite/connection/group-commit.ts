@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
 import type { StorageHealth } from '../../queries/storage-health.ts'
-import { storageTrouble, whyNotWritten } from './sqlite-errors.ts'
+import { storageError, whyNotWritten } from './sqlite-errors.ts'
 
 // A commit costs one flush of the disk whatever it holds, so more per commit is cheaper for all; but everybody in it
 // waits for its last row. At a few microseconds a row this bounds that wait to a few milliseconds.
@@ -113,7 +113,7 @@ export class GroupCommit {
       this.#commit.run()
     } catch (error) {
       this.#rollBack()
-      this.#refuse(jobs, error, storageTrouble(error) !== 'full' && storageTrouble(error) !== 'busy')
+      this.#refuse(jobs, error, storageError(error) !== 'full' && storageError(error) !== 'busy')
       return true
     }
     const tookMs = performance.now() - started
@@ -134,7 +134,7 @@ export class GroupCommit {
     } catch (error) {
       this.#rollBack()
       const guilty = jobs[at]
-      if (storageTrouble(error) !== null || !guilty) this.#refuse(jobs, error, false)
+      if (storageError(error) !== null || !guilty) this.#refuse(jobs, error, false)
       else {
         // One bad row never fails the others: they go again, without it.
         guilty.reject(error)
@@ -146,7 +146,7 @@ export class GroupCommit {
   }
 
   #couldNotBegin(jobs: Job[], error: unknown): boolean {
-    if (storageTrouble(error) === 'busy') {
+    if (storageError(error) === 'busy') {
       this.#busySince ??= performance.now()
       if (performance.now() - this.#busySince < BUSY_GIVE_UP_MS) {
         this.#queue = [...jobs, ...this.#queue]
@@ -170,7 +170,7 @@ export class GroupCommit {
 
   /** `unknown`: the commit itself failed, and what was written may yet be found after a restart. */
   #refuse(jobs: readonly Job[], error: unknown, unknown: boolean): void {
-    if (storageTrouble(error) === 'broken' || unknown) this.#break(error)
+    if (storageError(error) === 'broken' || unknown) this.#break(error)
     this.#reject(jobs, new StorageUnavailable(whyNotWritten(error), unknown, { cause: error }))
   }
 

@@ -11,7 +11,7 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import { Refusal } from '../../../core/refusals.ts'
-import { storageTrouble } from './sqlite-errors.ts'
+import { storageError } from './sqlite-errors.ts'
 import { whyNotOpened } from './why-not-opened.ts'
 
 /** Lets Kysely speak to an open database. Who opened the database also closes it. */
@@ -106,7 +106,7 @@ class SqliteConnection implements DatabaseConnection {
 
 function translateStatementError(error: unknown, database: DatabaseSync): unknown {
   const cause = { cause: error }
-  switch (storageTrouble(error)) {
+  switch (storageError(error)) {
     case 'busy':
       return new Refusal('database_busy', undefined, null, cause)
     case 'full':

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Refusal } from '../../../core/refusals.ts'
-import { storageTrouble, translateOpenError } from './sqlite-errors.ts'
+import { storageError, translateOpenError } from './sqlite-errors.ts'
 
 /**
  * On SQLite one process serves. It holds an exclusive transaction on a small database of its own: the system frees
@@ -16,7 +16,7 @@ export function takeServiceLock(path: string): { release(): void } {
     database.exec('begin exclusive')
   } catch (error) {
     database?.close()
-    if (storageTrouble(error) === 'busy') {
+    if (storageError(error) === 'busy') {
       throw new Refusal(
         'database_in_use',
         `Another Nuncio serves ${dirname(path)} already. Stop it first, or give this one a folder of its own with NUNCIO_DATA_DIR.`,

@@ -21,7 +21,7 @@ const WRITING: readonly number[] = [CODES.readOnly, CODES.cantOpen]
 /** The same, of files that are no database. */
 const NO_ROOM = ['ENOSPC', 'EDQUOT']
 
-export type StorageTrouble = 'busy' | 'full' | 'broken'
+export type StorageError = 'busy' | 'full' | 'broken'
 
 function resultCode(error: unknown): number | null {
   if (!(error instanceof Error) || !('errcode' in error)) return null
@@ -32,7 +32,7 @@ function resultCode(error: unknown): number | null {
  * What a failed statement says about storage, or null when only the statement itself was wrong. `busy` and `full` pass;
  * `broken` means that the disk or the file can no longer be trusted.
  */
-export function storageTrouble(error: unknown): StorageTrouble | null {
+export function storageError(error: unknown): StorageError | null {
   const code = resultCode(error)
   if (code === null) return null
   if (code === IO_ERROR_SHM_SIZE) return 'full'
@@ -57,9 +57,8 @@ export function storageTrouble(error: unknown): StorageTrouble | null {
 export function whyNotWritten(error: unknown): string {
   const code = (resultCode(error) ?? 0) & 0xff
   const systemCode = systemCodeOf(error)
-  if (storageTrouble(error) === 'full' || (systemCode !== null && NO_ROOM.includes(systemCode)))
-    return 'the disk is full'
-  if (storageTrouble(error) === 'busy') return 'another program holds the database'
+  if (storageError(error) === 'full' || (systemCode !== null && NO_ROOM.includes(systemCode))) return 'the disk is full'
+  if (storageError(error) === 'busy') return 'another program holds the database'
   if (code === CODES.readOnly || systemCode === 'EROFS') return 'the disk is mounted read-only'
   if (code === CODES.ioError || systemCode === 'EIO') return 'the disk reported an error'
   if (code === CODES.corrupt || code === CODES.notADatabase) return 'the database is damaged'
@@ -69,12 +68,12 @@ export function whyNotWritten(error: unknown): string {
 /** Whether it is about what was being written, where one file is read into another: no room, or no right. */
 export function isOfWriting(error: unknown): boolean {
   const code = resultCode(error)
-  return storageTrouble(error) === 'full' || (code !== null && WRITING.includes(code & 0xff))
+  return storageError(error) === 'full' || (code !== null && WRITING.includes(code & 0xff))
 }
 
 /** Whether SQLite refused the statement itself, as it would again. */
 export function isRefusedStatement(error: unknown): error is Error {
-  return resultCode(error) !== null && storageTrouble(error) === null
+  return resultCode(error) !== null && storageError(error) === null
 }
 
 /** Turns what opening a database threw into a sentence for the operator. Refusals and faults pass unchanged. */
@@ -85,7 +84,7 @@ export function translateOpenError(error: unknown, path: string): unknown {
   const systemCode = systemCodeOf(error)
   const code = resultCode(error)
   if (code === null && systemCode === null) return error
-  if (storageTrouble(error) === 'full' || (systemCode !== null && NO_ROOM.includes(systemCode)))
+  if (storageError(error) === 'full' || (systemCode !== null && NO_ROOM.includes(systemCode)))
     return unavailable(`There is no room left on the disk of ${path}. Nothing was changed: make room and try again.`)
   switch (code === null ? null : code & 0xff) {
     case CODES.notADatabase:

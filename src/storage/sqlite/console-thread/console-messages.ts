@@ -1,5 +1,5 @@
 import type { ConsoleArea } from '../../../core/ports/console/console-areas.ts'
-import type { StorageTrouble } from '../../../core/ports/lanes.ts'
+import type { StorageError } from '../../../core/ports/lanes.ts'
 import { Refusal, type RefusalCode } from '../../../core/refusals.ts'
 
 /** What the thread of the console is told. */
@@ -11,7 +11,7 @@ export type ToThread =
       readonly verb: string
       readonly args: readonly unknown[]
       /** Why the service can write nothing, at the time of the call. */
-      readonly trouble: StorageTrouble | null
+      readonly error: StorageError | null
     }
   /** End once all calls before this one are answered. */
   | { readonly kind: 'close' }

@@ -7,25 +7,25 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { beforeEach, describe, it } from 'vitest'
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
-import type { StorageTrouble } from '../../../core/ports/lanes.ts'
+import type { StorageError } from '../../../core/ports/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import { openAdministration } from '../queries/open-administration.ts'
 import { packError, unpackError, withBuffers } from './console-messages.ts'
 import { ConsoleThread } from './console-store.ts'
-import { openAdministration } from '../queries/open-administration.ts'
 
 let folder: string
 let path: string
-let troubles: unknown[]
+let problems: unknown[]
 let thread: ConsoleThread
-let trouble: StorageTrouble | null
+let trouble: StorageError | null
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'nuncio-console-'))
   path = join(folder, 'nuncio.db')
-  troubles = []
+  problems = []
   openAdministration(path, { create: true, now: () => 1 }).close()
   trouble = null
-  thread = new ConsoleThread({ path, findTrouble: () => trouble, onTrouble: (error) => troubles.push(error) })
+  thread = new ConsoleThread({ path, findError: () => trouble, onError: (error) => problems.push(error) })
   return async () => {
     await thread.close()
     await rm(folder, { recursive: true })
@@ -117,14 +117,14 @@ describe('the thread of the console', () => {
     assert.match(last?.status === 'rejected' ? String(last.reason) : 'answered', /ended before it answered/)
 
     assert.equal((await thread.store.administration.listAccounts()).length, 1)
-    assert.equal(troubles.length, 1)
+    assert.equal(problems.length, 1)
   })
 
   it('ends when nobody asks for a while, and begins again with the next call', async () => {
     const brief = new ConsoleThread({
       path,
-      findTrouble: () => null,
-      onTrouble: (error) => troubles.push(error),
+      findError: () => null,
+      onError: (error) => problems.push(error),
       endsAfterIdleMs: 50,
     })
     await brief.store.administration.createAccount('Acme', 'test')
@@ -135,15 +135,15 @@ describe('the thread of the console', () => {
     await brief.close()
 
     assert.equal(accounts.length, 1)
-    assert.deepEqual(troubles, [])
+    assert.deepEqual(problems, [])
   })
 
   it('says why it cannot begin, and begins when it can', async () => {
     const elsewhere = join(folder, 'later.db')
     const early = new ConsoleThread({
       path: elsewhere,
-      findTrouble: () => null,
-      onTrouble: (error) => troubles.push(error),
+      findError: () => null,
+      onError: (error) => problems.push(error),
     })
 
     await assert.rejects(early.store.administration.listAccounts(), (error) => {
@@ -169,7 +169,7 @@ describe('the thread of the console', () => {
   it('is waited for after it was let go of, by a process that has nothing else to do', async () => {
     const script = `
       import { ConsoleThread } from ${JSON.stringify(new URL('console-store.ts', import.meta.url).href)}
-      const thread = new ConsoleThread({ path: process.argv[2], findTrouble: () => null, onTrouble: () => {} })
+      const thread = new ConsoleThread({ path: process.argv[2], findError: () => null, onError: () => {} })
       await thread.store.administration.listAccounts()
       thread.rest()
       await thread.close()
@@ -182,7 +182,7 @@ describe('the thread of the console', () => {
   })
 
   it('can be closed before it has begun', async () => {
-    await new ConsoleThread({ path, findTrouble: () => null, onTrouble: () => {} }).close()
+    await new ConsoleThread({ path, findError: () => null, onError: () => {} }).close()
   })
 })
 

@@ -4,15 +4,15 @@ import { Worker } from 'node:worker_threads'
 import { commandPrefix } from '../../../core/command-line.ts'
 import { CONSOLE_AREAS, type ConsoleArea } from '../../../core/ports/console/console-areas.ts'
 import type { ConsoleStore } from '../../../core/ports/console/console-store.ts'
-import type { StorageTrouble } from '../../../core/ports/lanes.ts'
+import type { StorageError } from '../../../core/ports/lanes.ts'
 import { type FromThread, type ToThread, unpackError, withBuffers } from './console-messages.ts'
 
 interface ConsoleThreadOptions {
   readonly path: string
   /** Why the service itself can write nothing at present. */
-  readonly findTrouble: () => StorageTrouble | null
+  readonly findError: () => StorageError | null
   /** What went wrong in the background, or with the thread itself; it goes on by itself. */
-  readonly onTrouble: (error: unknown) => void
+  readonly onError: (error: unknown) => void
   /** Five minutes when left out; for tests. */
   readonly endsAfterIdleMs?: number
 }
@@ -54,7 +54,7 @@ export class ConsoleThread {
   }
 
   /** How many calls have not been answered yet. */
-  openLooks(): number {
+  openQueries(): number {
     return this.#open.size
   }
 
@@ -113,7 +113,7 @@ export class ConsoleThread {
       this.#open.set(call, { resolve, reject })
       this.#worker?.ref()
       try {
-        this.#post({ kind: 'call', call, area, verb, args, trouble: this.#options.findTrouble() })
+        this.#post({ kind: 'call', call, area, verb, args, error: this.#options.findError() })
       } catch (error) {
         // What cannot be cloned cannot be said.
         this.#open.delete(call)
@@ -169,7 +169,7 @@ export class ConsoleThread {
 
   #receive(message: FromThread): void {
     if (message.kind === 'trouble') {
-      this.#options.onTrouble(unpackError(message.thrown))
+      this.#options.onError(unpackError(message.thrown))
       return
     }
     const open = this.#open.get(message.call ?? 0)
@@ -181,7 +181,7 @@ export class ConsoleThread {
 
   #rejectOpen(cause: Error | null): void {
     const reason = cause ?? new Error('The thread of the console has ended before it answered')
-    if (cause || this.#open.size > 0) this.#options.onTrouble(reason)
+    if (cause || this.#open.size > 0) this.#options.onError(reason)
     const open = [...this.#open.values()]
     this.#open.clear()
     for (const { reject } of open) reject(reason)

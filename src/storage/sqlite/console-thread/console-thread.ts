@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { StorageTrouble } from '../../../core/ports/lanes.ts'
+import type { StorageError } from '../../../core/ports/lanes.ts'
 import { type FromThread, packError, type ToThread, withBuffers } from './console-messages.ts'
 import { openConsoleDatabase } from './open-console-database.ts'
 
@@ -16,9 +16,9 @@ function tell(message: FromThread): void {
 
 try {
   const { path } = workerData as { readonly path: string }
-  const onTrouble = (error: unknown) => tell({ kind: 'trouble', thrown: packError(error) })
-  let trouble: StorageTrouble | null = null
-  const { store, close } = openConsoleDatabase(path, { findTrouble: () => trouble, onTrouble })
+  const onError = (error: unknown) => tell({ kind: 'trouble', thrown: packError(error) })
+  let trouble: StorageError | null = null
+  const { store, close } = openConsoleDatabase(path, { findError: () => trouble, onError })
   const open = new Set<Promise<void>>()
 
   port.on('message', (message: ToThread) => {
@@ -28,7 +28,7 @@ try {
         .finally(() => port.close())
       return
     }
-    trouble = message.trouble
+    trouble = message.error
     const answered = answer(message).finally(() => open.delete(answered))
     open.add(answered)
   })

@@ -1,14 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import type { ConsoleStore } from '../../../core/ports/console/console-store.ts'
-import type { StorageTrouble } from '../../../core/ports/lanes.ts'
+import type { StorageError } from '../../../core/ports/lanes.ts'
 import { createConsoleStore } from '../../queries/console-store.ts'
 import type { Tables } from '../../queries/tables.ts'
-import { sqliteEngine } from '../queries/administration-engine.ts'
 import { createSqliteDialect } from '../connection/kysely-dialect.ts'
-import { noteStates } from '../lanes/notification-trigger.ts'
 import { openDatabase } from '../connection/open-database.ts'
 import { pragma } from '../connection/pragma.ts'
+import { noteStates } from '../lanes/notification-trigger.ts'
+import { sqliteEngine } from '../queries/administration-engine.ts'
 
 // A quarter of what the service has: people look at the newest, and that is found in the system's own cache, too.
 const CACHE_KB = 16_384
@@ -16,10 +16,7 @@ const CACHE_KB = 16_384
 /** Opens the database beside a running service, for as long as the console is served. */
 export function openConsoleDatabase(
   path: string,
-  {
-    findTrouble,
-    onTrouble,
-  }: { readonly findTrouble: () => StorageTrouble | null; readonly onTrouble: (error: unknown) => void },
+  { findError, onError }: { readonly findError: () => StorageError | null; readonly onError: (error: unknown) => void },
 ): { readonly store: ConsoleStore; readonly close: () => Promise<void> } {
   const database = openDatabase(path, { create: false })
   database.exec(`pragma cache_size = -${CACHE_KB}`)
@@ -30,9 +27,9 @@ export function openConsoleDatabase(
       database: kysely,
       engine: sqliteEngine,
       now: () => Date.now(),
-      findStorageTrouble: async () => findTrouble(),
+      findStorageError: async () => findError(),
     },
-    { look: async () => lookAt(database), onTrouble },
+    { look: async () => lookAt(database), onError },
   )
   start()
   return {

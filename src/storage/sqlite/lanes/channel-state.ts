@@ -1,11 +1,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ConnectionId, Instant } from '../../../core/ids.ts'
-import { type ChannelMemory, type MemoryEntry, MOST_DUE_LOOKED_THROUGH } from '../../../core/ports/channel-state.ts'
+import { type ChannelState, type MemoryEntry, MOST_DUE_READ } from '../../../core/ports/channel-state.ts'
 import type { GroupCommit } from '../connection/group-commit.ts'
 
 const COLUMNS = 'position, connection_id as connectionId, key, value, at'
 
-export class SqliteChannelMemory implements ChannelMemory {
+export class SqliteChannelState implements ChannelState {
   readonly #commits: GroupCommit
   readonly #channel: string
   readonly #add: StatementSync
@@ -44,7 +44,7 @@ export class SqliteChannelMemory implements ChannelMemory {
            select * from (
              select position, remind_at, row_number() over (partition by connection_id order by remind_at, position) as turn
                from (select position, connection_id, remind_at from channel_memory where kind = ? and remind_at <= ?
-                 order by remind_at, position limit ${MOST_DUE_LOOKED_THROUGH})
+                 order by remind_at, position limit ${MOST_DUE_READ})
            ) where turn <= ? order by turn, remind_at, position limit ?
          ) w cross join channel_memory m on m.position = w.position
          order by w.turn, w.remind_at, w.position`,
@@ -52,7 +52,7 @@ export class SqliteChannelMemory implements ChannelMemory {
     this.#remove = database.prepare('delete from channel_memory where kind = ? and position = ?')
   }
 
-  add(kind: string, entry: Parameters<ChannelMemory['add']>[1]): Promise<boolean> {
+  add(kind: string, entry: Parameters<ChannelState['add']>[1]): Promise<boolean> {
     const { connectionId, key, value, at, isWanted = () => true } = entry
     const columns = [this.#scoped(kind), connectionId, key, value, at, entry.remindAt ?? null]
     return this.#commits.submit(() => isWanted() && this.#add.run(...columns).changes === 1)

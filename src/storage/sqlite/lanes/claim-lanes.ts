@@ -1,17 +1,24 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { validLeaseSql } from '../../../core/dispatch/workers/lease.ts'
 import type { ConnectionId, Instant } from '../../../core/ids.ts'
-import type { ClaimedLane, HeadMemory, LaneMemory, Lanes, OpenAttempt, TroubleMemory } from '../../../core/ports/lanes.ts'
+import type {
+  ClaimedLane,
+  FailureStreak,
+  HeadMemory,
+  LaneMemory,
+  Lanes,
+  OpenAttempt,
+} from '../../../core/ports/lanes.ts'
 import type { Directory } from '../accept/directory.ts'
-import type { LaneTail } from './unindexed-tail.ts'
 import { BUSY_LANES } from './lane-trim.ts'
 import type { QueuedMessages } from './queued-messages.ts'
+import type { UnindexedTail } from './unindexed-tail.ts'
 
 interface LaneRow {
   readonly owner: string | null
   readonly epoch: number
   readonly head: string | null
-  readonly trouble: string | null
+  readonly failure_streak: string | null
   readonly wait_reason: string | null
   readonly wait_words: string | null
   readonly wait_until: number | null
@@ -32,7 +39,7 @@ type Asker = Pick<Parameters<Lanes['claim']>[0], 'worker' | 'leave'>
 interface ClaimParts {
   readonly directory: Directory
   readonly messages: QueuedMessages
-  readonly tail: LaneTail
+  readonly tail: UnindexedTail
 }
 
 /** Who holds which lane. Every method runs inside a transaction of the caller. */
@@ -47,7 +54,7 @@ export class LaneClaims {
   readonly #takeOpen: StatementSync
   readonly #noteCrash: StatementSync
   readonly #open: StatementSync
-  readonly #tail: LaneTail
+  readonly #tail: UnindexedTail
   readonly #release: StatementSync
   readonly #clear: StatementSync
 
@@ -59,7 +66,7 @@ export class LaneClaims {
       `${BUSY_LANES} select id from busy where id is not null union select connection_id from open_attempt`,
     )
     this.#lane = database.prepare(
-      'select owner, epoch, head, trouble, wait_reason, wait_words, wait_until, last_attempt_at from lane where connection_id = ?',
+      'select owner, epoch, head, failure_streak, wait_reason, wait_words, wait_until, last_attempt_at from lane where connection_id = ?',
     )
     this.#isAt = database.prepare('select 1 from lane where connection_id = ? and epoch = ?')
     this.#isAlive = database.prepare(`select 1 from worker where id = ?1 and ${validLeaseSql('?2')}`)
@@ -167,7 +174,7 @@ export class LaneClaims {
       startedAt: row.started_at,
       crashes: row.crashes,
       evidenceUntil: row.evidence_until,
-      isDoubted: row.is_doubted === 1,
+      isPossiblySuperseded: row.is_doubted === 1,
     }
   }
 }
@@ -175,7 +182,7 @@ export class LaneClaims {
 function toMemory(row: LaneRow): LaneMemory {
   return {
     head: row.head === null ? null : (JSON.parse(row.head) as HeadMemory),
-    trouble: row.trouble === null ? null : (JSON.parse(row.trouble) as TroubleMemory),
+    failureStreak: row.failure_streak === null ? null : (JSON.parse(row.failure_streak) as FailureStreak),
     wait: row.wait_reason === null ? null : { reason: row.wait_reason, words: row.wait_words, until: row.wait_until },
   }
 }

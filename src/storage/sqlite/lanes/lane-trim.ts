@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ConnectionId } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
-import type { LaneTail } from './unindexed-tail.ts'
+import type { UnindexedTail } from './unindexed-tail.ts'
 
 /** Jumps from lane to lane, so that a million messages of one cost no more than one. To be followed by a select from `busy`. */
 export const BUSY_LANES = `with recursive busy (id) as (
@@ -18,9 +18,9 @@ export class LaneTrim {
   readonly #through: StatementSync
   readonly #connections: StatementSync
   readonly #front: StatementSync
-  readonly #tail: LaneTail
+  readonly #tail: UnindexedTail
 
-  constructor(database: DatabaseSync, tail: LaneTail) {
+  constructor(database: DatabaseSync, tail: UnindexedTail) {
     this.#tail = tail
     // An entry that went while its message waits would be a lost message: looked at twice rather than believed.
     const isSettled = `(select state from message where message.sequence = lane_entry.sequence) <> 'QUEUED'`

@@ -5,23 +5,23 @@ import type { QueuedMessage } from '../../../core/message/message.ts'
 import type { Receipt } from '../../../core/ports/channel.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { ClaimedLane, Lanes, Step, StepResult } from '../../../core/ports/lanes.ts'
-import { LaneClaims } from './claim-lanes.ts'
 import type { Directory } from '../accept/directory.ts'
-import { ExpirySweep } from '../retention/expiry-sweep.ts'
+import type { WaitingCounts } from '../accept/waiting-counts.ts'
 import type { GroupCommit } from '../connection/group-commit.ts'
-import type { LaneTail } from './unindexed-tail.ts'
+import { ExpirySweep } from '../retention/expiry-sweep.ts'
+import { LaneClaims } from './claim-lanes.ts'
 import { LaneTrim } from './lane-trim.ts'
 import { QueuedMessages } from './queued-messages.ts'
 import { ReceiptWriter } from './receipts.ts'
 import { StepWriter } from './record-step.ts'
-import type { WaitingCounts } from '../accept/waiting-counts.ts'
+import type { UnindexedTail } from './unindexed-tail.ts'
 
 interface LanesParts {
   readonly database: DatabaseSync
   readonly commits: GroupCommit
   readonly directory: Directory
   readonly counts: WaitingCounts
-  readonly tail: LaneTail
+  readonly tail: UnindexedTail
   readonly clock: Clock
 }
 
@@ -36,9 +36,9 @@ export class SqliteLanes implements Lanes {
   readonly #steps: StepWriter
   readonly #expiry: ExpirySweep
   readonly #receipts: ReceiptWriter
-  readonly #beat: StatementSync
+  readonly #renewLease: StatementSync
   readonly #living: StatementSync
-  readonly #retire: StatementSync
+  readonly #deleteLease: StatementSync
 
   constructor({ database, commits, directory, counts, tail, clock }: LanesParts) {
     const trim = new LaneTrim(database, tail)
@@ -51,23 +51,23 @@ export class SqliteLanes implements Lanes {
     this.#steps = new StepWriter(database, { claims: this.#claims, directory, trim, messages: this.#messages })
     this.#expiry = new ExpirySweep(database, directory, trim)
     this.#receipts = new ReceiptWriter(database)
-    this.#beat = database.prepare(
+    this.#renewLease = database.prepare(
       'insert into worker (id, heartbeat_until) values (?, ?) on conflict (id) do update set heartbeat_until = excluded.heartbeat_until',
     )
     this.#living = database.prepare(`select id from worker where ${validLeaseSql('?1')}`)
-    this.#retire = database.prepare('delete from worker where id = ?')
+    this.#deleteLease = database.prepare('delete from worker where id = ?')
   }
 
   heartbeat(worker: WorkerId, lastsMs: number): Promise<readonly WorkerId[]> {
     return this.#commits.submit(() => {
       const now = this.#clock.now()
-      this.#beat.run(worker, now + lastsMs)
+      this.#renewLease.run(worker, now + lastsMs)
       return (this.#living.all(now) as { id: WorkerId }[]).map(({ id }) => id)
     })
   }
 
-  async retire(worker: WorkerId): Promise<void> {
-    await this.#commits.submit(() => this.#retire.run(worker))
+  async deleteLease(worker: WorkerId): Promise<void> {
+    await this.#commits.submit(() => this.#deleteLease.run(worker))
   }
 
   claim(request: Parameters<Lanes['claim']>[0]): Promise<readonly ClaimedLane[]> {

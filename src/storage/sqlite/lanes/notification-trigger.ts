@@ -29,7 +29,7 @@ export function noteStates(database: DatabaseSync, now: () => Instant): void {
  * messages, so that all others pay nothing. Looked at inside each transaction, as the directory is: what others have
  * committed counts from the next one on.
  */
-export class NoticeTrigger implements Participant {
+export class NotificationTrigger implements Participant {
   readonly #database: DatabaseSync
   readonly #directory: Directory
   readonly #isWanted: StatementSync

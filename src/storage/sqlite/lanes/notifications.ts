@@ -2,8 +2,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Instant } from '../../../core/ids.ts'
 import type { DeliveryWatch } from '../../../core/ports/deliveries.ts'
 import type { NewNotice, Notices } from '../../../core/ports/notifications.ts'
-import { LOOK_FOR_DELIVERIES } from '../../queries/webhooks/poll-deliveries.ts'
 import { noticeText } from '../../queries/webhooks/notification-text.ts'
+import { POLL_DELIVERIES } from '../../queries/webhooks/poll-deliveries.ts'
 import type { GroupCommit } from '../connection/group-commit.ts'
 
 /** In the thread that serves, so only for what is rare. */
@@ -16,7 +16,7 @@ export class SqliteNotices implements Notices, DeliveryWatch {
   constructor(database: DatabaseSync, commits: GroupCommit, now: () => Instant) {
     this.#commits = commits
     this.#now = now
-    this.#look = database.prepare(LOOK_FOR_DELIVERIES('?1'))
+    this.#look = database.prepare(POLL_DELIVERIES('?1'))
     this.#insert = database.prepare(
       `insert into notice (id, account_id, kind, at, key, data)
          select 'ntc_' || lower(hex(randomblob(16))), ?1, ?2, ?3, ?4, ?5
@@ -25,7 +25,7 @@ export class SqliteNotices implements Notices, DeliveryWatch {
     )
   }
 
-  async lookForDeliveries(): ReturnType<DeliveryWatch['lookForDeliveries']> {
+  async pollDeliveries(): ReturnType<DeliveryWatch['pollDeliveries']> {
     const row = this.#look.get(this.#now()) as { listened: number; due: number }
     return { isListened: row.listened === 1, isDue: row.due === 1 }
   }

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import type { ConnectionId } from '../../../core/ids.ts'
 import type { MediaState, QueuedMessage, Sequence } from '../../../core/message/message.ts'
 import { readContent } from '../../../core/message/read-content.ts'
-import type { LaneTail } from './unindexed-tail.ts'
+import type { UnindexedTail } from './unindexed-tail.ts'
 
 const COLUMNS = 'sequence, id, account_id, connection_id, recipient, type, body, body_crc, attempts, accepted_at'
 
@@ -36,10 +36,10 @@ export class QueuedMessages {
   readonly #run: StatementSync
   readonly #one: StatementSync
   readonly #oneWaiting: StatementSync
-  readonly #tail: LaneTail
+  readonly #tail: UnindexedTail
   readonly #media: StatementSync
 
-  constructor(database: DatabaseSync, tail: LaneTail) {
+  constructor(database: DatabaseSync, tail: UnindexedTail) {
     this.#tail = tail
     this.#run = database.prepare(
       `select ${COLUMNS.split(', ')

@@ -1,21 +1,21 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ConnectionId } from '../../../core/ids.ts'
-import { applyReceipt, STORY_LOOKED_THROUGH } from '../../../core/message/apply-receipt.ts'
+import { applyReceipt, TIMELINE_ENTRIES_READ } from '../../../core/message/apply-receipt.ts'
 import { ERASED } from '../../../core/message/erased.ts'
 import type { MessageState, Sequence } from '../../../core/message/message.ts'
 import type { Receipt, ReceiptEnd } from '../../../core/ports/channel.ts'
-import { isDoubtful, receiptMoment, withoutPerson } from '../../queries/messages/receipt-entry.ts'
+import { isDoubtful, receiptEntry, withoutPerson } from '../../queries/messages/receipt-entry.ts'
 
 const TARGET = 'select sequence, state, connection_id, attempts, network_id from message'
 // In the words of the index on just those ids, or it would not be used.
 export const FIND_BY_NETWORK_ID = `${TARGET} where network_id = ? and network_id >= 'wamid.' and network_id < 'wamid/' and connection_id = ?`
 
 // The newest moments alone, read backwards by the primary key: a story may be long, and this runs on the serving thread.
-const LOOK_AT_STORY = `
+const READ_TIMELINE = `
   select count(*) filter (where kind between 'receipt-' and 'receipt.') as told,
       coalesce(max(kind = 'receipt-failed'), 0) as wasReportedFailed,
       coalesce(max(at = ? and code is ? and (kind = ? and words is ? or kind = ? and words is ?)), 0) as wasBrought
-    from (select kind, at, code, words from timeline where message_sequence = ? order by position desc limit ${STORY_LOOKED_THROUGH})`
+    from (select kind, at, code, words from timeline where message_sequence = ? order by position desc limit ${TIMELINE_ENTRIES_READ})`
 
 interface Story {
   /** How many reports. */
@@ -53,7 +53,7 @@ export class ReceiptWriter {
     this.#findById = database.prepare(`${TARGET} where id = ?`)
     this.#findByNetworkId = database.prepare(FIND_BY_NETWORK_ID)
     this.#isOpen = database.prepare('select 1 from open_attempt where connection_id = ? and message_sequence = ?')
-    this.#lookAtStory = database.prepare(LOOK_AT_STORY)
+    this.#lookAtStory = database.prepare(READ_TIMELINE)
     this.#hasOtherUnknown = database.prepare(
       `select 1 from attempt where message_sequence = ? and number <> ? and outcome = 'unknown' limit 1`,
     )
@@ -82,9 +82,9 @@ export class ReceiptWriter {
     if (!target || target.connection_id !== receipt.connectionId) return end('message-unknown')
     const { sequence, state, attempts } = target
     if (this.#isOpen.get(target.connection_id, sequence)) return end('too-early')
-    const story = this.#storyOf(sequence, receipt)
-    if (story.wasBrought) return end('applied')
-    const wasReportedFailed = state === 'FAILED' && story.wasReportedFailed === 1
+    const timeline = this.#messageWithAttempts(sequence, receipt)
+    if (timeline.wasBrought) return end('applied')
+    const wasReportedFailed = state === 'FAILED' && timeline.wasReportedFailed === 1
     const mayHaveArrivedOtherwise =
       receipt.kind === 'failed' &&
       attempts > 1 &&
@@ -93,7 +93,7 @@ export class ReceiptWriter {
     const { network_id: networkId } = target
     const known = { state, attempts, networkId, wasReportedFailed, mayHaveArrivedOtherwise, waitsToBeRepeated }
     const effect = applyReceipt(known, receipt)
-    if (!effect.isTold || (effect.mostTold !== null && story.told >= effect.mostTold)) return end('applied')
+    if (!effect.isTold || (effect.mostReported !== null && timeline.told >= effect.mostReported)) return end('applied')
     if (effect.to) {
       const { words, networkId, at } = receipt
       const isGood = !isDoubtful(effect.to)
@@ -101,7 +101,7 @@ export class ReceiptWriter {
       this.#move.run(effect.to, effect.reason, words, publishedAt, at, networkId, isGood ? 1 : 0, at, sequence)
     }
     const { at, code } = receipt
-    const { kind, words } = receiptMoment(receipt, effect.contrary)
+    const { kind, words } = receiptEntry(receipt, effect.contrary)
     this.#note.run(sequence, at, kind, code, words, sequence)
     return { end: 'applied', wasWaiting: effect.to !== null && state === 'QUEUED' }
   }
@@ -112,8 +112,8 @@ export class ReceiptWriter {
   }
 
   /** What was told before, and whether this was: networks repeat themselves, and two workers may report the same. */
-  #storyOf(sequence: Sequence, receipt: Receipt): Story {
-    const [kept, contrary] = [receiptMoment(receipt, false), receiptMoment(receipt, true)]
+  #messageWithAttempts(sequence: Sequence, receipt: Receipt): Story {
+    const [kept, contrary] = [receiptEntry(receipt, false), receiptEntry(receipt, true)]
     const { at, code } = receipt
     return this.#lookAtStory.get(
       at,

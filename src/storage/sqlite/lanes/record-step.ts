@@ -1,8 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { notesAttempts } from '../../../core/connection/lane-policy.ts'
 import type { AttemptRecord, LaneMemory, Step, StepResult } from '../../../core/ports/lanes.ts'
-import type { LaneClaims } from './claim-lanes.ts'
 import type { Directory } from '../accept/directory.ts'
+import type { LaneClaims } from './claim-lanes.ts'
 import type { LaneTrim } from './lane-trim.ts'
 import type { QueuedMessages } from './queued-messages.ts'
 
@@ -90,7 +90,7 @@ export class StepWriter {
       `select 1 from attempt where message_sequence = ? and outcome = 'unknown' limit 1`,
     )
     this.#saveMemory = database.prepare(
-      'update lane set head = ?, trouble = ?, wait_reason = ?, wait_words = ?, wait_until = ? where connection_id = ?',
+      'update lane set head = ?, failure_streak = ?, wait_reason = ?, wait_words = ?, wait_until = ? where connection_id = ?',
     )
     this.#noteAttempt = database.prepare('update lane set last_attempt_at = ? where connection_id = ?')
   }
@@ -194,7 +194,7 @@ export class StepWriter {
     if (this.#directory.connectionById(connectionId)?.state !== 'removed') return null
     // It was to be repeated because it may have arrived, and that is still so.
     if (outcome === 'unknown' || this.#wasUnknown.get(sequence))
-      return { as: 'UNCONFIRMED', reason: 'fate_unknown', words: null }
+      return { as: 'UNCONFIRMED', reason: 'result_unknown', words: null }
     return { as: 'CANCELLED', reason: 'connection_removed', words: null }
   }
 
@@ -204,10 +204,10 @@ export class StepWriter {
   }
 
   #remember(connectionId: Step['connectionId'], memory: LaneMemory): void {
-    const { head, trouble, wait } = memory
+    const { head, failureStreak: error, wait } = memory
     this.#saveMemory.run(
       head && JSON.stringify(head),
-      trouble && JSON.stringify(trouble),
+      error && JSON.stringify(error),
       wait?.reason ?? null,
       wait?.words ?? null,
       wait?.until ?? null,

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { waitUntil } from '../../../../test/support/black-box/wait-until.ts'
-import { systemClock } from '../../../server/system-clock.ts'
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { ConnectionId, MessageId } from '../../../core/ids.ts'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
+import { systemClock } from '../../../server/system-clock.ts'
+import { openDatabase } from '../connection/open-database.ts'
 import { SqliteStorage } from '../index.ts'
 import { openAdministration } from '../queries/open-administration.ts'
-import { openDatabase } from '../connection/open-database.ts'
 
 const REASON = 'whatsapp_131047'
 const FAILED = 'failed' as MessageId
@@ -29,7 +29,7 @@ beforeEach(async () => {
     limits: { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 },
     refusedByChannel: () => null,
     onBroken: () => {},
-    onTrouble: () => {},
+    onError: () => {},
   })
   const visitor = openAdministration(path, { create: false, now: Date.now })
   const { administration } = visitor

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ConnectionId } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { GroupCommit, Participant } from '../connection/group-commit.ts'
-import { storageTrouble } from '../connection/sqlite-errors.ts'
+import { storageError } from '../connection/sqlite-errors.ts'
 
 // Long enough that most messages are on their way by then, short enough that few need to be known by heart.
 const ENTERED_AFTER_MS = 250
@@ -25,7 +25,7 @@ interface Newcomer {
  *
  * What is known by heart only saves a look. The truth is in the database: entered, or above the mark.
  */
-export class LaneTail implements Participant {
+export class UnindexedTail implements Participant {
   readonly #commits: GroupCommit
   readonly #newAbove: StatementSync
   readonly #stillWaiting: StatementSync
@@ -40,7 +40,7 @@ export class LaneTail implements Participant {
   #isEntering = false
   #timer: NodeJS.Timeout | null = null
   /** Null while nothing is entered by itself. */
-  #onTrouble: ((error: unknown) => void) | null = null
+  #onError: ((error: unknown) => void) | null = null
 
   constructor(database: DatabaseSync, commits: GroupCommit) {
     this.#commits = commits
@@ -62,14 +62,14 @@ export class LaneTail implements Participant {
   }
 
   /** From now on what still waits a moment after it came is entered into its lane by itself. What fails is tried again. */
-  start(onTrouble: (error: unknown) => void): void {
-    this.#onTrouble = onTrouble
+  start(onError: (error: unknown) => void): void {
+    this.#onError = onError
     this.#plan()
   }
 
   /** Harmless twice, and before the start. */
   stop(): void {
-    this.#onTrouble = null
+    this.#onError = null
     clearTimeout(this.#timer ?? undefined)
   }
 
@@ -170,11 +170,11 @@ export class LaneTail implements Participant {
 
   /** Only while there is something to enter: an idle process is not to be woken. */
   #plan(): void {
-    const onTrouble = this.#onTrouble
-    if (!onTrouble || this.#last === this.#mark) return
+    const onError = this.#onError
+    if (!onError || this.#last === this.#mark) return
     this.#timer = setTimeout(() => {
       void this.enter()
-        .catch(onTrouble)
+        .catch(onError)
         .finally(() => {
           this.#timer = null
           this.#plan()
@@ -198,7 +198,7 @@ function enterAll(database: DatabaseSync): Sequence {
   } catch (error) {
     if (database.isTransaction) database.exec('rollback')
     // On a full disk they stay known by heart, until there is room.
-    if (storageTrouble(error) !== 'full' && storageTrouble(error) !== 'busy') throw error
+    if (storageError(error) !== 'full' && storageError(error) !== 'busy') throw error
   }
   return mark()
 }

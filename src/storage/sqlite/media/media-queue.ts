@@ -12,8 +12,8 @@ import type {
   Releasable,
   SpooledFile,
 } from '../../../core/ports/media-queue.ts'
-import type { GroupCommit } from '../connection/group-commit.ts'
 import type { WaitingCounts } from '../accept/waiting-counts.ts'
+import type { GroupCommit } from '../connection/group-commit.ts'
 
 const PENDING = `select media.message_sequence as sequence, message.id as messageId, media.account_id as accountId,
     media.connection_id as connectionId, media.url, media.type, media.tries, media.next_try_at as nextTryAt,
@@ -90,7 +90,7 @@ export class SqliteMediaQueue implements MediaQueue {
     this.#failMessage = database.prepare(
       `update message set settled_at = ?, words = ?,
            state = case when ${mayHaveArrived} then 'UNCONFIRMED' else 'FAILED' end,
-           reason = case when ${mayHaveArrived} then 'fate_unknown' else ? end
+           reason = case when ${mayHaveArrived} then 'result_unknown' else ? end
          where sequence = ? and state = 'QUEUED' and not exists (select 1 from open_attempt
            where open_attempt.connection_id = message.connection_id and open_attempt.message_sequence = message.sequence)
          returning connection_id, account_id`,

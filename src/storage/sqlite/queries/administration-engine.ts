@@ -19,7 +19,7 @@ export const sqliteEngine: Engine = {
   async lockMessage() {},
   async lockLastWaiting() {},
   // Whoever looks finds that others have written.
-  async tellBlocks() {},
+  async notifyOfBlocks() {},
 
   async eraseMessage(tables, { sequence, recipient, body, bodyCrc }) {
     await tables
@@ -31,7 +31,7 @@ export const sqliteEngine: Engine = {
   },
 
   // The newest have no entry yet and no index of their connection, so they are gone through once for all lanes.
-  async standings(tables, lanes, most) {
+  async statuses(tables, lanes, most) {
     const entered = sql`lane_entry e cross join message q on q.sequence = e.sequence
       where e.connection_id = c.id and q.state = 'QUEUED' and e.sequence <= (select entered_through from lane_mark)`
     const { rows } = await sql<{ id: ConnectionId } & Standing>`
@@ -77,7 +77,7 @@ export const sqliteEngine: Engine = {
 
   spans: async () => [ALL],
   // Sequences have hardly any gaps, but for those that we step over.
-  startOfStretch: async (_, { span, rows }) => Math.max(span.from, span.before - rows),
+  startOfRange: async (_, { span, rows }) => Math.max(span.from, span.before - rows),
   async locate(tables, id) {
     const row = await tables.selectFrom('message').select('sequence').where('id', '=', id).executeTakeFirst()
     return row?.sequence ?? null

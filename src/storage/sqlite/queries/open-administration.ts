@@ -3,21 +3,25 @@ import { dirname, join } from 'node:path'
 import { Kysely } from 'kysely'
 import type { Instant } from '../../../core/ids.ts'
 import type { Administration } from '../../../core/ports/administration.ts'
-import type { StorageTrouble } from '../../../core/ports/lanes.ts'
+import type { StorageError } from '../../../core/ports/lanes.ts'
 import type { SecretStore } from '../../../core/ports/secrets.ts'
 import { OF_DISKS } from '../../../core/system-errors.ts'
 import { createAdministration } from '../../queries/administration.ts'
-import { listChannelMemory, type RememberedEntry, type WantedMemory } from '../../queries/connections/list-channel-state.ts'
+import {
+  listChannelMemory,
+  type RememberedEntry,
+  type WantedMemory,
+} from '../../queries/connections/list-channel-state.ts'
 import { createSecretStore } from '../../queries/secrets/secret-store.ts'
-import { toStorageTrouble } from '../../queries/storage-health.ts'
+import { toStorageError } from '../../queries/storage-health.ts'
 import type { Store } from '../../queries/store.ts'
 import type { Tables } from '../../queries/tables.ts'
-import { sqliteEngine } from './administration-engine.ts'
 import { createSqliteDialect } from '../connection/kysely-dialect.ts'
-import { noteStates } from '../lanes/notification-trigger.ts'
 import { type OpenOptions, openDatabase, versionOf } from '../connection/open-database.ts'
 import { findServiceHolder } from '../connection/service-lock.ts'
 import { whyNotWritten } from '../connection/sqlite-errors.ts'
+import { noteStates } from '../lanes/notification-trigger.ts'
+import { sqliteEngine } from './administration-engine.ts'
 
 export interface OpenAdministration {
   readonly administration: Administration
@@ -46,7 +50,7 @@ export function openAdministration(
     database: kysely,
     engine: sqliteEngine,
     now,
-    findStorageTrouble: async () => tryToWrite(dirname(path)),
+    findStorageError: async () => tryToWrite(dirname(path)),
     findHolder: () => findServiceHolder(join(dirname(path), 'service.lock')),
   }
   return {
@@ -71,7 +75,7 @@ const TRIED = Buffer.alloc(64 * 1_024)
  * A service that cannot write cannot leave word of it either, so a visitor tries by itself: beside the database, where no
  * lock is in the way. What this user may not do says nothing of the service.
  */
-function tryToWrite(folder: string): StorageTrouble | null {
+function tryToWrite(folder: string): StorageError | null {
   try {
     const path = join(folder, `.tried-${process.pid}`)
     const file = openSync(path, 'wx', 0o600)
@@ -84,7 +88,7 @@ function tryToWrite(folder: string): StorageTrouble | null {
     }
     return null
   } catch (error) {
-    const isTrouble = error instanceof Error && 'code' in error && OF_DISKS.has(error.code)
-    return isTrouble ? toStorageTrouble(whyNotWritten(error), null) : null
+    const isError = error instanceof Error && 'code' in error && OF_DISKS.has(error.code)
+    return isError ? toStorageError(whyNotWritten(error), null) : null
   }
 }

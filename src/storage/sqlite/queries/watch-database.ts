@@ -10,9 +10,9 @@ import type {
   WatchStatement,
   WatchValue,
 } from '../../queries/alarms/watch-database.ts'
-import type { GroupCommit } from '../connection/group-commit.ts'
-import { storageTrouble } from '../connection/sqlite-errors.ts'
 import type { WaitingCounts } from '../accept/waiting-counts.ts'
+import type { GroupCommit } from '../connection/group-commit.ts'
+import { storageError } from '../connection/sqlite-errors.ts'
 
 const UNCONFIRMED_AT_ONCE = 500
 const MOST_UNCONFIRMED_PAGES = 40
@@ -42,7 +42,7 @@ export class SqliteWatchDatabase implements WatchDatabase {
     try {
       return this.#prepared(sql).all(...values)
     } catch (error) {
-      if (storageTrouble(error) === null) throw error
+      if (storageError(error) === null) throw error
       throw new StorageUnavailable('the database cannot be read', false, { cause: error })
     }
   }

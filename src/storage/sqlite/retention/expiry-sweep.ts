@@ -39,7 +39,7 @@ export class ExpirySweep {
     this.#expire = database.prepare(
       `update message set settled_at = ?,
            state = case when ${mayHaveArrived} then 'UNCONFIRMED' else 'EXPIRED' end,
-           reason = case when ${mayHaveArrived} then 'fate_unknown' else 'time_to_live_over' end
+           reason = case when ${mayHaveArrived} then 'result_unknown' else 'time_to_live_over' end
          where sequence in (
            select sequence from (
              ${WAITING('sequence, accepted_at')} where lane_entry.connection_id = ? and message.state = 'QUEUED'

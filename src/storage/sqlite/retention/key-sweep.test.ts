@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { HandClock } from '../../../../test/conformance/hand-clock.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../../core/message/idempotency.ts'
-import { KeySweep } from './key-sweep.ts'
 import { openDatabase } from '../connection/open-database.ts'
+import { KeySweep } from './key-sweep.ts'
 
 let database: ReturnType<typeof openDatabase>
 let clock: HandClock

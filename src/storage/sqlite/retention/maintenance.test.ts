@@ -10,19 +10,19 @@ const US = { id: 'worker-us' as WorkerId, host: 'anna', pid: 7, roles: ['api', '
 
 let storage: SqliteStorage
 let clock: HandClock
-let troubles: unknown[]
+let problems: unknown[]
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   clock = new HandClock()
-  troubles = []
+  problems = []
   storage = new SqliteStorage({
     path: ':memory:',
     clock,
     limits: { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 },
     refusedByChannel: () => null,
     onBroken: () => {},
-    onTrouble: (error) => void troubles.push(error),
+    onError: (error) => void problems.push(error),
     worker: US,
   })
 })
@@ -93,20 +93,20 @@ describe('the housekeeping of SQLite', () => {
       workers().map(({ id }) => id),
       ['worker-lately', 'worker-owner', 'worker-us'],
     )
-    assert.deepEqual(troubles, [])
+    assert.deepEqual(problems, [])
   })
 
   it('tells of its troubles and goes on', async () => {
     await storage.start({ lanesChanged: () => {} })
     storage.database.exec('alter table idempotency rename to elsewhere')
     await pass(MINUTE_MS)
-    const met = troubles.length
+    const met = problems.length
 
     storage.database.exec('alter table elsewhere rename to idempotency')
     addWorker('worker-long-ago', 0)
     await pass(MINUTE_MS)
 
-    assert.deepEqual([met, troubles.length], [1, 1])
+    assert.deepEqual([met, problems.length], [1, 1])
     assert.equal(workers().length, 1)
   })
 

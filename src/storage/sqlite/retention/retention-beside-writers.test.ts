@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import { systemClock } from '../../../server/system-clock.ts'
 import { runSweep } from '../../../core/retention/run-sweep.ts'
+import { systemClock } from '../../../server/system-clock.ts'
 import { StorageHealth } from '../../queries/storage-health.ts'
 import { GroupCommit } from '../connection/group-commit.ts'
 import { openDatabase } from '../connection/open-database.ts'

@@ -9,7 +9,13 @@ import type {
   WalkOf,
 } from '../../../core/ports/retention.ts'
 import type { OwnTimes } from '../../../core/retention/retention-times.ts'
-import { COLUMNS, type JudgedRows, judgeAgain, judgeRows, type WalkedRow } from '../../queries/retention/aging-rows.ts'
+import {
+  COLUMNS,
+  type DecidedRows,
+  decideAgain,
+  decideRows,
+  type WalkedRow,
+} from '../../queries/retention/aging-rows.ts'
 import { READ_STATE, toRetentionState } from '../../queries/retention/retention-state.ts'
 
 // Everybody who is accepted in the same moment waits for it.
@@ -109,7 +115,7 @@ export class SqliteRetention implements Retention {
       ...(accountId === null ? [] : [accountId]),
       limit,
     ) as unknown as WalkedRow[]
-    const judged = judgeRows(rows, { what, before, now })
+    const judged = decideRows(rows, { what, before, now })
     this.#keepBack(what, judged)
     const removed = this.#remove(what, judged.remove, now)
     if (judged.mark !== null) this.#moveMark(accountId, what, judged.mark)
@@ -134,7 +140,7 @@ export class SqliteRetention implements Retention {
           each.sequence,
         ) as unknown as WalkedRow[],
     )
-    const going = judgeAgain(rows, { before, now })
+    const going = decideAgain(rows, { before, now })
     const removed = this.#remove(what, going, now)
     const there = new Set(rows.map((row) => row.sequence))
     const settled = new Set(going.map((row) => row.sequence))
@@ -254,7 +260,7 @@ export class SqliteRetention implements Retention {
     return removed
   }
 
-  #keepBack(what: WalkOf, { keepBack }: JudgedRows): void {
+  #keepBack(what: WalkOf, { keepBack }: DecidedRows): void {
     for (const { account_id, sequence } of keepBack)
       this.#run(
         'insert into retention_kept (account_id, message_sequence, what) values (?, ?, ?) on conflict do nothing',

@@ -8,12 +8,12 @@ import { SqliteStorage } from '../index.ts'
 import { openAdministration } from '../queries/open-administration.ts'
 
 let folder = ''
-let troubles: string[] = []
+let problems: string[] = []
 const clock = new HandClock()
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'nuncio-memory-'))
-  troubles = []
+  problems = []
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -27,7 +27,7 @@ async function serve(meanwhile: () => unknown = () => {}): Promise<void> {
     limits: { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 },
     refusedByChannel: () => null,
     onBroken: () => {},
-    onTrouble: (error) => troubles.push(error instanceof Error ? error.message : String(error)),
+    onError: (error) => problems.push(error instanceof Error ? error.message : String(error)),
   })
   await storage.start({ lanesChanged: () => {} })
   await meanwhile()
@@ -56,7 +56,7 @@ describe('the memory of a SQLite database', () => {
   it('G12: raises no alarm over any number of restarts', async () => {
     for (let restart = 0; restart < 5; restart += 1) await serve()
 
-    assert.deepEqual([await holdReason(), troubles], [null, []])
+    assert.deepEqual([await holdReason(), problems], [null, []])
   })
 
   it('G12: holds all lanes when a backup was put in its place, and says so', async () => {
@@ -68,7 +68,7 @@ describe('the memory of a SQLite database', () => {
     await serve()
 
     assert.match((await holdReason()) ?? '', /older state/)
-    assert.match(troubles.join(), /All lanes are held\. Look at what was sent, then: nuncio hold --release/)
+    assert.match(problems.join(), /All lanes are held\. Look at what was sent, then: nuncio hold --release/)
   })
 
   it('G12: holds them even when the backup was made right before it was stopped', async () => {

@@ -1,20 +1,20 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Instant } from '../../../core/ids.ts'
-import { judgeFound, type Remembered, type RemembranceFile, readable } from '../../queries/checkpoint.ts'
+import { type Checkpoint, type CheckpointFile, checkFound, readable } from '../../queries/checkpoint.ts'
 
 /**
  * Remembers, in a file beside the database, how far it had got: one that was put back from a backup knows nothing of
  * what was sent since, and would have it sent again (G12).
  */
-export class DatabaseMemory {
-  readonly #file: RemembranceFile
+export class RollbackDetector {
+  readonly #file: CheckpointFile
   readonly #look: StatementSync
   readonly #hold: StatementSync
   readonly #doubt: StatementSync
   readonly #countHold: StatementSync
   readonly #moveOn: StatementSync
 
-  constructor(database: DatabaseSync, file: RemembranceFile) {
+  constructor(database: DatabaseSync, file: CheckpointFile) {
     this.#file = file
     this.#look = database.prepare('select installation, mark, holds from remembrance')
     this.#hold = database.prepare('insert into hold (only, since, reason) values (1, ?, ?) on conflict do nothing')
@@ -26,7 +26,7 @@ export class DatabaseMemory {
   /** Holds all lanes when the database is older than it was, and says why. Inside a transaction. Null: all is well. */
   compare(now: Instant): string | null {
     const remembered = this.#file.read()
-    const finding = judgeFound(remembered, this.#found())
+    const finding = checkFound(remembered, this.#found())
     if (finding.is === 'as-remembered') return null
     // Whose database is put in the place of another may have a reason to, but not to send what that one had waiting.
     this.#hold.run(now, finding.reason)
@@ -44,7 +44,7 @@ export class DatabaseMemory {
     return this.#file.write(this.#found())
   }
 
-  #found(): Remembered {
+  #found(): Checkpoint {
     const { installation, mark, holds } = this.#look.get() as { installation: string; mark: number; holds: number }
     return { installation, mark, holds, server: null }
   }

@@ -1,10 +1,10 @@
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { newestOf } from '../../queries/migrations.ts'
-import { readApplied, readMigrations } from '../schema/migrate.ts'
 import { isThere, openDatabase, refuseForeign } from '../connection/open-database.ts'
 import { pragma } from '../connection/pragma.ts'
 import { translateOpenError } from '../connection/sqlite-errors.ts'
+import { readApplied, readMigrations } from '../schema/migrate.ts'
 
 // Reading every page of one of this size takes some seconds.
 const CHECKED_BYTES = 512 * 1024 * 1024

@@ -6,13 +6,13 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { Refusal, type RefusalCode } from '../../../core/refusals.ts'
 import type { Migration } from '../../queries/migrations.ts'
-import { copyOnline } from '../transfer/copy-online.ts'
-import { CopySource } from '../transfer/copy-source.ts'
-import { applyMigrations, checkMigrations, readMigrations } from './migrate.ts'
 import { openDatabase } from '../connection/open-database.ts'
 import { pragma } from '../connection/pragma.ts'
 import { translateOpenError } from '../connection/sqlite-errors.ts'
 import { surveyDatabase } from '../safety/survey-database.ts'
+import { copyOnline } from '../transfer/copy-online.ts'
+import { CopySource } from '../transfer/copy-source.ts'
+import { applyMigrations, checkMigrations, readMigrations } from './migrate.ts'
 
 const NEWEST = readMigrations().length
 const LATER = Array.from({ length: 29 }, (_, index) => index + 2)

@@ -2,7 +2,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { assetPath } from '../../../assets/asset-path.ts'
 import { validLeaseSql } from '../../../core/dispatch/workers/lease.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import type { AppliedMigration } from '../../queries/verify/backup-facts.ts'
 import {
   changedSchema,
   fingerprintOf,
@@ -14,6 +13,7 @@ import {
   refuseOtherBaseline,
   refuseUnprepared,
 } from '../../queries/migrations.ts'
+import type { AppliedMigration } from '../../queries/verify/backup-facts.ts'
 import { pragma } from '../connection/pragma.ts'
 import { isRefusedStatement } from '../connection/sqlite-errors.ts'
 

@@ -3,11 +3,11 @@ import { backup, DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Refusal } from '../../../core/refusals.ts'
 import type { BackupFacts, BackupProgress } from '../../queries/verify/backup-facts.ts'
-import { APPLICATION_ID, readApplied } from '../schema/migrate.ts'
 import { isThere } from '../connection/open-database.ts'
 import { pragma } from '../connection/pragma.ts'
-import { readBackupFacts } from './read-backup-facts.ts'
 import { damaged, isOfWriting, translateOpenError } from '../connection/sqlite-errors.ts'
+import { APPLICATION_ID, readApplied } from '../schema/migrate.ts'
+import { readBackupFacts } from './read-backup-facts.ts'
 
 // A mebibyte: some milliseconds of a disk, and then others have it.
 const PAGES_AT_ONCE = 256

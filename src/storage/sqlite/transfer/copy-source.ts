@@ -1,13 +1,13 @@
 import { dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Refusal } from '../../../core/refusals.ts'
-import type { CopiedRow, CopiedTable, CopiedValue } from '../../queries/verify/copied-tables.ts'
+import type { Checkpoint } from '../../queries/checkpoint.ts'
 import { newestOf } from '../../queries/migrations.ts'
-import type { Remembered } from '../../queries/checkpoint.ts'
-import { readApplied, readMigrations } from '../schema/migrate.ts'
+import type { CopiedRow, CopiedTable, CopiedValue } from '../../queries/verify/copied-tables.ts'
 import { openDatabase } from '../connection/open-database.ts'
 import { takeServiceLock } from '../connection/service-lock.ts'
 import { translateOpenError } from '../connection/sqlite-errors.ts'
+import { readApplied, readMigrations } from '../schema/migrate.ts'
 
 const ROWS_AT_ONCE = 2_000
 const ACTOR = 'copy'
@@ -73,9 +73,9 @@ export class CopySource {
   }
 
   /** How far it has got, to be judged by what is remembered of it. */
-  found(): Remembered {
+  found(): Checkpoint {
     const row = this.#database.prepare('select installation, mark, holds from remembrance').get()
-    return { ...(row as unknown as Omit<Remembered, 'server'>), server: null }
+    return { ...(row as unknown as Omit<Checkpoint, 'server'>), server: null }
   }
 
   /** Null while lanes may move. */

@@ -1,12 +1,12 @@
 import { existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { BackupFacts, HappenedSince, RestoredHold } from '../../queries/verify/backup-facts.ts'
 import { type KnownPast, placedHolds, type Replaced, tellsAllSince } from '../../queries/tells-all-since.ts'
-import { refuseChangedSchema } from '../schema/migrate.ts'
-import { readBackupFacts } from './read-backup-facts.ts'
+import type { BackupFacts, HappenedSince, RestoredHold } from '../../queries/verify/backup-facts.ts'
 import { takeServiceLock } from '../connection/service-lock.ts'
 import { translateOpenError } from '../connection/sqlite-errors.ts'
+import { refuseChangedSchema } from '../schema/migrate.ts'
+import { readBackupFacts } from './read-backup-facts.ts'
 
 const ACTOR = 'restore'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { chmodSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
+import { checkRun } from '../../../support/black-box/check-run.ts'
 import { openCluster } from '../../../support/black-box/cluster.ts'
-import { judgeRun } from '../../../support/black-box/check-run.ts'
 import { Load } from '../../../support/black-box/load.ts'
 import { readRunArguments, reportAndExit } from '../../../support/black-box/own-mounts.ts'
 import { waitUntil } from '../../../support/black-box/wait-until.ts'
@@ -49,7 +49,7 @@ let serverStarts = 0
 const resumedAfterMs: number[] = []
 for (let round = 0; round < rounds; round += 1) resumedAfterMs.push(await fillAndMakeRoom())
 await load.stop()
-const { counts, states } = await judgeRun(cluster, load.requests)
+const { counts, states } = await checkRun(cluster, load.requests)
 assert.deepEqual(
   services.map(({ pid, isRunning }) => [pid, isRunning]),
   pids.map((pid) => [pid, true]),

@@ -10,7 +10,7 @@ const SLOW_MS = 300
 const BUSY_TWICE = '15550100002'
 const UNKNOWN_DELIVERED = '15550100003'
 const UNKNOWN_LOST = '15550100004'
-const ANYBODY = '447900000000'
+const ANY_RECIPIENT = '447900000000'
 
 /** So that a lane comes to every kind of step: tries again, waits for evidence, waits for media, drops. */
 export class SpecialLetters {
@@ -50,5 +50,5 @@ function text(to: string): Special {
 
 function picture(url: string): Special {
   const message = { type: 'image', media: { name: 'picture.png', url } }
-  return { to: ANYBODY, message, content: { type: 'image' } }
+  return { to: ANY_RECIPIENT, message, content: { type: 'image' } }
 }

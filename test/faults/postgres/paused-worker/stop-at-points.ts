@@ -8,7 +8,7 @@ import { appendFileSync, readFileSync } from 'node:fs'
 import { Client } from 'pg'
 import { SandboxInbox } from '../../../../src/channels/sandbox/inbox.ts'
 import { ChannelCall } from '../../../../src/core/dispatch/lane/attempt.ts'
-import { WorkerClaim } from '../../../../src/core/dispatch/workers/lease.ts'
+import { WorkerLease } from '../../../../src/core/dispatch/workers/lease.ts'
 import type { Step } from '../../../../src/core/ports/lanes.ts'
 import { PostgresLanes } from '../../../../src/storage/postgres/lanes/lanes.ts'
 import { PostgresMediaQueue } from '../../../../src/storage/postgres/media/media-queue.ts'
@@ -109,7 +109,7 @@ wrap(ChannelCall.prototype, 'run', (call) => {
 })
 
 if (process.env[CARELESS_VARIABLE]) {
-  WorkerClaim.prototype.holds = () => true
+  WorkerLease.prototype.holds = () => true
   // Most networks do not keep a call from coming late once they have been asked about it, as the sandbox does.
   SandboxInbox.prototype.settle = () => Promise.resolve(null)
 }

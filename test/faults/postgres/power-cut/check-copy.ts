@@ -47,7 +47,7 @@ export function openOnCopy(copy: CutCopy, password: string): Promise<PostgresSer
 }
 
 /** Starts a server on what the cut has left, which recovers it, and looks for every acknowledged row. */
-export async function lookAtCopy(copy: CutCopy, { password, database, sql, acked }: WantedRows): Promise<Look> {
+export async function checkCopy(copy: CutCopy, { password, database, sql, acked }: WantedRows): Promise<Look> {
   try {
     const server = await openOnCopy(copy, password)
     try {

@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { checkRun } from '../../../support/black-box/check-run.ts'
 import { openCluster } from '../../../support/black-box/cluster.ts'
 import { findFreePort } from '../../../support/black-box/free-port.ts'
-import { judgeRun } from '../../../support/black-box/check-run.ts'
 import { Load } from '../../../support/black-box/load.ts'
 import { NuncioProcess } from '../../../support/black-box/nuncio-process.ts'
 import { readRunArguments, reportAndExit } from '../../../support/black-box/own-mounts.ts'
 import { QuickCli } from '../../../support/black-box/quick-cli.ts'
 import { CuttableDisk, mountStore } from '../../power-cut/cuttable-disk.ts'
-import { lookAtCopy, openOnCopy, openOnDisk } from './check-copy.ts'
+import { checkCopy, openOnCopy, openOnDisk } from './check-copy.ts'
 
 export interface ServiceReport {
   readonly cuts: number
@@ -41,7 +41,7 @@ for (let cut = 1; cut < cuts; cut += 1) {
   const acked = load.ackedIds
   const copy = await disk.cut()
   const wanted = { password: server.password, database: DATABASE, sql: 'select id from message', acked }
-  const look = await lookAtCopy(copy, wanted)
+  const look = await checkCopy(copy, wanted)
   lost.push(look.lost)
   if (look.damage !== null) damage.push(look.damage)
   await copy.remove()
@@ -80,7 +80,7 @@ async function startOnLastCut(): Promise<number> {
     const isCertain = answer.kind !== 'acked' || before.has(answer.messageId)
     return isCertain ? request : { ...request, answer: { kind: 'unknown' } as const }
   })
-  await judgeRun({ cli: new QuickCli({ dataDir, databaseUrl }), dataDir, databaseUrl }, requests)
+  await checkRun({ cli: new QuickCli({ dataDir, databaseUrl }), dataDir, databaseUrl }, requests)
   await service.stop()
   await revived.close()
   return before.size

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { readRunArguments, reportAndExit } from '../../../support/black-box/own-mounts.ts'
 import type { PostgresSettings } from '../../../support/postgres/postgres-server.ts'
 import { CuttableDisk, mountStore } from '../../power-cut/cuttable-disk.ts'
-import { lookAtCopy, openOnDisk } from './check-copy.ts'
+import { checkCopy, openOnDisk } from './check-copy.ts'
 
 /** What the cuts did to one writer. */
 export interface ControlReport {
@@ -65,7 +65,7 @@ async function cutOnce({ disk, server, acked, report }: Awaited<ReturnType<typeo
   const before = acked.slice()
   const copy = await disk.cut()
   const wanted = { password: server.password, database: DATABASE, sql: 'select id from row', acked: before }
-  const { lost } = await lookAtCopy(copy, wanted)
+  const { lost } = await checkCopy(copy, wanted)
   if (lost > 0) report.cutsWithLoss += 1
   report.mostLost = Math.max(report.mostLost, lost)
   await copy.remove()

@@ -1,0 +1,146 @@
+import { type Finding, report } from './finding.ts'
+import { lineAt } from './parse-source.ts'
+import { readTree, type Tree } from './source-tree.ts'
+
+// Words that say less than the field's own term, with the term to use instead. They are searched for in names, comments and texts.
+const TERMS: Readonly<Record<string, string>> = {
+  whoever: 'the caller, the worker, the reader',
+  whom: 'the caller, the worker, the reader',
+  nobody: 'no caller, no worker, not',
+  somebody: 'a person, another process',
+  anybody: 'any caller, a person',
+  trouble: 'error, problem, failure',
+  look: 'poll, check, query, reload',
+  tell: 'notify, report, print, present',
+  told: 'notified, reported',
+  judge: 'check, validate, decide',
+  judged: 'checked, decided',
+  verdict: 'result',
+  standing: 'status',
+  insist: 'retry',
+  hinder: 'block',
+  hindered: 'blocked',
+  patience: 'timeout, lock policy',
+  patient: 'waiting',
+  impatient: 'not waiting',
+  wary: 'skipping locks',
+  heed: 'apply, respect',
+  gathering: 'coalescing window',
+  gathers: 'collects',
+  fix: 'fix, repair',
+  mended: 'fixed, repaired',
+  fate: 'result',
+  lot: 'jitter, many',
+  deed: 'activity',
+  greet: 'validate',
+  vouch: 'verify, guarantee',
+  vouched: 'verified',
+  foresee: 'predict',
+  remembrance: 'checkpoint',
+  stray: 'unknown, left over',
+  weigh: 'discount, compare',
+  doubted: 'possibly superseded',
+  spread: 'distribute, fan out',
+  housekeeping: 'maintenance',
+  keeper: 'job',
+  wakes: 'wake-up notifier',
+  stretch: 'range',
+  slot: 'connection index',
+}
+const BANNED = new Map(Object.entries(TERMS).flatMap(([word, term]) => formsOf(word).map((form) => [form, term])))
+
+// Folders that still hold some, with the most that each may hold. A number only ever shrinks; a folder without any has no entry here.
+const LEFT: Readonly<Record<string, number>> = {
+  bench: 75,
+  client: 13,
+  console: 154,
+  scripts: 125,
+  site: 7,
+  'src/channels': 305,
+  'src/cli': 182,
+  'src/config': 11,
+  'src/connections': 25,
+  'src/contract': 63,
+  'src/core': 985,
+  'src/executable': 3,
+  'src/http': 422,
+  'src/media': 108,
+  'src/notify': 68,
+  'src/observability': 68,
+  'src/operations': 135,
+  'src/secrets': 20,
+  'src/server': 163,
+  'src/storage/postgres': 1130,
+  'src/storage/queries': 434,
+  'src/storage/sqlite': 260,
+  test: 6,
+  'test/browser': 21,
+  'test/client': 15,
+  'test/conformance': 274,
+  'test/contract': 77,
+  'test/deploy': 3,
+  'test/faults': 258,
+  'test/growth': 8,
+  'test/journeys': 133,
+  'test/simulation': 118,
+  'test/support': 301,
+}
+
+// What is English, or somebody else's name, and says precisely what is meant.
+const ALLOWED: readonly { readonly file: RegExp; readonly text: RegExp }[] = [
+  { file: /^scripts\/check-words/, text: /[a-z]+/gi },
+  // A reason code of lanes that others rely on.
+  { file: /./, text: /'trouble'|`trouble`|"trouble"/g },
+  // PostgreSQL's own names.
+  { file: /./, text: /primary_slot_name|replication slots?/g },
+]
+
+const CODE = '{src,client,console,site,test,bench,scripts,deploy}/**/*.{ts,tsx,mjs,js,css,sql}'
+
+if (import.meta.main) report(findWords(readTree(CODE), LEFT))
+
+/** Banned words, but for those that a folder may still hold; one finding for each word that is too many. */
+export function findWords(tree: Tree, left: Readonly<Record<string, number>>): Finding[] {
+  const found = [...tree].flatMap(([file, text]) => wordsIn(file, text))
+  const folders = Object.keys(left).sort((a, b) => b.length - a.length)
+  const folderOf = (file: string) => folders.find((folder) => file.startsWith(`${folder}/`)) ?? ''
+  const perFolder = Map.groupBy(found, ({ file }) => folderOf(file))
+  return [...perFolder].flatMap(([folder, findings]) => {
+    const most = left[folder] ?? 0
+    if (findings.length <= most) return []
+    return folder === '' ? findings : [tooMany(folder, findings, most)]
+  })
+}
+
+function tooMany(folder: string, findings: readonly Finding[], most: number): Finding {
+  const last = findings.at(-1)
+  return {
+    file: folder,
+    problem: `holds ${findings.length} of the words that have a better term, more than ${most}`,
+    fix: `replace those that came in, perhaps ${last?.file}:${last?.line}, which ${last?.problem}`,
+  }
+}
+
+function wordsIn(file: string, whole: string): Finding[] {
+  const patterns = ALLOWED.filter((allowed) => allowed.file.test(file)).map(({ text }) => text)
+  const text = patterns.reduce((left, pattern) => left.replace(pattern, (match) => ' '.repeat(match.length)), whole)
+  return [...text.matchAll(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g)].flatMap(({ 0: part, index }) => {
+    const word = part.toLowerCase()
+    const term = BANNED.get(word)
+    // "Look up" is the term for it.
+    if (
+      term === undefined ||
+      (word.startsWith('look') &&
+        /^[^a-z]*ups?\b|^Ups?/i.test(text.slice(index + part.length, index + part.length + 5)))
+    )
+      return []
+    return [{ file, line: lineAt(whole, index), problem: `says "${word}"`, fix: `say ${term}` }]
+  })
+}
+
+function formsOf(word: string): readonly string[] {
+  const stem = word.endsWith('y') ? word.slice(0, -1) : word
+  if (word === 'look') return ['look', 'looks', 'looked']
+  if (word === 'wakes' || word === 'gathers') return [word]
+  return word.endsWith('ch') ? [word, `${stem}es`] : [word, `${stem}s`]
+}
