@@ -80,7 +80,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
   {
     name: 'NuncioNothingGoesOut',
     expression:
-      'max(nuncio_messages_waiting) > 0 and sum(rate(nuncio_attempts_total[15m])) == 0 and sum(nuncio_lanes{standing=~"pace|rate_limited"}) == 0',
+      'max(nuncio_messages_waiting) > 0 and sum(rate(nuncio_attempts_total[15m])) == 0 and sum(nuncio_lanes{status=~"pace|rate_limited"}) == 0',
     lasts: '15m',
     severity: 'page',
     summary: 'Messages wait, and nothing was attempted for a quarter of an hour.',

@@ -104,8 +104,8 @@ describe('the judge of expressions', () => {
   it.each([
     ['a metric that there is not', 'rate(nuncio_nothing_total[5m])'],
     ['a label that the metric has not', 'nuncio_lanes{channel="sandbox"}'],
-    ['a value that the label never has', 'nuncio_lanes{standing="flying"}'],
-    ['values of which one never comes', 'nuncio_lanes{standing=~"pace|flying"}'],
+    ['a value that the label never has', 'nuncio_lanes{status="flying"}'],
+    ['values of which one never comes', 'nuncio_lanes{status=~"pace|flying"}'],
     ['a grouping by a label that the metric has not', 'sum by (channel) (nuncio_lanes)'],
     ['a bracket too few', 'sum(rate(nuncio_attempts_total[5m])'],
     ['buckets of a counter', 'rate(nuncio_attempts_total_bucket[5m])'],

@@ -42,7 +42,7 @@ export const REASONS = {
     'Give the connection valid credentials, then resume it.',
   ],
   rate_limited: ['The network asked us to slow down.', 'Nothing; raise the least gap if it happens often.'],
-  error: [
+  trouble: [
     'Several messages failed in a row, so the whole lane pauses and probes.',
     'Check the network or the channel; the lane goes on by itself.',
   ],

@@ -206,7 +206,7 @@ export class Metrics implements HttpObserver {
         const status = tokenStatusOf(said)
         counts.set(status, (counts.get(status) ?? 0) + 1)
       }
-      for (const { labels, line } of byStatus.lines()) (line as Tally).value = counts.get(labels['standing'] ?? '') ?? 0
+      for (const { labels, line } of byStatus.lines()) (line as Tally).value = counts.get(labels['status'] ?? '') ?? 0
       open.value = counts.get('sending') ?? 0
     })
   }

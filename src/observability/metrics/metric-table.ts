@@ -103,13 +103,13 @@ export const METRICS = {
     help: 'Lanes that are held here, by what they do or wait for.',
     labels: { status: statuses },
     row: 'Lanes',
-    title: 'Lanes by standing',
+    title: 'Lanes by status',
   }),
   nuncio_connections_paused: gauge('count', {
     help: 'Connections that somebody paused.',
     together: 'max',
     row: 'Lanes',
-    title: 'Lanes by standing',
+    title: 'Lanes by status',
   }),
   nuncio_lane_claims_total: counter({
     help: 'Lanes that this worker took, and lanes that it let go or lost.',
