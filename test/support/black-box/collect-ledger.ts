@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { isDeepStrictEqual } from 'node:util'
 import type {
   DeliveredEntry,
   LedgerInput,
@@ -36,13 +37,24 @@ export interface Recorded {
   readonly databaseUrl?: string
 }
 
+const MOST_READINGS = 10
+
 /** All that the service knows, beside what the client knows. */
 export async function collectLedger(
   { cli, dataDir, databaseUrl }: Recorded,
   requests: readonly SentRequest[],
 ): Promise<LedgerInput> {
-  const messages = await cli.json<Dated<ListedMessage, 'acceptedAt'>[]>('message', 'list')
-  const inbox = await cli.json<Dated<DeliveredEntry, 'deliveredAt'>[]>('sandbox', 'inbox')
+  const list = () => cli.json<Dated<ListedMessage, 'acceptedAt'>[]>('message', 'list')
+  let messages = await list()
+  let inbox: Dated<DeliveredEntry, 'deliveredAt'>[] = []
+  // A request that the client gave up on may still be accepted and delivered now. Both lists must show the same state.
+  for (let reading = 0; reading < MOST_READINGS; reading += 1) {
+    inbox = await cli.json<Dated<DeliveredEntry, 'deliveredAt'>[]>('sandbox', 'inbox')
+    const again = await list()
+    const isSame = isDeepStrictEqual(again, messages)
+    messages = again
+    if (isSame) break
+  }
   return {
     requests,
     messages: messages.map((message) => ({ ...message, acceptedAt: Date.parse(message.acceptedAt) })),

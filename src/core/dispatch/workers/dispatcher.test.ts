@@ -62,7 +62,7 @@ describe('a dispatcher', () => {
 
   it('starves no lane of a worker that lives and takes none, and knows who lives before its first claim', async () => {
     const { world } = await openTwoLanes()
-    await beat(world.storage, BEN, 10 * MINUTE)
+    await beat(world.storage, BEN, MINUTE)
     await world.startWorker(ANNA)
 
     await world.pass(4_000)
