@@ -19,7 +19,7 @@ export function preloadSqlite(data: MadeData, { waiting, settled }: WantedRows):
     insertMessages(database, { ...now, state: 'QUEUED' })
     insertAttempts(database, before)
     insertEntries(database, data, now)
-    database.prepare('update lane_mark set entered_through = ?').run(settled + waiting)
+    database.prepare('update indexed_through set sequence = ?').run(settled + waiting)
     database.exec(`commit; drop table preload_lane; pragma journal_mode = wal; pragma optimize`)
   } finally {
     database.close()

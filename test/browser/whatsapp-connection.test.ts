@@ -150,7 +150,7 @@ function pretendSilence(dataDir: string): void {
     const facts = JSON.stringify({ number: NUMBER, channel: 'whatsapp-cloud', count: 3, oldestAt: at })
     database.exec(`begin immediate;
       update message set accepted_at = ${at}, published_at = ${at}, settled_at = ${at} where state = 'PUBLISHED';
-      insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, is_told)
+      insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, is_announced)
         select account_id, 'reports_missing', id, 'warning', '${facts}', ${at}, ${at}, ${at}, 1
           from connection where number = '${NUMBER}' and state <> 'removed';
       commit`)

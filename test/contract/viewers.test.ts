@@ -26,9 +26,9 @@ const OF_MESSAGES: Readonly<Record<string, readonly string[]>> = {
   delivery_try: ['account_id', 'webhook_id', 'code'],
 }
 const NOT_OF_MESSAGES = new Set(
-  `account account_retention alarm applied_functions audit block_list connection hold key_ring known_device known_server
-   lane_change lane_entry membership migration notice_want passkey person person_link progress recovery_code remembrance
-   retention_kept retention_mark retention_state rights session sign_in_throttle sign_in_ticket stray_file tally
+  `account account_retention alarm applied_functions audit block_list checkpoint connection fence hold key_ring known_device known_server
+   lane_change lane_entry leftover_file membership migration notice_want passkey person person_link recovery_code
+   retention_kept retention_mark retention_state rights session sign_in_throttle sign_in_ticket tally
    tally_reason token totp watch webhook worker`.split(/\s+/),
 )
 const SENDER = '15550001000'

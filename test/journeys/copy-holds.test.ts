@@ -75,7 +75,7 @@ describe('moving from SQLite what may have been sent already', () => {
 
     await new CliOn(nuncio.dataDir, home.settings).json('copy')
 
-    const possiblySuperseded = 'select message_sequence = doubted_sequence as yes from open_attempt'
+    const possiblySuperseded = 'select message_sequence = possibly_superseded_sequence as yes from open_attempt'
     assert.equal(sqlite.prepare(possiblySuperseded).get()?.['yes'], 1)
     assert.deepEqual(await home.query(possiblySuperseded), [{ yes: null }])
   })

@@ -326,7 +326,7 @@ describe('moving that is refused', () => {
     const isHeld = await new CliOn(dataDir).json<{ held: boolean }>('hold')
 
     assert.deepEqual([await isEmpty(), isHeld.held], [true, false])
-    assert.equal(sqlite.prepare('select doubted_sequence as it from open_attempt').get()?.['it'], null)
+    assert.equal(sqlite.prepare('select possibly_superseded_sequence as it from open_attempt').get()?.['it'], null)
   })
 
   it('when nobody knows whether the new one took it: then the old one stays held', async () => {

@@ -185,7 +185,7 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
   it.each([
     [
       'a trigger',
-      'create trigger t after insert on audit for each row execute function tell_lane_change()',
+      'create trigger t after insert on audit for each row execute function notify_lane_change()',
       /the trigger “t” of “audit”/,
     ],
     [

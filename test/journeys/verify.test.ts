@@ -94,7 +94,7 @@ describe.each(ENGINES)('nuncio verify on $name', ({ name, start }) => {
     if (isPostgres) await spoil(`select setval(pg_get_serial_sequence('audit', 'sequence'), 1)`)
     else await spoil(`update sqlite_sequence set seq = 0 where name = 'channel_memory'`)
     if (!isPostgres) {
-      await spoil(`update lane_mark set entered_through = (select max(sequence) from message)`)
+      await spoil(`update indexed_through set sequence = (select max(sequence) from message)`)
       await spoil(`delete from lane_entry`)
     }
     await stranger.close()

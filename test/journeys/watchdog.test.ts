@@ -35,7 +35,7 @@ describe.each(ENGINES)('the watchdog of a running service, on $name', ({ start }
     await waitUntil('that is logged', async () => log.some((line) => line.includes('"alarm.cleared"')), DEADLINE)
 
     assert.deepEqual([raised, stillOpen.includes('lanes_held')], [1, true])
-    const rows = await readRows(released, `select kind, is_told, cleared_at from alarm where kind = 'lanes_held'`)
+    const rows = await readRows(released, `select kind, is_announced, cleared_at from alarm where kind = 'lanes_held'`)
     assert.deepEqual(
       rows.map((row) => [row['kind'], row['cleared_at'] !== null]),
       [['lanes_held', true]],

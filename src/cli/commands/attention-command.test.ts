@@ -20,7 +20,7 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
   function raise(severity: string): Promise<void> {
     const facts = { host: 'mail-2', folder: '/data', freeBytes: 0.5 * GB, totalBytes: 100 * GB }
     return world.run(
-      `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, is_told)
+      `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, is_announced)
         values (null, 'disk_filling', 'mail-2:/data', ?, ?, ?, ?, ?, 1)`,
       ...[severity, JSON.stringify(facts), world.now, world.now, world.now],
     )

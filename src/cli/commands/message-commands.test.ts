@@ -150,7 +150,7 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
     const [account] = await world.all('select account_id from connection')
     const raised = [String(account?.['account_id']), connectionId, JSON.stringify(facts), at, at, at]
     await world.run(
-      `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, is_told)
+      `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, is_announced)
          values (?, 'reports_missing', ?, 'warning', ?, ?, ?, ?, 1)`,
       ...raised,
     )

@@ -245,7 +245,7 @@ export class PostgresStorage {
   /** True when a row can be committed right now and nothing was turned away in the last seconds. */
   async isWritable(): Promise<boolean> {
     try {
-      await this.#ask(`select make_durable(1000), note_progress($1, -1, 0)`, [this.#options.worker.id])
+      await this.#ask(`select begin_durable_write(1000), record_fence($1, -1, 0)`, [this.#options.worker.id])
       this.health.wrote()
       return this.health.error === null
     } catch (error) {

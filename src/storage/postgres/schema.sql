@@ -313,7 +313,7 @@ create index media_spool on media (spool, message_sequence) where state = 'ready
 create index media_in_spool on media (spool, account_id) include (size_bytes) where state = 'ready';
 
 -- Files in a spool whose workers no longer hold the lane. They are removed when their message is settled.
-create table stray_file (
+create table leftover_file (
   spool text collate "C" not null,
   message_sequence bigint not null,
   account_id text collate "C" not null,
@@ -342,12 +342,12 @@ create table worker (
 
 -- How many batches of a worker's connection to the database have committed. If a worker finds fewer after an interruption
 -- than were confirmed to it, the database has gone back (G12).
-create table progress (
+create table fence (
   worker text collate "C" not null,
-  slot integer not null,
+  connection_index integer not null,
   count bigint not null,
   at bigint not null,
-  primary key (worker, slot)
+  primary key (worker, connection_index)
 ) with (fillfactor = 20);
 
 -- The state of a lane. A connection without a row has never had a lane.
@@ -381,11 +381,11 @@ create table lane_attempt (
   words text,
   -- The message whose attempt was open when all lanes were last held. The database may have gone back since, and later
   -- attempts of that message may be missing from it. So proof that this attempt did not arrive proves nothing (G12).
-  doubted_sequence bigint
+  possibly_superseded_sequence bigint
 ) with (fillfactor = 40, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
 create view open_attempt as
-  select connection_id, account_id, message_sequence, number, epoch, started_at, crashes, evidence_until, words, doubted_sequence
+  select connection_id, account_id, message_sequence, number, epoch, started_at, crashes, evidence_until, words, possibly_superseded_sequence
     from lane_attempt where message_sequence is not null;
 
 -- While there is a row here no attempt is opened, until a person releases the lanes (G12).
@@ -397,14 +397,14 @@ create table hold (
 
 -- Counts up for as long as the database lives. A database whose count is below the one that a process remembers has gone
 -- back (G12).
-create table remembrance (
+create table checkpoint (
   "only" integer primary key check ("only" = 1),
   installation text not null,
   mark bigint not null,
   -- How often all lanes have been held.
   holds integer not null default 0
 );
-insert into remembrance ("only", installation, mark) values (1, gen_random_uuid()::text, 1);
+insert into checkpoint ("only", installation, mark) values (1, gen_random_uuid()::text, 1);
 
 -- The server that was last checked. Behind a pooler connections outlive the server, so the database itself must know when
 -- a standby was promoted.
@@ -777,12 +777,12 @@ create table alarm (
   changed_at bigint not null,
   cleared_at bigint,
   -- Whether its current state has been announced.
-  is_told integer not null
+  is_announced integer not null
 );
 
 create unique index alarm_open on alarm (kind, object) where cleared_at is null;
 create index alarm_of_account on alarm (account_id, id);
-create index alarm_untold on alarm (id) where is_told = 0;
+create index alarm_unannounced on alarm (id) where is_announced = 0;
 create index alarm_cleared on alarm (cleared_at) where cleared_at is not null;
 
 -- The process that runs the watchdog, and until when.
@@ -865,7 +865,7 @@ create view waiting as
 -- A message has its lane entry at once here, so every entry lies below the mark.
 create view lane_entry as select connection_id, sequence from queued;
 create rule lane_entry_goes_with_its_message as on delete to lane_entry do instead nothing;
-create view lane_mark as select 1 as only, 9007199254740991::bigint as entered_through;
+create view indexed_through as select 1 as only, 9007199254740991::bigint as sequence;
 
 -- A change of a lane is notified and not stored: see the trigger below.
 create view lane_change as select null::bigint as position, null::text as connection_id where false;
@@ -878,7 +878,7 @@ create type claimed_lane as (
   connection_id text, account_id text, number text, channel text, channel_settings text, policy text, epoch bigint, may_open boolean,
   head text, failure_streak text, wait_reason text, wait_words text, wait_until bigint, last_attempt_at bigint,
   open_number integer, open_started_at bigint, open_crashes integer, open_evidence_until bigint,
-  open_doubted boolean,
+  open_possibly_superseded boolean,
   sequence bigint, id text, recipient text, type text, body text, body_crc bigint, attempts integer, accepted_at bigint, media json
 );
 
@@ -916,7 +916,7 @@ create constraint trigger mark after insert or delete or update of state, number
 alter table token enable always trigger mark;
 alter table connection enable always trigger mark;
 
-create trigger tell instead of insert on lane_change for each row execute function tell_lane_change();
+create trigger notify instead of insert on lane_change for each row execute function notify_lane_change();
 create trigger insert_message instead of insert on message for each row execute function insert_message();
 create trigger update_message instead of update on message for each row execute function update_message();
 

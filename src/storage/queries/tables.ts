@@ -131,7 +131,7 @@ export interface Tables {
     evidence_until: Instant | null
     words: string | null
     /** The message whose attempt was open when all lanes were held. */
-    doubted_sequence: Sequence | null
+    possibly_superseded_sequence: Sequence | null
   }
   attempt: {
     message_sequence: Sequence
@@ -264,7 +264,7 @@ export interface Tables {
   }
   hold: { only: 1; since: Instant; reason: string }
   key_ring: { only: 1; key_id: string; canary: string }
-  remembrance: { only: 1; installation: string; mark: number; holds: number }
+  checkpoint: { only: 1; installation: string; mark: number; holds: number }
   lane_change: { position: Generated<number>; connection_id: ConnectionId }
   tally: { account_id: AccountId; connection_id: string; hour: Instant; state: keyof Tallies; count: number }
   tally_reason: {
@@ -304,7 +304,7 @@ export interface Tables {
     raised_at: Instant
     changed_at: Instant
     cleared_at: Instant | null
-    is_told: number
+    is_announced: number
   }
   notice_want: { account_id: AccountId; kind: string }
   notice: {

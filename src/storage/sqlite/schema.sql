@@ -266,11 +266,11 @@ create table lane_entry (
 ) strict, without rowid;
 
 -- Messages above the mark have no entry yet.
-create table lane_mark (
+create table indexed_through (
   only integer primary key check (only = 1),
-  entered_through integer not null
+  sequence integer not null
 ) strict;
-insert into lane_mark (only, entered_through) values (1, 0);
+insert into indexed_through (only, sequence) values (1, 0);
 
 -- Unfinished messages. Query this and not lane_entry. The first join must begin with the lane: from the other side it
 -- would read every message of the database.
@@ -278,11 +278,11 @@ create view waiting as
   select lane_entry.connection_id, lane_entry.sequence, message.id, message.account_id, message.type, message.recipient,
       message.attempts, message.accepted_at
     from lane_entry cross join message on message.sequence = lane_entry.sequence
-    where message.state = 'QUEUED' and lane_entry.sequence <= (select entered_through from lane_mark)
+    where message.state = 'QUEUED' and lane_entry.sequence <= (select sequence from indexed_through)
   union all
   select connection_id, sequence, id, account_id, type, recipient, attempts, accepted_at
     from message
-    where sequence > (select entered_through from lane_mark) and state = 'QUEUED';
+    where sequence > (select sequence from indexed_through) and state = 'QUEUED';
 
 -- Lanes that another process changed. The service reads these rows when it notices that another process has written.
 create table lane_change (
@@ -302,7 +302,7 @@ create table open_attempt (
   words text,
   -- The message whose attempt was open when all lanes were last held. The database may have gone back since, and later
   -- attempts of that message may be missing from it. So proof that this attempt did not arrive proves nothing (G12).
-  doubted_sequence integer
+  possibly_superseded_sequence integer
 ) strict, without rowid;
 
 -- While there is a row here no attempt is opened, until a person releases the lanes (G12).
@@ -314,14 +314,14 @@ create table hold (
 
 -- Counts up for as long as the database lives. A database whose count is below the one that a process remembers has gone
 -- back (G12).
-create table remembrance (
+create table checkpoint (
   only integer primary key check (only = 1),
   installation text not null,
   mark integer not null,
   -- How often all lanes have been held.
   holds integer not null default 0
 ) strict;
-insert into remembrance (only, installation, mark) values (1, lower(hex(randomblob(16))), 1);
+insert into checkpoint (only, installation, mark) values (1, lower(hex(randomblob(16))), 1);
 
 
 -- Channels and recipients
@@ -682,12 +682,12 @@ create table alarm (
   changed_at integer not null,
   cleared_at integer,
   -- Whether its current state has been announced.
-  is_told integer not null
+  is_announced integer not null
 ) strict;
 
 create unique index alarm_open on alarm (kind, object) where cleared_at is null;
 create index alarm_of_account on alarm (account_id, id);
-create index alarm_untold on alarm (id) where is_told = 0;
+create index alarm_unannounced on alarm (id) where is_announced = 0;
 create index alarm_cleared on alarm (cleared_at) where cleared_at is not null;
 
 

@@ -173,7 +173,7 @@ const NOT_HOT = [
   'lock_lane_of',
   'lock_what_is_free',
   'mark_rights',
-  'move_mark',
+  'advance_checkpoint',
 ]
 
 const LANE_BY_LANE = 'it jumps from lane to lane, and a lane costs three looks at an index'

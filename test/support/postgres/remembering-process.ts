@@ -68,7 +68,7 @@ export class RememberingProcess {
   async commit(reach = true): Promise<void> {
     await this.slot.run(1, async (count) => {
       const values = [this.#parts.worker, this.slot.number, count]
-      if (reach) await this.#query('select note_progress($1, $2, $3)', values)
+      if (reach) await this.#query('select record_fence($1, $2, $3)', values)
     })
   }
 

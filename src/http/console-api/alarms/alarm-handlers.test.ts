@@ -29,7 +29,7 @@ describe.each(ENGINES)('alarms in the console, on %s', (engine) => {
   function raise(accountId: AccountId | null, { kind, severity, object, facts = {}, clearedAt }: Given): Promise<void> {
     const at = world.now - 10 * MINUTE_MS
     return world.run(
-      `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, cleared_at, is_told)
+      `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, cleared_at, is_announced)
         values (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`,
       ...[accountId, kind, object, severity, JSON.stringify(facts), at, at, at, clearedAt ?? null],
     )

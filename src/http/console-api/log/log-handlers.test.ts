@@ -340,7 +340,7 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     ]
     const facts = { number: '15550001000', channel: 'whatsapp-cloud', count: 1, oldestAt: NOON + 1_000 }
     await world.run(
-      `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, is_told)
+      `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, is_announced)
          values (?, 'reports_missing', ?, 'warning', ?, ?, ?, ?, 1)`,
       ...[acme, connectionId, JSON.stringify(facts), NOON, NOON, NOON],
     )

@@ -235,7 +235,7 @@ describe('a right that is taken away on PostgreSQL while an acceptance waits for
     const session = await world.session()
     await session.query('begin isolation level repeatable read')
 
-    await assert.rejects(session.query('select make_durable(100)'), /read committed/)
+    await assert.rejects(session.query('select begin_durable_write(100)'), /read committed/)
     await world.close()
   })
 })

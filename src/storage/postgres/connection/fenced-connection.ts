@@ -79,7 +79,12 @@ export class FencedConnection {
   async passLost(link: PgConnection, lockWithinMs: number): Promise<void> {
     const past = this.#past
     if (past === null) return
-    await link.ask('select make_durable($1), note_progress($2, $3, $4)', [lockWithinMs, this.worker, this.number, past])
+    await link.ask('select begin_durable_write($1), record_fence($2, $3, $4)', [
+      lockWithinMs,
+      this.worker,
+      this.number,
+      past,
+    ])
     if (this.#past === past) this.#past = null
   }
 }

@@ -58,7 +58,7 @@ export function openPool(url: string, { user, file }: PoolUser): Pool {
 async function check(ask: Query, url: string, file: CheckpointFile | null): Promise<void> {
   await checkServer(ask, url)
   // A database without our tables is nobody's yet, and is refused later where it must have them.
-  if (file && (await ask(`select to_regclass('remembrance') is not null as yes`))[0]?.['yes'] === true)
+  if (file && (await ask(`select to_regclass('checkpoint') is not null as yes`))[0]?.['yes'] === true)
     await refuseNotOurs(ask, file)
 }
 
@@ -137,7 +137,7 @@ class PostgresConnection implements DatabaseConnection {
    */
   async begin({ isolationLevel = 'read committed', accessMode = 'read write' }: TransactionSettings): Promise<void> {
     const idle = `set_config('idle_in_transaction_session_timeout', '${IDLE_WITHIN_MS}', true)`
-    const durable = accessMode === 'read write' ? `, make_durable(${LOCK_WITHIN_MS})` : ''
+    const durable = accessMode === 'read write' ? `, begin_durable_write(${LOCK_WITHIN_MS})` : ''
     await this.#run(`start transaction isolation level ${isolationLevel}, ${accessMode}; select ${idle}${durable}`)
   }
 

@@ -17,7 +17,7 @@
 -- - the mark of `rights`, and when each token ends. Nothing stands for a token that is bound to connections, because what
 --   speaks against it depends on the target, and for one that there is not.
 create or replace function accept_requests(
-  a_worker text, a_slot integer, a_count bigint, lock_ms integer, patient boolean,
+  a_worker text, a_connection_index integer, a_count bigint, lock_ms integer, patient boolean,
   tokens text[], token_accounts text[], target_accounts text[], target_numbers text[], target_types text[],
   known_mark text, known_until bigint, known_connections text[],
   token_at integer[], target_at integer[],
@@ -42,8 +42,8 @@ declare
   -- By request; null as long as nothing speaks against any.
   verdicts text[];
 begin
-  perform make_durable(lock_ms);
-  perform note_in_turn(a_worker, a_slot, a_count);
+  perform begin_durable_write(lock_ms);
+  perform advance_fence(a_worker, a_connection_index, a_count);
   if patient then
     perform pg_advisory_xact_lock_shared(1, b)
       from (select distinct token_bucket(t) as b from unnest(tokens) t order by b) buckets;

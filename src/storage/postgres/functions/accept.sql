@@ -1,6 +1,6 @@
 -- What must hold for the transaction of whoever calls a function of ours, and for nobody after: a pooler may give the
 -- same session to others. A safer setting than `on` stays.
-create or replace function make_durable(lock_ms integer) returns void language plpgsql as $$
+create or replace function begin_durable_write(lock_ms integer) returns void language plpgsql as $$
 begin
   -- With one snapshot for the whole transaction, what committed while a lock was waited for would stay unseen (G7).
   if current_setting('transaction_isolation') <> 'read committed' then
@@ -13,12 +13,12 @@ begin
 end
 $$;
 
-create or replace function note_progress(a_worker text, a_slot integer, a_count bigint) returns void language plpgsql as $$
+create or replace function record_fence(a_worker text, a_connection_index integer, a_count bigint) returns void language plpgsql as $$
 begin
   -- Never less: a statement of a connection that was given up may come after those of the next one.
-  update progress set count = greatest(count, a_count), at = now_ms() where worker = a_worker and slot = a_slot;
+  update fence set count = greatest(count, a_count), at = now_ms() where worker = a_worker and connection_index = a_connection_index;
   if not found then
-    insert into progress (worker, slot, count, at) values (a_worker, a_slot, a_count, now_ms());
+    insert into fence (worker, connection_index, count, at) values (a_worker, a_connection_index, a_count, now_ms());
   end if;
 end
 $$;

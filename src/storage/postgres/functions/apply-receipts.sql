@@ -26,7 +26,7 @@ declare
   is_all_told boolean;
   moved_sequences bigint[];
 begin
-  perform make_durable(2000);
+  perform begin_durable_write(2000);
   -- Whoever brings the same at the same time waits here, and then sees that it was told. Where its recipient was erased
   -- meanwhile, the message has moved on too: nothing that may name the person is written (see `withoutPerson`).
   execute format('select array_agg(coalesce(ended.yes, waiting.yes, false) order by s.i)

@@ -4,7 +4,7 @@ create or replace function remember_entries(kinds text[], connections text[], ke
   returns setof integer language plpgsql set enable_seqscan = off
 as $$
 begin
-  perform make_durable(2000);
+  perform begin_durable_write(2000);
   perform pg_advisory_xact_lock(5, b) from (select distinct hashtext(k) & 1023 as b from unnest(kinds) k order by b) buckets;
   return query
   with added as (

@@ -3,7 +3,7 @@
 --
 -- The rows are locked first, in one order, and judged by a later statement: so whoever came second sees what the first
 -- one did. A row that somebody is writing just now is left for the next look.
-create or replace function claim_lanes(a_worker text, ids text[], expected bigint, grace boolean) returns setof claimed_lane language plpgsql
+create or replace function claim_lanes(a_worker text, ids text[], expected bigint, ignore_expiry boolean) returns setof claimed_lane language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
   set plan_cache_mode = force_generic_plan set jit = off
 as $$
@@ -15,9 +15,9 @@ declare
   spared text[];
   is_held boolean;
   -- A database that went back has forgotten claims, and who holds such a one must not find its epoch given to another.
-  past_lost_epochs constant bigint := (select r.holds from remembrance r) * 1000000000::bigint;
+  past_lost_epochs constant bigint := (select r.holds from checkpoint r) * 1000000000::bigint;
 begin
-  perform make_durable(2000);
+  perform begin_durable_write(2000);
   insert into lane (connection_id, account_id)
     select c.id, c.account_id
       from (select distinct unnest(ids) as id order by 1) s
@@ -37,7 +37,7 @@ begin
     ) a on true
     where a.yes or (select true from lane_attempt o where o.connection_id = s.id) is null;
   now := now_ms();
-  spared := workers_to_spare(a_worker, now, grace or has_jumped(now, expected));
+  spared := workers_to_spare(a_worker, now, ignore_expiry or has_jumped(now, expected));
   is_held := exists (select from hold where "only" = 1);
   with t as (
     update lane l set owner = a_worker, epoch = greatest(l.epoch, past_lost_epochs) + 1
@@ -77,7 +77,7 @@ create or replace function release_lanes(connections text[], epochs bigint[]) re
   set plan_cache_mode = force_generic_plan set jit = off
 as $$
 begin
-  perform make_durable(2000);
+  perform begin_durable_write(2000);
   -- In the order in which others lock them, too.
   perform from (select u.id, u.epoch from unnest(connections, epochs) u (id, epoch) order by u.id) s
     cross join lateral (select from lane l where l.connection_id = s.id and l.epoch = s.epoch for no key update) l;

@@ -4,17 +4,17 @@ create or replace function has_valid_lease(heartbeat_until bigint, now bigint) r
   select heartbeat_until > now and heartbeat_until <= now + 60000
 $$;
 
--- Workers whose lanes nobody may take. `grace`: the clock of the database has jumped, so heartbeats may only look as if
+-- Workers whose lanes nobody may take. `ignore_expiry`: the clock of the database has jumped, so heartbeats may only look as if
 -- they had run out, and the lanes of every worker that has not retired are left alone.
 --
 -- Volatile, so that it sees what has committed until it is called and not until the statement began that calls it: a
 -- worker that has just come up must not be taken for dead by whoever has waited for its lane.
-create or replace function workers_to_spare(a_worker text, now bigint, grace boolean) returns text[] language plpgsql volatile
+create or replace function workers_to_spare(a_worker text, now bigint, ignore_expiry boolean) returns text[] language plpgsql volatile
   set jit = off
 as $$
 begin
   return coalesce((select array_agg(w.id) from worker w
-    where w.id <> a_worker and (grace or has_valid_lease(w.heartbeat_until, now))), '{}');
+    where w.id <> a_worker and (ignore_expiry or has_valid_lease(w.heartbeat_until, now))), '{}');
 end
 $$;
 
@@ -24,7 +24,7 @@ create or replace function has_jumped(now bigint, expected bigint) returns boole
 $$;
 
 -- Renews the heartbeat, and returns the time and those that live and dispatch.
-create or replace function beat(
+create or replace function renew_lease(
   a_worker text, lasts_ms bigint, a_host text, a_pid integer, some_roles text, a_version text, a_spool text,
   out now bigint, out living text[]
 ) language plpgsql set enable_seqscan = off set jit = off
@@ -33,7 +33,7 @@ declare
   at constant bigint := now_ms();
 begin
   -- While a standby hangs, the heartbeat before may still wait for it. Sessions that wait behind it would pile up.
-  perform make_durable(2000);
+  perform begin_durable_write(2000);
   insert into worker as w (id, heartbeat_until, host, pid, roles, version, started_at, spool)
     values (a_worker, at + lasts_ms, a_host, a_pid, some_roles, a_version, at, a_spool)
     on conflict (id) do update set heartbeat_until = excluded.heartbeat_until, host = excluded.host, pid = excluded.pid,
@@ -50,13 +50,13 @@ $$;
 --
 -- Lanes are looked for between a connection and itself, and in the order of both: see `write_steps`. With an equation, the
 -- planner might take the index of all sequences for a way to find the first one of a lane.
-create or replace function free_lanes(a_worker text, only_these text[], expected bigint, grace boolean) returns text language plpgsql
+create or replace function free_lanes(a_worker text, only_these text[], expected bigint, ignore_expiry boolean) returns text language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
   set plan_cache_mode = force_generic_plan set jit = off
 as $$
 declare
   now constant bigint := now_ms();
-  spared constant text[] := workers_to_spare(a_worker, now, grace or has_jumped(now, expected));
+  spared constant text[] := workers_to_spare(a_worker, now, ignore_expiry or has_jumped(now, expected));
   is_held constant boolean := exists (select from hold where "only" = 1);
   candidates text[] := only_these;
   lanes text;

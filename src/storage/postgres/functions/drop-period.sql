@@ -28,7 +28,7 @@ begin
     return false;
   end if;
   delete from media where message_sequence >= first and message_sequence < past;
-  delete from stray_file where message_sequence >= first and message_sequence < past;
+  delete from leftover_file where message_sequence >= first and message_sequence < past;
   -- By their age: there may be millions of younger ones, and nearly always there is none as old.
   delete from idempotency where message_sequence >= first and message_sequence < past
     and accepted_at <= (select min(starts_at) from period where number > dropped) + grace_ms;

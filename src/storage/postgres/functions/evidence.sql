@@ -13,7 +13,7 @@ declare
   left_at constant bigint := greatest(told_at,
     (select max(e.ended_at) from ended_attempt e where e.message_sequence = a_sequence and e.outcome <> 'rejected'));
 begin
-  perform make_durable(2000);
+  perform begin_durable_write(2000);
   update message set state = a_state, reason = a_reason, words = state_words, published_at = greatest(left_at, accepted_at), settled_at = greatest(left_at, accepted_at),
       network_id = a_network_id, resolved_at = told_at
     where sequence = a_sequence and state = 'QUEUED' returning connection_id into a_connection;

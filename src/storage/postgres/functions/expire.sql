@@ -17,7 +17,7 @@ begin
   if exists (select from hold) then
     return 0;
   end if;
-  perform make_durable(2000);
+  perform begin_durable_write(2000);
   for a_lane in
     with recursive busy (id) as (
       (select q.connection_id from queued q order by q.connection_id limit 1)

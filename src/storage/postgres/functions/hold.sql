@@ -10,8 +10,8 @@ declare
   past_lost_blocks constant integer := 1 << 20;
   n integer;
 begin
-  perform make_durable(5000);
-  select holds into n from remembrance for update;
+  perform begin_durable_write(5000);
+  select holds into n from checkpoint for update;
   if n > holds_seen then
     return n;
   end if;
@@ -19,23 +19,23 @@ begin
   perform setval('message_block', nextval('message_block') + past_lost_blocks);
   -- In the order in which others lock them.
   perform from open_attempt order by connection_id for update;
-  update open_attempt set doubted_sequence = message_sequence;
-  update remembrance set holds = greatest(n, holds_remembered) + 1 returning holds into n;
+  update open_attempt set possibly_superseded_sequence = message_sequence;
+  update checkpoint set holds = greatest(n, holds_remembered) + 1 returning holds into n;
   -- In the same commit: whoever comes next would otherwise find it unknown, and hold them once more.
-  perform know_server(s.id, s.timeline) from this_server() s;
+  perform verify_server(s.id, s.timeline) from this_server() s;
   return n;
 end
 $$;
 
--- Moves the mark on, and waits for whoever is at it only a moment, as `beat` does.
-create or replace function move_mark() returns table (installation text, mark bigint, holds integer) language plpgsql as $$
+-- Moves the mark on, and waits for whoever is at it only a moment, as `renew_lease` does.
+create or replace function advance_checkpoint() returns table (installation text, mark bigint, holds integer) language plpgsql as $$
 declare
   is_synchronous_now constant boolean := current_setting('synchronous_standby_names') <> '';
 begin
-  perform make_durable(2000);
+  perform begin_durable_write(2000);
   -- Of this commit standbys have all that was committed before.
   update known_server s set is_synchronous = is_synchronous_now where s.is_synchronous <> is_synchronous_now;
-  return query update remembrance r set mark = r.mark + 1 returning r.installation, r.mark, r.holds;
+  return query update checkpoint r set mark = r.mark + 1 returning r.installation, r.mark, r.holds;
   perform require_known_server();
 end
 $$;

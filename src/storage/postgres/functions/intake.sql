@@ -72,7 +72,7 @@ create or replace function log_requests(
   codes text[], faults text[], bodies text[], addresses text[], agents text[]
 ) returns void language plpgsql as $$
 begin
-  perform make_durable(lock_ms);
+  perform begin_durable_write(lock_ms);
   insert into request (account_id, token_id, request_id, received_at, took_us, status, code, errors, body, remote_address, user_agent)
     select * from unnest(account_ids, token_ids, request_ids, received, took, statuses, codes, faults, bodies, addresses, agents);
 end

@@ -22,9 +22,9 @@ end
 $$;
 
 -- Does nothing on any other server than the one that was looked at.
-create or replace function know_server(an_id text, a_timeline integer) returns void language plpgsql as $$
+create or replace function verify_server(an_id text, a_timeline integer) returns void language plpgsql as $$
 begin
-  perform make_durable(5000);
+  perform begin_durable_write(5000);
   insert into known_server ("only", id, timeline)
     select 1, s.id, s.timeline from this_server() s where s.id = an_id and s.timeline = a_timeline
     on conflict ("only") do update set id = excluded.id, timeline = excluded.timeline, is_synchronous = false;

@@ -2,7 +2,7 @@
 -- attachment: see `write_steps`.
 
 -- The time is read once and apart: only then the condition becomes part of the statement.
-create or replace function lives(a_worker text) returns boolean language sql stable as $$
+create or replace function worker_has_lease(a_worker text) returns boolean language sql stable as $$
   select exists (
     select from worker w cross join (select now_ms() as now offset 0) t
       where w.id = a_worker and has_valid_lease(w.heartbeat_until, t.now)
@@ -11,7 +11,7 @@ $$;
 
 -- Whether a worker may fetch for this lane: its own, or nobody's.
 create or replace function may_fetch_for(a_worker text, owner text) returns boolean language sql stable as $$
-  select owner is null or owner = a_worker or not lives(owner)
+  select owner is null or owner = a_worker or not worker_has_lease(owner)
 $$;
 
 -- What may be fetched of one account. Looks at the oldest that wait to be fetched; forgets those whose message does not
@@ -66,7 +66,7 @@ begin
         where queued.account_id = m.account_id and queued.sequence = m.message_sequence and queued.connection_id = m.connection_id offset 0
     ) q
     where (m.next_try_at <= now or m.next_try_at > now + longest_wait_ms) and m.message_sequence <> all (busy)
-      and (m.fetcher is null or m.fetcher = a_worker or not lives(m.fetcher)) and split_part(m.url, '/', 3) <> all (full_hosts)
+      and (m.fetcher is null or m.fetcher = a_worker or not worker_has_lease(m.fetcher)) and split_part(m.url, '/', 3) <> all (full_hosts)
     order by o.is_held desc, m.message_sequence limit most;
 end
 $$;
@@ -104,7 +104,7 @@ begin
     left join lateral (select lane.owner from lane where lane.connection_id = m.connection_id offset 0) l on true
     where (m.next_try_at <= now or m.next_try_at > now + longest_wait_ms) and m.message_sequence <> all (busy)
       and split_part(m.url, '/', 3) <> all (full_hosts) and may_fetch_for(a_worker, l.owner)
-      and (m.fetcher is null or m.fetcher = a_worker or not lives(m.fetcher))
+      and (m.fetcher is null or m.fetcher = a_worker or not worker_has_lease(m.fetcher))
     limit most;
   get diagnostics number = row_count;
   -- What was found is found again, until it is fetched.
@@ -123,7 +123,7 @@ create or replace function spool_bytes(a_spool text, an_account text) returns bi
   select coalesce((select sum(size_bytes) from (
       select size_bytes from media where spool = a_spool and account_id >= an_account and account_id <= an_account and state = 'ready'
         order by account_id offset 0) files), 0)::bigint
-    + coalesce((select sum(size_bytes) from stray_file where spool = a_spool and account_id = an_account), 0)::bigint
+    + coalesce((select sum(size_bytes) from leftover_file where spool = a_spool and account_id = an_account), 0)::bigint
 $$;
 
 -- Those of these messages that have an attachment and wait, and who holds their lanes.
@@ -153,13 +153,13 @@ as $$
 declare
   f record;
 begin
-  perform make_durable(2000);
+  perform begin_durable_write(2000);
   for f in select * from waiting_media(sequences) loop
     return query
     update media m set fetcher = a_worker
       where m.account_id = f.account_id and m.connection_id = f.connection_id and m.message_sequence = f.sequence
         and m.state = 'pending' and may_fetch_for(a_worker, f.owner)
-        and (m.fetcher is null or m.fetcher = a_worker or not lives(m.fetcher)
+        and (m.fetcher is null or m.fetcher = a_worker or not worker_has_lease(m.fetcher)
           or (f.owner = a_worker and (select w.spool from worker w where w.id = m.fetcher) is distinct from a_spool))
       returning m.message_sequence, f.message_id, m.account_id, m.connection_id, m.url, m.type, m.tries, m.next_try_at,
         coalesce(f.owner = a_worker, false);
@@ -176,7 +176,7 @@ as $$
 declare
   moved bigint[];
 begin
-  perform make_durable(2000);
+  perform begin_durable_write(2000);
   -- Of lanes that this worker holds, or two that both think so for a moment would take the files from each other.
   select array_agg(n.sequence order by n.sequence) into moved
     from waiting_media(sequences) w
@@ -193,19 +193,19 @@ begin
     ) m
     where w.owner = a_worker
       and (h.state = 'ready' and h.spool is distinct from a_spool or h.state = 'pending'
-        and exists (select from stray_file f where f.spool = a_spool and f.message_sequence = h.message_sequence))
+        and exists (select from leftover_file f where f.spool = a_spool and f.message_sequence = h.message_sequence))
       and (m.state = 'ready' and m.spool is distinct from a_spool or m.state = 'pending'
-        and exists (select from stray_file f where f.spool = a_spool and f.message_sequence = m.message_sequence));
+        and exists (select from leftover_file f where f.spool = a_spool and f.message_sequence = m.message_sequence));
   if moved is not null then
     perform from media m where m.message_sequence = any (moved) order by m.message_sequence for update;
-    insert into stray_file (spool, message_sequence, account_id, path, size_bytes, sha256, mime)
+    insert into leftover_file (spool, message_sequence, account_id, path, size_bytes, sha256, mime)
       select m.spool, m.message_sequence, m.account_id, m.path, m.size_bytes, m.sha256, m.mime from media m
         where m.message_sequence = any (moved) and m.state = 'ready' and m.spool is distinct from a_spool and m.spool is not null
       on conflict (spool, message_sequence) do update
         set path = excluded.path, size_bytes = excluded.size_bytes, sha256 = excluded.sha256, mime = excluded.mime;
     -- What lies here from an earlier time is there again.
     with here as (
-      delete from stray_file f where f.spool = a_spool and f.message_sequence = any (moved)
+      delete from leftover_file f where f.spool = a_spool and f.message_sequence = any (moved)
         returning f.message_sequence, f.path, f.size_bytes, f.sha256, f.mime
     )
     update media m set state = 'ready', spool = a_spool, path = h.path, size_bytes = h.size_bytes, sha256 = h.sha256, mime = h.mime,
@@ -239,7 +239,7 @@ $$;
 create or replace function media_is_ready(a_worker text, a_spool text, a_sequence bigint, a_path text, bytes bigint, a_sha256 text, a_mime text,
   took bigint, at bigint) returns boolean language plpgsql set enable_seqscan = off as $$
 begin
-  perform make_durable(2000);
+  perform begin_durable_write(2000);
   update media m set state = 'ready', path = a_path, spool = a_spool, size_bytes = bytes, sha256 = a_sha256, mime = a_mime, took_ms = took,
       ended_at = at, tries = tries + 1, code = null, words = null, fetcher = null
     where m.message_sequence = a_sequence and m.state = 'pending' and m.fetcher = a_worker
@@ -251,7 +251,7 @@ $$;
 create or replace function retry_media(a_worker text, a_sequence bigint, a_code text, some_words text, a_time bigint, next_at bigint) returns void
   language plpgsql set enable_seqscan = off as $$
 begin
-  perform make_durable(2000);
+  perform begin_durable_write(2000);
   update media m set tries = tries + 1, next_try_at = next_at, code = a_code, words = some_words, fetcher = null
     where m.message_sequence = a_sequence and m.state = 'pending' and m.fetcher = a_worker;
   if found then
@@ -297,7 +297,7 @@ declare
   account text;
   connection text;
 begin
-  perform make_durable(2000);
+  perform begin_durable_write(2000);
   select m.account_id, m.connection_id into account, connection from media m where m.message_sequence = a_sequence;
   perform lock_queued(account, connection, a_sequence);
   perform from media m where m.message_sequence = a_sequence and m.state = 'pending' and m.fetcher = a_worker for update;
@@ -318,8 +318,8 @@ declare
   waits boolean;
   some_words text;
 begin
-  perform make_durable(2000);
-  delete from stray_file f using unnest(sequences, paths) s (sequence, path)
+  perform begin_durable_write(2000);
+  delete from leftover_file f using unnest(sequences, paths) s (sequence, path)
     where f.spool = a_spool and f.message_sequence = s.sequence and f.path = s.path;
   for i in 1 .. coalesce(cardinality(sequences), 0) loop
     select m.account_id, m.connection_id into account, connection from media m where m.message_sequence = sequences[i];

@@ -1,7 +1,7 @@
 -- Keeps notices that are wanted and were not kept before. A list as JSON text: they are rare and few.
 create or replace function announce_notices(notices text) returns void language plpgsql as $$
 begin
-  perform make_durable(2000);
+  perform begin_durable_write(2000);
   insert into notice (id, account_id, kind, at, key, data)
     select new_notice_id(), n.account_id, n.kind, n.at, n.key, n.data
       from json_to_recordset(notices::json) n (account_id text, kind text, at bigint, key text, data text)

@@ -7,7 +7,7 @@ create or replace function log_summed_requests(
 ) returns void language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 as $$
 begin
-  perform make_durable(lock_ms);
+  perform begin_durable_write(lock_ms);
   perform pg_advisory_xact_lock(8, 0);
   insert into request (account_id, token_id, request_id, received_at, took_us, status, code, errors, summed_requests, summed_since)
     select s.account_id, s.token_id, s.request_id, s.until, 0, s.status, s.code, s.faults, s.requests, s.since

@@ -1,9 +1,9 @@
 -- `write_steps` for one step that settles a message which needs nothing beside, opens the next one, or both. Most steps are
 -- of this kind, and where a single lane is busy they come one by one: then this is what its speed depends on. So
--- `make_durable` and `note_in_turn` are written out here, notices are asked for with the last write, and nothing is made ready that
+-- `begin_durable_write` and `advance_fence` are written out here, notices are asked for with the last write, and nothing is made ready that
 -- is not needed: of the 240 µs that the server needed beside the flush, that saves 50.
 create or replace function write_step(
-  a_worker text, a_slot integer, a_count bigint, lock_ms integer,
+  a_worker text, a_connection_index integer, a_count bigint, lock_ms integer,
   a_connection text, an_account text, an_epoch bigint, an_at bigint,
   -- Null when nothing ends.
   close_sequence bigint, close_number integer, begun_at bigint, an_end bigint, a_network_id text, a_state text, a_reason text, some_words text,
@@ -22,7 +22,7 @@ declare
   gone queued%rowtype;
   now constant bigint := now_ms();
 begin
-  -- See `make_durable`.
+  -- See `begin_durable_write`.
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception 'the isolation of transactions must be read committed' using errcode = 'invalid_transaction_state';
   end if;
@@ -30,11 +30,11 @@ begin
   if current_setting('synchronous_commit') not in ('on', 'remote_apply') then
     ignored := set_config('synchronous_commit', 'on', true);
   end if;
-  -- See `note_in_turn`, and `require_known_server`, which says what is wrong.
-  update progress set count = greatest(count, a_count), at = now where worker = a_worker and slot = a_slot
+  -- See `advance_fence`, and `require_known_server`, which says what is wrong.
+  update fence set count = greatest(count, a_count), at = now where worker = a_worker and connection_index = a_connection_index
     returning count, (select s.timeline from known_server s where s."only" = 1) <> this_timeline() into noted, is_elsewhere;
   if noted is null then
-    insert into progress (worker, slot, count, at) values (a_worker, a_slot, a_count, now);
+    insert into fence (worker, connection_index, count, at) values (a_worker, a_connection_index, a_count, now);
   elsif noted > a_count then
     raise exception 'the batch after this one has been written already' using errcode = 'object_not_in_prerequisite_state';
   end if;
@@ -72,7 +72,7 @@ begin
     update lane_attempt set message_sequence = open_sequence, number = open_number, started_at = an_at, crashes = 0, evidence_until = null, words = null
       where connection_id = a_connection and epoch = an_epoch and message_sequence = close_sequence and number = close_number;
   else
-    update lane_attempt set message_sequence = null, number = null, started_at = null, crashes = 0, evidence_until = null, words = null, doubted_sequence = null
+    update lane_attempt set message_sequence = null, number = null, started_at = null, crashes = 0, evidence_until = null, words = null, possibly_superseded_sequence = null
       where connection_id = a_connection and epoch = an_epoch and message_sequence = close_sequence and number = close_number;
   end if;
   if not found then

@@ -21,7 +21,7 @@
 -- end: so it is looked for by all that it may be found by. And arrays are looked into by position: each that is unnested
 -- costs ten times as much.
 create or replace function write_steps(
-  a_worker text, a_slot integer, a_count bigint, lock_ms integer,
+  a_worker text, a_connection_index integer, a_count bigint, lock_ms integer,
   -- True: what others have locked is left out instead of waited for.
   wary boolean,
   connections text[], accounts text[], epochs bigint[], ats bigint[],
@@ -57,8 +57,8 @@ declare
   -- taken it never seems to have begun before that.
   now constant bigint := now_ms();
 begin
-  perform make_durable(lock_ms);
-  perform note_in_turn(a_worker, a_slot, a_count);
+  perform begin_durable_write(lock_ms);
+  perform advance_fence(a_worker, a_connection_index, a_count);
   if wary then
     busy := busy_steps(accounts, connections, close_sequences, open_sequences, extras, drop_sequences);
     foreach at in array busy loop
@@ -123,7 +123,7 @@ begin
     if coalesce(cardinality(moved), 0) < n then
       with ending as (
         update lane_attempt o
-          set message_sequence = null, number = null, started_at = null, crashes = 0, evidence_until = null, words = null, doubted_sequence = null
+          set message_sequence = null, number = null, started_at = null, crashes = 0, evidence_until = null, words = null, possibly_superseded_sequence = null
           from generate_series(1, n) i
           where ends[i] in (1, 2) and result[i] is null
             and o.connection_id >= connections[i] and o.connection_id <= connections[i] and o.epoch = epochs[i]

@@ -14,7 +14,7 @@ const ENTRIES_AT_ONCE = 10_000
 
 // One row without a list when none has changed. The history is another one whenever the database may have lost what it once had.
 const CHANGED = `select concat_ws(' ', s.id, s.timeline, r.holds) as history, l.account_id, l.version, l.removals, l.entries, l.hash_key
-  from remembrance r cross join this_server() s left join block_list l on l.version >= $1 order by l.version`
+  from checkpoint r cross join this_server() s left join block_list l on l.version >= $1 order by l.version`
 const ALL = `select recipient from blocked_recipient where account_id = $1 and recipient > $2 order by recipient limit ${ENTRIES_AT_ONCE}`
 const NEWER = `select recipient from blocked_recipient where account_id = $1 and version > $2 order by version`
 

@@ -196,7 +196,7 @@ export class LaneClaims {
       startedAt: row['open_started_at'] as number,
       crashes: row['open_crashes'] as number,
       evidenceUntil: row['open_evidence_until'] as number | null,
-      isPossiblySuperseded: row['open_doubted'] as boolean,
+      isPossiblySuperseded: row['open_possibly_superseded'] as boolean,
     }
   }
 }

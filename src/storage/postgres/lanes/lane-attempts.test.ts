@@ -87,12 +87,12 @@ describe('the row of a held lane for its attempts', () => {
   it('forgets that an attempt was doubted, with its end', async () => {
     const { world, lane, first } = await heldLane()
     await open(world, lane, first)
-    await ask(world, 'update lane_attempt set doubted_sequence = message_sequence, crashes = 2')
+    await ask(world, 'update lane_attempt set possibly_superseded_sequence = message_sequence, crashes = 2')
 
     await world.lanes.record(step(world, lane, { close: settled(world, first) }))
 
-    const [row] = await ask(world, 'select doubted_sequence, crashes from lane_attempt')
-    assert.deepEqual(row, { doubted_sequence: null, crashes: 0 })
+    const [row] = await ask(world, 'select possibly_superseded_sequence, crashes from lane_attempt')
+    assert.deepEqual(row, { possibly_superseded_sequence: null, crashes: 0 })
     await world.close()
   })
 })

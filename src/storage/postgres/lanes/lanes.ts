@@ -62,7 +62,7 @@ export class PostgresLanes implements Lanes {
     const { host, pid, roles, version } = toWorkerRow(facts)
     const asked = clock.monotonic()
     const values = [worker, lastsMs, host, pid, roles, version, spool]
-    const [row] = await this.#written(() => link.ask('select * from beat($1, $2, $3, $4, $5, $6, $7)', values))
+    const [row] = await this.#written(() => link.ask('select * from renew_lease($1, $2, $3, $4, $5, $6, $7)', values))
     clock.learn(row?.['now'] as number, asked)
     return row?.['living'] as WorkerId[]
   }

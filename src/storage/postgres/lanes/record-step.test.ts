@@ -97,7 +97,7 @@ describe('steps on PostgreSQL', () => {
 
       assert.deepEqual(inside, ['on', '77ms'])
       assert.deepEqual(await durabilityOf(session), ['off', '0'])
-      const { rows } = await session.query('select count from progress where worker = $1 and slot = 9', ['w'])
+      const { rows } = await session.query('select count from fence where worker = $1 and connection_index = 9', ['w'])
       assert.deepEqual(rows, [{ count: '1' }])
       await session.query('begin isolation level repeatable read')
       await assert.rejects(session.query(sql, values), /read committed/)

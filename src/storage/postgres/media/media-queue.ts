@@ -27,7 +27,7 @@ const filesOf = (columns: string, condition: string) => `
     (select f.message_sequence, f.path, f.account_id from media f
        where f.state = 'ready' and f.spool = $1 and f.message_sequence > $2 ${condition} order by f.message_sequence limit $3)
     union all
-    (select f.message_sequence, f.path, f.account_id from stray_file f
+    (select f.message_sequence, f.path, f.account_id from leftover_file f
        where f.spool = $1 and f.message_sequence > $2 ${condition} order by f.message_sequence limit $3)
   ) f order by message_sequence limit $3`
 
@@ -149,7 +149,7 @@ export class PostgresMediaQueue implements MediaQueue {
 
   async forget(sequences: readonly Sequence[]): Promise<void> {
     await this.#link.ask(
-      `with strays as (delete from stray_file where spool = $1 and message_sequence = any ($2::bigint[]))
+      `with strays as (delete from leftover_file where spool = $1 and message_sequence = any ($2::bigint[]))
          update media set state = 'forgotten'
            where message_sequence = any ($2::bigint[]) and (state = 'pending' or (state = 'ready' and spool = $1))`,
       [this.#spool, bigintArray(sequences)],
@@ -176,7 +176,7 @@ export class PostgresMediaQueue implements MediaQueue {
   }
 
   async livingWorkers(): Promise<readonly WorkerId[]> {
-    const rows = await this.#link.ask('select id from worker where lives(id)')
+    const rows = await this.#link.ask('select id from worker where worker_has_lease(id)')
     return rows.map((row) => row['id'] as WorkerId)
   }
 

@@ -56,7 +56,7 @@ describe('the connections of the console', () => {
   it('G7: are not used on an old primary: who uses the new one would never see what is changed there', async () => {
     const [found] = await withClient(url, async (client) => {
       const { rows } = await client.query<{ installation: string; id: string }>(
-        'select installation, system_identifier::text as id from remembrance cross join pg_control_system()',
+        'select installation, system_identifier::text as id from checkpoint cross join pg_control_system()',
       )
       return rows
     })

@@ -190,7 +190,7 @@ async function dispatch(session: Client, batch: number): Promise<Record<string, 
   await count('inspect', () => ask(`select from describe_lanes($1, ${ONES})`, ids))
   await count('move', () => ask(MOVE, ids, open, next))
   // The only one of its lane, and all that waits in others comes after it.
-  await session.query(`delete from stray_file; update media set state = 'ready', spool = 'there', path = 'file'`)
+  await session.query(`delete from leftover_file; update media set state = 'ready', spool = 'there', path = 'file'`)
   await count('look at heads', () => ask(`select * from look_at_heads('anna', 'here', array[${EARLY}], 300, 1)`))
   await count('look for media', () => ask(`select * from look_for_media('anna', 'acc', 1, 600000, '{}', 32, '{}', 0)`))
   await count('take media', () => ask(`select * from take_media('anna', 'here', array[${EARLY}])`))

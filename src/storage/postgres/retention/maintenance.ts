@@ -22,7 +22,7 @@ export async function runMaintenance(ask: Query): Promise<void> {
          and not exists (select from lane l where l.owner = w.id)
          and not exists (select from media m where m.fetcher = w.id and m.state = 'pending')
        returning id)
-     delete from progress p where p.at < now_ms() - $2::bigint and not exists (select from worker w where w.id = p.worker)`,
+     delete from fence p where p.at < now_ms() - $2::bigint and not exists (select from worker w where w.id = p.worker)`,
     [DEAD_WORKERS_KEPT_MS, COUNTS_KEPT_MS],
   )
 }

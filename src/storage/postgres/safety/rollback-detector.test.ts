@@ -36,7 +36,7 @@ async function holdReason(): Promise<string | null> {
 
 /** As after a restore: what was counted since is gone. */
 async function goBack(byMarks = 3): Promise<void> {
-  await session.query('update remembrance set mark = mark - $1', [byMarks])
+  await session.query('update checkpoint set mark = mark - $1', [byMarks])
 }
 
 async function beats(process: RememberingProcess, count = 5): Promise<void> {
@@ -188,7 +188,7 @@ describe('the memory of a PostgreSQL database', () => {
 
     await Promise.all([anna.greet(), anna.greet(), anna.greet()])
 
-    const { rows } = await session.query('select holds from remembrance')
+    const { rows } = await session.query('select holds from checkpoint')
     assert.deepEqual(rows, [{ holds: 1 }])
   })
 })
@@ -215,7 +215,7 @@ describe('the count of commits of each connection', () => {
     await anna.live()
     await beats(anna)
     const lost = anna.slot.run(1, async (count) => {
-      await session.query('select note_progress($1, $2, $3)', [ANNA, anna.slot.number, count])
+      await session.query('select record_fence($1, $2, $3)', [ANNA, anna.slot.number, count])
       throw new Error('the line broke')
     })
     await assert.rejects(lost)
@@ -230,7 +230,7 @@ describe('the count of commits of each connection', () => {
     await anna.live()
     await beats(anna)
     for (let commits = 0; commits < 3; commits += 1) await anna.commit()
-    await session.query('select note_progress($1, $2, 1)', [ANNA, anna.slot.number])
+    await session.query('select record_fence($1, $2, 1)', [ANNA, anna.slot.number])
 
     await anna.greet()
 
@@ -242,7 +242,7 @@ describe('the count of commits of each connection', () => {
     await anna.live()
     await beats(anna)
     await anna.commit()
-    await session.query('delete from worker; delete from progress')
+    await session.query('delete from worker; delete from fence')
 
     await anna.greet()
     await anna.live()
@@ -257,7 +257,7 @@ describe('the count of commits of each connection', () => {
     await beats(anna)
     await anna.commit()
     await session.query(
-      'update worker set heartbeat_until = now_ms() - 7200000; update progress set at = now_ms() - 7200000',
+      'update worker set heartbeat_until = now_ms() - 7200000; update fence set at = now_ms() - 7200000',
     )
     for (let minute = 0; minute < 2; minute += 1)
       await runMaintenance(async (sql, values = []) => (await session.query<Row>(sql, [...values])).rows)

@@ -26,11 +26,11 @@ const SERVER = `(select system_identifier::text from pg_control_system()) as ser
 
 const LOOK = `select installation, mark, holds, pg_is_in_recovery() as is_standby, ${SERVER},
     exists (select from worker w where w.id = $1) as is_known,
-    (select coalesce(json_object_agg(p.slot, p.count), '{}') from progress p where p.worker = $1) as counts,
+    (select coalesce(json_object_agg(p.connection_index, p.count), '{}') from fence p where p.worker = $1) as counts,
     k.id as known_server, k.timeline as known_timeline, k.is_synchronous as is_known_synchronous
-  from remembrance left join known_server k on true`
+  from checkpoint left join known_server k on true`
 
-const MOVE_ON = `select installation, mark, holds, ${SERVER} from move_mark()`
+const MOVE_ON = `select installation, mark, holds, ${SERVER} from advance_checkpoint()`
 
 interface RollbackDetectorParts {
   readonly worker: WorkerId
@@ -112,7 +112,7 @@ export class RollbackDetector {
 
   /** From now on others may take it for judged as well. */
   async #makeKnown(ask: Query, { server }: Checkpoint): Promise<void> {
-    await ask('select know_server($1, $2)', [server?.id, server?.timeline])
+    await ask('select verify_server($1, $2)', [server?.id, server?.timeline])
   }
 
   #tell(sentence: string): void {
@@ -135,7 +135,7 @@ export class RollbackDetector {
  */
 export async function refuseNotOurs(ask: Query, file: CheckpointFile): Promise<void> {
   const remembered = file.read()
-  const [row] = await ask(`select installation, mark, holds, ${SERVER} from remembrance`)
+  const [row] = await ask(`select installation, mark, holds, ${SERVER} from checkpoint`)
   const finding = row ? checkFound(remembered, toRemembered(row)) : null
   if (finding?.is === 'not-ours') throw notOurs(finding.reason, file)
 }

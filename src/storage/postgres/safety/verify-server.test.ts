@@ -45,7 +45,7 @@ describe('a connection that leads to another server than before', () => {
   it('G12: opens no attempt either where nothing is noted yet of what the process has written', async () => {
     const { world, lane, message, session } = await waitingMessage()
     await promote(session)
-    await session.query('delete from progress')
+    await session.query('delete from fence')
 
     await opensNothing(world, lane, message)
   })
@@ -54,7 +54,7 @@ describe('a connection that leads to another server than before', () => {
     const { world, session } = await heldLane()
     await promote(session)
 
-    await assert.rejects(session.query('select move_mark()'), { code: 'NU001' })
+    await assert.rejects(session.query('select advance_checkpoint()'), { code: 'NU001' })
 
     await world.close()
   })

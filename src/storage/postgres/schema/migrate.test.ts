@@ -190,7 +190,7 @@ describe('a database of another version', () => {
     await migrateWith()
     const breaking = future('create table thing ();', { breaking: true })
     const renewLease = (untilMs: number) =>
-      query(`select beat('w', ${untilMs}, 'db-1', 77, 'dispatch', '0.1.0', 'spool')`)
+      query(`select renew_lease('w', ${untilMs}, 'db-1', 77, 'dispatch', '0.1.0', 'spool')`)
     await renewLease(15_000)
 
     await assert.rejects(migrateWith(breaking), {

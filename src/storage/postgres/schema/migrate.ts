@@ -153,7 +153,7 @@ async function applyMissing(parts: MigrationParts, wanted: Wanted): Promise<void
 
 /** Code from before a breaking migration refuses to start on its tables, so they must not change while it runs either. */
 async function refuseWhileOthersServe({ ask, place }: MigrationParts): Promise<void> {
-  const [first] = await ask('select host, pid from worker where lives(id) order by id limit 1')
+  const [first] = await ask('select host, pid from worker where worker_has_lease(id) order by id limit 1')
   if (!first) return
   throw new Refusal(
     'database_busy',

@@ -123,8 +123,8 @@ export class CopyTarget {
       'insert into hold ("only", since, reason) values (1, $1, $2) on conflict do nothing returning 1',
       [at, reason],
     )
-    if (held.length > 0) await this.#ask('update remembrance set holds = holds + 1')
-    await this.#ask('update open_attempt set doubted_sequence = message_sequence')
+    if (held.length > 0) await this.#ask('update checkpoint set holds = holds + 1')
+    await this.#ask('update open_attempt set possibly_superseded_sequence = message_sequence')
   }
 
   /** What came along may be old: people are told a day before anything of it goes. */

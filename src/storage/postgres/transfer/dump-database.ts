@@ -111,7 +111,7 @@ async function readFacts(ask: Query): Promise<BackupFacts> {
        (select count(*) from account) as accounts, (select count(*) from connection where state <> 'removed') as connections,
        (select count(*) from token where deleted_at is null) as tokens,
        (select count(*) from queued) as waiting, (select count(*) from settled) as settled
-     from remembrance`,
+     from checkpoint`,
   )
   const { installation, mark, holds, key_id, accounts, connections, tokens, waiting, settled } = found as {
     installation: string

@@ -226,7 +226,7 @@ function closing({ schema, hold, spool, appliedMigrations }: DumpToRestore): str
 set search_path = ${quoted(schema)}, pg_temp;
 ${refuseChangedSchema(schema, appliedMigrations)}
 set search_path = ${quoted(schema)}, pg_temp;
-select hold_lanes(${reason}, (select holds from remembrance), ${hold.holdsRemembered});
+select hold_lanes(${reason}, (select holds from checkpoint), ${hold.holdsRemembered});
 update hold set reason = ${reason}, since = ${hold.at};
 delete from session;
 delete from sign_in_ticket;
@@ -266,7 +266,7 @@ async function compare(ask: Query, { schema, past }: DumpToRestore, aside: strin
     `select installation, o.mark, o.holds, ${placedHolds(old, now)} as placed,
        (select count(*) from ${old}.message where sequence > (select coalesce(max(sequence), 0) from
          (select max(sequence) as sequence from ${now}.queued union all select max(sequence) from ${now}.settled) newest)) as accepted
-       from ${now}.remembrance join ${old}.remembrance o using (installation)`,
+       from ${now}.checkpoint join ${old}.checkpoint o using (installation)`,
   )
   if (!row || !tellsAllSince(past, row as unknown as Replaced)) return null
   const ended = await ask(

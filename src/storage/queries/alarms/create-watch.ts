@@ -54,7 +54,7 @@ function alarmVerbs(database: WatchDatabase): AlarmVerbs {
     raiseAlarms: (findings, at) =>
       database.write(
         findings.map(({ kind, accountId, object, severity, since, facts }) => ({
-          sql: `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, is_told)
+          sql: `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, is_announced)
             values (?, ?, ?, ?, ?, ?, ?, ?, 0) on conflict (kind, object) where cleared_at is null do nothing`,
           values: [accountId, kind, object, severity, JSON.stringify(facts), since, at, at],
         })),
@@ -62,7 +62,7 @@ function alarmVerbs(database: WatchDatabase): AlarmVerbs {
     changeAlarms: (changes, at) =>
       database.write(
         changes.map(({ alarm, finding, isWorse }) => ({
-          sql: `update alarm set severity = ?, facts = ?, changed_at = ?${isWorse ? ', is_told = 0' : ''}
+          sql: `update alarm set severity = ?, facts = ?, changed_at = ?${isWorse ? ', is_announced = 0' : ''}
             where id = ? and cleared_at is null`,
           values: [finding.severity, JSON.stringify(finding.facts), at, alarm.id],
         })),
@@ -70,19 +70,19 @@ function alarmVerbs(database: WatchDatabase): AlarmVerbs {
     clearAlarms: (alarms, at) =>
       database.write(
         alarms.map(({ id }) => ({
-          sql: 'update alarm set cleared_at = ?, is_told = 0 where id = ? and cleared_at is null',
+          sql: 'update alarm set cleared_at = ?, is_announced = 0 where id = ? and cleared_at is null',
           values: [at, id],
         })),
       ),
     async readUntoldAlarms() {
-      const sql = `select ${ALARM_COLUMNS} from alarm where is_told = 0 order by id limit ${UNTOLD_AT_ONCE}`
+      const sql = `select ${ALARM_COLUMNS} from alarm where is_announced = 0 order by id limit ${UNTOLD_AT_ONCE}`
       return toAlarms(await database.ask(sql, []))
     },
     noteTold: (alarms) =>
       database.write(
         // What has changed meanwhile is told of again.
         alarms.map(({ id, severity, clearedAt }) => ({
-          sql: `update alarm set is_told = 1 where id = ? and severity = ? and coalesce(cleared_at, 0) = ?`,
+          sql: `update alarm set is_announced = 1 where id = ? and severity = ? and coalesce(cleared_at, 0) = ?`,
           values: [id, severity, clearedAt ?? 0],
         })),
       ),

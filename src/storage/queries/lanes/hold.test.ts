@@ -83,7 +83,9 @@ describe.each(ENGINES)('the hold of all lanes, on %s', (engine) => {
     await world.administration.releaseHold('test')
     await world.openAttempt(free, second.sequence)
 
-    const rows = await world.all('select doubted_sequence as doubted from open_attempt order by message_sequence')
+    const rows = await world.all(
+      'select possibly_superseded_sequence as doubted from open_attempt order by message_sequence',
+    )
 
     assert.deepEqual(
       rows.map(({ doubted: possiblySuperseded }) => (possiblySuperseded === null ? null : Number(possiblySuperseded))),
@@ -92,7 +94,7 @@ describe.each(ENGINES)('the hold of all lanes, on %s', (engine) => {
   })
 
   it('G12: counts on each time, so that nobody who remembers more holds the lanes again', async () => {
-    const holds = async () => Number((await world.all('select holds from remembrance'))[0]?.['holds'])
+    const holds = async () => Number((await world.all('select holds from checkpoint'))[0]?.['holds'])
     const before = await holds()
 
     await world.administration.holdLanes('why', 'test')

@@ -22,11 +22,11 @@ export function holdLanes(store: Store, reason: string, actor: Actor): Promise<H
     // It may be a restored backup that is held, and then these may have been followed by others (G12).
     await tables
       .updateTable('open_attempt')
-      .set((its) => ({ doubted_sequence: its.ref('message_sequence') }))
+      .set((its) => ({ possibly_superseded_sequence: its.ref('message_sequence') }))
       .execute()
     // Who remembers more than the database knows need not hold them again: a person is looking.
     await tables
-      .updateTable('remembrance')
+      .updateTable('checkpoint')
       .set(({ eb }) => ({ holds: eb('holds', '+', 1) }))
       .execute()
     await writeAudit(making, { action: 'hold.place', object: 'all lanes', accountId: null, detail: { reason } })

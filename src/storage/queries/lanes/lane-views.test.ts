@@ -85,7 +85,7 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     await world.acceptMany(3, id)
     if (engine === 'SQLite') {
       await world.run('insert into lane_entry select connection_id, sequence from message where sequence <= 2')
-      await world.run('update lane_mark set entered_through = 1')
+      await world.run('update indexed_through set sequence = 1')
     }
 
     const { waiting } = await lanes.readLane({ accountId, id })

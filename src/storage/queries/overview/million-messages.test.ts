@@ -96,7 +96,7 @@ function statementsOf(engine: EngineName): readonly string[] {
       `insert into message (${names}, state, accepted_at) select ${shared}, 'QUEUED', ${at}
          from ${counted(settled + 1, MESSAGES)} join (${numbered}) on n = i % ${CONNECTIONS}`,
       `insert into lane_entry select connection_id, sequence from message where state = 'QUEUED'`,
-      'update lane_mark set entered_through = (select max(sequence) from message)',
+      'update indexed_through set sequence = (select max(sequence) from message)',
       ...figures,
     ]
   }

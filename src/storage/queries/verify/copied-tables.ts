@@ -186,7 +186,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       crashes: number,
       evidence_until: number,
       words: text,
-      doubted_sequence: number,
+      possibly_superseded_sequence: number,
     },
   },
   {

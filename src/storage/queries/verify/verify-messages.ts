@@ -67,7 +67,7 @@ async function verifyPage(
 }
 
 async function readPage(tables: Reader, { from, before }: Span): Promise<readonly MessageRow[]> {
-  const inLane = sql`case when m.state <> 'QUEUED' or m.sequence > (select entered_through from lane_mark)
+  const inLane = sql`case when m.state <> 'QUEUED' or m.sequence > (select sequence from indexed_through)
     or exists (select 1 from lane_entry e where e.connection_id = m.connection_id and e.sequence = m.sequence) then 1 else 0 end`
   return ask<MessageRow>(
     tables,

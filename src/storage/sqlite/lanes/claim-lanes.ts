@@ -31,7 +31,7 @@ interface OpenRow {
   readonly started_at: number
   readonly crashes: number
   readonly evidence_until: number | null
-  readonly is_doubted: 0 | 1
+  readonly is_possibly_superseded: 0 | 1
 }
 
 type Asker = Pick<Parameters<Lanes['claim']>[0], 'worker' | 'leave'>
@@ -85,7 +85,7 @@ export class LaneClaims {
     )
     this.#open = database.prepare(
       `select message_sequence, number, started_at, crashes, evidence_until,
-           doubted_sequence is message_sequence as is_doubted
+           possibly_superseded_sequence is message_sequence as is_possibly_superseded
          from open_attempt where connection_id = ?`,
     )
     this.#clear = database.prepare('delete from lane_entry where connection_id = ?')
@@ -174,7 +174,7 @@ export class LaneClaims {
       startedAt: row.started_at,
       crashes: row.crashes,
       evidenceUntil: row.evidence_until,
-      isPossiblySuperseded: row.is_doubted === 1,
+      isPossiblySuperseded: row.is_possibly_superseded === 1,
     }
   }
 }

@@ -20,7 +20,7 @@ interface Newcomer {
  *
  * Entering each message into its lane as it is accepted would touch a page of its own for each of a thousand lanes:
  * that was a third of the cost of accepting. So the newest are known by heart and by their sequence alone
- * (`lane_mark`), and those that still wait a moment later are entered together, lane by lane. Most never are: they are
+ * (`indexed_through`), and those that still wait a moment later are entered together, lane by lane. Most never are: they are
  * on their way by then.
  *
  * What is known by heart only saves a look. The truth is in the database: entered, or above the mark.
@@ -54,7 +54,7 @@ export class UnindexedTail implements Participant {
       `insert or ignore into lane_entry (connection_id, sequence)
          select connection_id, sequence from message where sequence = ? and state = 'QUEUED'`,
     )
-    this.#setMark = database.prepare('update lane_mark set entered_through = ?')
+    this.#setMark = database.prepare('update indexed_through set sequence = ?')
     this.#mark = enterAll(database)
     this.#last = this.#mark
     this.noticeOthers()
@@ -187,13 +187,13 @@ const NONE: readonly Sequence[] = []
 
 /** At start nobody waits for us, so all that is left above the mark is entered at once. Returns the mark. */
 function enterAll(database: DatabaseSync): Sequence {
-  const mark = () => (database.prepare('select entered_through as mark from lane_mark').get() as { mark: number }).mark
+  const mark = () => (database.prepare('select sequence as mark from indexed_through').get() as { mark: number }).mark
   try {
     database.exec(`begin immediate;
       insert or ignore into lane_entry (connection_id, sequence)
         select connection_id, sequence from message
-          where sequence > (select entered_through from lane_mark) and state = 'QUEUED' order by connection_id, sequence;
-      update lane_mark set entered_through = max(entered_through, (select coalesce(max(sequence), 0) from message));
+          where sequence > (select sequence from indexed_through) and state = 'QUEUED' order by connection_id, sequence;
+      update indexed_through set sequence = max(sequence, (select coalesce(max(sequence), 0) from message));
       commit`)
   } catch (error) {
     if (database.isTransaction) database.exec('rollback')

@@ -33,12 +33,12 @@ export const sqliteEngine: Engine = {
   // The newest have no entry yet and no index of their connection, so they are gone through once for all lanes.
   async statuses(tables, lanes, most) {
     const entered = sql`lane_entry e cross join message q on q.sequence = e.sequence
-      where e.connection_id = c.id and q.state = 'QUEUED' and e.sequence <= (select entered_through from lane_mark)`
+      where e.connection_id = c.id and q.state = 'QUEUED' and e.sequence <= (select sequence from indexed_through)`
     const { rows } = await sql<{ id: ConnectionId } & Standing>`
       with tail as materialized (
         select connection_id, count(*) as waiting, min(sequence) as head from (
           select connection_id, sequence from message
-            where sequence > (select entered_through from lane_mark) and state = 'QUEUED' limit ${LONGEST_TAIL})
+            where sequence > (select sequence from indexed_through) and state = 'QUEUED' limit ${LONGEST_TAIL})
           group by connection_id)
       select c.id, (select count(*) from (select 1 from ${entered} limit ${most + 1})) + coalesce(tail.waiting, 0) as waiting,
           coalesce((select e.sequence from ${entered} order by e.sequence limit 1), tail.head) as head
@@ -71,7 +71,7 @@ export const sqliteEngine: Engine = {
   unfinishedOfC: sql`(
     select sequence from lane_entry where connection_id = c.id
     union
-    select sequence from message where sequence > (select entered_through from lane_mark) and connection_id = c.id
+    select sequence from message where sequence > (select sequence from indexed_through) and connection_id = c.id
   ) e join message q on q.sequence = e.sequence
   where q.state = 'QUEUED'`,
 

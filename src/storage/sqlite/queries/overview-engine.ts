@@ -10,7 +10,7 @@ export const sqliteOverviewEngine: OverviewEngine = {
     const { rows } = await sql<NotEntered>`
       select connection_id as "connectionId", count(*) as count, min(accepted_at) as "oldestAt",
           min(sequence) as head from message
-        where sequence > (select entered_through from lane_mark) and state = 'QUEUED' and account_id = ${accountId}
+        where sequence > (select sequence from indexed_through) and state = 'QUEUED' and account_id = ${accountId}
         group by connection_id`.execute(tables)
     return rows
   },
@@ -18,7 +18,7 @@ export const sqliteOverviewEngine: OverviewEngine = {
   async countWaiting(tables, accountId, most) {
     const entered = sql`select 1 from connection c cross join lane_entry e cross join message q
       where c.account_id = ${accountId} and e.connection_id = c.id and q.sequence = e.sequence and q.state = 'QUEUED'`
-    const newest = sql`select 1 from message where sequence > (select entered_through from lane_mark)
+    const newest = sql`select 1 from message where sequence > (select sequence from indexed_through)
       and account_id = ${accountId} and state = 'QUEUED'`
     const { rows } = await sql<{ count: number }>`select count(*) as count
       from (select * from (${entered}) union all select * from (${newest}) limit ${most})`.execute(tables)

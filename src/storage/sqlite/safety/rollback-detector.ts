@@ -16,11 +16,11 @@ export class RollbackDetector {
 
   constructor(database: DatabaseSync, file: CheckpointFile) {
     this.#file = file
-    this.#look = database.prepare('select installation, mark, holds from remembrance')
+    this.#look = database.prepare('select installation, mark, holds from checkpoint')
     this.#hold = database.prepare('insert into hold (only, since, reason) values (1, ?, ?) on conflict do nothing')
-    this.#doubt = database.prepare('update open_attempt set doubted_sequence = message_sequence')
-    this.#countHold = database.prepare('update remembrance set holds = max(holds, ?) + 1')
-    this.#moveOn = database.prepare('update remembrance set mark = mark + 1')
+    this.#doubt = database.prepare('update open_attempt set possibly_superseded_sequence = message_sequence')
+    this.#countHold = database.prepare('update checkpoint set holds = max(holds, ?) + 1')
+    this.#moveOn = database.prepare('update checkpoint set mark = mark + 1')
   }
 
   /** Holds all lanes when the database is older than it was, and says why. Inside a transaction. Null: all is well. */

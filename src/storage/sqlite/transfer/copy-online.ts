@@ -42,7 +42,7 @@ export async function copyOnline({ path, target, onProgress }: OnlineCopy): Prom
       readApplied(source, path)
       source.exec('begin')
       // The snapshot begins with the first read.
-      source.prepare('select mark from remembrance').get()
+      source.prepare('select mark from checkpoint').get()
       written = target
       await copyPages({ source, path, target, onProgress })
     } finally {

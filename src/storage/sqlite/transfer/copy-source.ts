@@ -21,7 +21,7 @@ const FROM: Readonly<Record<string, string>> = {
 
 interface Doubt {
   readonly connection_id: string
-  readonly doubted_sequence: number | null
+  readonly possibly_superseded_sequence: number | null
 }
 
 /** A stopped installation on SQLite that moves elsewhere. While this is open nobody serves it and nobody changes it. */
@@ -74,7 +74,7 @@ export class CopySource {
 
   /** How far it has got, to be judged by what is remembered of it. */
   found(): Checkpoint {
-    const row = this.#database.prepare('select installation, mark, holds from remembrance').get()
+    const row = this.#database.prepare('select installation, mark, holds from checkpoint').get()
     return { ...(row as unknown as Omit<Checkpoint, 'server'>), server: null }
   }
 
@@ -94,10 +94,10 @@ export class CopySource {
       .run(at, reason)
     if (changes === 1) {
       // Where they are copied to, others may have followed them by the time that this one is released (G12).
-      const before = database.prepare('select connection_id, doubted_sequence from open_attempt').all()
+      const before = database.prepare('select connection_id, possibly_superseded_sequence from open_attempt').all()
       this.#before = before as unknown as Doubt[]
-      database.exec('update open_attempt set doubted_sequence = message_sequence')
-      database.exec('update remembrance set holds = holds + 1')
+      database.exec('update open_attempt set possibly_superseded_sequence = message_sequence')
+      database.exec('update checkpoint set holds = holds + 1')
       this.#audit('hold.place', reason, at)
     }
     database.exec('commit')
@@ -108,8 +108,11 @@ export class CopySource {
   release(reason: string, at: number): void {
     const { changes } = this.#database.prepare('delete from hold where reason = ?').run(reason)
     if (changes !== 1) return
-    const restore = this.#database.prepare('update open_attempt set doubted_sequence = ? where connection_id = ?')
-    for (const { connection_id, doubted_sequence } of this.#before) restore.run(doubted_sequence, connection_id)
+    const restore = this.#database.prepare(
+      'update open_attempt set possibly_superseded_sequence = ? where connection_id = ?',
+    )
+    for (const { connection_id, possibly_superseded_sequence } of this.#before)
+      restore.run(possibly_superseded_sequence, connection_id)
     this.#audit('hold.release', reason, at)
   }
 

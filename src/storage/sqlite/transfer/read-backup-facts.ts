@@ -5,12 +5,12 @@ import type { AppliedMigration, BackupFacts } from '../../queries/verify/backup-
 export function readBackupFacts(database: DatabaseSync): BackupFacts {
   const one = (sql: string) => database.prepare(sql).get()
   const count = (sql: string) => one(`select count(*) as rows from ${sql}`)?.['rows'] as number
-  const remembrance = one('select installation, mark, holds from remembrance')
+  const checkpoint = one('select installation, mark, holds from checkpoint')
   const migrations = database.prepare('select number, name, breaking from migration order by number').all()
   return {
-    installation: remembrance?.['installation'] as string,
-    mark: remembrance?.['mark'] as number,
-    holds: remembrance?.['holds'] as number,
+    installation: checkpoint?.['installation'] as string,
+    mark: checkpoint?.['mark'] as number,
+    holds: checkpoint?.['holds'] as number,
     migrations: migrations.map(
       ({ number, name, breaking }): AppliedMigration => ({
         number: number as number,

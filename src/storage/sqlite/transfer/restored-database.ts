@@ -38,8 +38,8 @@ export function holdRestored(path: string, hold: RestoredHold): void {
       hold.at,
       hold.reason,
     )
-    database.exec('update open_attempt set doubted_sequence = message_sequence')
-    run('update remembrance set holds = max(holds, ?) + 1', hold.holdsRemembered)
+    database.exec('update open_attempt set possibly_superseded_sequence = message_sequence')
+    run('update checkpoint set holds = max(holds, ?) + 1', hold.holdsRemembered)
     database.exec('delete from session; delete from sign_in_ticket')
     if (hold.withoutSecrets) database.exec('delete from key_ring')
     if (hold.media) {
@@ -95,7 +95,7 @@ export function compareWithReplaced(old: string, restored: string, past: KnownPa
       const same = database
         .prepare(
           `select installation, o.mark, o.holds, ${placedHolds('main', 'restored')} as placed
-             from main.remembrance o join restored.remembrance r using (installation)`,
+             from main.checkpoint o join restored.checkpoint r using (installation)`,
         )
         .get()
       if (!same || !tellsAllSince(past, same as unknown as Replaced)) return null
