@@ -70,12 +70,12 @@ describe('the rate of an account', () => {
   it('may be given back, but never beyond what it was', () => {
     const { rate, takeMany, time } = rateAt(10)
     takeMany(ANNA, 10)
-    for (let unit = 0; unit < 3; unit++) rate.giveBack(ANNA)
+    for (let unit = 0; unit < 3; unit++) rate.release(ANNA)
     assert.equal(takeMany(ANNA, 100), 3)
 
     time.ms += 60_000
     takeMany(ANNA, 1)
-    for (let unit = 0; unit < 100; unit++) rate.giveBack(ANNA)
+    for (let unit = 0; unit < 100; unit++) rate.release(ANNA)
 
     assert.equal(takeMany(ANNA, 100), 10)
   })

@@ -45,7 +45,7 @@ export class AcceptRate {
   }
 
   /** Undoes a `take` that was true, because no message came of it. */
-  giveBack(accountId: AccountId): void {
+  release(accountId: AccountId): void {
     const bucket = this.#buckets.get(accountId)
     if (bucket) bucket.tokens = Math.min(bucket.tokens + 1, roomFor(this.#share()))
   }

@@ -7,8 +7,8 @@ const FINE = { from: '15550001000', to: '15550100000', message: { type: 'message
 const IMAGE = { type: 'image', media: { name: 'a.png', url: 'https://files.example.com/a.png' } }
 
 function problemsOf(body: string) {
-  const judged = checkBody(Buffer.from(body), RANGES)
-  return judged.ok ? [] : judged.problems
+  const checked = checkBody(Buffer.from(body), RANGES)
+  return checked.ok ? [] : checked.problems
 }
 
 describe('what a caller is told of a body', () => {

@@ -66,8 +66,8 @@ function refuseFields(
   // The contract cannot judge addresses, so this one is still to be judged, if the shape got as far as to a URL.
   const url = fieldAt(json.value, URL_FIELD)
   if (typeof url === 'string' && !errors.some(({ field }) => field !== null && isAtOrAbove(field, URL_FIELD))) {
-    const judged = checkMediaUrl(url, mediaRanges)
-    if (!judged.ok) problems.push(problem(judged.code, URL_FIELD, judged.detail))
+    const checked = checkMediaUrl(url, mediaRanges)
+    if (!checked.ok) problems.push(problem(checked.code, URL_FIELD, checked.detail))
   }
   const from = fieldAt(json.value, 'from')
   const isNumber = typeof from === 'string' && checkNumber(from) === null

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { HandMovedClock } from '../../../test/support/console-world/hand-moved-clock.ts'
 import type { AccountId, TokenId } from '../../core/ids.ts'
 import type { RefusedRequest, SummedRefusals } from '../../core/ports/intake.ts'
-import { RefusalSums } from './refusal-aggregates.ts'
+import { RefusalAggregates } from './refusal-aggregates.ts'
 
 const MINUTE_MS = 60_000
 const ANNA = 'anna' as AccountId
@@ -29,7 +29,7 @@ function sumsThat(answers: readonly (boolean | null)[] = []) {
     },
     nextRequestId: () => `sum-${++ids}`,
   }
-  const sums = new RefusalSums(server as never, {
+  const aggregates = new RefusalAggregates(server as never, {
     logSummed: async (sum) => {
       asked.push(sum)
       if (damaged.has(sum.tokenId)) return false
@@ -40,10 +40,10 @@ function sumsThat(answers: readonly (boolean | null)[] = []) {
     },
   })
   const refuse = (count: number, tokenId = 'token-1', reason: 'rate_exceeded' | 'text_empty' = 'rate_exceeded') => {
-    for (let at = 0; at < count; at++) sums.add(refused(clock.now(), tokenId as TokenId), reason)
+    for (let at = 0; at < count; at++) aggregates.add(refused(clock.now(), tokenId as TokenId), reason)
   }
   return {
-    ...{ clock, sums, refuse, asked, faults, damaged },
+    ...{ clock, sums: aggregates, refuse, asked, faults, damaged },
     at: (sum: SummedRefusals) => [sum.since - begun, sum.until - begun],
     kept: () => [...kept.values()],
     counts: () => [...kept.values()].map(({ requests }) => requests),
@@ -127,7 +127,7 @@ describe('refused requests that are not kept one by one', () => {
   })
 
   it('G8: hold back nothing of others where one row cannot be written', async () => {
-    const { clock, refuse, kept, sums, damaged } = sumsThat()
+    const { clock, refuse, kept, sums: aggregates, damaged } = sumsThat()
     damaged.add('token-1')
     for (let minute = 0; minute < 3; minute++) {
       refuse(5)
@@ -135,7 +135,7 @@ describe('refused requests that are not kept one by one', () => {
       await clock.move(MINUTE_MS)
     }
     damaged.clear()
-    await sums.stop()
+    await aggregates.stop()
 
     assert.deepEqual(
       kept().map(({ tokenId, requests }) => `${tokenId} ${requests}`),

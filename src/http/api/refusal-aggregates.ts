@@ -7,7 +7,7 @@ import type { ServerState } from '../server/server-state.ts'
 const MINUTE_MS = 60_000
 const TRY_AGAIN_AFTER_MS = 10_000
 
-type Sum = Pick<SummedRefusals, 'accountId' | 'tokenId' | 'status' | 'code' | 'errors'> & {
+type Aggregate = Pick<SummedRefusals, 'accountId' | 'tokenId' | 'status' | 'code' | 'errors'> & {
   requests: number
   since: number
   latest: number
@@ -27,10 +27,10 @@ type Sum = Pick<SummedRefusals, 'accountId' | 'tokenId' | 'status' | 'code' | 'e
  * - There are never more of either than tokens times reasons, however long storage is away, and no row waits for another.
  * - What a killed process had counted of its minute is lost.
  */
-export class RefusalSums {
+export class RefusalAggregates {
   readonly #server: Pick<ServerState, 'clock' | 'observer' | 'log' | 'nextRequestId'>
   readonly #intake: Pick<Intake, 'logSummed'>
-  readonly #counting = new Map<string, Sum>()
+  readonly #counting = new Map<string, Aggregate>()
   #minuteUntil = 0
   readonly #unwritten = new Map<string, SummedRefusals>()
   #writing: Promise<unknown> | null = null

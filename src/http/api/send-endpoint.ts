@@ -11,7 +11,7 @@ import { sourceAddress } from '../server/source-address.ts'
 import { AcceptRate } from './accept-rate.ts'
 import { Authenticator } from './authenticator.ts'
 import { parseIdempotencyKey } from './check-headers.ts'
-import { RefusalSums } from './refusal-aggregates.ts'
+import { RefusalAggregates } from './refusal-aggregates.ts'
 import { RefusalBudget } from './refusal-budget.ts'
 import { SendHandler, type SendHandlerDeps } from './send-handler.ts'
 import { SourceRanges } from './source-ranges.ts'
@@ -36,21 +36,21 @@ interface SendEndpointInput {
 export class SendEndpoint {
   readonly #authenticator: Authenticator
   readonly #trustedProxies: readonly AddressRange[]
-  readonly #desk: SendHandlerDeps
+  readonly #deps: SendHandlerDeps
 
   constructor(input: SendEndpointInput) {
     const { server, intake, mediaRanges } = input
     this.#authenticator = new Authenticator(intake)
     this.#trustedProxies = input.trustedProxies
-    this.#desk = {
+    this.#deps = {
       intake,
-      watch: new DeadlineQueue(server.clock, server.limits.storageWaitMs),
+      deadlines: new DeadlineQueue(server.clock, server.limits.storageWaitMs),
       rate: new AcceptRate(server.clock, {
         perSecond: input.acceptRatePerAccount,
         acceptingProcesses: () => input.acceptingProcesses(),
       }),
       budget: new RefusalBudget(server.clock, input.refusedLogBytesPerHour),
-      sums: new RefusalSums(server, intake),
+      aggregates: new RefusalAggregates(server, intake),
       ranges: new SourceRanges(),
       mediaRanges,
       isAccepting: () => input.isAccepting(),
@@ -59,33 +59,33 @@ export class SendEndpoint {
 
   /** To be called when nothing more is received. Resolves when what it still has to say is in the API log. */
   stop(): Promise<void> {
-    return this.#desk.sums.stop()
+    return this.#deps.aggregates.stop()
   }
 
-  receive(exchange: RequestContext): void {
-    const { request, repeatedHeaders } = exchange
+  receive(context: RequestContext): void {
+    const { request, repeatedHeaders } = context
     const { 'x-api-key': apiKey } = request.headers
     // Of two tokens, nobody can say which one was meant to answer for the message.
     const isOneToken = typeof apiKey === 'string' && !isAmong(repeatedHeaders, 'x-api-key')
     const token = isOneToken ? this.#authenticator.findToken(apiKey) : null
-    if (token instanceof Promise) this.#submitLater(exchange, token)
-    else if (token) this.#submission(exchange, token, sourceAddress(request, this.#trustedProxies)).start()
-    else exchange.refuse([problem('unauthorized', 'x-api-key')])
+    if (token instanceof Promise) this.#handleLater(context, token)
+    else if (token) this.#createHandler(context, token, sourceAddress(request, this.#trustedProxies)).start()
+    else context.refuse([problem('unauthorized', 'x-api-key')])
   }
 
   /** Returns at once, and no promise: Fastify would wait for it and then go on with the request. */
-  #submitLater(exchange: RequestContext, token: Promise<Token | null>): void {
+  #handleLater(context: RequestContext, token: Promise<Token | null>): void {
     // Asked for now, because a connection that has ended no longer knows it.
-    const remoteAddress = sourceAddress(exchange.request, this.#trustedProxies)
-    const submissionUnder = (found: Token) => this.#submission(exchange, found, remoteAddress)
-    void new TokenLookUp({ exchange, token, watch: this.#desk.watch, submissionUnder }).start()
+    const remoteAddress = sourceAddress(context.request, this.#trustedProxies)
+    const createHandler = (found: Token) => this.#createHandler(context, found, remoteAddress)
+    void new TokenLookUp({ context, token, deadlines: this.#deps.deadlines, createHandler }).start()
   }
 
-  #submission(exchange: RequestContext, token: Token, remoteAddress: string): SendHandler {
-    const { request, repeatedHeaders } = exchange
+  #createHandler(context: RequestContext, token: Token, remoteAddress: string): SendHandler {
+    const { request, repeatedHeaders } = context
     const idempotencyKey = isAmong(repeatedHeaders, 'idempotency-key')
       ? null
       : parseIdempotencyKey(request.headers['idempotency-key'])
-    return new SendHandler(this.#desk, { exchange, token, remoteAddress, idempotencyKey })
+    return new SendHandler(this.#deps, { context, token, remoteAddress, idempotencyKey })
   }
 }

@@ -4,19 +4,19 @@ import type { MessageType } from '../../core/message/message.ts'
 import type { AcceptResult, Intake, RefusedRequest, RequestFacts } from '../../core/ports/intake.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { isUsable, type Token } from '../../core/token/token.ts'
-import type { DeadlineQueue, Waiting } from '../server/deadline-queue.ts'
+import type { DeadlineItem, DeadlineQueue } from '../server/deadline-queue.ts'
 import { MAX_BODY_BYTES } from '../server/http-limits.ts'
 import { type Problem, problem } from '../server/problem.ts'
 import { type BodyBounds, readBody } from '../server/read-body.ts'
 import { replyOf } from '../server/refusal-replies.ts'
-import type { ExchangeOwner, RequestContext } from '../server/request-context.ts'
+import type { RequestContext, RequestOwner } from '../server/request-context.ts'
 import { stateOfReplay } from '../server/state-of-replay.ts'
 import type { AcceptRate } from './accept-rate.ts'
 import { awaitLookUp } from './await-look-up.ts'
 import { type CheckedBody, checkBody } from './check-body.ts'
 import { checkHeaders } from './check-headers.ts'
 import { fingerprint } from './fingerprint.ts'
-import type { RefusalSums } from './refusal-aggregates.ts'
+import type { RefusalAggregates } from './refusal-aggregates.ts'
 import type { RefusalBudget } from './refusal-budget.ts'
 import type { SourceRanges } from './source-ranges.ts'
 import { replySuccess } from './success-reply.ts'
@@ -27,17 +27,17 @@ const BODY_BOUNDS: BodyBounds = { maxBytes: MAX_BODY_BYTES }
 /** What all submissions share. */
 export interface SendHandlerDeps {
   readonly intake: Intake
-  readonly watch: DeadlineQueue
+  readonly deadlines: DeadlineQueue
   readonly rate: AcceptRate
   readonly budget: RefusalBudget
-  readonly sums: RefusalSums
+  readonly aggregates: RefusalAggregates
   readonly ranges: SourceRanges
   readonly mediaRanges: OperatorRanges
   isAccepting(): boolean
 }
 
-interface SubmissionInput {
-  readonly exchange: RequestContext
+interface SendHandlerInput {
+  readonly context: RequestContext
   readonly token: Token
   readonly remoteAddress: string
   /** Null when none was sent, or none that can be used. */
@@ -48,7 +48,7 @@ interface SubmissionInput {
 interface Exceeded {
   readonly exceeded: Problem
   /** Null as long as the body is not read. */
-  readonly judged: CheckedBody | null
+  readonly checked: CheckedBody | null
 }
 
 /**
@@ -66,9 +66,9 @@ interface Exceeded {
  *   refuse, because it may have to look it up; of the others it finds the repeats while it accepts.
  * - Whatever storage does, the caller has an answer within seconds.
  */
-export class SendHandler implements ExchangeOwner, Waiting {
-  readonly #desk: SendHandlerDeps
-  readonly #exchange: RequestContext
+export class SendHandler implements RequestOwner, DeadlineItem {
+  readonly #deps: SendHandlerDeps
+  readonly #context: RequestContext
   readonly #token: Token
   readonly #facts: RequestFacts
   readonly #idempotencyKey: string | null
@@ -78,26 +78,26 @@ export class SendHandler implements ExchangeOwner, Waiting {
   #body: string | null = null
   #isRefused = false
   /** When storage was asked, by the monotonic clock; kept only where somebody traces. */
-  #judgedMonotonic = 0
+  #checkedMonotonic = 0
 
-  constructor(desk: SendHandlerDeps, { exchange, token, remoteAddress, idempotencyKey }: SubmissionInput) {
-    const { requestId, receivedAt, receivedMonotonic, request } = exchange
+  constructor(deps: SendHandlerDeps, { context, token, remoteAddress, idempotencyKey }: SendHandlerInput) {
+    const { requestId, receivedAt, receivedMonotonic, request } = context
     const userAgent = request.headers['user-agent']?.slice(0, 256) ?? null
-    this.#desk = desk
-    this.#exchange = exchange
+    this.#deps = deps
+    this.#context = context
     this.#token = token
     this.#idempotencyKey = idempotencyKey
     this.#facts = { requestId, receivedAt, receivedMonotonic, remoteAddress, userAgent }
-    exchange.owner = this
+    context.owner = this
   }
 
   start(): void {
-    const denied = this.#judgeToken() ?? (this.#desk.isAccepting() ? null : problem('shutting_down'))
+    const denied = this.#checkToken() ?? (this.#deps.isAccepting() ? null : problem('shutting_down'))
     if (denied) {
       this.refuse([denied])
       return
     }
-    const exceeded = this.#judgeRate() ?? this.#judgeBacklog(null)
+    const exceeded = this.#checkRate() ?? this.#checkBacklog(null)
     if (exceeded) this.#refuseUnlessRepeat(exceeded, null)
     else this.#readBody()
   }
@@ -106,105 +106,105 @@ export class SendHandler implements ExchangeOwner, Waiting {
   refuse(problems: readonly Problem[]): void {
     if (this.#isRefused) return
     this.#isRefused = true
-    const { watch, budget, sums, intake } = this.#desk
-    const refused = this.#tellRefused(problems)
-    const sumUp = () => sums.add(refused, problems[0]?.code ?? 'internal_error')
+    const { deadlines, budget, aggregates, intake } = this.#deps
+    const refused = this.#refusedRequest(problems)
+    const aggregate = () => aggregates.add(refused, problems[0]?.code ?? 'internal_error')
     if (!budget.take(refused)) {
-      sumUp()
-      this.#exchange.refuse(problems)
+      aggregate()
+      this.#context.refuse(problems)
       return
     }
     const waiting = {
-      giveUp: () => {
-        this.#exchange.server.observer.refusalNotLogged(1)
-        this.#exchange.refuse(problems)
+      onDeadline: () => {
+        this.#context.server.observer.refusalNotLogged(1)
+        this.#context.refuse(problems)
       },
     }
-    const ticket = watch.begin(waiting)
+    const ticket = deadlines.add(waiting)
     const answer = (isLogged: boolean) => {
-      if (!watch.end(ticket, waiting)) return
-      if (!isLogged) sumUp()
-      this.#exchange.refuse(problems)
+      if (!deadlines.remove(ticket, waiting)) return
+      if (!isLogged) aggregate()
+      this.#context.refuse(problems)
     }
     intake.logRefused(refused).then(answer, () => answer(false))
   }
 
   /** Storage has not answered in time. What it was given may still be committed. */
-  giveUp(): void {
-    this.#exchange.refuse([problem('commit_unknown')])
+  onDeadline(): void {
+    this.#context.refuse([problem('commit_unknown')])
   }
 
-  #judgeToken(): Problem | null {
+  #checkToken(): Problem | null {
     if (!isUsable(this.#token, this.#facts.receivedAt)) return problem('unauthorized', 'x-api-key')
     if (!this.#token.events.includes('messaging.send_message')) return problem('event_missing')
-    return this.#desk.ranges.allow(this.#token, this.#facts.remoteAddress) ? null : problem('source_not_allowed')
+    return this.#deps.ranges.allow(this.#token, this.#facts.remoteAddress) ? null : problem('source_not_allowed')
   }
 
-  #judgeRate(): Problem | null {
-    this.#hasTakenRate = this.#desk.rate.take(this.#token.accountId)
+  #checkRate(): Problem | null {
+    this.#hasTakenRate = this.#deps.rate.take(this.#token.accountId)
     return this.#hasTakenRate ? null : problem('rate_exceeded')
   }
 
-  #judgeBacklog(from: string | null): Problem | null {
-    const full = this.#desk.intake.isBacklogFull(this.#token.accountId, from)
+  #checkBacklog(from: string | null): Problem | null {
+    const full = this.#deps.intake.isBacklogFull(this.#token.accountId, from)
     return full && problem(full)
   }
 
   /** `judged` is null as long as the body is not read. */
-  #refuseUnlessRepeat(exceeded: Problem, judged: CheckedBody | null): void {
+  #refuseUnlessRepeat(exceeded: Problem, checked: CheckedBody | null): void {
     const key = this.#idempotencyKey
-    const isRepeat = key !== null && this.#desk.intake.namesMessage(this.#token.accountId, key)
-    if (isRepeat instanceof Promise) void this.#awaitKey(isRepeat, { exceeded, judged })
-    else if (isRepeat) this.#goOnAsRepeat(judged)
+    const isRepeat = key !== null && this.#deps.intake.namesMessage(this.#token.accountId, key)
+    if (isRepeat instanceof Promise) void this.#awaitKey(isRepeat, { exceeded, checked })
+    else if (isRepeat) this.#goOnAsRepeat(checked)
     else this.refuse([exceeded])
   }
 
   /** Never rejects. */
-  async #awaitKey(lookUp: Promise<boolean>, { exceeded, judged }: Exceeded): Promise<void> {
+  async #awaitKey(lookUp: Promise<boolean>, { exceeded, checked }: Exceeded): Promise<void> {
     try {
-      const isRepeat = await awaitLookUp(this.#desk.watch, lookUp)
+      const isRepeat = await awaitLookUp(this.#deps.deadlines, lookUp)
       // It may have broken off meanwhile, and is being refused for that.
       if (this.#isRefused) return
-      if (isRepeat) this.#goOnAsRepeat(judged)
+      if (isRepeat) this.#goOnAsRepeat(checked)
       else this.refuse([exceeded])
     } catch (error) {
       if (error instanceof StorageUnavailable) this.#refuseUnlogged(problem('not_accepted'))
-      else this.#exchange.fail(error)
+      else this.#context.fail(error)
     }
   }
 
-  #goOnAsRepeat(judged: CheckedBody | null): void {
+  #goOnAsRepeat(checked: CheckedBody | null): void {
     this.#isRepeat = true
-    if (judged) this.#decide(judged)
+    if (checked) this.#decide(checked)
     else this.#readBody()
   }
 
   #readBody(): void {
-    readBody(this.#exchange, BODY_BOUNDS, (bytes) => this.#guard(() => this.#receive(bytes)))
+    readBody(this.#context, BODY_BOUNDS, (bytes) => this.#guard(() => this.#receive(bytes)))
   }
 
   #receive(bytes: Buffer | null): void {
     // Too late: the API log is being told that it was refused.
     if (this.#isRefused) return
-    const judged = checkBody(bytes, this.#desk.mediaRanges)
-    this.#body = judged.text
-    const full = judged.from === null || this.#isRepeat ? null : this.#judgeBacklog(judged.from)
-    if (full) this.#refuseUnlessRepeat(full, judged)
-    else this.#decide(judged)
+    const checked = checkBody(bytes, this.#deps.mediaRanges)
+    this.#body = checked.text
+    const full = checked.from === null || this.#isRepeat ? null : this.#checkBacklog(checked.from)
+    if (full) this.#refuseUnlessRepeat(full, checked)
+    else this.#decide(checked)
   }
 
-  #decide(judged: CheckedBody): void {
-    const ofHeaders = checkHeaders(this.#exchange)
-    if (judged.ok && ofHeaders.length === 0) this.#accept(judged)
-    else this.refuse(judged.ok || !saysHowToRead(ofHeaders) ? ofHeaders : [...ofHeaders, ...judged.problems])
+  #decide(checked: CheckedBody): void {
+    const ofHeaders = checkHeaders(this.#context)
+    if (checked.ok && ofHeaders.length === 0) this.#accept(checked)
+    else this.refuse(checked.ok || !saysHowToRead(ofHeaders) ? ofHeaders : [...ofHeaders, ...checked.problems])
   }
 
   #accept({ text, from, to, content }: Extract<CheckedBody, { ok: true }>): void {
-    const { intake, watch } = this.#desk
+    const { intake, deadlines } = this.#deps
     const key = this.#idempotencyKey
-    const ticket = watch.begin(this)
-    const { observer, clock } = this.#exchange.server
-    if (observer.accepted) this.#judgedMonotonic = clock.monotonic()
+    const ticket = deadlines.add(this)
+    const { observer, clock } = this.#context.server
+    if (observer.accepted) this.#checkedMonotonic = clock.monotonic()
     intake
       .accept({
         facts: this.#facts,
@@ -218,11 +218,11 @@ export class SendHandler implements ExchangeOwner, Waiting {
       })
       .then(
         (result) => {
-          if (watch.end(ticket, this)) this.#guard(() => this.#answer(result, content.type))
+          if (deadlines.remove(ticket, this)) this.#guard(() => this.#answer(result, content.type))
           // Its caller has an answer, and the API log has nothing of it.
-          else if (result.kind === 'unavailable') this.#sumUp(problem('commit_unknown'))
+          else if (result.kind === 'unavailable') this.#aggregate(problem('commit_unknown'))
         },
-        (error: unknown) => watch.end(ticket, this) && this.#exchange.fail(error),
+        (error: unknown) => deadlines.remove(ticket, this) && this.#context.fail(error),
       )
   }
 
@@ -233,9 +233,9 @@ export class SendHandler implements ExchangeOwner, Waiting {
         break
       case 'replayed': {
         // Asking for an answer again sends no message.
-        if (this.#hasTakenRate) this.#desk.rate.giveBack(this.#token.accountId)
+        if (this.#hasTakenRate) this.#deps.rate.release(this.#token.accountId)
         const state = stateOfReplay(result.state)
-        replySuccess(this.#exchange, 'replayed', { messageId: result.messageId, state })
+        replySuccess(this.#context, 'replayed', { messageId: result.messageId, state })
         break
       }
       case 'refused':
@@ -248,9 +248,9 @@ export class SendHandler implements ExchangeOwner, Waiting {
   }
 
   #answerAccepted({ messageId, connectionId }: Extract<AcceptResult, { kind: 'accepted' }>, type: MessageType): void {
-    const { observer, clock } = this.#exchange.server
+    const { observer, clock } = this.#context.server
     const committed = observer.accepted ? clock.monotonic() : 0
-    replySuccess(this.#exchange, 'accepted', { messageId, state: 'QUEUED' })
+    replySuccess(this.#context, 'accepted', { messageId, state: 'QUEUED' })
     if (!observer.accepted) return
     const { requestId, receivedAt, receivedMonotonic } = this.#facts
     observer.accepted({
@@ -259,25 +259,25 @@ export class SendHandler implements ExchangeOwner, Waiting {
       requestId,
       type,
       receivedAt,
-      judgedAfterMs: this.#judgedMonotonic - receivedMonotonic,
+      checkedAfterMs: this.#checkedMonotonic - receivedMonotonic,
       committedAfterMs: committed - receivedMonotonic,
       tookMs: clock.monotonic() - receivedMonotonic,
-      traceparent: traceparentOf(this.#exchange),
+      traceparent: traceparentOf(this.#context),
     })
   }
 
   /** Storage has just failed, so it is not asked to write a log row about it: it is counted, and told once it can be. */
   #refuseUnlogged(cause: Problem): void {
     if (this.#isRefused) return
-    this.#sumUp(cause)
-    this.#exchange.refuse([cause])
+    this.#aggregate(cause)
+    this.#context.refuse([cause])
   }
 
-  #sumUp(cause: Problem): void {
-    this.#desk.sums.add(this.#tellRefused([cause]), cause.code)
+  #aggregate(cause: Problem): void {
+    this.#deps.aggregates.add(this.#refusedRequest([cause]), cause.code)
   }
 
-  #tellRefused(problems: readonly Problem[]): RefusedRequest {
+  #refusedRequest(problems: readonly Problem[]): RefusedRequest {
     const code = problems[0]?.code ?? 'internal_error'
     const { kind, status } = replyOf(code)
     return {
@@ -296,7 +296,7 @@ export class SendHandler implements ExchangeOwner, Waiting {
     try {
       step()
     } catch (error) {
-      this.#exchange.fail(error)
+      this.#context.fail(error)
     }
   }
 }

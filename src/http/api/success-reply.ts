@@ -17,11 +17,11 @@ interface Success {
 }
 
 export function replySuccess(
-  exchange: RequestContext,
+  context: RequestContext,
   outcome: 'accepted' | 'replayed',
   { messageId, state }: Success,
 ): void {
   const head = ['content-type', JSON_TYPE, 'content-length', LENGTHS[state], 'x-message-id', messageId]
-  exchange.reply(200, head, BODIES[state])
-  exchange.count(200, outcome)
+  context.reply(200, head, BODIES[state])
+  context.count(200, outcome)
 }

@@ -1,18 +1,18 @@
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import type { Token } from '../../core/token/token.ts'
 import type { DeadlineQueue } from '../server/deadline-queue.ts'
-import { holdSocket } from '../server/pause-socket.ts'
+import { pauseSocket } from '../server/pause-socket.ts'
 import { type Problem, problem } from '../server/problem.ts'
-import type { ExchangeOwner, RequestContext } from '../server/request-context.ts'
+import type { RequestContext, RequestOwner } from '../server/request-context.ts'
 import { awaitLookUp } from './await-look-up.ts'
 import type { SendHandler } from './send-handler.ts'
 
 interface TokenLookUpInput {
-  readonly exchange: RequestContext
-  readonly watch: DeadlineQueue
+  readonly context: RequestContext
+  readonly deadlines: DeadlineQueue
   readonly token: Promise<Token | null>
   /** Makes what the request is once its token is known. */
-  submissionUnder(token: Token): SendHandler
+  createHandler(token: Token): SendHandler
 }
 
 /**
@@ -26,13 +26,13 @@ interface TokenLookUpInput {
  *   fill our memory with pipelined requests while storage is slow.
  * - A request that breaks off meanwhile is told so once its token is known: only then can the API log have it.
  */
-export class TokenLookUp implements ExchangeOwner {
+export class TokenLookUp implements RequestOwner {
   readonly #input: TokenLookUpInput
   #brokenBy: readonly Problem[] | null = null
 
   constructor(input: TokenLookUpInput) {
     this.#input = input
-    input.exchange.owner = this
+    input.context.owner = this
   }
 
   refuse(problems: readonly Problem[]): void {
@@ -41,36 +41,36 @@ export class TokenLookUp implements ExchangeOwner {
 
   /** Never rejects. */
   async start(): Promise<void> {
-    const { exchange, watch, token } = this.#input
-    const letGo = holdSocket(exchange.request.socket)
+    const { context, deadlines, token } = this.#input
+    const release = pauseSocket(context.request.socket)
     try {
-      this.#goOn(await awaitLookUp(watch, token))
+      this.#goOn(await awaitLookUp(deadlines, token))
     } catch (error) {
       this.#fail(error)
     } finally {
-      letGo()
+      release()
     }
   }
 
   #goOn(token: Token | null): void {
-    const { exchange } = this.#input
+    const { context } = this.#input
     if (!token) {
-      exchange.refuse(this.#brokenBy ?? [problem('unauthorized', 'x-api-key')])
+      context.refuse(this.#brokenBy ?? [problem('unauthorized', 'x-api-key')])
       return
     }
-    const submission = this.#input.submissionUnder(token)
+    const submission = this.#input.createHandler(token)
     if (this.#brokenBy) submission.refuse(this.#brokenBy)
     else submission.start()
   }
 
   #fail(error: unknown): void {
-    const { exchange } = this.#input
+    const { context } = this.#input
     if (error instanceof StorageUnavailable) {
-      exchange.refuse(this.#brokenBy ?? [problem('not_accepted')])
+      context.refuse(this.#brokenBy ?? [problem('not_accepted')])
       return
     }
     // A submission that has begun answers for its own faults; we would only take note of them.
-    if (exchange.owner === this) exchange.owner = null
-    exchange.fail(error)
+    if (context.owner === this) context.owner = null
+    context.fail(error)
   }
 }

@@ -1,15 +1,15 @@
 import type { AccountId } from '../../core/ids.ts'
-import type { DeadlineQueue, Ticket, Waiting } from '../server/deadline-queue.ts'
+import type { DeadlineItem, DeadlineQueue, Ticket } from '../server/deadline-queue.ts'
 import { problem } from '../server/problem.ts'
 import { readBody } from '../server/read-body.ts'
 import type { RequestContext } from '../server/request-context.ts'
 import type { BodyMemoryBudget } from './body-memory-budget.ts'
 
 interface BodyReadingInput {
-  readonly room: BodyMemoryBudget
+  readonly budget: BodyMemoryBudget
   /** Ends what stands still. */
   readonly stalls: DeadlineQueue
-  readonly exchange: RequestContext
+  readonly context: RequestContext
   readonly maxBytes: number
   /** Whose room it takes. */
   readonly owner: AccountId
@@ -30,7 +30,7 @@ const LEAST_PROGRESS_BYTES = 16 * 1024
  * Room is taken as the bytes come: who announces much and sends nothing takes none. It is kept until `giveRoomBack`,
  * because the body stays in memory for as long as the receiver works on it.
  */
-export class BodyReading implements Waiting {
+export class BodyReading implements DeadlineItem {
   readonly #input: BodyReadingInput
   #heldBytes = 0
   /** When it was last looked whether it goes on. */
@@ -43,52 +43,52 @@ export class BodyReading implements Waiting {
   }
 
   start(): void {
-    const { exchange, maxBytes, stalls } = this.#input
-    this.#ticket = stalls.begin(this)
-    exchange.response.once('close', () => {
+    const { context, maxBytes, stalls } = this.#input
+    this.#ticket = stalls.add(this)
+    context.response.once('close', () => {
       // Over when it was read: then the room is the receiver's to give back.
       if (!this.#isOver) this.#stop()
     })
-    const admits = (receivedBytes: number, pieces: number) => this.#admits(receivedBytes, pieces)
-    readBody(exchange, { maxBytes, admits }, (body) => {
+    const mayKeep = (receivedBytes: number, pieces: number) => this.#mayKeep(receivedBytes, pieces)
+    readBody(context, { maxBytes, mayKeep }, (body) => {
       if (body === null) this.#refuse('too-large')
-      else if (exchange.isReplied) this.#stop()
+      else if (context.isReplied) this.#stop()
       else this.#finish(body)
     })
   }
 
   /** Once the body is no longer needed. Giving it back twice is harmless. */
-  giveRoomBack(): void {
-    const { room, owner } = this.#input
-    if (this.#heldBytes > 0) room.giveBack(owner, this.#heldBytes)
+  releaseMemory(): void {
+    const { budget, owner } = this.#input
+    if (this.#heldBytes > 0) budget.release(owner, this.#heldBytes)
     this.#heldBytes = 0
   }
 
   /** Time to look whether it goes on. */
-  giveUp(): void {
-    const { exchange, stalls } = this.#input
-    if (this.#isOver || exchange.isReplied) return
+  onDeadline(): void {
+    const { context, stalls } = this.#input
+    if (this.#isOver || context.isReplied) return
     if (this.#heldBytes - this.#seenBytes < LEAST_PROGRESS_BYTES) {
       this.#stop()
-      exchange.abort(problem('request_too_slow'))
+      context.abort(problem('request_too_slow'))
       return
     }
     this.#seenBytes = this.#heldBytes
-    this.#ticket = stalls.begin(this)
+    this.#ticket = stalls.add(this)
   }
 
-  #admits(receivedBytes: number, pieces: number): boolean {
-    const { room, owner, exchange } = this.#input
-    if (this.#isOver || exchange.isReplied) return false
+  #mayKeep(receivedBytes: number, pieces: number): boolean {
+    const { budget, owner, context } = this.#input
+    if (this.#isOver || context.isReplied) return false
     if (pieces > PIECES_ANYWAY + receivedBytes / LEAST_BYTES_PER_PIECE) return this.#refuse('fragmented')
-    if (!room.take(owner, receivedBytes - this.#heldBytes, receivedBytes)) return this.#refuse('full')
+    if (!budget.take(owner, receivedBytes - this.#heldBytes, receivedBytes)) return this.#refuse('full')
     this.#heldBytes = receivedBytes
     return true
   }
 
   #finish(body: Buffer): void {
     this.#isOver = true
-    this.#input.stalls.end(this.#ticket, this)
+    this.#input.stalls.remove(this.#ticket, this)
     this.#input.onEnd(body)
   }
 
@@ -100,7 +100,7 @@ export class BodyReading implements Waiting {
 
   #stop(): void {
     this.#isOver = true
-    this.#input.stalls.end(this.#ticket, this)
-    this.giveRoomBack()
+    this.#input.stalls.remove(this.#ticket, this)
+    this.releaseMemory()
   }
 }

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { CallbackReceiver } from '../../core/ports/callbacks.ts'
 import { DeadlineQueue } from '../server/deadline-queue.ts'
-import { exchangeOf } from '../server/request-context.ts'
+import { contextOf } from '../server/request-context.ts'
 import type { ServerState } from '../server/server-state.ts'
-import { BODY_ROOM, BodyMemoryBudget } from './body-memory-budget.ts'
+import { BODY_MEMORY, BodyMemoryBudget } from './body-memory-budget.ts'
 import { Callback, type CallbackDeps } from './callback.ts'
 
 interface CallbackRoutesInput {
@@ -13,16 +13,16 @@ interface CallbackRoutesInput {
 
 /** `/channels/<channel>/<app>`: where networks report to. Whose report it is, and whether it is true, each channel judges. */
 export function addCallbackRoutes(app: FastifyInstance, state: ServerState, input: CallbackRoutesInput): void {
-  const desk: CallbackDeps = {
-    room: new BodyMemoryBudget(BODY_ROOM),
-    watch: new DeadlineQueue(state.clock, state.limits.storageWaitMs),
+  const deps: CallbackDeps = {
+    budget: new BodyMemoryBudget(BODY_MEMORY),
+    deadlines: new DeadlineQueue(state.clock, state.limits.storageWaitMs),
     stalls: new DeadlineQueue(state.clock, state.limits.callbackStallMs),
     isAccepting: () => input.isAccepting(),
   }
   for (const receiver of input.callbacks) {
     app.all<{ Params: { app: string } }>(`/channels/${receiver.channel}/:app`, {
       // As with the send endpoint: the whole exchange happens in the hook, which never calls on.
-      onRequest: (request) => new Callback(desk, exchangeOf(request.raw), receiver).start(request.params.app),
+      onRequest: (request) => new Callback(deps, contextOf(request.raw), receiver).start(request.params.app),
       handler: () => undefined,
     })
   }

@@ -1,18 +1,18 @@
 import type { AccountId } from '../../core/ids.ts'
 import type { CallbackHead, CallbackReceiver, CallbackReply, CallbackRequest } from '../../core/ports/callbacks.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
-import type { DeadlineQueue, Waiting } from '../server/deadline-queue.ts'
+import type { DeadlineItem, DeadlineQueue } from '../server/deadline-queue.ts'
 import type { Problem } from '../server/problem.ts'
 import { replyOf } from '../server/refusal-replies.ts'
-import type { ExchangeOwner, RequestContext } from '../server/request-context.ts'
+import type { RequestContext, RequestOwner } from '../server/request-context.ts'
 import type { BodyMemoryBudget } from './body-memory-budget.ts'
 import { BodyReading } from './body-reading.ts'
 
 /** What all callbacks share. */
 export interface CallbackDeps {
-  readonly room: BodyMemoryBudget
+  readonly budget: BodyMemoryBudget
   /** Ends waiting for storage. */
-  readonly watch: DeadlineQueue
+  readonly deadlines: DeadlineQueue
   /** Ends bodies that stand still. */
   readonly stalls: DeadlineQueue
   isAccepting(): boolean
@@ -38,24 +38,24 @@ const REPLY_TO = { 'too-large': TOO_LARGE, fragmented: FRAGMENTED, full: FULL } 
  * First the head is judged, then the body is read as far as there is room for it. So whoever does not know an address
  * costs one look-up, however much is sent to it.
  */
-export class Callback implements ExchangeOwner {
-  readonly #desk: CallbackDeps
-  readonly #exchange: RequestContext
+export class Callback implements RequestOwner {
+  readonly #deps: CallbackDeps
+  readonly #context: RequestContext
   readonly #receiver: CallbackReceiver
 
-  constructor(desk: CallbackDeps, exchange: RequestContext, receiver: CallbackReceiver) {
-    this.#desk = desk
-    this.#exchange = exchange
+  constructor(deps: CallbackDeps, context: RequestContext, receiver: CallbackReceiver) {
+    this.#deps = deps
+    this.#context = context
     this.#receiver = receiver
   }
 
   /** Returns at once, and no promise: Fastify would wait for it and then go on with the request. */
   start(callbackApp: string): void {
-    this.#exchange.owner = this
-    const { request } = this.#exchange
+    this.#context.owner = this
+    const { request } = this.#context
     const { method } = request
     if (method !== 'GET' && method !== 'POST') this.#reply(NOT_ALLOWED)
-    else if (!this.#desk.isAccepting()) this.#reply(CLOSING)
+    else if (!this.#deps.isAccepting()) this.#reply(CLOSING)
     else {
       const [, query = ''] = /\?(.*)$/s.exec(request.url ?? '') ?? []
       const headers = singleHeaders(request.headersDistinct)
@@ -84,11 +84,11 @@ export class Callback implements ExchangeOwner {
       )
       return
     }
-    const { room, stalls } = this.#desk
+    const { budget, stalls } = this.#deps
     const reading = new BodyReading({
-      room,
+      budget,
       stalls,
-      exchange: this.#exchange,
+      context: this.#context,
       maxBytes: this.#receiver.maxBodyBytes,
       owner,
       onEnd: (end) => {
@@ -102,22 +102,22 @@ export class Callback implements ExchangeOwner {
   /** The room is not given back with the reply: that does not wait for storage for ever, and the body does. */
   #receive(request: CallbackRequest, reading: BodyReading): void {
     this.#answer(
-      () => this.#receiver.receive(request).finally(() => reading.giveRoomBack()),
+      () => this.#receiver.receive(request).finally(() => reading.releaseMemory()),
       (reply) => this.#reply(reply),
     )
   }
 
   /** Goes on with what the receiver says, unless it takes too long: then the network may come again, which is harmless. */
   #answer<T>(ask: () => Promise<T>, goOn: (answer: T) => void): void {
-    const { watch } = this.#desk
-    const waiting: Waiting = { giveUp: () => this.#reply(UNAVAILABLE) }
-    const ticket = watch.begin(waiting)
+    const { deadlines } = this.#deps
+    const waiting: DeadlineItem = { onDeadline: () => this.#reply(UNAVAILABLE) }
+    const ticket = deadlines.add(waiting)
     const whenAnswered = (next: () => void) => {
-      if (!watch.end(ticket, waiting)) return
+      if (!deadlines.remove(ticket, waiting)) return
       try {
         next()
       } catch (error) {
-        this.#exchange.fail(error)
+        this.#context.fail(error)
       }
     }
     ask().then(
@@ -125,20 +125,20 @@ export class Callback implements ExchangeOwner {
       (error: unknown) =>
         whenAnswered(() => {
           if (error instanceof StorageUnavailable) this.#reply(UNAVAILABLE)
-          else this.#exchange.fail(error)
+          else this.#context.fail(error)
         }),
     )
   }
 
   #reply({ status, body }: CallbackReply): void {
-    const exchange = this.#exchange
-    if (exchange.isReplied) return
+    const context = this.#context
+    if (context.isReplied) return
     const head = ['content-type', TEXT_TYPE, 'content-length', String(Buffer.byteLength(body))]
     if (status === 405) head.push('allow', 'GET, POST')
     if (status === 503) head.push('retry-after', String(RETRY_AFTER_SECONDS))
-    exchange.reply(status, head, body)
-    const { observer, clock } = exchange.server
-    observer.callbackReplied(status, clock.monotonic() - exchange.receivedMonotonic)
+    context.reply(status, head, body)
+    const { observer, clock } = context.server
+    observer.callbackReplied(status, clock.monotonic() - context.receivedMonotonic)
   }
 }
 

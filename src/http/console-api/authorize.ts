@@ -2,9 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ConsoleRoute, Role } from '../../contract/console/route.ts'
 import type { AccountId } from '../../core/ids.ts'
 import { isAtLeast } from '../../core/people/role.ts'
-import type { SessionPass } from '../../core/ports/console/sessions.ts'
+import type { AuthenticatedSession } from '../../core/ports/console/sessions.ts'
 import { Refusal } from '../../core/refusals.ts'
-import { exchangeOf } from '../server/request-context.ts'
+import { contextOf } from '../server/request-context.ts'
 import type { ConsoleParts } from './console-parts.ts'
 import { isOfOurPages, isOnThisMachine } from './csrf.ts'
 import type { AccountRequest, ConsoleRequest, PersonRequest } from './request-context.ts'
@@ -25,21 +25,21 @@ export async function authorize(
   const { headers } = request
   if (!parts.isSecure && !parts.mayUsePlainHttp && !isOnThisMachine(headers)) throw new Refusal('console_needs_https')
   if (!isOfOurPages(request.method, headers, parts)) throw new Refusal('cross_site_request')
-  const visit = {
-    requestId: exchangeOf(request.raw).requestId,
+  const context = {
+    requestId: contextOf(request.raw).requestId,
     now: parts.clock.now(),
     remoteAddress: parts.addressOf(request.raw),
     userAgent: headers['user-agent']?.slice(0, MOST_USER_AGENT) ?? null,
     request,
     reply,
   }
-  if (route.access === 'anybody') return visit
+  if (route.access === 'anybody') return context
 
-  const pass = await findPass(request, parts)
-  const { personId, sessionId, provenAt, email: name } = pass
-  const actor = { name, personId, remoteAddress: visit.remoteAddress, userAgent: visit.userAgent }
+  const session = await findSession(request, parts)
+  const { personId, sessionId, provenAt, email: name } = session
+  const actor = { name, personId, remoteAddress: context.remoteAddress, userAgent: context.userAgent }
   const person = {
-    ...visit,
+    ...context,
     personId,
     sessionId,
     provenAt,
@@ -49,11 +49,11 @@ export async function authorize(
     if (route.stepUp) requireFreshProof(person)
     return person
   }
-  const { accountId, role } = findMembership(route.access, request, pass)
+  const { accountId, role } = findMembership(route.access, request, session)
   if (route.stepUp) requireFreshProof(person)
   const right = { sessionId, membership: { accountId, least: route.access } }
-  const mayGoOn = (least: Role) => hasRight({ personId, sessionId, accountId, least }, parts)
-  return { ...person, accountId, role, actor: { ...actor, right }, mayGoOn }
+  const isStillAuthorized = (least: Role) => hasRight({ personId, sessionId, accountId, least }, parts)
+  return { ...person, accountId, role, actor: { ...actor, right }, isStillAuthorized }
 }
 
 /** Also for handlers whose route is sensitive only with some inputs. */
@@ -63,28 +63,28 @@ export function requireFreshProof({ now, provenAt }: Pick<PersonRequest, 'now' |
 
 const MOST_USER_AGENT = 500
 
-async function findPass(request: FastifyRequest, parts: ConsoleParts): Promise<SessionPass> {
+async function findSession(request: FastifyRequest, parts: ConsoleParts): Promise<AuthenticatedSession> {
   const sha256 = sessionHashOf(request, parts)
-  const pass = sha256 && (await parts.store.sessions.find(sha256))
-  if (!pass) throw new Refusal('not_signed_in')
-  return pass
+  const session = sha256 && (await parts.store.sessions.find(sha256))
+  if (!session) throw new Refusal('not_signed_in')
+  return session
 }
 
 function findMembership(
   least: Role,
   request: FastifyRequest,
-  pass: SessionPass,
+  session: AuthenticatedSession,
 ): Pick<AccountRequest, 'accountId' | 'role'> {
   const { account } = request.params as { readonly account?: string }
-  const membership = pass.memberships.find(({ accountId }) => accountId === account)
+  const membership = session.memberships.find(({ accountId }) => accountId === account)
   // One answer for an account that is not there and for one of others: nobody learns which there are.
   if (!membership) throw new Refusal('account_unknown', 'There is no such account, or you do not belong to it.')
-  if (membership.requiresSecondFactor && !pass.hasSecondFactor) throw new Refusal('second_factor_required')
+  if (membership.requiresSecondFactor && !session.hasSecondFactor) throw new Refusal('second_factor_required')
   if (!isAtLeast(membership.role, least)) throw new Refusal('role_too_low')
   return { accountId: membership.accountId, role: membership.role }
 }
 
-interface RightToGoOn {
+interface WantedRight {
   readonly personId: string
   readonly sessionId: string
   readonly accountId: AccountId
@@ -92,7 +92,7 @@ interface RightToGoOn {
 }
 
 async function hasRight(
-  { personId, sessionId, accountId, least }: RightToGoOn,
+  { personId, sessionId, accountId, least }: WantedRight,
   { store: { sessions, people } }: ConsoleParts,
 ): Promise<boolean> {
   const [living, person] = await Promise.all([sessions.list(personId), people.findPerson(personId)])

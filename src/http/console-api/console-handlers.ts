@@ -15,7 +15,7 @@ import { tokensHandlers } from './tokens/tokens-handlers.ts'
 import { webhookHandlers } from './webhooks/webhook-handlers.ts'
 
 /** A handler whose input has been read by its own route's shapes, and whose visit is what its access asks for. */
-export type AnyHandler = (input: unknown, visit: AnyRequestContext) => Promise<unknown>
+export type AnyHandler = (input: unknown, context: AnyRequestContext) => Promise<unknown>
 
 /** One for every route of the contract: a route without one does not compile. */
 export function createHandlers(parts: ConsoleParts): Readonly<Record<ConsoleRouteName, AnyHandler>> {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal, type RefusalCode } from '../../core/refusals.ts'
 import { type Problem, problem } from '../server/problem.ts'
-import { type ExchangeOwner, exchangeOf, type RequestContext } from '../server/request-context.ts'
+import { contextOf, type RequestContext, type RequestOwner } from '../server/request-context.ts'
 import type { ServerState } from '../server/server-state.ts'
 import { type ConsoleReply, faultReply, problemReply, refusalReply } from './problems.ts'
 
@@ -15,7 +15,7 @@ const FOUND_BY_FASTIFY: Readonly<Record<string, RefusalCode>> = {
 
 /** Answers whatever was thrown on the way. */
 export function replyToThrown(thrown: unknown, reply: FastifyReply, { log }: Pick<ServerState, 'log'>): void {
-  const { requestId } = exchangeOf(reply.request.raw)
+  const { requestId } = contextOf(reply.request.raw)
   const refusal = toRefusal(thrown, reply.request)
   if (!refusal) log.error({ requestId, err: thrown }, 'A request of the console met a fault')
   send(reply, refusal ? refusalReply(refusal, requestId) : faultReply(requestId))
@@ -34,7 +34,7 @@ function toRefusal(thrown: unknown, { is404, routeOptions }: FastifyRequest): Re
 }
 
 export function refuseAll(problems: readonly Problem[], reply: FastifyReply): void {
-  send(reply, problemReply(problems, exchangeOf(reply.request.raw).requestId))
+  send(reply, problemReply(problems, contextOf(reply.request.raw).requestId))
 }
 
 export function refuseUnknownRoute(_request: FastifyRequest, reply: FastifyReply): void {
@@ -42,13 +42,13 @@ export function refuseUnknownRoute(_request: FastifyRequest, reply: FastifyReply
 }
 
 function send(reply: FastifyReply, { status, body }: ConsoleReply): void {
-  const exchange = exchangeOf(reply.request.raw)
-  if (reply.sent || exchange.isReplied || exchange.owner === REPLYING) return
+  const context = contextOf(reply.request.raw)
+  if (reply.sent || context.isReplied || context.owner === REPLYING) return
   reply.code(status).type('application/json; charset=utf-8').removeHeader('content-encoding').send(body)
 }
 
 /** Writes for the front door while Fastify has the request: what is late, and what breaks off in the middle. */
-export class ConsoleExchangeOwner implements ExchangeOwner {
+export class ConsoleRequestOwner implements RequestOwner {
   readonly #reply: FastifyReply
 
   constructor(reply: FastifyReply) {
@@ -61,14 +61,14 @@ export class ConsoleExchangeOwner implements ExchangeOwner {
 }
 
 /** A reply is on its way already: whoever breaks off now is too late. */
-const REPLYING: ExchangeOwner = { refuse() {} }
+const REPLYING: RequestOwner = { refuse() {} }
 
 /** Before Fastify writes: takes the exchange's place, and puts on the reply what every reply carries. */
-export async function takeExchangeOver(exchange: RequestContext, reply: FastifyReply): Promise<void> {
-  if (exchange.isReplied) return
-  exchange.owner = REPLYING
-  await exchange.drain()
-  reply.headers(exchange.handOver())
-  const { server, receivedMonotonic } = exchange
+export async function handOverToFastify(context: RequestContext, reply: FastifyReply): Promise<void> {
+  if (context.isReplied) return
+  context.owner = REPLYING
+  await context.drain()
+  reply.headers(context.handOver())
+  const { server, receivedMonotonic } = context
   server.observer.consoleReplied(reply.statusCode, server.clock.monotonic() - receivedMonotonic)
 }

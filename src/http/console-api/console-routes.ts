@@ -3,17 +3,17 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ConsoleRoute, maxBodyBytes, RAW } from '../../contract/console/route.ts'
 import { CONSOLE_ROUTES, type ConsoleRouteName } from '../../contract/console/routes.ts'
 import { Refusal } from '../../core/refusals.ts'
-import { exchangeOf, isJsonType } from '../server/request-context.ts'
+import { contextOf, isJsonType } from '../server/request-context.ts'
 import type { ServerState } from '../server/server-state.ts'
 import { type AnyRequestContext, authorize } from './authorize.ts'
 import { type AnyHandler, createHandlers } from './console-handlers.ts'
 import { CONSOLE_API, type ConsoleParts } from './console-parts.ts'
 import {
-  ConsoleExchangeOwner,
+  ConsoleRequestOwner,
+  handOverToFastify,
   refuseAll,
   refuseUnknownRoute,
   replyToThrown,
-  takeExchangeOver,
 } from './console-replies.ts'
 import { setSecurityHeaders } from './headers.ts'
 import { showTo } from './mask.ts'
@@ -27,9 +27,9 @@ export async function addConsole(app: FastifyInstance, state: ServerState, parts
   await app.register(fastifyCookie)
   app.addHook('onRequest', async (request, reply) => {
     setSecurityHeaders(reply, parts)
-    exchangeOf(request.raw).owner = new ConsoleExchangeOwner(reply)
+    contextOf(request.raw).owner = new ConsoleRequestOwner(reply)
   })
-  app.addHook('onSend', (request, reply) => takeExchangeOver(exchangeOf(request.raw), reply))
+  app.addHook('onSend', (request, reply) => handOverToFastify(contextOf(request.raw), reply))
   app.setErrorHandler((error, _request, reply) => replyToThrown(error, reply, state))
   await app.register(async (scope) => addApi(scope, parts), { prefix: CONSOLE_API })
   await addConsolePages(app, parts)
@@ -45,19 +45,19 @@ function addApi(app: FastifyInstance, parts: ConsoleParts): void {
   for (const [name, route] of Object.entries(CONSOLE_ROUTES)) addRoute(app, route, handlers[name as ConsoleRouteName])
 
   function addRoute(scope: FastifyInstance, route: ConsoleRoute, handle: AnyHandler): void {
-    const visits = new WeakMap<FastifyRequest, AnyRequestContext>()
+    const contexts = new WeakMap<FastifyRequest, AnyRequestContext>()
     scope.route({
       method: route.method,
       url: route.path,
       bodyLimit: maxBodyBytes(route.access),
       onRequest: async (request, reply) => {
-        visits.set(request, await authorize(route, { request, reply }, parts))
+        contexts.set(request, await authorize(route, { request, reply }, parts))
         expectJson(request)
         // Whoever holds the body back until they know that it is welcome, learns it only now.
-        exchangeOf(request.raw).requestBody()
+        contextOf(request.raw).requestBody()
       },
       handler: (request, reply) =>
-        answer({ route, handle, checksReplies: parts.checksReplies }, visits.get(request), reply),
+        answer({ route, handle, checksReplies: parts.checksReplies }, contexts.get(request), reply),
     })
   }
 }
@@ -70,17 +70,17 @@ interface Answering {
 
 async function answer(
   { route, handle, checksReplies }: Answering,
-  visit: AnyRequestContext | undefined,
+  context: AnyRequestContext | undefined,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  if (!visit) throw new Error('A request reached its handler without having been admitted')
+  if (!context) throw new Error('A request reached its handler without having been admitted')
   const reading = readInput(route, reply.request)
   if (!reading.ok) refuseAll(reading.problems, reply)
   else {
-    const result = await handle(reading.input, visit)
+    const result = await handle(reading.input, context)
     if (route.reply !== RAW) {
       if (checksReplies) route.reply.parse(result)
-      const shown = 'role' in visit ? showTo(visit.role, route.reply, result) : result
+      const shown = 'role' in context ? showTo(context.role, route.reply, result) : result
       reply.type('application/json; charset=utf-8').send(shown)
     }
   }

@@ -29,7 +29,7 @@ export interface AccountRequest extends PersonRequest {
   readonly accountId: AccountId
   readonly role: Role
   /** For replies that last: whether the session lives and the role is still `least` or higher. It is no use of the session. */
-  readonly mayGoOn: (least: Role) => Promise<boolean>
+  readonly isStillAuthorized: (least: Role) => Promise<boolean>
 }
 
 type RequestFor<Wanted extends Access> = Wanted extends 'anybody'
@@ -45,6 +45,6 @@ type RequestFor<Wanted extends Access> = Wanted extends 'anybody'
 export type Handlers<Routes extends Readonly<Record<string, ConsoleRoute>>> = {
   readonly [Name in keyof Routes]: (
     input: InputOf<Routes[Name]>,
-    visit: RequestFor<Routes[Name]['access']>,
+    context: RequestFor<Routes[Name]['access']>,
   ) => Promise<ReplyOf<Routes[Name]>>
 }

@@ -36,18 +36,18 @@ interface Asked {
 
 /** Nothing of Fastify's writes the reply, so that every one of them carries its id, whatever becomes of the request. */
 async function send({ files, isSecure, path }: Asked, reply: FastifyReply): Promise<void> {
-  const exchange = hijackReply(reply)
+  const context = hijackReply(reply)
   try {
-    const { headers } = exchange.request
+    const { headers } = context.request
     const encoding = chooseEncoding(headers['accept-encoding'])
     const found = await files.find(path, encoding)
-    await exchange.drain()
-    if (exchange.isReplied) return
+    await context.drain()
+    if (context.isReplied) return
     const { status, head, body } = answerTo(found, headers['if-none-match'])
-    exchange.response.writeHead(status, { ...docsHeaders({ isSecure }), ...head, ...exchange.handOver() })
-    exchange.response.end(body)
+    context.response.writeHead(status, { ...docsHeaders({ isSecure }), ...head, ...context.handOver() })
+    context.response.end(body)
   } catch (error) {
-    exchange.fail(error)
+    context.fail(error)
   }
 }
 

@@ -23,7 +23,7 @@ export function addHealthPages(app: FastifyInstance, probes: HealthProbes): void
   })
 }
 
-function replyJson(exchange: RequestContext, status: number, body: object): void {
+function replyJson(context: RequestContext, status: number, body: object): void {
   const text = JSON.stringify(body)
-  exchange.reply(status, ['content-type', JSON_TYPE, 'content-length', String(Buffer.byteLength(text))], text)
+  context.reply(status, ['content-type', JSON_TYPE, 'content-length', String(Buffer.byteLength(text))], text)
 }

@@ -5,7 +5,7 @@ import { type AddressRange, isWithin, parseAddressRange, parseIpAddress } from '
 import { hijackReply } from '../server/hijack-reply.ts'
 import { problem } from '../server/problem.ts'
 import { isAmong } from '../server/repeated-headers.ts'
-import { exchangeOf, type RequestContext } from '../server/request-context.ts'
+import { contextOf, type RequestContext } from '../server/request-context.ts'
 import { peerAddress } from '../server/source-address.ts'
 
 export interface Metrics {
@@ -25,7 +25,7 @@ const SIGNS_OF_A_PROXY = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'] as
 
 export function addMetricsPage(app: FastifyInstance, metrics: Metrics, readers: MetricsReaders): void {
   app.get('/metrics', async (request, reply) => {
-    if (!mayRead(exchangeOf(request.raw), readers)) return hijackReply(reply).refuse([problem('metrics_not_allowed')])
+    if (!mayRead(contextOf(request.raw), readers)) return hijackReply(reply).refuse([problem('metrics_not_allowed')])
     const text = await metrics.text()
     const head = ['content-type', metrics.contentType, 'content-length', String(Buffer.byteLength(text))]
     hijackReply(reply).reply(200, head, text)

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { refusalBody } from '../../contract/replies.ts'
 import { type Problem, problem } from './problem.ts'
 import { replyOf } from './refusal-replies.ts'
-import { JSON_TYPE, latestExchange } from './request-context.ts'
+import { JSON_TYPE, latestContext } from './request-context.ts'
 import type { ServerState } from './server-state.ts'
 
 const BROKEN = Symbol('broken')
@@ -19,7 +19,7 @@ export function answerBrokenRequest(state: ServerState, error: Error, socket: Br
   socket[BROKEN] = true
 
   const cause = causeOf(error)
-  const latest = latestExchange(socket)
+  const latest = latestContext(socket)
   if (latest && !latest.request.complete) {
     if (!latest.isReplied) latest.abort(cause)
     // It was answered without its body. A second answer would be taken for that of a request never made.

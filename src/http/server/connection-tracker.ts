@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { HttpLimits } from './http-limits.ts'
-import { latestExchange } from './request-context.ts'
+import { latestContext } from './request-context.ts'
 
 /** Where the replies of a connection stand that nobody takes. */
 interface Unread {
@@ -17,18 +17,18 @@ interface Unread {
 export class ConnectionTracker {
   readonly #sockets = new Map<Socket, Unread | null>()
   /** Over TLS, those that have not agreed on a secret yet: what they become is another object on the same way. */
-  readonly #shakingHands = new Map<string, Socket>()
+  readonly #handshaking = new Map<string, Socket>()
 
   readonly #replyStallMs: number
   // Connections live in real time, as Node's own limits for them do.
-  #look: NodeJS.Timeout | null = null
+  #timer: NodeJS.Timeout | null = null
 
   constructor(server: Server | TlsServer, { replyStallMs }: Pick<HttpLimits, 'replyStallMs'>) {
     this.#replyStallMs = replyStallMs
     if ('setSecureContext' in server) {
-      server.on('connection', (socket: Socket) => this.#shakeHands(socket))
+      server.on('connection', (socket: Socket) => this.#trackHandshake(socket))
       server.on('secureConnection', (socket: Socket) => {
-        this.#shakingHands.delete(wayOf(socket))
+        this.#handshaking.delete(peerOf(socket))
         this.#add(socket)
       })
     } else server.on('connection', (socket: Socket) => this.#add(socket))
@@ -39,17 +39,17 @@ export class ConnectionTracker {
    * not brought a request yet, and stops looking at their time limits.
    */
   endIdle(): void {
-    clearTimeout(this.#look ?? undefined)
-    for (const socket of this.#shakingHands.values()) socket.destroy()
+    clearTimeout(this.#timer ?? undefined)
+    for (const socket of this.#handshaking.values()) socket.destroy()
     for (const socket of this.#sockets.keys()) {
-      const latest = latestExchange(socket)
+      const latest = latestContext(socket)
       if (!latest || latest.response.writableFinished) socket.destroy()
     }
   }
 
   #add(socket: Socket): void {
     this.#sockets.set(socket, null)
-    this.#lookLater()
+    this.#scheduleCheck()
     socket.once('close', () => this.#sockets.delete(socket))
   }
 
@@ -58,8 +58,8 @@ export class ConnectionTracker {
    * timeout would also count what the caller goes on sending. A reply leaves in pieces of some 100 KB at most: who takes
    * none of them in a minute reads none.
    */
-  #lookForUnread(): void {
-    this.#look = null
+  #endUnread(): void {
+    this.#timer = null
     const now = performance.now()
     for (const [socket, unread] of this.#sockets) {
       const taken = socket.bytesWritten - socket.writableLength
@@ -67,22 +67,22 @@ export class ConnectionTracker {
       else if (unread?.taken !== taken) this.#sockets.set(socket, { taken, since: now })
       else if (now - unread.since >= this.#replyStallMs) socket.destroy()
     }
-    if (this.#sockets.size > 0) this.#lookLater()
+    if (this.#sockets.size > 0) this.#scheduleCheck()
   }
 
-  #lookLater(): void {
-    this.#look ??= setTimeout(() => this.#lookForUnread(), this.#replyStallMs / 4).unref()
+  #scheduleCheck(): void {
+    this.#timer ??= setTimeout(() => this.#endUnread(), this.#replyStallMs / 4).unref()
   }
 
-  #shakeHands(socket: Socket): void {
-    const way = wayOf(socket)
-    this.#shakingHands.set(way, socket)
+  #trackHandshake(socket: Socket): void {
+    const peer = peerOf(socket)
+    this.#handshaking.set(peer, socket)
     socket.once('close', () => {
-      if (this.#shakingHands.get(way) === socket) this.#shakingHands.delete(way)
+      if (this.#handshaking.get(peer) === socket) this.#handshaking.delete(peer)
     })
   }
 }
 
-function wayOf({ remoteAddress, remotePort }: Socket): string {
+function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress ?? ''} ${remotePort ?? 0}`
 }

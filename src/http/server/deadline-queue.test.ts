@@ -38,7 +38,7 @@ function handClock() {
 function waiting() {
   const each = {
     givenUp: 0,
-    giveUp: () => {
+    onDeadline: () => {
       each.givenUp += 1
     },
   }
@@ -50,7 +50,7 @@ describe('the watch over what waits', () => {
     const { clock, move } = handClock()
     const watch = new DeadlineQueue(clock, 1000)
     const first = waiting()
-    const ticket = watch.begin(first)
+    const ticket = watch.add(first)
 
     move(999)
     assert.equal(first.givenUp, 0)
@@ -58,33 +58,33 @@ describe('the watch over what waits', () => {
     assert.equal(first.givenUp, 1)
     move(5000)
     assert.equal(first.givenUp, 1)
-    assert.equal(watch.end(ticket, first), false)
+    assert.equal(watch.remove(ticket, first), false)
   })
 
   it('leaves alone what has ended, and what came later to its place', () => {
     const { clock, move } = handClock()
     const watch = new DeadlineQueue(clock, 1000)
     const [first, second] = [waiting(), waiting()]
-    const ticket = watch.begin(first)
+    const ticket = watch.add(first)
     move(900)
-    assert.equal(watch.end(ticket, first), true)
-    const again = watch.begin(second)
+    assert.equal(watch.remove(ticket, first), true)
+    const again = watch.add(second)
     assert.equal(again, ticket)
 
     move(600)
     assert.deepEqual([first.givenUp, second.givenUp], [0, 0])
-    assert.equal(watch.end(ticket, first), false)
-    assert.equal(watch.end(again, second), true)
+    assert.equal(watch.remove(ticket, first), false)
+    assert.equal(watch.remove(again, second), true)
   })
 
   it('needs one timer for all, and none when nobody waits', () => {
     const { clock, move, countTimers } = handClock()
     const watch = new DeadlineQueue(clock, 1000)
     const all = Array.from({ length: 100 }, waiting)
-    const tickets = all.map((each) => watch.begin(each))
+    const tickets = all.map((each) => watch.add(each))
     assert.equal(countTimers(), 1)
 
-    for (const [place, each] of all.entries()) watch.end(tickets[place]!, each)
+    for (const [place, each] of all.entries()) watch.remove(tickets[place]!, each)
     move(2000)
 
     assert.equal(countTimers(), 0)

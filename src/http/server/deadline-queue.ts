@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/ports/clock.ts'
 
-export interface Waiting {
+export interface DeadlineItem {
   /** Called once, when it has waited for too long. */
-  giveUp(): void
+  onDeadline(): void
 }
 
 /** Names a place in the watch. Of no use after `end`. */
@@ -17,18 +17,18 @@ export type Ticket = number
  */
 export class DeadlineQueue {
   readonly #clock: Clock
-  readonly #patienceMs: number
-  readonly #places: (Waiting | null)[] = []
+  readonly #timeoutMs: number
+  readonly #places: (DeadlineItem | null)[] = []
   readonly #since: number[] = []
   readonly #freePlaces: Ticket[] = []
   #isTicking = false
 
-  constructor(clock: Clock, patienceMs: number) {
+  constructor(clock: Clock, timeoutMs: number) {
     this.#clock = clock
-    this.#patienceMs = patienceMs
+    this.#timeoutMs = timeoutMs
   }
 
-  begin(waiting: Waiting): Ticket {
+  add(waiting: DeadlineItem): Ticket {
     const ticket = this.#freePlaces.pop() ?? this.#places.length
     this.#places[ticket] = waiting
     this.#since[ticket] = this.#clock.monotonic()
@@ -37,7 +37,7 @@ export class DeadlineQueue {
   }
 
   /** False when it was given up before. */
-  end(ticket: Ticket, waiting: Waiting): boolean {
+  remove(ticket: Ticket, waiting: DeadlineItem): boolean {
     if (this.#places[ticket] !== waiting) return false
     this.#places[ticket] = null
     this.#freePlaces.push(ticket)
@@ -47,19 +47,19 @@ export class DeadlineQueue {
   #tickLater(): void {
     if (this.#isTicking) return
     this.#isTicking = true
-    this.#clock.after(this.#patienceMs / 4, () => {
+    this.#clock.after(this.#timeoutMs / 4, () => {
       this.#isTicking = false
       this.#tick()
     })
   }
 
   #tick(): void {
-    const overdueBefore = this.#clock.monotonic() - this.#patienceMs
+    const overdueBefore = this.#clock.monotonic() - this.#timeoutMs
     let stillWaiting = 0
     for (const [ticket, waiting] of this.#places.entries()) {
       if (!waiting) continue
       if ((this.#since[ticket] ?? 0) > overdueBefore) stillWaiting += 1
-      else if (this.end(ticket, waiting)) waiting.giveUp()
+      else if (this.remove(ticket, waiting)) waiting.onDeadline()
     }
     if (stillWaiting > 0) this.#tickLater()
   }

@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify'
-import { exchangeOf, type RequestContext } from './request-context.ts'
+import { contextOf, type RequestContext } from './request-context.ts'
 
 /** Tells Fastify that the reply is ours. Call it last: what is thrown after it, Fastify no longer answers. */
 export function hijackReply(reply: FastifyReply): RequestContext {
   reply.hijack()
-  return exchangeOf(reply.request.raw)
+  return contextOf(reply.request.raw)
 }

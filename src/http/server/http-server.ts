@@ -26,7 +26,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 export class HttpServer {
   readonly #state: ServerState
   readonly #routes: FastifyInstance
-  readonly #door: Server | TlsServer
+  readonly #listener: Server | TlsServer
   readonly #sockets: ConnectionTracker
   readonly #closing = new AbortController()
   #closed: Promise<void> | null = null
@@ -44,25 +44,25 @@ export class HttpServer {
     const routes = createRoutes(this.#state, deps)
     this.#routes = routes
     const publicPath = publicPathOf(deps.publicUrl)
-    const ways = { trustedProxies: deps.trustedProxies, tls: deps.tls ?? null, publicPath }
-    this.#door = createListener(this.#state, ways, ({ request, response }) => routes.routing(request, response))
-    this.#sockets = new ConnectionTracker(this.#door, this.#state.limits)
+    const options = { trustedProxies: deps.trustedProxies, tls: deps.tls ?? null, publicPath }
+    this.#listener = createListener(this.#state, options, ({ request, response }) => routes.routing(request, response))
+    this.#sockets = new ConnectionTracker(this.#listener, this.#state.limits)
   }
 
   /** Resolves with the address once connections are taken. Port 0 takes any free one. */
   async listen(at: ListenAt): Promise<AddressInfo> {
     await this.#routes.ready()
     await new Promise<void>((resolve, reject) => {
-      this.#door.once('error', (error) => reject(refusalOfListening(error, at) ?? error))
-      this.#door.listen(at, resolve)
+      this.#listener.once('error', (error) => reject(refusalOfListening(error, at) ?? error))
+      this.#listener.listen(at, resolve)
     })
-    return this.#door.address() as AddressInfo
+    return this.#listener.address() as AddressInfo
   }
 
   /** Connections that come from now on see this; those that are open go on as they are. Throws when it cannot be used. */
   renewTls({ cert, key }: TlsIdentity): void {
-    if (!('setSecureContext' in this.#door)) throw new Error('This server speaks plain HTTP')
-    this.#door.setSecureContext({ cert, key, minVersion: LEAST_TLS })
+    if (!('setSecureContext' in this.#listener)) throw new Error('This server speaks plain HTTP')
+    this.#listener.setSecureContext({ cert, key, minVersion: LEAST_TLS })
   }
 
   /**
@@ -78,9 +78,9 @@ export class HttpServer {
     this.#state.isClosing = true
     this.#closing.abort()
     const { clock, limits } = this.#state
-    const stopWaiting = clock.after(limits.closeGraceMs, () => this.#door.closeAllConnections())
-    if (this.#door.listening) {
-      const closed = new Promise((resolve) => this.#door.close(resolve))
+    const stopWaiting = clock.after(limits.closeGraceMs, () => this.#listener.closeAllConnections())
+    if (this.#listener.listening) {
+      const closed = new Promise((resolve) => this.#listener.close(resolve))
       this.#sockets.endIdle()
       await closed
     }

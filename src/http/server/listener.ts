@@ -4,11 +4,11 @@ import type { Socket } from 'node:net'
 import type { AddressRange } from '../../core/media-address/ip-address.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { PerClientConnectionLimit } from './per-client-connection-limit.ts'
-import { mayFollow } from './pipelining.ts'
+import { mayPipeline } from './pipelining.ts'
 import { withoutPublicPath } from './public-path.ts'
 import { findRepeatedHeaders } from './repeated-headers.ts'
-import { latestExchange, RequestContext } from './request-context.ts'
-import { checkFraming } from './request-validation.ts'
+import { latestContext, RequestContext } from './request-context.ts'
+import { validateRequest } from './request-validation.ts'
 import type { ServerState } from './server-state.ts'
 import { isTrusted } from './source-address.ts'
 import { LEAST_TLS, type TlsIdentity } from './tls-identity.ts'
@@ -19,7 +19,7 @@ const KEEP_ALIVE_DIRECT_MS = 5000
 // connection that we are just closing, and tell the caller 502.
 const KEEP_ALIVE_BEHIND_PROXY_MS = 75_000
 
-interface ListenerRoutes {
+interface ListenerOptions {
   readonly trustedProxies: readonly AddressRange[]
   /** Null: plain HTTP. */
   readonly tls: TlsIdentity | null
@@ -33,8 +33,8 @@ interface ListenerRoutes {
  */
 export function createListener(
   state: ServerState,
-  { trustedProxies, tls, publicPath }: ListenerRoutes,
-  authorize: (exchange: RequestContext) => void,
+  { trustedProxies, tls, publicPath }: ListenerOptions,
+  route: (context: RequestContext) => void,
 ): Server | TlsServer {
   const { limits } = state
   const options: ServerOptions = {
@@ -58,19 +58,19 @@ export function createListener(
 
   function receive(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
     // What follows on a connection that is to end is not looked at: it may be the smuggled half of a bad request.
-    const latest = latestExchange(request.socket)
+    const latest = latestContext(request.socket)
     if (latest?.endsConnection) return
     if (publicPath !== '') request.url = withoutPublicPath(request.url ?? '', publicPath)
-    const exchange = new RequestContext(state, request, response)
-    if (latest && !latest.response.writableFinished && !mayFollow(exchange, latest)) return
-    exchange.awaitsContinue = awaitsContinue
-    exchange.repeatedHeaders = findRepeatedHeaders(request.rawHeaders)
+    const context = new RequestContext(state, request, response)
+    if (latest && !latest.response.writableFinished && !mayPipeline(context, latest)) return
+    context.awaitsContinue = awaitsContinue
+    context.repeatedHeaders = findRepeatedHeaders(request.rawHeaders)
     try {
-      const flaw = checkFraming(exchange)
-      if (flaw) exchange.abort(flaw)
-      else authorize(exchange)
+      const flaw = validateRequest(context)
+      if (flaw) context.abort(flaw)
+      else route(context)
     } catch (error) {
-      exchange.fail(error)
+      context.fail(error)
     }
   }
 
@@ -79,16 +79,16 @@ export function createListener(
   server.on('checkExpectation', (request, response) => receive(request, response, true))
   server.on('clientError', (error: Error, socket: Socket) => {
     // Before there is a common secret nothing that we say could be read.
-    if (tls && !hasShakenHands(socket)) socket.destroy()
+    if (tls && !isHandshakeDone(socket)) socket.destroy()
     else answerBrokenRequest(state, error, socket)
   })
-  const shares = new PerClientConnectionLimit({
+  const clientLimit = new PerClientConnectionLimit({
     most: limits.maxConnectionsOfCaller,
     isProxy: (address) => isTrusted(address, trustedProxies),
   })
   // Ahead of Node's own listener, which begins to read.
   server.prependListener('connection', (socket: Socket) => {
-    if (shares.take(socket)) return
+    if (clientLimit.take(socket)) return
     socket.destroy()
     state.observer.connectionDropped()
   })
@@ -96,7 +96,7 @@ export function createListener(
   return server
 }
 
-const SHAKEN = Symbol('hands shaken')
+const HANDSHAKE_DONE = Symbol('hands shaken')
 
 function openTls(options: ServerOptions, { cert, key }: TlsIdentity): TlsServer {
   const server = createTlsServer({
@@ -110,13 +110,13 @@ function openTls(options: ServerOptions, { cert, key }: TlsIdentity): TlsServer 
     allowHalfOpen: true,
   } as Parameters<typeof createTlsServer>[0])
   // Ahead of Node's own listener, which begins to read requests.
-  server.prependListener('secureConnection', (socket) => Object.assign(socket, { [SHAKEN]: true }))
+  server.prependListener('secureConnection', (socket) => Object.assign(socket, { [HANDSHAKE_DONE]: true }))
   // Node's parser would take what is decrypted straight from below, and not be asked whether it is paused: where many
   // requests came at once, those behind a pause would be refused as broken. Whoever else listens ends that.
   server.on('secureConnection', (socket) => socket.on('data', () => {}))
   return server
 }
 
-function hasShakenHands(socket: Socket): boolean {
-  return SHAKEN in socket
+function isHandshakeDone(socket: Socket): boolean {
+  return HANDSHAKE_DONE in socket
 }

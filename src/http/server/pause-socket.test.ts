@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import { holdSocket } from './pause-socket.ts'
+import { pauseSocket } from './pause-socket.ts'
 
 const REQUEST = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nHello'
 
@@ -33,7 +33,7 @@ describe('a connection of an HTTP server that is held', () => {
   })
 
   it('takes nothing until each hold has been let go', async () => {
-    const [first, second] = [holdSocket(held), holdSocket(held)]
+    const [first, second] = [pauseSocket(held), pauseSocket(held)]
     caller.write(REQUEST)
     await whatCanArrive(server)
     assert.equal(requests, 1)
@@ -46,32 +46,32 @@ describe('a connection of an HTTP server that is held', () => {
   })
 
   it('takes nothing although it is told to go on', async () => {
-    const letGo = holdSocket(held)
+    const release = pauseSocket(held)
     held.resume()
     caller.write(REQUEST)
     await whatCanArrive(server)
     held.resume()
     await whatCanArrive(server)
     assert.equal(requests, 1)
-    letGo()
+    release()
 
     await until(() => requests === 2)
   })
 
   it('takes nothing although it had just been told to go on, after an earlier hold', async () => {
-    holdSocket(held)()
-    const letGo = holdSocket(held)
+    pauseSocket(held)()
+    const release = pauseSocket(held)
     caller.write(REQUEST)
     await whatCanArrive(server)
     assert.equal(requests, 1)
-    letGo()
+    release()
 
     await until(() => requests === 2)
   })
 
   it('is as it was once it is let go', async () => {
     for (let time = 0; time < 3; time++) {
-      holdSocket(held)()
+      pauseSocket(held)()
       caller.write(REQUEST)
       await until(() => requests === 2 + time)
     }

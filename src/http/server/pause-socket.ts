@@ -1,20 +1,20 @@
 import type { Socket } from 'node:net'
 
-const HOLDS = Symbol('holds')
-type Holdable = Socket & { [HOLDS]?: number }
+const PAUSES = Symbol('holds')
+type Pausable = Socket & { [PAUSES]?: number }
 
 /**
  * Takes nothing more from a connection until every hold on it has been let go, once each. What its caller sends on
  * waits with the system, and beyond that with the caller. What had arrived with the same read is still taken.
  */
-export function holdSocket(socket: Holdable): () => void {
-  const holds = (socket[HOLDS] ?? 0) + 1
-  socket[HOLDS] = holds
-  if (holds === 1) socket.on('resume', pauseAgain)
+export function pauseSocket(socket: Pausable): () => void {
+  const pauses = (socket[PAUSES] ?? 0) + 1
+  socket[PAUSES] = pauses
+  if (pauses === 1) socket.on('resume', pauseAgain)
   socket.pause()
   return () => {
-    const left = (socket[HOLDS] ?? 1) - 1
-    socket[HOLDS] = left
+    const left = (socket[PAUSES] ?? 1) - 1
+    socket[PAUSES] = left
     if (left > 0) return
     socket.off('resume', pauseAgain)
     socket.resume()

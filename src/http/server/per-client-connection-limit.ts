@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { networkOf, plainAddress } from './source-address.ts'
 
-interface Shares {
+interface ConnectionLimit {
   readonly most: number
   /** Behind a proxy of the operator's are many callers. */
   isProxy(address: string): boolean
@@ -9,27 +9,27 @@ interface Shares {
 
 /** How many connections each caller has, so that one who opens all there may be cannot keep the others out (G8). */
 export class PerClientConnectionLimit {
-  readonly #shares: Shares
+  readonly #limit: ConnectionLimit
   readonly #open = new Map<string, number>()
 
-  constructor(shares: Shares) {
-    this.#shares = shares
+  constructor(limit: ConnectionLimit) {
+    this.#limit = limit
   }
 
   /** False when its caller has as many as it may. One that was counted gives its place back when it closes. */
   take(socket: Socket): boolean {
     // None: a socket of this machine, or gone already.
     const address = plainAddress(socket.remoteAddress ?? '')
-    if (address === '' || this.#shares.isProxy(address)) return true
+    if (address === '' || this.#limit.isProxy(address)) return true
     const caller = networkOf(address)
     const open = this.#open.get(caller) ?? 0
-    if (open >= this.#shares.most) return false
+    if (open >= this.#limit.most) return false
     this.#open.set(caller, open + 1)
-    socket.once('close', () => this.#giveBack(caller))
+    socket.once('close', () => this.#release(caller))
     return true
   }
 
-  #giveBack(caller: string): void {
+  #release(caller: string): void {
     const left = (this.#open.get(caller) ?? 0) - 1
     if (left > 0) this.#open.set(caller, left)
     else this.#open.delete(caller)

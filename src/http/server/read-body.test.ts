@@ -62,12 +62,12 @@ describe('the body of a request', () => {
 
   it('is let go when it is larger than it may be, or is not admitted any more', () => {
     const asked: (readonly [bytes: number, pieces: number])[] = []
-    const admits = (bytes: number, pieces: number) => {
+    const mayKeep = (bytes: number, pieces: number) => {
       asked.push([bytes, pieces])
       return pieces < 3
     }
     const large = reading({ maxBytes: 3 })
-    const refused = reading({ maxBytes: 100, admits })
+    const refused = reading({ maxBytes: 100, mayKeep })
 
     for (const { request } of [large, refused]) {
       for (let sent = 0; sent < 5; sent++) request.emit('data', Buffer.from('ab'))

@@ -8,7 +8,7 @@ export interface BodyBounds {
    * Asked about each piece before it is kept. False: what came before is let go, nothing more is kept, and `onBody` is
    * not called; answering is up to whoever said so.
    */
-  admits?(receivedBytes: number, pieces: number): boolean
+  mayKeep?(receivedBytes: number, pieces: number): boolean
 }
 
 /**
@@ -17,8 +17,8 @@ export interface BodyBounds {
  *
  * The last byte is enough: waiting for the stream's own end, as others do, costs two more turns.
  */
-export function readBody(exchange: RequestContext, bounds: BodyBounds, onBody: (body: Buffer | null) => void): void {
-  const { request } = exchange
+export function readBody(context: RequestContext, bounds: BodyBounds, onBody: (body: Buffer | null) => void): void {
+  const { request } = context
   const { maxBytes } = bounds
   const { 'content-length': lengthText, 'transfer-encoding': transferEncoding } = request.headers
   const length = transferEncoding === undefined ? Number(lengthText ?? 0) : null
@@ -28,12 +28,12 @@ export function readBody(exchange: RequestContext, bounds: BodyBounds, onBody: (
   }
   if (request.destroyed) {
     // Only when something had to be waited for before: what ends later is noticed by whoever watches the connection.
-    exchange.abort(problem('malformed_request', null, 'The connection ended before the request was read.'))
+    context.abort(problem('malformed_request', null, 'The connection ended before the request was read.'))
     return
   }
-  if (exchange.awaitsContinue) {
-    exchange.awaitsContinue = false
-    exchange.response.writeContinue()
+  if (context.awaitsContinue) {
+    context.awaitsContinue = false
+    context.response.writeContinue()
   }
   let received: GrowableBuffer | null = new GrowableBuffer(length ?? maxBytes)
   let receivedBytes = 0
@@ -43,7 +43,7 @@ export function readBody(exchange: RequestContext, bounds: BodyBounds, onBody: (
     receivedBytes += piece.length
     pieces += 1
     if (receivedBytes > maxBytes) finish(null)
-    else if (bounds.admits?.(receivedBytes, pieces) === false) received = null
+    else if (bounds.mayKeep?.(receivedBytes, pieces) === false) received = null
     else {
       received.add(piece)
       if (receivedBytes === length) finish(received)

@@ -20,11 +20,11 @@ export function isJsonType(contentType: string | undefined): boolean {
 // all our time for it. A large body in pieces of a kilobyte is let through.
 const MOST_PIECES_AFTER_REPLY = 10_000
 
-const EXCHANGE = Symbol('exchange')
-type Carrier = (IncomingMessage | Socket) & { [EXCHANGE]?: RequestContext }
+const CONTEXT = Symbol('exchange')
+type Carrier = (IncomingMessage | Socket) & { [CONTEXT]?: RequestContext }
 
 /** Whoever took a request on, and wants to be asked when it must be refused. */
-export interface ExchangeOwner {
+export interface RequestOwner {
   refuse(problems: readonly Problem[]): void
 }
 
@@ -47,7 +47,7 @@ export class RequestContext {
   /** True when nothing that follows on this connection may be taken for a request. */
   endsConnection = false
   isReplied = false
-  owner: ExchangeOwner | null = null
+  owner: RequestOwner | null = null
   /** How many of its connection wait for their replies to be sent, up to this one. Right as of when it came. */
   #waiting = 1
   /** How much their bodies may come to together. */
@@ -66,15 +66,15 @@ export class RequestContext {
     this.#waitingBytes = mostBytesOfBody(request)
     const onRequest: Carrier = request
     const onSocket: Carrier = request.socket
-    onRequest[EXCHANGE] = this
-    onSocket[EXCHANGE] = this
+    onRequest[CONTEXT] = this
+    onSocket[CONTEXT] = this
   }
 
   /**
    * It came behind one whose reply is not sent yet. Tells what waits now. Replies are sent in order, so that those
    * which are done are looked at here, and nobody need be told of each.
    */
-  follow(latest: RequestContext): { readonly requests: number; readonly bodyBytes: number } {
+  queueBehind(latest: RequestContext): { readonly requests: number; readonly bodyBytes: number } {
     let first = latest.#first ?? latest
     let requests = latest.#waiting
     let bodyBytes = latest.#waitingBytes
@@ -97,7 +97,7 @@ export class RequestContext {
     head.push('x-request-id', this.requestId, 'x-content-type-options', 'nosniff', 'cache-control', 'no-store')
     const leavesUnread = this.#leavesUnread()
     // Only the last of several that wait: with an earlier one, those behind it would lose their replies.
-    const isLast = this.server.isClosing && latestExchange(this.request.socket) === this
+    const isLast = this.server.isClosing && latestContext(this.request.socket) === this
     if (leavesUnread || isLast) this.endsConnection = true
     if (this.endsConnection) head.push('connection', 'close')
     this.response.writeHead(status, head)
@@ -112,7 +112,7 @@ export class RequestContext {
    * Leaves the reply to another writer, and tells which headers it must carry. From here on nothing is written here.
    */
   handOver(): Readonly<Record<string, string>> {
-    const isLast = this.server.isClosing && latestExchange(this.request.socket) === this
+    const isLast = this.server.isClosing && latestContext(this.request.socket) === this
     if (this.#leavesUnread() || isLast) this.endsConnection = true
     this.isReplied = true
     this.owner = null
@@ -200,15 +200,15 @@ export class RequestContext {
   }
 }
 
-export function exchangeOf(request: Carrier): RequestContext {
-  const exchange = request[EXCHANGE]
-  if (!exchange) throw new Error('A request came past the front door')
-  return exchange
+export function contextOf(request: Carrier): RequestContext {
+  const context = request[CONTEXT]
+  if (!context) throw new Error('A request came past the front door')
+  return context
 }
 
 /** The newest request of a connection; earlier ones may still wait for their replies. */
-export function latestExchange(socket: Carrier): RequestContext | null {
-  return socket[EXCHANGE] ?? null
+export function latestContext(socket: Carrier): RequestContext | null {
+  return socket[CONTEXT] ?? null
 }
 
 /** As much as is kept of a body at most: what it announces, or the largest. */

@@ -11,7 +11,7 @@ const FRAMING_HEADERS: readonly SingleHeader[] = ['host', 'content-length', 'tra
  * What Node's parser lets through although it leaves open what the request is. Null: nothing is wrong. A request that
  * is refused here ends its connection, because what follows on it cannot be trusted.
  */
-export function checkFraming({ request, repeatedHeaders, server }: RequestContext): Problem | null {
+export function validateRequest({ request, repeatedHeaders, server }: RequestContext): Problem | null {
   if (request.httpVersionMajor !== 1) return problem('http_version_unsupported')
   if (request.rawHeaders.length > 2 * server.limits.maxHeaders) {
     return problem('headers_too_large', null, `The request has more than ${server.limits.maxHeaders} headers.`)

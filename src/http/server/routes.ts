@@ -10,7 +10,7 @@ import { addMetricsPage } from '../health/metrics-page.ts'
 import { hijackReply } from './hijack-reply.ts'
 import type { HttpServerDeps } from './http-server-deps.ts'
 import { problem } from './problem.ts'
-import { exchangeOf } from './request-context.ts'
+import { contextOf } from './request-context.ts'
 import type { ServerState } from './server-state.ts'
 import { sourceAddress } from './source-address.ts'
 
@@ -20,7 +20,7 @@ const API_PREFIX = '/chat/api/'
 export function createRoutes(state: ServerState, deps: HttpServerDeps): FastifyInstance {
   const app = fastify({
     logger: false,
-    genReqId: (request) => exchangeOf(request).requestId,
+    genReqId: (request) => contextOf(request).requestId,
     frameworkErrors: (_error, request, reply) => refuseRoute(request, reply),
   })
   // Every body is read by its own surface, under its own rules.
@@ -85,7 +85,7 @@ function addPublicApi(app: FastifyInstance, state: ServerState, deps: HttpServer
  */
 function addSendEndpoint(app: FastifyInstance, endpoint: SendEndpoint): void {
   app.post(SEND_PATH, {
-    onRequest: (request) => endpoint.receive(exchangeOf(request.raw)),
+    onRequest: (request) => endpoint.receive(contextOf(request.raw)),
     handler: () => undefined,
   })
 }

@@ -16,7 +16,7 @@ interface Acceptance {
   readonly requestId: string
   readonly type: MessageType
   readonly receivedAt: number
-  readonly judgedAfterMs: number
+  readonly checkedAfterMs: number
   readonly committedAfterMs: number
   readonly tookMs: number
   /** As the caller sent it; null when it sent none, or several. */

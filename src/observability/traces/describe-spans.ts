@@ -13,7 +13,7 @@ export interface Accepted {
   readonly type: string
   readonly receivedAt: Instant
   /** From its arrival until everything about the request was judged, and storage was asked. */
-  readonly judgedAfterMs: number
+  readonly checkedAfterMs: number
   /** From its arrival until storage had committed it. */
   readonly committedAfterMs: number
   /** From its arrival until its reply was written. */
@@ -25,7 +25,7 @@ const ACCEPT = 'accept message'
 const COMMIT = 'commit message'
 
 export function spansOfAcceptance(accepted: Accepted, link: RemoteSpan | null): readonly PlainSpan[] {
-  const { messageId, connectionId, requestId, type, receivedAt, judgedAfterMs, committedAfterMs, tookMs } = accepted
+  const { messageId, connectionId, requestId, type, receivedAt, checkedAfterMs, committedAfterMs, tookMs } = accepted
   const whole = {
     ...spanOf(messageId, ACCEPT),
     parentSpanId: null,
@@ -44,7 +44,7 @@ export function spansOfAcceptance(accepted: Accepted, link: RemoteSpan | null): 
   }
   const commit = {
     ...spanOf(messageId, COMMIT),
-    startedAt: receivedAt + judgedAfterMs,
+    startedAt: receivedAt + checkedAfterMs,
     endedAt: receivedAt + committedAfterMs,
   }
   return [whole, commit]

@@ -62,7 +62,7 @@ describe('the share of each account in what the console reads', () => {
     const failing = { ...new SlowStore().store, changes: { look: () => Promise.reject(new Error('away')) } } as never
     const { changes } = new FairScheduler().share(failing)
 
-    for (let calls = 0; calls < 10; calls++) await assert.rejects(changes.look(), /away/)
+    for (let calls = 0; calls < 10; calls++) await assert.rejects(changes.poll(), /away/)
   })
 
   it.each([

@@ -42,7 +42,7 @@ export function keepByAge({ settings, worker, storage, journal, console }: Keepi
       if (days > 0) await removeOldCopies(sandboxMediaFolder(settings), storage.clock.now() - days * DAY_MS)
       if (storage.clock.monotonic() - countedAt < COUNT_EVERY_MS) return
       countedAt = storage.clock.monotonic()
-      await console?.changes.look()
+      await console?.changes.poll()
     },
   })
 }

@@ -19,7 +19,7 @@ import { createWebhooks } from './webhooks/webhooks.ts'
 
 interface ConsoleStoreParts {
   /** As `Changes.look`: how the whole database stands is for the engine to say. */
-  readonly look: Changes['look']
+  readonly look: Changes['poll']
   /** What went wrong in the background; it is tried again by itself. */
   readonly onError: (error: unknown) => void
 }
@@ -49,7 +49,7 @@ export function createConsoleStore(store: Store, { look, onError }: ConsoleStore
       inbox: createInboxViews(store),
       blockLists: createBlockLists(store),
       audit: createAuditLog(store),
-      changes: { look, lookAt: (accountId) => checkAccount(store, apiLog, accountId) },
+      changes: { poll: look, pollAccount: (accountId) => checkAccount(store, apiLog, accountId) },
       webhooks: createWebhooks(store),
       deliveries: createDeliveries(store),
     },

@@ -98,7 +98,7 @@ export class PeopleWorld extends AdministrationWorld {
   }
 
   async accountRequest(browser: Browser, accountId: AccountId, role: Role = 'owner'): Promise<AccountRequest> {
-    return { ...(await this.personRequest(browser)), accountId, role, mayGoOn: async () => true }
+    return { ...(await this.personRequest(browser)), accountId, role, isStillAuthorized: async () => true }
   }
 
   signIn(browser: Browser, given: { email?: string; password?: string; keep?: boolean } = {}) {

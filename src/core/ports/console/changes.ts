@@ -6,7 +6,7 @@ import type { AccountId } from '../../ids.ts'
  */
 export interface Changes {
   /** Of the whole database: whatever anybody commits makes it another one. Cheap, and waits for nobody who writes. */
-  look(): Promise<string>
+  poll(): Promise<string>
   /** Of what people look at most in one account: its newest requests and messages, and its lanes. Not of all there is. */
-  lookAt(accountId: AccountId): Promise<string>
+  pollAccount(accountId: AccountId): Promise<string>
 }

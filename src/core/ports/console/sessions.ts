@@ -30,7 +30,7 @@ export interface SessionView {
 }
 
 /** What a request may do that carries the cookie of a living session. */
-export interface SessionPass {
+export interface AuthenticatedSession {
   readonly sessionId: string
   readonly personId: string
   readonly email: string
@@ -62,7 +62,7 @@ export interface Sessions {
   /** Begins a session and tells its id. Always a new one, so that no id from before the sign-in goes on living. */
   begin(session: NewSession): Promise<string>
   /** Null when there is none, it was ended, idle for too long or its time is over. Notes that it was used, once a minute. */
-  find(sha256: Buffer): Promise<SessionPass | null>
+  find(sha256: Buffer): Promise<AuthenticatedSession | null>
   /** After a step-up: proven now, and from now on found by the new hash only. False when it has ended meanwhile. */
   prove(sessionId: string, newSha256: Buffer): Promise<boolean>
   /** The living ones, last used first. */

@@ -7,9 +7,9 @@ const PAGE = 25
 
 export function alarmHandlers({ store: { alarms } }: Pick<ConsoleDeps, 'store'>): Handlers<typeof alarmRoutes> {
   return {
-    readOpenAlarms: async (_, visit) => ({ items: (await alarms.readOpen(ownerOf(visit))).map(toReply) }),
-    async listAlarms({ query: { before } }, visit) {
-      const wanted = { ...ownerOf(visit), before: before === undefined ? null : Number(before), limit: PAGE }
+    readOpenAlarms: async (_, context) => ({ items: (await alarms.readOpen(ownerOf(context))).map(toReply) }),
+    async listAlarms({ query: { before } }, context) {
+      const wanted = { ...ownerOf(context), before: before === undefined ? null : Number(before), limit: PAGE }
       const found = await alarms.list(wanted)
       const last = found.at(-1)
       return { items: found.map(toReply), next: last && found.length === PAGE ? String(last.id) : null }

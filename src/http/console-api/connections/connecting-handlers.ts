@@ -23,13 +23,13 @@ export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes
     async listChannels() {
       return { channels: channels.map((channel) => presentChannel(channel, connecting.abilitiesOf(channel.name))) }
     },
-    async addConnection({ body }, visit) {
-      const { accountId, actor } = visit
+    async addConnection({ body }, context) {
+      const { accountId, actor } = context
       const { number, channel } = body
       const description = findChannel(channels, channel)
       if (!description) throw new Refusal('channel_unknown', undefined, 'channel')
       // Whoever finds a browser left alone must not leave credentials of their own in it.
-      if (description.secretKeys.length > 0) requireFreshProof(visit)
+      if (description.secretKeys.length > 0) requireFreshProof(context)
       const wanted = { accountId, number, channel, pairs: body.settings }
       const { id, channelSettings, link, facts } = await namingFields(description, () =>
         connecting.prepareNew(wanted, () => readPeers(deps, accountId)),
@@ -41,8 +41,8 @@ export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes
       await store.administration.noteCheck(id, facts, actor)
       return showConnection(deps, { accountId, id })
     },
-    async changeChannelSettings({ params, body }, visit) {
-      const of = own(params, visit)
+    async changeChannelSettings({ params, body }, context) {
+      const of = own(params, context)
       const connection = stored(await store.lanes.readLane(of), of)
       const { channelSettings, link, facts, alongside, notChanged } = await namingFields(
         findChannel(channels, connection.channel),
@@ -50,21 +50,21 @@ export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes
       )
       for (const other of alongside) {
         const its = { accountId: of.accountId, id: other.connection.id }
-        await store.lanes.changeSettings(its, changeOf(other.connection, other), visit.actor)
+        await store.lanes.changeSettings(its, changeOf(other.connection, other), context.actor)
       }
-      await store.lanes.changeSettings(of, changeOf(connection, { channelSettings, link }), visit.actor)
-      if (facts) await store.administration.noteCheck(of.id, facts, visit.actor)
+      await store.lanes.changeSettings(of, changeOf(connection, { channelSettings, link }), context.actor)
+      if (facts) await store.administration.noteCheck(of.id, facts, context.actor)
       const shown = await showConnection(deps, of)
       return { ...shown, alsoChanged: alongside.map((other) => other.connection.number), notChanged: [...notChanged] }
     },
-    async checkConnection({ params }, visit) {
-      const of = own(params, visit)
+    async checkConnection({ params }, context) {
+      const of = own(params, context)
       const connection = stored(await store.lanes.readLane(of), of)
-      await store.administration.noteCheck(of.id, await connecting.check(connection), visit.actor)
+      await store.administration.noteCheck(of.id, await connecting.check(connection), context.actor)
       return showConnection(deps, of)
     },
-    async listConnectionTemplates({ params }, visit) {
-      const of = own(params, visit)
+    async listConnectionTemplates({ params }, context) {
+      const of = own(params, context)
       const templates = await connecting.listTemplates(stored(await store.lanes.readLane(of), of))
       return { templates: templates.map((template) => ({ ...template })) }
     },

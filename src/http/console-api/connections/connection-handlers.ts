@@ -23,21 +23,21 @@ function settingHandlers(deps: ConsoleDeps): Omit<Handlers<Routes>, LaneHandlers
       const page = await store.lanes.listLanes({ accountId, find: query.find || null, after: query.after ?? null })
       return { items: page.items.map(presentRow), next: page.next }
     },
-    readConnection: ({ params }, visit) => showConnection(deps, own(params, visit)),
-    async pauseConnection({ params }, visit) {
-      await store.lanes.setState(own(params, visit), 'paused', visit.actor)
-      return showConnection(deps, own(params, visit))
+    readConnection: ({ params }, context) => showConnection(deps, own(params, context)),
+    async pauseConnection({ params }, context) {
+      await store.lanes.setState(own(params, context), 'paused', context.actor)
+      return showConnection(deps, own(params, context))
     },
-    async resumeConnection({ params }, visit) {
-      await store.lanes.setState(own(params, visit), 'active', visit.actor)
-      return showConnection(deps, own(params, visit))
+    async resumeConnection({ params }, context) {
+      await store.lanes.setState(own(params, context), 'active', context.actor)
+      return showConnection(deps, own(params, context))
     },
-    async changeLane({ params, body }, visit) {
-      await store.lanes.changeSettings(own(params, visit), { policy: body }, visit.actor)
-      return showConnection(deps, own(params, visit))
+    async changeLane({ params, body }, context) {
+      await store.lanes.changeSettings(own(params, context), { policy: body }, context.actor)
+      return showConnection(deps, own(params, context))
     },
-    async removeConnection({ params, body }, visit) {
-      return store.lanes.removeSome(own(params, visit), body.cancelWaiting, visit.actor)
+    async removeConnection({ params, body }, context) {
+      return store.lanes.removeSome(own(params, context), body.cancelWaiting, context.actor)
     },
   }
 }
@@ -45,8 +45,8 @@ function settingHandlers(deps: ConsoleDeps): Omit<Handlers<Routes>, LaneHandlers
 function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
   const { store } = deps
   return {
-    async readLane({ params, query }, visit) {
-      const of = own(params, visit)
+    async readLane({ params, query }, context) {
+      const of = own(params, context)
       const [lane, page] = await Promise.all([
         store.lanes.readLane(of),
         store.lanes.listWaiting(of, query.after ?? null),
@@ -54,27 +54,27 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
       const items = page.items.map((item) => ({
         ...item,
         expiresAt: item.acceptedAt + lane.policy.timeToLiveMs,
-        estimatedAt: estimate(lane, item.position, visit.now),
+        estimatedAt: estimate(lane, item.position, context.now),
       }))
       return { open: page.open, items, next: page.next }
     },
-    async endWait({ params }, visit) {
-      await store.lanes.endWait(own(params, visit), visit.actor)
-      return showConnection(deps, own(params, visit))
+    async endWait({ params }, context) {
+      await store.lanes.endWait(own(params, context), context.actor)
+      return showConnection(deps, own(params, context))
     },
-    async confirmBacklog({ params }, visit) {
-      await store.lanes.confirmBacklog(own(params, visit), visit.actor)
-      return showConnection(deps, own(params, visit))
+    async confirmBacklog({ params }, context) {
+      await store.lanes.confirmBacklog(own(params, context), context.actor)
+      return showConnection(deps, own(params, context))
     },
-    async cancelWaiting({ params, body: { upTo, olderThanMs } }, visit) {
-      const of = own(params, visit)
-      if (upTo !== null || olderThanMs === undefined) return store.lanes.cancelWaiting(of, upTo, visit.actor)
-      const last = await store.lanes.findLastBefore(of, visit.now - olderThanMs)
-      return last === null ? { ...NONE_TAKEN_OUT, upTo: null } : store.lanes.cancelWaiting(of, last, visit.actor)
+    async cancelWaiting({ params, body: { upTo, olderThanMs } }, context) {
+      const of = own(params, context)
+      if (upTo !== null || olderThanMs === undefined) return store.lanes.cancelWaiting(of, upTo, context.actor)
+      const last = await store.lanes.findLastBefore(of, context.now - olderThanMs)
+      return last === null ? { ...NONE_TAKEN_OUT, upTo: null } : store.lanes.cancelWaiting(of, last, context.actor)
     },
-    async listUnresolved({ query }, visit) {
+    async listUnresolved({ query }, context) {
       const connectionId = (query.connection ?? null) as ConnectionId | null
-      const wanted = { accountId: visit.accountId, connectionId, after: query.after ?? null }
+      const wanted = { accountId: context.accountId, connectionId, after: query.after ?? null }
       const page = await store.lanes.listUnresolved(wanted)
       const items = page.items.map((item) => {
         const { meaning, words } = presentReason(item.reason ?? 'result_unknown', item.words)

@@ -7,10 +7,12 @@ import type { AccountRequest, Handlers } from '../request-context.ts'
 
 export function messageHandlers({ store: { lanes } }: ConsoleDeps): Handlers<typeof messageRoutes> {
   return {
-    cancelMessage: async ({ params }, visit) => told(await lanes.cancelMessage(own(params, visit), visit.actor)),
-    retryMessage: async ({ params }, visit) => told(await lanes.retryMessage(own(params, visit), visit.actor)),
-    resolveMessage: async ({ params, body }, visit) =>
-      told(await lanes.resolveMessage(own(params, visit), body.as, visit.actor)),
+    cancelMessage: async ({ params }, context) =>
+      presentMessage(await lanes.cancelMessage(own(params, context), context.actor)),
+    retryMessage: async ({ params }, context) =>
+      presentMessage(await lanes.retryMessage(own(params, context), context.actor)),
+    resolveMessage: async ({ params, body }, context) =>
+      presentMessage(await lanes.resolveMessage(own(params, context), body.as, context.actor)),
   }
 }
 
@@ -18,6 +20,6 @@ function own(params: { readonly id: string }, { accountId }: AccountRequest): Of
   return { accountId, id: params.id as MessageId }
 }
 
-function told({ id, state, connection, acceptedAt }: MessageView) {
+function presentMessage({ id, state, connection, acceptedAt }: MessageView) {
   return { id, state, connection, acceptedAt }
 }

@@ -74,7 +74,7 @@ function requestAs(role: Role): AccountRequest & { taken: Taken } {
       return reply
     },
   }
-  const mayGoOn = async () => true
+  const isStillAuthorized = async () => true
   return {
     personId: 'per_1',
     accountId: acme,
@@ -82,7 +82,7 @@ function requestAs(role: Role): AccountRequest & { taken: Taken } {
     now: NOON,
     actor: 'anna@example.org',
     reply,
-    mayGoOn,
+    mayGoOn: isStillAuthorized,
     taken,
   } as never
 }
@@ -98,10 +98,10 @@ async function show(id: string, role: Role = 'developer') {
 }
 
 async function take(query: object, role: Role = 'developer') {
-  const visit = requestAs(role)
+  const context = requestAs(role)
   const input = { params: { account: acme }, query: logRoutes.exportLog.query.parse(query), body: {} }
-  await handlers.exportLog(input, visit)
-  return { headers: visit.taken.headers, text: await visit.taken.text() }
+  await handlers.exportLog(input, context)
+  return { headers: context.taken.headers, text: await context.taken.text() }
 }
 
 describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine) => {
@@ -216,10 +216,10 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
       await world.run('update request set message_state = ? where request_id = ?', state, state)
     }
 
-    const told: unknown[] = []
-    for (const state of states) told.push(JSON.parse((await show(state)).reply?.body ?? '').data.state)
+    const view: unknown[] = []
+    for (const state of states) view.push(JSON.parse((await show(state)).reply?.body ?? '').data.state)
 
-    assert.deepEqual(told, ['QUEUED', 'PUBLISHED', 'QUEUED'])
+    assert.deepEqual(view, ['QUEUED', 'PUBLISHED', 'QUEUED'])
   })
 
   it('offers no retry of a message whose recipient was erased', async () => {
@@ -243,7 +243,7 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     const after = await show(copy.id)
 
     assert.match(sentence, /has left after all: cancel this one, or the recipient may get both\.$/)
-    for (const told of [before, after]) assert.doesNotMatch(told.sentence, /after all/)
+    for (const view of [before, after]) assert.doesNotMatch(view.sentence, /after all/)
   })
 
   it('says that a report contradicts what it says', async () => {

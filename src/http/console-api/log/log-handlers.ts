@@ -24,19 +24,19 @@ export function logHandlers({ store: { apiLog }, publicUrl }: Deps): Handlers<ty
       return presentTimeline(await apiLog.readEntry(accountId, id), { publicUrl, role })
     },
 
-    async checkExport(_, visit) {
-      exports.check(visit)
+    async checkExport(_, context) {
+      exports.check(context)
       return { done: true as const }
     },
 
-    async exportLog({ query: { format, ...given } }, visit) {
-      const { accountId, actor, role } = visit
+    async exportLog({ query: { format, ...given } }, context) {
+      const { accountId, actor, role } = context
       const filter = readFilter(given, role)
-      const onEnd = exports.open(visit)
+      const onEnd = exports.open(context)
       try {
         // Before anything leaves, so that nothing leaves unnoticed.
         await apiLog.noteExport(accountId, { format, filter: JSON.stringify(hideNumbers(given)) }, actor)
-        sendExport({ apiLog, onEnd }, { filter, format }, visit)
+        sendExport({ apiLog, onEnd }, { filter, format }, context)
       } catch (error) {
         onEnd()
         throw error

@@ -32,10 +32,10 @@ export function presentTimeline(timeline: LogTimeline, { publicUrl, role }: How)
 }
 
 function presentMessage(timeline: LogTimeline, role: Role): LogDetail['message'] {
-  const { message: told, connection } = timeline
-  if (!told || !connection) return null
-  const { message, reasonWords, laneWait } = told
-  const dealtWith = explainDealtWith(told)
+  const { message: view, connection } = timeline
+  if (!view || !connection) return null
+  const { message, reasonWords, laneWait } = view
+  const dealtWith = explainDealtWith(view)
   const reason = message.reason === null ? null : presentReason(message.reason, reasonWords, message.state)
   const lane = laneWait && laneWait.reason !== message.reason ? laneWait : null
   return {
@@ -45,15 +45,15 @@ function presentMessage(timeline: LogTimeline, role: Role): LogDetail['message']
     reason: reason && { ...reason, nextStep: dealtWith?.nextStep ?? reason.nextStep },
     done: dealtWith?.done ?? null,
     lane: lane && { ...presentReason(lane.reason, lane.words), until: lane.until },
-    reportsMissing: told.reportsMissing && {
-      meaning: told.reportsMissing.cause,
-      nextStep: told.reportsMissing.nextStep,
+    reportsMissing: view.reportsMissing && {
+      meaning: view.reportsMissing.cause,
+      nextStep: view.reportsMissing.nextStep,
     },
-    position: told.position,
-    expiresAt: told.expiresAt,
+    position: view.position,
+    expiresAt: view.expiresAt,
     connection,
-    resendOf: told.resendOf,
-    resentAs: told.resentAs,
+    resendOf: view.resendOf,
+    resentAs: view.resentAs,
     actions: role === 'viewer' ? [] : actionsOf(timeline),
   }
 }
@@ -141,15 +141,15 @@ function becameSentence({ message, timeline, position }: NonNullable<LogTimeline
   }
 }
 
-function stoppedText(timeline: Told['timeline']): string {
+function stoppedText(timeline: MessageView['timeline']): string {
   const attempts = timeline.flatMap(({ kind, facts }) => (kind === 'recovered' ? [String(facts['attempt'])] : []))
   if (attempts.length === 0) return ''
   return ` Nuncio stopped during attempt ${attempts.join(', ')}, and asked the channel afterwards what became of it.`
 }
 
-type Told = NonNullable<LogTimeline['message']>
+type MessageView = NonNullable<LogTimeline['message']>
 
-function takenText(message: Told['message'], timeline: Told['timeline']): string {
+function takenText(message: MessageView['message'], timeline: MessageView['timeline']): string {
   const after = takenAfter(message, timeline)
   const isByEvidence = timeline.some(({ kind, code }) => kind === 'attempt-accepted' && code === 'evidence_found')
   return isByEvidence
@@ -158,12 +158,12 @@ function takenText(message: Told['message'], timeline: Told['timeline']): string
 }
 
 /** Nothing when all that is known of that time is when a person said that it had arrived. */
-function takenAfter({ acceptedAt, publishedAt }: Told['message'], timeline: Told['timeline']): string {
+function takenAfter({ acceptedAt, publishedAt }: MessageView['message'], timeline: MessageView['timeline']): string {
   const isPersonsWord = timeline.some(({ code, at }) => code === 'marked_arrived' && at === publishedAt)
   return publishedAt === null || isPersonsWord ? '' : afterText(publishedAt - acceptedAt)
 }
 
-function momentOf(timeline: Told['timeline'], kind: string): string {
+function momentOf(timeline: MessageView['timeline'], kind: string): string {
   const moment = timeline.find((entry) => entry.kind === kind)
   const [accepted] = timeline
   if (!moment || !accepted) return ''

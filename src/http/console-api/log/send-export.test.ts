@@ -47,9 +47,9 @@ async function begin(personId = 'per_anna', accountId = 'acc_acme'): Promise<Rea
       return reply
     },
   }
-  const visit = { personId, accountId, role: 'developer', now: 0, reply, mayGoOn: async () => isAllowed }
+  const context = { personId, accountId, role: 'developer', now: 0, reply, isStillAuthorized: async () => isAllowed }
   const input = { params: {}, query: { format: 'ndjson', view: 'all' }, body: {} }
-  await handlers.exportLog(input as never, visit as unknown as AccountRequest)
+  await handlers.exportLog(input as never, context as unknown as AccountRequest)
   assert.ok(body)
   return body
 }
@@ -125,8 +125,8 @@ describe('an export that is under way', () => {
     const { status, body } = await world.ask('exportLog', asked)
     const checked = await world.ask('checkExport', { as: person, params: { account } })
     assert.deepEqual([status, checked.status], [429, 429])
-    for (const told of [body, checked.body])
-      assert.match(JSON.stringify(told), /"message":"At most 2 exports of one person and 4 of one account run at once/)
+    for (const view of [body, checked.body])
+      assert.match(JSON.stringify(view), /"message":"At most 2 exports of one person and 4 of one account run at once/)
 
     await running[0]?.body?.cancel()
     mayReadOn.resolve()

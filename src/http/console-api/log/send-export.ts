@@ -22,7 +22,7 @@ interface ExportParts {
 export function sendExport(
   { apiLog, onEnd }: ExportParts,
   wanted: { readonly filter: LogFilter; readonly format: keyof typeof EXPORT_FORMATS },
-  { accountId, role, now, reply, mayGoOn }: AccountRequest,
+  { accountId, role, now, reply, isStillAuthorized }: AccountRequest,
 ): void {
   const { type, head, print } = EXPORT_FORMATS[wanted.format]
   const lines = Readable.from(readLines(), { objectMode: false, highWaterMark: BUFFERED_BYTES })
@@ -40,7 +40,7 @@ export function sendExport(
     let cursor: string | null = null
     do {
       // The file breaks off, so that nobody takes the part for the whole.
-      if (!(await mayGoOn(role))) throw new Refusal('role_too_low')
+      if (!(await isStillAuthorized(role))) throw new Refusal('role_too_low')
       const page = await apiLog.readPage(accountId, { filter: wanted.filter, cursor, limit: ROWS_AT_ONCE })
       const text = page.entries.map((entry) => print(showTo(role, logEntry, presentEntry(entry)))).join('')
       if (text !== '') yield text

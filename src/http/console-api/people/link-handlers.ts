@@ -3,7 +3,7 @@ import { checkPassword } from '../../../core/people/password-rules.ts'
 import type { LinkView } from '../../../core/ports/console/people.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import type { Handlers } from '../request-context.ts'
-import { type PeopleParts, secretHash, visitorOf } from './people-parts.ts'
+import { type PeopleParts, secretHash, unauthenticatedActor } from './people-parts.ts'
 import { startSession } from './start-session.ts'
 
 const DONE = { done: true } as const
@@ -21,36 +21,40 @@ export function linkHandlers(parts: PeopleParts): LinkHandlers {
       const { email, account, role, expiresAt } = await findPersonLink(parts, kind, link)
       return { email, account, role, expiresAt }
     },
-    async setUp({ body: { link, name, email, password } }, visit) {
+    async setUp({ body: { link, name, email, password } }, context) {
       await findPersonLink(parts, 'set-up', link)
       checkPassword(password, { email, name, hasSecondFactor: false })
       const passwordHash = await parts.hasher.hash(password)
-      const by = visitorOf(visit, { email, personId: null })
+      const by = unauthenticatedActor(context, { email, personId: null })
       const personId = await people.setUp(secretHash(link), { email, name, passwordHash }, by)
-      await startSession(parts, visit, { personId, proof: 'link', isKept: false })
+      await startSession(parts, context, { personId, proof: 'link', isKept: false })
       return DONE
     },
-    async acceptInvitation({ body: { link, name, password } }, visit) {
+    async acceptInvitation({ body: { link, name, password } }, context) {
       const { email } = await findPersonLink(parts, 'invitation', link)
       if (email === null) throw new Refusal('link_dead')
       checkPassword(password, { email, name, hasSecondFactor: false })
       const passwordHash = await parts.hasher.hash(password)
-      const by = visitorOf(visit, { email, personId: null })
+      const by = unauthenticatedActor(context, { email, personId: null })
       const personId = await people.acceptInvitation(secretHash(link), { name, passwordHash }, by)
-      await startSession(parts, visit, { personId, proof: 'link', isKept: false })
+      await startSession(parts, context, { personId, proof: 'link', isKept: false })
       return DONE
     },
-    async joinAccount({ body: { link } }, visit) {
-      return { account: await people.joinAccount(secretHash(link), visit.personId, visit.actor) }
+    async joinAccount({ body: { link } }, context) {
+      return { account: await people.joinAccount(secretHash(link), context.personId, context.actor) }
     },
-    async resetPassword({ body: { link, password } }, visit) {
+    async resetPassword({ body: { link, password } }, context) {
       const { personId: known } = await findPersonLink(parts, 'reset-password', link)
       const person = known === null ? null : await people.findPerson(known)
       if (!person) throw new Refusal('link_dead')
       checkPassword(password, person)
       const passwordHash = await parts.hasher.hash(password)
       // It stands in for the password only: they sign in with it, and with their second factor if they have one.
-      await people.resetPassword(secretHash(link), passwordHash, visitorOf(visit, { ...person, personId: person.id }))
+      await people.resetPassword(
+        secretHash(link),
+        passwordHash,
+        unauthenticatedActor(context, { ...person, personId: person.id }),
+      )
       return DONE
     },
   }

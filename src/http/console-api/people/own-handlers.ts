@@ -30,24 +30,24 @@ type OwnHandlers = Pick<
 export function ownHandlers(parts: PeopleParts): OwnHandlers {
   const { people } = parts.store
   return {
-    async changeOwnName({ body: { name } }, visit) {
-      await people.changeName(visit.personId, name, visit.actor)
+    async changeOwnName({ body: { name } }, context) {
+      await people.changeName(context.personId, name, context.actor)
       return DONE
     },
-    async changePassword({ body: { password } }, visit) {
-      checkPassword(password, await findSelf(parts, visit))
+    async changePassword({ body: { password } }, context) {
+      checkPassword(password, await findSelf(parts, context))
       const hash = await parts.hasher.hash(password)
-      await people.setPassword(visit.personId, { hash, keep: visit.sessionId }, visit.actor)
+      await people.setPassword(context.personId, { hash, keep: context.sessionId }, context.actor)
       return DONE
     },
-    async readFactors(_, visit) {
-      const { totpSince, passkeys, recoveryCodesLeft } = await people.readFactors(visit.personId)
+    async readFactors(_, context) {
+      const { totpSince, passkeys, recoveryCodesLeft } = await people.readFactors(context.personId)
       return { totpSince, passkeys: [...passkeys], recoveryCodesLeft }
     },
-    async replaceRecoveryCodes(_, visit) {
-      const { totpSince, passkeys } = await people.readFactors(visit.personId)
+    async replaceRecoveryCodes(_, context) {
+      const { totpSince, passkeys } = await people.readFactors(context.personId)
       if (totpSince === null && passkeys.length === 0) throw new Refusal('second_factor_missing')
-      return { recoveryCodes: await makeRecoveryCodes(parts, visit) }
+      return { recoveryCodes: await makeRecoveryCodes(parts, context) }
     },
     ...totpHandlers(parts),
     ...passkeyHandlers(parts),
@@ -57,26 +57,26 @@ export function ownHandlers(parts: PeopleParts): OwnHandlers {
 function totpHandlers(parts: PeopleParts): Pick<OwnHandlers, 'beginTotp' | 'confirmTotp' | 'removeTotp'> {
   const { people, sessions } = parts.store
   return {
-    async beginTotp(_, visit) {
-      const { email } = await findSelf(parts, visit)
+    async beginTotp(_, context) {
+      const { email } = await findSelf(parts, context)
       const secret = parts.randomBytes(TOTP_SECRET_BYTES)
-      await people.beginTotp(visit.personId, sealTotp(parts.secrets, visit.personId, secret))
+      await people.beginTotp(context.personId, sealTotp(parts.secrets, context.personId, secret))
       return { secret: base32(secret), uri: totpUri(secret, email) }
     },
-    async confirmTotp({ body: { code } }, visit) {
-      const key = `code:${visit.personId}`
+    async confirmTotp({ body: { code } }, context) {
+      const key = `code:${context.personId}`
       await countTry(parts, [{ key, rule: 'code' }])
-      const kept = await people.readTotp(visit.personId, 'begun')
+      const kept = await people.readTotp(context.personId, 'begun')
       if (!kept) throw new Refusal('ticket_dead')
-      const secret = openTotp(parts.secrets, visit.personId, kept)
+      const secret = openTotp(parts.secrets, context.personId, kept)
       const step = findTotpStep(secret, code.replace(/[\s-]/g, ''), parts.clock.now())
       if (step === null) throw new Refusal('code_wrong', undefined, 'code')
-      if (!(await people.confirmTotp(changeBy(visit), step))) throw new Refusal('ticket_dead')
+      if (!(await people.confirmTotp(changeBy(context), step))) throw new Refusal('ticket_dead')
       await sessions.forgiveTry({ reset: [key], returned: [] })
-      return { recoveryCodes: await makeFirstRecoveryCodes(parts, visit) }
+      return { recoveryCodes: await makeFirstRecoveryCodes(parts, context) }
     },
-    async removeTotp(_, visit) {
-      if (!(await people.removeTotp(changeBy(visit)))) throw new Refusal('second_factor_missing', NO_TOTP)
+    async removeTotp(_, context) {
+      if (!(await people.removeTotp(changeBy(context)))) throw new Refusal('second_factor_missing', NO_TOTP)
       return DONE
     },
   }
@@ -89,21 +89,22 @@ function passkeyHandlers(
 ): Pick<OwnHandlers, 'requestNewPasskey' | 'addPasskey' | 'renamePasskey' | 'removePasskey'> {
   const { people } = parts.store
   return {
-    async requestNewPasskey(_, visit) {
-      const { id: personId, email, name } = await findSelf(parts, visit)
+    async requestNewPasskey(_, context) {
+      const { id: personId, email, name } = await findSelf(parts, context)
       return requestNewPasskey(parts, { personId, email, name })
     },
-    async addPasskey({ body: { ticket, answer, name } }, visit) {
-      const passkey = await readNewPasskey(parts, { ticket, answer, name, personId: visit.personId })
-      await people.addPasskey(changeBy(visit), passkey)
-      return { recoveryCodes: await makeFirstRecoveryCodes(parts, visit) }
+    async addPasskey({ body: { ticket, answer, name } }, context) {
+      const passkey = await readNewPasskey(parts, { ticket, answer, name, personId: context.personId })
+      await people.addPasskey(changeBy(context), passkey)
+      return { recoveryCodes: await makeFirstRecoveryCodes(parts, context) }
     },
-    async renamePasskey({ params: { id }, body: { name } }, visit) {
-      if (!(await people.renamePasskey(visit.personId, { id, name }, visit.actor))) throw new Refusal('passkey_unknown')
+    async renamePasskey({ params: { id }, body: { name } }, context) {
+      if (!(await people.renamePasskey(context.personId, { id, name }, context.actor)))
+        throw new Refusal('passkey_unknown')
       return DONE
     },
-    async removePasskey({ params: { id } }, visit) {
-      if (!(await people.removePasskey(changeBy(visit), id))) throw new Refusal('passkey_unknown')
+    async removePasskey({ params: { id } }, context) {
+      if (!(await people.removePasskey(changeBy(context), id))) throw new Refusal('passkey_unknown')
       return DONE
     },
   }
@@ -121,13 +122,13 @@ async function findSelf({ store }: PeopleParts, { personId }: PersonRequest) {
 }
 
 /** Null when there are some left: those that somebody has put away must go on working. */
-async function makeFirstRecoveryCodes(parts: PeopleParts, visit: PersonRequest): Promise<string[] | null> {
-  const { recoveryCodesLeft } = await parts.store.people.readFactors(visit.personId)
-  return recoveryCodesLeft > 0 ? null : makeRecoveryCodes(parts, visit)
+async function makeFirstRecoveryCodes(parts: PeopleParts, context: PersonRequest): Promise<string[] | null> {
+  const { recoveryCodesLeft } = await parts.store.people.readFactors(context.personId)
+  return recoveryCodesLeft > 0 ? null : makeRecoveryCodes(parts, context)
 }
 
-async function makeRecoveryCodes(parts: PeopleParts, visit: PersonRequest): Promise<string[]> {
+async function makeRecoveryCodes(parts: PeopleParts, context: PersonRequest): Promise<string[]> {
   const codes = createRecoveryCodes(parts.randomBytes)
-  await parts.store.people.replaceRecoveryCodes(visit.personId, codes.map(recoveryCodeHash), visit.actor)
+  await parts.store.people.replaceRecoveryCodes(context.personId, codes.map(recoveryCodeHash), context.actor)
   return [...codes]
 }

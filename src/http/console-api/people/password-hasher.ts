@@ -28,7 +28,7 @@ interface StoredHash extends Cost {
 }
 
 /** To compare with where there is no password. Nobody is let in by it. */
-const NOBODYS: StoredHash = { ...COST, salt: Buffer.alloc(SALT_BYTES, 1), tag: Buffer.alloc(TAG_BYTES, 1) }
+const DUMMY: StoredHash = { ...COST, salt: Buffer.alloc(SALT_BYTES, 1), tag: Buffer.alloc(TAG_BYTES, 1) }
 
 /** Argon2id, two at once at most. Whoever comes when the queue is full is told so: `passwords_busy`. */
 export class PasswordHasher {
@@ -53,7 +53,7 @@ export class PasswordHasher {
   /** Takes as long when there is no password to compare with, so that the time tells nobody who exists. */
   async isRight(password: string, phc: string | null): Promise<boolean> {
     const stored = phc === null ? null : parse(phc)
-    const { tag, ...how } = stored ?? { ...NOBODYS, ...this.#cost }
+    const { tag, ...how } = stored ?? { ...DUMMY, ...this.#cost }
     const isEqual = timingSafeEqual(await this.#derive(password, how), tag)
     return stored !== null && isEqual
   }
@@ -65,27 +65,27 @@ export class PasswordHasher {
   }
 
   async #derive(password: string, { memoryKib, passes, salt }: Omit<StoredHash, 'tag'>): Promise<Buffer> {
-    await this.#enter()
+    await this.#acquire()
     try {
       const message = Buffer.from(password.normalize('NFC'))
       const how = { nonce: salt, parallelism: 1, tagLength: TAG_BYTES, memory: memoryKib, passes }
       return await argon2Of('argon2id', { message, ...how })
     } finally {
-      this.#leave()
+      this.#release()
     }
   }
 
-  async #enter(): Promise<void> {
+  async #acquire(): Promise<void> {
     if (this.#running < AT_ONCE) {
       this.#running += 1
       return
     }
     if (this.#waiting.length >= MAY_WAIT) throw new Refusal('passwords_busy')
     // Whoever leaves hands the place over, so nobody slips in between.
-    await new Promise<void>((enter) => this.#waiting.push(enter))
+    await new Promise<void>((acquire) => this.#waiting.push(acquire))
   }
 
-  #leave(): void {
+  #release(): void {
     const next = this.#waiting.shift()
     if (next) next()
     else this.#running -= 1

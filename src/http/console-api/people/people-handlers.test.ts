@@ -167,13 +167,13 @@ describe.each(ENGINES)('people, on %s', (engine) => {
 
   it('cannot come by an invitation that is withdrawn or a week old', async () => {
     const [old, withdrawn] = [await invite(owner, 'old@example.org'), await invite(owner, 'ben@example.org')]
-    const visit = await world.accountRequest(owner, account)
-    const { invitations } = await world.handlers.listMembers({ ...nothing, params: { account } }, visit)
+    const context = await world.accountRequest(owner, account)
+    const { invitations } = await world.handlers.listMembers({ ...nothing, params: { account } }, context)
     const id = invitations.find(({ email }) => email === 'ben@example.org')?.id ?? ''
     const withdraw = (from: AccountId) =>
       world.handlers.withdrawInvitation(
         { params: { account: from, id }, query: {}, body: {} },
-        { ...visit, accountId: from },
+        { ...context, accountId: from },
       )
 
     await assert.rejects(withdraw(await world.account('Other')), { code: 'invitation_unknown' })
@@ -257,18 +257,18 @@ describe.each(ENGINES)('people, on %s', (engine) => {
   })
 
   it('without a second factor find an account closed that requires one', async () => {
-    const visit = await world.accountRequest(owner, account)
+    const context = await world.accountRequest(owner, account)
     const input = { params: { account }, query: {}, body: { isRequired: true } }
 
-    await world.handlers.requireSecondFactor(input, visit)
+    await world.handlers.requireSecondFactor(input, context)
 
     const { accounts } = await world.handlers.currentSession(nothing, await world.personRequest(owner))
     assert.deepEqual(
       accounts.map(({ requiresSecondFactor, isOpen }) => [requiresSecondFactor, isOpen]),
       [[true, false]],
     )
-    const pass = await world.sessions.find(hashOf(owner.cookies['__Host-sid'] ?? ''))
-    assert.deepEqual([pass?.hasSecondFactor, pass?.memberships[0]?.requiresSecondFactor], [false, true])
+    const session = await world.sessions.find(hashOf(owner.cookies['__Host-sid'] ?? ''))
+    assert.deepEqual([session?.hasSecondFactor, session?.memberships[0]?.requiresSecondFactor], [false, true])
   })
 
   it('who forgot their password get a link for an hour; the newest works, once, and ends all sessions', async () => {
@@ -331,11 +331,11 @@ describe.each(ENGINES)('people, on %s', (engine) => {
         account,
         `o${at}`,
       )
-    const visit = await world.accountRequest(owner, account)
+    const context = await world.accountRequest(owner, account)
     const seen: string[] = []
     let before: string | undefined
     do {
-      const page = await world.handlers.listAudit({ params: { account }, query: { before }, body: {} }, visit)
+      const page = await world.handlers.listAudit({ params: { account }, query: { before }, body: {} }, context)
       seen.push(...page.items.map(({ object }) => object))
       before = page.next ?? undefined
     } while (before)

@@ -28,11 +28,11 @@ export function secretHash(secret: string): Buffer {
 }
 
 /** For the audit log, of whoever is not signed in yet. */
-export function visitorOf(
-  visit: ConsoleRequest,
+export function unauthenticatedActor(
+  context: ConsoleRequest,
   person: { readonly email: string; readonly personId: string | null },
 ): PersonActor {
-  const { remoteAddress, userAgent } = visit
+  const { remoteAddress, userAgent } = context
   return { name: person.email, personId: person.personId, remoteAddress, userAgent, right: null }
 }
 

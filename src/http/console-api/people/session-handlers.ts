@@ -6,7 +6,7 @@ import type { Handlers, PersonRequest } from '../request-context.ts'
 import { giveSessionCookie, sessionHashOf, takeSessionCookie } from '../session-cookie.ts'
 import { consumeCode } from './consume-code.ts'
 import { answerPasskey, requestPasskey } from './passkeys.ts'
-import { countTry, type PeopleParts, visitorOf } from './people-parts.ts'
+import { countTry, type PeopleParts, unauthenticatedActor } from './people-parts.ts'
 import { signInHandlers } from './sign-in.ts'
 
 const DONE = { done: true } as const
@@ -21,10 +21,10 @@ export function sessionHandlers(parts: PeopleParts): Handlers<typeof sessionRout
 function ownSessionHandlers(parts: PeopleParts): OwnSessionHandlers {
   const { sessions, audit } = parts.store
   return {
-    async signOut(_, visit) {
-      await audit.note({ action: 'sign-out', personId: visit.personId }, visit.actor)
-      await sessions.end(visit.personId, visit.sessionId)
-      takeSessionCookie(visit.reply, parts)
+    async signOut(_, context) {
+      await audit.note({ action: 'sign-out', personId: context.personId }, context.actor)
+      await sessions.end(context.personId, context.sessionId)
+      takeSessionCookie(context.reply, parts)
       return DONE
     },
     async readStorage() {
@@ -37,39 +37,39 @@ function ownSessionHandlers(parts: PeopleParts): OwnSessionHandlers {
       const sha256 = sessionHashOf(request, parts)
       return { isSignedIn: sha256 !== null && (await sessions.find(sha256)) !== null }
     },
-    currentSession: (_, visit) => currentSession(parts, visit),
-    stepUp: ({ body }, visit) => stepUp(parts, body, visit),
-    requestPasskeyStepUp: (_, visit) => requestPasskey(parts, 'passkey-step-up', visit.personId),
-    async stepUpByPasskey({ body: { ticket, answer } }, visit) {
-      const { personId } = visit
+    currentSession: (_, context) => currentSession(parts, context),
+    stepUp: ({ body }, context) => stepUp(parts, body, context),
+    requestPasskeyStepUp: (_, context) => requestPasskey(parts, 'passkey-step-up', context.personId),
+    async stepUpByPasskey({ body: { ticket, answer } }, context) {
+      const { personId } = context
       await answerPasskey(parts, { ticket, kind: 'passkey-step-up', answer, personId })
-      await prove(parts, visit)
+      await prove(parts, context)
       return DONE
     },
-    async listSessions(_, visit) {
-      const all = await sessions.list(visit.personId)
-      return { items: all.map((session) => ({ ...session, isThis: session.id === visit.sessionId })) }
+    async listSessions(_, context) {
+      const all = await sessions.list(context.personId)
+      return { items: all.map((session) => ({ ...session, isThis: session.id === context.sessionId })) }
     },
-    async endSession({ params: { id } }, visit) {
-      const all = await sessions.list(visit.personId)
+    async endSession({ params: { id } }, context) {
+      const all = await sessions.list(context.personId)
       if (!all.some((session) => session.id === id)) throw new Refusal('session_unknown')
-      await audit.note({ action: 'session.end', personId: visit.personId, detail: { session: id } }, visit.actor)
-      await sessions.end(visit.personId, id)
+      await audit.note({ action: 'session.end', personId: context.personId, detail: { session: id } }, context.actor)
+      await sessions.end(context.personId, id)
       return DONE
     },
-    async endOtherSessions(_, visit) {
-      const ended = (await sessions.list(visit.personId)).length - 1
-      await audit.note({ action: 'session.end-others', personId: visit.personId, detail: { ended } }, visit.actor)
-      return { ended: await sessions.endAll(visit.personId, visit.sessionId) }
+    async endOtherSessions(_, context) {
+      const ended = (await sessions.list(context.personId)).length - 1
+      await audit.note({ action: 'session.end-others', personId: context.personId, detail: { ended } }, context.actor)
+      return { ended: await sessions.endAll(context.personId, context.sessionId) }
     },
   }
 }
 
-async function currentSession(parts: PeopleParts, visit: PersonRequest) {
-  const sha256 = sessionHashOf(visit.request, parts)
-  const pass = sha256 && (await parts.store.sessions.find(sha256))
-  const person = await parts.store.people.findPerson(visit.personId)
-  if (!pass || !person) throw new Refusal('not_signed_in')
+async function currentSession(parts: PeopleParts, context: PersonRequest) {
+  const sha256 = sessionHashOf(context.request, parts)
+  const session = sha256 && (await parts.store.sessions.find(sha256))
+  const person = await parts.store.people.findPerson(context.personId)
+  if (!session || !person) throw new Refusal('not_signed_in')
   const { id, email, name, hasSecondFactor } = person
   return {
     person: { id, email, name },
@@ -78,24 +78,24 @@ async function currentSession(parts: PeopleParts, visit: PersonRequest) {
       isOpen: hasSecondFactor || !account.requiresSecondFactor,
     })),
     hasSecondFactor,
-    provenUntil: pass.provenAt + STEP_UP_LASTS_MS,
+    provenUntil: session.provenAt + STEP_UP_LASTS_MS,
   }
 }
 
 async function stepUp(
   parts: PeopleParts,
   given: { readonly password: string } | { readonly code: string },
-  visit: PersonRequest,
+  context: PersonRequest,
 ) {
   const { people, sessions, audit } = parts.store
-  const { personId } = visit
+  const { personId } = context
   const credentials = await people.findCredentialsOf(personId)
   if (!credentials) throw new Refusal('not_signed_in')
   const isCode = 'code' in given
   // Codes count together with those at sign-in: there are only a million of them.
   const key = isCode ? `code:${personId}` : `step-up:${personId}`
   await countTry(parts, [{ key, rule: isCode ? 'code' : 'account' }])
-  const by = visitorOf(visit, { email: credentials.email, personId })
+  const by = unauthenticatedActor(context, { email: credentials.email, personId })
   const isRight = isCode
     ? (await consumeCode(parts, { personId, code: given.code, by })) !== null
     : await parts.hasher.isRight(given.password, credentials.passwordHash)
@@ -104,19 +104,19 @@ async function stepUp(
     throw isCode ? new Refusal('code_wrong', undefined, 'code') : new Refusal('proof_wrong', WRONG_PASSWORD, 'password')
   }
   await sessions.forgiveTry({ reset: [key], returned: [] })
-  await prove(parts, visit)
+  await prove(parts, context)
   return DONE
 }
 
 const WRONG_PASSWORD = 'This is not your password. Try again.'
 
 /** Under a new id: whoever had seen the old one must not have more rights now. */
-async function prove(parts: PeopleParts, visit: PersonRequest): Promise<void> {
+async function prove(parts: PeopleParts, context: PersonRequest): Promise<void> {
   const { sessions, audit } = parts.store
-  const session = (await sessions.list(visit.personId)).find(({ id }) => id === visit.sessionId)
+  const session = (await sessions.list(context.personId)).find(({ id }) => id === context.sessionId)
   if (!session) throw new Refusal('not_signed_in')
-  const restSeconds = Math.floor((session.endsAt - visit.now) / 1_000)
-  const sha256 = giveSessionCookie(visit.reply, parts, session.isKept ? restSeconds : null)
-  if (!(await sessions.prove(visit.sessionId, sha256))) throw new Refusal('not_signed_in')
-  await audit.note({ action: 'step-up', personId: visit.personId }, visit.actor)
+  const restSeconds = Math.floor((session.endsAt - context.now) / 1_000)
+  const sha256 = giveSessionCookie(context.reply, parts, session.isKept ? restSeconds : null)
+  if (!(await sessions.prove(context.sessionId, sha256))) throw new Refusal('not_signed_in')
+  await audit.note({ action: 'step-up', personId: context.personId }, context.actor)
 }

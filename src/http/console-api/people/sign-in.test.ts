@@ -37,13 +37,13 @@ function stepNow(): number {
 /** Signs in, sets a code app up, and returns its secret. */
 async function enrol(browser: Browser): Promise<{ secret: Buffer; recoveryCodes: readonly string[] }> {
   await world.signIn(browser)
-  const visit = await world.personRequest(browser)
-  await world.handlers.beginTotp({ params: {}, query: {}, body: {} }, visit)
-  const begun = await world.people.readTotp(visit.personId, 'begun')
+  const context = await world.personRequest(browser)
+  await world.handlers.beginTotp({ params: {}, query: {}, body: {} }, context)
+  const begun = await world.people.readTotp(context.personId, 'begun')
   assert.ok(begun)
-  const secret = openTotp(world.deps.secrets, visit.personId, begun)
+  const secret = openTotp(world.deps.secrets, context.personId, begun)
   const body = { code: totpCode(secret, stepNow()) }
-  const { recoveryCodes } = await world.handlers.confirmTotp({ params: {}, query: {}, body }, visit)
+  const { recoveryCodes } = await world.handlers.confirmTotp({ params: {}, query: {}, body }, context)
   return { secret, recoveryCodes: recoveryCodes ?? [] }
 }
 
@@ -243,19 +243,19 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
   })
 
   it('ends sessions that are idle for half an hour, or 12 hours old; those kept, after 14 and 30 days', async () => {
-    const [desk, kept] = [new Browser(), new Browser()]
-    await world.signIn(desk)
+    const [deps, kept] = [new Browser(), new Browser()]
+    await world.signIn(deps)
     await world.signIn(kept, { keep: true })
     const begun = world.now
 
     for (; world.now < begun + 12 * HOUR - 20 * MINUTE; world.now += 20 * MINUTE)
-      assert.equal(await world.isSignedIn(desk), true)
-    assert.equal(await world.isSignedIn(desk), true)
+      assert.equal(await world.isSignedIn(deps), true)
+    assert.equal(await world.isSignedIn(deps), true)
     world.now = begun + 12 * HOUR
-    assert.deepEqual([await world.isSignedIn(desk), await world.isSignedIn(kept)], [false, true])
-    await world.signIn(desk)
+    assert.deepEqual([await world.isSignedIn(deps), await world.isSignedIn(kept)], [false, true])
+    await world.signIn(deps)
     world.now += 30 * MINUTE
-    assert.equal(await world.isSignedIn(desk), false)
+    assert.equal(await world.isSignedIn(deps), false)
     world.now = begun + 13 * DAY
     assert.equal(await world.isSignedIn(kept), true)
     world.now = begun + 26 * DAY

@@ -5,7 +5,7 @@ import { networkOf } from '../../server/source-address.ts'
 import type { ConsoleRequest, Handlers } from '../request-context.ts'
 import { consumeCode } from './consume-code.ts'
 import { answerPasskey, requestPasskey } from './passkeys.ts'
-import { countTry, createSecret, type PeopleParts, secretHash, visitorOf } from './people-parts.ts'
+import { countTry, createSecret, type PeopleParts, secretHash, unauthenticatedActor } from './people-parts.ts'
 import { findKnownDevice, startSession } from './start-session.ts'
 
 /** Long enough to fetch the phone from the other room. */
@@ -28,20 +28,20 @@ type SignInHandlers = Pick<
 export function signInHandlers(parts: PeopleParts): SignInHandlers {
   const { sessions } = parts.store
   return {
-    signIn: ({ body }, visit) => signIn(parts, body, visit),
-    finishSignIn: ({ body }, visit) => finishSignIn(parts, body, visit),
-    async requestPasskeySignIn(_, visit) {
-      await countTry(parts, [{ key: `question:${networkOf(visit.remoteAddress)}`, rule: 'minute' }])
+    signIn: ({ body }, context) => signIn(parts, body, context),
+    finishSignIn: ({ body }, context) => finishSignIn(parts, body, context),
+    async requestPasskeySignIn(_, context) {
+      await countTry(parts, [{ key: `question:${networkOf(context.remoteAddress)}`, rule: 'minute' }])
       return requestPasskey(parts, 'passkey-sign-in', null)
     },
-    async signInByPasskey({ body: { ticket, answer, keep } }, visit) {
+    async signInByPasskey({ body: { ticket, answer, keep } }, context) {
       // A passkey cannot be guessed: only the work is bounded.
-      const minute = `passkey:${networkOf(visit.remoteAddress)}`
+      const minute = `passkey:${networkOf(context.remoteAddress)}`
       await countTry(parts, [{ key: minute, rule: 'minute' }])
       const personId = await answerPasskey(parts, { ticket, kind: 'passkey-sign-in', answer, personId: null })
-      const returned = [minute, `question:${networkOf(visit.remoteAddress)}`]
+      const returned = [minute, `question:${networkOf(context.remoteAddress)}`]
       await sessions.forgiveTry({ reset: [], returned })
-      await startSession(parts, visit, { personId, proof: 'passkey', isKept: keep })
+      await startSession(parts, context, { personId, proof: 'passkey', isKept: keep })
       return { step: 'done' }
     },
   }
@@ -50,17 +50,17 @@ export function signInHandlers(parts: PeopleParts): SignInHandlers {
 async function signIn(
   parts: PeopleParts,
   { email, password, keep }: { readonly email: string; readonly password: string; readonly keep: boolean },
-  visit: ConsoleRequest,
+  context: ConsoleRequest,
 ) {
   const { people, sessions, audit } = parts.store
   const found = await people.findCredentials(email)
-  const counters = await countersOf(parts, visit, { email, personId: found?.personId ?? null })
+  const counters = await countersOf(parts, context, { email, personId: found?.personId ?? null })
   await countTry(parts, counters.tries)
   // The same work for who does not exist, so that neither the words nor the time tell who does.
   const isRight = await parts.hasher.isRight(password, found?.passwordHash ?? null)
   if (!found || !isRight) {
     // What was typed instead of an e-mail may be a password.
-    const by = visitorOf(visit, found ?? { email: 'somebody unknown', personId: null })
+    const by = unauthenticatedActor(context, found ?? { email: 'somebody unknown', personId: null })
     await audit.note({ action: 'sign-in.failed', personId: by.personId }, by)
     throw new Refusal('sign_in_failed')
   }
@@ -68,7 +68,7 @@ async function signIn(
   const { personId } = found
   if (!found.hasTotp && !found.hasPasskey) {
     await sessions.forgiveTry(counters)
-    await startSession(parts, visit, { personId, proof: 'password', isKept: keep })
+    await startSession(parts, context, { personId, proof: 'password', isKept: keep })
     return { step: 'done' } as const
   }
   const { secret, sha256 } = createSecret(parts)
@@ -84,11 +84,11 @@ async function signIn(
 /** A browser that the person has used before counts by itself: others' guesses, also from the same address, must not keep its person out. */
 async function countersOf(
   parts: PeopleParts,
-  visit: ConsoleRequest,
+  context: ConsoleRequest,
   { email, personId }: { readonly email: string; readonly personId: string | null },
 ) {
-  const network = networkOf(visit.remoteAddress)
-  const device = personId === null ? null : await findKnownDevice(parts, visit, personId)
+  const network = networkOf(context.remoteAddress)
+  const device = personId === null ? null : await findKnownDevice(parts, context, personId)
   const key = personId ?? createHash('sha256').update(email.trim().normalize('NFC').toLowerCase()).digest('hex')
   if (device !== null) {
     const own = { key: `device:${key}:${device}`, rule: 'device' } as const
@@ -113,7 +113,7 @@ async function renewHash(
 async function finishSignIn(
   parts: PeopleParts,
   { ticket, code }: { readonly ticket: string; readonly code: string },
-  visit: ConsoleRequest,
+  context: ConsoleRequest,
 ) {
   const { sessions, audit } = parts.store
   const sha256 = secretHash(ticket)
@@ -123,7 +123,7 @@ async function finishSignIn(
   const { isKept, email, reset, returned } = JSON.parse(found.content) as Halfway
   const codes = `code:${personId}`
   await countTry(parts, [{ key: codes, rule: 'code' }])
-  const by = visitorOf(visit, { email, personId })
+  const by = unauthenticatedActor(context, { email, personId })
   const proof = await consumeCode(parts, { personId, code, by })
   if (!proof) {
     await audit.note({ action: 'sign-in.code-wrong', personId }, by)
@@ -131,6 +131,6 @@ async function finishSignIn(
   }
   if (!(await sessions.findTicket(sha256, 'second-factor', true))) throw new Refusal('ticket_dead')
   await sessions.forgiveTry({ reset: [...reset, codes], returned })
-  await startSession(parts, visit, { personId, proof, isKept })
+  await startSession(parts, context, { personId, proof, isKept })
   return { step: 'done' } as const
 }

@@ -16,10 +16,10 @@ export interface Start {
 }
 
 /** Signs the person in, under a new id whatever the browser brought along; that session ends. */
-export async function startSession(parts: PeopleParts, visit: ConsoleRequest, start: Start): Promise<void> {
+export async function startSession(parts: PeopleParts, context: ConsoleRequest, start: Start): Promise<void> {
   const { sessions } = parts.store
-  const { request, reply, remoteAddress, userAgent } = visit
-  await endBroughtSession(parts, visit)
+  const { request, reply, remoteAddress, userAgent } = context
+  await endBroughtSession(parts, context)
   const sha256 = giveSessionCookie(reply, parts, start.isKept ? KEPT_SECONDS : null)
   await sessions.begin({ ...start, sha256, remoteAddress, userAgent })
   const known = readConsoleCookie(request, parts, DEVICE)

@@ -19,7 +19,7 @@ let world: AdministrationWorld
 let account: AccountId
 let connection: ConnectionId
 let handlers: ReturnType<typeof sandboxHandlers>
-let visit: AccountRequest
+let context: AccountRequest
 
 describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
   beforeEach(async () => {
@@ -29,7 +29,7 @@ describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
     connection = await world.connection(account)
     const sandbox = { commands: [COMMAND], openCopy: async () => null }
     handlers = sandboxHandlers({ store: { inbox: createInboxViews(world.store) }, sandbox } as unknown as ConsoleDeps)
-    visit = { accountId: account } as AccountRequest
+    context = { accountId: account } as AccountRequest
     return close
   })
 
@@ -42,10 +42,10 @@ describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
       { query: {}, body: {} },
     ]
 
-    const sandboxes = await handlers.listSandboxes({ params: { account }, ...ask }, visit)
-    const chats = await handlers.listChats({ params: of, ...ask }, visit)
-    const thread = await handlers.readThread({ params: { ...of, to: ANNA }, ...ask }, visit)
-    const timeline = await handlers.explainDelivery({ params: { ...of, key: `${id}#1` }, ...ask }, visit)
+    const sandboxes = await handlers.listSandboxes({ params: { account }, ...ask }, context)
+    const chats = await handlers.listChats({ params: of, ...ask }, context)
+    const thread = await handlers.readThread({ params: { ...of, to: ANNA }, ...ask }, context)
+    const timeline = await handlers.explainDelivery({ params: { ...of, key: `${id}#1` }, ...ask }, context)
 
     assert.deepEqual(sandboxRoutes.listSandboxes.reply.parse(sandboxes), sandboxes)
     assert.deepEqual(sandboxRoutes.listChats.reply.parse(chats), chats)
@@ -58,9 +58,9 @@ describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
     for (let i = 1; i <= 51; i++) await deliver(`message-${i}#1`, { type: 'message', text: `${i}` })
     const params = { account, connection, to: ANNA }
 
-    const newest = await handlers.readThread({ params, query: {}, body: {} }, visit)
+    const newest = await handlers.readThread({ params, query: {}, body: {} }, context)
     const query = sandboxRoutes.readThread.query.parse({ before: newest.next })
-    const oldest = await handlers.readThread({ params, query, body: {} }, visit)
+    const oldest = await handlers.readThread({ params, query, body: {} }, context)
 
     assert.deepEqual([newest.items.at(0)?.text, newest.items.at(-1)?.text], ['2', '51'])
     assert.deepEqual([oldest.items.map(({ text }) => text), oldest.next], [['1'], null])

@@ -13,39 +13,39 @@ const DELIVERIES_PER_PAGE = 50
 export function sandboxHandlers({ store, sandbox }: ConsoleDeps): Handlers<typeof sandboxRoutes> {
   const previews = new OpenReplies('preview')
   return {
-    async listSandboxes(_, visit) {
-      const connections = await store.inbox.listSandboxes(visit.accountId)
+    async listSandboxes(_, context) {
+      const connections = await store.inbox.listSandboxes(context.accountId)
       return { connections: [...connections], commands: [...sandbox.commands] }
     },
-    async listChats({ params, query }, visit) {
-      const page = await store.inbox.listChats(own(params, visit), { ...from(query), limit: CHATS_PER_PAGE })
+    async listChats({ params, query }, context) {
+      const page = await store.inbox.listChats(own(params, context), { ...from(query), limit: CHATS_PER_PAGE })
       if (!page) throw unknownConnection()
       return { ...page, items: [...page.items], next: cursor(page.next) }
     },
-    async readThread({ params, query }, visit) {
+    async readThread({ params, query }, context) {
       const wanted = { ...from(query), limit: DELIVERIES_PER_PAGE }
-      const page = await store.inbox.readThread(own(params, visit), params.to, wanted)
+      const page = await store.inbox.readThread(own(params, context), params.to, wanted)
       if (!page) throw unknownConnection()
       return { items: [...page.items], next: cursor(page.next) }
     },
-    async explainDelivery({ params }, visit) {
-      const timeline = await store.inbox.explainDelivery(own(params, visit), params.key)
+    async explainDelivery({ params }, context) {
+      const timeline = await store.inbox.explainDelivery(own(params, context), params.key)
       if (!timeline) throw new Refusal('delivery_unknown')
       return timeline
     },
-    async readSandboxMedia({ params }, visit): Promise<never> {
+    async readSandboxMedia({ params }, context): Promise<never> {
       const messageId = params.message as MessageId
       // First whose it is, and only then the disk: an id of another account is as good as none.
-      const media = await store.inbox.findMedia(own(params, visit), messageId)
+      const media = await store.inbox.findMedia(own(params, context), messageId)
       if (!media) throw new Refusal('delivery_unknown')
-      const letGo = previews.open(visit)
+      const release = previews.open(context)
       try {
         const copy = await sandbox.openCopy(messageId)
         if (!copy) throw new Refusal('copy_gone')
-        visit.reply.raw.once('close', letGo)
-        await sendCopy(copy, media.name, visit)
+        context.reply.raw.once('close', release)
+        await sendCopy(copy, media.name, context)
       } catch (error) {
-        letGo()
+        release()
         throw error
       }
       // The reply is the file itself.

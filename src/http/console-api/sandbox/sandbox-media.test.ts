@@ -171,8 +171,8 @@ function serveTo(account: () => AccountId): FastifyInstance {
     const { params } = sandboxRoutes.readSandboxMedia
     const read = params.safeParse({ account: account(), ...(request.params as object) })
     if (!read.success) return reply.code(400).send({})
-    const visit = { accountId: account(), request, reply } as unknown as AccountRequest
-    await handlers.readSandboxMedia({ params: read.data, query: {}, body: {} }, visit)
+    const context = { accountId: account(), request, reply } as unknown as AccountRequest
+    await handlers.readSandboxMedia({ params: read.data, query: {}, body: {} }, context)
     return reply
   })
   return server

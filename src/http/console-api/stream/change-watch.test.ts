@@ -17,12 +17,12 @@ beforeEach(() => {
   clock = new HandMovedClock()
   marks = new Map([['all', '0']])
   looked = []
-  const look = async (at: AccountId | 'all') => {
+  const poll = async (at: AccountId | 'all') => {
     looked.push(at)
     return marks.get(at) ?? ''
   }
   watch = new ChangeWatch({
-    changes: { look: () => look('all'), lookAt: look },
+    changes: { poll: () => poll('all'), pollAccount: poll },
     clock,
     onError: () => {},
   })

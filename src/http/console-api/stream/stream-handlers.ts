@@ -18,13 +18,13 @@ export function streamHandlers(parts: ConsoleParts): Handlers<typeof streamRoute
     onError: (err) => parts.log.error({ requestId: '', err }, 'The console cannot see whether anything has changed'),
   })
   return {
-    async watchAccount(_input, visit): Promise<never> {
-      const letGo = streams.open(visit)
-      const stream = new EventStream(visit, parts)
-      const ignore = watch.listen(visit.accountId, () => stream.tell(CHANGED))
+    async watchAccount(_input, context): Promise<never> {
+      const release = streams.open(context)
+      const stream = new EventStream(context, parts)
+      const stopListening = watch.listen(context.accountId, () => stream.notify(CHANGED))
       stream.onceEnded(() => {
-        ignore()
-        letGo()
+        stopListening()
+        release()
       })
       stream.open()
       // The reply is the stream itself.
@@ -38,14 +38,14 @@ export function streamHandlers(parts: ConsoleParts): Handlers<typeof streamRoute
  * given what they may see. So nothing is lost when a stream breaks, and `Last-Event-ID` need not be looked at.
  */
 class EventStream {
-  readonly #visit: AccountRequest
+  readonly #context: AccountRequest
   readonly #parts: ConsoleParts
   readonly #body = new PassThrough()
-  #stopBeat = () => {}
-  #untold = false
+  #stopHeartbeat = () => {}
+  #hasMissedEvent = false
 
-  constructor(visit: AccountRequest, parts: ConsoleParts) {
-    this.#visit = visit
+  constructor(context: AccountRequest, parts: ConsoleParts) {
+    this.#context = context
     this.#parts = parts
   }
 
@@ -54,7 +54,7 @@ class EventStream {
   }
 
   open(): void {
-    const { reply, request } = this.#visit
+    const { reply, request } = this.#context
     const { socket } = request.raw
     const end = () => this.#end()
     this.#parts.closing.addEventListener('abort', end, { once: true })
@@ -64,50 +64,50 @@ class EventStream {
     reply.raw.once('close', drop)
     socket.once('end', drop)
     this.#body.once('close', () => {
-      this.#stopBeat()
+      this.#stopHeartbeat()
       this.#parts.closing.removeEventListener('abort', end)
       socket.off('end', drop)
     })
     // A proxy that gathers what it passes on would hold events back.
     reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no')
     this.#body.write(`retry: ${RETRY_AFTER_MS}\n\n`)
-    this.#beatLater()
+    this.#scheduleHeartbeat()
     void reply.send(this.#body)
     if (this.#parts.closing.aborted) end()
   }
 
-  tell(event: string): void {
+  notify(event: string): void {
     if (this.#body.writableEnded) return
     // A reader that is slower than the events misses some: one that comes later says as much.
     if (this.#body.writableNeedDrain) {
-      if (this.#untold) return
-      this.#untold = true
+      if (this.#hasMissedEvent) return
+      this.#hasMissedEvent = true
       this.#body.once('drain', () => {
-        this.#untold = false
-        this.tell(event)
+        this.#hasMissedEvent = false
+        this.notify(event)
       })
       return
     }
     this.#body.write(`event: ${event}\ndata:\n\n`)
   }
 
-  #beatLater(): void {
-    this.#stopBeat = this.#parts.clock.after(HEARTBEAT_EVERY_MS, () => void this.#beat())
+  #scheduleHeartbeat(): void {
+    this.#stopHeartbeat = this.#parts.clock.after(HEARTBEAT_EVERY_MS, () => void this.#heartbeat())
   }
 
-  async #beat(): Promise<void> {
-    if (!(await this.#mayGoOn())) {
-      this.tell(SIGNED_OUT)
+  async #heartbeat(): Promise<void> {
+    if (!(await this.#isStillAuthorized())) {
+      this.notify(SIGNED_OUT)
       this.#end()
     }
     if (this.#body.writableEnded || this.#body.destroyed) return
     if (!this.#body.writableNeedDrain) this.#body.write(': beat\n\n')
-    this.#beatLater()
+    this.#scheduleHeartbeat()
   }
 
-  async #mayGoOn(): Promise<boolean> {
+  async #isStillAuthorized(): Promise<boolean> {
     try {
-      return await this.#visit.mayGoOn('viewer')
+      return await this.#context.isStillAuthorized('viewer')
     } catch {
       // The database cannot be asked. What is told says nothing, and whoever asks for more is judged anew.
       return true

@@ -11,22 +11,22 @@ let world: ConsoleWorld
 let clock: HandMovedClock
 let account: AccountId
 let owner: Visitor
-let looks: number
+let polls: number
 let mark: string
 let own: string
 
 beforeEach(async () => {
   world = new ConsoleWorld()
   clock = new HandMovedClock()
-  looks = 0
+  polls = 0
   mark = 'a'
   own = 'a'
-  const look = async () => {
-    looks += 1
+  const poll = async () => {
+    polls += 1
     if (mark === 'away') throw new Error('the database is away')
     return mark
   }
-  const changes = { look, lookAt: async () => own }
+  const changes = { poll, pollAccount: async () => own }
   const close = await world.openConsole('SQLite', { changes, http: { clock } })
   account = await world.account('Acme')
   owner = await world.visitor(account)
@@ -70,22 +70,22 @@ describe('the stream of an account', () => {
     await stream.close()
   })
 
-  it('looks once a second for all together, and not at all while nobody listens', async () => {
+  it('polls once a second for all together, and not at all while nobody listens', async () => {
     await clock.move(5 * SECOND_MS)
-    assert.equal(looks, 0)
+    assert.equal(polls, 0)
 
     const streams = [await open(), await open()]
     await clock.move(SECOND_MS)
     await clock.move(SECOND_MS)
-    assert.equal(looks, 3)
+    assert.equal(polls, 3)
 
     for (const stream of streams) await stream.close()
     // The next look is still to come, and finds nobody.
     await clock.until(() => clock.waiting === 1)
     await clock.move(SECOND_MS)
-    const before = looks
+    const before = polls
     await clock.move(5 * SECOND_MS)
-    assert.deepEqual([looks, clock.waiting], [before, 0])
+    assert.deepEqual([polls, clock.waiting], [before, 0])
   })
 
   it('goes on when the database was away for a while', async () => {

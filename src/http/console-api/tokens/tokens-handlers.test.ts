@@ -32,12 +32,12 @@ async function open() {
   return close
 }
 
-function visit(accountId = acme): AccountRequest {
+function context(accountId = acme): AccountRequest {
   return { accountId, now: world.now, actor: 'anna', role: 'developer' } as unknown as AccountRequest
 }
 
 function create(more: object = {}) {
-  return handlers.createToken({ params: { account: acme }, query: {}, body: { ...FORM, ...more } as never }, visit())
+  return handlers.createToken({ params: { account: acme }, query: {}, body: { ...FORM, ...more } as never }, context())
 }
 
 function at(id: string) {
@@ -50,7 +50,7 @@ describe('the console’s tokens', () => {
   it('are shown once, when they are made', async () => {
     const { token, details } = await create()
     const [row] = await world.all('select * from token')
-    const read = await handlers.readToken({ ...at(details.id), body: {} }, visit())
+    const read = await handlers.readToken({ ...at(details.id), body: {} }, context())
 
     assert.ok(isWellFormedToken(token))
     assert.equal(details.prefix, token.slice(4, 12))
@@ -92,13 +92,13 @@ describe('the console’s tokens', () => {
 
   it('are deleted at once, but only by who types their name', async () => {
     const { details } = await create()
-    const remove = (name: string) => handlers.deleteToken({ ...at(details.id), body: { name } }, visit())
+    const remove = (name: string) => handlers.deleteToken({ ...at(details.id), body: { name } }, context())
 
     await assert.rejects(remove('shopp'), { code: 'token_name_differs', field: 'name' })
     await remove('shop')
 
     assert.deepEqual((await world.audit()).slice(-1), ['token.delete'])
-    const { items } = await handlers.listTokens({ ...at(''), query: { tab: 'deleted' }, body: {} }, visit())
+    const { items } = await handlers.listTokens({ ...at(''), query: { tab: 'deleted' }, body: {} }, context())
     assert.deepEqual(
       items.map(({ id, deletedAt }) => [id, deletedAt]),
       [[details.id, NOON]],
@@ -107,7 +107,7 @@ describe('the console’s tokens', () => {
 
   it('of another account are as good as none, for every act', async () => {
     const { details } = await create()
-    const foreign = visit(await world.account('Rival'))
+    const foreign = context(await world.account('Rival'))
     const rotation = { expiration: '90d', expiresAt: null, oldEndsAt: null } as const
 
     for (const act of [
@@ -125,9 +125,9 @@ describe('the console’s tokens', () => {
 
     const successor = await handlers.rotateToken(
       { ...at(details.id), body: { expiration: '30d', expiresAt: null, oldEndsAt: NOON + DAY } },
-      visit(),
+      context(),
     )
-    const old = await handlers.readToken({ ...at(details.id), body: {} }, visit())
+    const old = await handlers.readToken({ ...at(details.id), body: {} }, context())
 
     assert.ok(isWellFormedToken(successor.token))
     assert.deepEqual([successor.details.name, successor.details.expiresAt], ['shop', NOON + 30 * DAY])
@@ -135,7 +135,7 @@ describe('the console’s tokens', () => {
   })
 
   it('offers events by group, and the address to send to', async () => {
-    const form = await handlers.describeTokenForm({ ...at(''), body: {} }, visit())
+    const form = await handlers.describeTokenForm({ ...at(''), body: {} }, context())
 
     assert.deepEqual([form.events[0]?.group, form.events[0]?.name], ['Messaging', 'Send Message'])
     assert.equal(form.endpoint, 'https://nuncio.example/chat/api/v1/public/message/send')

@@ -38,12 +38,12 @@ function open(to: string): ConsoleConnections {
 describe('the connections of the console', () => {
   it('answer what they are asked, and notice what was committed', async () => {
     const { administration, changes } = connections.store
-    const before = await changes.look()
+    const before = await changes.poll()
 
     const made = await administration.createAccount('Acme', 'test')
 
     assert.deepEqual(await administration.listAccounts(), [made])
-    assert.notEqual(await changes.look(), before)
+    assert.notEqual(await changes.poll(), before)
   })
 
   it('are not made before somebody asks, and say why they cannot be', async () => {

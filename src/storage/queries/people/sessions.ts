@@ -1,8 +1,8 @@
 import type { Instant } from '../../../core/ids.ts'
 import type {
+  AuthenticatedSession,
   NewSession,
   Proof,
-  SessionPass,
   Sessions,
   SessionView,
   Ticket,
@@ -161,7 +161,7 @@ function selectLiving(tables: Reader, now: Instant) {
     )
 }
 
-async function find(store: Store, sha256: Buffer): Promise<SessionPass | null> {
+async function find(store: Store, sha256: Buffer): Promise<AuthenticatedSession | null> {
   const { database } = store
   const now = store.now()
   const row = await selectLiving(database, now)

@@ -93,17 +93,17 @@ describe('the thread of the console', () => {
 
   it('notices what others commit, and what it commits itself, and nothing else', async () => {
     const { changes, administration } = thread.store
-    const before = await changes.look()
-    assert.equal(await changes.look(), before)
+    const before = await changes.poll()
+    assert.equal(await changes.poll(), before)
 
     const visit = openAdministration(path, { create: false, now: () => 1 })
     await visit.administration.createAccount('Of the command line', 'cli')
     visit.close()
-    const afterOthers = await changes.look()
+    const afterOthers = await changes.poll()
     await administration.createAccount('Of the console', 'test')
 
     assert.notEqual(afterOthers, before)
-    assert.notEqual(await changes.look(), afterOthers)
+    assert.notEqual(await changes.poll(), afterOthers)
   })
 
   it('rejects what is open when it dies, and is started again', async () => {
