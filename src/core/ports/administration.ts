@@ -227,7 +227,6 @@ export interface RequestView {
 }
 
 export interface RequestTimeline extends RequestView {
-  readonly tokenId: TokenId | null
   /** Why its token was valid no more when it came; null where it was, or that is not known. */
   readonly endedToken: EndedToken | null
   /** As it came; null when it was not read, is no text, or was deleted. */

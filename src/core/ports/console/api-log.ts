@@ -16,7 +16,7 @@ export interface LogFilter {
   readonly statuses: { readonly from: number; readonly to: number } | null
   /** The sender number, also one that is no connection: such requests were refused. */
   readonly connection: string | null
-  readonly tokenId: TokenId | null
+  readonly tokenIds: readonly TokenId[] | null
   readonly type: MessageType | null
   /** All of a recipient's digits, or what it begins with. */
   readonly recipient: { readonly digits: string; readonly isWhole: boolean } | null
@@ -41,7 +41,7 @@ export const NO_FILTER: LogFilter = {
   isOpen: false,
   statuses: null,
   connection: null,
-  tokenId: null,
+  tokenIds: null,
   type: null,
   recipient: null,
   since: null,

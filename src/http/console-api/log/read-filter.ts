@@ -33,7 +33,7 @@ export function readFilter(given: LogFilterOutput, role: Role): LogFilter {
     isOpen: given.open === 'yes',
     statuses: status === undefined ? null : readStatus(status),
     connection,
-    tokenId: token as TokenId | null,
+    tokenIds: token === null ? null : [token as TokenId],
     type,
     recipient: to === undefined ? null : { digits: to.replace('*', ''), isWhole: !to.endsWith('*') },
     since: given.since ?? null,

@@ -10,7 +10,7 @@ import type { TestDatabase } from '../../../../test/support/postgres/test-databa
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
 import type { MessageFilter, RequestFilter } from '../../../core/ports/administration.ts'
-import { widening } from '../../queries/newest-first.ts'
+import { exponentialRanges } from '../../queries/exponential-ranges.ts'
 import { PERIOD_LENGTH } from '../retention/periods.ts'
 import { postgresEngine } from './administration-engine.ts'
 import { type OpenAdministration, openAdministration } from './open-administration.ts'
@@ -114,7 +114,7 @@ describe('lists over many periods', () => {
   it('are read in ever wider steps', () => {
     const spans = Array.from({ length: 100 }, (_, at) => ({ from: 100 - at, before: 101 - at }))
 
-    const steps = [...widening(spans)]
+    const steps = [...exponentialRanges(spans)]
 
     assert.deepEqual(
       steps.map(({ from, before }) => before - from),

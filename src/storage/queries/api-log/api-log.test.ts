@@ -150,7 +150,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     for (const view of ['attention', 'failed', 'rejected'] as const) assert.deepEqual(await ids({ view }), [])
     assert.deepEqual(await ids({ state: 'UNCONFIRMED' }), [])
     assert.deepEqual(await ids({ connection: '15550002000' }), [])
-    assert.deepEqual(await ids({ tokenId: token }), [])
+    assert.deepEqual(await ids({ tokenIds: [token] }), [])
     assert.deepEqual(await ids({ id: foreign.id }), [])
     const refusals = await Promise.all(
       [foreign.id, 'foreign', 'unknown'].map((id) => refusalOf(log.readEntry(acme, id))),
@@ -204,7 +204,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     assert.deepEqual(await ids({ statuses: { from: 400, to: 499 } }), ['400', '404'])
     assert.deepEqual(await ids({ connection: '15550001000' }), ['again', image.id])
     assert.deepEqual(await ids({ connection: '15550009999' }), ['404'])
-    assert.deepEqual(await ids({ tokenId: till }), [image.id])
+    assert.deepEqual(await ids({ tokenIds: [till] }), [image.id])
     assert.deepEqual(await ids({ type: 'image' }), ['again', image.id])
     assert.deepEqual(await ids({ type: 'video' }), ['404'])
     assert.deepEqual(await ids({ recipient: { digits: '491700000001', isWhole: true } }), ['404', text.id])

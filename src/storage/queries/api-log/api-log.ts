@@ -5,7 +5,7 @@ import { readPage } from './read-page.ts'
 
 export function createApiLog(store: Store): ApiLog {
   return {
-    readPage: (accountId, wanted) => readPage(store, accountId, wanted),
+    readPage: (accountId, wanted) => readPage(store, { accountId, filter: wanted.filter }, wanted),
     readEntry: (accountId, id) => readEntry(store, accountId, id),
     noteExport: (accountId, { format, filter }, actor) =>
       change(store, actor, (making) =>

@@ -4,16 +4,18 @@ import { type LogMedia, type LogTimeline, NO_FILTER } from '../../../core/ports/
 import { Refusal } from '../../../core/refusals.ts'
 import { explainMessage } from '../messages/message-timeline.ts'
 import { type Reader, readingOf, type Store } from '../store.ts'
-import { type FoundEntry, readMessageEntry } from './accepted-log-source.ts'
-import { findEndedToken } from './other-requests.ts'
-import { readPage } from './read-page.ts'
+import { readMessageEntry } from './accepted-log-source.ts'
+import { findEndedToken } from './find-ended-token.ts'
+import type { FoundEntry } from './log-source.ts'
+import { readPage, toLogEntry } from './read-page.ts'
 import { readRequestEntry } from './rejected-log-source.ts'
 
 export async function readEntry(store: Store, accountId: AccountId, id: string): Promise<LogTimeline> {
   const found = (await ofMessage(store, accountId, id)) ?? (await ofRequest(store, accountId, id))
   if (found) return found
-  // An accepted request is found by its own id only by looking: an index would cost every acceptance more.
-  const { entries } = await readPage(store, accountId, { filter: { ...NO_FILTER, id }, cursor: null, limit: 1 })
+  // Finding an accepted request by its own id takes a scan: an index would cost every acceptance more.
+  const search = { accountId, filter: { ...NO_FILTER, id } }
+  const { entries } = await readPage(store, search, { cursor: null, limit: 1 })
   const accepted = entries[0]?.messageId ? await ofMessage(store, accountId, entries[0].messageId) : null
   if (accepted) return accepted
   throw new Refusal(
@@ -38,7 +40,7 @@ async function ofMessage(store: Store, accountId: AccountId, id: string): Promis
     .where('sequence', '=', sequence)
     .executeTakeFirstOrThrow()
   return {
-    entry: withoutSequence(entry),
+    entry: toLogEntry(entry),
     body: bodyDeletedAt === null ? body : null,
     bodyDeletedAt,
     endedToken: null,
@@ -54,13 +56,9 @@ async function ofRequest(store: Store, accountId: AccountId, id: string): Promis
   const { entry, body, bodyDeletedAt } = found
   const repeated = entry.messageId === null ? null : await ofMessage(store, accountId, entry.messageId)
   return {
-    entry: withoutSequence(entry),
-    endedToken: await findEndedToken(store.database, {
-      tokenId: entry.token?.id ?? null,
-      status: entry.status ?? 0,
-      receivedAt: entry.receivedAt,
-    }),
-    // A repeat carried the same fields, if not to the letter, so its own text is not kept.
+    entry: toLogEntry(entry),
+    endedToken: await findEndedToken(store.database, entry),
+    // A repeat has the same fields as its original, so its own text is not stored.
     body: body ?? repeated?.body ?? null,
     bodyDeletedAt: bodyDeletedAt ?? repeated?.bodyDeletedAt ?? null,
     message: repeated?.message ?? null,
@@ -114,11 +112,7 @@ function mediaName(body: string): string | null {
     const name = message?.media?.name
     return typeof name === 'string' ? name : null
   } catch {
-    // A damaged text, which the message itself tells of.
+    // The body is damaged; the message itself reports that.
     return null
   }
-}
-
-function withoutSequence({ sequence: _, ...entry }: FoundEntry): LogTimeline['entry'] {
-  return entry
 }

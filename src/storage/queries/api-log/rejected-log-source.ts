@@ -1,126 +1,97 @@
-import { sql } from 'kysely'
-import type { AccountId, Instant, MessageId } from '../../../core/ids.ts'
+import { type SqlBool, sql } from 'kysely'
+import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { RequestError } from '../../../core/ports/administration.ts'
 import type { LogFilter } from '../../../core/ports/console/api-log.ts'
 import { REFUSALS } from '../../../core/refusals.ts'
+import type { Span } from '../engine.ts'
 import { shownState } from '../messages/message-view.ts'
-import type { Range } from '../newest-first.ts'
 import type { Reading } from '../store.ts'
 import { within } from '../within.ts'
-import { connectionsNumbered, countRows, type FoundEntry, toToken, type WantedEntries } from './accepted-log-source.ts'
-import type { LogHalf } from './backward-scan.ts'
-import type { TimedHalf } from './find-time.ts'
 import { holds } from './like-pattern.ts'
-import { readFields, toSummed } from './other-requests.ts'
+import {
+  amongSequences,
+  type Condition,
+  connectionsNumbered,
+  createLogSource,
+  type FoundEntry,
+  type LogSearch,
+  type LogSource,
+  ofAccount,
+  toToken,
+} from './log-source.ts'
 import { toMs } from './request-duration.ts'
 
-// More often than that nobody needs to see that something was repeated.
+// A search by id shows at most so many repeats of a message.
 const MOST_REPEATS = 1_000
 
-/** The requests of an account that made no message: what was refused, and repeats under an idempotency key. */
-export function rejectedLogSource(
+/**
+ * The requests that made no message: refusals, and repeats under an idempotency key. `only` limits the search to some
+ * sequences. Null: the filter excludes every request.
+ */
+export async function rejectedLogSource(
   reading: Reading,
-  accountId: AccountId,
-  { filter, only }: WantedEntries,
-): LogHalf<FoundEntry> & TimedHalf {
-  const { tables } = reading
-  let own: ReturnType<typeof connectionsNumbered> | null = null
-  const base = () => {
-    const rows = selectBase(reading, accountId, filter)
-    return only === null ? rows : rows.where('sequence', 'in', only)
+  { accountId, filter }: LogSearch,
+  only: readonly Sequence[] | null,
+): Promise<LogSource | null> {
+  const { view, state, result, isOpen, reason, connection } = filter
+  if (isOpen || reason !== null || (result !== null && result !== 'refused' && result !== 'all')) return null
+  if (view === 'attention' || view === 'failed' || (view === 'rejected' && state !== null)) return null
+  if (only?.length === 0) return null
+  // The sender number of a refused request may be a recipient's, so viewers find it only if it is a sender of the account.
+  if (filter.isMasked && connection !== null) {
+    const own = await connectionsNumbered(reading.tables, accountId, connection)
+    if (own.length === 0) return null
   }
-  return {
-    async count({ from, before }, most) {
-      const counted = base()
-        .where('sequence', '>=', from)
-        .where('sequence', '<', before)
-        .select('sequence')
-        .orderBy('sequence', 'desc')
-        .limit(most)
-      return countRows(tables, counted)
+  return createLogSource(reading.tables, {
+    table: 'request',
+    indexed: [
+      ...ofAccount(accountId),
+      ...(state === null ? [] : [sql<SqlBool>`message_id is not null`]),
+      ...amongSequences(only),
+    ],
+    further: conditions(filter),
+    read: async (where, range) => {
+      const rows = selectRequests(reading, where).orderBy('sequence', 'desc').limit(range.limit)
+      return (await withRelated(reading, rows, range).execute()).map(toEntry)
     },
-
-    async read(range) {
-      // What a caller wrote as the sender may be the recipient, so viewers find it only by a sender of the account.
-      if (filter.isMasked && filter.connection !== null) {
-        own ??= connectionsNumbered(tables, accountId, filter.connection)
-        if ((await own).length === 0) return []
-      }
-      const rows = base()
-        .selectAll()
-        .where('sequence', '>=', range.from)
-        .where('sequence', '<', range.before)
-        .where((fits) => fits.and(conditions(filter)))
-        .orderBy('sequence', 'desc')
-        .limit(range.limit)
-      return (await withNeighbours(reading, rows, range).execute()).map(toEntry)
-    },
-
     fits: (entry) => fits(entry, filter),
-
-    async timeOf(sequence) {
-      const { received_at } = await selectOf(reading, accountId)
-        .select('received_at')
-        .where('sequence', '=', sequence)
-        .executeTakeFirstOrThrow()
-      return received_at
-    },
-
-    async firstOf({ from, before }) {
-      const row = await selectOf(reading, accountId)
-        .select(['sequence', 'received_at'])
-        .where('sequence', '>=', from)
-        .where('sequence', '<', before)
-        .orderBy('sequence')
-        .limit(1)
-        .executeTakeFirst()
-      return row ? { sequence: row.sequence, at: row.received_at } : null
-    },
-  }
+  })
 }
 
-/** Whether a database that looks for this must read what the requests carried, which may be long. */
+/** Whether the database must search the bodies of requests, which may be long. */
 export function readsBodies({ connection, type, recipient, text }: LogFilter): boolean {
   return connection !== null || type !== null || recipient !== null || text !== null
 }
 
-function selectOf({ tables }: Reading, accountId: AccountId) {
-  return tables.selectFrom('request').where('account_id', '=', accountId)
-}
-
-type SelectOf = ReturnType<typeof selectOf>
-
-/** As much of the filter as an index answers alone. */
-function selectBase(reading: Reading, accountId: AccountId, { state }: LogFilter): SelectOf {
-  const all = selectOf(reading, accountId)
-  return state === null ? all : all.where('message_id', 'is not', null)
+function selectRequests({ tables }: Reading, where: Condition) {
+  return tables.selectFrom('request').selectAll().where(where)
 }
 
 /**
- * What the database can say of the filter. What callers wrote stands in the body only: there the database looks for the
- * plain text, and `fits` looks at what is left.
+ * The sender, recipient and type of a refused request are stored in its body only. The database searches the body for the
+ * plain text, and `fits` checks the fields.
  */
-function conditions(filter: LogFilter) {
-  const { view, result, statuses, tokenId, type, recipient, connection, since, until, text } = filter
-  const wanted = []
-  if (view === 'rejected' || result !== null) wanted.push(sql<boolean>`message_id is null`)
-  if (statuses) wanted.push(sql<boolean>`status between ${statuses.from} and ${statuses.to}`)
-  if (tokenId !== null) wanted.push(sql<boolean>`token_id = ${tokenId}`)
-  if (since !== null) wanted.push(sql<boolean>`received_at >= ${since}`)
-  if (until !== null) wanted.push(sql<boolean>`received_at <= ${until}`)
+function conditions(filter: LogFilter): readonly Condition[] {
+  const { view, result, statuses, tokenIds, type, recipient, connection, since, until, text } = filter
+  const wanted: Condition[] = []
+  if (view === 'rejected' || result !== null) wanted.push(sql`message_id is null`)
+  if (statuses) wanted.push(sql`status between ${statuses.from} and ${statuses.to}`)
+  if (tokenIds !== null) wanted.push(sql`token_id in (${sql.join(tokenIds)})`)
+  if (since !== null) wanted.push(sql`received_at >= ${since}`)
+  if (until !== null) wanted.push(sql`received_at <= ${until}`)
   for (const written of [connection, recipient?.digits ?? null, type]) {
-    if (written !== null) wanted.push(sql<boolean>`(message_id is not null or ${holds('body', written)})`)
+    if (written !== null) wanted.push(sql`(message_id is not null or ${holds('body', written)})`)
   }
-  if (text) wanted.push(sql<boolean>`(${sql.join(placesOf(text, filter.isMasked), sql` or `)})`)
+  if (text) wanted.push(sql`(${sql.join(placesOf(text, filter.isMasked), sql` or `)})`)
   return wanted
 }
 
-function placesOf(words: string, isMasked: boolean) {
-  // As it stands in JSON.
-  if (!isMasked) return [holds('code', words), holds('errors', JSON.stringify(words).slice(1, -1))]
-  const codes = Object.keys(REFUSALS).filter((code) => code.includes(words.toLowerCase()))
-  return [holds('code', words), ...codes.map((code) => holds('errors', `"code":"${code}"`))]
+function placesOf(text: string, isMasked: boolean): readonly Condition[] {
+  // Escaped as in the stored JSON.
+  if (!isMasked) return [holds('code', text), holds('errors', JSON.stringify(text).slice(1, -1))]
+  const codes = Object.keys(REFUSALS).filter((code) => code.includes(text.toLowerCase()))
+  return [holds('code', text), ...codes.map((code) => holds('errors', `"code":"${code}"`))]
 }
 
 function fits(entry: FoundEntry, { state, type, recipient, connection, text, isMasked }: LogFilter): boolean {
@@ -128,33 +99,30 @@ function fits(entry: FoundEntry, { state, type, recipient, connection, text, isM
   if (type !== null && entry.type !== type) return false
   if (connection !== null && entry.connection !== connection) return false
   if (recipient !== null && !isTo(entry.to, recipient)) return false
-  return text === null || says(entry, text.toLowerCase(), isMasked)
+  return text === null || mentions(entry, text.toLowerCase(), isMasked)
 }
 
-/** A caller may have written a number as people do. */
+/** A caller may have written the number with a leading plus. */
 function isTo(written: string | null, { digits, isWhole }: NonNullable<LogFilter['recipient']>): boolean {
   const to = (written ?? '').replace(/^\+/, '')
   return isWhole ? to === digits : to.startsWith(digits)
 }
 
-function says({ code, errors }: FoundEntry, sought: string, isMasked: boolean): boolean {
+function mentions({ code, errors }: FoundEntry, lower: string, isMasked: boolean): boolean {
   const texts = errors.flatMap((error) => [error.code, ...(isMasked ? [] : [error.message, error.field ?? ''])])
-  return [code ?? '', ...texts].some((text) => text.toLowerCase().includes(sought))
+  return [code ?? '', ...texts].some((text) => text.toLowerCase().includes(lower))
 }
 
-function withNeighbours(
-  { tables, engine }: Reading,
-  rows: ReturnType<SelectOf['selectAll']>,
-  range: Pick<Range, 'from' | 'before'>,
-) {
+function withRelated({ tables, engine }: Reading, rows: ReturnType<typeof selectRequests>, span: Span) {
   return tables
     .selectFrom(rows.as('r'))
+    .innerJoin('account as a', 'a.id', 'r.account_id')
     .leftJoin('token as t', 't.id', 'r.token_id')
     .leftJoin('message as m', (join) =>
       join
         .onRef('m.id', '=', 'r.message_id')
         .onRef('m.account_id', '=', 'r.account_id')
-        .on(within('m.sequence', engine.repeatedBy(range))),
+        .on(within('m.sequence', engine.repeatedBy(span))),
     )
     .leftJoin('connection as c', 'c.id', 'm.connection_id')
     .leftJoin('open_attempt as o', (join) =>
@@ -176,6 +144,7 @@ function withNeighbours(
       'r.message_state',
       'r.remote_address',
       'r.user_agent',
+      'a.name as account_name',
       't.id as token_id',
       't.name as token_name',
       't.prefix as token_prefix',
@@ -193,50 +162,62 @@ function withNeighbours(
     .orderBy('r.sequence', 'desc')
 }
 
-/** Where the requests of the account lie that have this id, or repeated the message with this id. */
-export async function locateRequests(reading: Reading, accountId: AccountId, id: string): Promise<readonly Sequence[]> {
-  const ofRequest = selectOf(reading, accountId).select('sequence').where('request_id', '=', id)
-  const ofMessage = selectOf(reading, accountId)
-    .select('sequence')
-    .where('message_id', '=', id as MessageId)
-    .limit(MOST_REPEATS)
-  const found = [...(await ofRequest.execute()), ...(await ofMessage.execute())]
+/** The sequences of requests of the account that have this id, or that repeated the message with this id. */
+export async function locateRequests(
+  reading: Reading,
+  accountId: AccountId | null,
+  id: string,
+): Promise<readonly Sequence[]> {
+  const select = (where: Condition) =>
+    reading.tables.selectFrom('request').select('sequence').where(ofEachAccount(accountId)).where(where)
+  const found = [
+    ...(await select(sql`request_id = ${id}`).execute()),
+    ...(await select(sql`message_id = ${id}`).limit(MOST_REPEATS).execute()),
+  ]
   return [...new Set(found.map(({ sequence }) => sequence))]
 }
 
-/** A request of the account by its id, as the list shows it, and what it carried; null when there is none. */
+/** The index by request id begins with the account. */
+function ofEachAccount(accountId: AccountId | null): Condition {
+  return accountId === null ? sql`account_id in (select id from account)` : sql`account_id = ${accountId}`
+}
+
+/** A request by its id as the list shows it, and its body; null when there is none. */
 export async function readRequestEntry(
   reading: Reading,
-  accountId: AccountId,
+  accountId: AccountId | null,
   requestId: string,
 ): Promise<{
   readonly entry: FoundEntry
   readonly body: string | null
   readonly bodyDeletedAt: Instant | null
 } | null> {
-  const found = await selectOf(reading, accountId)
+  const found = await reading.tables
+    .selectFrom('request')
     .select('sequence')
+    .where(ofEachAccount(accountId))
     .where('request_id', '=', requestId)
     .limit(1)
     .executeTakeFirst()
   if (!found) return null
   const { sequence } = found
-  const rows = selectOf(reading, accountId).selectAll().where('sequence', '=', sequence)
-  const row = await withNeighbours(reading, rows, { from: sequence, before: sequence + 1 }).executeTakeFirst()
+  const rows = selectRequests(reading, sql`sequence = ${sequence} and request_id = ${requestId}`)
+  const row = await withRelated(reading, rows, { from: sequence, before: sequence + 1 }).executeTakeFirst()
   return row ? { entry: toEntry(row), body: row.body, bodyDeletedAt: row.body_deleted_at } : null
 }
 
-type RequestEntryRow = Awaited<ReturnType<ReturnType<typeof withNeighbours>['execute']>>[number]
+type RequestEntryRow = Awaited<ReturnType<ReturnType<typeof withRelated>['execute']>>[number]
 
 function toEntry(row: RequestEntryRow): FoundEntry {
-  const { state, open_sequence } = row
+  const { state, open_sequence, received_at, summed_requests } = row
   const written = row.message_id === null ? readFields(row.body) : null
   return {
     sequence: row.sequence,
+    account: row.account_name,
     id: row.request_id,
-    requestId: row.summed_requests === null ? row.request_id : null,
+    requestId: summed_requests === null ? row.request_id : null,
     token: toToken(row),
-    receivedAt: row.received_at,
+    receivedAt: received_at,
     status: row.status,
     code: row.code,
     outcome: row.message_id === null ? 'refused' : 'repeated',
@@ -252,10 +233,35 @@ function toEntry(row: RequestEntryRow): FoundEntry {
     type: written ? written.type : row.type,
     remoteAddress: row.remote_address,
     userAgent: row.user_agent,
-    tookMs: row.summed_requests === null ? toMs(row.took_us) : null,
-    summed: toSummed(row),
+    tookMs: summed_requests === null ? toMs(row.took_us) : null,
+    summed: summed_requests === null ? null : { requests: summed_requests, since: row.summed_since ?? received_at },
     attempts: row.attempts === null ? null : Math.max(row.attempts, row.open_number ?? 0),
     publishedAt: row.published_at,
     stateThen: row.message_state,
   }
+}
+
+/** The fields of a refused body, as far as it can be read: a caller may send anything. */
+function readFields(body: string | null) {
+  const value = body === null ? null : readJson(body)
+  return { from: textAt(value, 'from'), to: textAt(value, 'to'), type: textAt(fieldOf(value, 'message'), 'type') }
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+function textAt(value: unknown, name: string): string | null {
+  const text = fieldOf(value, name)
+  return typeof text === 'string' ? text : null
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : null
 }

@@ -104,7 +104,6 @@ describe.each(ENGINES)('the API log, on %s', (engine) => {
       {
         requestId: 'request-1',
         account: 'Acme',
-        bodyDeletedAt: null,
         token: 'shop',
         // It had taken 0.7 ms when it was accepted.
         receivedAt: NOON - 1,
@@ -148,7 +147,6 @@ describe.each(ENGINES)('the API log, on %s', (engine) => {
       {
         requestId: 'r',
         account: 'Acme',
-        bodyDeletedAt: null,
         token: 'shop',
         receivedAt: NOON,
         status: 400,

@@ -1,25 +1,22 @@
 import type { AccountId } from '../../../core/ids.ts'
 import type { RequestFilter, RequestTimeline, RequestView } from '../../../core/ports/administration.ts'
+import { type LogFilter, NO_FILTER } from '../../../core/ports/console/api-log.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import { type Reading, readingOf, type Store } from '../store.ts'
-import { acceptedRequests } from './accepted-requests.ts'
-import { findEndedToken, otherRequests } from './other-requests.ts'
-import type { WantedRequests } from './wanted-requests.ts'
+import { readingOf, type Store } from '../store.ts'
+import { findEndedToken } from './find-ended-token.ts'
+import type { FoundEntry } from './log-source.ts'
+import { readAll } from './read-page.ts'
+import { readRequestEntry } from './rejected-log-source.ts'
 
-// The API log has no table of its own, so that an acceptance pays for one row only: an accepted request is the row of
-// its message, all others are rows of `request`. Here the two are put together.
+// A copy that a person made answers no request, so it has no status and this leaves it out.
+const ANY_STATUS = { from: 0, to: 999 }
 
-export async function* listRequests(store: Store, filter: RequestFilter): AsyncIterable<RequestView> {
-  let left = filter.limit ?? Number.POSITIVE_INFINITY
-  if (left <= 0 || filter.tokenIds?.length === 0) return
-  for await (const { body: _, tokenId: _token, endedToken: _ended, ...entry } of bothNewestFirst(readingOf(store), {
-    ...filter,
-    requestId: null,
-  })) {
-    yield entry
-    left -= 1
-    if (left <= 0) return
-  }
+export async function* listRequests(store: Store, wanted: RequestFilter): AsyncIterable<RequestView> {
+  const { accountId, tokenIds, connection, statuses, limit } = wanted
+  if (tokenIds?.length === 0) return
+  const filter: LogFilter = { ...NO_FILTER, tokenIds, connection, statuses: statuses ?? ANY_STATUS }
+  for await (const entry of readAll(store, { accountId, filter }, limit ?? Number.POSITIVE_INFINITY))
+    yield toRequest(entry)
 }
 
 export async function findRequest(
@@ -27,37 +24,38 @@ export async function findRequest(
   requestId: string,
   accountId: AccountId | null,
 ): Promise<RequestTimeline> {
-  const reading = readingOf(store)
-  const wanted = { accountId, requestId, tokenIds: null, connection: null, statuses: null }
-  // One half after the other, and the shorter one first: merging would read both to the end of what is looked for.
-  for await (const entry of otherRequests(reading, wanted))
-    return { ...entry, endedToken: await findEndedToken(reading.tables, entry) }
-  for await (const entry of acceptedRequests(reading, wanted)) return entry
+  // Requests that made no message are few and have an index, so they come first.
+  const found = await readRequestEntry(readingOf(store), accountId, requestId)
+  if (found) {
+    const { entry, body, bodyDeletedAt } = found
+    return { ...toRequest(entry), endedToken: await findEndedToken(store.database, entry), body, bodyDeletedAt }
+  }
+  const filter: LogFilter = { ...NO_FILTER, statuses: ANY_STATUS, id: requestId }
+  for await (const entry of readAll(store, { accountId, filter }, 1)) {
+    // The filter finds a message by its own id, too.
+    if (entry.requestId === requestId)
+      return { ...toRequest(entry), endedToken: null, ...(await readBody(store, entry)) }
+  }
   throw new Refusal(
     'request_unknown',
     `There is no request with the id ${requestId} in the API log, which keeps those that carried a known token.`,
   )
 }
 
-/**
- * By the time of arrival; of one moment the accepted one is the older, because a repeat follows what it repeats. Each
- * half comes in the order in which it was stored, so a clock that was set back shows as entries that seem to stand too
- * early; none is left out for it.
- */
-async function* bothNewestFirst(reading: Reading, wanted: WantedRequests): AsyncGenerator<RequestTimeline> {
-  const accepted = acceptedRequests(reading, wanted)
-  const others = otherRequests(reading, wanted)
-  let oneAccepted = await accepted.next()
-  let oneOther = await others.next()
-  while (!oneAccepted.done || !oneOther.done) {
-    const isAcceptedNewer =
-      !oneAccepted.done && (oneOther.done || oneAccepted.value.receivedAt > oneOther.value.receivedAt)
-    if (isAcceptedNewer) {
-      yield oneAccepted.value as RequestTimeline
-      oneAccepted = await accepted.next()
-    } else {
-      yield oneOther.value as RequestTimeline
-      oneOther = await others.next()
-    }
-  }
+async function readBody({ database }: Store, { sequence }: FoundEntry) {
+  const { body, body_deleted_at: bodyDeletedAt } = await database
+    .selectFrom('message')
+    .select(['body', 'body_deleted_at'])
+    .where('sequence', '=', sequence)
+    .executeTakeFirstOrThrow()
+  return { body: bodyDeletedAt === null ? body : null, bodyDeletedAt }
+}
+
+function toRequest(entry: FoundEntry): RequestView {
+  const { id, requestId, account, token, status, code, outcome } = entry
+  const { receivedAt, errors, messageId, state, connection, to, type, remoteAddress, userAgent, tookMs, summed } = entry
+  if (status === null || code === null || outcome === 'copied') throw new Error(`Entry ${id} answers no request`)
+  const request = { requestId: requestId ?? id, account, token: token?.name ?? null, status, code, outcome }
+  const rest = { receivedAt, errors, messageId, state, connection, to, type, remoteAddress, userAgent, tookMs, summed }
+  return { ...request, ...rest }
 }

@@ -84,7 +84,7 @@ describe.each(ENGINES)('refused requests that are not listed one by one, on %s',
 
     for (const filter of [
       { view: 'rejected', statuses: { from: 429, to: 429 } },
-      { tokenId: shop, text: 'RATE_exceeded', isMasked: true },
+      { tokenIds: [shop], text: 'RATE_exceeded', isMasked: true },
       { id: 'sum' },
     ]) {
       const [entry, ...others] = await read(filter)

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import type { MessageFilter, MessageView } from '../../../core/ports/administration.ts'
+import { exponentialRanges } from '../exponential-ranges.ts'
 import { timelineEntryOf } from '../lanes/lane-reason.ts'
-import { widening } from '../newest-first.ts'
 import { type Reader, readingOf, type Store } from '../store.ts'
 import { type MessageRow, selectMessages, selectRows, toMessageViews } from './message-view.ts'
 
@@ -27,7 +27,7 @@ async function* pagesOf(
   filter: MessageFilter,
 ): AsyncGenerator<readonly MessageRow[]> {
   const limit = Math.min(filter.limit ?? PAGE, PAGE)
-  for (const span of widening(await engine.spans(database))) {
+  for (const span of exponentialRanges(await engine.spans(database))) {
     let { before } = span
     for (;;) {
       const page = selectWanted(database, filter)

@@ -1,0 +1,107 @@
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import type { AccountId, Instant } from '../../../core/ids.ts'
+import type { Sequence } from '../../../core/message/message.ts'
+import type { LogEntryView, LogFilter } from '../../../core/ports/console/api-log.ts'
+import type { Span } from '../engine.ts'
+import type { Range } from '../exponential-ranges.ts'
+import type { LongTable } from '../overview/lower-bound-by-time.ts'
+import type { Reader } from '../store.ts'
+
+// The API log has no table of its own, so that an acceptance writes one row only: an accepted request is the row of its
+// message, every other request is a row of `request`. A source reads one of the two tables.
+
+export type FoundEntry = LogEntryView & { readonly sequence: Sequence; readonly account: string }
+
+export interface LogSearch {
+  /** Null: all accounts. */
+  readonly accountId: AccountId | null
+  readonly filter: LogFilter
+}
+
+export interface LogRow {
+  readonly sequence: Sequence
+}
+
+export interface LogSource<Row extends LogRow = FoundEntry> {
+  /** Counts backwards from the end of the span. `first` is the oldest row that was counted; null when there is none. */
+  count(span: Span, most: number): Promise<{ readonly count: number; readonly first: Sequence | null }>
+  /** The rows of the range that the database can match, by descending sequence, no more than its limit. */
+  read(range: Range): Promise<readonly Row[]>
+  /** Whether a row that was read matches the parts of the filter that the database cannot check. */
+  fits(row: Row): boolean
+  timeOf(sequence: Sequence): Promise<Instant>
+}
+
+export type Condition = RawBuilder<SqlBool>
+
+interface SourceParts {
+  readonly table: LongTable
+  /** The parts of the search that an index answers alone. */
+  readonly indexed: readonly Condition[]
+  readonly further: readonly Condition[]
+  readonly read: (where: Condition, range: Range) => Promise<readonly FoundEntry[]>
+  readonly fits: (row: FoundEntry) => boolean
+}
+
+export function createLogSource(tables: Reader, parts: SourceParts): LogSource {
+  const { table, indexed, further, read, fits } = parts
+  return {
+    async count({ from, before }, most) {
+      const { rows } = await sql<{ count: number; first: number | null }>`
+        select count(*) as count, min(sequence) as first from (
+          select sequence from ${sql.table(table)} where ${allOf([...indexed, ...inSpan({ from, before })])}
+          order by sequence desc limit ${most}) b`.execute(tables)
+      const [counted] = rows
+      return { count: Number(counted?.count ?? 0), first: counted?.first == null ? null : Number(counted.first) }
+    },
+
+    read: (range) => read(allOf([...indexed, ...further, ...inSpan(range)]), range),
+
+    fits,
+
+    async timeOf(sequence) {
+      const { at } = await tables
+        .selectFrom(table)
+        .select(sql<Instant>`${sql.ref(table === 'message' ? 'accepted_at' : 'received_at')}`.as('at'))
+        .where('sequence', '=', sequence)
+        .executeTakeFirstOrThrow()
+      return at
+    },
+  }
+}
+
+function inSpan({ from, before }: Span): readonly Condition[] {
+  return [sql`sequence >= ${from}`, sql`sequence < ${before}`]
+}
+
+function allOf(conditions: readonly Condition[]): Condition {
+  return sql<SqlBool>`(${sql.join(conditions, sql` and `)})`
+}
+
+export function ofAccount(accountId: AccountId | null): readonly Condition[] {
+  return accountId === null ? [] : [sql`account_id = ${accountId}`]
+}
+
+export function amongSequences(only: readonly Sequence[] | null): readonly Condition[] {
+  return only === null ? [] : [sql`sequence in (${sql.join(only)})`]
+}
+
+/** Removed connections too: their messages stay in the log. */
+export async function connectionsNumbered(tables: Reader, accountId: AccountId | null, number: string) {
+  const rows = await tables
+    .selectFrom('connection')
+    .select('id')
+    .where('number', '=', number)
+    .$if(accountId !== null, (query) => query.where('account_id', '=', accountId as AccountId))
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+export function toToken(row: {
+  readonly token_id: NonNullable<LogEntryView['token']>['id'] | null
+  readonly token_name: string | null
+  readonly token_prefix: string | null
+}): LogEntryView['token'] {
+  const { token_id: id, token_name: name, token_prefix: prefix } = row
+  return id === null || name === null || prefix === null ? null : { id, name, prefix }
+}
