@@ -112,7 +112,7 @@ async function untilApplied(port: number, wanted: number): Promise<number> {
 
 async function countApplied(port: number): Promise<number> {
   const reply = await fetch(`http://127.0.0.1:${port}/metrics`)
-  const found = (await reply.text()).matchAll(/^nuncio_callback_reports_total\{.*end="applied".*\} (\d+)$/gm)
+  const found = (await reply.text()).matchAll(/^nuncio_callback_reports_total\{.*result="applied".*\} (\d+)$/gm)
   return [...found].reduce((sum, [, count]) => sum + Number(count), 0)
 }
 

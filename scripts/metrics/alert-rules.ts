@@ -39,7 +39,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
   },
   {
     name: 'NuncioWatchdogSilent',
-    expression: 'increase(nuncio_watchdog_looks_total[5m]) == 0',
+    expression: 'increase(nuncio_watchdog_checks_total[5m]) == 0',
     lasts: '5m',
     severity: 'ticket',
     summary: 'The watchdog of a process no longer looks.',
@@ -129,7 +129,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
   },
   {
     name: 'NuncioCallbacksSlow',
-    expression: 'histogram_quantile(0.99, sum by (le) (rate(nuncio_callback_seconds_bucket[10m]))) > 0.25',
+    expression: 'histogram_quantile(0.99, sum by (le) (rate(nuncio_callback_duration_seconds_bucket[10m]))) > 0.25',
     lasts: '10m',
     severity: 'ticket',
     summary: 'Callbacks are answered slowly: networks find us slow, and hold back.',
@@ -137,7 +137,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
   },
   {
     name: 'NuncioCommitsSlow',
-    expression: 'histogram_quantile(0.99, sum by (le) (rate(nuncio_commit_seconds_bucket[10m]))) > 0.1',
+    expression: 'histogram_quantile(0.99, sum by (le) (rate(nuncio_commit_duration_seconds_bucket[10m]))) > 0.1',
     lasts: '10m',
     severity: 'ticket',
     summary: 'Commits take long, and everything waits for them.',
@@ -161,7 +161,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
   },
   {
     name: 'NuncioSpansDropped',
-    expression: 'sum(rate(nuncio_trace_spans_total{end=~"dropped|refused"}[5m])) > 0',
+    expression: 'sum(rate(nuncio_trace_spans_total{result=~"dropped|refused"}[5m])) > 0',
     lasts: '15m',
     severity: 'ticket',
     summary: 'Spans of traces are lost; messages are not touched by that.',

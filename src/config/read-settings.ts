@@ -161,12 +161,12 @@ function findHalfTls({ tlsCertFile, tlsKeyFile, publicUrl }: Partial<SettingValu
 
 /** What belongs to a message goes with it at the latest. */
 function findLongBodies({
-  keepBodiesDays: bodies,
-  keepMessagesDays: messages,
+  retentionBodiesDays: bodies,
+  retentionMessagesDays: messages,
 }: Partial<SettingValues>): SettingProblem | null {
   if (bodies === undefined || messages === undefined || !isLonger(bodies, messages)) return null
-  const { name } = SETTINGS.keepBodiesDays
-  const sentence = `${name} (${daysText(bodies)}) is longer than ${SETTINGS.keepMessagesDays.name} (${daysText(messages)}), but texts go with their messages at the latest. Lower the first or raise the second.`
+  const { name } = SETTINGS.retentionBodiesDays
+  const sentence = `${name} (${daysText(bodies)}) is longer than ${SETTINGS.retentionMessagesDays.name} (${daysText(messages)}), but texts go with their messages at the latest. Lower the first or raise the second.`
   return { setting: name, code: 'setting_invalid', sentence }
 }
 

@@ -189,8 +189,8 @@ export const SETTINGS = {
         ? null
         : `NUNCIO_WEBHOOK_ALLOWED_PRIVATE lets every account make this service post to ${ranges.join(', ')}. Leave it empty in production.`,
   }),
-  outboundRefused: setting({
-    name: 'NUNCIO_OUTBOUND_REFUSED',
+  outboundDeniedCidrs: setting({
+    name: 'NUNCIO_OUTBOUND_DENIED_CIDRS',
     kind: cidrList,
     default: '',
     whenUnset: [],
@@ -262,22 +262,22 @@ export const SETTINGS = {
     purpose:
       'How much of what one account is refused within an hour each process keeps one by one in the API log, with its bodies; what is more is kept as a number for each minute; 0 means no limit.',
   }),
-  keepBodiesDays: setting({
-    name: 'NUNCIO_KEEP_BODIES_DAYS',
+  retentionBodiesDays: setting({
+    name: 'NUNCIO_RETENTION_BODIES_DAYS',
     kind: daysOrForEver(LEAST_BODIES_DAYS, MOST_DAYS),
     default: '30',
     purpose:
       'How many days texts, captions, media URLs and file names are kept; 0 keeps them for ever. What has not ended keeps them.',
   }),
-  keepMessagesDays: setting({
-    name: 'NUNCIO_KEEP_MESSAGES_DAYS',
+  retentionMessagesDays: setting({
+    name: 'NUNCIO_RETENTION_MESSAGES_DAYS',
     kind: daysOrForEver(LEAST_MESSAGES_DAYS, MOST_DAYS),
     default: '90',
     purpose:
       'How many days messages with their attempts and timelines, and the API log, are kept; 0 keeps them for ever. What has not ended stays.',
   }),
-  keepAuditDays: setting({
-    name: 'NUNCIO_KEEP_AUDIT_DAYS',
+  retentionAuditDays: setting({
+    name: 'NUNCIO_RETENTION_AUDIT_DAYS',
     kind: daysOrForEver(1, MOST_DAYS),
     default: '400',
     purpose: 'How many days the audit log is kept; 0 keeps it for ever.',

@@ -53,7 +53,7 @@ export const REASONS = {
   ],
   backlog_confirmation: [
     'The lane stood still for longer than its connection allows without asking, so what has piled up waits for a person.',
-    `Look at what waits, then: ${commandLine`connection confirm NUMBER`}`,
+    `Look at what waits, then: ${commandLine`connection approve-backlog NUMBER`}`,
   ],
   paused: ['The connection is paused.', `Resume it: ${commandLine`connection resume NUMBER`}`],
   database_went_back: [

@@ -45,9 +45,9 @@ describe('the metrics of several processes', () => {
     const text = await asked.text()
 
     assert.equal(read(text, 'nuncio_requests_total'), 3)
-    assert.equal(read(text, 'nuncio_request_seconds_count'), 3)
-    assert.equal(line(text, 'nuncio_request_seconds_bucket{le="0.001"}'), 2)
-    assert.equal(line(text, 'nuncio_request_seconds_bucket{le="+Inf"}'), 3)
+    assert.equal(read(text, 'nuncio_request_duration_seconds_count'), 3)
+    assert.equal(line(text, 'nuncio_request_duration_seconds_bucket{le="0.001"}'), 2)
+    assert.equal(line(text, 'nuncio_request_duration_seconds_bucket{le="+Inf"}'), 3)
     assert.equal(read(text, 'nuncio_messages_waiting'), 70)
     assert.equal(read(text, 'nuncio_lanes_held'), 5)
   })
@@ -56,12 +56,12 @@ describe('the metrics of several processes', () => {
     const other = new Metrics(NOTHING)
     const handed = async () => [JSON.parse(JSON.stringify(await other.report())) as object[]]
     const asked = new Metrics(NOTHING, handed)
-    other.committed({ what: 'step', rows: 3, tookMs: 4 })
+    other.committed({ operation: 'step', rows: 3, tookMs: 4 })
 
     const text = await asked.text()
 
-    assert.equal(line(text, 'nuncio_commit_rows_sum{what="step"}'), 3)
-    assert.equal(line(text, 'nuncio_commit_rows_bucket{le="+Inf",what="step"}'), 1)
+    assert.equal(line(text, 'nuncio_commit_rows_sum{operation="step"}'), 3)
+    assert.equal(line(text, 'nuncio_commit_rows_bucket{le="+Inf",operation="step"}'), 1)
   })
 
   it('are those of one alone where there are no others', async () => {

@@ -1,6 +1,6 @@
 /** One durable commit, for the metrics. */
 export interface Committed {
-  readonly what: 'shared' | 'accept' | 'step'
+  readonly operation: 'shared' | 'accept' | 'step'
   /** How many acceptances, steps and other jobs shared it. */
   readonly rows: number
   readonly tookMs: number

@@ -30,7 +30,7 @@ interface Written {
   readonly version: 1
   /** New secrets are sealed with it. */
   readonly sealsWith: string
-  /** Since when, for people and for `drop-key`. */
+  /** Since when, for people and for `remove-key`. */
   readonly sealsWithSince: string
   readonly keys: readonly { readonly id: string; readonly madeAt: string; readonly key: string }[]
 }

@@ -25,7 +25,7 @@ export async function makeFilesPrivate(paths: readonly string[], logger: Logger)
 export async function filesBesideDatabase(settings: Settings): Promise<string[]> {
   const { dataDir, keyRingFile } = settings
   const names = await readdir(dataDir).catch(() => [])
-  const ours = names.filter((name) => /^(keys|remembered\.json.*|set-up-link|replaced-.*)$/.test(name))
+  const ours = names.filter((name) => /^(keys|remembered\.json.*|setup-link|replaced-.*)$/.test(name))
   return [keyRingFile, ...ours.map((name) => join(dataDir, name)), spoolFolder(settings), sandboxMediaFolder(settings)]
 }
 

@@ -10,7 +10,7 @@ import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { enginesOr } from '../support/browser/engines.ts'
 import { type ConsoleService, type OpenConsole, openConsole, startConsole } from '../support/browser/open-console.ts'
-import { readSetUpLink } from '../support/browser/set-up-link.ts'
+import { readSetUpLink } from '../support/browser/setup-link.ts'
 
 const PASSWORD = 'violet tractor napkin orbit'
 const NEW_PASSWORD = 'purple anvil drizzle seven'
@@ -98,7 +98,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the first owner, on %s${skipNo
   it('comes in by the link of the first start, sets up codes, and signs in with them', async () => {
     open = await openConsole({ engine, hasPerson: false })
     const { page } = open
-    const file = join(open.service.settings.dataDir, 'set-up-link')
+    const file = join(open.service.settings.dataDir, 'setup-link')
     const link = await readSetUpLink(open)
     assert.equal(statSync(file).mode & 0o777, 0o600)
 

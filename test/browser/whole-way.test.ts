@@ -5,7 +5,7 @@ import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { enginesOr } from '../support/browser/engines.ts'
 import { expect } from '../support/browser/expect.ts'
 import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
-import { readSetUpLink } from '../support/browser/set-up-link.ts'
+import { readSetUpLink } from '../support/browser/setup-link.ts'
 
 const ENGINES = enginesOr('SQLite')
 const obstacle = whyNoBrowser()

@@ -361,7 +361,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
   it('tells of a disk that fills, once for each step, and not while it goes to and fro at the limit', async () => {
     const room = (freeBytes: number): DiskRoom => ({
       host: 'here',
-      holds: 'data',
+      volume: 'data',
       folder: '/data',
       freeBytes,
       totalBytes: 100 * GB,

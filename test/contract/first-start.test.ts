@@ -85,8 +85,8 @@ describe('the first start', () => {
 
     assert.doesNotMatch(said, /nco_|console\/set-up/)
     assert.deepEqual(await cli.json('token', 'list'), [])
-    assert.equal(existsSync(join(dataDir, 'set-up-link')), false)
-    for (const named of [/nuncio (?:-- )?(token create .*)$/m, /nuncio (?:-- )?(user set-up-link)$/m]) {
+    assert.equal(existsSync(join(dataDir, 'setup-link')), false)
+    for (const named of [/nuncio (?:-- )?(token create .*)$/m, /nuncio (?:-- )?(user setup-link)$/m]) {
       const command = named.exec(said)?.[1] ?? ''
       const given = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
       const { code, stderr } = await cli.run(...given)

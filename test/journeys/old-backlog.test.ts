@@ -18,7 +18,7 @@ describe.each(ENGINES)('an old backlog on $name', ({ start }) => {
     const { old, young } = await pileUp(journey, cli)
 
     const { cancelled } = await cli.json<{ cancelled: number }>(
-      ...['connection', 'confirm', SENDER, '--cancel-older-than', TOO_OLD],
+      ...['connection', 'approve-backlog', SENDER, '--cancel-older-than', TOO_OLD],
     )
 
     assert.equal(cancelled, old.length)
@@ -36,7 +36,7 @@ describe.each(ENGINES)('an old backlog on $name', ({ start }) => {
     const { old } = await pileUp(journey, cli)
 
     const { cancelled } = await cli.json<{ cancelled: number }>(
-      ...['connection', 'confirm', SENDER, '--cancel-older-than', '1ms'],
+      ...['connection', 'approve-backlog', SENDER, '--cancel-older-than', '1ms'],
     )
 
     assert.equal(cancelled, old.length + 1)
@@ -48,13 +48,13 @@ describe.each(ENGINES)('an old backlog on $name', ({ start }) => {
     const cli = new CliOn(journey.dataDir, settingsOf(journey))
     const { old, young } = await pileUp(journey, cli)
 
-    const wrong = await cli.run('connection', 'confirm', SENDER, '--cancel-older-than', 'yesterday')
-    const confirmed = await cli.run('connection', 'confirm', SENDER)
+    const wrong = await cli.run('connection', 'approve-backlog', SENDER, '--cancel-older-than', 'yesterday')
+    const confirmed = await cli.run('connection', 'approve-backlog', SENDER)
 
     assert.match(wrong.stderr, /--cancel-older-than must be a time such as 30m or 6h/)
     assert.match(confirmed.stdout, /Confirmed: 3 messages that wait on 15550001000 may go out now/)
     for (const { messageId } of [...old, young]) await journey.reaches(messageId, 'PUBLISHED', 'DELIVERED', 'READ')
-    const again = await cli.run('connection', 'confirm', SENDER)
+    const again = await cli.run('connection', 'approve-backlog', SENDER)
     assert.match(again.stderr, /No backlog of this connection waits for a confirmation/)
   })
 })

@@ -145,9 +145,9 @@ describe.each(ENGINES)('secrets on $name', ({ openSettings }) => {
     const rotated = await cli.run('secrets', 'rotate')
     const table = await cli.run('secrets', 'list')
     const after = await cli.json<Ring>('secrets', 'list')
-    const tooSoon = await cli.run('secrets', 'drop-key', before.keys[0]!.id)
+    const tooSoon = await cli.run('secrets', 'remove-key', before.keys[0]!.id)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + SIX_MINUTES_MS })
-    const dropped = await cli.run('secrets', 'drop-key', before.keys[0]!.id)
+    const dropped = await cli.run('secrets', 'remove-key', before.keys[0]!.id)
     vi.useRealTimers()
 
     assert.deepEqual(

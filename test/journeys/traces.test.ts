@@ -164,9 +164,9 @@ describe.each(ENGINES)('a collector on $name that', ({ start }) => {
   })
 })
 
-async function spanCount({ url }: Journey, end: string): Promise<number> {
+async function spanCount({ url }: Journey, result: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
-  return Number(new RegExp(`^nuncio_trace_spans_total\\{end="${end}"\\} (\\S+)$`, 'm').exec(text)?.[1])
+  return Number(new RegExp(`^nuncio_trace_spans_total\\{result="${result}"\\} (\\S+)$`, 'm').exec(text)?.[1])
 }
 
 function byName<const Names extends readonly string[]>(

@@ -26,7 +26,7 @@ describe.each(ENGINES)('the watchdog of a running service, on $name', ({ start }
       DEADLINE,
     )
     const again = await held.restart()
-    await waitUntil('it looks', async () => /nuncio_watchdog_looks_total [1-9]/.test(await metricsOf(again)), DEADLINE)
+    await waitUntil('it looks', async () => /nuncio_watchdog_checks_total [1-9]/.test(await metricsOf(again)), DEADLINE)
     const raised = log.filter((line) => line.includes('"alarm.raised"') && line.includes('lanes_held')).length
     const stillOpen = await open(again)
     await again.operator.administration.releaseHold('test')
@@ -49,13 +49,13 @@ describe.each(ENGINES)('the watchdog of a running service, on $name', ({ start }
 
     await waitUntil(
       'it looks',
-      async () => /nuncio_watchdog_looks_total [1-9]/.test(await metricsOf(service)),
+      async () => /nuncio_watchdog_checks_total [1-9]/.test(await metricsOf(service)),
       DEADLINE,
     )
     const text = await metricsOf(service)
 
     assert.deepEqual(await open(service), [])
-    assert.match(text, /nuncio_disk_free_bytes\{holds="(database|data)"\} [1-9]/)
+    assert.match(text, /nuncio_disk_free_bytes\{volume="(database|data)"\} [1-9]/)
     assert.match(text, /nuncio_oldest_waiting_seconds 0/)
   })
 })

@@ -74,7 +74,7 @@ describe.skipIf(obstacle !== null)(`the container image${skipNote(obstacle)}`, (
     assert.equal(container.exec('node', '-p', 'process.getuid() + " " + process.getgid()'), '1000 1000')
     assert.equal(container.exec('node', '-p', 'fs.statSync("/data").mode.toString(8)'), '40700')
     container.exec('nuncio', ...token)
-    assert.doesNotMatch(container.log(), /nk_|npm run|set-up-link\//)
+    assert.doesNotMatch(container.log(), /nk_|npm run|setup-link\//)
     store.podman('stop', container.id)
     assert.equal(store.podman('inspect', '--format', '{{.State.ExitCode}}', container.id), '0')
     store.podman('rm', container.id)

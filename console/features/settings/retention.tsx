@@ -35,8 +35,8 @@ function Waiting({ kept: { waitsUntil, waitsFor } }: { readonly kept: RetentionR
         {waitsFor === 'pause'
           ? 'Nothing was deleted for a long time, or the clock has leapt. '
           : 'This installation was copied from another. '}
-        It begins <TimeAgo at={waitsUntil} />. Whoever runs the service can keep more with NUNCIO_KEEP_BODIES_DAYS and
-        NUNCIO_KEEP_MESSAGES_DAYS until then.
+        It begins <TimeAgo at={waitsUntil} />. Whoever runs the service can keep more with NUNCIO_RETENTION_BODIES_DAYS
+        and NUNCIO_RETENTION_MESSAGES_DAYS until then.
       </Text>
     </Alert>
   )

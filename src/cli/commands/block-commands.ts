@@ -92,7 +92,7 @@ function addUnblock(group: NuncioCommand, cli: Cli): void {
 
 function addBlocked(group: NuncioCommand, cli: Cli): void {
   group
-    .command('blocked')
+    .command('list-blocked')
     .description('list who is not written to; of people who were erased, only that there is one')
     .argument('[number]', 'only whether this number is blocked')
     .option('--find <digits>', 'only numbers that begin so')
@@ -100,9 +100,9 @@ function addBlocked(group: NuncioCommand, cli: Cli): void {
     .withAccount(OF)
     .withJson('an array of entries')
     .withExamples(
-      commandLine`recipient blocked`,
-      commandLine`recipient blocked 15550100000`,
-      commandLine`recipient blocked --csv`,
+      commandLine`recipient list-blocked`,
+      commandLine`recipient list-blocked 15550100000`,
+      commandLine`recipient list-blocked --csv`,
     )
     .action(async (text: string | undefined, options: ListOptions) => {
       const number = text === undefined ? null : parseNumber(text)

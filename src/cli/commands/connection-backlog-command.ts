@@ -16,15 +16,15 @@ type ConfirmOptions = CommonOptions & { readonly cancelOlderThan?: string }
 
 export function addConnectionBacklogCommand(group: NuncioCommand, cli: Cli): void {
   group
-    .command('confirm')
+    .command('approve-backlog')
     .description('let a backlog drain that waits for a person, because its lane stood still for long')
     .argument('<number>', 'the number of the connection')
     .option('--cancel-older-than <time>', 'first cancel what was accepted longer ago than this, such as 6h')
     .withAccount(ACCOUNT_OPTION)
     .withJson('the connection, and how many messages were cancelled or became unconfirmed')
     .withExamples(
-      commandLine`connection confirm 15550001000`,
-      commandLine`connection confirm 15550001000 --cancel-older-than 6h`,
+      commandLine`connection approve-backlog 15550001000`,
+      commandLine`connection approve-backlog 15550001000 --cancel-older-than 6h`,
     )
     .action(async (number: string, options: ConfirmOptions) => {
       const olderMs = parseAge(options.cancelOlderThan)

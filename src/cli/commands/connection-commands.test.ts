@@ -139,7 +139,7 @@ describe.each(ENGINES)('connections, on %s', (engine) => {
     world.now += 60_000
     await world.accept({ connectionId: id })
 
-    const { stdout } = await world.cli('connection', 'confirm', '15550001000', '--cancel-older-than', '30s')
+    const { stdout } = await world.cli('connection', 'approve-backlog', '15550001000', '--cancel-older-than', '30s')
 
     assert.match(stdout, /^2 messages were cancelled\. 1 message is UNCONFIRMED: an earlier attempt may have arrived\./)
     assert.match(stdout, /\nConfirmed: 1 message that waits on 15550001000/)

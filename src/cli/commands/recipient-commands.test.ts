@@ -31,8 +31,8 @@ describe.each(ENGINES)('the block list, on %s', (engine) => {
   it('takes numbers, tells of them and lets them go', async () => {
     const first = await world.cli('recipient', 'block', PERSON, '--reason', 'asked by phone')
     const again = await world.cli('recipient', 'block', PERSON)
-    const listed = await world.json('recipient', 'blocked')
-    const asked = await world.json('recipient', 'blocked', '15550199999')
+    const listed = await world.json('recipient', 'list-blocked')
+    const asked = await world.json('recipient', 'list-blocked', '15550199999')
     const freed = await world.cli('recipient', 'unblock', PERSON)
 
     assert.equal(first.stdout, `${PERSON} is not written to any more.\n`)
@@ -53,7 +53,7 @@ describe.each(ENGINES)('the block list, on %s', (engine) => {
     writeFileSync(path, '\ufeffnumber,why\r\n"15550100001",asked\r\n15550100002;x\r\n\r\n15550100002\r\n')
 
     const taken = await world.json('recipient', 'block', '--file', path)
-    world.input = (await world.cli('recipient', 'blocked', '--csv')).stdout
+    world.input = (await world.cli('recipient', 'list-blocked', '--csv')).stdout
     const again = await world.json('recipient', 'block', '--file', '-')
     world.input = '15550100003\n+1 555 010 0004\n'
     const refused = await world.cli('recipient', 'block', '--file', '-')
@@ -66,7 +66,7 @@ describe.each(ENGINES)('the block list, on %s', (engine) => {
       ],
     )
     assert.match(refused.stderr, /Line 2 of standard input: Write this number as 15550100004/)
-    assert.equal((await world.json<unknown[]>('recipient', 'blocked', '--find', '15550100003')).length, 0)
+    assert.equal((await world.json<unknown[]>('recipient', 'list-blocked', '--find', '15550100003')).length, 0)
     rmSync(folder, { recursive: true })
   })
 
@@ -82,7 +82,7 @@ describe.each(ENGINES)('the block list, on %s', (engine) => {
     [['recipient', 'block'], 'argument_invalid'],
     [['recipient', 'block', '+1 555 010 0000'], 'number_malformed'],
     [['recipient', 'block', '--file', '/nowhere/at/all'], 'argument_invalid'],
-    [['recipient', 'blocked', '--find', 'x'], 'argument_invalid'],
+    [['recipient', 'list-blocked', '--find', 'x'], 'argument_invalid'],
     [['recipient', 'erase', PERSON], 'argument_invalid'],
   ])('refuses %j', async (args, refusal) => {
     assert.match((await world.cli(...args)).stderr, new RegExp(`\\(${refusal}\\)\n$`))
@@ -299,15 +299,15 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     await world.cli('recipient', 'block', PERSON)
     await world.cli('recipient', 'erase', PERSON, '--yes')
 
-    const [found] = await world.json<{ number: string | null }[]>('recipient', 'blocked', PERSON)
-    const others = await world.json<unknown[]>('recipient', 'blocked', '15550199999')
+    const [found] = await world.json<{ number: string | null }[]>('recipient', 'list-blocked', PERSON)
+    const others = await world.json<unknown[]>('recipient', 'list-blocked', '15550199999')
 
     assert.equal(found?.number, null)
     assert.deepEqual(others, [])
     // What `block --file` could not take again stays out of the CSV.
-    assert.equal((await world.cli('recipient', 'blocked', '--csv')).stdout, 'number,since,by,reason\n')
+    assert.equal((await world.cli('recipient', 'list-blocked', '--csv')).stdout, 'number,since,by,reason\n')
     assert.equal((await world.cli('recipient', 'unblock', PERSON)).code, 0)
-    assert.deepEqual(await world.json('recipient', 'blocked'), [])
+    assert.deepEqual(await world.json('recipient', 'list-blocked'), [])
   })
 
   it('is not erased while anything waits, but for who wants that cancelled', async () => {

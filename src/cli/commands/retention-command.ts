@@ -36,7 +36,7 @@ export function addRetentionCommand(program: NuncioCommand, cli: Cli): void {
         if (changes && options.account === undefined)
           throw new Refusal(
             'argument_invalid',
-            'Say whose: add --account NAME. For all accounts set NUNCIO_KEEP_BODIES_DAYS and NUNCIO_KEEP_MESSAGES_DAYS.',
+            'Say whose: add --account NAME. For all accounts set NUNCIO_RETENTION_BODIES_DAYS and NUNCIO_RETENTION_MESSAGES_DAYS.',
           )
         const account = options.account === undefined ? null : await findAccount(administration, options.account)
         let own = account && (await administration.readOwnTimes(account.id))
@@ -94,7 +94,7 @@ export function waitText({ beginsAt, waitsFor }: RetentionState, now: number): s
     waitsFor === 'pause'
       ? 'Nothing was deleted for a long time, or the clock has leapt'
       : 'This installation was copied from another'
-  return `${why}: it begins ${relativeTime(beginsAt, now)}, at ${plainTime(beginsAt)}. To keep more, set NUNCIO_KEEP_BODIES_DAYS and NUNCIO_KEEP_MESSAGES_DAYS before; to begin now: ${commandLine`retention --begin`}`
+  return `${why}: it begins ${relativeTime(beginsAt, now)}, at ${plainTime(beginsAt)}. To keep more, set NUNCIO_RETENTION_BODIES_DAYS and NUNCIO_RETENTION_MESSAGES_DAYS before; to begin now: ${commandLine`retention --begin`}`
 }
 
 function lastText({ last }: RetentionState, now: number): string {

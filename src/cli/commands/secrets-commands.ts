@@ -111,19 +111,19 @@ async function printRotation(cli: Cli, { id, file, secrets, unreadable }: Rotati
   await cli.say(`${what} sealed anew. All that can be opened is sealed with the key ${id} now.
 
 Back ${file} up, and copy it to every other machine that serves this database. Old keys stay in it, because older
-backups of the database need them; see them with ${commandLine`secrets list`}, and take one out with ${commandLine`secrets drop-key`}.`)
+backups of the database need them; see them with ${commandLine`secrets list`}, and take one out with ${commandLine`secrets remove-key`}.`)
   for (const sentence of unreadable) cli.warn(`${sentence} Set it anew.`)
 }
 
 function addDropKey(group: NuncioCommand, cli: Cli): void {
   group
-    .command('drop-key')
+    .command('remove-key')
     .description(
       'take a key out of the ring; refused while anything is sealed with it. Backups of the database from before the rotation cannot be used without it',
     )
     .argument('<key>', 'its id')
     .withJson('{id}')
-    .withExamples(commandLine`secrets drop-key k3fa9b21c`)
+    .withExamples(commandLine`secrets remove-key k3fa9b21c`)
     .action((id: string, options: CommonOptions) =>
       cli.withAdministration(async ({ openKeyRing }) => {
         const keyRing = await openKeyRing()

@@ -97,15 +97,15 @@ describe.each(ENGINES)('nuncio user, on %s', (engine) => {
     assert.deepEqual((await world.audit()).slice(-2), ['second-factor.remove-all', 'password.change'])
   })
 
-  it('set-up-link prints one as long as there is nobody', async () => {
-    const { url, expiresAt } = await world.json<{ url: string; expiresAt: string }>('user', 'set-up-link')
+  it('setup-link prints one as long as there is nobody', async () => {
+    const { url, expiresAt } = await world.json<{ url: string; expiresAt: string }>('user', 'setup-link')
     assert.match(url, /\/console\/set-up\/[\w-]{43}$/)
     assert.equal(Date.parse(expiresAt), NOON + HOUR)
     assert.ok(await findPersonLink(url, 'set-up'))
 
     world.input = PASSWORD
     await world.cli('user', 'add', 'anna@example.org', '--password-stdin')
-    const refused = await world.cli('user', 'set-up-link')
+    const refused = await world.cli('user', 'setup-link')
 
     assert.equal(refused.code, 1)
     assert.match(refused.stderr, /There are people already/)

@@ -108,7 +108,7 @@ function addList(group: NuncioCommand, cli: Cli): void {
             person.hasSecondFactor ? 'yes' : 'no',
             person.lastSignInAt === null ? 'never' : relativeTime(person.lastSignInAt, now),
           ]),
-          whenEmpty: `There is nobody yet. Make a link for the first owner: ${commandLine`user set-up-link`}`,
+          whenEmpty: `There is nobody yet. Make a link for the first owner: ${commandLine`user setup-link`}`,
         })
       }),
     )
@@ -150,10 +150,10 @@ async function resetPassword(cli: Cli, given: string, options: ResetOptions): Pr
 
 function addSetUpLink(group: NuncioCommand, cli: Cli): void {
   group
-    .command('set-up-link')
+    .command('setup-link')
     .description('while there is nobody: print a link by which the first owner comes in; it works once, for an hour')
     .withJson('{url, expiresAt}')
-    .withExamples(commandLine`user set-up-link`)
+    .withExamples(commandLine`user setup-link`)
     .action((options: CommonOptions) =>
       cli.withAdministration(async ({ people }) => {
         const link = await makeLink(cli, people, { kind: 'set-up', personId: null, invitation: null })

@@ -24,7 +24,7 @@ export const TRY_CODES = {
   ],
   blocked: [
     'The URL leads to an address that webhooks are not posted to: a private one, or one that the operator has closed.',
-    'Use another address on the internet. Or have the operator open it: a private one with NUNCIO_WEBHOOK_ALLOWED_PRIVATE, one that is closed by taking it out of NUNCIO_OUTBOUND_REFUSED.',
+    'Use another address on the internet. Or have the operator open it: a private one with NUNCIO_WEBHOOK_ALLOWED_PRIVATE, one that is closed by taking it out of NUNCIO_OUTBOUND_DENIED_CIDRS.',
   ],
   protocol: ['What the receiver answered is not usable HTTP/1.1.', 'Check what answers at that address.'],
   secret_unreadable: [

@@ -13,7 +13,7 @@ describe('the address of a webhook', () => {
     const ranges = { allowed: [], refused: [parseAddressRange('198.18.5.0/24')].filter((range) => range !== null) }
     const read = () => readWebhookUrl('https://198.18.5.9/hook', ranges)
 
-    expect(read).toThrow(/NUNCIO_OUTBOUND_REFUSED/)
+    expect(read).toThrow(/NUNCIO_OUTBOUND_DENIED_CIDRS/)
     expect(read).toThrow(/^(?!.*NUNCIO_WEBHOOK_ALLOWED_PRIVATE)/)
   })
 

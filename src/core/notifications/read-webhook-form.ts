@@ -5,7 +5,7 @@ import { isNoticeKind, type NoticeKind } from './notification-kinds.ts'
 const FOR_DEVELOPERS =
   'For a receiver on your own machine while you develop, the operator can set NUNCIO_WEBHOOK_ALLOWED_PRIVATE, for the service and for commands.'
 
-const CLOSED = 'It lies in a range of NUNCIO_OUTBOUND_REFUSED: only the operator can take it out of there.'
+const CLOSED = 'It lies in a range of NUNCIO_OUTBOUND_DENIED_CIDRS: only the operator can take it out of there.'
 
 /** The address in its canonical form. Refuses what could never be posted to, by the rules for media URLs. */
 export function readWebhookUrl(text: string, ranges: OperatorRanges): string {

@@ -69,5 +69,5 @@ export interface SecretStore {
   /** False, and nothing is changed, when the row is not as it was read any more. */
   replaceSecrets(row: SecretRow, texts: Readonly<Record<string, string>>): Promise<boolean>
   /** For the audit log. */
-  noteKeyChange(action: 'add-key' | 'rotate' | 'drop-key', keyId: string, by: string): Promise<void>
+  noteKeyChange(action: 'add-key' | 'rotate' | 'remove-key', keyId: string, by: string): Promise<void>
 }

@@ -15,7 +15,7 @@ const KEPT_FACTOR = 1.2
 export interface DiskRoom {
   readonly host: string
   /** What lies in it. */
-  readonly holds: 'data' | 'spool' | 'database'
+  readonly volume: 'data' | 'spool' | 'database'
   readonly folder: string
   readonly freeBytes: number
   readonly totalBytes: number
@@ -24,7 +24,7 @@ export interface DiskRoom {
 /** Pure. `freeShare` 0: nobody wants to be told. */
 export function checkDisk(disk: DiskRoom, freeShare: number, now: Instant): Finding | null {
   if (freeShare === 0) return null
-  const { host, holds, folder, freeBytes, totalBytes } = disk
+  const { host, volume, folder, freeBytes, totalBytes } = disk
   const counted = Math.min(totalBytes, COUNTED_AT_MOST_BYTES)
   // A disk that is smaller than a few GB has never much room: the least is for those that could have it.
   const limit = Math.max(counted * freeShare, Math.min(LEAST_FREE_BYTES, totalBytes / 4))
@@ -36,7 +36,7 @@ export function checkDisk(disk: DiskRoom, freeShare: number, now: Instant): Find
     object: diskObject(host, folder),
     severity: isCritical ? 'critical' : 'warning',
     since: now,
-    facts: { host, holds, folder, freeBytes: inMb(freeBytes), totalBytes: inMb(totalBytes) },
+    facts: { host, volume, folder, freeBytes: inMb(freeBytes), totalBytes: inMb(totalBytes) },
     raises: freeBytes < limit,
   }
 }

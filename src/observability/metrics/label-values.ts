@@ -61,7 +61,7 @@ export const callbackOutcomes = allOf<Received['outcome']>({
   'not-stored': true,
 })
 export const reportKinds = allOf<Applied['kind']>({ sent: true, delivered: true, read: true, failed: true })
-export const reportEnds = allOf<Applied['end']>({ applied: true, 'message-unknown': true, 'given-up': true })
+export const reportResults = allOf<Applied['end']>({ applied: true, 'message-unknown': true, 'given-up': true })
 
 export const ignoredReasons = [
   'not_an_account',
@@ -77,7 +77,7 @@ export const ignoredReasons = [
 /** Which work a commit was for. SQLite commits everything that is written in one turn together. */
 export const commitKinds = ['shared', 'accept', 'step']
 
-export const diskHolds = allOf<DiskRoom['holds']>({ data: true, spool: true, database: true })
+export const diskVolumes = allOf<DiskRoom['volume']>({ data: true, spool: true, database: true })
 
 /** How lanes stand, and which reasons of waiting count as which. What is in no list waits for a reason of its network. */
 const REASONS_OF_STATUS: Readonly<Record<string, readonly string[]>> = {

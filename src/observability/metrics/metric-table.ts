@@ -5,14 +5,14 @@ import {
   callbackOutcomes,
   channels,
   commitKinds,
-  diskHolds,
+  diskVolumes,
   fetchOutcomes,
   httpStatuses,
   ignoredReasons,
   otherEvents,
   prepareOutcomes,
-  reportEnds,
   reportKinds,
+  reportResults,
   requestOutcomes,
   statuses,
   tryOutcomes,
@@ -76,7 +76,7 @@ export const METRICS = {
     title: 'Requests by outcome',
     by: ['outcome'],
   }),
-  nuncio_request_seconds: histogram('seconds', SECONDS, {
+  nuncio_request_duration_seconds: histogram('seconds', SECONDS, {
     help: 'From the arrival of a request until its reply was written.',
     row: 'Accepting',
     title: 'Time to the reply',
@@ -129,7 +129,7 @@ export const METRICS = {
     row: 'Attempts',
     title: 'Attempts by channel and outcome',
   }),
-  nuncio_attempt_seconds: histogram('seconds', SECONDS, {
+  nuncio_attempt_duration_seconds: histogram('seconds', SECONDS, {
     help: 'How long an attempt took.',
     labels: { channel: channels },
     row: 'Attempts',
@@ -153,7 +153,7 @@ export const METRICS = {
     row: 'Callbacks',
     title: 'Callbacks by status',
   }),
-  nuncio_callback_seconds: histogram('seconds', SECONDS, {
+  nuncio_callback_duration_seconds: histogram('seconds', SECONDS, {
     help: 'From the arrival of a callback until its reply was written.',
     row: 'Callbacks',
     title: 'Time to the reply of a callback',
@@ -166,7 +166,7 @@ export const METRICS = {
   }),
   nuncio_callback_reports_total: counter({
     help: 'Reports about messages in callbacks, by channel, kind and what became of them.',
-    labels: { channel: channels, kind: reportKinds, end: reportEnds },
+    labels: { channel: channels, kind: reportKinds, result: reportResults },
     row: 'Callbacks',
     title: 'Reports about messages',
   }),
@@ -183,7 +183,7 @@ export const METRICS = {
     row: 'Webhooks',
     title: 'Tries by outcome',
   }),
-  nuncio_webhook_try_seconds: histogram('seconds', SECONDS, {
+  nuncio_webhook_try_duration_seconds: histogram('seconds', SECONDS, {
     help: 'Length of one try to post a notice to a webhook.',
     row: 'Webhooks',
     title: 'Length of a try',
@@ -195,7 +195,7 @@ export const METRICS = {
     row: 'Media',
     title: 'Fetches by outcome',
   }),
-  nuncio_media_fetch_seconds: histogram('seconds', SECONDS, {
+  nuncio_media_fetch_duration_seconds: histogram('seconds', SECONDS, {
     help: 'How long a fetch took that brought a file.',
     row: 'Media',
     title: 'Time of a fetch',
@@ -215,7 +215,7 @@ export const METRICS = {
     row: 'Media',
     title: 'Spool',
   }),
-  nuncio_prepare_seconds: histogram('seconds', SECONDS, {
+  nuncio_prepare_duration_seconds: histogram('seconds', SECONDS, {
     help: 'How long it took to get an attachment ready at its network, by channel and outcome.',
     labels: { channel: channels, outcome: prepareOutcomes },
     row: 'Media',
@@ -223,15 +223,15 @@ export const METRICS = {
     by: ['channel'],
   }),
 
-  nuncio_commit_seconds: histogram('seconds', COMMIT_SECONDS, {
+  nuncio_commit_duration_seconds: histogram('seconds', COMMIT_SECONDS, {
     help: 'How long a commit took, by what was committed: acceptances, steps of lanes, or both in one.',
-    labels: { what: commitKinds },
+    labels: { operation: commitKinds },
     row: 'Storage',
     title: 'Time of a commit',
   }),
   nuncio_commit_rows: histogram('count', BATCH, {
     help: 'How many acceptances or steps shared a commit.',
-    labels: { what: commitKinds },
+    labels: { operation: commitKinds },
     row: 'Storage',
     title: 'Sharing a commit',
   }),
@@ -259,15 +259,15 @@ export const METRICS = {
     row: 'Console',
     title: 'Requests of the console',
   }),
-  nuncio_console_request_seconds: histogram('seconds', SECONDS, {
+  nuncio_console_request_duration_seconds: histogram('seconds', SECONDS, {
     help: 'From the arrival of a request of the console until its reply began.',
     row: 'Console',
     title: 'Time to the reply of the console',
   }),
-  nuncio_console_looks_open: gauge('count', {
-    help: 'Looks of the console into the database that have not been answered yet.',
+  nuncio_console_queries_in_flight: gauge('count', {
+    help: 'Queries of the console that the database has not answered yet.',
     row: 'Console',
-    title: 'Looks under way',
+    title: 'Queries in flight',
   }),
 
   nuncio_alarms_open: gauge('count', {
@@ -283,14 +283,14 @@ export const METRICS = {
     row: 'Lanes',
     title: 'Age of the oldest that waits',
   }),
-  nuncio_watchdog_looks_total: counter({
-    help: 'How often the watchdog has looked.',
+  nuncio_watchdog_checks_total: counter({
+    help: 'How often the watchdog has checked.',
     row: 'Lanes',
-    title: 'Looks of the watchdog',
+    title: 'Checks of the watchdog',
   }),
   nuncio_disk_free_bytes: gauge('bytes', {
     help: 'Room left on the disks of this machine, by what lies on them; what lies on one disk with others is told once.',
-    labels: { holds: diskHolds },
+    labels: { volume: diskVolumes },
     together: 'max',
     row: 'Storage',
     title: 'Room on the disk',
@@ -319,7 +319,7 @@ export const METRICS = {
 
   nuncio_trace_spans_total: counter({
     help: 'Spans of traces, by what became of them; none where no exporter is set.',
-    labels: { end: ['exported', 'refused', 'dropped'] },
+    labels: { result: ['exported', 'refused', 'dropped'] },
     row: 'Process',
     title: 'Spans of traces',
   }),

@@ -13,7 +13,7 @@ export function countQuery(
       metrics.set('nuncio_alarms_open', { kind, severity }, open)
     }
   }
-  for (const { holds, freeBytes } of disks) metrics.set('nuncio_disk_free_bytes', { holds }, freeBytes)
+  for (const { volume, freeBytes } of disks) metrics.set('nuncio_disk_free_bytes', { volume }, freeBytes)
   metrics.set('nuncio_oldest_waiting_seconds', {}, (oldestWaitingMs ?? 0) / 1000)
-  metrics.count('nuncio_watchdog_looks_total', {})
+  metrics.count('nuncio_watchdog_checks_total', {})
 }

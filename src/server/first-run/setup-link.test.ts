@@ -27,7 +27,7 @@ describe('the set-up link of the first start', () => {
 
   it('is told, and kept in a file that nobody else reads; the database has its hash alone', async () => {
     const dataDir = temporaryFolder()
-    const file = join(dataDir, 'set-up-link')
+    const file = join(dataDir, 'setup-link')
     writeFileSync(file, 'an older one', { mode: 0o644 })
 
     const offer = await printSetupLink(createPeople(world.store), {
@@ -52,12 +52,12 @@ describe('the set-up link of the first start', () => {
     await people.addPerson({ email: 'a@b', name: 'Anna', passwordHash: 'x' }, { accountId, role: 'owner' }, 'test')
 
     assert.equal(await printSetupLink(people, { dataDir, url: 'http://here', isQuiet: false, onError }), null)
-    assert.equal(existsSync(join(dataDir, 'set-up-link')), false)
+    assert.equal(existsSync(join(dataDir, 'setup-link')), false)
   })
 
   it('is not made at a quiet start, and an older file goes', async () => {
     const dataDir = temporaryFolder()
-    writeFileSync(join(dataDir, 'set-up-link'), 'an older one')
+    writeFileSync(join(dataDir, 'setup-link'), 'an older one')
 
     const offer = await printSetupLink(createPeople(world.store), {
       dataDir,
@@ -67,7 +67,7 @@ describe('the set-up link of the first start', () => {
     })
 
     assert.deepEqual(offer, { url: null, file: null })
-    assert.equal(existsSync(join(dataDir, 'set-up-link')), false)
+    assert.equal(existsSync(join(dataDir, 'setup-link')), false)
     assert.deepEqual(await world.all('select * from person_link'), [])
   })
 

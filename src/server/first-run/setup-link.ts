@@ -44,7 +44,7 @@ async function makeOffer(
   people: Pick<People, 'hasPeople' | 'createPersonLink'>,
   { dataDir, url, isQuiet }: SetUpPlace,
 ): Promise<SetupLink | null> {
-  const file = join(dataDir, 'set-up-link')
+  const file = join(dataDir, 'setup-link')
   // Written anew, because the rights of a file are set only when it is made.
   await rm(file, { force: true })
   if (await people.hasPeople()) return null
@@ -62,7 +62,7 @@ async function makeOffer(
 export function warnOfSetUp(logger: Logger, error: unknown): void {
   logger.warn(
     { err: error },
-    `The link by which the first owner comes in could not be made: ${commandLine`user set-up-link`}`,
+    `The link by which the first owner comes in could not be made: ${commandLine`user setup-link`}`,
   )
 }
 

@@ -29,13 +29,13 @@ export function startupBanner(
 
 function setUpLines({ url, file }: SetupLink): readonly string[] {
   const nobody = 'Nobody can sign in to the console yet.'
-  if (url === null) return [`${nobody} Make the link for its owner: ${commandLine`user set-up-link`}`]
+  if (url === null) return [`${nobody} Make the link for its owner: ${commandLine`user setup-link`}`]
   return [
     `${nobody} Open this link within the hour to become its owner; it works once:`,
     '',
     url,
     '',
-    file === null ? '' : `It also stands in ${file}. A new one: ${commandLine`user set-up-link`}`,
+    file === null ? '' : `It also stands in ${file}. A new one: ${commandLine`user setup-link`}`,
   ]
 }
 

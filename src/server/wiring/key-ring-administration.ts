@@ -161,7 +161,7 @@ async function dropKey(parts: Parts, id: string, by: string): Promise<void> {
       )
     return { ...found, keys: found.keys.filter((one) => one !== key) }
   }, now)
-  await parts.store.noteKeyChange('drop-key', id, by)
+  await parts.store.noteKeyChange('remove-key', id, by)
 }
 
 /** `secrets` null: it is the one that new secrets are sealed with. */

@@ -7,10 +7,10 @@ export function parseCidrs(texts: readonly string[]): readonly AddressRange[] {
   return texts.map(parseAddressRange).filter((range) => range !== null)
 }
 
-export function rangesOfMedia({ mediaAllowedPrivate, outboundRefused }: Settings): OperatorRanges {
-  return { allowed: parseCidrs(mediaAllowedPrivate), refused: parseCidrs(outboundRefused) }
+export function rangesOfMedia({ mediaAllowedPrivate, outboundDeniedCidrs }: Settings): OperatorRanges {
+  return { allowed: parseCidrs(mediaAllowedPrivate), refused: parseCidrs(outboundDeniedCidrs) }
 }
 
-export function rangesOfWebhooks({ webhookAllowedPrivate, outboundRefused }: Settings): OperatorRanges {
-  return { allowed: parseCidrs(webhookAllowedPrivate), refused: parseCidrs(outboundRefused) }
+export function rangesOfWebhooks({ webhookAllowedPrivate, outboundDeniedCidrs }: Settings): OperatorRanges {
+  return { allowed: parseCidrs(webhookAllowedPrivate), refused: parseCidrs(outboundDeniedCidrs) }
 }

@@ -9,19 +9,19 @@ import { spoolFolder } from './spool-folder.ts'
 export async function readDisks(settings: Settings): Promise<readonly DiskRoom[]> {
   const { dataDir, database } = settings
   const folders = [
-    ...(database.engine === 'sqlite' ? [{ holds: 'database', folder: dirname(database.path) } as const] : []),
-    { holds: 'data', folder: dataDir } as const,
-    { holds: 'spool', folder: spoolFolder(settings) } as const,
+    ...(database.engine === 'sqlite' ? [{ volume: 'database', folder: dirname(database.path) } as const] : []),
+    { volume: 'data', folder: dataDir } as const,
+    { volume: 'spool', folder: spoolFolder(settings) } as const,
   ]
   const seen = new Set<number>()
   const disks: DiskRoom[] = []
-  for (const { holds, folder } of folders) {
+  for (const { volume, folder } of folders) {
     try {
       const { dev } = await stat(folder)
       if (seen.has(dev)) continue
       const { bavail, blocks, bsize } = await statfs(folder)
       seen.add(dev)
-      disks.push({ host: hostname(), holds, folder, freeBytes: bavail * bsize, totalBytes: blocks * bsize })
+      disks.push({ host: hostname(), volume, folder, freeBytes: bavail * bsize, totalBytes: blocks * bsize })
     } catch {
       // It is made when it is first needed. What cannot be read then is told by whoever writes there.
     }

@@ -21,8 +21,8 @@ interface KeepingParts {
 }
 
 export function sweepTimesOf(settings: Settings): SweepTimes {
-  const { keepBodiesDays, keepMessagesDays, keepAuditDays } = settings
-  return { bodiesDays: keepBodiesDays, messagesDays: keepMessagesDays, auditDays: keepAuditDays }
+  const { retentionBodiesDays, retentionMessagesDays, retentionAuditDays } = settings
+  return { bodiesDays: retentionBodiesDays, messagesDays: retentionMessagesDays, auditDays: retentionAuditDays }
 }
 
 /** What deletes by age while the service runs. */
@@ -38,7 +38,7 @@ export function keepByAge({ settings, worker, storage, journal, console }: Keepi
     // The figures of the overview are counted by the console's store, which sleeps while nobody asks it anything. What
     // goes before it was counted would be missing there.
     prepare: async () => {
-      const { keepBodiesDays: days } = settings
+      const { retentionBodiesDays: days } = settings
       if (days > 0) await removeOldCopies(sandboxMediaFolder(settings), storage.clock.now() - days * DAY_MS)
       if (storage.clock.monotonic() - countedAt < COUNT_EVERY_MS) return
       countedAt = storage.clock.monotonic()

@@ -30,7 +30,7 @@ export class Traces {
     this.#metrics = metrics
     this.#queue = new SpanQueue({
       exporter: new OtlpExporter({ url, headers, service }),
-      onEnd: (end, count) => metrics.count('nuncio_trace_spans_total', { end }, count),
+      onEnd: (result, count) => metrics.count('nuncio_trace_spans_total', { result }, count),
     })
     this.#tracer = new Tracer({ sampledPercent, now, onSpan: (span) => this.#queue.add(span) })
   }

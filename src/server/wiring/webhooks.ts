@@ -52,7 +52,7 @@ export async function createWebhooks({
     secrets,
     clock: storage.clock,
     journal,
-    messagesDays: settings.keepMessagesDays,
+    messagesDays: settings.retentionMessagesDays,
   })
   return {
     start: () => deliverer.start(),

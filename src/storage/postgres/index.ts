@@ -59,7 +59,7 @@ interface PostgresStorageOptions {
   readonly refusedByChannel: ConstructorParameters<typeof PostgresIntake>[0]['refusedByChannel']
   /** After each commit of acceptances or steps; must be quick. */
   readonly onCommit?: (committed: {
-    readonly what: 'accept' | 'step'
+    readonly operation: 'accept' | 'step'
     readonly rows: number
     readonly tookMs: number
   }) => void
@@ -327,7 +327,7 @@ export class PostgresStorage {
         link,
         onCommit: (rows, tookMs) => {
           this.health.wrote()
-          onCommit?.({ what: purpose === 'steps' ? 'step' : purpose, rows, tookMs })
+          onCommit?.({ operation: purpose === 'steps' ? 'step' : purpose, rows, tookMs })
         },
         onError: (error) => this.health.failed(error),
       })

@@ -66,7 +66,11 @@ interface SqliteStorageOptions {
   /** Housekeeping failed; it is tried again by itself. */
   readonly onError: (error: unknown) => void
   /** After each commit; must be quick. */
-  readonly onCommit?: (committed: { readonly what: 'shared'; readonly rows: number; readonly tookMs: number }) => void
+  readonly onCommit?: (committed: {
+    readonly operation: 'shared'
+    readonly rows: number
+    readonly tookMs: number
+  }) => void
   /** Without it there are no hashes of people who were erased. */
   readonly hashRecipient?: HashRecipient
   /** What people are told of this process. Without it there is no more than a heartbeat. */
@@ -337,7 +341,7 @@ export class SqliteStorage {
 function notifyOfCommits(onCommit: NonNullable<SqliteStorageOptions['onCommit']>): Participant {
   return {
     begin: () => {},
-    committed: (tookMs, rows) => onCommit({ what: 'shared', rows, tookMs }),
+    committed: (tookMs, rows) => onCommit({ operation: 'shared', rows, tookMs }),
     rolledBack: () => {},
   }
 }

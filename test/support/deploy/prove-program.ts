@@ -128,7 +128,7 @@ export async function fetchText(url: string): Promise<string> {
 
 /** On SQLite a thread reads for the console, which is loaded by the first page that needs it. */
 async function proveConsoleReads(url: string, cli: NuncioCli): Promise<void> {
-  const { url: link } = await cli.json<{ readonly url: string }>('user', 'set-up-link')
+  const { url: link } = await cli.json<{ readonly url: string }>('user', 'setup-link')
   const [account] = await cli.json<readonly { readonly id: string }[]>('account', 'list')
   const headers = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' }
   const owner = { name: 'Olga', email: 'olga@example.com', password: 'violet tractor napkin orbit' }

@@ -12,7 +12,7 @@ import { type CheckResult, ok, problem, skipped } from '../finding.ts'
 const MOST_BYTES = 16 * 1024 * 1024
 
 const TO_OPEN =
-  ' Where it is meant to be fetched: NUNCIO_OUTBOUND_REFUSED closes addresses, NUNCIO_MEDIA_ALLOWED_PRIVATE opens private ones.'
+  ' Where it is meant to be fetched: NUNCIO_OUTBOUND_DENIED_CIDRS closes addresses, NUNCIO_MEDIA_ALLOWED_PRIVATE opens private ones.'
 
 /** Fetches one URL as an attachment is fetched, with the same guards, and throws it away. */
 export async function checkOutbound({ settings, outboundUrl, signal }: Examination): Promise<CheckResult> {

@@ -5,7 +5,7 @@ import type { OpenConsole } from './open-console.ts'
 
 /** By which the first owner comes in. The service writes it as soon as it serves. */
 export function readSetUpLink({ service }: Pick<OpenConsole, 'service'>): Promise<string> {
-  const file = join(service.settings.dataDir, 'set-up-link')
+  const file = join(service.settings.dataDir, 'setup-link')
   return waitUntil(
     'the set-up link is there',
     async () => existsSync(file) && (readFileSync(file, 'utf8').trim() || null),
