@@ -27,7 +27,6 @@ const TERMS: Readonly<Record<string, string>> = {
   heed: 'apply, respect',
   gathering: 'coalescing window',
   gathers: 'collects',
-  fix: 'fix, repair',
   mended: 'fixed, repaired',
   fate: 'result',
   lot: 'jitter, many',
@@ -57,7 +56,7 @@ const LEFT: Readonly<Record<string, number>> = {
   scripts: 125,
   site: 7,
   'src/channels': 305,
-  'src/cli': 182,
+  'src/cli': 7,
   'src/config': 11,
   'src/connections': 25,
   'src/contract': 63,
@@ -93,6 +92,8 @@ const ALLOWED: readonly { readonly file: RegExp; readonly text: RegExp }[] = [
   { file: /./, text: /'trouble'|`trouble`|"trouble"/g },
   // PostgreSQL's own names.
   { file: /./, text: /primary_slot_name|replication slots?/g },
+  // A column that tests fill.
+  { file: /\.test\.ts$/, text: /is_told/g },
 ]
 
 const CODE = '{src,client,console,site,test,bench,scripts,deploy}/**/*.{ts,tsx,mjs,js,css,sql}'

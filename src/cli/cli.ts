@@ -22,8 +22,8 @@ export class Cli {
   }
 
   /**
-   * The settings, with those `given` to this call; refuses with all that is wrong with them. Says which variables look
-   * like settings and are none.
+   * The settings, with those `given` to this call; refuses with all that is wrong with them. Warns of unknown variables
+   * with the prefix.
    */
   settings(given: Readonly<Record<string, string | undefined>> = {}): Settings {
     const reading = this.surroundings.readSettings(given)

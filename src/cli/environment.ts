@@ -18,7 +18,7 @@ import type { AdministrationSession } from '../server/wiring/open-administration
 
 /** All that commands need from outside. */
 export interface Environment {
-  /** Resolves when more may be written. Rejects with `OutputClosed` when nobody reads any more. */
+  /** Resolves when more may be written. Rejects with `OutputClosed` when the reader has gone. */
   readonly out: (text: string) => Promise<void>
   readonly err: (text: string) => void
   readonly heading: (text: string) => string
@@ -43,12 +43,12 @@ export interface Environment {
   readonly readInput: () => Promise<string>
   /** As text. Rejects as Node does, and with a refusal for what is no UTF-8. */
   readonly readFile: (path: string) => Promise<string>
-  /** Asks whoever sits at the terminal; null when nobody does. */
+  /** Asks the person at the terminal; null when there is no terminal. */
   readonly ask: ((asked: { readonly question: string; readonly isHidden: boolean }) => Promise<string>) | null
   readonly fetch: (url: string, request: RequestInit) => Promise<Response>
 }
 
-/** The reader of our output has gone, such as `head` after ten lines. Nobody is left to tell. */
+/** The reader of our output has gone, such as `head` after ten lines. Nothing more is printed. */
 export class OutputClosed extends Error {}
 
 /** `program`: the file that runs, which some commands start once more. */

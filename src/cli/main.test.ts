@@ -33,14 +33,14 @@ describe('a command', () => {
   ])('loads only the packages that it needs: $args', ({ args, packages }) => {
     const folder = mkdtempSync(join(tmpdir(), 'nuncio-loads-'))
 
-    const { stderr } = start(TELL_LOADED, args, { NUNCIO_DATA_DIR: folder })
+    const { stderr } = start(PRINT_LOADED, args, { NUNCIO_DATA_DIR: folder })
 
     rmSync(folder, { recursive: true })
     assert.deepEqual(JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? ''), packages)
   })
 })
 
-const TELL_LOADED = `
+const PRINT_LOADED = `
   import { registerHooks } from 'node:module'
   const loaded = new Set()
   registerHooks({ load(url, context, next) {

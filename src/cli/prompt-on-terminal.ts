@@ -7,7 +7,7 @@ interface Terminal {
   readonly output: NodeJS.WritableStream
 }
 
-/** Puts a question to whoever sits at the terminal. What they type at a hidden one is not shown. */
+/** Asks the person at the terminal. The answer to a hidden question is not shown. */
 export function promptOnTerminal(
   { input, output }: Terminal,
   { question, isHidden }: { readonly question: string; readonly isHidden: boolean },
@@ -31,7 +31,7 @@ export function promptOnTerminal(
       stop()
     })
     lines.once('SIGINT', () => lines.close())
-    // After a line this rejects nothing any more. Without one, whoever was asked has gone.
+    // After a line this rejects nothing any more. Without one, the person has left.
     lines.once('close', () => {
       reject(new Refusal('argument_invalid', 'Nothing was entered, so nothing was changed.'))
     })

@@ -64,7 +64,7 @@ describe('the command line', () => {
     },
   )
 
-  it('tells a refusal in one sentence with its code', async () => {
+  it('prints a refusal in one sentence with its code', async () => {
     const { code, stdout, stderr } = await world.cli('message', 'explain', 'none')
 
     assert.deepEqual(
@@ -77,7 +77,7 @@ describe('the command line', () => {
     )
   })
 
-  it('tells a fault in one sentence, and its details only when asked for', async () => {
+  it('prints a fault in one sentence, and its details only when asked for', async () => {
     await world.close()
 
     const brief = await world.cli('account', 'list')

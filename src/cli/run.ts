@@ -10,7 +10,7 @@ export const DONE = 0
 export const FAILED = 1
 const USED_WRONGLY = 2
 
-// What can be judged from the command line alone. Everything else depends on what is there.
+// What can be checked from the command line alone. Everything else depends on the database.
 const WRONG_USE: readonly RefusalCode[] = ['argument_invalid', 'event_unknown', 'expiry_invalid', 'number_malformed']
 
 /** Runs one call of the command line and returns its exit code. Never throws. */
@@ -23,11 +23,11 @@ export async function run(args: readonly string[], surroundings: Environment): P
     if (error instanceof OutputClosed) return DONE
     // Commander has said itself what is wrong, or shown the help it was asked for.
     if (error instanceof CommanderError) return error.exitCode === 0 ? DONE : USED_WRONGLY
-    return tell(error, surroundings)
+    return printError(error, surroundings)
   }
 }
 
-function tell(thrown: unknown, surroundings: Environment): number {
+function printError(thrown: unknown, surroundings: Environment): number {
   const error = refusalOfSystem(thrown) ?? thrown
   if (error instanceof Refusal) {
     for (const sentence of error.message.split('\n'))

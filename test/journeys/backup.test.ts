@@ -116,7 +116,7 @@ describe.each(SIDES)('backup and restore on $name', ({ why, open }) => {
       const said = await cli.run('restore', taken.path, '--replace')
 
       assert.deepEqual([held.acceptedSince, held.endedSince], [null, null])
-      assert.match(said.stdout, /A service used the database until .* Nobody knows what it accepted and sent/)
+      assert.match(said.stdout, /A service used the database until .* It is unknown what it accepted and sent/)
       assert.doesNotMatch(said.stdout, /Nothing (was accepted|that waits)/)
     },
   )

@@ -72,7 +72,7 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
     assert.deepEqual([reasonText, nextStep], [sentence, 'Restart that process.'])
   })
 
-  it('G10: come after why nothing can be written, and then nobody is said to have stopped', async () => {
+  it('G10: come after the reason why nothing can be written, and then no process is reported as stopped', async () => {
     await world.accept({ connectionId: await world.connection(account) })
     const healthy = await world.json('attention')
     world.error = { since: null, cause: 'The disk is full.' }

@@ -19,13 +19,13 @@ import { holdText } from './hold-command.ts'
 import { waitText } from './retention-command.ts'
 
 // In more detail than an alarm does.
-const TOLD_BELOW: ReadonlySet<string> = new Set<AlarmKind>(['lanes_held', 'unconfirmed', 'token_expiring'])
+const LISTED_BELOW: ReadonlySet<string> = new Set<AlarmKind>(['lanes_held', 'unconfirmed', 'token_expiring'])
 
 export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
   program
     .command('attention')
     .description(
-      'show everything that wants a person: that nothing can be written, that no service is running, alarms of the watchdog, that all lanes are held, unconfirmed messages, lanes that stand still and why, tokens about to expire, webhooks that were disabled by themselves',
+      'show everything that needs attention: that nothing can be written, that no service is running, alarms of the watchdog, that all lanes are held, unconfirmed messages, lanes that stand still and why, tokens about to expire, webhooks that were disabled by themselves',
     )
     .option(
       '--check',
@@ -140,11 +140,11 @@ function inText(found: Findings, now: number): string {
         : holder === null
           ? NOT_RUNNING
           : frozen(holder),
-    part('Alarms', alarms.filter(({ kind }) => !TOLD_BELOW.has(kind)).map(alarmLine)),
+    part('Alarms', alarms.filter(({ kind }) => !LISTED_BELOW.has(kind)).map(alarmLine)),
     hold ? holdText(hold, now) : '',
     retention ?? '',
     part(
-      `Unconfirmed: nobody knows whether these arrived. Ask the recipient, then: ${commandLine`message resolve ID --arrived`} or --send-again`,
+      `Unconfirmed: it is unknown whether these arrived. Ask the recipient, then: ${commandLine`message resolve ID --arrived`} or --send-again`,
       unconfirmed.map((message) => messageLine(message, now)),
     ),
     part(
@@ -179,10 +179,10 @@ function messageLine({ id, connection, to, reason, acceptedAt }: MessageView, no
 function laneLine(lane: Lane, now: number): string {
   const { connection, account, waiting, oldestWaitingAt, reason, words, until, nextStep } = lane
   const since = oldestWaitingAt === null ? '' : `, the oldest accepted ${relativeTime(oldestWaitingAt, now)}`
-  const told = explainReason(reason, null, words)
-  const said = told.words === null ? '' : ` (“${told.words}”)`
+  const explained = explainReason(reason, null, words)
+  const said = explained.words === null ? '' : ` (“${explained.words}”)`
   const ends = until === null ? '' : ` It goes on ${goesOn({ reason, until }, now)}.`
-  return `${connection} (${account}): ${waiting} waiting${since}. ${told.sentence}${said}${ends} → ${nextStep}`
+  return `${connection} (${account}): ${waiting} waiting${since}. ${explained.sentence}${said}${ends} → ${nextStep}`
 }
 
 function tokenLine({ name, account, id, expiresAt }: TokenView, now: number): string {

@@ -35,7 +35,7 @@ function addBlock(group: NuncioCommand, cli: Cli): void {
     )
     .argument('[numbers...]', 'country code and digits only')
     .option('--file <path>', 'numbers from a file, one in a line, or the first column of a CSV; - reads standard input')
-    .option('--reason <text>', 'why, for whoever looks at the list later')
+    .option('--reason <text>', 'the reason, shown in the list')
     .withAccount(OF)
     .withJson('{blocked, already}')
     .withExamples(
@@ -67,9 +67,9 @@ function blockedSentence(
 ): string {
   const [only] = numbers
   if (only !== undefined && numbers.length === 1)
-    return blocked === 1 ? `${only} is not written to any more.` : `${only} was blocked already.`
+    return blocked === 1 ? `Blocked ${only}. Messages to it will not be sent.` : `${only} was blocked already.`
   const before = already > 0 ? ` ${already} were blocked already, or stood there twice.` : ''
-  return `${blocked} numbers are not written to any more.${before}`
+  return `Blocked ${blocked} numbers. Messages to them will not be sent.${before}`
 }
 
 function addUnblock(group: NuncioCommand, cli: Cli): void {
@@ -93,10 +93,10 @@ function addUnblock(group: NuncioCommand, cli: Cli): void {
 function addBlocked(group: NuncioCommand, cli: Cli): void {
   group
     .command('list-blocked')
-    .description('list who is not written to; of people who were erased, only that there is one')
+    .description('list the blocked numbers; of people who were erased, only that there is an entry')
     .argument('[number]', 'only whether this number is blocked')
     .option('--find <digits>', 'only numbers that begin so')
-    .option('--csv', 'print as CSV: number, since, by whom, reason; without people who were erased')
+    .option('--csv', 'print as CSV: number, since, by, reason; without people who were erased')
     .withAccount(OF)
     .withJson('an array of entries')
     .withExamples(
@@ -151,7 +151,7 @@ async function print(
       blockedBy,
       reason ?? '–',
     ]),
-    whenEmpty: 'Nobody is blocked.',
+    whenEmpty: 'No number is blocked.',
   })
 }
 

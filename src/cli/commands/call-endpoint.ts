@@ -23,7 +23,7 @@ export interface EndpointReply {
   readonly reply: unknown
 }
 
-/** One call of the endpoint, as any caller makes it. Refuses when nobody answers. */
+/** One call of the endpoint, as any caller makes it. Refuses when no answer comes. */
 export async function callEndpoint(
   { fetch }: Pick<Environment, 'fetch'>,
   { baseUrl, token, idempotencyKey, body }: EndpointCall,
@@ -35,7 +35,7 @@ export async function callEndpoint(
       method: 'POST',
       headers: { ...headers, ...key },
       body: JSON.stringify(body),
-      // The endpoint redirects nobody. Whoever does would get the token.
+      // The endpoint never redirects. Following a redirect would send the token elsewhere.
       redirect: 'error',
       signal: AbortSignal.timeout(LONGEST_CALL_MS),
     })
@@ -63,7 +63,7 @@ function unreachable(baseUrl: string, error: unknown): Refusal {
   }
   const cause = causeOf(error)
   const sentence = CERTIFICATE.test(cause)
-    ? `The certificate of the service at ${origin} is not one that is trusted here for this address (${cause}). Name in NODE_EXTRA_CA_CERTS the file of who vouches for it, and call it by a name that stands in it.`
+    ? `The certificate of the service at ${origin} is not one that is trusted here for this address (${cause}). Name in NODE_EXTRA_CA_CERTS the file of its issuer, and call it by a name that stands in it.`
     : `The service does not answer at ${origin} (${cause}). Start it with ${commandLine`serve`}, or say where it is: by --url, or by the settings with which it runs, such as NUNCIO_PORT.`
   return new Refusal('service_unreachable', sentence, null, { cause: error })
 }

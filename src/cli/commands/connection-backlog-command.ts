@@ -29,7 +29,7 @@ export function addConnectionBacklogCommand(group: NuncioCommand, cli: Cli): voi
     .action(async (number: string, options: ConfirmOptions) => {
       const olderMs = parseAge(options.cancelOlderThan)
       await withConnection(cli, { number, options }, async (session, { accountId, id, reason }) => {
-        // Before anything is cancelled for a question that nobody asked.
+        // Checked first, so that nothing is cancelled when no backlog waits for approval.
         if (reason !== 'backlog_confirmation')
           throw new Refusal('lane_not_waiting', 'No backlog of this connection waits for a confirmation.')
         const of = { accountId, id }

@@ -31,7 +31,7 @@ describe.each(ENGINES)('accounts, on %s', (engine) => {
   it.each([
     [['account', 'create', 'Acme'], 1, 'account_exists'],
     [['account', 'create', ''], 2, 'argument_invalid'],
-    [[...ADD, '--account', 'Nobody'], 1, 'account_unknown'],
+    [[...ADD, '--account', 'Missing'], 1, 'account_unknown'],
   ])('refuse %j', async (args, code, refusal) => {
     const answer = await world.cli(...args)
 
@@ -162,7 +162,7 @@ describe.each(ENGINES)('connections, on %s', (engine) => {
   })
 })
 
-/** As one that waits for its turn again, after an attempt of which nobody knows what became. */
+/** Like a message that is queued again after an attempt with an unknown result. */
 async function mayHaveArrived(sequence: number): Promise<void> {
   await world.run(
     `insert into ${world.database.attempts} (message_sequence, number, started_at, ended_at, outcome) values (?, 1, ?, ?, 'unknown')`,

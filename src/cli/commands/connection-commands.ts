@@ -71,7 +71,7 @@ function addPause(group: NuncioCommand, cli: Cli): void {
     .action((number: string, options: CommonOptions) =>
       withConnection(cli, { number, options }, async ({ administration }, { id }) => {
         const connection = await administration.setConnectionState(id, 'paused', ACTOR)
-        await tell(cli, options, { connection, sentence: `Paused ${number}. ${waitingSentence(connection)}` })
+        await printResult(cli, options, { connection, sentence: `Paused ${number}. ${waitingSentence(connection)}` })
       }),
     )
 }
@@ -87,7 +87,7 @@ function addResume(group: NuncioCommand, cli: Cli): void {
     .action((number: string, options: CommonOptions) =>
       withConnection(cli, { number, options }, async ({ administration }, { id }) => {
         const connection = await administration.setConnectionState(id, 'active', ACTOR)
-        await tell(cli, options, { connection, sentence: `Resumed ${number}. ${waitingSentence(connection)}` })
+        await printResult(cli, options, { connection, sentence: `Resumed ${number}. ${waitingSentence(connection)}` })
       }),
     )
 }
@@ -111,7 +111,7 @@ function addRemove(group: NuncioCommand, cli: Cli): void {
     )
 }
 
-function tell(
+function printResult(
   cli: Cli,
   options: CommonOptions,
   { connection, sentence }: { connection: ConnectionView; sentence: string },

@@ -111,7 +111,7 @@ describe.each(ENGINES)('connections of WhatsApp Cloud at the command line, on %s
     assert.equal(JSON.stringify(added).includes('v1.k'), false)
   })
 
-  it('keep what the network said and when it was asked, for whoever looks later', async () => {
+  it('keep what the network said and when it was asked', async () => {
     await world.json('connection', 'add', NUMBER, '--channel', 'whatsapp-cloud', ...given())
     const kept = async () =>
       JSON.parse(String((await world.all('select network_check from connection'))[0]?.['network_check']))
@@ -184,7 +184,7 @@ describe.each(ENGINES)('connections of WhatsApp Cloud at the command line, on %s
     assert.match(unknown.stderr, /has no setting colour\. It has: phone_number_id, .*; and every lane has: .*least_gap/)
   })
 
-  it('tell their settings as one writes them, but no secret', async () => {
+  it('show their settings as one writes them, but no secret', async () => {
     await add(...given({ link_preview: 'off' }))
 
     const set = await world.cli('connection', 'set', NUMBER, 'least_gap=1s')
@@ -292,7 +292,7 @@ describe.each(ENGINES)('connections of WhatsApp Cloud at the command line, on %s
     const its = given({ phone_number_id: other.phoneNumberId })
     await world.cli('connection', 'add', other.number, '--channel', 'whatsapp-cloud', ...its)
     const renewed = 'fedcba9876543210fedcba9876543210'
-    // A token is one of an app, so whoever moves to another app has another.
+    // A token belongs to one app, so a move to another app brings another token.
     const accessToken = 'EAAG0000000000tokenOfAnotherApp'
     simulator.changeNumber('106540352242922', { appSecret: renewed, accessToken })
 
@@ -348,7 +348,7 @@ describe('a question at the terminal', () => {
     assert.match(shown ?? '', /plain/)
   })
 
-  it('is answered by nothing when whoever was asked goes away', async () => {
+  it('ends without an answer when the person at the terminal goes away', async () => {
     assert.deepEqual((await ask('', true))[0], 'Nothing was entered, so nothing was changed.')
     assert.deepEqual((await ask('\u0003', true))[0], 'Nothing was entered, so nothing was changed.')
   })

@@ -109,8 +109,8 @@ function addSet(group: NuncioCommand, cli: Cli): void {
         const policy = Object.keys(lane).length === 0 ? null : changePolicy(before.policy, lane)
         const { connection, facts, alsoChanged, notChanged } = await change(cli, session, { before, policy, pairs })
         const { connecting } = session
-        const told = facts && networkJson({ facts, callback: connecting.callbackOf(connection) })
-        if (options.json) return cli.json({ ...connectionJson(connection), ...told })
+        const network = facts && networkJson({ facts, callback: connecting.callbackOf(connection) })
+        if (options.json) return cli.json({ ...connectionJson(connection), ...network })
         await cli.say(`Changed ${number}. Its settings are now: ${settingsText(session, connection)}`)
         if (alsoChanged.length > 0)
           await cli.say(

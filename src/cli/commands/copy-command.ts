@@ -6,7 +6,7 @@ import type { CopiedCount, CopiedHold, CopyProgress } from '../../operations/cop
 import type { Cli } from '../cli.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 
-const TOLD_EVERY_MS = 1_000
+const REPORT_EVERY_MS = 1_000
 const SHOWN_OF_CHECKSUM = 16
 
 type CopyOptions = CommonOptions & { readonly from?: string; readonly to?: string }
@@ -62,10 +62,10 @@ function parseFrom(text: string | undefined, { dataDir }: Settings): Extract<Dat
 /** On stderr, so that what a program reads stays clean. */
 function printProgress(cli: Cli): (progress: CopyProgress) => void {
   const { err, now } = cli.surroundings
-  let toldAt = now()
+  let reportedAt = now()
   return ({ doing, table, rows, of }) => {
-    if (now() - toldAt < TOLD_EVERY_MS) return
-    toldAt = now()
+    if (now() - reportedAt < REPORT_EVERY_MS) return
+    reportedAt = now()
     err(`nuncio: ${doing} ${table}: ${rows} of ${of}\n`)
   }
 }
@@ -74,7 +74,7 @@ function heldText({ reason, isOfCopy }: CopiedHold): string {
   const next = isOfCopy
     ? `If that copy was never served, let the lanes move with ${commandLine`hold --release`}. If it was`
     : `Before you let the lanes move with ${commandLine`hold --release`}`
-  return `The lanes are held in the new database, too: ${reason}. ${next}, look at what was sent, and take that out: ${commandLine`message list --state QUEUED`}`
+  return `The lanes are held in the new database, too: ${reason}. ${next}, check what was sent, and take that out: ${commandLine`message list --state QUEUED`}`
 }
 
 async function printResult(

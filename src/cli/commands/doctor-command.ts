@@ -20,7 +20,7 @@ export function addDoctorCommand(program: NuncioCommand, cli: Cli): void {
   program
     .command('doctor')
     .description(
-      'look at everything that Nuncio stands on: settings, disk, database, key ring, clock, networks; changes nothing, works while the service runs, and ends with 1 when there is trouble',
+      'check everything that Nuncio needs: settings, disk, database, key ring, clock, networks; changes nothing, works while the service runs, and ends with 1 when there is a problem',
     )
     .option('--offline', 'ask no other machine, but the database')
     .option('--outbound <url>', 'fetch this URL as an attachment is fetched, to see that the way out is open')
@@ -50,7 +50,7 @@ export function addDoctorCommand(program: NuncioCommand, cli: Cli): void {
       }
       const status = worst(findings)
       if (status === 'problem') cli.exitCode = 1
-      if (options.json) return cli.json({ standing: status, findings: findings.map(findingJson) })
+      if (options.json) return cli.json({ status, findings: findings.map(findingJson) })
       await cli.say(`\n${inTheEnd(findings)}`)
     })
 }
@@ -66,7 +66,7 @@ function readRounds({ killTest, rounds }: DoctorOptions): number | null {
 }
 
 const MARKS: Readonly<Record<CheckStatus, string>> = { ok: '✓', warning: '!', problem: '✗', skipped: '–' }
-// For logs and for whoever looks for words.
+// For logs, and for searching by word.
 const PLAIN: Readonly<Record<CheckStatus, string>> = {
   ok: 'ok     ',
   warning: 'warning',

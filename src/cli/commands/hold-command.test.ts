@@ -28,7 +28,7 @@ describe.each(ENGINES)('nuncio hold, on %s', (engine) => {
 
     assert.equal(
       stdout,
-      'All lanes are held: restored the backup of Monday (3 minutes ago, at 2026-01-15 12:00:00.000 UTC). No attempt begins until they are released; one that had begun is brought to its end. New messages are accepted and wait. Look at what was sent, cancel what must not go out again, then: nuncio hold --release\n',
+      'All lanes are held: restored the backup of Monday (3 minutes ago, at 2026-01-15 12:00:00.000 UTC). No attempt begins until they are released; one that had begun is brought to its end. New messages are accepted and wait. Check what was sent, cancel what must not go out again, then: nuncio hold --release\n',
     )
     assert.deepEqual(await world.json('hold'), {
       held: true,
@@ -53,7 +53,7 @@ describe.each(ENGINES)('nuncio hold, on %s', (engine) => {
     )
   })
 
-  it('G12: is told by nuncio attention, also while nothing waits', async () => {
+  it('G12: is shown by nuncio attention, also while nothing waits', async () => {
     const before = await world.json('attention')
     await world.cli('hold', '--because', 'why')
 

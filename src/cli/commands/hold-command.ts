@@ -47,7 +47,7 @@ export function addHoldCommand(program: NuncioCommand, cli: Cli): void {
     )
 }
 
-/** Also for those who look at what wants them. */
+/** Also for `nuncio attention`. */
 export function holdText({ since, reason }: HoldView, now: number): string {
-  return `All lanes are held: ${printable(reason)} (${relativeTime(since, now)}, at ${plainTime(since)}). No attempt begins until they are released; one that had begun is brought to its end. New messages are accepted and wait. Look at what was sent, cancel what must not go out again, then: ${commandLine`hold --release`}`
+  return `All lanes are held: ${printable(reason)} (${relativeTime(since, now)}, at ${plainTime(since)}). No attempt begins until they are released; one that had begun is brought to its end. New messages are accepted and wait. Check what was sent, cancel what must not go out again, then: ${commandLine`hold --release`}`
 }

@@ -101,20 +101,20 @@ describe.each(ENGINES)('the API log, on %s', (engine) => {
 
     const { stdout } = await world.cli('log', 'list')
     const [entry] = await world.json<{ outcome: string; summed: object }[]>('log', 'list')
-    const told = await world.cli('log', 'show', 'sum')
+    const printed = await world.cli('log', 'show', 'sum')
 
     assert.match(stdout, /\nsum +now +400 +refused 12345 times +number_malformed, text_empty +– +– +shop +Acme +–\n$/)
     const since = new Date(at - 30_000).toISOString()
     assert.deepEqual([entry?.outcome, entry?.summed], ['refused', { requests: 12_345, since }])
-    assert.deepEqual(told.stdout.split('\n').slice(0, 5), [
+    assert.deepEqual(printed.stdout.split('\n').slice(0, 5), [
       'Entry sum',
       'of the account “Acme”, with the token “shop”',
       '',
       '12345 requests were refused like this between 2026-01-15 11:59:30.000 UTC and 2026-01-15 12:00:00.000 UTC, and not listed one by one:',
       'the account was refused more within an hour than NUNCIO_REFUSED_LOG_MB_PER_HOUR keeps.',
     ])
-    assert.match(told.stdout, /\n {2}A number is its country code and digits only\. \(number_malformed\)\n/)
-    assert.doesNotMatch(told.stdout, /Body|203\.0\.113\.9/)
+    assert.match(printed.stdout, /\n {2}A number is its country code and digits only\. \(number_malformed\)\n/)
+    assert.doesNotMatch(printed.stdout, /Body|203\.0\.113\.9/)
   })
 
   it('G10: says of a request what had ended its token, and who had done it', async () => {
@@ -227,10 +227,10 @@ describe.each(ENGINES)('the API log, on %s', (engine) => {
     [['log', 'list', '--status', '4x'], 2, 'argument_invalid'],
     [['log', 'list', '--limit', '0'], 2, 'argument_invalid'],
     [['log', 'list', '--connection', '+1'], 2, 'number_malformed'],
-    [['log', 'list', '--account', 'Nobody'], 1, 'account_unknown'],
-    [['log', 'list', '--token', 'nobody'], 1, 'token_unknown'],
+    [['log', 'list', '--account', 'Missing'], 1, 'account_unknown'],
+    [['log', 'list', '--token', 'missing'], 1, 'token_unknown'],
     [['log', 'show', 'none'], 1, 'request_unknown'],
-    [['log', 'show', 'none', '--account', 'Nobody'], 1, 'account_unknown'],
+    [['log', 'show', 'none', '--account', 'Missing'], 1, 'account_unknown'],
   ])('refuses %j', async (args, code, refusal) => {
     await accept()
 
@@ -244,7 +244,7 @@ describe.each(ENGINES)('the API log, on %s', (engine) => {
 describe.each(ENGINES)('one request, on %s', (engine) => {
   beforeEach(() => open(engine))
 
-  it('is told in plain words: what was wrong, by whom, and the body as it came', async () => {
+  it('is printed in plain words: what was wrong, which caller sent it, and the body as it came', async () => {
     await refuse('refused-1')
 
     const { stdout } = await world.cli('log', 'show', 'refused-1')

@@ -17,7 +17,7 @@ interface ListOptions extends CommonOptions {
   readonly limit?: string
 }
 
-// About what fits on a screen or two. Every request ever made, as JSON has it, is too long to be looked at.
+// About what fits on a screen or two. The list of every request ever made, as JSON has it, is too long to read.
 const TABLE_SHOWS = 50
 
 export function addLogCommands(program: NuncioCommand, cli: Cli): void {
@@ -57,7 +57,7 @@ function addList(group: NuncioCommand, cli: Cli): void {
 
 async function printRequests(cli: Cli, administration: Administration, filter: RequestFilter): Promise<void> {
   if (filter.limit !== null) return printTable(cli, administration.listRequests(filter))
-  // One more than is shown tells whether something is left out.
+  // One more than is shown, to know whether some are left out.
   const newest: RequestView[] = []
   for await (const request of administration.listRequests({ ...filter, limit: TABLE_SHOWS + 1 })) newest.push(request)
   await printTable(cli, newest.slice(0, TABLE_SHOWS))
@@ -77,9 +77,9 @@ function printTable(cli: Cli, requests: AsyncIterable<RequestView> | readonly Re
 function addShow(group: NuncioCommand, cli: Cli): void {
   group
     .command('show')
-    .description('tell what one request asked, what it was answered, and where it came from')
+    .description('show what one request asked, what it was answered, and where it came from')
     .argument('<request id>', 'the id in the header x-request-id of the reply')
-    .withAccount('only look among those of this account')
+    .withAccount('only among those of this account')
     .withJson('the request with its body')
     .withExamples(commandLine`log show h9v0s33k-1`)
     .action((requestId: string, options: CommonOptions) =>

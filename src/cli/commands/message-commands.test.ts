@@ -131,7 +131,7 @@ describe.each(ENGINES)('a quarantined message, on %s', (engine) => {
 describe.each(ENGINES)('explain, on %s', (engine) => {
   beforeEach(() => open(engine))
 
-  it('tells the life of a message in plain words, with the next step', async () => {
+  it('explains the life of a message in plain words, with the next step', async () => {
     const { id } = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
 
     const { stdout } = await world.cli('message', 'explain', id)
@@ -143,7 +143,7 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
     assert.match(stdout, /\+1\.0 s {2}Came to its end: The line broke/)
   })
 
-  it('tells of what the network took that it has reported nothing since, and what to check', async () => {
+  it('reports a message that the network accepted and has said nothing about since, and what to check', async () => {
     const { id } = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 3_600_000 })
     const at = NOON - 3_599_000
     const facts = { number: '15550001000', channel: 'whatsapp-cloud', count: 12, oldestAt: at, lastReportAt: 1 }
@@ -164,7 +164,7 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
     assert.match(stdout, /\nWhat to do: Check the callback address .* nuncio connection check 15550001000\n/)
   })
 
-  it('tells why a lane stands still to those behind', async () => {
+  it('explains why a lane stands still to those behind', async () => {
     await world.accept({ connectionId })
     const { id } = await world.accept({ connectionId })
     await world.lane(connectionId, { reason: 'connection_away', words: 'no route\u001b[0m', until: NOON + 5_000 })
@@ -182,13 +182,13 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
 
   it('G10: says after a removal what to do, and after a retry what was done and nothing that would double it', async () => {
     const { id } = await world.accept({ connectionId })
-    const told = async () => (await world.cli('message', 'explain', id)).stdout
+    const explained = async () => (await world.cli('message', 'explain', id)).stdout
     await world.cli('connection', 'remove', '15550001000', '--cancel-waiting')
-    const removed = await told()
+    const removed = await explained()
     await world.cli('connection', 'add', '15550001000', '--channel', 'sandbox')
-    const added = await told()
+    const added = await explained()
     const copy = await world.json<{ id: string }>('message', 'retry', id)
-    const retried = await told()
+    const retried = await explained()
     const { nextStep } = await world.json('message', 'explain', id)
     const again = await world.cli('message', 'retry', id)
 
@@ -225,12 +225,12 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
     assert.doesNotMatch(fresh, /Goes on:/)
     assert.ok(stdout.includes(`\nWhy: ${words}\n`), stdout)
     assert.match(stdout, /\nGoes on: in 30 seconds at the earliest, at /)
-    for (const told of [list, lanes]) assert.ok(told.includes(words), told)
+    for (const explained of [list, lanes]) assert.ok(explained.includes(words), explained)
     assert.match(list, /Goes on in 30 seconds at the earliest\./)
     assert.deepEqual(seen.standsStill, { reason: 'media_pending', words, until: NOON + 30_000, canBeEnded: false })
   })
 
-  it('tells a repeat of the channel from one of a person, and a network’s time from ours', async () => {
+  it('distinguishes a repeat by the channel from one by a person, and a network’s time from ours', async () => {
     const { id, sequence } = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON + 250 })
     const entries = [
       [1, NOON + 250, 'sent-again', 'whatsapp_131047', '{"oldMessage":"old","by":"channel"}'],

@@ -70,9 +70,7 @@ async function findConnectionId(
 function addExplain(group: NuncioCommand, cli: Cli): void {
   group
     .command('explain')
-    .description(
-      'tell the whole life of a message in plain words: what happened when, why it waits or failed, and what to do',
-    )
+    .description('explain a message in plain words: what happened when, why it waits or failed, and what to do')
     .argument('<id>', 'the message id, as in the header x-message-id of the reply')
     .withJson('the message with its timeline')
     .withExamples(commandLine`message explain 01a1fdcd-8a6b-7e11-a818-8cd1c5a13d6e`)
@@ -95,12 +93,12 @@ function addCancel(group: NuncioCommand, cli: Cli): void {
     .action((id: string, options: CommonOptions) =>
       cli.withAdministration(async ({ administration }) => {
         const message = await administration.cancelMessage(id as MessageId, ACTOR)
-        await tell(cli, options, { message, sentence: cancelledSentence(message) })
+        await printResult(cli, options, { message, sentence: cancelledSentence(message) })
       }),
     )
 }
 
-/** One that was handed over before with an unknown fate is out of its lane, but may have arrived. */
+/** A message whose earlier attempt had an unknown result is out of its lane, but may have arrived. */
 function cancelledSentence({ id, to, state }: MessageView): string {
   if (state === 'CANCELLED') return `Cancelled the message ${id} to ${to}.`
   return `Took the message ${id} to ${to} out of its lane. It is ${state}: an earlier attempt may have arrived. Ask the recipient, then: ${commandLine`message resolve ${id} --arrived`} or --send-again`
@@ -116,7 +114,7 @@ function addRetry(group: NuncioCommand, cli: Cli): void {
     .action((id: string, options: CommonOptions) =>
       cli.withAdministration(async ({ administration }) => {
         const message = await administration.retryMessage(id as MessageId, ACTOR)
-        await tell(cli, options, { message, sentence: `Queued as the new message ${message.id}.` })
+        await printResult(cli, options, { message, sentence: `Queued as the new message ${message.id}.` })
       }),
     )
 }
@@ -143,12 +141,12 @@ function addResolve(group: NuncioCommand, cli: Cli): void {
         const sentence = options.arrived
           ? `The message ${id} is PUBLISHED now, on your word.`
           : `Queued as the new message ${message.id}.`
-        await tell(cli, options, { message, sentence })
+        await printResult(cli, options, { message, sentence })
       })
     })
 }
 
-function tell(
+function printResult(
   cli: Cli,
   options: CommonOptions,
   { message, sentence }: { message: MessageView; sentence: string },

@@ -28,14 +28,14 @@ async function open(engine: EngineName) {
 describe.each(ENGINES)('the block list, on %s', (engine) => {
   beforeEach(() => open(engine))
 
-  it('takes numbers, tells of them and lets them go', async () => {
+  it('adds numbers, lists them and removes them', async () => {
     const first = await world.cli('recipient', 'block', PERSON, '--reason', 'asked by phone')
     const again = await world.cli('recipient', 'block', PERSON)
     const listed = await world.json('recipient', 'list-blocked')
     const asked = await world.json('recipient', 'list-blocked', '15550199999')
     const freed = await world.cli('recipient', 'unblock', PERSON)
 
-    assert.equal(first.stdout, `${PERSON} is not written to any more.\n`)
+    assert.equal(first.stdout, `Blocked ${PERSON}. Messages to it will not be sent.\n`)
     assert.equal(again.stdout, `${PERSON} was blocked already.\n`)
     assert.deepEqual(listed, [
       { number: PERSON, reason: 'asked by phone', since: '2026-01-15T12:00:00.000Z', by: 'cli' },
@@ -70,7 +70,7 @@ describe.each(ENGINES)('the block list, on %s', (engine) => {
     rmSync(folder, { recursive: true })
   })
 
-  it('tells how to unblock the recipient of a message that failed for it, and not its sender', async () => {
+  it('explains how to unblock the recipient of a message that failed for it, and not its sender', async () => {
     const { id } = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_blocked' })
 
     const { stdout } = await world.cli('message', 'explain', id)
@@ -96,7 +96,7 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     const sent = await world.accept({ connectionId, state: 'PUBLISHED', type: 'image' })
     const failed = await world.accept({ connectionId, state: 'FAILED', reason: 'busy' })
     const other = await world.accept({ connectionId, state: 'PUBLISHED' })
-    // A message to somebody else, which must stay as it is.
+    // A message to another recipient, which must stay as it is.
     const elsewhere = engine === 'SQLite' ? 'message' : 'settled'
     await world.run(`update ${elsewhere} set recipient = '15550199999', body = '{}' where sequence = ?`, other.sequence)
     await world.run(
@@ -157,9 +157,9 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
       Object.entries(kinds).map(([of, items]) => `${of} ${items?.length}`),
       ['messages 2', 'requests 1', 'channelMemory 1', 'blocks 1'],
     )
-    const told = kinds['messages']?.find(({ id }) => id === sent.id)
-    assert.equal(told?.timeline?.length, 1)
-    assert.match(told?.acceptedAt ?? '', /^20\d\d-.+Z$/)
+    const exported = kinds['messages']?.find(({ id }) => id === sent.id)
+    assert.equal(exported?.timeline?.length, 1)
+    assert.match(exported?.acceptedAt ?? '', /^20\d\d-.+Z$/)
     assert.doesNotMatch(stdout, new RegExp(`${other.id}|15550199999`))
   })
 
@@ -205,7 +205,7 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     rmSync(folder, { recursive: true })
   })
 
-  it('is erased from what webhooks were told and will be told, though the message was forgotten before', async () => {
+  it('is erased from sent and pending notifications, though the message was deleted before', async () => {
     const webhook = await world.json<{ id: string }>(...['webhook', 'add', 'https://shop.example.com/hook'])
     const { sequence } = await world.accept({ connectionId })
     const forgotten = await world.accept({ connectionId })
@@ -295,7 +295,7 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     )
   }
 
-  it('leaves whoever had asked to stop blocked, under a hash that names nobody', async () => {
+  it('keeps a person who had asked to stop blocked, under a hash that identifies no person', async () => {
     await world.cli('recipient', 'block', PERSON)
     await world.cli('recipient', 'erase', PERSON, '--yes')
 

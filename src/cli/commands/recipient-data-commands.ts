@@ -14,7 +14,7 @@ import { findAccount } from '../parse/find-account.ts'
 
 const OF = 'the account; needed when there are several'
 // Often enough to see that it moves.
-const TOLD_EVERY_ROWS = 1_000_000
+const REPORT_EVERY_ROWS = 1_000_000
 
 type EraseOptions = CommonOptions & { readonly cancelWaiting?: boolean; readonly yes?: boolean }
 
@@ -104,10 +104,10 @@ async function confirm(cli: Cli, number: string): Promise<void> {
 }
 
 function progress(cli: Cli): (rows: number) => void {
-  let told = 0
+  let reported = 0
   return (rows) => {
-    if (rows < told + TOLD_EVERY_ROWS) return
-    told = rows
-    cli.surroundings.err(`${rows.toLocaleString('en')} messages looked through\n`)
+    if (rows < reported + REPORT_EVERY_ROWS) return
+    reported = rows
+    cli.surroundings.err(`${rows.toLocaleString('en')} messages read\n`)
   }
 }

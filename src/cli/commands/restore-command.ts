@@ -15,7 +15,7 @@ export function addRestoreCommand(program: NuncioCommand, cli: Cli): void {
   program
     .command('restore')
     .description(
-      `bring a backup back; stop the service first. All lanes are held afterwards: nothing is sent before a person has looked and says ${commandLine`hold --release`}`,
+      `bring a backup back; stop the service first. All lanes are held afterwards: nothing is sent before a person has checked and runs ${commandLine`hold --release`}`,
     )
     .argument('<backup>', `the folder that ${commandLine`backup`} made`)
     .option('--replace', 'move the database that is there aside, where it is kept, instead of refusing')
@@ -64,7 +64,7 @@ function inText(restored: Restored): string {
     '',
     ...sinceText(restored),
     '',
-    'Next: start the service, look at what waits, take out what was sent already, and let the lanes move:',
+    'Next: start the service, check what waits, take out what was sent already, and let the lanes move:',
     `  ${commandLine`message list --state QUEUED`}`,
     `  ${commandLine`message cancel ID`}`,
     `  ${commandLine`hold --release`}`,
@@ -92,7 +92,7 @@ function sinceText({ since, livedUntil }: Restored): readonly string[] {
   }
   return [
     livedUntil === null
-      ? 'Nobody knows what was accepted and sent after the backup was made.'
-      : `A service used the database until ${plainTime(livedUntil)}. Nobody knows what it accepted and sent after the backup was made.`,
+      ? 'It is unknown what was accepted and sent after the backup was made.'
+      : `A service used the database until ${plainTime(livedUntil)}. It is unknown what it accepted and sent after the backup was made.`,
   ]
 }

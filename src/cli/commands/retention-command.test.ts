@@ -17,7 +17,7 @@ describe.each(ENGINES)('nuncio retention, on %s', (engine) => {
     const shown = (await world.cli('retention')).stdout
 
     assert.match(shown, /file names are kept 30 days, messages and the API log 90 days, the audit log 400 days/)
-    assert.match(shown, /Nothing was looked through yet/)
+    assert.match(shown, /Nothing was checked yet/)
   })
 
   it('lets an account keep less, with an entry in the audit log, and never more', async () => {
@@ -32,7 +32,7 @@ describe.each(ENGINES)('nuncio retention, on %s', (engine) => {
     assert.deepEqual(JSON.parse(String(entry?.['detail'])), { bodiesDays: 7, messagesDays: null })
   })
 
-  it('tells of the wait after a copy, and ends it', async () => {
+  it('shows the wait after a copy, and ends it', async () => {
     await world.run(`update retention_state set begins_at = ?, waits_for = 'copy'`, world.now + 3_600_000)
 
     const waiting = (await world.cli('attention')).stdout

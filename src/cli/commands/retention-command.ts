@@ -82,12 +82,12 @@ function inText({ times, own, sweep }: Kept, now: number): string {
   const { bodiesDays, messagesDays } = own ? timesOf(times, own) : times
   return [
     `Texts, captions, URLs and file names are kept ${daysText(bodiesDays)}, messages and the API log ${daysText(messagesDays)}, the audit log ${daysText(times.auditDays)}.`,
-    'What waits, and what nobody has resolved, stays.',
+    'Waiting and unresolved messages stay.',
     waitText(sweep, now) ?? lastText(sweep, now),
   ].join('\n')
 }
 
-/** Also for those who look at what wants them. Null: nothing is waited for. */
+/** Also for `nuncio attention`. Null: nothing is waited for. */
 export function waitText({ beginsAt, waitsFor }: RetentionState, now: number): string | null {
   if (waitsFor === null || beginsAt <= now) return null
   const why =
@@ -98,7 +98,7 @@ export function waitText({ beginsAt, waitsFor }: RetentionState, now: number): s
 }
 
 function lastText({ last }: RetentionState, now: number): string {
-  if (!last) return 'Nothing was looked through yet. A running service does it every hour.'
+  if (!last) return 'Nothing was checked yet. A running service checks every hour.'
   const removed = Object.entries(last.removed).filter(([, count]) => count > 0)
   const what = removed.length === 0 ? 'nothing' : removed.map(([kind, count]) => `${count} ${kind}`).join(', ')
   return `What is old was last deleted ${relativeTime(last.endedAt, now)}: ${what}, in ${last.tookMs} ms of work. The next time is within an hour of a running service.`

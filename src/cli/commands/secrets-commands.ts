@@ -4,7 +4,7 @@ import { ACTOR, type Cli } from '../cli.ts'
 import { isoTime, plainTime } from '../format/times.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 
-const TOLD_EVERY_MS = 1_000
+const REPORT_EVERY_MS = 1_000
 
 const LABELS: Readonly<Record<KeyState, string>> = {
   current: 'seals',
@@ -98,10 +98,10 @@ function addRotate(group: NuncioCommand, cli: Cli): void {
 /** On stderr, so that what a program reads stays clean. */
 function printProgress(cli: Cli): (secrets: number) => void {
   const { err, now } = cli.surroundings
-  let toldAt = now()
+  let reportedAt = now()
   return (secrets) => {
-    if (now() - toldAt < TOLD_EVERY_MS) return
-    toldAt = now()
+    if (now() - reportedAt < REPORT_EVERY_MS) return
+    reportedAt = now()
     err(`nuncio: sealed ${secrets} so far\n`)
   }
 }

@@ -68,7 +68,7 @@ describe('send', () => {
     assert.equal(new Headers(world.asked[0]?.request.headers).get('x-api-key'), 'nco_env')
   })
 
-  it('tells what the service refuses, field by field, and ends with 1', async () => {
+  it('prints what the service refuses, field by field, and ends with 1', async () => {
     const errors = [{ field: 'to', code: 'number_malformed', message: 'Write it plain.' }]
     world.answer = () => Response.json({ success: false, data: { errors }, message: 'Bad Request' }, { status: 400 })
 
@@ -97,7 +97,7 @@ describe('send', () => {
       /certificate of the service .* is not one that is trusted here .*NODE_EXTRA_CA_CERTS/,
     ],
     [new DOMException('late', 'TimeoutError'), /did not answer within 30 seconds, so it is not known/],
-  ])('says so when nobody answers: %s', async (error, words) => {
+  ])('says so when no answer comes: %s', async (error, words) => {
     world.answer = () => {
       throw error
     }

@@ -57,7 +57,7 @@ async function send(cli: Cli, options: SendOptions): Promise<void> {
   const baseUrl = parseBaseUrl(options.url) ?? settings.publicUrl
   const reply = await callEndpoint(cli.surroundings, { baseUrl, token, idempotencyKey, body })
   if (reply.status !== 200) cli.exitCode = 1
-  await (options.json ? cli.json(reply) : tell(cli, reply))
+  await (options.json ? cli.json(reply) : printResult(cli, reply))
 }
 
 function toMessage(options: SendOptions): unknown {
@@ -98,7 +98,7 @@ function parseBaseUrl(given: string | undefined): string | null {
   throw new Refusal('argument_invalid', `--url is wrong: ${parsed.wrong}`, '--url')
 }
 
-async function tell(cli: Cli, answer: EndpointReply): Promise<void> {
+async function printResult(cli: Cli, answer: EndpointReply): Promise<void> {
   const { status, messageId, reply } = answer
   const text = typeof reply === 'string' ? printable(reply.slice(0, REPLY_SHOWN)) : JSON.stringify(reply)
   if (status !== 200) {

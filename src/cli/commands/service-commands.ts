@@ -6,7 +6,7 @@ import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 export function addServiceCommands(program: NuncioCommand, cli: Cli): void {
   program
     .command('serve')
-    .description('run the service until it is told to stop (SIGTERM or Ctrl+C; a second one forces it)')
+    .description('run the service until it gets a signal to stop (SIGTERM or Ctrl+C; a second one forces it)')
     .option(
       '--role <roles>',
       'what it does: api, dispatch or console, or several of them separated by commas; without this, NUNCIO_ROLES',

@@ -46,7 +46,7 @@ describe.each(ENGINES)('tokens, on %s', (engine) => {
     ])
   })
 
-  it('carry every event unless told otherwise; without any the tool warns', async () => {
+  it('carry every event by default; without any the tool warns', async () => {
     const all = await world.json(...CREATE)
     const none = await world.cli('token', 'create', '--name', 'mute', '--expires', '7d', '--no-events', '--json')
 
@@ -73,7 +73,7 @@ describe.each(ENGINES)('tokens, on %s', (engine) => {
     [[...CREATE, '--connection', '15559999999'], 1, 'connection_unknown'],
     [[...CREATE, '--connection', '+1555'], 2, 'number_malformed'],
     [[...CREATE, '--from-address', 'office'], 2, 'argument_invalid'],
-    [['token', 'delete', 'nobody'], 1, 'token_unknown'],
+    [['token', 'delete', 'missing'], 1, 'token_unknown'],
   ])('refuse %j', async (args, code, refusal) => {
     const answer = await world.cli(...args)
 
@@ -101,7 +101,7 @@ describe.each(ENGINES)('tokens, on %s', (engine) => {
     },
   )
 
-  it('are found by a name that looks like a token', async () => {
+  it('are found by a name that has the form of a token', async () => {
     await world.cli('token', 'create', '--name', 'nco_production', '--expires', '7d')
 
     assert.equal((await world.json('token', 'delete', 'nco_production'))['name'], 'nco_production')

@@ -150,7 +150,7 @@ function addDelete(group: NuncioCommand, cli: Cli): void {
     .command('delete')
     .description('delete a token: from now on no request with it is accepted')
     .argument('<id, prefix or name>', 'which one; it must fit exactly one token')
-    .withAccount('only look among those of this account')
+    .withAccount('only among those of this account')
     .withJson('the token')
     .withExamples(commandLine`token delete web-shop`)
     .action((which: string, options: CommonOptions) =>
@@ -175,7 +175,7 @@ async function deleteToken(
   } catch (error) {
     const isUnknown = error instanceof Refusal && error.code === 'token_unknown'
     if (!isUnknown || !which.startsWith(TOKEN_START)) throw error
-    // A prefix as the list shows it, or a whole token that somebody found somewhere.
+    // A prefix as the list shows it, or a whole token that a person found somewhere.
     return administration.deleteToken(tokenPrefix(which), accountId, ACTOR)
   }
 }

@@ -71,8 +71,8 @@ describe.each(ENGINES)('nuncio user, on %s', (engine) => {
     ['an easy password', ['user', 'add', 'anna@example.org', '--password-stdin'], /among the first|at least 15/],
     ['what is no e-mail', ['user', 'add', 'anna'], /no e-mail address/],
     ['what is no role', ['user', 'add', 'anna@example.org', '--role', 'boss'], /viewer, developer, owner/],
-    ['a name for somebody who is invited', ['user', 'add', 'a@b', '--name', 'Anna'], /--password-stdin/],
-    ['an unknown person', ['user', 'reset-password', 'nobody@example.org'], /no person with the e-mail/],
+    ['a name for an invited person', ['user', 'add', 'a@b', '--name', 'Anna'], /--password-stdin/],
+    ['an unknown person', ['user', 'reset-password', 'missing@example.org'], /no person with the e-mail/],
   ])('refuses %s', async (_, args, sentence) => {
     world.input = 'password'
 
@@ -97,7 +97,7 @@ describe.each(ENGINES)('nuncio user, on %s', (engine) => {
     assert.deepEqual((await world.audit()).slice(-2), ['second-factor.remove-all', 'password.change'])
   })
 
-  it('setup-link prints one as long as there is nobody', async () => {
+  it('setup-link prints one as long as there is no person', async () => {
     const { url, expiresAt } = await world.json<{ url: string; expiresAt: string }>('user', 'setup-link')
     assert.match(url, /\/console\/set-up\/[\w-]{43}$/)
     assert.equal(Date.parse(expiresAt), NOON + HOUR)

@@ -37,7 +37,7 @@ function addAdd(group: NuncioCommand, cli: Cli): void {
   group
     .command('add')
     .description('invite a person into an account: prints a link that works once, for 7 days')
-    .argument('<e-mail>', 'whom')
+    .argument('<e-mail>', 'e-mail address of the person')
     .option('--role <role>', 'viewer, developer or owner', 'developer')
     .option('--name <name>', 'what to call them; together with --password-stdin')
     .option('--password-stdin', 'make the person at once, with the password that is read from standard input')
@@ -54,7 +54,7 @@ async function add(cli: Cli, given: string, options: AddOptions): Promise<void> 
   const wanted = { email: parseEmail(given), role: parseRole(options.role) }
   const name = options.name === undefined ? null : parseName(options.name, 'a person')
   if (name !== null && !options.passwordStdin)
-    throw new Refusal('argument_invalid', '--name needs --password-stdin: whoever is invited chooses a name.')
+    throw new Refusal('argument_invalid', '--name needs --password-stdin: an invited person chooses a name.')
   const password = options.passwordStdin ? await readPassword(cli) : null
   await cli.withAdministration(async (session) => {
     const account = await findAccount(session.administration, options.account)
@@ -108,7 +108,7 @@ function addList(group: NuncioCommand, cli: Cli): void {
             person.hasSecondFactor ? 'yes' : 'no',
             person.lastSignInAt === null ? 'never' : relativeTime(person.lastSignInAt, now),
           ]),
-          whenEmpty: `There is nobody yet. Make a link for the first owner: ${commandLine`user setup-link`}`,
+          whenEmpty: `There is no person yet. Make a link for the first owner: ${commandLine`user setup-link`}`,
         })
       }),
     )
@@ -151,7 +151,7 @@ async function resetPassword(cli: Cli, given: string, options: ResetOptions): Pr
 function addSetUpLink(group: NuncioCommand, cli: Cli): void {
   group
     .command('setup-link')
-    .description('while there is nobody: print a link by which the first owner comes in; it works once, for an hour')
+    .description('print a one-time setup link for the first owner, while there is no person yet; it works for an hour')
     .withJson('{url, expiresAt}')
     .withExamples(commandLine`user setup-link`)
     .action((options: CommonOptions) =>

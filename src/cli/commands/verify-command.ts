@@ -4,13 +4,13 @@ import type { Cli } from '../cli.ts'
 import { printable } from '../format/printable.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 
-const TOLD_EVERY_MS = 1_000
+const REPORT_EVERY_MS = 1_000
 
 export function addVerifyCommand(program: NuncioCommand, cli: Cli): void {
   program
     .command('verify')
     .description(
-      'look through the database, beside a running service, or through a backup, and tell what is wrong and how to mend it: damaged pages, bodies and references, messages without a place in their lane, open attempts, numbers, secrets, spooled files. It changes nothing',
+      'check the database, beside a running service, or a backup, and report what is wrong and how to fix it: damaged pages, bodies and references, messages without a place in their lane, open attempts, numbers, secrets, spooled files. It changes nothing',
     )
     .argument('[backup]', `the folder that ${commandLine`backup`} made; without it the database that is served`)
     .withJson('{place, messages, tookMs, isSound, findings: [{code, isDamage, count, sentence, mend, where}]}')
@@ -28,10 +28,10 @@ export function addVerifyCommand(program: NuncioCommand, cli: Cli): void {
 
 function printProgress(cli: Cli): (progress: { readonly doing: string; readonly rows: number }) => void {
   const { err, now } = cli.surroundings
-  let toldAt = now()
+  let reportedAt = now()
   return ({ doing, rows }) => {
-    if (now() - toldAt < TOLD_EVERY_MS) return
-    toldAt = now()
+    if (now() - reportedAt < REPORT_EVERY_MS) return
+    reportedAt = now()
     err(`nuncio: ${doing}: ${rows}\n`)
   }
 }

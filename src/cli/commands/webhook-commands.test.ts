@@ -103,14 +103,14 @@ describe.each(ENGINES)('nuncio webhook, on %s', (engine) => {
     const { id } = await add()
     const other = await add()
     const { delivery } = await world.json<{ delivery: number }>('webhook', 'test', id)
-    const told = await world.cli('webhook', 'test', id)
+    const printed = await world.cli('webhook', 'test', id)
     await answerAll(204)
 
     const { stdout } = await world.cli('webhook', 'deliveries', id)
     const delivered = await world.json<Record<string, unknown>[]>('webhook', 'deliveries', id, '--state', 'delivered')
     const failed = await world.cli('webhook', 'deliveries', id, '--state', 'failed')
 
-    assert.equal(told.stdout, `It is on its way. See what became of it: nuncio webhook deliveries ${id}\n`)
+    assert.equal(printed.stdout, `It is on its way. See what became of it: nuncio webhook deliveries ${id}\n`)
     assert.match(stdout, new RegExp(`${delivery} +webhook\\.test +delivered +1 +204 `))
     assert.deepEqual([delivered.length, delivered.at(-1)?.['delivery']], [2, delivery])
     assert.match(failed.stdout, /There is none/)

@@ -16,7 +16,10 @@ import { collect, parseOneLine } from '../parse/argument.ts'
 import { findAccount, findAccountOrAll } from '../parse/find-account.ts'
 
 export function addWebhookCommands(program: NuncioCommand, cli: Cli): void {
-  const group = program.group('webhook', 'webhooks: where an account is told of what happens to what is its own')
+  const group = program.group(
+    'webhook',
+    'webhooks: where an account is notified of events of its own messages and connections',
+  )
   addAdd(group, cli)
   addList(group, cli)
   addEnable(group, cli)
@@ -275,7 +278,7 @@ async function listAll({ administration, webhooks }: AdministrationSession, acco
   return found
 }
 
-/** The id tells which account it belongs to. */
+/** The id says which account it belongs to. */
 async function find(
   session: AdministrationSession,
   id: string,

@@ -43,7 +43,7 @@ describe.each(ENGINES)('nuncio workers, on %s', (engine) => {
     assert.deepEqual(await world.json('workers'), [])
   })
 
-  it('tells of each who it is, what it does and how much it holds, the living first', async () => {
+  it('shows the name, work and lanes of each, live workers first', async () => {
     const account = await world.account()
     await addWorker({ id: 'worker-gone', heartbeatUntil: NOON - 20_000, startedAt: NOON - 90_000 })
     await addWorker({ id: 'worker-young', startedAt: NOON - 1_000, roles: 'api' })
@@ -96,7 +96,7 @@ describe.each(ENGINES)('nuncio workers, on %s', (engine) => {
     assert.match(stdout, /worker-gone +gone +anna +7 +api,dispatch +1\.2\.3 +2 minutes ago +35 seconds ago +1 +1\n/)
   })
 
-  it('tells of a lane whose worker left no trace, and leaves out those that nobody holds', async () => {
+  it('shows a lane whose worker left no trace, and leaves out lanes without a worker', async () => {
     const account = await world.account()
     await world.lane(await world.connection(account, '15550001000'), { owner: 'worker-forgotten' })
     await world.lane(await world.connection(account, '15550001001'), {})
@@ -137,7 +137,7 @@ describe.each(ENGINES)('nuncio workers, on %s', (engine) => {
   })
 })
 
-describe.each(ENGINES)('a lane with nobody to dispatch it, on %s', (engine) => {
+describe.each(ENGINES)('a lane without a worker, on %s', (engine) => {
   beforeEach(() => open(engine))
 
   it('G10: says that the service is stopped, however many processes only take messages', async () => {

@@ -5,7 +5,7 @@ import { aliveOrGone, heldLaneJson, workerJson } from '../format/json-shapes.ts'
 import { relativeTime } from '../format/times.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 
-// An id is long; its beginning tells the workers of one database apart.
+// An id is long; its first characters distinguish the workers of one database.
 const ID_SHOWN = 15
 
 export function addWorkersCommand(program: NuncioCommand, cli: Cli): void {
@@ -18,7 +18,8 @@ export function addWorkersCommand(program: NuncioCommand, cli: Cli): void {
     .action((options: CommonOptions & { readonly lanes?: boolean }) =>
       cli.withAdministration(async ({ administration, findStorageError }) => {
         const error = await findStorageError()
-        if (error) cli.warn(`${error.cause} So nobody can write a heartbeat: who is shown as gone may be alive.`)
+        if (error)
+          cli.warn(`${error.cause} So no worker can write a heartbeat: one that is shown as gone may be alive.`)
         if (options.lanes) await showLanes(cli, await administration.listHeldLanes(), options.json ?? false)
         else await showWorkers(cli, await administration.listWorkers(), options.json ?? false)
       }),
@@ -59,7 +60,7 @@ async function showLanes(cli: Cli, lanes: readonly HeldLaneView[], asJson: boole
     String(waiting),
   ])
   const columns = ['CONNECTION', 'ACCOUNT', 'WORKER', 'STATE', 'WAITING']
-  await cli.table({ columns, rows, whenEmpty: 'No worker holds a lane: nothing waits, or nobody dispatches.' })
+  await cli.table({ columns, rows, whenEmpty: 'No worker holds a lane: nothing waits, or no process dispatches.' })
 }
 
 function shortId(id: string): string {

@@ -1,5 +1,5 @@
 // As in the exports of the console: also after blanks, and in full-width forms. A sheet may drop a control character
-// before it looks.
+// before it checks.
 const FORMULA = /^[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠|%]/u
 const BEGINS_WITH_CONTROL = /^[\p{Cc}\p{Cf}]/u
 

@@ -74,8 +74,10 @@ function timelineEntryLine(entry: TimelineEntry, before: TimelineEntry | undefin
   const { at, kind, code, words, facts } = entry
   // An attempt that ends the message has just said why.
   const isSaid = kind === 'settled' && before?.code === code && before.words === words
-  const told = code === null ? { sentence: null, words } : explainReason(code, facts['state'], words)
-  const why = isSaid ? '' : `${told.sentence ? `: ${printable(told.sentence)}` : ''}${quoted(told.words)}`
+  const explained = code === null ? { sentence: null, words } : explainReason(code, facts['state'], words)
+  const why = isSaid
+    ? ''
+    : `${explained.sentence ? `: ${printable(explained.sentence)}` : ''}${quoted(explained.words)}`
   const details = Object.entries(facts).flatMap(([name, value]) => (value === null ? [] : [factText(name, value)]))
   const bracket = details.length === 0 ? '' : ` [${details.join(', ')}]`
   return `${plainTime(at)}  ${offset(Math.max(0, at - acceptedAt)).padStart(9)}  ${ownText(entry)}${why}${bracket}`

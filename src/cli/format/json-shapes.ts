@@ -186,7 +186,7 @@ export function heldLaneJson({ connection, account, worker, isHolderAlive, waiti
 }
 
 export function findingJson({ check, status, sentence, nextStep, facts }: Finding) {
-  return { check, standing: status, sentence, nextStep, facts }
+  return { check, status, sentence, nextStep, facts }
 }
 
 export function aliveOrGone(isAlive: boolean): 'alive' | 'gone' {

@@ -20,11 +20,11 @@ const QUIET_HOURS = 'quiet_hours'
 const NO_QUIET_HOURS = 'off'
 
 export const LANE_SETTINGS_HELP = `Settings of every lane:
-  on_unconfirmed=leave|resend  what becomes of a message whose fate nobody knows (resend may make a duplicate)
+  on_unconfirmed=leave|resend  what becomes of a message whose result is unknown (resend may make a duplicate)
   head_budget=15m              how long one message may hold up its lane with failures of its own
   time_to_live=24h             how long a message may wait before it expires
   least_gap=0s                 least time between two messages
-  gap_jitter=0s                up to this much is added to the gap, by lot
+  gap_jitter=0s                up to this much is added to the gap, at random
   confirm_backlog_after=0s     a lane that stood still for longer waits for a person before it drains (0s: never)
   quiet_hours=22:00-07:00@Europe/Berlin
                                times of day at which nothing is sent, by the clock of a place (off: none)

@@ -28,7 +28,7 @@ function parseMoment(text: string): Instant | null {
     /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? []
   if (date === undefined) return null
   const day = Date.parse(`${date}T00:00:00Z`)
-  // The parser takes February 30 for March 2; what it writes back tells.
+  // The parser reads February 30 as March 2, so the result is compared with the input.
   if (Number.isNaN(day) || !new Date(day).toISOString().startsWith(date)) return null
   const at = time === undefined ? day + DAY_MS : Date.parse(text)
   return Number.isNaN(at) ? null : at

@@ -35,7 +35,7 @@ export async function readSettingValues(
   return values
 }
 
-/** Asks for the required settings that are missing, where somebody sits at a terminal. Refuses where nobody does. */
+/** Asks for the required settings that are missing, where there is a terminal. Refuses elsewhere. */
 export async function promptForMissing(
   cli: Cli,
   { label, settings }: { readonly label: string; readonly settings: readonly SettingDescription[] },
