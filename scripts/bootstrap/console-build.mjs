@@ -1,10 +1,9 @@
 import { join } from 'node:path'
-import { buildWhenStale } from './fresh-build.mjs'
 
-/** Makes console/dist, the files of the web console, unless they are there and nothing has changed since. */
-export async function buildConsole(root, node) {
+/** The files of the web console. */
+export function consolePlan(root) {
   const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
-  await buildWhenStale(root, node, {
+  return {
     name: 'console',
     title: 'the console',
     dist: join('console', 'dist'),
@@ -13,5 +12,5 @@ export async function buildConsole(root, node) {
     sources: ['console', join('src', 'contract')],
     command: [vite, 'build', 'console', '--outDir', 'ASIDE', '--emptyOutDir', '--logLevel', 'warn'],
     npmScript: 'build:console',
-  })
+  }
 }

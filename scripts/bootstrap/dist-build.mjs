@@ -1,9 +1,8 @@
 import { join } from 'node:path'
-import { buildWhenStale } from './fresh-build.mjs'
 
-/** Makes dist, all that a service needs but Node, unless it is there and nothing has changed since. */
-export async function buildDist(root, node) {
-  await buildWhenStale(root, node, {
+/** All that a service needs but Node. */
+export function distPlan(root) {
+  return {
     name: 'dist',
     title: 'the service',
     dist: 'dist',
@@ -22,5 +21,5 @@ export async function buildDist(root, node) {
     ],
     command: [join(root, 'scripts', 'build-dist.ts'), '--out', 'ASIDE'],
     npmScript: 'build',
-  })
+  }
 }

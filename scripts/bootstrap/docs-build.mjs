@@ -1,9 +1,8 @@
 import { join } from 'node:path'
-import { buildWhenStale } from './fresh-build.mjs'
 
-/** Makes site/dist, the documents as the service shows them, unless they are there and nothing has changed since. */
-export async function buildDocs(root, node) {
-  await buildWhenStale(root, node, {
+/** The documents as the service shows them. */
+export function docsPlan(root) {
+  return {
     name: 'docs',
     title: 'the documents',
     dist: join('site', 'dist'),
@@ -25,5 +24,5 @@ export async function buildDocs(root, node) {
     ],
     command: [join(root, 'site', 'build', 'main.ts'), '--out', 'ASIDE'],
     npmScript: 'build:docs',
-  })
+  }
 }

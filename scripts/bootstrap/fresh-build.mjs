@@ -1,7 +1,8 @@
-import { spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { promisify } from 'node:util'
 import { takeLock } from './lock.mjs'
 import { Stop, stopBecauseOf, timed } from './report.mjs'
 
@@ -10,19 +11,22 @@ const LIMIT_MS = 300_000
 const OUTPUT_SHOWN = 2_000
 
 /**
- * Makes a folder of built files, unless it is there and nothing has changed since.
+ * Makes folders of built files at the same time, but for those that are there and made from what is there now.
  *
- * What is to be built: `name` of its stamp, `title` for people, `dist` and a file that every `dist` has, `sources` (files
+ * A plan: `name` of its stamp, `title` for people, `dist` and a file that every `dist` has, `sources` (files
  * and folders that it is made from), `command` (of Node; `ASIDE` stands for the folder to write to), and the `npmScript`
  * that shows all of its output.
  */
-export async function buildWhenStale(root, node, plan) {
-  if (!existsSync(join(root, dirname(plan.dist))) || isFresh(root, plan)) return
+export async function buildWhenStale(root, node, plans) {
+  const findStale = () => plans.filter((plan) => existsSync(join(root, dirname(plan.dist))) && !isFresh(root, plan))
+  if (findStale().length === 0) return
   const lock = await takeLock(join(root, '.setup-lock'))
   try {
-    // Whoever held the lock before us may have done the work.
-    if (isFresh(root, plan)) return
-    await timed(`building ${plan.title}`, () => build(root, node, plan))
+    // Another start may have done the work while this one waited for the lock.
+    const stale = findStale()
+    if (stale.length === 0) return
+    const titles = stale.map(({ title }) => title).join(' and ')
+    await timed(`building ${titles}`, () => buildAll(root, node, stale))
   } catch (error) {
     throw stopBecauseOf(error, root)
   } finally {
@@ -30,25 +34,31 @@ export async function buildWhenStale(root, node, plan) {
   }
 }
 
+// All of them end before the lock is given back.
+async function buildAll(root, node, plans) {
+  const ended = await Promise.allSettled(plans.map((plan) => build(root, node, plan)))
+  const failed = ended.find(({ status }) => status === 'rejected')
+  if (failed) throw failed.reason
+}
+
 // Built aside and put in place when it is whole: a service that runs meanwhile goes on showing the old one, and a
 // build cut short leaves nothing behind that looks like one.
-function build(root, node, plan) {
+async function build(root, node, plan) {
   // Taken first: what changes during the build is not in it.
   const fingerprint = fingerprintOf(root, plan)
   const aside = join(root, 'node_modules', '.setup', `${plan.name}-dist`)
   const dist = join(root, plan.dist)
   const command = plan.command.map((word) => (word === 'ASIDE' ? aside : word))
-  const { status, stdout, stderr } = spawnSync(node, command, {
+  const options = {
     cwd: root,
-    encoding: 'utf8',
     timeout: LIMIT_MS,
     shell: process.platform === 'win32',
     env: { ...process.env, NODE_ENV: 'production' },
-  })
-  if (status !== 0) {
+  }
+  await promisify(execFile)(node, command, options).catch(({ stdout, stderr }) => {
     const end = `${stdout ?? ''}${stderr ?? ''}`.trim().slice(-OUTPUT_SHOWN)
     throw new Stop(`${plan.title} could not be built; \`npm run ${plan.npmScript}\` shows all of it.\n${end}`)
-  }
+  })
   rmSync(stampOf(root, plan), { force: true })
   rmSync(dist, { recursive: true, force: true })
   renameSync(aside, dist)

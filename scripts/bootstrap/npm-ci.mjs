@@ -28,15 +28,21 @@ const WHAT_NPM_MEANS = [
 // Less than this after an installation means that the installation took the last of it.
 const FULL_DISK_BYTES = 1_000_000
 
-/** Installs exactly what package-lock.json names. npm's own output is shown only where we cannot explain it. */
-export async function runNpmCi(root, lock) {
+/**
+ * Installs exactly what package-lock.json names: for a service all but the workspace of the tests, and that beside what is there
+ * when the same lock file was installed for a service before. npm's own output is shown only where we cannot explain it.
+ */
+export async function installFromLock(root, lock, { isForService, isAddedTo }) {
   const { command, args, shell } = npm()
   // Without dev dependencies (NODE_ENV=production) the tests would find a stamp and no tools.
   // With them, the same stamp is true for every script.
-  const flags = ['ci', '--include=dev', '--include=optional', '--prefer-offline', '--no-audit', '--no-fund']
+  const flags = ['--include=dev', '--include=optional', '--prefer-offline', '--no-audit', '--no-fund']
+  if (isForService) flags.push('--workspaces=false')
+  // `npm ci` would take the packages away under a service that runs.
+  const verb = isAddedTo ? ['install', '--no-save'] : ['ci']
   // npm's own patience is over a minute of silence for someone who is merely offline.
   const patience = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
-  const child = spawn(command, [...args, ...flags, ...patience, '--loglevel=error'], {
+  const child = spawn(command, [...args, ...verb, ...flags, ...patience, '--loglevel=error'], {
     cwd: root,
     shell,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -61,7 +67,11 @@ function refuseHalfInstalled(root) {
   const wanted = packagesIn(join(root, 'package-lock.json'))
   // npm writes this list at the very end, of what it has truly installed.
   const installed = packagesIn(join(root, 'node_modules', '.package-lock.json'))
-  const [first, ...others] = Object.keys(wanted).filter((path) => isForThisSystem(wanted[path]) && !installed[path])
+  const users = [wanted[''], ...Object.keys(installed).map((path) => wanted[path])]
+  const isUsed = (name) => users.some((user) => user?.optionalDependencies?.[name])
+  const [first, ...others] = Object.keys(wanted).filter(
+    (path) => isForThisSystem(wanted[path]) && !installed[path] && isUsed(path.replace(/^.*node_modules\//, '')),
+  )
   if (!first) return
   const names = `${first.replace(/^.*node_modules\//, '')}${others.length > 0 ? ` and ${others.length} more` : ''}`
   throw new Stop(`npm left out ${names}: look whether the network or the disk is at its end, and start again.`)
