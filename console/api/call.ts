@@ -58,7 +58,7 @@ export function addressOf<Name extends RouteName>(name: Name, input: InputFor<Na
 
 /** Whether only those who are signed in may ask it. */
 export function needsSignIn(name: RouteName): boolean {
-  return routeOf(name).access !== 'anybody'
+  return routeOf(name).access !== 'public'
 }
 
 function routeOf(name: string) {

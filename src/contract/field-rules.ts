@@ -1,6 +1,6 @@
 import { codePointOf, hasVisible, INVISIBLE } from './one-line.ts'
 
-// What a field of a request may hold. The messages go to the caller: they say what is wrong and how to mend it.
+// The rules for fields of a request. Their messages go to the caller: they say what is wrong and how to fix it.
 
 export const NUMBER_PATTERN = '^[1-9][0-9]{6,14}$'
 export const TEXT_MAX_CHARACTERS = 4096
@@ -8,7 +8,7 @@ export const CAPTION_MAX_CHARACTERS = 1024
 export const NAME_MAX_BYTES = 255
 export const URL_MAX_CHARACTERS = 2048
 
-/** The codes of core/refusals.ts that this side of the wire can find. `http` proves at compile time that they are those. */
+/** The codes of core/refusals.ts for faults of fields. `http` checks at compile time that they exist there. */
 export type FieldErrorCode =
   | 'body_not_object'
   | 'field_required'
@@ -39,8 +39,8 @@ const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/
 const UNFIT_FOR_NAME = /[/\\\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/
 const WEB_ADDRESS = /^https?:\/\//i
 
-// The same rules as patterns, for who reads the document and not this file. What a pattern cannot say (bytes, half
-// surrogates), the field's description does.
+// The same rules as patterns for the OpenAPI document. The field's description says what a pattern cannot: bytes, and lone
+// surrogates.
 const CONTROLS = CONTROL.source.slice(1, -1)
 const UNFIT = UNFIT_FOR_NAME.source.slice(1, -1)
 const WORDS = `[^${CONTROLS}]*[^${INVISIBLE}][^${CONTROLS}]*`
@@ -52,7 +52,7 @@ export const URL_PATTERN = '^[Hh][Tt][Tt][Pp][Ss]?://'
 export function checkNumber(text: string): Finding | null {
   if (NUMBER.test(text)) return null
   const corrected = correctedNumber(text)
-  // Pasted along with the number. It cannot be seen, or looks like a digit, so it is named.
+  // Pasted along with the number. It is invisible, or resembles a digit, so it is named.
   const [pasted] = /(?!\s)[^\x20-\x7e\u2010-\u2015]|\ufeff/u.exec(text) ?? []
   const named = pasted === undefined ? '' : `This number holds the character ${codePointOf(pasted)}. `
   return {
@@ -63,9 +63,9 @@ export function checkNumber(text: string): Finding | null {
   }
 }
 
-/** The number as it was surely meant, or null. */
+/** The corrected number if it is unambiguous, or null. */
 function correctedNumber(text: string): string | null {
-  // Longer than any number with all its decoration: not worth the work.
+  // Longer than any formatted number.
   if (text.length > 40) return null
   const digits = text
     // Full-width digits become plain ones; invisible characters are left out.
@@ -131,7 +131,7 @@ export function checkName(name: string): Finding | null {
   return checkUnicode(name)
 }
 
-/** Between the last two dots there is more than blanks, and after the last one no blank. As one pattern it would be quadratic. */
+/** True if a non-blank text is between the last two dots, and no blank after the last one. As one pattern it would be quadratic. */
 function hasExtension(name: string): boolean {
   const lastDot = name.lastIndexOf('.')
   const stem = name.slice(0, Math.max(lastDot, 0))
@@ -142,7 +142,7 @@ function badName(what: string): Finding {
   return { code: 'name_malformed', message: `The file name ${what}.` }
 }
 
-/** Only the outward form. Whether the address may be fetched from is judged where the server knows its own network. */
+/** Checks only the form. `http` checks whether the address may be fetched, because it knows the allowed ranges. */
 export function checkUrlForm(url: string): Finding | null {
   if (url.length > URL_MAX_CHARACTERS && countCharacters(url) > URL_MAX_CHARACTERS) {
     return badUrl(`The URL is longer than ${URL_MAX_CHARACTERS} characters.`)

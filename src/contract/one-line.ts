@@ -9,8 +9,8 @@ export interface OneLineRule {
 }
 
 /**
- * What is wrong with a text of one line that a person typed, such as a name or a reason: one rule for all of them, at the
- * command line and in the console. Null: nothing.
+ * The fault of a one-line text that a person typed, such as a name or a reason. One rule for all of them, at the command
+ * line and in the console. Null: none.
  */
 export function findOneLineFault(text: string, { what, most, mayBeEmpty = false }: OneLineRule): string | null {
   if (text === '' && mayBeEmpty) return null
@@ -21,12 +21,12 @@ export function findOneLineFault(text: string, { what, most, mayBeEmpty = false 
   return text.isWellFormed() ? null : `${what} holds half of a character. Type it again.`
 }
 
-// Blanks and what is drawn as nothing, in ranges of UTF-16: also for the pattern of the OpenAPI document.
+// Blanks and invisible characters, in ranges of UTF-16; also used in the pattern of the OpenAPI document.
 export const INVISIBLE =
   '\\s\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ufe00-\\ufe0f\\uffa0\\udc00-\\udfff\\udb40'
 const VISIBLE = new RegExp(`[^${INVISIBLE}]`)
 
-/** A text without one visible character is as good as empty. */
+/** A text without a visible character counts as empty. */
 export function hasVisible(text: string): boolean {
   return VISIBLE.test(text)
 }

@@ -2,11 +2,11 @@ import { refusalBody, successBody } from './replies.ts'
 import { REPLIES, type RefusalReplyKind } from './reply-table.ts'
 import { parseSendMessage } from './send-message.ts'
 
-/** A refusal as the document tells it. The service hands them in: which there are, it knows and the wire does not. */
+/** A refusal in the OpenAPI document. The service passes them in, because the contract does not know them. */
 export interface DocumentedRefusal {
   readonly code: string
   readonly kind: RefusalReplyKind
-  /** Not always that of the kind: what the HTTP parser finds wrong has statuses of its own. */
+  /** Not always that of the kind: errors of the HTTP parser have statuses of their own. */
   readonly status: number
   /** The sentence callers read. */
   readonly message: string
@@ -14,7 +14,7 @@ export interface DocumentedRefusal {
   readonly saysWhen: boolean
 }
 
-// Where each of them would be found. Those of the whole request have no field.
+// The field in the example of each refusal. Refusals of the whole request have none.
 const FIELD_OF: Readonly<Record<string, string>> = {
   unauthorized: 'x-api-key',
   connection_not_found: 'from',
@@ -48,7 +48,7 @@ const FIELD_OF: Readonly<Record<string, string>> = {
 const REFUSALS = '#/components/schemas/RefusalResponse'
 const SUCCESS = '#/components/schemas/SendMessageResponse'
 
-/** Every reply by its status; those of one status share a description. */
+/** All replies by status; those with the same status share a description. */
 export function buildResponses(refusals: readonly DocumentedRefusal[]): Record<string, object> {
   const byStatus = Map.groupBy(refusals, ({ status }) => status)
   const refused = [...byStatus].map(([status, sharing]) => [String(status), refusedResponse(sharing)] as const)
@@ -122,7 +122,7 @@ function exampleOf({ code, kind, message }: DocumentedRefusal) {
   return { summary: code, value: refusalBody(kind, [error]) }
 }
 
-/** The one whose sentence is made for the value that was sent. */
+/** The error whose message depends on the given value. */
 function malformedNumber() {
   const parsed = parseSendMessage({
     from: '14155550100',

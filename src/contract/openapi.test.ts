@@ -79,7 +79,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(narrowed.properties.code.enum, ['HC-5', 'HC-6'])
   })
 
-  it('says what it was told about refusals', () => {
+  it('contains the refusals that were passed in', () => {
     const { value } = operation.responses[401].content['application/json'].examples.unauthorized_code
 
     assert.equal(value.data.errors[0].message, 'The sentence of unauthorized_code.')

@@ -14,7 +14,7 @@ import {
 /** The version of the interface, which is not that of the software. */
 const INTERFACE_VERSION = '1.0.0'
 
-/** The OpenAPI 3.1 document of the public endpoint, made of the very shapes that requests are checked with. */
+/** The OpenAPI 3.1 document of the public endpoint, made from the shapes that requests are validated with. */
 export function buildOpenApi(publicUrl: string, refusals: readonly DocumentedRefusal[]): object {
   return {
     openapi: '3.1.0',
@@ -48,7 +48,7 @@ export function buildOpenApi(publicUrl: string, refusals: readonly DocumentedRef
 }
 
 const DESCRIPTION = `A 200 means that the message is committed to durable storage and waits in the queue of its sender number.
-It says nothing about delivery: look into the API log for that. The messages of a number are sent one by one, in the
+It says nothing about delivery: see the API log for that. The messages of a number are sent one by one, in the
 order in which they were accepted.
 
 Limits: 64 KiB for a body, 4,096 characters for a text, 1,024 for a caption. The operator may limit how many messages of a number
@@ -136,7 +136,7 @@ function buildSchemas(): Record<string, unknown> {
         jsonSchema['discriminator'] = { propertyName: 'type', mapping: TYPE_MAPPING }
     },
   })
-  // These two say where a schema stands by itself. Inside the document its place says so.
+  // Only needed in separate schema files, not inside a document.
   return Object.fromEntries(Object.entries(schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema]))
 }
 

@@ -27,7 +27,7 @@ const refusalError = z.object({
       'Path in the body such as `message.media.url`, or the name of a header; null when it is the whole request.',
   }),
   code: z.string().meta({ description: 'Stable code of what is wrong.' }),
-  message: z.string().meta({ description: 'What is wrong and how to mend it.' }),
+  message: z.string().meta({ description: 'What is wrong and how to fix it.' }),
 })
 
 export const refusalResponse = z.object({

@@ -1,6 +1,6 @@
 /**
- * Every reply of the send endpoint. What the HTTP parser itself refuses leaves with its own status (408, 431 …) under
- * the code HC-2: it is a request that is not in order, too.
+ * Every reply of the send endpoint. Refusals of the HTTP parser have their own status (408, 431 …) and the code HC-2,
+ * because they are invalid requests, too.
  */
 export const REPLIES = {
   success: {

@@ -176,7 +176,7 @@ describe('a request to send', () => {
   })
 })
 
-describe('what the caller is told', () => {
+describe('messages for the caller', () => {
   it.each([
     ['+14155550100', '14155550100'],
     ['0014155550100', '14155550100'],

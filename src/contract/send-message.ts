@@ -23,7 +23,7 @@ export interface FieldError {
   /** Path in the body, such as `message.media.url`; null when it is the whole body. */
   readonly field: string | null
   readonly code: FieldErrorCode
-  /** What is wrong and how to mend it. */
+  /** What is wrong and how to fix it. */
   readonly message: string
 }
 
@@ -80,7 +80,7 @@ const caption = ruled(checkCaption).nullish().meta({
 
 const audioCaption = z.string().nullish().meta({ description: 'Accepted and ignored: audio has no caption.' })
 
-// Refused when it says something, because accepting it would silently lose what the caller wrote.
+// Refused when it has a value, because accepting it would silently lose that value.
 const unused = z.literal([null, '']).optional().meta({ description: 'Not used with this type: leave it out.' })
 
 export const mediaItem = z.object({ name: fileName, url: mediaUrl, caption })
@@ -97,8 +97,8 @@ export const audioMessage = z.object({ type: z.literal('audio'), message: unused
 /**
  * The body of a send request. Unknown fields are ignored.
  *
- * Every rule hangs on its own field, none on the whole object: zod leaves out the rules of an object as soon as one
- * of its fields is wrong, and all errors of a request shall be reported together.
+ * Every rule belongs to a field, none to the whole object: zod skips the rules of an object as soon as one of its fields
+ * is wrong, and all errors of a request must be reported together.
  */
 export const sendMessageRequest = z.object({
   from: senderNumber,
@@ -116,12 +116,12 @@ export function parseSendMessage(body: unknown): ParsedSendMessage {
   return { ok: false, errors: parsed.error.issues.map(toFieldError) }
 }
 
-/** What our own rules tell zod beside the message. */
+/** The parameters of our own rules in zod's issues. */
 type RuleParams = Pick<Finding, 'code'>
 
-function ruled(judge: (value: string) => Finding | null) {
+function ruled(check: (value: string) => Finding | null) {
   return z.string().check((context) => {
-    const finding = judge(context.value)
+    const finding = check(context.value)
     if (!finding) return
     const { code, message } = finding
     context.issues.push({ code: 'custom', input: context.value, message, params: { code } satisfies RuleParams })
@@ -139,7 +139,7 @@ function toFinding(issue: z.core.$ZodIssue, field: string | null): Finding {
       return { ...(issue.params as RuleParams), message: issue.message }
     case 'invalid_type':
       return wrongType(issue.expected, issue.input, field)
-    // The only literal values that are not the discriminator are those of an unused field.
+    // Apart from the discriminator, only an unused field has literal values.
     case 'invalid_value':
       return {
         code: 'field_unused',

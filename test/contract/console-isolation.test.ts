@@ -34,7 +34,7 @@ describe.each(ENGINES)('the private API of the console, on %s', (engine) => {
 
   it('G8: refuses whoever is not signed in, on every route that is not for anybody', async () => {
     const answers = await askAll(
-      ROUTES.filter(({ route }) => route.access !== 'anybody'),
+      ROUTES.filter(({ route }) => route.access !== 'public'),
       ({ route }) => ({ params: paramsOf(route, acme) }),
     )
 
@@ -144,7 +144,7 @@ describe.each(ENGINES)('the private API of the console, on %s', (engine) => {
   })
 
   it('answers every route with nothing but what its contract promises, and no fault', async () => {
-    for (const { name, route } of ROUTES.filter(({ route }) => route.method === 'GET' && route.access !== 'anybody')) {
+    for (const { name, route } of ROUTES.filter(({ route }) => route.method === 'GET' && route.access !== 'public')) {
       const response = await world.fetch(name, { as: acme.owner, params: paramsOf(route, acme), query: queryOf(name) })
       assert.ok(response.status < 500, `${name}: ${response.status}`)
       await response.body?.cancel()

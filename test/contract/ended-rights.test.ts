@@ -20,7 +20,7 @@ const CHANGES_NOTHING: readonly ConsoleRouteName[] = [
 ]
 const CHANGING = Object.entries(CONSOLE_ROUTES)
   .map(([name, route]) => ({ name: name as ConsoleRouteName, route: route as ConsoleRoute }))
-  .filter(({ name, route }) => route.method !== 'GET' && route.access !== 'anybody' && !CHANGES_NOTHING.includes(name))
+  .filter(({ name, route }) => route.method !== 'GET' && route.access !== 'public' && !CHANGES_NOTHING.includes(name))
 
 let world: ConsoleWorld
 let acme: Things

@@ -44,7 +44,7 @@ export function ChatList({ connection, open }: ChatListProps) {
       ) : null}
       {isBounded && !chats.hasOlder ? (
         <Text size="xs" c="dimmed">
-          These are the chats of the newest {chats.pages[0]?.lookedAt.toLocaleString()} deliveries. Open an older one by
+          These are the chats of the newest {chats.pages[0]?.scanned.toLocaleString()} deliveries. Open an older one by
           its number.
         </Text>
       ) : null}

@@ -8,22 +8,22 @@ const alarm = z.object({
   /** One of docs/alarms.md. */
   kind: plain,
   severity: z.enum(['critical', 'warning', 'info']),
-  /** What it is about, its id, and what people call it. */
+  /** The kind, id and name of the object that the alarm is about. */
   of: z.enum(['connection', 'token', 'account', 'installation']),
   object: plain,
   name: plain,
   since: instant,
   raisedAt: instant,
-  /** Null while it is open. */
+  /** Null while the alarm is open. */
   clearedAt: instant.nullable(),
   cause: plain,
   nextStep: plain,
 })
 export type AlarmReply = z.output<typeof alarm>
 
-/** Owners are shown those of the whole installation too, where their account is the only one in it. */
+/** Owners also see the alarms of the installation if their account is the only one in it. */
 export const alarmRoutes = {
-  /** Those that are open, the worst first. */
+  /** Open alarms, the most severe first. */
   readOpenAlarms: consoleRoute({
     method: 'GET',
     path: '/accounts/:account/alarms/open',

@@ -5,32 +5,32 @@ import { consoleRoute } from './route.ts'
 import { inAccount, instant, ofAccount, page } from './shapes.ts'
 import { maskedNumber, maskedText, notForViewers, plain } from './viewer-text.ts'
 
-/** A number that is exact while it is small. `isMore`: there are at least so many. */
+/** Counted exactly up to a limit. `isMore`: there are more than `count`. */
 const boundedCount = z.object({ count: z.int(), isMore: z.boolean() })
 export type BoundedCount = z.output<typeof boundedCount>
 
-/** Why a lane stands still, and what to do. */
+/** Why a lane is not sending, and what to do. */
 export const laneWait = z.object({
   /** A code of docs/reasons.md. */
   code: plain,
-  /** May be what a server said. */
+  /** May be a text of a server. */
   sentence: maskedText,
   nextStep: plain,
-  /** The network's own words. */
+  /** The network's own text. */
   words: maskedText.nullable(),
   /** Null: until something happens. */
   until: instant.nullable(),
-  /** Whether a person may end the wait before its time. */
+  /** Whether a person may end the wait early. */
   canBeEnded: z.boolean(),
 })
 export type LaneWaitView = z.output<typeof laneWait>
 
-/** What was seen of a lane's speed. Only so far back as could be looked at quickly. */
+/** The measured speed of a lane, from as far back as can be read quickly. */
 export const pace = z.object({
   publishedInLastMinute: boundedCount,
-  /** When the network last took a message of this connection; null when none was found. */
+  /** When the network last accepted a message of this connection; null when none was found. */
   lastPublishedAt: instant.nullable(),
-  /** How long a message takes on average, as far as one can tell, in milliseconds; null when nobody can. */
+  /** The average time per message in milliseconds; null when it is unknown. */
   perMessageMs: z.number().nullable(),
 })
 export type PaceView = z.output<typeof pace>
@@ -40,7 +40,7 @@ const connectionRow = z.object({
   number: plain,
   channel: plain,
   state: z.enum(['active', 'paused']),
-  /** With the message that is being handed over. */
+  /** Includes the message that is being sent. */
   waiting: boundedCount,
   oldestWaitingAt: instant.nullable(),
   pace,
@@ -49,7 +49,7 @@ const connectionRow = z.object({
 })
 export type ConnectionRow = z.output<typeof connectionRow>
 
-/** How many were taken out of a lane. `unconfirmed`: handed over before with an unknown fate, so they may have arrived. */
+/** How many messages were removed from a lane. `unconfirmed`: an earlier attempt has an unknown result, so they may have arrived. */
 const takenOut = z.object({ cancelled: z.int(), unconfirmed: z.int() })
 export type TakenOutView = z.output<typeof takenOut>
 
@@ -58,11 +58,11 @@ const channelSetting = z.object({
   name: plain,
   label: plain,
   help: plain,
-  /** A secret is written and never shown. A switch is `on` or `off`. */
+  /** A secret can be set but is never shown. A switch is `on` or `off`. */
   kind: z.enum(['duration', 'text', 'secret', 'switch']),
   /** A connection cannot be added without it. */
   isRequired: z.boolean(),
-  /** What it is when it is left out, as one would write it. */
+  /** The default, as a person would write it. */
   unset: plain,
 })
 export type ChannelSetting = z.output<typeof channelSetting>
@@ -72,44 +72,44 @@ const channelView = z.object({
   label: plain,
   description: plain,
   settings: z.array(channelSetting),
-  /** Its network must be told an address for callbacks. */
+  /** The callback address must be entered at the network. */
   hasCallbacks: z.boolean(),
-  /** Its network approves message forms beforehand, and `listConnectionTemplates` lists them. */
+  /** Its network approves templates, and `listConnectionTemplates` lists them. */
   hasTemplates: z.boolean(),
 })
 export type ChannelView = z.output<typeof channelView>
 
-/** Something that the network says of a connection. */
+/** A fact that the network reports about a connection. */
 const connectionFact = z.object({
   label: plain,
   value: plain,
-  /** `warning`: it works, and something should be looked at. */
+  /** `warning`: it works but needs attention. */
   tone: z.enum(['plain', 'good', 'warning', 'bad']),
 })
 export type ConnectionFactView = z.output<typeof connectionFact>
 
-/** Where the network is to send its callbacks. */
+/** The address for the network's callbacks. */
 const connectionCallback = z.object({
   url: plain,
-  /** False when it is known that a network cannot reach it. `problem` then says why, and what to do. */
+  /** False when a network certainly cannot reach it. `problem` then says why, and what to do. */
   isReachable: z.boolean(),
   problem: plain.nullable(),
-  /** When the network last called back about the connection, to within a minute. Null: never. */
+  /** When the network last called back about the connection, accurate to a minute. Null: never. */
   lastReportAt: instant.nullable(),
 })
 export type ConnectionCallbackView = z.output<typeof connectionCallback>
 
-/** A message form that the network has approved, or not yet. */
+/** A template that the network has approved, or not yet. */
 const connectionTemplate = z.object({
   name: plain,
   language: plain,
-  /** As the network words it, such as APPROVED. */
+  /** The network's value, such as APPROVED. */
   status: plain,
   category: plain,
-  /** What it begins with: `text`, `image`, `document`, `video`, `location`; null when it has no header. */
+  /** The type of its header: `text`, `image`, `document`, `video`, `location`; null without a header. */
   header: plain.nullable(),
   body: plain,
-  /** The setting of the connection it could be named in, such as `template_text`; null when in none, and then why not. */
+  /** The setting that it fits, such as `template_text`; null when it fits none, and `why` then says why. */
   fits: plain.nullable(),
   why: plain.nullable(),
 })
@@ -117,22 +117,22 @@ export type ConnectionTemplateView = z.output<typeof connectionTemplate>
 
 const connectionView = connectionRow.extend({
   lane: laneSettings,
-  /** As one would write them. A secret one only says that it is set. */
+  /** As a person would write them. Of a secret only whether it is set. */
   channelSettings: z.array(channelSetting.extend({ value: plain.nullable(), isSet: z.boolean() })),
   hasTemplates: z.boolean(),
-  /** What the network said when it was last asked, and what it has reported by itself since. */
+  /** The network's answers at the last check, and its own reports since then. */
   facts: z.array(connectionFact),
-  /** When it was last asked; null: never, or the channel has no network. */
+  /** When the network was last asked; null: never, or the channel has no network. */
   checkedAt: instant.nullable(),
-  /** Null where the network needs none, and for viewers: only who changes connections needs to know it. */
+  /** Null if the network needs none, and for viewers, who cannot change connections. */
   callback: notForViewers(connectionCallback),
   createdAt: instant,
-  /** How many UNCONFIRMED ones of it wait for a person. */
+  /** How many of its UNCONFIRMED messages are unresolved. */
   unresolved: boundedCount,
 })
 export type ConnectionView = z.output<typeof connectionView>
 
-/** A message that is being handed over. */
+/** A message that is being sent. */
 const openMessage = z.object({
   id: plain,
   to: maskedNumber,
@@ -140,7 +140,7 @@ const openMessage = z.object({
   attempt: z.int(),
   since: instant,
   acceptedAt: instant,
-  /** Until when the channel is asked whether it arrived; null while it is being handed over. */
+  /** Until when the channel is asked whether it arrived; null while it is being sent. */
   evidenceUntil: instant.nullable(),
   words: maskedText.nullable(),
 })
@@ -154,7 +154,7 @@ export const waitingMessage = z.object({
   attempts: z.int(),
   /** 1 is the head of the lane. */
   position: z.int(),
-  /** When its turn comes, by the pace of the lane; null when nobody can tell. */
+  /** When it will be sent, by the pace of the lane; null when unknown. */
   estimatedAt: instant.nullable(),
 })
 export type WaitingMessage = z.output<typeof waitingMessage>
@@ -184,17 +184,17 @@ const cursor = z.string().max(64).optional()
 const channelSettings = z.record(z.string().max(64), z.string().max(4_096))
 
 export const connectionRoutes = {
-  /** By number. Removed ones are not among them. */
+  /** Ordered by number, without removed ones. */
   listConnections: consoleRoute({
     method: 'GET',
     path: '/accounts/:account/connections',
     access: 'viewer',
     params: ofAccount,
-    /** `find`: the digits a number begins with. */
+    /** `find`: the first digits of a number. */
     query: z.object({ after: cursor, find: z.string().max(15).optional() }),
     reply: page(connectionRow),
   }),
-  /** The networks that this server can reach. */
+  /** The channels of this installation. */
   listChannels: consoleRoute({
     method: 'GET',
     path: '/accounts/:account/channels',
@@ -203,8 +203,8 @@ export const connectionRoutes = {
     reply: z.object({ channels: z.array(channelView) }),
   }),
   /**
-   * Asks the network first whether the settings work, which may take up to 15 seconds. With the credentials of a network
-   * it also wants a fresh proof of who asks (`step_up_required`); the sandbox does not.
+   * Checks the settings at the network first, which may take up to 15 seconds. Channels with credentials also require a
+   * recent confirmation of the person's identity (`step_up_required`); the sandbox does not.
    */
   addConnection: consoleRoute({
     method: 'POST',
@@ -248,10 +248,10 @@ export const connectionRoutes = {
     reply: connectionView,
   }),
   /**
-   * Those that are named; an empty text takes one back. What is left out stays as it is. Asks the network first, as adding
-   * does. `alsoChanged`: numbers of other connections that got the same new callback secret, because they share the
-   * address for callbacks and the network took it from them too. `notChanged`: numbers of those that share the address
-   * and keep their own. Refused with `connection_changed` when somebody else changed it meanwhile.
+   * Changes the given settings; an empty text unsets one, and settings that are left out stay. Checks them at the network
+   * first, as adding does. `alsoChanged`: numbers of other connections that got the same new callback secret, because they
+   * share the callback address and the network accepted it for them. `notChanged`: numbers that share the address and keep
+   * their secret. Refused with `connection_changed` when the connection was changed meanwhile.
    */
   changeChannelSettings: consoleRoute({
     method: 'PUT',
@@ -262,7 +262,7 @@ export const connectionRoutes = {
     body: z.object({ settings: channelSettings }),
     reply: connectionView.extend({ alsoChanged: z.array(plain), notChanged: z.array(plain) }),
   }),
-  /** Asks the network now, which may take up to 15 seconds. Refused with what is to be mended when the settings no longer work. */
+  /** Asks the network now, which may take up to 15 seconds. When the settings no longer work, the refusal says what to fix. */
   checkConnection: consoleRoute({
     method: 'POST',
     path: '/accounts/:account/connections/:id/check',
@@ -270,7 +270,7 @@ export const connectionRoutes = {
     params: inAccount,
     reply: connectionView,
   }),
-  /** Asks the network now. Empty where it has none. */
+  /** Asks the network now. Empty if it has none. */
   listConnectionTemplates: consoleRoute({
     method: 'GET',
     path: '/accounts/:account/connections/:id/templates',
@@ -279,7 +279,7 @@ export const connectionRoutes = {
     reply: z.object({ templates: z.array(connectionTemplate) }),
   }),
   /**
-   * A long lane is cancelled in parts, so that nobody waits long: while `isRemoved` is false, ask again. In between the
+   * A long lane is cancelled in parts, so that each request is short: repeat it while `isRemoved` is false. In between the
    * connection is paused. Refused while messages wait and `cancelWaiting` is false.
    */
   removeConnection: consoleRoute({
@@ -299,12 +299,12 @@ export const connectionRoutes = {
     query: z.object({ after: cursor }),
     reply: z.object({
       open: openMessage.nullable(),
-      /** In the order in which they will be sent. */
+      /** In sending order. */
       items: z.array(waitingMessage),
       next: plain.nullable(),
     }),
   }),
-  /** Ends the lane's wait now, whatever it waits for but a person, its pace, media or quiet hours. */
+  /** Ends the lane's wait now, except a wait for a person, the pace, media or quiet hours. */
   endWait: consoleRoute({
     method: 'POST',
     path: '/accounts/:account/connections/:id/end-wait',
@@ -312,7 +312,7 @@ export const connectionRoutes = {
     params: inAccount,
     reply: connectionView,
   }),
-  /** Lets a backlog drain that waits for a person, because its lane stood still for long. */
+  /** Confirms that a backlog may be sent after its lane was stopped for long. */
   confirmBacklog: consoleRoute({
     method: 'POST',
     path: '/accounts/:account/connections/:id/confirm-backlog',
@@ -321,9 +321,9 @@ export const connectionRoutes = {
     reply: connectionView,
   }),
   /**
-   * Cancels what waits, but what is being handed over, in parts: while `upTo` is not null, ask again with it. What is
-   * accepted after the first part stays. `olderThanMs`: only what was accepted longer ago than that when the first part was
-   * asked for; a further part needs no more than its `upTo`.
+   * Cancels waiting messages, except the one that is being sent, in parts: while `upTo` is not null, repeat with it. Messages
+   * accepted after the first part stay. `olderThanMs`: only messages that were accepted longer ago than that at the first
+   * part; further parts need only `upTo`.
    */
   cancelWaiting: consoleRoute({
     method: 'POST',
@@ -333,7 +333,7 @@ export const connectionRoutes = {
     body: z.object({ upTo: z.string().max(64).nullable(), olderThanMs: z.int().positive().optional() }),
     reply: takenOut.extend({ upTo: plain.nullable() }),
   }),
-  /** UNCONFIRMED ones that nobody has resolved, newest first. A page may be short of what there is: go on while `next` is not null. */
+  /** Unresolved UNCONFIRMED messages, newest first. A page may hold fewer than there are: continue while `next` is not null. */
   listUnresolved: consoleRoute({
     method: 'GET',
     path: '/accounts/:account/unresolved',

@@ -1,6 +1,6 @@
 import type { OneLineRule } from '../one-line.ts'
 
-// What the command line and the console check alike. Without zod: loading it would double the time of a short command.
+// Rules of both the command line and the console. Without zod, because loading it would double the time of a short command.
 
 const HOUR_MS = 3_600_000
 const EMAIL_MAX_CHARACTERS = 254
@@ -11,14 +11,14 @@ const EMAIL =
 export const BLOCK_REASON: OneLineRule = { what: 'The reason', most: 500, mayBeEmpty: true }
 export const WEBHOOK_DESCRIPTION: OneLineRule = { what: 'The description', most: 120, mayBeEmpty: true }
 
-/** What is wrong with an e-mail address without blanks around it. Null: nothing. */
+/** The fault of an e-mail address without surrounding blanks. Null: none. */
 export function findEmailFault(text: string): string | null {
   if (text.length > EMAIL_MAX_CHARACTERS) return `An e-mail address has at most ${EMAIL_MAX_CHARACTERS} characters.`
   if (EMAIL.test(text)) return null
   return 'This is no e-mail address: it needs a name, an @ and a domain, in plain letters.'
 }
 
-/** The least and the most that the times of a lane may be, in milliseconds: at the command line and in the console. */
+/** The limits of a lane's times in milliseconds, at the command line and in the console. */
 export const LANE_LIMITS = {
   headBudgetMs: { least: 1_000, most: 24 * HOUR_MS },
   timeToLiveMs: { least: 1_000, most: 30 * 24 * HOUR_MS },

@@ -6,7 +6,7 @@ const HOUR_MS = 3_600_000
 
 const timeOfDay = plain.regex(TIME_OF_DAY, 'Write a time of day from 00:00 to 23:59, such as 22:00.')
 
-/** Hours of the day in which no attempt begins. They may go over midnight. */
+/** Hours of the day in which no attempt begins. They may span midnight. */
 const quietHours = z
   .object({
     from: timeOfDay,
@@ -18,7 +18,7 @@ const quietHours = z
     message: 'Quiet hours must end at another time than they begin.',
   })
 
-/** How a lane behaves, as its owner sets it. */
+/** The settings of a lane. */
 export const laneSettings = z.object({
   onUnconfirmed: z.enum(['leave', 'resend']),
   headBudgetMs: within(LANE_LIMITS.headBudgetMs),

@@ -13,7 +13,7 @@ import {
   plain,
 } from './viewer-text.ts'
 
-/** What may have become of a message. */
+/** The states of a message. */
 const LOG_STATES = [
   'QUEUED',
   'SENDING',
@@ -28,23 +28,23 @@ const LOG_STATES = [
 export const LOG_TYPES = ['message', 'image', 'document', 'video', 'audio'] as const
 
 /**
- * The tabs. `attention`: nobody knows whether it arrived, and nobody has said so. `failed`: did not arrive. `rejected`:
+ * The tabs. `attention`: unresolved messages with an unknown result. `failed`: messages that did not arrive. `rejected`:
  * requests that made no message.
  */
 export const LOG_VIEWS = ['all', 'attention', 'failed', 'rejected'] as const
 
 /**
- * What the overview counts as one figure, each message and each refused request once: a repeat of a request is in none.
- * `accepted` is every message, `all` also what was refused.
+ * The figures of the overview, which count each message and each refused request once, and no repeats. `accepted` is every
+ * message, `all` also the refused requests.
  */
 const LOG_RESULTS = [...TALLIED, 'accepted', 'all'] as const
 
-/** What is looked for in the API log. What is left out filters nothing. */
+/** A search in the API log. Fields that are left out do not filter. */
 export const logFilter = z.object({
   view: z.enum(LOG_VIEWS).default('all'),
   state: z.enum(LOG_STATES).optional(),
   result: z.enum(LOG_RESULTS).optional(),
-  /** `yes`: only messages that nobody has resolved or sent again. */
+  /** `yes`: only messages that were neither resolved nor sent again. */
   open: z.literal('yes').optional(),
   status: z
     .string()
@@ -59,12 +59,12 @@ export const logFilter = z.object({
     .string()
     .regex(/^[0-9]{1,15}\*?$/, 'Give the digits of a number, or its beginning with a * behind it.')
     .optional(),
-  /** Both ends belong to it. */
+  /** Both ends are included. */
   since: z.coerce.number().int().nonnegative().optional(),
   until: z.coerce.number().int().nonnegative().optional(),
-  /** The code of the reason for which a message ended as it did, all of it. */
+  /** The whole code of a message's reason. */
   reason: z.string().trim().min(1).max(100).optional(),
-  /** Stands in what was wrong: in a code, in what the caller was told, or in the network's words. */
+  /** Searched in error codes, in the errors returned to the caller, and in the network's texts. */
   text: z.string().trim().min(1).max(200).optional(),
   /** The id of a message or of a request. */
   id: z.string().trim().min(1).max(64).optional(),
@@ -74,28 +74,28 @@ export type LogFilterOutput = z.output<typeof logFilter>
 const logError = z.object({ field: plain.nullable(), code: plain, message: maskedText })
 
 export const logEntry = z.object({
-  /** Names its page: the id of the message where it made one, else that of the request. A sum has one of its own. */
+  /** The id of its page: that of the message, or of the request if there is no message. An aggregated entry has its own id. */
   id: plain,
-  /** Null: a person made this message of another, at the console or at the CLI; or it is a sum. */
+  /** Null if a person sent a message again in the console or at the CLI, and for an aggregated entry. */
   requestId: plain.nullable(),
   receivedAt: instant,
-  /** The HTTP status, the code such as `HC-1` and its name such as `success_200`. Null of what a person made. */
+  /** The HTTP status, the code such as `HC-1` and its name such as `success_200`. Null for a message that a person made. */
   status: z.int().nullable(),
   code: plain.nullable(),
   name: plain.nullable(),
   outcome: z.enum(['accepted', 'repeated', 'refused', 'copied']),
-  /** Who made this message of another: a person, the command line, or Nuncio by itself. Null of what came with a request. */
+  /** Who sent another message again as this one: a person, the command line, or Nuncio. Null if it came with a request. */
   madeBy: plain.nullable(),
-  /** Who sent this message again: a person, the command line, or Nuncio by itself, as a template. Null: nobody. */
+  /** Who sent this message again: a person, the command line, or Nuncio as a template. Null: it was not sent again. */
   resentBy: plain.nullable(),
-  /** What the caller was told, where it was refused. */
+  /** The errors returned to the caller, if it was refused. */
   errors: z.array(logError),
   messageId: plain.nullable(),
-  /** How the message stands now; null where there is none. */
+  /** The current state of the message; null without a message. */
   state: z.enum(LOG_STATES).nullable(),
-  /** Why it ended as it did; null while it waits, or where there is nothing to say. */
+  /** The reason of its state; null while it waits, or when there is none. */
   reason: z.object({ code: plain, meaning: plain }).nullable(),
-  /** Of a refused request these three are what the caller wrote, right or wrong: `from` may be the recipient. */
+  /** For a refused request these three are the caller's values, valid or not: `from` may be the recipient. */
   from: maskedNumber.nullable(),
   to: maskedNumber.nullable(),
   type: maskedType.nullable(),
@@ -104,36 +104,36 @@ export const logEntry = z.object({
   tookMs: z.number().nullable(),
   attempts: z.int().nullable(),
   /**
-   * Not one request but so many, with one token and refused for one reason, that are not listed one by one because the
-   * account was refused too much. They came between `since` and `receivedAt`. Null: it is one.
+   * The entry stands for several requests with one token, refused for one reason, that are not listed one by one because the
+   * account had too many refusals. They came between `since` and `receivedAt`. Null: it is a single request.
    */
   summed: z.object({ requests: z.int(), since: instant }).nullable(),
 })
 export type LogEntry = z.output<typeof logEntry>
 
 const logPage = page(logEntry).extend({
-  /** With a `next`: everything since then has been looked through, so what is missing here does not exist. */
+  /** With a `next`: everything since then has been searched, so entries missing here do not exist. */
   scannedBackTo: instant.nullable(),
 })
 
 const logFact = z.object({ name: plain, value: plain })
 
-/** One moment in the life of a message, in plain words. */
+/** One entry of a message's timeline. */
 const logTimelineEntry = z.object({
   at: instant,
   /** Since the message was accepted. */
   offsetMs: z.int().min(0),
   kind: plain,
   title: plain,
-  /** How it went: for its colour. */
+  /** The colour. */
   tone: z.enum(['plain', 'good', 'wait', 'bad']),
   code: plain.nullable(),
-  /** May be what a server said. */
+  /** May be a text of a server. */
   meaning: maskedText.nullable(),
-  /** The network's or the host's own words. */
+  /** The network's or the host's own text. */
   words: maskedText.nullable(),
   facts: z.array(logFact),
-  /** By which a recipient or a file could be recognised. */
+  /** Facts that could identify a recipient or a file. */
   privateFacts: notForViewers(z.array(logFact)),
 })
 export type LogTimelineEntry = z.output<typeof logTimelineEntry>
@@ -142,22 +142,22 @@ const header = z.object({ name: plain, value: plain })
 
 export const logDetail = z.object({
   entry: logEntry,
-  /** Recipients and texts are left out for who may not see them. */
+  /** True when recipients and texts are masked for this person. */
   isMasked: z.boolean(),
-  /** What became of it, in one sentence. */
+  /** The result, in one sentence. */
   sentence: maskedText,
-  /** When texts, captions, URLs and file names were deleted, because their time was over; null while they are there. */
+  /** When texts, captions, URLs and file names were deleted after their retention period; null while they exist. */
   bodyDeletedAt: instant.nullable(),
   request: z
     .object({
       method: plain,
       url: plain,
       headers: z.array(header),
-      /** As it came; null when it was not read, is no text, or was deleted. */
+      /** As received; null when it was not read, is no text, or was deleted. */
       body: maskedBody.nullable(),
       remoteAddress: plain.nullable(),
       userAgent: plain.nullable(),
-      /** Does the same again, with $API_TOKEN for the token. */
+      /** Repeats the request, with $API_TOKEN for the token. */
       curl: notForViewers(plain),
     })
     .nullable(),
@@ -167,16 +167,16 @@ export const logDetail = z.object({
       id: plain,
       state: z.enum(LOG_STATES),
       acceptedAt: instant,
-      /** Why it stands as it stands, with what to do. */
+      /** The reason of its state, with the next step. */
       reason: z.object({ code: plain, meaning: maskedText, nextStep: plain, words: maskedText.nullable() }).nullable(),
-      /** What was done about it since, such as that it was sent again; null: nothing. */
+      /** What was done about it, such as sending it again; null: nothing. */
       done: maskedText.nullable(),
-      /** Why its whole lane stands still; null while it moves. */
+      /** Why its whole lane is not sending; null while it is. */
       lane: z
         .object({ code: plain, meaning: maskedText, nextStep: plain, words: maskedText.nullable() })
         .extend({ until: instant.nullable() })
         .nullable(),
-      /** The network has reported nothing since it took this message; null: no report is missing. */
+      /** Set when the network has reported nothing since it accepted this message; null: no report is missing. */
       reportsMissing: z.object({ meaning: plain, nextStep: plain }).nullable(),
       /** 1 is next; null when it no longer waits. */
       position: z.int().nullable(),
@@ -201,7 +201,7 @@ export const logDetail = z.object({
       state: z.enum(['pending', 'ready', 'failed', 'forgotten']),
       sizeBytes: z.int().nullable(),
       mime: plain.nullable(),
-      /** By its sum a known file would be recognised. */
+      /** Hidden, because a known file can be identified by its hash. */
       sha256: notForViewers(plain),
       tookMs: z.int().nullable(),
       tries: z.int(),
@@ -231,8 +231,8 @@ export const logRoutes = {
     reply: logDetail,
   }),
   /**
-   * Refused as the export would be, and does nothing: the browser fetches the file by itself, so the page that starts it
-   * would not learn of a refusal.
+   * Has the same refusals as the export, and does nothing else: the browser downloads the file by itself, so the page would
+   * not see a refusal of the download.
    */
   checkExport: consoleRoute({
     method: 'GET',
@@ -242,7 +242,7 @@ export const logRoutes = {
     params: ofAccount,
     reply: done,
   }),
-  /** A file with all that the filter finds. It is written to the audit log that somebody took it. */
+  /** A file with all entries that match the filter. Each export is written to the audit log. */
   exportLog: consoleRoute({
     method: 'GET',
     path: '/accounts/:account/log-export',

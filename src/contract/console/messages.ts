@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { consoleRoute } from './route.ts'
 import { inAccount, instant } from './shapes.ts'
 
-/** How a message stands after a person acted on it. */
+/** The state of a message after a person's action. */
 const changedMessage = z.object({
   id: z.string(),
   state: z.string(),
@@ -10,9 +10,9 @@ const changedMessage = z.object({
   acceptedAt: instant,
 })
 
-/** What a person may do to single messages: those of the account alone, an unknown one and a foreign one alike refused. */
+/** Actions on single messages of the account. Unknown messages and those of other accounts are refused alike. */
 export const messageRoutes = {
-  /** Takes one out of its lane that waits and is not being handed over. */
+  /** Removes a waiting message from its lane, unless it is being sent. */
   cancelMessage: consoleRoute({
     method: 'POST',
     path: '/accounts/:account/messages/:id/cancel',
@@ -20,7 +20,7 @@ export const messageRoutes = {
     params: inAccount,
     reply: changedMessage,
   }),
-  /** Makes a new message at the end of the lane, which is returned. For what FAILED, EXPIRED or was CANCELLED. */
+  /** Makes a new message at the end of the lane, and returns it. For FAILED, EXPIRED and CANCELLED messages. */
   retryMessage: consoleRoute({
     method: 'POST',
     path: '/accounts/:account/messages/:id/retry',

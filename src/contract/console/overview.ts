@@ -19,25 +19,25 @@ const tallies = z.object({
 const overview = z.object({
   now: instant,
   range: z.enum(OVERVIEW_RANGES),
-  /** The chart begins here; it may be a little before the range does, because it begins with a whole bar. */
+  /** The beginning of the chart, which may be a little before that of the range, because the first bar is whole. */
   from: instant,
-  /** How long one bar is; a day on which the clocks are set is an hour shorter or longer. */
+  /** The length of a bar; a day on which the clocks change is an hour shorter or longer. */
   barMs: z.int(),
   bars: z.array(tallies.extend({ at: instant })),
   totals: tallies.extend({ accepted: z.int() }),
-  /** As of when bars and totals are; null: nothing has been counted yet. */
+  /** The time up to which bars and totals are counted; null: nothing has been counted yet. */
   countedAt: instant.nullable(),
-  /** False while hours of the range are still to be counted for the first time. */
+  /** False while some hours of the range are not counted yet. */
   isComplete: z.boolean(),
   waiting: z.object({
     count: z.int(),
-    /** True: there are more than could be counted in a moment. */
+    /** True: there are more than could be counted quickly. */
     isMore: z.boolean(),
     oldestAt: instant.nullable(),
   }),
   /** From acceptance to publication, of the newest published ones; null when there are none. */
   latency: z.object({ messages: z.int(), p50Ms: z.int(), p95Ms: z.int() }).nullable(),
-  /** That have something to do, those that stand still and have waited longest first. */
+  /** Lanes with waiting messages, stopped ones and those that have waited longest first. */
   lanes: z.array(
     z.object({
       connectionId: plain,
@@ -46,24 +46,24 @@ const overview = z.object({
       waiting: z.int(),
       isMore: z.boolean(),
       oldestAt: instant.nullable(),
-      /** Why it stands still: a code of core/reasons.ts; null while it moves. */
+      /** Why it is not sending: a code of core/reasons.ts; null while it is. */
       reason: plain.nullable(),
-      /** What that means, which may be what a server said, and what to do. */
+      /** Its meaning, which may be a text of a server, and what to do. */
       meaning: maskedText.nullable(),
       whatToDo: plain.nullable(),
-      /** The network's own words. */
+      /** The network's own text. */
       words: maskedText.nullable(),
       until: instant.nullable(),
     }),
   ),
   /** How many lanes are left out. */
   furtherLanes: z.int(),
-  /** Those that end within 14 days, or ended within the last 7, by their end. */
+  /** Tokens that end within 14 days or ended within the last 7, ordered by their end. */
   endingTokens: z.array(z.object({ id: plain, name: plain, prefix: plain, expiresAt: instant })),
-  /** Why nothing is sent on any lane until a person releases them (G12). */
+  /** Why all lanes are held until a person releases them (G12). */
   hold: z.object({ since: instant, reason: plain }).nullable(),
   attention: z.object({
-    /** How far back was looked: to the beginning of the range, or less where there is very much. */
+    /** How far back the search went: to the beginning of the range, or less if there are very many messages. */
     from: instant,
     groups: z.array(
       z.object({
@@ -76,7 +76,7 @@ const overview = z.object({
       }),
     ),
   }),
-  /** What a new account has done on its way to the first message; null once somebody has seen a message in the log. */
+  /** The steps to the first message that a new account has done; null once a person has seen a message in the log. */
   firstSteps: z.object({ connection: z.boolean(), token: z.boolean(), message: z.boolean() }).nullable(),
 })
 export type OverviewReply = z.output<typeof overview>
@@ -86,23 +86,23 @@ const ownTimes = z.object({ bodiesDays: z.int().nullable(), messagesDays: z.int(
 const retention = z.object({
   now: instant,
   messages: z.int(),
-  /** As of when they were counted; null: not yet. */
+  /** When they were counted; null: not yet. */
   countedAt: instant.nullable(),
-  /** False while older hours are still to be counted for the first time. */
+  /** False while some older hours are not counted yet. */
   isComplete: z.boolean(),
   oldestAt: instant.nullable(),
-  /** Media that were fetched and wait until they are sent. */
+  /** Fetched media that wait to be sent. */
   spool: z.object({ files: z.int(), bytes: z.int(), isMore: z.boolean() }),
-  /** Null where other accounts live in the same database: its size would tell of them. */
+  /** Null if other accounts share the database, because its size would reveal something about them. */
   databaseBytes: z.int().nullable(),
-  /** Days, as the installation has it; 0: for ever. */
+  /** Retention periods of the installation in days; 0: for ever. */
   installation: z.object({ bodiesDays: z.int(), messagesDays: z.int(), auditDays: z.int() }),
-  /** Days that the account wants instead, where that is less. */
+  /** Shorter periods of the account in days. */
   own: ownTimes,
-  /** Nothing is deleted before; null: it goes on. */
+  /** Nothing is deleted before this time; null: deletion is running. */
   waitsUntil: instant.nullable(),
   waitsFor: z.enum(['copy', 'pause']).nullable(),
-  /** The last time that what is old was deleted. */
+  /** When old data was last deleted. */
   lastSweptAt: instant.nullable(),
 })
 export type RetentionReply = z.output<typeof retention>
@@ -117,14 +117,14 @@ export const overviewRoutes = {
       range: z.enum(OVERVIEW_RANGES).default('24h'),
       /** Bars and totals of this connection alone. */
       connection: z.string().optional(),
-      /** Where the reader is, such as Europe/Berlin, so that a day's bar is their day. */
+      /** The reader's time zone, such as Europe/Berlin, so that a day's bar is their day. */
       zone: z.string().max(64).optional(),
-      /** Minutes that the reader's clock is ahead of UTC, where the zone is not known. */
+      /** Minutes that the reader's clock is ahead of UTC, if the zone is unknown. */
       offset: z.coerce.number().int().min(-840).max(840).default(0),
     }),
     reply: overview,
   }),
-  /** A message was opened in the log: the first steps of the account are over. */
+  /** A message was opened in the log, so the first steps of the account are done. */
   noteMessageSeen: consoleRoute({
     method: 'POST',
     path: '/accounts/:account/overview/message-seen',
@@ -139,7 +139,7 @@ export const overviewRoutes = {
     params: ofAccount,
     reply: retention,
   }),
-  /** Null: as the installation has it. Written to the audit log. */
+  /** Null: the period of the installation. Written to the audit log. */
   changeRetention: consoleRoute({
     method: 'PUT',
     path: '/accounts/:account/retention',

@@ -10,7 +10,7 @@ const link = z.string().max(100)
 const role = z.enum(ROLES)
 const personName = oneLine({ what: 'The name', most: 80 })
 const accountName = oneLine({ what: 'The name of an account', most: 60 })
-/** The rules of a good password are the server's, because they depend on the person. */
+/** The server checks the password itself, because the rules depend on the person. */
 const newPassword = z.string().min(1, 'Choose a password.').max(1_024, 'A password has at most 256 bytes.')
 const code = z.string().trim().min(1, 'Enter the code.').max(64, 'This is no code.')
 const passkeyJson = z.custom<Readonly<Record<string, unknown>>>(
@@ -41,12 +41,12 @@ const invitation = z.object({
   createdBy: z.string(),
 })
 
-/** How people come in: by links that work once. */
+/** Set-up, invitation and password links, each valid once. */
 const linkRoutes = {
   readLink: consoleRoute({
     method: 'POST',
     path: '/links/read',
-    access: 'anybody',
+    access: 'public',
     body: z.object({ kind: z.enum(['set-up', 'invitation', 'reset-password']), link }),
     reply: z.object({
       email: z.string().nullable(),
@@ -58,14 +58,14 @@ const linkRoutes = {
   setUp: consoleRoute({
     method: 'POST',
     path: '/links/set-up',
-    access: 'anybody',
+    access: 'public',
     body: z.object({ link, name: personName, email, password: newPassword }),
     reply: done,
   }),
   acceptInvitation: consoleRoute({
     method: 'POST',
     path: '/links/invitation',
-    access: 'anybody',
+    access: 'public',
     body: z.object({ link, name: personName, password: newPassword }),
     reply: done,
   }),
@@ -79,13 +79,13 @@ const linkRoutes = {
   resetPassword: consoleRoute({
     method: 'POST',
     path: '/links/reset-password',
-    access: 'anybody',
+    access: 'public',
     body: z.object({ link, password: newPassword }),
     reply: done,
   }),
 } as const
 
-/** A person's own affairs. */
+/** A person's own name, password and second factors. */
 const ownRoutes = {
   changeOwnName: consoleRoute({
     method: 'PUT',
@@ -120,7 +120,7 @@ const ownRoutes = {
     access: 'person',
     stepUp: true,
     reply: z.object({
-      /** Base32, for who cannot scan. */
+      /** Base32, for typing it by hand. */
       secret: z.string(),
       uri: z.string(),
     }),
@@ -174,7 +174,7 @@ const ownRoutes = {
   }),
 } as const
 
-/** An account and who belongs to it. */
+/** An account and its members. */
 const memberRoutes = {
   readAccount: consoleRoute({
     method: 'GET',
@@ -214,7 +214,7 @@ const memberRoutes = {
     stepUp: true,
     params: ofAccount,
     body: z.object({ email, role }),
-    /** The link is shown once: it is passed on by whoever invites. */
+    /** The link is shown once; the person who invites passes it on. */
     reply: z.object({ url: z.string(), expiresAt: instant }),
   }),
   withdrawInvitation: consoleRoute({

@@ -5,9 +5,9 @@ import { oneLine } from './one-line-text.ts'
 import { consoleRoute } from './route.ts'
 import { done, instant, ofAccount, page } from './shapes.ts'
 
-/** Somebody who asked to stop. */
+/** A blocked recipient, who asked for no more messages. */
 export const block = z.object({
-  /** Names the entry to `unblockRecipient`. */
+  /** The id of the entry for `unblockRecipient`. */
   entry: z.string(),
   /** Null: the person was erased, and only a keyed hash of the number is kept. */
   number: z.string().nullable(),
@@ -25,7 +25,7 @@ export const recipientNumber = z.string().superRefine((value, context) => {
 export const blockReason = oneLine(BLOCK_REASON)
 
 export const recipientRoutes = {
-  /** By number. `find`: the digits a number begins with. `total`: how many are blocked in all. */
+  /** Ordered by number. `find`: the first digits of a number. `total`: how many are blocked in all. */
   listBlocks: consoleRoute({
     method: 'GET',
     path: '/accounts/:account/recipients/blocked',
@@ -34,7 +34,7 @@ export const recipientRoutes = {
     query: z.object({ after: z.string().max(64).optional(), find: z.string().max(15).optional() }),
     reply: page(block).extend({ total: z.int() }),
   }),
-  /** Messages to it are accepted from now on and fail with `recipient_blocked`. `isNew` false: it was blocked already. */
+  /** New messages to it are accepted and fail with `recipient_blocked`. `isNew` false: it was blocked already. */
   blockRecipient: consoleRoute({
     method: 'POST',
     path: '/accounts/:account/recipients/block',

@@ -13,7 +13,7 @@ import { streamRoutes } from './stream.ts'
 import { tokenRoutes } from './tokens.ts'
 import { webhookRoutes } from './webhooks.ts'
 
-/** Everything that can be asked of the console's private API, by name. */
+/** All routes of the console's private API, by name. */
 export const CONSOLE_ROUTES = {
   ...sessionRoutes,
   ...peopleRoutes,

@@ -3,7 +3,7 @@ import { consoleRoute, RAW } from './route.ts'
 import { instant, ofAccount } from './shapes.ts'
 import { plain } from './viewer-text.ts'
 
-/** A sandbox connection. What it delivered stays to be seen after it has been removed. */
+/** A sandbox connection. Its deliveries stay visible after it is removed. */
 const sandbox = z.object({
   id: plain,
   number: plain,
@@ -11,10 +11,10 @@ const sandbox = z.object({
 })
 export type Sandbox = z.output<typeof sandbox>
 
-/** A recipient that fails on request, and what it shows. */
+/** A recipient number that simulates a failure. */
 const sandboxCommand = z.object({
   recipient: plain,
-  /** What happens, and how it ends: in words. */
+  /** What happens and how it ends, as texts. */
   happens: plain,
   ends: plain,
 })
@@ -22,14 +22,14 @@ export type SandboxCommandView = z.output<typeof sandboxCommand>
 
 const messageType = z.enum(['message', 'image', 'document', 'video', 'audio'])
 
-/** What one recipient got through one connection. */
+/** The deliveries to one recipient through one connection. */
 const chat = z.object({
   to: z.string(),
   lastType: messageType,
   /** The text, the caption or the name of the file, cut short. */
   lastText: z.string(),
   lastAt: instant,
-  /** Among the deliveries that were looked at. */
+  /** Of the deliveries that were read. */
   count: z.int(),
 })
 export type Chat = z.output<typeof chat>
@@ -37,8 +37,8 @@ export type Chat = z.output<typeof chat>
 const chats = z.object({
   items: z.array(chat),
   next: z.string().nullable(),
-  /** How many of the newest deliveries were looked at, and whether that was all there are. */
-  lookedAt: z.int(),
+  /** How many of the newest deliveries were read, and whether these are all. */
+  scanned: z.int(),
   isAll: z.boolean(),
 })
 
@@ -97,7 +97,7 @@ const wantedPage = z.object({
     .optional(),
 })
 
-/** Letters that ids are made of, and no others: what cannot be one is not even looked for. */
+/** Only characters of ids, so that other values never reach the database. */
 const id = z.string().regex(/^[\w#-]{1,100}$/)
 const ofConnection = ofAccount.extend({ connection: id })
 

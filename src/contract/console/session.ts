@@ -15,7 +15,7 @@ const password = z.string().min(1, 'Enter your password.').max(1_024, 'This pass
 /** Six digits of an app, or a recovery code. Spaces and dashes are for reading. */
 const code = z.string().trim().min(1, 'Enter the code.').max(64, 'This is no code.')
 const ticket = z.string().max(100)
-/** What the browser's own functions for passkeys take and give. */
+/** The values of the browser's passkey functions. */
 const passkeyJson = z.custom<Readonly<Record<string, unknown>>>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'This is no answer of a passkey.',
@@ -57,7 +57,7 @@ export const currentSession = z.object({
   person: z.object({ id: z.string(), email: z.string(), name: z.string() }),
   accounts: z.array(accountOfPerson),
   hasSecondFactor: z.boolean(),
-  /** Until then sensitive acts need no further proof. */
+  /** Until then sensitive actions need no new confirmation. */
   provenUntil: instant,
 })
 export type CurrentSession = z.output<typeof currentSession>
@@ -67,50 +67,50 @@ export const sessionRoutes = {
   signIn: consoleRoute({
     method: 'POST',
     path: '/sign-in',
-    access: 'anybody',
+    access: 'public',
     body: z.object({ email, password, keep: z.boolean().default(false) }),
     reply: z.discriminatedUnion('step', [signedIn, secondStep]),
   }),
   finishSignIn: consoleRoute({
     method: 'POST',
     path: '/sign-in/code',
-    access: 'anybody',
+    access: 'public',
     body: z.object({ ticket, code }),
     reply: signedIn,
   }),
   requestPasskeySignIn: consoleRoute({
     method: 'POST',
     path: '/sign-in/passkey/question',
-    access: 'anybody',
+    access: 'public',
     reply: passkeyQuestion,
   }),
   signInByPasskey: consoleRoute({
     method: 'POST',
     path: '/sign-in/passkey',
-    access: 'anybody',
+    access: 'public',
     body: z.object({ ticket, answer: passkeyJson, keep: z.boolean().default(false) }),
     reply: signedIn,
   }),
   signOut: consoleRoute({ method: 'POST', path: '/sign-out', access: 'person', reply: done }),
-  /** For pages that anybody may open: is somebody signed in here? */
+  /** For public pages: whether the browser has a valid session. */
   sessionState: consoleRoute({
     method: 'GET',
     path: '/session',
-    access: 'anybody',
+    access: 'public',
     reply: z.object({ isSignedIn: z.boolean() }),
   }),
   /** For the banner of every page, also where the database cannot be asked who is there: why nothing can be written. */
   readStorage: consoleRoute({
     method: 'GET',
     path: '/storage',
-    access: 'anybody',
+    access: 'public',
     reply: z.object({ error: z.object({ since: instant.nullable(), cause: z.string() }).nullable() }),
   }),
   /** For pages that name a command, also those for who cannot sign in: what stands before its words where the service runs. */
   readCommandPrefix: consoleRoute({
     method: 'GET',
     path: '/command-prefix',
-    access: 'anybody',
+    access: 'public',
     reply: z.object({ prefix: z.string() }),
   }),
   currentSession: consoleRoute({ method: 'GET', path: '/me', access: 'person', reply: currentSession }),

@@ -4,7 +4,7 @@ import { plain } from './viewer-text.ts'
 /** Milliseconds since 1970, UTC. */
 export const instant = z.int()
 
-/** An account's part of a path, and what is named in it besides. */
+/** Path parameters: an account, and an object in it. */
 export const ofAccount = z.object({ account: z.string() })
 export const inAccount = z.object({ account: z.string(), id: z.string() })
 
@@ -15,14 +15,14 @@ export function page<Item extends z.ZodType>(item: Item) {
 
 export const done = z.object({ done: z.literal(true) })
 
-/** What every refusal carries. */
+/** The body of every refusal. */
 const consoleProblem = z.object({
   error: z.object({
     /** Stable, for programs. */
     code: z.string(),
-    /** One sentence: what is wrong, and how to mend it. */
+    /** One sentence: what is wrong, and how to fix it. */
     message: z.string(),
-    /** Where it is about single fields of a form, by their names in the body. */
+    /** Errors of single form fields, by their names in the body. */
     fields: z.array(z.object({ field: z.string(), message: z.string() })),
     requestId: z.string(),
   }),

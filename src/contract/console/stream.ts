@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { consoleRoute, RAW } from './route.ts'
 
-/** Told on the stream when something was committed, so that what is on the screen may have changed. */
+/** Sent when something was committed, so the data on the screen may have changed. */
 export const CHANGED = 'changed'
-/** Told on the stream when the session has ended: it is not to be opened again before the next sign-in. */
+/** Sent when the session has ended: do not open the stream again before the next sign-in. */
 export const SIGNED_OUT = 'signed-out'
 
 export const streamRoutes = {

@@ -10,17 +10,17 @@ const TOKEN_TABS = ['active', 'expired', 'deleted'] as const
 const MOST_RANGES = 50
 const MOST_CONNECTIONS = 200
 
-/** As at the command line: people see it in lists, so it must be readable there. */
+/** The same rule as at the command line, so that names are readable in lists. */
 export const tokenName = oneLine({ what: 'The name of a token', most: 60 })
 
-/** When a token ends: `expiresAt` counts with `date` alone. */
+/** The end of a token: `expiresAt` only counts with `date`. */
 const ending = { expiration: z.enum(TOKEN_EXPIRATIONS), expiresAt: instant.nullable() }
 
 export const newTokenForm = z.object({
   name: tokenName,
   ...ending,
   events: z.array(z.string()).max(100),
-  /** Null: all connections of the account, those of the future too. */
+  /** Null: all connections of the account, including future ones. */
   connectionIds: z
     .array(z.string())
     .min(1, 'Choose a connection, or leave the token unbound.')
@@ -64,7 +64,7 @@ const namedToken = z.object({ id: plain, name: plain })
 const token = tokenRow.extend({ successor: namedToken.nullable(), predecessor: namedToken.nullable() })
 export type TokenReply = z.output<typeof token>
 
-/** Counted backwards over what can be looked at in an instant. Not complete: “at least”, since `countedFrom`. */
+/** Counted backwards as far as can be read quickly. If not complete: “at least”, since `countedFrom`. */
 const counted = { since: instant, countedFrom: instant, isComplete: z.boolean() }
 
 const caller = z.object({
@@ -80,7 +80,7 @@ export type TokenCallerReply = z.output<typeof caller>
 const tokenUse = z.object({ ...counted, callers: z.array(caller) })
 export type TokenUseReply = z.output<typeof tokenUse>
 
-/** The most frequent values of one kind; `value` null: it is not known, or there is none. */
+/** The most frequent values of one kind; `value` null: unknown, or none. */
 const tally = z.array(z.object({ value: plain.nullable(), count: z.int() }))
 
 const tokenActivity = tokenUse.extend({
@@ -106,7 +106,7 @@ export const tokenRoutes = {
     query: z.object({ tab: z.enum(TOKEN_TABS).default('active'), after: z.string().max(100).optional() }),
     reply: page(tokenRow),
   }),
-  /** Who used the tokens of the account in the last 24 hours. Asked apart from the list, so that the list is there at once. */
+  /** The callers of the account's tokens in the last 24 hours. Separate from the list, so that the list loads at once. */
   countTokenUse: consoleRoute({
     method: 'GET',
     path: '/accounts/:account/token-use',
@@ -115,7 +115,7 @@ export const tokenRoutes = {
     query: z.object({ token: z.string().max(100).optional() }),
     reply: tokenUse,
   }),
-  /** What the form offers. */
+  /** The choices of the form. */
   describeTokenForm: consoleRoute({
     method: 'GET',
     path: '/accounts/:account/token-form',
@@ -135,7 +135,7 @@ export const tokenRoutes = {
     params: inAccount,
     reply: token,
   }),
-  /** What it did in the last 30 days. */
+  /** Its activity in the last 30 days. */
   describeTokenUse: consoleRoute({
     method: 'GET',
     path: '/accounts/:account/tokens/:id/use',
@@ -170,7 +170,7 @@ export const tokenRoutes = {
     body: z.object({ ...ending, oldEndsAt: instant.nullable() }),
     reply: shownOnce,
   }),
-  /** `name` is what the person typed, to be sure that it is this one. */
+  /** `name` is typed by the person to confirm the deletion. */
   deleteToken: consoleRoute({
     method: 'POST',
     path: '/accounts/:account/tokens/:id/deletion',

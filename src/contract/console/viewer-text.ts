@@ -1,12 +1,12 @@
 import { z } from 'zod'
 
 /**
- * How viewers get a text of a reply. They learn what became of messages, not who they went to and what they said.
- * The server masks every reply by these forms, in one place.
+ * How a text of a reply is shown to viewers, who may see the results of messages but neither recipients nor contents. The
+ * server masks every reply by these forms, in one place.
  */
 type ViewerForm = 'whole' | 'number' | 'words' | 'url' | 'file-name' | 'message-type' | 'body' | 'absent'
 
-/** Every text of a reply that viewers get has one. */
+/** Every text of a reply for viewers has one. */
 const viewerForms = z.registry<{ readonly form: ViewerForm }>()
 
 function textAs(form: ViewerForm): z.ZodString {
@@ -17,13 +17,13 @@ function textAs(form: ViewerForm): z.ZodString {
 export const plain = textAs('whole')
 /** A number that may be a recipient's: the middle digits are hidden. */
 export const maskedNumber = textAs('number')
-/** What a network or a server said: numbers in it are masked. */
+/** A text of a network or a server: numbers in it are masked. */
 export const maskedText = textAs('words')
 /** Only scheme and host stay. */
 export const maskedUrl = textAs('url')
 /** Only the extension stays. */
 export const maskedFileName = textAs('file-name')
-/** A type that there is; anything else that a caller wrote is hidden. */
+/** A known type; any other value of a caller is hidden. */
 export const maskedType = textAs('message-type')
 /** The body of a request: known fields stay, their texts are hidden. */
 export const maskedBody = textAs('body')
@@ -35,7 +35,7 @@ export function notForViewers<Schema extends z.ZodType>(schema: Schema): z.ZodNu
   return nullable
 }
 
-/** What each form makes of a text. */
+/** The masking function of each form. */
 export type Masks = Readonly<Record<Exclude<ViewerForm, 'absent'>, (text: string) => string>>
 
 /** The shape of a reply. */
@@ -44,8 +44,8 @@ export type Shape<Value> = z.ZodType<Value>
 type Mask = (value: never) => unknown
 
 /**
- * Masks values by their shape. Only what the shape names is left, with each text in its form; a text without a form is
- * a fault, and throws.
+ * Masks values by their shape. Only fields of the shape are kept, with each text in its form. Throws for a text without a
+ * form, which is a fault.
  */
 export function maskingOf(masks: Masks): <Value>(shape: Shape<Value>, value: Value) => Value {
   const known = new WeakMap<z.core.$ZodType, Mask>()

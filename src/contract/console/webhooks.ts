@@ -30,11 +30,11 @@ const webhook = z.object({
   /** Since when every try has failed. */
   failingSince: instant.nullable(),
   lastDeliveredAt: instant.nullable(),
-  /** Until when the secret before this one signs too. */
+  /** Until when notices are also signed with the previous secret. */
   oldSecretUntil: instant.nullable(),
-  /** Given up because too many waited, since it was made. */
+  /** Dropped because too many were waiting, since the webhook was created. */
   dropped: z.int(),
-  /** Deliveries that were made in the last 24 hours, by how they stand; `isAtLeast`: there are more. */
+  /** Deliveries created in the last 24 hours, by their state; `isAtLeast`: there are more. */
   lastDay: z.object({
     waiting: z.int(),
     delivered: z.int(),
@@ -50,9 +50,9 @@ const shownSecret = z.object({ secret: plain, details: webhook })
 export type ShownSecretReply = z.output<typeof shownSecret>
 
 const delivery = z.object({
-  /** Names it within its webhook. */
+  /** Its id within the webhook. */
   position: z.int(),
-  /** What the receiver gets as `webhook-id`. */
+  /** The header `webhook-id`. */
   noticeId: plain,
   kind: plain,
   state: z.enum(DELIVERY_STATES),
@@ -75,13 +75,13 @@ const tryRow = z.object({
   sentence: plain,
   nextStep: plain,
   words: maskedText.nullable(),
-  /** The beginning of what was answered, which may repeat what was posted. */
+  /** The beginning of the response, which may repeat the request. */
   excerpt: notForViewers(z.string()),
 })
 export type TryReply = z.output<typeof tryRow>
 
 const wholeDelivery = delivery.extend({
-  /** What is posted, byte for byte. */
+  /** The exact body of the request. */
   payload: notForViewers(z.string()),
   tryRows: z.array(tryRow),
 })
@@ -102,7 +102,7 @@ export const webhookRoutes = {
     params: ofAccount,
     reply: z.object({ items: z.array(webhook) }),
   }),
-  /** What the form offers. */
+  /** The choices of the form. */
   describeNotices: consoleRoute({
     method: 'GET',
     path: '/accounts/:account/notices',
@@ -137,7 +137,7 @@ export const webhookRoutes = {
     body: webhookForm,
     reply: webhook,
   }),
-  /** The secret before it signs too for 24 hours. One before that which still signs ends at once: refused unless `endsEarlier`. */
+  /** The previous secret stays valid for 24 hours. If an older one is still valid, it ends at once: refused unless `endsEarlier`. */
   rotateWebhookSecret: consoleRoute({
     method: 'POST',
     path: '/accounts/:account/webhooks/:id/secret',

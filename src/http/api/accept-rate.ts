@@ -7,18 +7,18 @@ interface Bucket {
 }
 
 interface RateLimit {
-  /** Over all processes together; 0 means no limit. */
+  /** For all processes together; 0 means no limit. */
   readonly perSecond: number
   /** How many processes share it, this one included. */
   acceptingProcesses(): number
 }
 
 /**
- * Limits how many messages an account may send in a second. A bucket per account that holds one second's worth, so
- * that a burst after a pause is fine. In memory: it protects the service, it does not bill.
+ * Limits how many messages an account may send per second. A token bucket per account holds one second's worth, so a
+ * burst after a pause is fine. In memory, because it protects the service and counts nothing for billing.
  *
- * Each process gives out an equal share, because asking the others would cost every message a round trip. So an
- * account whose requests all go to one of several processes gets only that one's share.
+ * Each process uses an equal share, because asking its peers would cost every message a round trip. So an account whose
+ * requests all go to one process gets only the share of that process.
  */
 export class AcceptRate {
   readonly #clock: Clock
@@ -30,7 +30,7 @@ export class AcceptRate {
     this.#limit = limit
   }
 
-  /** Takes one message's worth. False when there is none left. */
+  /** Takes one token. False when none is left. */
   take(accountId: AccountId): boolean {
     if (this.#limit.perSecond === 0) return true
     const now = this.#clock.monotonic()
@@ -60,7 +60,7 @@ export class AcceptRate {
   }
 }
 
-/** A bucket with room for less than one message would never let one through, however long it fills. */
+/** A bucket with room for less than one message would never let a message through. */
 function roomFor(share: number): number {
   return Math.max(1, share)
 }

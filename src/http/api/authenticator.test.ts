@@ -31,7 +31,7 @@ function sha256(text: string): string {
 }
 
 describe('finding a token', () => {
-  it('looks it up by its SHA-256, every time', () => {
+  it('queries storage by the SHA-256, every time', () => {
     const text = createToken(randomBytes)
     const known = new Set([sha256(text)])
     const { authenticator, lookUps } = authenticatorKnowing(known)
@@ -54,7 +54,7 @@ describe('finding a token', () => {
     assert.deepEqual(lookUps, [])
   })
 
-  it('waits where it must, and looks it up every time all the same', async () => {
+  it('waits for an asynchronous look-up, and queries storage every time', async () => {
     const text = createToken(randomBytes)
     const known = new Set([sha256(text)])
     const { authenticator, lookUps } = authenticatorKnowing(known, { later: true })

@@ -6,12 +6,12 @@ import { isWellFormedToken } from '../../core/token/token-format.ts'
 // More tokens than one installation uses within minutes; each takes about 200 bytes.
 const MAX_REMEMBERED = 2000
 
-/** Finds the token that a request carries. Whether it may still be used is for the caller to judge. */
+/** Finds the token of a request. Its caller checks whether the token may still be used. */
 export class Authenticator {
   readonly #intake: Intake
   /**
-   * Token text → its SHA-256, so that a busy token is hashed once. Only of tokens that exist: guesses cannot push out
-   * the others. It says nothing about validity, so a deletion need not be heard of here (G7).
+   * Token text → its SHA-256, so that a busy token is hashed once. Only for tokens that exist, so guesses cannot evict
+   * them. It says nothing about validity, so a deletion does not matter here (G7).
    */
   readonly #hashes = new Map<string, Buffer>()
 
@@ -19,7 +19,7 @@ export class Authenticator {
     this.#intake = intake
   }
 
-  /** A promise only where storage must look it up; see `Intake.findToken`. */
+  /** A promise only when storage must be queried; see `Intake.findToken`. */
   findToken(text: string): Token | null | Promise<Token | null> {
     const remembered = this.#hashes.get(text)
     if (remembered) return this.#intake.findToken(remembered)

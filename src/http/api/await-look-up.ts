@@ -1,7 +1,7 @@
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import type { DeadlineQueue } from '../server/deadline-queue.ts'
 
-/** The answer of storage to a look-up. Rejects with StorageUnavailable too when it has kept silent for too long. */
+/** The result of a look-up in storage. Rejects with StorageUnavailable when storage fails or does not answer in time. */
 export function awaitLookUp<Answer>(deadlines: DeadlineQueue, lookUp: Promise<Answer>): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const waiting = {

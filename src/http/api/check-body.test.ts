@@ -11,7 +11,7 @@ function problemsOf(body: string) {
   return checked.ok ? [] : checked.problems
 }
 
-describe('what a caller is told of a body', () => {
+describe('problems reported for a body', () => {
   it.each([
     ['no JSON', '{"message":Dear Anna'],
     ['a string without its end', '{"message":"Dear Anna'],

@@ -17,7 +17,7 @@ export type CheckedBody =
       readonly ok: false
       /** Null when the body is no text. */
       readonly text: string | null
-      /** The sender number, when at least that is in order. */
+      /** The sender number, if at least that is valid. */
       readonly from: string | null
       readonly problems: readonly Problem[]
     }
@@ -25,8 +25,8 @@ export type CheckedBody =
 const URL_FIELD = 'message.media.url'
 
 /**
- * Judges everything about a body that needs no storage. All that is wrong with its fields is reported together.
- * Null: it was larger than may be.
+ * Validates everything in a body that needs no storage, and reports all wrong fields together. Null: the body was larger
+ * than allowed.
  */
 export function checkBody(bytes: Buffer | null, mediaRanges: OperatorRanges): CheckedBody {
   if (bytes === null) return { ok: false, text: null, from: null, problems: [problem('body_too_large')] }
@@ -51,7 +51,7 @@ export function checkBody(bytes: Buffer | null, mediaRanges: OperatorRanges): Ch
 type MediaMessage = Exclude<SendMessageRequest['message'], { readonly type: 'message' }>
 
 function mediaContent({ type, media }: MediaMessage, url: string): MessageContent {
-  // Audio has no caption, and an empty one means none.
+  // Audio has no caption, and an empty caption means none.
   const caption = type === 'audio' ? null : media.caption || null
   return { type, name: media.name, url, caption }
 }
@@ -61,9 +61,9 @@ function refuseFields(
   errors: readonly FieldError[],
   mediaRanges: OperatorRanges,
 ): CheckedBody {
-  // This line also proves that the codes of the contract, which cannot see the core, are refusals.
+  // This line also makes the compiler check that the contract's codes are refusals: the contract does not import the core.
   const problems: Problem[] = [...errors]
-  // The contract cannot judge addresses, so this one is still to be judged, if the shape got as far as to a URL.
+  // The contract does not check addresses, so the URL is checked here if the body has one.
   const url = fieldAt(json.value, URL_FIELD)
   if (typeof url === 'string' && !errors.some(({ field }) => field !== null && isAtOrAbove(field, URL_FIELD))) {
     const checked = checkMediaUrl(url, mediaRanges)
@@ -77,7 +77,7 @@ function refuseFields(
 const IN_MESSAGE = ['type', 'message', 'media', 'media.name', 'media.url', 'media.caption']
 const FIELDS: ReadonlySet<string> = new Set(['from', 'to', 'message', ...IN_MESSAGE.map((name) => `message.${name}`)])
 
-/** Names of keys are the caller's own words, so an error names only fields that there are. */
+/** Names of keys come from the caller, so an error names only known fields. */
 function knownPart(field: string | null): string | null {
   let known = field
   while (known !== null && !FIELDS.has(known)) {
@@ -87,7 +87,7 @@ function knownPart(field: string | null): string | null {
   return known
 }
 
-/** Whether an error of `field` says already that there is no use in judging `target`. */
+/** Whether an error of `field` makes it pointless to check `target`. */
 function isAtOrAbove(field: string, target: string): boolean {
   return field === 'message.type' || field === target || target.startsWith(`${field}.`)
 }

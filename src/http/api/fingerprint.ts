@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import type { MessageContent } from '../../core/message/message.ts'
 
 /**
- * What makes two requests under one idempotency key the same: the checked fields, without regard to the order of
- * keys, to unknown fields, or to what is ignored.
+ * Two requests under one idempotency key are the same if their checked fields are equal. The order of keys, unknown
+ * fields and ignored values do not matter.
  */
 export function fingerprint(from: string, to: string, content: MessageContent): string {
   const fields =

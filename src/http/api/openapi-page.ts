@@ -4,7 +4,7 @@ import { hijackReply } from '../server/hijack-reply.ts'
 import { documentedRefusals } from '../server/refusal-replies.ts'
 import { JSON_TYPE } from '../server/request-context.ts'
 
-/** The description of the API, for tools and for the reference in the console. */
+/** The OpenAPI description, for tools and for the reference in the console. */
 export function addOpenApiPage(app: FastifyInstance, publicUrl: string): void {
   const text = JSON.stringify(buildOpenApi(publicUrl, documentedRefusals()))
   const length = String(Buffer.byteLength(text))

@@ -153,14 +153,14 @@ describe('refused requests that are not kept one by one', () => {
     for (let tenth = 0; tenth < 18; tenth++) await clock.move(10_000)
 
     assert.deepEqual(counts(), [100, 900])
-    // Told of the time at which they were written, because rows lie in the order of their times.
+    // Their time is that of writing, because rows are stored in the order of their times.
     const [first, late] = kept().map(at)
     assert.deepEqual([first?.[0], late?.[0]], [0, MINUTE_MS])
     assert.ok((first?.[1] ?? 0) >= 9 * MINUTE_MS)
     assert.ok((late?.[1] ?? 0) >= 9 * MINUTE_MS)
   })
 
-  it('are written when the service stops, and what then cannot be is told to the metrics', async () => {
+  it('are written when the service stops, and counted in the metrics when that fails', async () => {
     const good = sumsThat()
     good.refuse(5)
     await good.sums.stop()

@@ -14,18 +14,19 @@ type Aggregate = Pick<SummedRefusals, 'accountId' | 'tokenId' | 'status' | 'code
 }
 
 /**
- * Counts refused requests that are not kept one by one, or could not be, and puts one row for each token and reason into the
- * API log when a minute of the clock is over. So what is counted by the hour is counted within its own hour.
+ * Counts refused requests that are not logged one by one, or could not be, and writes one row for each token and reason
+ * to the API log at the end of each minute of the clock. So an hourly count finds each of them in its own hour.
  *
  *   COUNTING ── the minute is over ──▶ UNWRITTEN ── written ──▶ gone
  *                                        │   ▲
  *                            not written └───┘ the same row again, some seconds later
  *
- * - Nobody who is refused waits for any of it.
- * - What an unwritten row counts never changes: whether a failed commit took it is unknown, and by its id it is not
- *   written twice. Meanwhile the next one is counted, over several minutes if need be.
- * - There are never more of either than tokens times reasons, however long storage is away, and no row waits for another.
- * - What a killed process had counted of its minute is lost.
+ * - No refused request waits for this.
+ * - The count of an unwritten row never changes: the result of a failed commit is unknown, and the row's id keeps it from
+ *   being written twice. Meanwhile the next row is counted, over several minutes if need be.
+ * - There are never more rows of either kind than tokens times reasons, however long storage is away, and no row waits
+ *   for another.
+ * - The counts of a killed process in its current minute are lost.
  */
 export class RefusalAggregates {
   readonly #server: Pick<ServerState, 'clock' | 'observer' | 'log' | 'nextRequestId'>
@@ -45,7 +46,7 @@ export class RefusalAggregates {
     this.#intake = intake
   }
 
-  /** Counts a request. `reason` is what was found wrong with it first. */
+  /** Counts a request. `reason` is the first thing that was wrong with it. */
   add({ facts: { receivedAt }, accountId, tokenId, status, code }: RefusedRequest, reason: RefusalCode): void {
     if (this.#isStopped) {
       this.#server.observer.refusalNotLogged(1)
@@ -60,18 +61,18 @@ export class RefusalAggregates {
       sum.latest = Math.max(sum.latest, receivedAt)
       return
     }
-    // Without fields and details: they may differ from request to request, or be what a caller wrote.
+    // Without fields and details: they may differ between requests, or quote the caller.
     const errors = JSON.stringify([problem(reason)])
     const times = { since: receivedAt, latest: receivedAt }
     const isFirst = this.#counting.size === 0
     this.#counting.set(key, { accountId, tokenId, status, code, errors, requests: 1, ...times })
     if (!isFirst) return
     this.#beginMinute()
-    // Else whoever writes plans what comes next.
+    // Otherwise the write in progress schedules the next one.
     if (!this.#writing) this.#plan()
   }
 
-  /** Writes what was counted, and tries once more what could not be written. Harmless twice. */
+  /** Writes all counts, and retries unwritten rows once. Calling it twice is harmless. */
   async stop(): Promise<void> {
     if (this.#isStopped) return
     this.#isStopped = true
@@ -79,7 +80,7 @@ export class RefusalAggregates {
     await this.#writing
     this.#closeMinute()
     if (await this.#write()) {
-      // What had to wait for its row of before.
+      // Counts that waited for their previous row.
       this.#closeMinute()
       await this.#write()
     }
@@ -95,11 +96,11 @@ export class RefusalAggregates {
 
   #isMinuteOver(): boolean {
     const now = this.#server.clock.now()
-    // A clock that was set back must not keep it open for long.
+    // A clock that was set back must not keep the minute open for long.
     return now >= this.#minuteUntil || now < this.#minuteUntil - MINUTE_MS
   }
 
-  /** Closes the minute if it is over, and writes what there is. */
+  /** Closes the minute if it is over, and writes all rows. */
   #wake(): void {
     if (this.#counting.size > 0 && this.#isMinuteOver()) {
       this.#closeMinute()
@@ -139,7 +140,7 @@ export class RefusalAggregates {
     }
   }
 
-  /** True when nothing is left to be written. Never rejects. */
+  /** True when no row is left to be written. Never rejects. */
   async #write(): Promise<boolean> {
     const now = this.#server.clock.now()
     const tries = [...this.#unwritten].map(async ([key, sum]) => {
@@ -163,8 +164,8 @@ export class RefusalAggregates {
 }
 
 /**
- * The end of the minute in which the last of them came: so it is of the same hour. Or now when that was long ago, because rows lie
- * in the order of their times, and whoever looks for a time relies on it to the minute.
+ * The end of the minute of the last request, so that the row is in the same hour. Or now if that was long ago: rows are
+ * stored in the order of their times, and searches by time rely on that to the minute.
  */
 function timeOfRow(latest: number, now: number): number {
   const end = Math.min(latest - (latest % MINUTE_MS) + MINUTE_MS - 1, now)

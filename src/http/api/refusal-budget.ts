@@ -4,7 +4,7 @@ import type { RefusedRequest } from '../../core/ports/intake.ts'
 
 const HOUR_MS = 3_600_000
 const FORGET_EVERY_MS = 60_000
-// What a row takes beside the texts that are counted: ids, numbers, indexes. Some 270 bytes on SQLite, 410 on PostgreSQL.
+// The size of a row without its counted texts: ids, numbers, indexes. Some 270 bytes on SQLite, 410 on PostgreSQL.
 const ROW_BYTES = 500
 
 interface Bucket {
@@ -13,13 +13,13 @@ interface Bucket {
 }
 
 /**
- * Limits how much of what an account is refused is kept one by one, so that no account can fill the disk of all (G8). A
- * bucket per account that holds one hour's worth, and is filled again evenly. In memory, and of this process alone.
+ * Limits how many bytes of an account's refused requests are logged one by one, so that no account can fill the disk
+ * (G8). A token bucket per account holds one hour's worth and refills evenly. In memory, for this process alone.
  */
 export class RefusalBudget {
   readonly #clock: Clock
   readonly #bytesPerHour: number
-  /** Of accounts that took something since theirs was last full. */
+  /** Only of accounts whose bucket is not full. */
   readonly #buckets = new Map<AccountId, Bucket>()
   #forgotAt = 0
 
@@ -29,7 +29,7 @@ export class RefusalBudget {
     this.#bytesPerHour = bytesPerHour
   }
 
-  /** Takes what it costs to keep this request. False when there is less left than that: then it takes nothing. */
+  /** Takes the bytes that this request needs. False, and takes nothing, when fewer are left. */
   take(request: RefusedRequest): boolean {
     if (this.#bytesPerHour === 0) return true
     const now = this.#clock.monotonic()

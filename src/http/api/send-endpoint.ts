@@ -24,15 +24,15 @@ interface SendEndpointInput {
   readonly intake: Intake
   readonly mediaRanges: OperatorRanges
   readonly trustedProxies: readonly AddressRange[]
-  /** Messages per second, over all processes together; 0 means no limit. */
+  /** Messages per second, for all processes together; 0 means no limit. */
   readonly acceptRatePerAccount: number
   acceptingProcesses(): number
-  /** How much of what one account is refused within an hour is kept one by one; 0 means no limit. */
+  /** How many bytes of refused requests are logged one by one per account and hour; 0 means no limit. */
   readonly refusedLogBytesPerHour: number
   isAccepting(): boolean
 }
 
-/** The one public endpoint. Here is only who sends; everything after that is in `submission.ts`. */
+/** The public endpoint. It finds the token; `send-handler.ts` does everything after that. */
 export class SendEndpoint {
   readonly #authenticator: Authenticator
   readonly #trustedProxies: readonly AddressRange[]
@@ -57,7 +57,7 @@ export class SendEndpoint {
     }
   }
 
-  /** To be called when nothing more is received. Resolves when what it still has to say is in the API log. */
+  /** Call it when no more requests come. Resolves when the remaining counts are in the API log. */
   stop(): Promise<void> {
     return this.#deps.aggregates.stop()
   }
@@ -65,7 +65,7 @@ export class SendEndpoint {
   receive(context: RequestContext): void {
     const { request, repeatedHeaders } = context
     const { 'x-api-key': apiKey } = request.headers
-    // Of two tokens, nobody can say which one was meant to answer for the message.
+    // Of two tokens it is unknown which one was meant.
     const isOneToken = typeof apiKey === 'string' && !isAmong(repeatedHeaders, 'x-api-key')
     const token = isOneToken ? this.#authenticator.findToken(apiKey) : null
     if (token instanceof Promise) this.#handleLater(context, token)
@@ -73,9 +73,9 @@ export class SendEndpoint {
     else context.refuse([problem('unauthorized', 'x-api-key')])
   }
 
-  /** Returns at once, and no promise: Fastify would wait for it and then go on with the request. */
+  /** Returns at once, and no promise: Fastify would wait for it and then continue with the request. */
   #handleLater(context: RequestContext, token: Promise<Token | null>): void {
-    // Asked for now, because a connection that has ended no longer knows it.
+    // Read now, because a closed connection no longer knows it.
     const remoteAddress = sourceAddress(context.request, this.#trustedProxies)
     const createHandler = (found: Token) => this.#createHandler(context, found, remoteAddress)
     void new TokenLookUp({ context, token, deadlines: this.#deps.deadlines, createHandler }).start()

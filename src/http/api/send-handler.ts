@@ -21,10 +21,10 @@ import type { RefusalBudget } from './refusal-budget.ts'
 import type { SourceRanges } from './source-ranges.ts'
 import { replySuccess } from './success-reply.ts'
 
-// However finely a body is cut into pieces, it is as good as in one.
+// No limit on the number of pieces.
 const BODY_BOUNDS: BodyBounds = { maxBytes: MAX_BODY_BYTES }
 
-/** What all submissions share. */
+/** Shared by all requests. */
 export interface SendHandlerDeps {
   readonly intake: Intake
   readonly deadlines: DeadlineQueue
@@ -40,30 +40,30 @@ interface SendHandlerInput {
   readonly context: RequestContext
   readonly token: Token
   readonly remoteAddress: string
-  /** Null when none was sent, or none that can be used. */
+  /** Null when none was sent, or an invalid one. */
   readonly idempotencyKey: string | null
 }
 
-/** What stops a request that is no repeat. */
+/** A limit that refuses the request unless it is a repeat. */
 interface Exceeded {
   readonly exceeded: Problem
-  /** Null as long as the body is not read. */
+  /** Null until the body is read. */
   readonly checked: CheckedBody | null
 }
 
 /**
- * A request with a known token, on its way to becoming a message.
+ * Handles a request with a known token, up to its reply.
  *
- *   admitted ──▶ body read ──▶ judged ──▶ accepted by storage ──▶ 200
- *      │             │            │               │
- *      └─────────────┴────────────┴───────────────┴──▶ refused: into the API log, then answered
+ *   authorized ──▶ body read ──▶ validated ──▶ accepted by storage ──▶ 200
+ *      │               │             │               │
+ *      └───────────────┴─────────────┴───────────────┴──▶ refused: into the API log, then answered
  *
- * - An account that is refused too much is no longer written to the API log one by one: it is counted, and answered at once.
- * - What storage fails to write is counted as well, and comes into the API log once it can be written.
+ * - When an account is refused too often, its refusals are only counted and answered at once, not logged one by one.
+ * - Refusals that storage fails to write are counted as well, and written to the API log later.
  * - The order of the checks is part of the contract: 401, 403, 429, 400, 403 for the connection, 404.
- * - Nothing of the body is read before the token, its events and the limits have been judged.
- * - A repeat under a known idempotency key is answered before 429. Storage is asked about a key only when a limit would
- *   refuse, because it may have to look it up; of the others it finds the repeats while it accepts.
+ * - Nothing of the body is read before the token, its events and the limits have been checked.
+ * - A repeat under a known idempotency key is answered instead of 429. Storage is asked about a key only when a limit
+ *   would refuse the request, because that may cost a query; for other requests, accepting finds repeats.
  * - Whatever storage does, the caller has an answer within seconds.
  */
 export class SendHandler implements RequestOwner, DeadlineItem {
@@ -72,12 +72,12 @@ export class SendHandler implements RequestOwner, DeadlineItem {
   readonly #token: Token
   readonly #facts: RequestFacts
   readonly #idempotencyKey: string | null
-  /** The key names a message already, so that limits do not apply: the caller only asks for its answer again. */
+  /** The key has a message already, so limits do not apply: the caller only asks for the same answer again. */
   #isRepeat = false
   #hasTakenRate = false
   #body: string | null = null
   #isRefused = false
-  /** When storage was asked, by the monotonic clock; kept only where somebody traces. */
+  /** When storage was asked, by the monotonic clock; only set when tracing is on. */
   #checkedMonotonic = 0
 
   constructor(deps: SendHandlerDeps, { context, token, remoteAddress, idempotencyKey }: SendHandlerInput) {
@@ -129,7 +129,7 @@ export class SendHandler implements RequestOwner, DeadlineItem {
     intake.logRefused(refused).then(answer, () => answer(false))
   }
 
-  /** Storage has not answered in time. What it was given may still be committed. */
+  /** Storage has not answered in time. The message may still be committed. */
   onDeadline(): void {
     this.#context.refuse([problem('commit_unknown')])
   }
@@ -150,7 +150,7 @@ export class SendHandler implements RequestOwner, DeadlineItem {
     return full && problem(full)
   }
 
-  /** `judged` is null as long as the body is not read. */
+  /** `checked` is null until the body is read. */
   #refuseUnlessRepeat(exceeded: Problem, checked: CheckedBody | null): void {
     const key = this.#idempotencyKey
     const isRepeat = key !== null && this.#deps.intake.namesMessage(this.#token.accountId, key)
@@ -163,7 +163,7 @@ export class SendHandler implements RequestOwner, DeadlineItem {
   async #awaitKey(lookUp: Promise<boolean>, { exceeded, checked }: Exceeded): Promise<void> {
     try {
       const isRepeat = await awaitLookUp(this.#deps.deadlines, lookUp)
-      // It may have broken off meanwhile, and is being refused for that.
+      // The request may have been aborted meanwhile, and is being refused for that.
       if (this.#isRefused) return
       if (isRepeat) this.#goOnAsRepeat(checked)
       else this.refuse([exceeded])
@@ -184,7 +184,7 @@ export class SendHandler implements RequestOwner, DeadlineItem {
   }
 
   #receive(bytes: Buffer | null): void {
-    // Too late: the API log is being told that it was refused.
+    // Too late: its refusal is being written to the API log.
     if (this.#isRefused) return
     const checked = checkBody(bytes, this.#deps.mediaRanges)
     this.#body = checked.text
@@ -196,7 +196,7 @@ export class SendHandler implements RequestOwner, DeadlineItem {
   #decide(checked: CheckedBody): void {
     const ofHeaders = checkHeaders(this.#context)
     if (checked.ok && ofHeaders.length === 0) this.#accept(checked)
-    else this.refuse(checked.ok || !saysHowToRead(ofHeaders) ? ofHeaders : [...ofHeaders, ...checked.problems])
+    else this.refuse(checked.ok || !isReadable(ofHeaders) ? ofHeaders : [...ofHeaders, ...checked.problems])
   }
 
   #accept({ text, from, to, content }: Extract<CheckedBody, { ok: true }>): void {
@@ -219,7 +219,7 @@ export class SendHandler implements RequestOwner, DeadlineItem {
       .then(
         (result) => {
           if (deadlines.remove(ticket, this)) this.#guard(() => this.#answer(result, content.type))
-          // Its caller has an answer, and the API log has nothing of it.
+          // The caller has an answer already, and the API log has no entry.
           else if (result.kind === 'unavailable') this.#aggregate(problem('commit_unknown'))
         },
         (error: unknown) => deadlines.remove(ticket, this) && this.#context.fail(error),
@@ -232,7 +232,7 @@ export class SendHandler implements RequestOwner, DeadlineItem {
         this.#answerAccepted(result, type)
         break
       case 'replayed': {
-        // Asking for an answer again sends no message.
+        // A repeat sends no message.
         if (this.#hasTakenRate) this.#deps.rate.release(this.#token.accountId)
         const state = stateOfReplay(result.state)
         replySuccess(this.#context, 'replayed', { messageId: result.messageId, state })
@@ -266,7 +266,7 @@ export class SendHandler implements RequestOwner, DeadlineItem {
     })
   }
 
-  /** Storage has just failed, so it is not asked to write a log row about it: it is counted, and told once it can be. */
+  /** Storage has just failed, so no log row is written now: the refusal is counted, and written later. */
   #refuseUnlogged(cause: Problem): void {
     if (this.#isRefused) return
     this.#aggregate(cause)
@@ -291,7 +291,7 @@ export class SendHandler implements RequestOwner, DeadlineItem {
     }
   }
 
-  /** Nobody above us on the stack would answer for a fault. */
+  /** No caller on the stack would answer the request after a fault. */
   #guard(step: () => void): void {
     try {
       step()
@@ -301,18 +301,18 @@ export class SendHandler implements RequestOwner, DeadlineItem {
   }
 }
 
-/** Of several, nobody can say which one is meant. */
+/** Null when there are several, because it is unknown which one is meant. */
 function traceparentOf({ request }: RequestContext): string | null {
   const given = request.headers['traceparent']
   return typeof given === 'string' ? given : null
 }
 
-/** A body of another kind than announced is not read, so there is nothing to say about its fields. */
-function saysHowToRead(ofHeaders: readonly Problem[]): boolean {
+/** A body of an unsupported type is not parsed, so its fields have no errors. */
+function isReadable(ofHeaders: readonly Problem[]): boolean {
   return !ofHeaders.some(({ field }) => field === 'content-type' || field === 'content-encoding')
 }
 
-/** Where to look when storage refuses. */
+/** The field that a refusal of storage is about. */
 function fieldOf(code: Extract<AcceptResult, { kind: 'refused' }>['code']): string | null {
   switch (code) {
     case 'connection_not_found':

@@ -1,9 +1,9 @@
 import { type AddressRange, isWithin, parseAddressRange, parseIpAddress } from '../../core/media-address/ip-address.ts'
 import type { Token } from '../../core/token/token.ts'
 
-/** Judges whether a token may be used from an address. Remembers the ranges it has read, as long as the token lives. */
+/** Checks whether a token may be used from an address. Caches the parsed ranges for as long as the token object lives. */
 export class SourceRanges {
-  readonly #read = new WeakMap<readonly string[], readonly AddressRange[]>()
+  readonly #parsed = new WeakMap<readonly string[], readonly AddressRange[]>()
 
   allow(token: Token, sourceAddress: string): boolean {
     if (!token.sourceRanges) return true
@@ -12,11 +12,11 @@ export class SourceRanges {
   }
 
   #rangesOf(texts: readonly string[]): readonly AddressRange[] {
-    let ranges = this.#read.get(texts)
+    let ranges = this.#parsed.get(texts)
     if (!ranges) {
-      // A range that cannot be read allows nobody: leaving the token unbound would be worse.
+      // A range that cannot be parsed allows no address: an unrestricted token would be worse.
       ranges = texts.map(parseAddressRange).filter((range) => range !== null)
-      this.#read.set(texts, ranges)
+      this.#parsed.set(texts, ranges)
     }
     return ranges
   }

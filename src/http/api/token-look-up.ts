@@ -11,20 +11,20 @@ interface TokenLookUpInput {
   readonly context: RequestContext
   readonly deadlines: DeadlineQueue
   readonly token: Promise<Token | null>
-  /** Makes what the request is once its token is known. */
+  /** Creates the handler of the request once its token is known. */
   createHandler(token: Token): SendHandler
 }
 
 /**
- * A request whose token storage has to look up first.
+ * A request whose token must be looked up in storage first.
  *
- *   waiting ──▶ token known ──▶ a submission
+ *   waiting ──▶ token known ──▶ send handler
  *      │ └────▶ no such token ──▶ 401
  *      └──────▶ storage is away, or silent for too long ──▶ 503
  *
- * - Nothing of the body is read meanwhile, and nothing more is taken from the connection. Otherwise strangers could
- *   fill our memory with pipelined requests while storage is slow.
- * - A request that breaks off meanwhile is told so once its token is known: only then can the API log have it.
+ * - Nothing of the body is read meanwhile, and the connection is paused. Otherwise callers without a token could fill
+ *   the memory with pipelined requests while storage is slow.
+ * - A request that is aborted meanwhile is refused once its token is known: only then can it be written to the API log.
  */
 export class TokenLookUp implements RequestOwner {
   readonly #input: TokenLookUpInput
@@ -58,9 +58,9 @@ export class TokenLookUp implements RequestOwner {
       context.refuse(this.#brokenBy ?? [problem('unauthorized', 'x-api-key')])
       return
     }
-    const submission = this.#input.createHandler(token)
-    if (this.#brokenBy) submission.refuse(this.#brokenBy)
-    else submission.start()
+    const handler = this.#input.createHandler(token)
+    if (this.#brokenBy) handler.refuse(this.#brokenBy)
+    else handler.start()
   }
 
   #fail(error: unknown): void {
@@ -69,7 +69,7 @@ export class TokenLookUp implements RequestOwner {
       context.refuse(this.#brokenBy ?? [problem('not_accepted')])
       return
     }
-    // A submission that has begun answers for its own faults; we would only take note of them.
+    // Once a send handler has taken over, it answers faults itself; this object would only note them.
     if (context.owner === this) context.owner = null
     context.fail(error)
   }

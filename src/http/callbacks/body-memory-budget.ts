@@ -5,15 +5,15 @@ const MEGABYTE = 1024 * 1024
 interface BodyMemoryLimits {
   readonly bytes: number
   readonly bytesPerAccount: number
-  /** A body counts as small until more of it came. */
+  /** A body is small up to this many received bytes. */
   readonly smallBytes: number
 }
 
 /**
- * How much of bodies of callbacks is in memory at once: twenty of the largest, and thousands of usual ones.
+ * How many bytes of callback bodies may be in memory at once: twenty of the largest bodies, thousands of usual ones.
  *
- * An account has an eighth: two of the largest and hundreds of usual ones, and it takes eight accounts to leave others
- * without. Callbacks are a kilobyte or two as a rule, and a batch of a hundred about 64.
+ * An account may use an eighth: two of the largest bodies, hundreds of usual ones. So eight accounts are needed to use up
+ * the memory. Callbacks usually have one or two kilobytes, and a batch of a hundred about 64.
  */
 export const BODY_MEMORY: BodyMemoryLimits = {
   bytes: 64 * MEGABYTE,
@@ -21,10 +21,10 @@ export const BODY_MEMORY: BodyMemoryLimits = {
   smallBytes: 64 * 1024,
 }
 
-// The rest is for small bodies: whoever sends large ones, or only begins to, cannot keep the usual ones out.
+// The rest is reserved for small bodies, so large ones, even incomplete ones, cannot keep usual callbacks out.
 const SHARE_OF_LARGE = 3 / 4
 
-/** Bounds how much of bodies is in memory at once, in all and for each account. Counts what has come, not what is announced. */
+/** Limits the bytes of bodies in memory, in all and for each account. Counts received bytes, not announced ones. */
 export class BodyMemoryBudget {
   readonly #limits: BodyMemoryLimits
   readonly #takenBy = new Map<AccountId, number>()
@@ -34,7 +34,7 @@ export class BodyMemoryBudget {
     this.#limits = limits
   }
 
-  /** Room for `bytes` more of a body that then has `bodyBytes`. False when there is none. */
+  /** Takes `bytes` more for a body that then has `bodyBytes`. False when they are not available. */
   take(owner: AccountId, bytes: number, bodyBytes: number): boolean {
     const share = bodyBytes > this.#limits.smallBytes ? SHARE_OF_LARGE : 1
     const inAll = this.#takenBytes + bytes

@@ -7,33 +7,33 @@ import type { BodyMemoryBudget } from './body-memory-budget.ts'
 
 interface BodyReadingInput {
   readonly budget: BodyMemoryBudget
-  /** Ends what stands still. */
+  /** Ends bodies that make no progress. */
   readonly stalls: DeadlineQueue
   readonly context: RequestContext
   readonly maxBytes: number
-  /** Whose room it takes. */
+  /** The account whose budget it uses. */
   readonly owner: AccountId
-  /** Called once, unless the exchange ends before. */
+  /** Called once, unless the request ends before. */
   onEnd(end: Buffer | 'too-large' | 'fragmented' | 'full'): void
 }
 
-// Each piece costs as much as a few hundred bytes, and nobody has proven yet who sends them. Networks send pieces of a
-// kilobyte and more. A thousand tiny ones are let pass, so that a short body may come in any way.
+// Each piece costs as much as a few hundred bytes, and the sender is not authenticated yet. Networks send pieces of a
+// kilobyte and more. A thousand tiny pieces are allowed, so that a short body may come in any form.
 const PIECES_ANYWAY = 1_000
 const LEAST_BYTES_PER_PIECE = 128
-// A network sends the whole of most bodies at once, and this much of the others within milliseconds.
+// A network sends most bodies at once, and this much of the others within milliseconds.
 const LEAST_PROGRESS_BYTES = 16 * 1024
 
 /**
- * The reading of one callback's body, of which nobody knows yet whether a network sent it.
+ * Reads the body of one callback, before it is known whether a network sent it.
  *
- * Room is taken as the bytes come: who announces much and sends nothing takes none. It is kept until `giveRoomBack`,
- * because the body stays in memory for as long as the receiver works on it.
+ * Memory is taken from the budget as the bytes come: announcing much and sending nothing takes none. It is kept until
+ * `releaseMemory`, because the body stays in memory for as long as the receiver works on it.
  */
 export class BodyReading implements DeadlineItem {
   readonly #input: BodyReadingInput
   #heldBytes = 0
-  /** When it was last looked whether it goes on. */
+  /** How many bytes had come at the last check for progress. */
   #seenBytes = 0
   #ticket: Ticket = 0
   #isOver = false
@@ -46,7 +46,7 @@ export class BodyReading implements DeadlineItem {
     const { context, maxBytes, stalls } = this.#input
     this.#ticket = stalls.add(this)
     context.response.once('close', () => {
-      // Over when it was read: then the room is the receiver's to give back.
+      // After the whole body was read, the receiver releases its memory.
       if (!this.#isOver) this.#stop()
     })
     const mayKeep = (receivedBytes: number, pieces: number) => this.#mayKeep(receivedBytes, pieces)
@@ -57,14 +57,14 @@ export class BodyReading implements DeadlineItem {
     })
   }
 
-  /** Once the body is no longer needed. Giving it back twice is harmless. */
+  /** Call it once the body is no longer needed. Calling it twice is harmless. */
   releaseMemory(): void {
     const { budget, owner } = this.#input
     if (this.#heldBytes > 0) budget.release(owner, this.#heldBytes)
     this.#heldBytes = 0
   }
 
-  /** Time to look whether it goes on. */
+  /** Checks whether enough has come since the last check. */
   onDeadline(): void {
     const { context, stalls } = this.#input
     if (this.#isOver || context.isReplied) return

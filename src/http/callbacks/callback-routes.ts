@@ -11,7 +11,7 @@ interface CallbackRoutesInput {
   isAccepting(): boolean
 }
 
-/** `/channels/<channel>/<app>`: where networks report to. Whose report it is, and whether it is true, each channel judges. */
+/** `/channels/<channel>/<app>`: where networks send their reports. Each channel finds the account and verifies the report. */
 export function addCallbackRoutes(app: FastifyInstance, state: ServerState, input: CallbackRoutesInput): void {
   const deps: CallbackDeps = {
     budget: new BodyMemoryBudget(BODY_MEMORY),
@@ -21,7 +21,7 @@ export function addCallbackRoutes(app: FastifyInstance, state: ServerState, inpu
   }
   for (const receiver of input.callbacks) {
     app.all<{ Params: { app: string } }>(`/channels/${receiver.channel}/:app`, {
-      // As with the send endpoint: the whole exchange happens in the hook, which never calls on.
+      // As with the send endpoint: the hook handles the whole request and never continues.
       onRequest: (request) => new Callback(deps, contextOf(request.raw), receiver).start(request.params.app),
       handler: () => undefined,
     })

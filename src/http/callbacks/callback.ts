@@ -8,18 +8,18 @@ import type { RequestContext, RequestOwner } from '../server/request-context.ts'
 import type { BodyMemoryBudget } from './body-memory-budget.ts'
 import { BodyReading } from './body-reading.ts'
 
-/** What all callbacks share. */
+/** Shared by all callbacks. */
 export interface CallbackDeps {
   readonly budget: BodyMemoryBudget
   /** Ends waiting for storage. */
   readonly deadlines: DeadlineQueue
-  /** Ends bodies that stand still. */
+  /** Ends bodies that make no progress. */
   readonly stalls: DeadlineQueue
   isAccepting(): boolean
 }
 
 const TEXT_TYPE = 'text/plain; charset=utf-8'
-// Networks that come again do so by a plan of their own. It is for proxies and people.
+// For proxies and people: networks retry by their own schedule.
 const RETRY_AFTER_SECONDS = 5
 
 const NOT_ALLOWED: CallbackReply = { status: 405, body: 'a callback is a GET or a POST' }
@@ -32,10 +32,10 @@ const UNAVAILABLE: CallbackReply = { status: 503, body: 'it could not be stored;
 const REPLY_TO = { 'too-large': TOO_LARGE, fragmented: FRAGMENTED, full: FULL } as const
 
 /**
- * One callback. Replies are one short sentence of plain text: networks look at the status alone, and it is people with a
- * console of the network before them who read the rest.
+ * One callback. Replies are one short sentence of plain text: networks read only the status, and people see the text in
+ * the network's console.
  *
- * First the head is judged, then the body is read as far as there is room for it. So whoever does not know an address
+ * The head is checked first, and then the body is read within the memory budget. So a request to an unknown address
  * costs one look-up, however much is sent to it.
  */
 export class Callback implements RequestOwner {
@@ -49,7 +49,7 @@ export class Callback implements RequestOwner {
     this.#receiver = receiver
   }
 
-  /** Returns at once, and no promise: Fastify would wait for it and then go on with the request. */
+  /** Returns at once, and no promise: Fastify would wait for it and then continue with the request. */
   start(callbackApp: string): void {
     this.#context.owner = this
     const { request } = this.#context
@@ -70,7 +70,7 @@ export class Callback implements RequestOwner {
     )
   }
 
-  /** What the framing of the request, or a fault of ours, ends it with. */
+  /** Called when the request is invalid or aborted, or for a fault of ours. */
   refuse([cause]: readonly Problem[]): void {
     const { status } = replyOf(cause?.code ?? 'internal_error')
     this.#reply({ status, body: cause?.message ?? '' })
@@ -99,7 +99,7 @@ export class Callback implements RequestOwner {
     reading.start()
   }
 
-  /** The room is not given back with the reply: that does not wait for storage for ever, and the body does. */
+  /** The memory is not released with the reply: the reply has a timeout, and the body stays until storage answers. */
   #receive(request: CallbackRequest, reading: BodyReading): void {
     this.#answer(
       () => this.#receiver.receive(request).finally(() => reading.releaseMemory()),
@@ -107,7 +107,7 @@ export class Callback implements RequestOwner {
     )
   }
 
-  /** Goes on with what the receiver says, unless it takes too long: then the network may come again, which is harmless. */
+  /** Continues with the receiver's answer, unless it takes too long: then the network may retry, which is harmless. */
   #answer<T>(ask: () => Promise<T>, goOn: (answer: T) => void): void {
     const { deadlines } = this.#deps
     const waiting: DeadlineItem = { onDeadline: () => this.#reply(UNAVAILABLE) }
@@ -142,7 +142,7 @@ export class Callback implements RequestOwner {
   }
 }
 
-/** Of a header that came twice nobody can say which one counts, so it counts as missing. */
+/** A repeated header counts as missing, because it is unknown which one is meant. */
 function singleHeaders(given: NodeJS.Dict<string[]>): Readonly<Record<string, string>> {
   const single: Record<string, string> = {}
   for (const [name, [value, ...more] = []] of Object.entries(given))

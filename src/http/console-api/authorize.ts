@@ -10,13 +10,12 @@ import { isOfOurPages, isOnThisMachine } from './csrf.ts'
 import type { AccountRequest, ConsoleRequest, PersonRequest } from './request-context.ts'
 import { sessionHashOf } from './session-cookie.ts'
 
-// Long enough to make a token and to read what it says about it, short enough that a browser left alone is not one
-// that may give rights away.
+// Long enough to create a token and read the notes about it, short enough that an unattended browser cannot grant rights.
 export const STEP_UP_LASTS_MS = 5 * 60_000
 
 export type AnyRequestContext = ConsoleRequest | PersonRequest | AccountRequest
 
-/** Decides who may ask this, before anything of the body is read. Refuses whoever may not. */
+/** Checks access to a route before anything of the body is read. Throws a refusal when it is denied. */
 export async function authorize(
   route: ConsoleRoute,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
@@ -33,7 +32,7 @@ export async function authorize(
     request,
     reply,
   }
-  if (route.access === 'anybody') return context
+  if (route.access === 'public') return context
 
   const session = await findSession(request, parts)
   const { personId, sessionId, provenAt, email: name } = session
@@ -56,7 +55,7 @@ export async function authorize(
   return { ...person, accountId, role, actor: { ...actor, right }, isStillAuthorized }
 }
 
-/** Also for handlers whose route is sensitive only with some inputs. */
+/** Also called by handlers whose route is sensitive only for some inputs. */
 export function requireFreshProof({ now, provenAt }: Pick<PersonRequest, 'now' | 'provenAt'>): void {
   if (now - provenAt > STEP_UP_LASTS_MS) throw new Refusal('step_up_required')
 }
@@ -77,7 +76,7 @@ function findMembership(
 ): Pick<AccountRequest, 'accountId' | 'role'> {
   const { account } = request.params as { readonly account?: string }
   const membership = session.memberships.find(({ accountId }) => accountId === account)
-  // One answer for an account that is not there and for one of others: nobody learns which there are.
+  // The same answer for an account that does not exist and for one of other people, so it reveals nothing.
   if (!membership) throw new Refusal('account_unknown', 'There is no such account, or you do not belong to it.')
   if (membership.requiresSecondFactor && !session.hasSecondFactor) throw new Refusal('second_factor_required')
   if (!isAtLeast(membership.role, least)) throw new Refusal('role_too_low')

@@ -11,12 +11,12 @@ import type { StorageError } from '../../core/ports/lanes.ts'
 let world: ConsoleWorld
 let account: AccountId
 let owner: Visitor
-let trouble: StorageError | null
+let storageError: StorageError | null
 
 beforeEach(async () => {
   world = new ConsoleWorld()
-  trouble = null
-  const close = await world.openConsole('SQLite', { console: { findStorageError: () => trouble } })
+  storageError = null
+  const close = await world.openConsole('SQLite', { console: { findStorageError: () => storageError } })
   account = await world.account('Acme')
   owner = await world.visitor(account)
   return close
@@ -25,20 +25,20 @@ beforeEach(async () => {
 const MINUTE_MS = 60_000
 
 describe('the banner', () => {
-  it('G10: tells anybody why nothing can be written, without asking the database', async () => {
+  it('G10: says without a session why nothing can be written, without asking the database', async () => {
     const healthy = await world.ask('readStorage', {})
     await world.close()
-    trouble = { since: world.now, cause: 'The disk is full.' }
+    storageError = { since: world.now, cause: 'The disk is full.' }
 
     const { status, body } = await world.ask('readStorage', {})
 
     assert.deepEqual(healthy.body, { error: null })
-    assert.deepEqual([status, body], [200, { error: trouble }])
+    assert.deepEqual([status, body], [200, { error: storageError }])
   })
 })
 
 describe('who may ask', () => {
-  it('answers whoever is signed in and has the role', async () => {
+  it('answers a person who is signed in and has the role', async () => {
     const { status, headers } = await world.ask('describeTokenForm', { as: owner, params: { account } })
 
     assert.equal(status, 200)
@@ -65,7 +65,7 @@ describe('who may ask', () => {
   it('answers alike for an account of others and for one that is not there', async () => {
     const others = await world.account('Others')
     const [foreign, unknown] = await Promise.all(
-      [others, 'account-nobody'].map((id) => world.ask('describeTokenForm', { as: owner, params: { account: id } })),
+      [others, 'account-unknown'].map((id) => world.ask('describeTokenForm', { as: owner, params: { account: id } })),
     )
 
     assert.equal(foreign?.status, 404)
@@ -127,7 +127,7 @@ describe('where a request comes from', () => {
     ['a page of another site', { 'sec-fetch-site': 'cross-site' }, '403 cross_site_request'],
     ['a page of a sibling', { 'sec-fetch-site': 'same-site' }, '403 cross_site_request'],
     ['the address bar', { 'sec-fetch-site': 'none' }, '403 cross_site_request'],
-    ['nobody knows', { 'sec-fetch-site': undefined }, '403 cross_site_request'],
+    ['no header', { 'sec-fetch-site': undefined }, '403 cross_site_request'],
     ['another origin', { 'sec-fetch-site': undefined, origin: 'http://evil.example' }, '403 cross_site_request'],
     ['an origin without name', { 'sec-fetch-site': undefined, origin: 'null' }, '403 cross_site_request'],
     ['the public URL', { 'sec-fetch-site': undefined, origin: 'http://127.0.0.1:8080' }, ADMITTED],
@@ -136,7 +136,7 @@ describe('where a request comes from', () => {
       { 'sec-fetch-site': 'cross-site', origin: 'http://127.0.0.1:8080' },
       '403 cross_site_request',
     ],
-  ])('is judged: %s', async (_, headers, expected) => {
+  ])('is checked for its origin: %s', async (_, headers, expected) => {
     assert.equal(await create(headers), expected)
   })
 
@@ -196,7 +196,7 @@ describe('a body', () => {
 })
 
 describe('the body of a request that needs no session', () => {
-  const OPEN = Object.values(CONSOLE_ROUTES).filter(({ access, method }) => access === 'anybody' && method !== 'GET')
+  const OPEN = Object.values(CONSOLE_ROUTES).filter(({ access, method }) => access === 'public' && method !== 'GET')
   const JSON_TYPE = 'application/json'
 
   const send = async (path: string, body: string | ReadableStream) => {
@@ -238,7 +238,7 @@ describe('the body of a request that needs no session', () => {
 })
 
 describe('over plain http', () => {
-  /** `fetch` lets nobody choose the host. */
+  /** `fetch` does not allow to set the host. */
   const from = async (host: string) => {
     const { promise, resolve } = Promise.withResolvers<IncomingMessage>()
     get(`${world.url}/console/api/accounts/${account}/tokens`, { headers: { host } }, resolve)

@@ -8,31 +8,31 @@ import type { StorageError } from '../../core/ports/lanes.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
 import type { HttpLog } from '../server/server-state.ts'
 
-/** What the handlers of the console are given. `app` hands most of it over; `console-routes.ts` adds the rest. */
+/** The dependencies of the console's handlers. `src/server` passes most of them in; `console-routes.ts` adds the rest. */
 export interface ConsoleDeps {
   readonly store: ConsoleStore
-  /** Why the service can write nothing at present; asks nobody. */
+  /** Why the service cannot write at present. Reads memory only. */
   readonly findStorageError: () => StorageError | null
-  /** Time as all processes on this database agree on it. */
+  /** The time that all processes on this database share. */
   readonly clock: Clock
   readonly log: HttpLog
-  /** Where people reach us, without a slash at the end. Links are made of it and of nothing else, never of `Host`. */
+  /** The public address, without a slash at the end. Links are made from it alone, never from `Host`. */
   readonly publicUrl: string
   /** True when that is https: cookies are then `Secure` and begin with `__Host-`. */
   readonly isSecure: boolean
   readonly randomBytes: (count: number) => Buffer
-  /** Seals what must not lie readable in the database. */
+  /** Encrypts what must not be readable in the database. */
   readonly secrets: Secrets
-  /** Channels by which a connection can be added. */
+  /** The channels that a connection can be added for. */
   readonly channels: readonly ChannelDescription[]
-  /** Asks networks and seals secrets. What it prepares is stored through `store`. */
+  /** Asks networks and encrypts secrets. Its results are stored through `store`. */
   readonly connecting: ConnectionService
-  /** Holds keys of ours. */
+  /** The folder with the service's keys. */
   readonly dataDir: string
   readonly sandbox: SandboxShow
-  /** How many days the installation keeps what; 0: for ever. */
+  /** Retention periods of the installation in days; 0: for ever. */
   readonly keeps: { readonly bodiesDays: number; readonly messagesDays: number; readonly auditDays: number }
   readonly version: string
-  /** Private ranges that the operator opened for webhooks. */
+  /** Private ranges that the operator allows for webhooks. */
   readonly webhookRanges: OperatorRanges
 }

@@ -14,7 +14,7 @@ import { streamHandlers } from './stream/stream-handlers.ts'
 import { tokensHandlers } from './tokens/tokens-handlers.ts'
 import { webhookHandlers } from './webhooks/webhook-handlers.ts'
 
-/** A handler whose input has been read by its own route's shapes, and whose visit is what its access asks for. */
+/** A handler whose input was parsed by its route's shapes, and whose context fits its route's access. */
 export type AnyHandler = (input: unknown, context: AnyRequestContext) => Promise<unknown>
 
 /** One for every route of the contract: a route without one does not compile. */
@@ -32,6 +32,6 @@ export function createHandlers(parts: ConsoleParts): Readonly<Record<ConsoleRout
     ...sandboxHandlers(parts),
     ...streamHandlers(parts),
   }
-  // Which visit each of them takes follows from its route, and so do the checks before it; that is told once, here.
+  // `authorize` makes the context that each route's access requires, so this cast is safe.
   return handlers as unknown as Readonly<Record<ConsoleRouteName, AnyHandler>>
 }

@@ -49,7 +49,7 @@ describe('a reply of the console', () => {
     assert.deepEqual([world.counted, world.faults], [['408 console'], []])
   })
 
-  it('is written for nobody when the caller leaves in the middle, and that is no fault', async () => {
+  it('is not written when the caller disconnects in the middle, and that is no fault', async () => {
     const { socket, answer } = open()
     socket.write(`${head(owner.cookie, 'content-length: 100')}{"name"`)
     socket.end()
@@ -60,7 +60,7 @@ describe('a reply of the console', () => {
 
   it('asks for a body that is held back only once it is welcome', async () => {
     const refused = open()
-    refused.socket.write(head('sid=nobody', 'content-length: 2', 'expect: 100-continue'))
+    refused.socket.write(head('sid=unknown', 'content-length: 2', 'expect: 100-continue'))
     assert.match(await refused.answer, /^HTTP\/1\.1 401 /)
 
     const welcome = open()
@@ -71,7 +71,7 @@ describe('a reply of the console', () => {
 
   it('reaches a caller who sends much that is not wanted', async () => {
     const { socket, answer } = open()
-    socket.write(head('sid=nobody', 'content-length: 3000000'))
+    socket.write(head('sid=unknown', 'content-length: 3000000'))
     socket.end(Buffer.alloc(3_000_000, ' '))
 
     assert.match(await answer, /^HTTP\/1\.1 401 /)

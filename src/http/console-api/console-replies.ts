@@ -5,7 +5,7 @@ import { contextOf, type RequestContext, type RequestOwner } from '../server/req
 import type { ServerState } from '../server/server-state.ts'
 import { type ConsoleReply, faultReply, problemReply, refusalReply } from './problems.ts'
 
-// What Fastify itself finds wrong with a request, in our words.
+// The refusals for errors that Fastify itself finds in a request.
 const FOUND_BY_FASTIFY: Readonly<Record<string, RefusalCode>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'content_type_unsupported',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_request',
@@ -13,7 +13,7 @@ const FOUND_BY_FASTIFY: Readonly<Record<string, RefusalCode>> = {
   FST_ERR_NOT_FOUND: 'console_route_unknown',
 }
 
-/** Answers whatever was thrown on the way. */
+/** Answers any error that a hook or handler threw. */
 export function replyToThrown(thrown: unknown, reply: FastifyReply, { log }: Pick<ServerState, 'log'>): void {
   const { requestId } = contextOf(reply.request.raw)
   const refusal = toRefusal(thrown, reply.request)
@@ -47,7 +47,7 @@ function send(reply: FastifyReply, { status, body }: ConsoleReply): void {
   reply.code(status).type('application/json; charset=utf-8').removeHeader('content-encoding').send(body)
 }
 
-/** Writes for the front door while Fastify has the request: what is late, and what breaks off in the middle. */
+/** Answers for the listener while Fastify has the request: when it is too slow or aborted. */
 export class ConsoleRequestOwner implements RequestOwner {
   readonly #reply: FastifyReply
 
@@ -60,10 +60,10 @@ export class ConsoleRequestOwner implements RequestOwner {
   }
 }
 
-/** A reply is on its way already: whoever breaks off now is too late. */
+/** A reply is being written already, so a refusal comes too late. */
 const REPLYING: RequestOwner = { refuse() {} }
 
-/** Before Fastify writes: takes the exchange's place, and puts on the reply what every reply carries. */
+/** Called before Fastify writes: leaves the reply to it, with the headers that every reply carries. */
 export async function handOverToFastify(context: RequestContext, reply: FastifyReply): Promise<void> {
   if (context.isReplied) return
   context.owner = REPLYING

@@ -22,7 +22,7 @@ import { addConsolePages } from './static-files.ts'
 
 const WITHOUT_BODY = new Set(['GET', 'HEAD'])
 
-/** Everything under `/console`: its own bodies, replies and headers, so that no other surface knows of them. */
+/** Everything under `/console`, with its own bodies, replies and headers, separate from the other surfaces. */
 export async function addConsole(app: FastifyInstance, state: ServerState, parts: ConsoleParts): Promise<void> {
   await app.register(fastifyCookie)
   app.addHook('onRequest', async (request, reply) => {
@@ -38,7 +38,7 @@ export async function addConsole(app: FastifyInstance, state: ServerState, parts
 function addApi(app: FastifyInstance, parts: ConsoleParts): void {
   app.removeAllContentTypeParsers()
   // Each route sets its own limit. This one is for requests to unknown routes.
-  const bodyLimit = maxBodyBytes('anybody')
+  const bodyLimit = maxBodyBytes('public')
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body))
   app.setNotFoundHandler(refuseUnknownRoute)
   const handlers = createHandlers(parts)
@@ -53,7 +53,7 @@ function addApi(app: FastifyInstance, parts: ConsoleParts): void {
       onRequest: async (request, reply) => {
         contexts.set(request, await authorize(route, { request, reply }, parts))
         expectJson(request)
-        // Whoever holds the body back until they know that it is welcome, learns it only now.
+        // A caller that waits for `100 Continue` gets it only after authorization.
         contextOf(request.raw).requestBody()
       },
       handler: (request, reply) =>
@@ -73,7 +73,7 @@ async function answer(
   context: AnyRequestContext | undefined,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  if (!context) throw new Error('A request reached its handler without having been admitted')
+  if (!context) throw new Error('A request reached its handler without being authorized')
   const reading = readInput(route, reply.request)
   if (!reading.ok) refuseAll(reading.problems, reply)
   else {
@@ -87,7 +87,7 @@ async function answer(
   return reply
 }
 
-/** Pages of other sites can send forms, and texts of a few types, without being asked whether they may. JSON they cannot. */
+/** Pages of other sites can send forms and a few text types without a CORS preflight, but not JSON. */
 function expectJson({ method, raw: { headers } }: FastifyRequest): void {
   if (WITHOUT_BODY.has(method)) return
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0

@@ -12,9 +12,9 @@ interface Origins {
 }
 
 /**
- * Whether a request was made by a page of ours. Browsers say so by themselves in `Sec-Fetch-Site`, which no page can
- * write. Over plain http they leave it out for all hosts but this machine; then `Origin` tells, which every browser
- * sends with whatever changes something. Who sends neither is no browser, and no page of ours.
+ * Whether a request was made by a page of ours. Browsers say so in `Sec-Fetch-Site`, which no page can set. Over plain
+ * http they send it only to this machine; for other hosts `Origin` decides, which every browser sends with requests that
+ * change something. A request with neither is not from one of our pages.
  */
 export function isOfOurPages(method: string, headers: IncomingHttpHeaders, origins: Origins): boolean {
   if (SAFE.has(method)) return true
@@ -23,11 +23,11 @@ export function isOfOurPages(method: string, headers: IncomingHttpHeaders, origi
   const { origin, host } = headers
   if (origin === undefined) return false
   if (origin === new URL(origins.publicUrl).origin) return true
-  // Where nobody has told us our address, the page came from the host that it names. Over https it is always told.
+  // Without a configured public address, the page came from the host in the request. Over https it is always configured.
   return !origins.isSecure && host !== undefined && origin === `http://${host.toLowerCase()}`
 }
 
-/** Whether what travels between the browser and us stays on one machine: its user has typed this name. */
+/** Whether browser and service are on one machine, by the host name in the address. */
 export function isOnThisMachine({ host }: IncomingHttpHeaders): boolean {
   // The URL parser is quadratic in the length of a host name.
   if (host === undefined || host.length > MAX_HOST_LENGTH || !URL.canParse(`http://${host}`)) return false

@@ -10,12 +10,12 @@ const EVERYWHERE: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
 }
 
-/** What a page of the console may load: only what we serve. No script but ours, and none inside a page. */
+/** A page of the console may load only our own files. Scripts only from files, none inside a page. */
 export function pagePolicy(styleNonce: string): string {
   return [
     `default-src 'none'`,
     `script-src 'self'`,
-    // The component library writes its rules into style tags that carry the nonce of this one page.
+    // The component library writes style tags that carry the nonce of this page.
     `style-src 'self' 'nonce-${styleNonce}'`,
     `img-src 'self' data: blob:`,
     `font-src 'self'`,
@@ -28,15 +28,15 @@ export function pagePolicy(styleNonce: string): string {
   ].join('; ')
 }
 
-/** Nothing that the API answers is a page. */
+/** No reply of the API is a page. */
 const API_POLICY = `default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`
 
-/** On every reply of the console, also where a handler then says otherwise. */
+/** Set on every reply of the console; a handler may overwrite them. */
 export function setSecurityHeaders(reply: FastifyReply, { isSecure }: { readonly isSecure: boolean }): void {
   reply.headers(EVERYWHERE)
   reply.header('content-security-policy', API_POLICY)
   reply.header('cache-control', 'no-store')
-  // Over plain http both would have no effect but a warning in the browser's console.
+  // Over plain http both only cause a warning in the browser's console.
   if (!isSecure) return
   reply.header('strict-transport-security', `max-age=${YEAR_SECONDS}; includeSubDomains`)
   reply.header('cross-origin-opener-policy', 'same-origin')

@@ -6,7 +6,7 @@ const HIDDEN = '•••'
 const SHOWN_AT_START = 4
 const SHOWN_AT_END = 4
 const FEWEST_HIDDEN = 3
-// As numbers are written by people and by networks; shorter ones are codes.
+// Phone numbers as people and networks write them; shorter numbers are codes.
 export const NUMBER = /\+?\d(?:[ ().-]{0,2}\d){6,}/g
 const NUMBER_LIKE = /^[+\d\s().-]+$/
 const KNOWN_FIELDS = new Set(['from', 'to', 'message', 'type', 'media', 'name', 'url', 'caption'])
@@ -23,7 +23,7 @@ const MASKS: Masks = {
 
 const showToViewer = maskingOf(MASKS)
 
-/** A value of a contract's shape as this role may see it. Every reply of the console passes here, exports too. */
+/** A value of a contract's shape as this role may see it. Every reply of the console passes through here, and exports too. */
 export function showTo<Value>(role: Role, shape: Shape<Value>, value: Value): Value {
   return role === 'viewer' ? showToViewer(shape, value) : value
 }
@@ -38,12 +38,12 @@ export function maskNumber(number: string): string {
   return `${digits.slice(0, atStart)}${HIDDEN}${digits.slice(digits.length - atEnd)}`
 }
 
-/** Words of a network or of ours, which may name a number. */
+/** A text of a network or of ours that may contain a number. */
 export function maskText(words: string): string {
   return words.replace(NUMBER, maskNumber)
 }
 
-/** Keeps the host: whose server it is, is no secret, but paths and file names tell what was sent. */
+/** Keeps the host, which is no secret. Paths and file names reveal what was sent. */
 export function maskUrl(url: string): string {
   if (url === '') return url
   const known = URL.canParse(url) ? new URL(url) : null
@@ -59,7 +59,7 @@ function maskType(type: string): string {
   return LOG_TYPES.some((known) => known === type) ? type : HIDDEN
 }
 
-/** What a caller sent. Names of known fields and the type stay; what is no JSON is hidden as a whole. */
+/** A caller's body. Names of known fields and the type stay; a body that is no JSON is hidden as a whole. */
 export function maskBody(body: string): string {
   try {
     return JSON.stringify(hide(JSON.parse(body), ''), null, 2)

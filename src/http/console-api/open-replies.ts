@@ -11,13 +11,13 @@ interface Most {
 
 type Owner = Pick<AccountRequest, 'personId' | 'accountId'>
 
-/** How many replies that last may be open at once, so that no person and no account takes what others need. */
+/** How many long replies may be open at once, so that no person and no account can use up all of them. */
 const MOST = {
   // A browser holds about six connections to one host, and some people use several browsers.
   stream: { ofPerson: 12, ofAccount: 200, ofAll: 1_000, refusal: 'streams_exceeded' },
-  // Each of them reads the whole log.
+  // Each export reads the whole log.
   export: { ofPerson: 2, ofAccount: 4, ofAll: 64, refusal: 'exports_exceeded' },
-  // A conversation shows many pictures, and by HTTP/2 a browser asks for all of them at once.
+  // A conversation shows many pictures, and over HTTP/2 a browser requests all of them at once.
   preview: { ofPerson: 100, ofAccount: 200, ofAll: 1_000, refusal: 'previews_exceeded' },
 } as const satisfies Record<string, Most>
 
@@ -30,7 +30,7 @@ export class OpenReplies {
     this.#most = MOST[kind]
   }
 
-  /** Refuses when as many are open as may be. */
+  /** Throws a refusal when the limit is reached. */
   check({ personId, accountId }: Owner): void {
     const { ofPerson, ofAccount, ofAll, refusal } = this.#most
     const isFull =
@@ -38,7 +38,7 @@ export class OpenReplies {
     if (isFull) throw new Refusal(refusal)
   }
 
-  /** Refuses as `check` does. Returns how to give the place back, which is harmless twice. */
+  /** Throws as `check` does. Returns a function that releases the place; calling it twice is harmless. */
   open({ personId, accountId }: Owner): () => void {
     this.check({ personId, accountId })
     const counted = [personId, accountId, 'all']

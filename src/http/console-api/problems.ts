@@ -8,7 +8,7 @@ export interface ConsoleReply {
   readonly body: ConsoleProblem
 }
 
-/** The answer to a refusal: its code, one sentence, and the fields of the form that it is about. */
+/** The reply to a refusal: its code, one sentence, and the fields of the form that are wrong. */
 export function problemReply(problems: readonly Problem[], requestId: string): ConsoleReply {
   const [first = problem('internal_error')] = problems
   const fields = problems.flatMap(({ field, message }) => (field === null ? [] : [{ field, message }]))
@@ -20,8 +20,8 @@ export function refusalReply({ code, field, message }: Refusal, requestId: strin
   return problemReply([{ code, field, message }], requestId)
 }
 
-/** The fault's own words may name tables, paths or numbers: they go to the log, and never leave. */
+/** The error's own message may name tables, paths or numbers, so it goes only to the log. */
 export function faultReply(requestId: string): ConsoleReply {
-  const message = `Something went wrong on our side. Try again; if it stays so, ask the operator to look for ${requestId} in the log.`
+  const message = `Something went wrong on our side. Try again. If it happens again, ask the operator to search the log for ${requestId}.`
   return problemReply([problem('internal_error', null, message)], requestId)
 }

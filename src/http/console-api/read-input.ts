@@ -13,7 +13,7 @@ type InputReading =
   | { readonly ok: true; readonly input: ReadInput }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
-/** Reads all that a request says. All that is wrong with it is told together. */
+/** Parses path, query and body of a request, and reports all problems together. */
 export function readInput(route: ConsoleRoute, request: FastifyRequest): InputReading {
   const json = readJson(request.body)
   if (!json.ok) return json
@@ -31,7 +31,7 @@ export function readInput(route: ConsoleRoute, request: FastifyRequest): InputRe
 
 type JsonReading = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problems: Problem[] }
 
-/** A request without a body says the same as one with an empty object. */
+/** A request without a body is the same as one with an empty object. */
 function readJson(body: unknown): JsonReading {
   if (!Buffer.isBuffer(body) || body.length === 0) return { ok: true, value: {} }
   const json = parseStrictJson(body)
@@ -42,7 +42,7 @@ function toProblem({ path, message }: { readonly path: readonly PropertyKey[]; r
   return problem('input_invalid', path.length > 0 ? path.map(String).join('.') : null, message)
 }
 
-/** In a body it is a flaw of the JSON. In an address nobody has looked yet, and PostgreSQL would fail with it. */
+/** PostgreSQL fails on U+0000. In a body parsing refuses it; in an address it is found here. */
 function findNul(given: unknown): string | null {
   const found = Object.entries(given ?? {}).find(([, value]) =>
     [value].flat().some((one) => String(one).includes('\0')),

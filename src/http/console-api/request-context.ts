@@ -3,36 +3,36 @@ import type { Access, ConsoleRoute, InputOf, ReplyOf, Role } from '../../contrac
 import type { AccountId, Instant } from '../../core/ids.ts'
 import type { Actor } from '../../core/ports/administration.ts'
 
-/** One request of the console, by whomever. */
+/** A request of the console, signed in or not. */
 export interface ConsoleRequest {
   readonly requestId: string
   readonly now: Instant
   readonly remoteAddress: string
   readonly userAgent: string | null
-  /** For what is no JSON, and for cookies. */
+  /** For cookies, and for bodies that are no JSON. */
   readonly request: FastifyRequest
   readonly reply: FastifyReply
 }
 
-/** By a person who is signed in. */
+/** A request of a person who is signed in. */
 export interface PersonRequest extends ConsoleRequest {
   readonly personId: string
   readonly sessionId: string
-  /** When they last proved in this session that it is them. */
+  /** When they last confirmed their identity in this session. */
   readonly provenAt: Instant
-  /** For the audit log: the person, and where they are. */
+  /** For the audit log: the person and their address. */
   readonly actor: Actor
 }
 
-/** In an account in which that person has the role that the route wants, or more. */
+/** A request in an account where the person has at least the role that the route requires. */
 export interface AccountRequest extends PersonRequest {
   readonly accountId: AccountId
   readonly role: Role
-  /** For replies that last: whether the session lives and the role is still `least` or higher. It is no use of the session. */
+  /** For long replies: whether the session is valid and the role is still `least` or higher. Does not count as use of the session. */
   readonly isStillAuthorized: (least: Role) => Promise<boolean>
 }
 
-type RequestFor<Wanted extends Access> = Wanted extends 'anybody'
+type RequestFor<Wanted extends Access> = Wanted extends 'public'
   ? ConsoleRequest
   : Wanted extends 'person'
     ? PersonRequest
@@ -40,7 +40,7 @@ type RequestFor<Wanted extends Access> = Wanted extends 'anybody'
 
 /**
  * One function for each route of an area. It may throw a `Refusal`, which becomes the reply; any other error is a fault
- * of ours. A route whose reply is RAW writes to `visit.reply` and returns nothing.
+ * of ours. A route whose reply is RAW writes to `context.reply` and returns nothing.
  */
 export type Handlers<Routes extends Readonly<Record<string, ConsoleRoute>>> = {
   readonly [Name in keyof Routes]: (

@@ -49,7 +49,7 @@ describe('the cookie of a session', () => {
     ['https://console.example:8443', '__Host-sid-8443'],
     ['https://console.example:8443/nuncio', '__Host-sid-8443-nuncio'],
     ['https://console.example/team%20a/nuncio', '__Host-sid-team_20a-nuncio'],
-  ])('tells instances on one host apart: at %s it is %s', (publicUrl, name) => {
+  ])('separates instances on one host: at %s it is %s', (publicUrl, name) => {
     const set: unknown[] = []
     const reply = { setCookie: (...given: readonly unknown[]) => set.push(given) } as never
     const isSecure = publicUrl.startsWith('https:')

@@ -10,9 +10,9 @@ const SESSION_BYTES = 32
 type NamingDeps = Pick<ConsoleDeps, 'isSecure' | 'publicUrl'>
 
 /**
- * The name that a cookie has on the wire. A browser takes `__Host-` only over https, for exactly this host and for all
- * of its paths: nobody beside us, be it a subdomain, can put such a cookie in its place. A cookie knows no port, and with
- * `__Host-` no path either, so the name tells instances on one host apart.
+ * The full name of a cookie. A browser accepts `__Host-` only over https, for exactly this host and all of its paths, so
+ * no other site, not even a subdomain, can replace such a cookie. A cookie has no port, and with `__Host-` no path
+ * either, so the name contains both to separate instances on one host.
  */
 function cookieName({ isSecure, publicUrl }: NamingDeps, name: string): string {
   const { port, pathname } = new URL(publicUrl)
@@ -44,7 +44,7 @@ export function readConsoleCookie(request: FastifyRequest, deps: NamingDeps, nam
   return request.cookies[cookieName(deps, name)] ?? null
 }
 
-/** Gives the browser a new session, and returns the hash by which it is to be found. Only the browser knows the rest. */
+/** Sets a cookie for a new session, and returns the hash that it is stored under. Only the browser has the secret. */
 export function giveSessionCookie(reply: FastifyReply, deps: CookieDeps, maxAgeSeconds: number | null): Buffer {
   const value = deps.randomBytes(SESSION_BYTES).toString('base64url')
   setConsoleCookie(reply, deps, { name: SESSION, value, maxAgeSeconds })
@@ -55,7 +55,7 @@ export function takeSessionCookie(reply: FastifyReply, deps: NamingDeps): void {
   clearConsoleCookie(reply, deps, SESSION)
 }
 
-/** Null when the request brings none, or something that is none of ours. */
+/** Null when the request has no session cookie, or an invalid one. */
 export function sessionHashOf(request: FastifyRequest, deps: NamingDeps): Buffer | null {
   const value = readConsoleCookie(request, deps, SESSION)
   return value !== null && /^[\w-]{43}$/.test(value) ? sessionHash(value) : null

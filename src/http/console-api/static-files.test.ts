@@ -52,7 +52,7 @@ describe('the pages of the console', () => {
     assert.equal(first.header('content-type'), 'text/html; charset=utf-8')
   })
 
-  it('may load what we serve and nothing else, be framed by nobody, and are never kept', async () => {
+  it('may load only what we serve, cannot be framed, and are never cached', async () => {
     await build()
     const close = await open()
 

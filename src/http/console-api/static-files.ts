@@ -16,8 +16,8 @@ const YEAR_MS = 31_536_000_000
 type PageParts = Pick<ConsoleParts, 'pagesFolder' | 'publicUrl'>
 
 /**
- * The built pages. Their files have a hash of what is in them in their names, so browsers may keep them for good; the page
- * that names them is asked for each time, and serves every address that the browser's own router knows.
+ * The built pages. Asset names contain a hash of their content, so browsers may cache them for ever. The page that names
+ * them is loaded each time, and serves every address that the browser's router knows.
  */
 export async function addConsolePages(app: FastifyInstance, parts: PageParts): Promise<void> {
   const page = new ConsolePage(parts)
@@ -32,7 +32,7 @@ export async function addConsolePages(app: FastifyInstance, parts: PageParts): P
     preCompressed: true,
     index: false,
     decorateReply: true,
-    // It would only say that they have not been built, which the page itself says better.
+    // The warning only says that the pages are not built, which the page itself says better.
     suppressWarning: true,
   })
   app.get('/console/:file(^[\\w-]+\\.(?:ico|png|svg|txt|webmanifest)$)', (request, reply) => {
@@ -49,13 +49,13 @@ class ConsolePage {
     this.#parts = parts
   }
 
-  /** A file that is missing is no page: a script that gets a page instead would only fail in a stranger way. */
+  /** A missing file is not answered with the page: a script would then fail in a less obvious way. */
   async send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const [path = ''] = request.url.split('?')
     if (path.startsWith(`${CONSOLE_API}/`) || path.startsWith('/console/assets/'))
       throw new Refusal('console_route_unknown')
     const html = await this.#read()
-    // For people: they have opened an address, and no program reads this.
+    // Plain text, because people open this address, not programs.
     if (html === null) return reply.code(503).type('text/plain; charset=utf-8').send(`${REFUSALS.console_not_built}\n`)
     const nonce = randomBytes(NONCE_BYTES).toString('base64')
     reply.type('text/html; charset=utf-8').header('content-security-policy', pagePolicy(nonce))
@@ -63,7 +63,7 @@ class ConsolePage {
     return reply.send(relativeTo(path, html).replaceAll(NONCE_PLACE, nonce))
   }
 
-  /** Null when it has not been built. Read each time anew: it is small, and one that is built while we run is served at once. */
+  /** Null when it is not built. Read each time: it is small, and a new build is served at once. */
   async #read(): Promise<string | null> {
     try {
       return await readFile(join(this.#parts.pagesFolder, 'index.html'), 'utf8')

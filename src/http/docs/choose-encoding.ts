@@ -1,6 +1,6 @@
 export type Encoding = 'br' | 'identity'
 
-/** Brotli for every browser of these days; other programs get the file as it is. */
+/** Brotli where the client accepts it, as every current browser does; otherwise the plain file. */
 export function chooseEncoding(accepted: string | undefined): Encoding {
   const offers = (accepted ?? '').toLowerCase().split(',').map(parseOffer)
   return offers.some(({ name, isWanted }) => name === 'br' && isWanted) ? 'br' : 'identity'

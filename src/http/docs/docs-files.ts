@@ -10,7 +10,7 @@ interface Listed {
   readonly isCompressed: boolean
 }
 
-/** What the build says that there is. */
+/** The build's list of its files. */
 interface List {
   readonly notFound: string
   readonly files: Readonly<Record<string, Listed>>
@@ -18,7 +18,7 @@ interface List {
 
 export interface FoundFile {
   readonly body: Buffer
-  /** False: it is the page that says so. */
+  /** False: this is the page “not found”. */
   readonly isThere: boolean
   readonly headers: Readonly<Record<'content-type' | 'cache-control' | 'etag' | 'vary', string>> &
     Readonly<Record<string, string>>
@@ -26,12 +26,12 @@ export interface FoundFile {
 
 const ENDING_OF: Readonly<Record<Encoding, string>> = { br: '.br', identity: '' }
 const FOR_GOOD = 'public, max-age=31536000, immutable'
-// Kept, but asked about each time: a page has the same address after an upgrade.
+// Cached, but revalidated each time: a page has the same address after an upgrade.
 const ASK_AGAIN = 'no-cache'
 
 /**
- * The files of the built documents. Only what the build has listed can be asked for, so no path leads anywhere else. They
- * are read anew each time: they are small, and those that are built while we run are served at once.
+ * The files of the built documents. Only files in the build's list are served, so no path leads out of the folder. They
+ * are read each time: they are small, and a new build is served at once.
  */
 export class DocsFiles {
   readonly #folder: string
@@ -41,7 +41,7 @@ export class DocsFiles {
     this.#folder = folder
   }
 
-  /** Null when nothing has been built, or is being replaced just now. */
+  /** Null when there is no build, or it is being replaced. */
   async find(path: string, wanted: Encoding): Promise<FoundFile | null> {
     try {
       const list = await this.#read()
@@ -50,7 +50,7 @@ export class DocsFiles {
       if (!listed) return null
       const encoding = listed.isCompressed ? wanted : 'identity'
       const file = await readFile(join(this.#folder, `${listed.file}${ENDING_OF[encoding]}`))
-      // The page that says so is read at any depth, so that its links are written here; those of others the build has written.
+      // “Not found” is shown at any depth, so its links are made relative here; the build does so for all other pages.
       const body = isThere ? file : Buffer.from(relativeTo(path, file.toString()))
       return { body, isThere, headers: headersOf(listed, { path, isThere, encoding }) }
     } catch (error) {
@@ -80,11 +80,11 @@ function headersOf({ type, hash }: Listed, { path, isThere, encoding }: Served):
   return {
     'content-type': type,
     'cache-control': isThere ? keeping : 'no-store',
-    // Weak, because the same tag stands for all encodings of it.
+    // Weak, because all encodings of the file have the same tag.
     etag: `W/"${hash}"`,
     vary: 'accept-encoding',
     ...(encoding !== 'identity' && { 'content-encoding': encoding }),
-    // Opened by itself, a picture that is drawn by rules is a document: it may hold nothing that acts.
+    // An SVG opened by itself is a document that could run scripts.
     ...(type.startsWith('image/svg') && { 'content-security-policy': `default-src 'none'; sandbox` }),
   }
 }

@@ -1,6 +1,6 @@
 const YEAR_SECONDS = 31_536_000
 
-/** What a page of the documents may load: our own files, and the endpoint for the call that it tries. */
+/** What a page of the documents may load: our own files, and the endpoint for its test call. */
 const POLICY = [
   `default-src 'none'`,
   `script-src 'self'`,
@@ -22,7 +22,7 @@ export function docsHeaders({ isSecure }: { readonly isSecure: boolean }): Reado
     'cross-origin-resource-policy': 'same-origin',
     'x-frame-options': 'DENY',
     'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-    // Over plain http both would have no effect but a warning in the browser's console.
+    // Over plain http both only cause a warning in the browser's console.
     ...(isSecure && {
       'strict-transport-security': `max-age=${YEAR_SECONDS}; includeSubDomains`,
       'cross-origin-opener-policy': 'same-origin',

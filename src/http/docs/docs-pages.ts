@@ -7,14 +7,14 @@ import { docsHeaders } from './docs-headers.ts'
 import { hasEntityTag } from './has-entity-tag.ts'
 
 interface DocsParts {
-  /** Where the built documents lie; see `site/build`. */
+  /** The folder of the built documents; see `site/build`. */
   readonly folder: string
   readonly publicUrl: string
 }
 
 const NOT_BUILT = 'The documents are missing. Install Nuncio again; in a clone, `npm start` builds them.\n'
 
-/** The documents, built beforehand: for everybody, to be read only. */
+/** The documents, built beforehand and public. */
 export function addDocsPages(app: FastifyInstance, { folder, publicUrl }: DocsParts): void {
   const files = new DocsFiles(folder)
   const isSecure = publicUrl.startsWith('https://')
@@ -22,7 +22,7 @@ export function addDocsPages(app: FastifyInstance, { folder, publicUrl }: DocsPa
   app.get('/docs', (_request, reply) => redirect(reply, `${publicPath}/docs/`))
   app.get('/docs/*', (request, reply) => {
     const [path = ''] = request.url.split('?')
-    // As GitHub, or a habit, would have it.
+    // Addresses as on GitHub, or with a common suffix.
     const [, page] = /^(\/docs\/.+?)(?:\/|\.md|\.html)$/.exec(path) ?? []
     return page === undefined ? send({ files, isSecure, path }, reply) : redirect(reply, publicPath + page)
   })
@@ -34,7 +34,7 @@ interface Asked {
   readonly path: string
 }
 
-/** Nothing of Fastify's writes the reply, so that every one of them carries its id, whatever becomes of the request. */
+/** Writes the reply without Fastify, so that every reply carries its request id. */
 async function send({ files, isSecure, path }: Asked, reply: FastifyReply): Promise<void> {
   const context = hijackReply(reply)
   try {

@@ -5,13 +5,13 @@ import { JSON_TYPE, type RequestContext } from '../server/request-context.ts'
 interface HealthProbes {
   /** False while shutting down. */
   isAccepting(): boolean
-  /** Names of what does not work at the moment, such as `storage`. Empty: all is well. */
+  /** Names of the parts that do not work, such as `storage`. Empty: ready. */
   readinessProblems(): Promise<readonly string[]>
 }
 
 /**
- * `/health/live`: the process runs and answers. `/health/ready`: it can also take messages, so that a load balancer
- * may send it some. Both tell no more than that, because anybody may ask.
+ * `/health/live`: the process runs and answers. `/health/ready`: it can also accept messages, so a load balancer may send
+ * it some. Both say no more than that, because they are public.
  */
 export function addHealthPages(app: FastifyInstance, probes: HealthProbes): void {
   app.get('/health/live', (_request, reply) => replyJson(hijackReply(reply), 200, { status: 'live' }))

@@ -14,13 +14,13 @@ export interface Metrics {
 }
 
 export interface MetricsReaders {
-  /** Besides this machine itself. */
+  /** In addition to this machine. */
   readonly allowed: readonly AddressRange[]
   readonly bearerSecret: string | null
 }
 
 const LOOPBACK = ['127.0.0.0/8', '::1'].map(parseAddressRange).filter((range) => range !== null)
-// A proxy on this machine makes everybody look like this machine. Such a header takes the right away; none gives it.
+// Behind a proxy on this machine every request seems to come from this machine. These headers deny access; none grants it.
 const SIGNS_OF_A_PROXY = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'] as const
 
 export function addMetricsPage(app: FastifyInstance, metrics: Metrics, readers: MetricsReaders): void {
@@ -47,7 +47,7 @@ function isAllowedPeer(request: IncomingMessage, { allowed }: MetricsReaders): b
 function bringsSecret({ headers }: IncomingMessage, { bearerSecret }: MetricsReaders): boolean {
   const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
   if (bearerSecret === null || given === undefined) return false
-  // Hashes have one length, so the comparison tells nothing about the secret, not even how long it is.
+  // Hashes have one length, so the comparison reveals nothing about the secret, not even its length.
   return timingSafeEqual(sha256(given), sha256(bearerSecret))
 }
 

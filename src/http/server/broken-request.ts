@@ -11,10 +11,10 @@ type Breakable = Socket & { [BROKEN]?: true }
 
 /**
  * Answers what Node's parser refuses: bytes that are no request, and requests that stop in the middle. The error
- * belongs to the request that is being read; what was read whole before it gets its own reply first.
+ * belongs to the request that is being read; complete requests before it get their own replies first.
  */
 export function answerBrokenRequest(state: ServerState, error: Error, socket: Breakable): void {
-  // Node reports again for whatever else arrives on a connection that it can no longer read.
+  // Node reports an error again for everything else that arrives on the broken connection.
   if (socket[BROKEN]) return
   socket[BROKEN] = true
 
@@ -22,7 +22,7 @@ export function answerBrokenRequest(state: ServerState, error: Error, socket: Br
   const latest = latestContext(socket)
   if (latest && !latest.request.complete) {
     if (!latest.isReplied) latest.abort(cause)
-    // It was answered without its body. A second answer would be taken for that of a request never made.
+    // It was answered before its body came. The caller would read a second reply as that of its next request.
     whenSent(latest.response, () => socket.destroySoon())
     if (!socket.writable) socket.destroy()
   } else if (latest) {
@@ -37,7 +37,7 @@ function whenSent(response: ServerResponse, call: () => void): void {
   else response.once('close', call)
 }
 
-/** For bytes that never became a request, so that there is no response object to answer through. */
+/** For bytes that never became a request, so there is no response object. */
 function refuseAndEnd(state: ServerState, socket: Socket, cause: Problem): void {
   if (!socket.writable) {
     socket.destroy()

@@ -4,23 +4,22 @@ import type { Socket } from 'node:net'
 import type { HttpLimits } from './http-limits.ts'
 import { latestContext } from './request-context.ts'
 
-/** Where the replies of a connection stand that nobody takes. */
+/** How many bytes of its replies a connection has taken, and since when it takes no more. */
 interface Unread {
   readonly taken: number
   readonly since: number
 }
 
 /**
- * Knows the open connections, so that those nobody waits on can be ended when the server stops, and those whose caller
- * reads no replies before that.
+ * The open connections. Ends idle ones when the server stops, and at any time those whose caller reads no replies.
  */
 export class ConnectionTracker {
   readonly #sockets = new Map<Socket, Unread | null>()
-  /** Over TLS, those that have not agreed on a secret yet: what they become is another object on the same way. */
+  /** TLS connections before their handshake is done, by address and port. Afterwards Node has another socket object. */
   readonly #handshaking = new Map<string, Socket>()
 
   readonly #replyStallMs: number
-  // Connections live in real time, as Node's own limits for them do.
+  // In real time, like Node's own limits for connections.
   #timer: NodeJS.Timeout | null = null
 
   constructor(server: Server | TlsServer, { replyStallMs }: Pick<HttpLimits, 'replyStallMs'>) {
@@ -35,8 +34,8 @@ export class ConnectionTracker {
   }
 
   /**
-   * Ends every connection on which no whole request waits for its reply. Node's own way leaves those open that have
-   * not brought a request yet, and stops looking at their time limits.
+   * Ends every connection on which no whole request waits for its reply. Node's own method leaves connections open that
+   * have not sent a request yet, and stops checking their time limits.
    */
   endIdle(): void {
     clearTimeout(this.#timer ?? undefined)
@@ -54,9 +53,9 @@ export class ConnectionTracker {
   }
 
   /**
-   * Looked at now and then and not noted with each write, which would cost as much as a check of the request. Node's own
-   * timeout would also count what the caller goes on sending. A reply leaves in pieces of some 100 KB at most: who takes
-   * none of them in a minute reads none.
+   * Ends connections whose caller reads nothing. Checked at intervals, because noting each write would cost as much as
+   * validating the request. Node's own timeout is reset by whatever the caller sends. A reply leaves in pieces of some
+   * 100 KB at most: a caller that takes none of them in a minute reads none.
    */
   #endUnread(): void {
     this.#timer = null

@@ -77,7 +77,7 @@ describe('the watch over what waits', () => {
     assert.equal(watch.remove(again, second), true)
   })
 
-  it('needs one timer for all, and none when nobody waits', () => {
+  it('needs one timer for all items, and none when there are no items', () => {
     const { clock, move, countTimers } = handClock()
     const watch = new DeadlineQueue(clock, 1000)
     const all = Array.from({ length: 100 }, waiting)

@@ -1,19 +1,19 @@
 import type { Clock } from '../../core/ports/clock.ts'
 
 export interface DeadlineItem {
-  /** Called once, when it has waited for too long. */
+  /** Called once, when the timeout has passed. */
   onDeadline(): void
 }
 
-/** Names a place in the watch. Of no use after `end`. */
+/** The index of an item in the queue. Invalid after `remove`. */
 export type Ticket = number
 
 /**
- * Ends what waits for too long. One timer looks at all, because a timer for each request would cost more than the
- * checks of the request. So patience may last up to a quarter longer than asked for.
+ * Calls items whose timeout has passed. One timer checks all of them, because a timer for each request would cost more
+ * than validating the request. A timeout may therefore last up to a quarter longer.
  *
- * Places in an array that are emptied at once, not a Map or a list: what those leave behind in old memory still points
- * to finished requests, and the collector then keeps all of them for much longer. Tried: it cost a fifth of the rate.
+ * Places in an array that are cleared at once, not a Map or a linked list: their discarded nodes in old memory still
+ * point to finished requests, so the garbage collector keeps those for much longer. That cost a fifth of the rate.
  */
 export class DeadlineQueue {
   readonly #clock: Clock
@@ -36,7 +36,7 @@ export class DeadlineQueue {
     return ticket
   }
 
-  /** False when it was given up before. */
+  /** False when its timeout has passed already. */
   remove(ticket: Ticket, waiting: DeadlineItem): boolean {
     if (this.#places[ticket] !== waiting) return false
     this.#places[ticket] = null

@@ -9,9 +9,9 @@ type ExactJson =
     }
 
 /**
- * Reads JSON key by key, where JSON.parse cannot be relied on: it hides repeated keys, and it misreads keys that are
- * written with escapes. (Having seen the key `\`, it takes the next `"\""` or `"\n"` in such an object for it, too:
- * nodejs/node issue 63785. What one caller sends would change how the next one is read.)
+ * Reads JSON key by key where JSON.parse is not reliable: it hides repeated keys, and it misreads keys that are written
+ * with escapes. (After the key `\` it reads the next `"\""` or `"\n"` in such an object as that key, too: nodejs/node
+ * issue 63785. One caller's body would change how the next one is read.)
  *
  * `text` must be valid JSON, its nesting limited. Slower than JSON.parse by far, but almost no request comes here.
  */
@@ -44,7 +44,7 @@ class ExactReader {
   readValue(token: string, path: string): unknown {
     if (token === '{') return this.#readObject(path)
     if (token === '[') return this.#readArray(path)
-    // What stands alone is read rightly: only keys are guessed.
+    // JSON.parse reads single values correctly; it only confuses keys.
     return JSON.parse(token)
   }
 
@@ -78,8 +78,8 @@ function join(path: string, step: string): string {
 }
 
 /**
- * No program writes plain letters of a key as escapes, but somebody who wants two readers to see two different things
- * does. Refused, so that nobody who reads the body again later meets what JSON.parse does to it.
+ * No honest program escapes plain letters of a key; an attacker does, so that two parsers read different things. Refused,
+ * so that no later reader of the body is affected by the fault of JSON.parse.
  */
 function escapesLetters(token: string): boolean {
   for (const [, code] of token.matchAll(ESCAPE)) {

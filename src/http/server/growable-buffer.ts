@@ -1,19 +1,19 @@
-// Small enough for what trickles, large enough that a usual body of two or three pieces is copied once.
+// Small enough for slow bodies, large enough that a usual body of two or three pieces is copied once.
 const LEAST_BYTES = 2_048
 
 /**
- * Bytes that come in pieces. One piece is kept as it came; of several only the bytes are kept.
+ * Collects bytes that come in pieces. A single piece is kept as it is; several are copied into one buffer.
  *
- * A piece costs some 450 bytes however little is in it, and whoever sends chooses how little: 3 MB in pieces of one byte
- * took 1.4 GB as a list of buffers. Here it is at most twice what was sent. Room for what is announced is not made
- * before it comes: whoever announces much need not send it.
+ * Each piece costs some 450 bytes however small it is, and the caller chooses the size: 3 MB in pieces of one byte took
+ * 1.4 GB as a list of buffers. Here memory is at most twice the bytes received. Memory is not allocated by the announced
+ * length, because a caller can announce much and send nothing.
  */
 export class GrowableBuffer {
   readonly #mostBytes: number
   #bytes: Buffer | null = null
   #length = 0
 
-  /** `mostBytes`: how many there can be in the end. */
+  /** `mostBytes`: the largest possible total. */
   constructor(mostBytes: number) {
     this.#mostBytes = mostBytes
   }
@@ -25,7 +25,7 @@ export class GrowableBuffer {
     this.#length = length
   }
 
-  /** All of them, without a copy. Nothing may be added afterwards. */
+  /** All bytes, without a copy. Nothing may be added afterwards. */
   joined(): Buffer {
     const bytes = this.#bytes ?? Buffer.alloc(0)
     return bytes.length === this.#length ? bytes : bytes.subarray(0, this.#length)
@@ -39,7 +39,7 @@ export class GrowableBuffer {
     this.#bytes = roomy
   }
 
-  /** Twice as large each time, so that each byte is copied twice on average, however many pieces there are. */
+  /** Doubles the size each time, so that each byte is copied twice on average, however many pieces there are. */
   #larger(length: number): Buffer {
     const wanted = Math.min(this.#mostBytes, Math.max(LEAST_BYTES, 2 * length))
     return Buffer.allocUnsafe(Math.max(length, wanted))

@@ -1,45 +1,45 @@
-/** What one caller may cost us. Tests make the times shorter. */
+/** Limits for callers. Tests make the times shorter. */
 export interface HttpLimits {
   /** All headers of a request must have come by then. */
   readonly headersTimeoutMs: number
   /** The whole request must have come by then. */
   readonly requestTimeoutMs: number
-  /** How often the two above are looked at, so how late they may be noticed. */
+  /** How often the two timeouts above are checked, and so how late they may take effect. */
   readonly checkIntervalMs: number
-  /** How long an idle connection is kept; null: as `front-door.ts` finds right. */
+  /** How long an idle connection is kept; null: the default of `listener.ts`. */
   readonly keepAliveMs: number | null
   readonly maxConnections: number
-  /** Of one address that is no proxy of the operator's, or of one network of 2^64 of them. */
+  /** Per address, or per IPv6 network of 2^64 addresses. Proxies of the operator have no such limit. */
   readonly maxConnectionsOfCaller: number
   /** Request line and headers together. */
   readonly maxHeaderBytes: number
-  /** The same for pages that browsers open: a proxy that signs people on may set cookies of several KiB for the host. */
+  /** The same for pages that browsers open: a single sign-on proxy may set cookies of several KiB for the host. */
   readonly maxBrowserHeaderBytes: number
   readonly maxHeaders: number
-  /** How long a reply that ends the connection goes on reading what the caller still sends. */
+  /** How long the server reads on after a reply that ends the connection. */
   readonly lingerMs: number
   /**
-   * How long a request waits for one answer of storage before it is answered with 503. A good one waits for one only,
-   * at most for three: its token, its idempotency key if a limit would refuse it, and the commit.
+   * How long a request waits for one answer of storage before it is answered with 503. Most requests wait once, at most
+   * three times: for the token, for the idempotency key if a limit would refuse the request, and for the commit.
    */
   readonly storageWaitMs: number
-  /** In how much time a little more of a callback's body must have come; see `callbacks/body-reading.ts`. */
+  /** How long a callback's body may make too little progress; see `callbacks/body-reading.ts`. */
   readonly callbackStallMs: number
-  /** How long nothing of a reply may be taken before its connection is ended. It may last up to half as long again. */
+  /** How long a caller may read nothing of a reply before its connection is ended. It may last up to half as long again. */
   readonly replyStallMs: number
   /** How long `close` waits for open requests before it cuts them off. */
   readonly closeGraceMs: number
 }
 
-// Each is far more than an honest request needs, and far less than what makes an attack by slow or huge requests
-// worth while. A connection costs about 30 KB, so that 2,000 of them cost 60 MB.
+// Each is far more than an honest request needs, and too little for an attack by slow or huge requests. A connection
+// costs about 30 KB, so 2,000 of them cost 60 MB.
 export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   headersTimeoutMs: 5000,
   requestTimeoutMs: 10_000,
   checkIntervalMs: 1000,
   keepAliveMs: null,
   maxConnections: 2000,
-  // Half: however slow or lost the connections of one caller are, the others get in.
+  // Half: however many slow or dead connections one caller has, other callers still get in.
   maxConnectionsOfCaller: 1000,
   maxHeaderBytes: 8192,
   maxBrowserHeaderBytes: 16_384,

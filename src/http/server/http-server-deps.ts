@@ -9,35 +9,35 @@ import type { HttpLimits } from './http-limits.ts'
 import type { HttpLog, HttpObserver } from './server-state.ts'
 import type { TlsIdentity } from './tls-identity.ts'
 
-/** All that the HTTP side needs of the others. `app` hands it over. */
+/** Everything that the HTTP server needs. `src/server` passes it in. */
 export interface HttpServerDeps {
-  /** Null: this process takes no messages, and serves only health and metrics. */
+  /** Null: this process accepts no messages, and serves only health and metrics. */
   readonly intake: Intake | null
   /** Null, or left out: this process does not serve the console. */
   readonly console?: ConsoleSettings | null
-  /** Where the built documents lie; without it none are served. */
+  /** The folder of the built documents; without it none are served. */
   readonly docsFolder?: string
-  /** Who takes what networks call back with; none when left out. */
+  /** The receivers of callbacks from networks; none when left out. */
   readonly callbacks?: readonly CallbackReceiver[]
   readonly clock: Clock
   readonly log: HttpLog
   readonly observer: HttpObserver
-  /** Where callers and people reach us, without a slash at the end. Its path stands in front of every path of ours. */
+  /** The address of the service for callers and browsers, without a slash at the end. Its path is the prefix of all paths. */
   readonly publicUrl: string
-  /** Private ranges that media may be fetched from all the same. */
+  /** Private ranges that media may be fetched from. */
   readonly mediaRanges: OperatorRanges
-  /** Empty: forwarded addresses are not believed. */
+  /** Empty: forwarded addresses are ignored. */
   readonly trustedProxies: readonly AddressRange[]
   /** Messages per second, over all processes together; 0 means no limit. */
   readonly acceptRatePerAccount: number
-  /** How many processes accept on this database, this one included; each takes its share of the rate. 1 when left out. */
+  /** How many processes accept on this database, this one included; each uses an equal share of the rate. 1 when left out. */
   acceptingProcesses?(): number
-  /** How much of what one account is refused within an hour is kept one by one; 0 means no limit. */
+  /** How many bytes of refused requests are logged one by one per account and hour; 0 means no limit. */
   readonly refusedLogBytesPerHour: number
   readonly metrics: Metrics & MetricsReaders
   /** False once the service is to stop: requests are then answered with 503. */
   isAccepting(): boolean
-  /** Names of what does not work at the moment. Empty: ready. */
+  /** Names of the parts that do not work. Empty: ready. */
   readinessProblems(): Promise<readonly string[]>
   /** Null, or left out: plain HTTP. */
   readonly tls?: TlsIdentity | null

@@ -18,7 +18,7 @@ interface ListenAt {
   readonly port: number
 }
 
-/** Makes the server of all surfaces: the public endpoint, health, metrics, and the description of the API. */
+/** Creates the server of all surfaces: the public endpoint, health, metrics, and the description of the API. */
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
   return new HttpServer(deps)
 }
@@ -49,7 +49,7 @@ export class HttpServer {
     this.#sockets = new ConnectionTracker(this.#listener, this.#state.limits)
   }
 
-  /** Resolves with the address once connections are taken. Port 0 takes any free one. */
+  /** Resolves with the address once connections are accepted. Port 0 chooses any free port. */
   async listen(at: ListenAt): Promise<AddressInfo> {
     await this.#routes.ready()
     await new Promise<void>((resolve, reject) => {
@@ -59,15 +59,15 @@ export class HttpServer {
     return this.#listener.address() as AddressInfo
   }
 
-  /** Connections that come from now on see this; those that are open go on as they are. Throws when it cannot be used. */
+  /** Applies to new connections; open ones keep the old certificate. Throws when it cannot be used. */
   renewTls({ cert, key }: TlsIdentity): void {
     if (!('setSecureContext' in this.#listener)) throw new Error('This server speaks plain HTTP')
     this.#listener.setSecureContext({ cert, key, minVersion: LEAST_TLS })
   }
 
   /**
-   * Takes no more connections, lets open requests end, and cuts off what takes too long. Calling it twice, or before
-   * `listen`, is harmless.
+   * Accepts no more connections, lets open requests end, and ends connections that take too long. Calling it twice, or
+   * before `listen`, is harmless.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close()

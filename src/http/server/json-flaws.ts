@@ -4,14 +4,14 @@ interface FlawedText {
 }
 
 /**
- * The first string, key or value, with half a character or U+0000 in it. Only few requests come here, so it need not
- * be fast; the nesting has been limited before.
+ * The first string, key or value, that holds a lone surrogate or U+0000. Few requests come here, so it need not be fast;
+ * the nesting is limited already.
  */
 export function findFlawedText(value: unknown, path = ''): FlawedText | null {
   if (typeof value === 'string') return checkText(value, path)
   if (typeof value !== 'object' || value === null) return null
   for (const [key, item] of Object.entries(value)) {
-    // A flawed key names no field: it is its object that is flawed.
+    // The path of a flawed key is that of its object.
     const flaw = checkText(key, path) ?? findFlawedText(item, path === '' ? key : `${path}.${key}`)
     if (flaw) return flaw
   }

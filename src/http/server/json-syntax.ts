@@ -6,7 +6,7 @@ const BLANKS = /[ \t\n\r]*/y
 
 type Wanted = 'value' | 'first item' | 'key' | 'first key' | 'colon' | 'separator'
 
-/** Where a text stops being JSON: the index of the first token that cannot stand there. For texts that JSON.parse refuses. */
+/** The index of the first token that JSON does not allow there. For texts that JSON.parse refuses. */
 export function findSyntaxFault(text: string): number {
   const open: ('}' | ']')[] = []
   let wanted: Wanted = 'value'
@@ -24,7 +24,7 @@ export function findSyntaxFault(text: string): number {
   }
 }
 
-/** What is wanted after this token; null when it cannot stand here. */
+/** What must follow this token; null when the token is not allowed here. */
 function after(token: string, wanted: Wanted, open: ('}' | ']')[]): Wanted | null {
   if (token === '}' || token === ']') {
     const isFirst = wanted === (token === '}' ? 'first key' : 'first item')

@@ -13,23 +13,23 @@ import type { ServerState } from './server-state.ts'
 import { isTrusted } from './source-address.ts'
 import { LEAST_TLS, type TlsIdentity } from './tls-identity.ts'
 
-// Long enough for a caller's next request, short enough that idle strangers do not fill the table of connections.
+// Long enough for a caller's next request, short enough that idle connections do not use up the limit.
 const KEEP_ALIVE_DIRECT_MS = 5000
-// Longer than common proxies keep idle connections to us (60 s). Otherwise they would send a request into a
-// connection that we are just closing, and tell the caller 502.
+// Longer than common proxies keep idle connections to us (60 s). Otherwise a proxy could send a request on a
+// connection that we are just closing, and answer 502 to its caller.
 const KEEP_ALIVE_BEHIND_PROXY_MS = 75_000
 
 interface ListenerOptions {
   readonly trustedProxies: readonly AddressRange[]
   /** Null: plain HTTP. */
   readonly tls: TlsIdentity | null
-  /** What stands in front of every path of ours; empty: nothing. */
+  /** The prefix of all our paths; empty: none. */
   readonly publicPath: string
 }
 
 /**
- * Node's HTTP server, with everything switched on or added that its defaults leave open. Whoever gets through here
- * has a well-framed request of one meaning.
+ * Node's HTTP server with the limits and checks that its defaults leave out. A request that reaches `route` is well
+ * framed and has one meaning.
  */
 export function createListener(
   state: ServerState,
@@ -44,20 +44,20 @@ export function createListener(
     keepAliveTimeout:
       limits.keepAliveMs ?? (trustedProxies.length > 0 ? KEEP_ALIVE_BEHIND_PROXY_MS : KEEP_ALIVE_DIRECT_MS),
     maxHeaderSize: limits.maxBrowserHeaderBytes,
-    // We look for it ourselves: Node's refusal would have no body and no request id.
+    // `validateRequest` checks it: Node's refusal would have no body and no request id.
     requireHostHeader: false,
   }
   const server = tls ? openTls(options, tls) : createServer(options)
-  // Node would drop the headers beyond a limit and go on without them. `checkFraming` refuses instead.
+  // Node would drop the headers beyond its limit and continue without them. `validateRequest` refuses instead.
   server.maxHeadersCount = 0
   server.maxConnections = limits.maxConnections
-  // A caller may end its side once it has sent its request, and wait for the reply all the same.
+  // A caller may end its side once it has sent its request, and still wait for the reply.
   Object.assign(server, { httpAllowHalfOpen: true })
-  // Among several processes one that is full would hand the connection on, and all of them in a circle for ever.
+  // In a cluster a full process would pass the connection to another one, and full processes would do so for ever.
   Object.assign(server, { dropMaxConnection: true })
 
   function receive(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
-    // What follows on a connection that is to end is not looked at: it may be the smuggled half of a bad request.
+    // Ignore what follows on a connection that is about to end: it may be the smuggled half of a bad request.
     const latest = latestContext(request.socket)
     if (latest?.endsConnection) return
     if (publicPath !== '') request.url = withoutPublicPath(request.url ?? '', publicPath)
@@ -78,7 +78,7 @@ export function createListener(
   server.on('checkContinue', (request, response) => receive(request, response, true))
   server.on('checkExpectation', (request, response) => receive(request, response, true))
   server.on('clientError', (error: Error, socket: Socket) => {
-    // Before there is a common secret nothing that we say could be read.
+    // Before the handshake is done the caller could not read a reply.
     if (tls && !isHandshakeDone(socket)) socket.destroy()
     else answerBrokenRequest(state, error, socket)
   })
@@ -86,7 +86,7 @@ export function createListener(
     most: limits.maxConnectionsOfCaller,
     isProxy: (address) => isTrusted(address, trustedProxies),
   })
-  // Ahead of Node's own listener, which begins to read.
+  // Before Node's own listener, which begins to read.
   server.prependListener('connection', (socket: Socket) => {
     if (clientLimit.take(socket)) return
     socket.destroy()
@@ -96,7 +96,7 @@ export function createListener(
   return server
 }
 
-const HANDSHAKE_DONE = Symbol('hands shaken')
+const HANDSHAKE_DONE = Symbol('handshake done')
 
 function openTls(options: ServerOptions, { cert, key }: TlsIdentity): TlsServer {
   const server = createTlsServer({
@@ -104,15 +104,15 @@ function openTls(options: ServerOptions, { cert, key }: TlsIdentity): TlsServer 
     cert,
     key,
     minVersion: LEAST_TLS,
-    // It comes before the headers, and whoever is slow with it takes a place as well.
+    // It comes before the headers, and a slow handshake uses up a connection, too.
     handshakeTimeout: options.headersTimeout ?? 0,
-    // A caller may end its side and wait, as in the clear.
+    // A caller may end its side and wait, as over plain HTTP.
     allowHalfOpen: true,
   } as Parameters<typeof createTlsServer>[0])
-  // Ahead of Node's own listener, which begins to read requests.
+  // Before Node's own listener, which begins to read requests.
   server.prependListener('secureConnection', (socket) => Object.assign(socket, { [HANDSHAKE_DONE]: true }))
-  // Node's parser would take what is decrypted straight from below, and not be asked whether it is paused: where many
-  // requests came at once, those behind a pause would be refused as broken. Whoever else listens ends that.
+  // Without another listener Node's parser reads decrypted data directly and ignores a pause: of many requests that come
+  // at once, those after the pause would be refused as broken.
   server.on('secureConnection', (socket) => socket.on('data', () => {}))
   return server
 }

@@ -45,7 +45,7 @@ describe('a connection of an HTTP server that is held', () => {
     await until(() => requests === 2)
   })
 
-  it('takes nothing although it is told to go on', async () => {
+  it('reads nothing although it is resumed', async () => {
     const release = pauseSocket(held)
     held.resume()
     caller.write(REQUEST)
@@ -58,7 +58,7 @@ describe('a connection of an HTTP server that is held', () => {
     await until(() => requests === 2)
   })
 
-  it('takes nothing although it had just been told to go on, after an earlier hold', async () => {
+  it('reads nothing although it had just been resumed after an earlier pause', async () => {
     pauseSocket(held)()
     const release = pauseSocket(held)
     caller.write(REQUEST)

@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net'
 
-const PAUSES = Symbol('holds')
+const PAUSES = Symbol('pauses')
 type Pausable = Socket & { [PAUSES]?: number }
 
 /**
- * Takes nothing more from a connection until every hold on it has been let go, once each. What its caller sends on
- * waits with the system, and beyond that with the caller. What had arrived with the same read is still taken.
+ * Reads nothing more from a connection until each pause has been ended by calling its returned function once. Further
+ * data waits in the system's buffer, and then at the caller. Data of the same read is still processed.
  */
 export function pauseSocket(socket: Pausable): () => void {
   const pauses = (socket[PAUSES] ?? 0) + 1
@@ -21,10 +21,10 @@ export function pauseSocket(socket: Pausable): () => void {
   }
 }
 
-/** Node's server makes a connection flow by itself, at the end of each request and when a body is read. */
+/** Node's server resumes a connection by itself, at the end of each request and when a body is read. */
 function pauseAgain(this: Socket): void {
   this.pause()
-  // Said once more, because the stream says it only when it flows, and this may be the echo of an older `resume`: then
-  // it has stopped already, but the server has just been told to read.
+  // The stream emits it only while it flows. If this event comes late from an older `resume`, the stream has stopped
+  // already, but the server has just started to read.
   this.emit('pause')
 }

@@ -3,11 +3,11 @@ import { networkOf, plainAddress } from './source-address.ts'
 
 interface ConnectionLimit {
   readonly most: number
-  /** Behind a proxy of the operator's are many callers. */
+  /** A proxy of the operator stands for many callers, so it has no limit. */
   isProxy(address: string): boolean
 }
 
-/** How many connections each caller has, so that one who opens all there may be cannot keep the others out (G8). */
+/** Limits the open connections of each caller, so that one caller cannot use up all of them (G8). */
 export class PerClientConnectionLimit {
   readonly #limit: ConnectionLimit
   readonly #open = new Map<string, number>()
@@ -16,9 +16,9 @@ export class PerClientConnectionLimit {
     this.#limit = limit
   }
 
-  /** False when its caller has as many as it may. One that was counted gives its place back when it closes. */
+  /** False when its caller is at the limit. A counted connection is released when it closes. */
   take(socket: Socket): boolean {
-    // None: a socket of this machine, or gone already.
+    // No address: a local socket, or closed already.
     const address = plainAddress(socket.remoteAddress ?? '')
     if (address === '' || this.#limit.isProxy(address)) return true
     const caller = networkOf(address)

@@ -2,19 +2,18 @@ import { MAX_BODY_BYTES } from './http-limits.ts'
 import { pauseSocket } from './pause-socket.ts'
 import type { RequestContext } from './request-context.ts'
 
-// What follows waits with the caller until these are answered.
+// With this many requests waiting, the connection is paused until they are answered.
 const PAUSE_FROM = 100
-// Two of the largest bodies, hundreds of usual ones. A hundred of the largest on each of a thousand connections would be
-// gigabytes of one caller.
+// Two of the largest bodies, hundreds of usual ones. A hundred of the largest on each of a thousand connections would
+// be gigabytes for one caller.
 const PAUSE_FROM_BYTES = 2 * MAX_BODY_BYTES
-// One read brings what fits in 64 KB, of requests that send a message some 250 at most: nobody who sends messages gets
-// here. Of the shortest requests that there are it brings thousands, and each of them costs some kilobytes until its
-// caller has read the replies before it.
+// One read brings 64 KB: some 250 requests that send a message, so such callers never reach this. Of the shortest
+// possible requests it brings thousands, and each costs some kilobytes until the replies before it have been read.
 const MOST_WAITING = 400
 
 /**
- * To be asked for a request that comes while the one before it waits for its reply. False when it is one too many: then
- * the connection has ended.
+ * Checks a request that comes while the one before it waits for its reply. False when there are too many: the connection
+ * has then been ended.
  */
 export function mayPipeline(context: RequestContext, latest: RequestContext): boolean {
   const { socket } = context.request
@@ -24,7 +23,7 @@ export function mayPipeline(context: RequestContext, latest: RequestContext): bo
     socket.destroy()
     return false
   }
-  // Until the one before it is answered, whose body has come: its own may still be held back.
+  // Until the previous request is answered, whose body has arrived: this one's body may still wait for `100 Continue`.
   if (waiting.requests > PAUSE_FROM || waiting.bodyBytes > PAUSE_FROM_BYTES)
     latest.response.once('close', pauseSocket(socket))
   return true

@@ -1,7 +1,7 @@
 import type { RefusalResponseError } from '../../contract/replies.ts'
 import { REFUSALS, type RefusalCode } from '../../core/refusals.ts'
 
-/** One thing that is wrong with a request, as the caller is told. */
+/** One thing that is wrong with a request, as reported to the caller. */
 export interface Problem extends RefusalResponseError {
   readonly code: RefusalCode
 }

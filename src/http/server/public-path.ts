@@ -4,11 +4,11 @@ export function publicPathOf(publicUrl: string): string {
 }
 
 /**
- * The address of a request as the routes know it. A proxy may pass the public path on or take it away, and what runs on
- * this machine asks without it, so both mean the same.
+ * The address of a request without the public path. A proxy may keep the public path or strip it, and programs on this
+ * machine leave it out, so both forms mean the same.
  */
 export function withoutPublicPath(url: string, publicPath: string): string {
-  // As callers ask a proxy; RFC 9112 (3.2.2) has every server take it.
+  // The absolute form, as sent to proxies; RFC 9112 (3.2.2) requires every server to accept it.
   const target = url.replace(/^https?:\/\/[^/?#]*/i, '')
   if (!target.startsWith(publicPath)) return target === '' ? '/' : target
   const rest = target.slice(publicPath.length)
@@ -16,12 +16,12 @@ export function withoutPublicPath(url: string, publicPath: string): string {
   return rest === '' || rest.startsWith('?') ? `/${rest}` : target
 }
 
-// No page of ours lies deeper. A caller may ask for a path of thousands of parts, and each link would grow with it.
+// No page is deeper. A caller may ask for a path of thousands of parts, and each link would grow with it.
 const DEEPEST = 16
 
 /**
- * The page served at `path`, with addresses such as `/docs/api` made relative to it: one build then works below any public
- * path. In text a quote is written `&quot;`, so that only attributes change.
+ * Makes addresses such as `/docs/api` in the page at `path` relative, so that one build works below any public path. In
+ * text a quote is written `&quot;`, so only attributes change.
  */
 export function relativeTo(path: string, html: string): string {
   return html.replaceAll('="/', `="${'../'.repeat(Math.min(path.split('/').length - 2, DEEPEST))}`)

@@ -5,17 +5,17 @@ import type { RequestContext } from './request-context.ts'
 export interface BodyBounds {
   readonly maxBytes: number
   /**
-   * Asked about each piece before it is kept. False: what came before is let go, nothing more is kept, and `onBody` is
-   * not called; answering is up to whoever said so.
+   * Called for each piece before it is kept. False: what was kept is discarded, nothing more is kept, and `onBody` is not
+   * called. The callback must then answer the request.
    */
   mayKeep?(receivedBytes: number, pieces: number): boolean
 }
 
 /**
  * Reads the request's body and calls back once with it, or with null when it is larger than the limit. Does not call
- * back when the body never comes to its end: then the exchange is broken off.
+ * back when the body never ends: the request is then aborted.
  *
- * The last byte is enough: waiting for the stream's own end, as others do, costs two more turns.
+ * It calls back at the last byte: waiting for the stream's `end` costs two more turns of the event loop.
  */
 export function readBody(context: RequestContext, bounds: BodyBounds, onBody: (body: Buffer | null) => void): void {
   const { request } = context
@@ -27,7 +27,7 @@ export function readBody(context: RequestContext, bounds: BodyBounds, onBody: (b
     return
   }
   if (request.destroyed) {
-    // Only when something had to be waited for before: what ends later is noticed by whoever watches the connection.
+    // The connection ended while something else was awaited. Node reports a later end by itself.
     context.abort(problem('malformed_request', null, 'The connection ended before the request was read.'))
     return
   }

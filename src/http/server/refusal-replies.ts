@@ -5,22 +5,22 @@ import { REFUSALS, type RefusalCode } from '../../core/refusals.ts'
 interface Reply {
   readonly kind: RefusalReplyKind
   readonly status: number
-  /** When sending again is of use; null where it is not. */
+  /** When the caller should retry; null when retrying does not help. */
   readonly retryAfterSeconds: number | null
 }
 
-// A lane that is full drains by some messages a second, so half a minute makes room that is worth coming back for.
+// A full lane drains by some messages a second, so half a minute makes enough room for a retry.
 const RETRY_WHEN_FULL_SECONDS = 30
-// A commit that failed, or a restart, is over within seconds or takes for long.
+// A failed commit or a restart is over within seconds, or takes long.
 const RETRY_WHEN_UNAVAILABLE_SECONDS = 5
 
-/** Only people meet it: in the console, where it has this status, and at the command line. */
+/** Only for the console, with this status, and the command line. */
 interface InConsole {
   readonly consoleStatus: number
 }
 
-// A code without a line here does not compile, so no refusal can leave as a 500 or a 200. Null: people and operators
-// meet it at the command line; leaving by the public endpoint it would be a fault.
+// A code without a line here does not compile, so no refusal can leave as a 500 or a 200. Null: only for the command
+// line; on the public endpoint it would be a fault.
 const REPLY_OF: Record<RefusalCode, Reply | InConsole | null> = {
   unauthorized: leavesAs('unauthorized'),
   event_missing: leavesAs('access_denied'),
@@ -179,16 +179,16 @@ const REPLY_OF: Record<RefusalCode, Reply | InConsole | null> = {
   service_unreachable: null,
 }
 
-/** How a refusal leaves: its kind of reply, and the HTTP status where that differs from the kind's own. */
+/** The reply to a refusal: its kind, and the HTTP status where that differs from the kind's own. */
 export function replyOf(code: RefusalCode): Reply {
   const reply = REPLY_OF[code]
   return reply && 'kind' in reply ? reply : leavesAs('internal_error')
 }
 
-// They leave as replies of other surfaces, or to other methods.
+// They occur only on other surfaces or for other methods.
 const NEVER_OF_SENDING: readonly RefusalCode[] = ['metrics_not_allowed', 'method_unsupported']
 
-/** Every refusal that whoever sends a message can meet, for the description of the endpoint. */
+/** Every refusal that a caller of the send endpoint can get, for the description of the API. */
 export function documentedRefusals(): readonly DocumentedRefusal[] {
   return (Object.keys(REPLY_OF) as RefusalCode[]).flatMap((code) => {
     const reply = REPLY_OF[code]
@@ -198,7 +198,7 @@ export function documentedRefusals(): readonly DocumentedRefusal[] {
   })
 }
 
-// Of a refusal that only the command line knows: it is explained all the same, so it is no fault.
+// For a refusal of the command line alone: it has an explanation, so it is no fault.
 const UNUSUAL_STATUS = 400
 
 /** The status of a refusal in the console's private API. */

@@ -1,5 +1,5 @@
-// Headers that may be sent only once. Of two, Node keeps the first or joins them, and a proxy in front may have judged
-// by the other one.
+// Headers that may be sent only once. Of two, Node keeps the first or joins them, and a proxy in front may have used
+// the other one.
 const SINGLE_HEADERS = [
   'host',
   'content-length',

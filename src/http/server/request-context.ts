@@ -8,7 +8,7 @@ import type { HeaderSet } from './repeated-headers.ts'
 import type { HttpObserver, ServerState } from './server-state.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
-// However RFC 9110 lets it be written: parameters may be empty, and `utf8` is what many write for UTF-8.
+// Every form that RFC 9110 allows: parameters may be empty. Many programs write `utf8` for UTF-8.
 const ASKED_JSON = /^application\/json[ \t]*(?:;[ \t]*(?:charset=(?:utf-?8|"utf-?8")[ \t]*)?)*$/i
 
 /** Whether the header Content-Type of a request says JSON in UTF-8. */
@@ -16,14 +16,14 @@ export function isJsonType(contentType: string | undefined): boolean {
   return contentType !== undefined && ASKED_JSON.test(contentType)
 }
 
-// How many pieces are read after the reply: each costs some microseconds, and whoever sends crumbs of a byte could have
-// all our time for it. A large body in pieces of a kilobyte is let through.
+// How many pieces are read after the reply. Each costs some microseconds, so pieces of one byte could use up all CPU
+// time. A large body in pieces of a kilobyte stays below the limit.
 const MOST_PIECES_AFTER_REPLY = 10_000
 
-const CONTEXT = Symbol('exchange')
+const CONTEXT = Symbol('request context')
 type Carrier = (IncomingMessage | Socket) & { [CONTEXT]?: RequestContext }
 
-/** Whoever took a request on, and wants to be asked when it must be refused. */
+/** The handler that took a request over. It is called when the request must be refused. */
 export interface RequestOwner {
   refuse(problems: readonly Problem[]): void
 }
@@ -31,8 +31,8 @@ export interface RequestOwner {
 /**
  * One request and its reply.
  *
- * It writes to Node's response directly. Fastify's way through hooks and serialisation takes about as long as all our
- * checks together, and one writer for all replies is also the only way to be sure that each of them carries its id.
+ * It writes to Node's response directly. Fastify's hooks and serialisation take about as long as all our checks
+ * together, and a single writer for all replies makes sure that each of them carries its id.
  */
 export class RequestContext {
   readonly server: ServerState
@@ -42,17 +42,17 @@ export class RequestContext {
   readonly receivedAt: number
   readonly receivedMonotonic: number
   repeatedHeaders: HeaderSet = 0
-  /** True while the caller holds the body back until we ask for it. */
+  /** True while the caller waits for `100 Continue` before it sends the body. */
   awaitsContinue = false
-  /** True when nothing that follows on this connection may be taken for a request. */
+  /** True when nothing that follows on this connection may be read as a request. */
   endsConnection = false
   isReplied = false
   owner: RequestOwner | null = null
-  /** How many of its connection wait for their replies to be sent, up to this one. Right as of when it came. */
+  /** How many requests of the connection wait for their replies, this one included, at the time when it arrived. */
   #waiting = 1
-  /** How much their bodies may come to together. */
+  /** The most bytes that their bodies may have together. */
   #waitingBytes: number
-  /** The first of them, for the newest alone to know: older ones would keep each other in memory. */
+  /** The first of them. Only the newest request keeps it: older ones would keep each other in memory. */
   #first: RequestContext | null = null
   #next: RequestContext | null = null
 
@@ -71,8 +71,8 @@ export class RequestContext {
   }
 
   /**
-   * It came behind one whose reply is not sent yet. Tells what waits now. Replies are sent in order, so that those
-   * which are done are looked at here, and nobody need be told of each.
+   * Puts this request behind one whose reply is not sent yet, and returns how many now wait. Replies are sent in order, so
+   * finished requests are counted out here, without a listener for each.
    */
   queueBehind(latest: RequestContext): { readonly requests: number; readonly bodyBytes: number } {
     let first = latest.#first ?? latest
@@ -91,25 +91,25 @@ export class RequestContext {
     return { requests: this.#waiting, bodyBytes: this.#waitingBytes }
   }
 
-  /** `head` is names and values by turns; it is added to. Only the first reply counts. */
+  /** `head` alternates names and values, and is appended to. Only the first reply counts. */
   reply(status: number, head: string[], body: string): void {
     if (this.isReplied) return
     head.push('x-request-id', this.requestId, 'x-content-type-options', 'nosniff', 'cache-control', 'no-store')
     const leavesUnread = this.#leavesUnread()
-    // Only the last of several that wait: with an earlier one, those behind it would lose their replies.
+    // Only the last of several waiting requests: after an earlier one, those behind it would lose their replies.
     const isLast = this.server.isClosing && latestContext(this.request.socket) === this
     if (leavesUnread || isLast) this.endsConnection = true
     if (this.endsConnection) head.push('connection', 'close')
     this.response.writeHead(status, head)
     this.isReplied = true
-    // The connection remembers its last exchange, but need not keep the body alive with it.
+    // The connection keeps its last request context, which must not keep the body in memory.
     this.owner = null
     if (leavesUnread) this.#linger(body)
     else this.response.end(body)
   }
 
   /**
-   * Leaves the reply to another writer, and tells which headers it must carry. From here on nothing is written here.
+   * Leaves the reply to another writer, and returns the headers that it must carry. Nothing is written here afterwards.
    */
   handOver(): Readonly<Record<string, string>> {
     const isLast = this.server.isClosing && latestContext(this.request.socket) === this
@@ -119,7 +119,7 @@ export class RequestContext {
     return { 'x-request-id': this.requestId, ...(this.endsConnection ? { connection: 'close' } : {}) }
   }
 
-  /** Resolves once the caller has sent all of its request, or has had the time to: only then can it read a reply. */
+  /** Resolves when the caller has sent its whole request or its time is over. Many callers read a reply only then. */
   async drain(): Promise<void> {
     const { request, server } = this
     if (!this.#leavesUnread() || this.awaitsContinue || request.destroyed) return
@@ -130,7 +130,7 @@ export class RequestContext {
     stopWaiting()
   }
 
-  /** Tells the caller who holds the body back that it may come. */
+  /** Sends `100 Continue` to a caller that waits for it. */
   requestBody(): void {
     if (!this.awaitsContinue) return
     this.awaitsContinue = false
@@ -153,13 +153,13 @@ export class RequestContext {
     this.server.observer.replied(status, outcome, this.server.clock.monotonic() - this.receivedMonotonic)
   }
 
-  /** The rest of the request will never come. Nothing after it can be understood either. */
+  /** The rest of the request never comes, so nothing after it can be read either. */
   abort(cause: Problem): void {
     this.endsConnection = true
     this.#refuseThroughOwner(cause)
   }
 
-  /** Answers a fault of ours. Its own words may name tables, paths or numbers: they go to the log, and never leave. */
+  /** Answers a fault of ours. The error's message may name tables, paths or numbers, so it goes only to the log. */
   fail(error: unknown): void {
     this.server.log.error({ requestId: this.requestId, err: error }, 'A request met a fault')
     const detail = `Something went wrong on our side. Quote the request id ${this.requestId}: it finds the cause in our log.`
@@ -171,7 +171,7 @@ export class RequestContext {
     else this.refuse([cause])
   }
 
-  /** Whether a body is still under way that is not worth waiting for. A short one Node reads away by itself. */
+  /** Whether part of a body is still to come that is not worth waiting for. Node discards a short one itself. */
   #leavesUnread(): boolean {
     const { complete, headers } = this.request
     if (complete) return false
@@ -180,8 +180,8 @@ export class RequestContext {
   }
 
   /**
-   * Sends the whole reply, but goes on reading for a while before it ends the connection. Otherwise the caller, still
-   * writing, is told that the connection broke, and its system throws our reply away.
+   * Sends the whole reply, but reads on for a while before it ends the connection. Otherwise a caller that still writes
+   * gets a connection reset, and its system discards our reply.
    */
   #linger(body: string): void {
     const { request, response, server } = this
@@ -202,7 +202,7 @@ export class RequestContext {
 
 export function contextOf(request: Carrier): RequestContext {
   const context = request[CONTEXT]
-  if (!context) throw new Error('A request came past the front door')
+  if (!context) throw new Error('A request did not come through the listener')
   return context
 }
 
@@ -211,7 +211,7 @@ export function latestContext(socket: Carrier): RequestContext | null {
   return socket[CONTEXT] ?? null
 }
 
-/** As much as is kept of a body at most: what it announces, or the largest. */
+/** The most bytes that are kept of a body: its announced length, or the limit. */
 function mostBytesOfBody({ headers }: IncomingMessage): number {
   const { 'content-length': length, 'transfer-encoding': transferEncoding } = headers
   return transferEncoding === undefined ? Math.min(Number(length ?? 0), MAX_BODY_BYTES) : MAX_BODY_BYTES

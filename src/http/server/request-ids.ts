@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/ports/clock.ts'
 
 /**
- * Makes request ids: short, unique within the installation for all practical purposes, and cheap. A random start per
- * process and a counter, because a random id for each request would cost more than all its other bookkeeping.
+ * Makes request ids: short, cheap, and in practice unique within the installation. A random start per process and a
+ * counter, because a random id for each request would cost more than all its other bookkeeping.
  */
 export function createRequestIds(clock: Clock): () => string {
   const start = Math.floor(clock.random() * 36 ** 8)

@@ -3,13 +3,13 @@ import { type Problem, problem } from './problem.ts'
 import { isAmong, type SingleHeader } from './repeated-headers.ts'
 import type { RequestContext } from './request-context.ts'
 
-// Of these, a proxy before us may have taken the other one: then it and we disagree about where a request ends or
-// whom it is for, and one caller's bytes could become another's request.
+// When one of these is repeated, a proxy in front may use the other value. Then it disagrees with us about where a
+// request ends or which host it is for, and one caller's bytes could become another caller's request.
 const FRAMING_HEADERS: readonly SingleHeader[] = ['host', 'content-length', 'transfer-encoding', 'expect']
 
 /**
- * What Node's parser lets through although it leaves open what the request is. Null: nothing is wrong. A request that
- * is refused here ends its connection, because what follows on it cannot be trusted.
+ * Refuses ambiguous requests that Node's parser accepts. Null: nothing is wrong. A request that is refused here ends its
+ * connection, because what follows on it cannot be trusted.
  */
 export function validateRequest({ request, repeatedHeaders, server }: RequestContext): Problem | null {
   if (request.httpVersionMajor !== 1) return problem('http_version_unsupported')
@@ -35,7 +35,7 @@ export function validateRequest({ request, repeatedHeaders, server }: RequestCon
   return null
 }
 
-/** Request line and headers, as they came: each header ends with four characters besides its name and value. */
+/** Request line and headers as received: each header has four characters besides its name and value. */
 function headerBytesOf({ method = '', url = '', rawHeaders }: IncomingMessage): number {
   let bytes = method.length + url.length + ' HTTP/1.1\r\n\r\n'.length + 2 * rawHeaders.length
   for (const text of rawHeaders) bytes += text.length

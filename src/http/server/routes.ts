@@ -16,7 +16,7 @@ import { sourceAddress } from './source-address.ts'
 
 const API_PREFIX = '/chat/api/'
 
-/** Who answers which path. */
+/** The handlers of all paths. */
 export function createRoutes(state: ServerState, deps: HttpServerDeps): FastifyInstance {
   const app = fastify({
     logger: false,
@@ -28,7 +28,7 @@ export function createRoutes(state: ServerState, deps: HttpServerDeps): FastifyI
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.setNotFoundHandler(refuseRoute)
   app.setErrorHandler((error, request, reply) => {
-    // Fastify judges the content type of a request before it finds that there is nobody to read it.
+    // Fastify checks the content type of a request before it finds that there is no route.
     if (request.is404) refuseRoute(request, reply)
     else hijackReply(reply).fail(error)
   })
@@ -37,7 +37,7 @@ export function createRoutes(state: ServerState, deps: HttpServerDeps): FastifyI
   addCallbackRoutes(app, state, { callbacks: deps.callbacks ?? [], isAccepting: () => deps.isAccepting() })
   addHealthPages(app, deps)
   addMetricsPage(app, deps.metrics, deps.metrics)
-  // Whoever sends, and whoever works in the console, reads them. A process that only dispatches has no readers.
+  // For developers and people in the console. A process that only dispatches serves no documents.
   const { docsFolder } = deps
   if (docsFolder !== undefined && (deps.intake || deps.console))
     addDocsPages(app, { folder: docsFolder, publicUrl: deps.publicUrl })
@@ -45,7 +45,7 @@ export function createRoutes(state: ServerState, deps: HttpServerDeps): FastifyI
   return app
 }
 
-/** Loaded only where it is served: it brings packages of its own. */
+/** Loaded only where it is served, because it needs packages of its own. */
 function addConsole(
   app: FastifyInstance,
   state: ServerState,
@@ -80,8 +80,8 @@ function addPublicApi(app: FastifyInstance, state: ServerState, deps: HttpServer
 }
 
 /**
- * The whole exchange happens in the hook, which never calls on. Behind it Fastify would read the body, and make an
- * async resource and several closures to do so: that alone takes longer than the reading and judging of ours.
+ * The hook handles the whole request and never continues. After it Fastify would read the body, and create an async
+ * resource and several closures for that, which takes longer than our own reading and validation.
  */
 function addSendEndpoint(app: FastifyInstance, endpoint: SendEndpoint): void {
   app.post(SEND_PATH, {

@@ -9,7 +9,7 @@ export interface HttpLog {
   error(fields: { readonly requestId: string; readonly err: unknown }, message: string): void
 }
 
-/** A message that was accepted, and whose reply is written. Times from the arrival of its request on. */
+/** An accepted message whose reply is written. Durations count from the arrival of its request. */
 interface Acceptance {
   readonly messageId: MessageId
   readonly connectionId: ConnectionId
@@ -19,23 +19,23 @@ interface Acceptance {
   readonly checkedAfterMs: number
   readonly committedAfterMs: number
   readonly tookMs: number
-  /** As the caller sent it; null when it sent none, or several. */
+  /** The caller's header; null when it sent none, or several. */
   readonly traceparent: string | null
 }
 
-/** Counts what leaves, for the metrics. Called on the hot path: it must be quick and never throw. */
+/** Counts replies for the metrics. Called on the hot path: it must be quick and never throw. */
 export interface HttpObserver {
-  /** Once for each reply of the send endpoint, and for what is refused before a path is known. */
+  /** Once for each reply of the send endpoint, and for each request that is refused before its path is known. */
   replied(status: number, outcome: 'accepted' | 'replayed' | RefusalCode, tookMs: number): void
   /** Once for each reply of the console's private API. */
   consoleReplied(status: number, tookMs: number): void
   /** Once for each reply to a callback of a network. */
   callbackReplied(status: number, tookMs: number): void
-  /** So many refusals could not be put into the API log. */
+  /** `count` refusals could not be written to the API log. */
   refusalNotLogged(count: number): void
-  /** A connection was turned away, because as many were open as may be, in all or of one caller. */
+  /** A connection was refused because too many were open, in all or of one caller. */
   connectionDropped(): void
-  /** Left out where nobody traces. Once for each message that was accepted, after its reply. */
+  /** Once for each accepted message, after its reply. Left out when tracing is off. */
   accepted?(acceptance: Acceptance): void
 }
 
@@ -47,8 +47,8 @@ export interface ServerState {
   readonly limits: HttpLimits
   /** Makes the next request id. */
   nextRequestId(): string
-  /** True from the moment the server is to stop: from then on every reply ends its connection. */
+  /** True once the server is to stop: every reply then ends its connection. */
   isClosing: boolean
-  /** Aborted at that moment: what has no end of its own is to end then. */
+  /** Aborted when `isClosing` becomes true, for replies without an end of their own. */
   readonly closing: AbortSignal
 }

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import { type AddressRange, isWithin, parseIpAddress } from '../../core/media-address/ip-address.ts'
 
-/** The address of whoever is at the other end of the connection, be it a proxy. */
+/** The address at the other end of the connection, which may be a proxy. */
 export function peerAddress(request: IncomingMessage): string {
   return plainAddress(request.socket.remoteAddress ?? '')
 }
 
 /**
  * The address a request comes from. `X-Forwarded-For` counts only as far as trusted proxies wrote it: read from the
- * right, the first address that is none of them is the caller. What stands further left the caller may have invented.
+ * right, the first address that is no trusted proxy is the caller. The caller may have invented everything left of it.
  */
 export function sourceAddress(request: IncomingMessage, trustedProxies: readonly AddressRange[]): string {
   const peer = peerAddress(request)
@@ -19,7 +19,7 @@ export function sourceAddress(request: IncomingMessage, trustedProxies: readonly
   let source = peer
   for (const entry of forwarded.split(',').reverse()) {
     const address = withoutPort(entry.trim())
-    // Not an address: whoever wrote it cannot be followed, so its writer is the nearest we know.
+    // Not an address: the proxy that wrote it is the nearest address that we know.
     if (!parseIpAddress(address)) return source
     source = plainAddress(address)
     if (!isTrusted(source, trustedProxies)) return source
@@ -32,12 +32,12 @@ export function isTrusted(text: string, trustedProxies: readonly AddressRange[])
   return address !== null && isWithin(address, trustedProxies)
 }
 
-/** `::ffff:192.0.2.1` is how an IPv4 address shows on a socket that listens for both. Ranges are written for IPv4. */
+/** A socket that listens for both shows an IPv4 address as `::ffff:192.0.2.1`. Ranges are written for IPv4. */
 export function plainAddress(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address
 }
 
-/** IPv6 hosts choose among 2^64 addresses: they are counted as the one network they are. */
+/** An IPv6 host can choose among 2^64 addresses, so its whole /64 network counts as one. */
 export function networkOf(address: string): string {
   if (!address.includes(':') || address.includes('.')) return address
   const [head = '', tail = ''] = address.split('::')

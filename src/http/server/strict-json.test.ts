@@ -52,7 +52,7 @@ describe('the strict JSON reader', () => {
           fc.pre(text !== '' && !canParse(text))
 
           const read = parseStrictJson(Buffer.from(text))
-          // A quote too many makes brackets of what stood in strings, and depth is judged first.
+          // A quote too many makes brackets of what stood in strings, and depth is checked first.
           fc.pre(read.ok || read.code !== 'body_too_deep')
 
           assert.ok(!read.ok && read.code === 'body_not_json')
@@ -77,7 +77,7 @@ describe('the strict JSON reader', () => {
     ["{'to':'1'}", 'what stands at line 1, character 2 cannot stand there'],
     ['{"to":"1"} Anna', 'what stands at line 1, character 12 cannot stand there'],
     ['{"to":"\u{1f600}" 1}', 'what stands at line 1, character 11 cannot stand there'],
-  ])('tells of %j that %s', (text, why) => {
+  ])('reports for %j: %s', (text, why) => {
     const read = parseStrictJson(Buffer.from(text))
 
     assert.equal(!read.ok && read.detail, `The body is not valid JSON: ${why}.`)
@@ -193,7 +193,7 @@ describe('the strict JSON reader', () => {
 
 const MARK = 'here-comes-the-twin'
 
-/** JSON as people write it, and keys as nobody does. */
+/** JSON as people write it, and keys as no person writes them. */
 function jsonValue() {
   const key = fc.oneof(fc.string(), fc.constantFrom('__proto__', 'constructor', 'a:b', '"', '\\', '{', '', '0'))
   const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }).filter(isPlain), fc.constantFrom('\\u', ':', '"}'))

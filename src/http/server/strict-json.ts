@@ -20,7 +20,7 @@ type StrictJson =
   | {
       readonly ok: false
       readonly code: JsonRefusalCode
-      /** Where it is, such as `message.media.url`; null when it is the whole body. */
+      /** The path of the field, such as `message.media.url`; null for the whole body. */
       readonly field: string | null
       /** More exact than the table's sentence; null when there is nothing to add. */
       readonly detail: string | null
@@ -40,8 +40,8 @@ const OPENING_BRACE = 0x7b
 const CLOSING_BRACE = 0x7d
 
 /**
- * Reads a body in the one way that leaves nothing to interpretation. Whatever two readers may take for two things is
- * refused: bytes that are no UTF-8, repeated keys, half characters, U+0000. Costs about twice a bare JSON.parse.
+ * Parses a body and refuses everything that two parsers may read differently: invalid UTF-8, repeated keys, lone
+ * surrogates, U+0000. Costs about twice a bare JSON.parse.
  */
 export function parseStrictJson(bytes: Buffer): StrictJson {
   if (!isUtf8(bytes)) return { ok: false, code: 'body_not_utf8', field: null, detail: null, text: null }
@@ -57,7 +57,7 @@ export function parseStrictJson(bytes: Buffer): StrictJson {
     return { ok: false, code: 'body_not_json', field: null, detail: whyNotJson(text), text }
   }
 
-  // A key that stands twice was written twice and kept once.
+  // A repeated key was written twice and kept once.
   if (keysWritten === HAS_ESCAPED_KEY || keysWritten !== countKeysKept(value)) {
     const exact = readJsonExactly(text)
     if (!exact.ok) {
@@ -66,7 +66,7 @@ export function parseStrictJson(bytes: Buffer): StrictJson {
     }
     value = exact.value
   }
-  // Valid UTF-8 holds no half characters, and JSON no raw U+0000: only an escape can bring them in.
+  // Valid UTF-8 holds no lone surrogates, and JSON no raw U+0000: only an escape can bring them in.
   if (mayEscape && text.includes('\\u')) {
     const flaw = findFlawedText(value)
     if (flaw) return { ok: false, code: flaw.code, field: flaw.field, detail: null, text }
@@ -78,11 +78,11 @@ const TOO_DEEP = -1
 const HAS_ESCAPED_KEY = -2
 
 /**
- * The strings that a colon follows, which in valid JSON are its keys. In invalid JSON the count means nothing, but
- * JSON.parse refuses that anyway. The depth is checked here, before anything recursive sees the value.
+ * Counts the strings followed by a colon, which in valid JSON are its keys. In invalid JSON the count means nothing, but
+ * JSON.parse refuses that anyway. The depth is checked here, before any recursion over the value.
  *
- * One pass: a key is checked at its closing quote, so no byte is read again because of what follows it. The console reads
- * bodies of requests without a session with this.
+ * One pass: a key is checked at its closing quote, so no byte is read twice. The console parses bodies of requests
+ * without a session with this.
  */
 function countKeysWritten(text: string, mayEscape: boolean): number {
   let keys = 0
@@ -114,7 +114,7 @@ function countKeysWritten(text: string, mayEscape: boolean): number {
   return hasEscapedKey ? HAS_ESCAPED_KEY : keys
 }
 
-/** The place of the quote that closes the string opened at `start`; the end of the text when none does. */
+/** The index of the quote that closes the string opened at `start`; the length of the text when there is none. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0
@@ -125,7 +125,7 @@ function endOfString(text: string, start: number): number {
   return text.length
 }
 
-/** The place of the first character from `start` on that is no white space. JSON.parse refuses other control characters. */
+/** The index of the first character from `start` on that is no white space. JSON.parse refuses other control characters. */
 function endOfBlanks(text: string, start: number): number {
   let end = start
   while (text.charCodeAt(end) <= SPACE) end += 1
@@ -143,7 +143,7 @@ function countKeysKept(value: unknown): number {
   return keys
 }
 
-/** Not in the parser's words, which quote the body: what is told of a request is kept longer and shown to more people. */
+/** Not the parser's message, which quotes the body: a refusal is kept longer than the body and shown to more people. */
 function whyNotJson(text: string): string {
   if (text === '') return 'The body is empty. Send a JSON object.'
   if (text.startsWith('\ufeff')) return 'The body starts with a byte order mark. Send the JSON without it.'

@@ -1,9 +1,9 @@
-/** What the server shows of itself over TLS, both in PEM form. */
+/** The server's certificate and key, both in PEM form. */
 export interface TlsIdentity {
-  /** The certificate, and after it those that vouch for it. */
+  /** The certificate, followed by its intermediates. */
   readonly cert: string
   readonly key: string
 }
 
-/** What older versions allow has been broken. */
+/** Older versions of TLS are insecure. */
 export const LEAST_TLS = 'TLSv1.2'

@@ -34,7 +34,7 @@ export interface ChatPage {
   readonly items: readonly ChatView[]
   readonly next: number | null
   /** How many of the newest deliveries were looked at, and whether there are no more. */
-  readonly lookedAt: number
+  readonly scanned: number
   readonly isAll: boolean
 }
 

@@ -77,7 +77,7 @@ describe.each(ENGINES)('alarms in the console, on %s', (engine) => {
     )
   })
 
-  it('G8: are shown to nobody else; those of the installation to owners alone, and only of its one account', async () => {
+  it('G8: are shown to no other account; those of the installation only to owners of its one account', async () => {
     await raise(acme, OFFLINE)
     await raise(null, { kind: 'disk_filling', severity: 'warning', object: 'here:/data', facts: { folder: '/data' } })
     const [owner, developer] = [await world.visitor(acme), await world.visitor(acme, 'developer')]

@@ -61,7 +61,7 @@ async function ask<Reply>(name: ConsoleRouteName, id: string | null, body: unkno
   if (answer.status !== 200) {
     const { error } = answer.body as ConsoleProblem
     const refused: Refused = {
-      told: `${answer.status} ${error.code}`,
+      refusal: `${answer.status} ${error.code}`,
       fields: error.fields.map(({ field }) => field),
     }
     throw Object.assign(new Error(error.message), refused)
@@ -69,12 +69,12 @@ async function ask<Reply>(name: ConsoleRouteName, id: string | null, body: unkno
   return answer.body as Reply
 }
 
-/** What the network tells by itself, and after which moments it was asked for. */
-let told: ConnectionFact[]
-let toldAfter: (number | null)[]
+/** The facts that the network reported by itself, and the times since which they were read. */
+let reported: ConnectionFact[]
+let readSince: (number | null)[]
 
 interface Refused {
-  readonly told: string
+  readonly refusal: string
   readonly fields: readonly string[]
 }
 
@@ -105,12 +105,12 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
       openSecrets: async () => testSecrets(),
       publicUrl: 'http://nuncio.example',
       readReported: async (_, after) => {
-        toldAfter.push(after)
-        return told
+        readSince.push(after)
+        return reported
       },
     })
-    told = []
-    toldAfter = []
+    reported = []
+    readSince = []
     whenPrepared = async () => {}
     const slow: ConnectionService = {
       ...connecting,
@@ -184,15 +184,15 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     )
   })
 
-  it('keep what the network said when it was last asked, and show what it has told since', async () => {
+  it('keep what the network said at the last check, and show what it has reported since', async () => {
     const { id } = await ask<Shown>('addConnection', null, adding())
     const [quality] = (await ask<Shown>('readConnection', id)).facts.filter(({ label }) => label === 'Quality')
-    told = [{ label: 'Quality', value: 'Flagged', tone: 'warning' }]
+    reported = [{ label: 'Quality', value: 'Flagged', tone: 'warning' }]
     world.now += 60_000
 
     const since = await ask<Shown>('readConnection', id)
-    const asked = [...toldAfter]
-    told = []
+    const asked = [...readSince]
+    reported = []
     const checked = await ask<Shown>('checkConnection', id)
 
     assert.deepEqual(asked.at(-1), world.now - 60_000)
@@ -208,7 +208,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     assert.equal(checked.checkedAt, world.now)
   })
 
-  it('tell when their network last called back, and then not that it cannot', async () => {
+  it('show when their network last called back, and then no warning that it cannot', async () => {
     const { id } = await ask<Shown>('addConnection', null, adding())
     await world.lane(id as ConnectionId, {})
     await world.run('update lane set last_report_at = ? where connection_id = ?', world.now, id)
@@ -218,9 +218,9 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     assert.deepEqual([callback?.isReachable, callback?.problem, callback?.lastReportAt], [true, null, world.now])
   })
 
-  it('tell their address for callbacks to developers and owners, and not to viewers', async () => {
+  it('show their address for callbacks to developers and owners, and not to viewers', async () => {
     const { id, callback } = await ask<Shown>('addConnection', null, adding())
-    const told = async (role: 'owner' | 'developer' | 'viewer') => {
+    const shownTo = async (role: 'owner' | 'developer' | 'viewer') => {
       const as = await world.visitor(account, role)
       const { body, text } = await world.ask('readConnection', { params: { account, id }, as })
       return [(body as Shown).callback, text.includes('/channels/')]
@@ -228,7 +228,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
 
     assert.ok(callback)
     assert.deepEqual(
-      [await told('owner'), await told('developer'), await told('viewer')],
+      [await shownTo('owner'), await shownTo('developer'), await shownTo('viewer')],
       [
         [callback, true],
         [callback, true],
@@ -237,13 +237,13 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     )
   })
 
-  it('tell a form which field is wrong, and store nothing then', async () => {
+  it('report which field of a form is wrong, and store nothing then', async () => {
     const wrong = (settings: Readonly<Record<string, string>>) =>
       ask('addConnection', null, adding({}, settings)).then(
         () => null,
         (error: unknown) => {
-          const { told, fields } = error as Refused
-          return [told, fields]
+          const { refusal, fields } = error as Refused
+          return [refusal, fields]
         },
       )
 
@@ -270,19 +270,19 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     assert.deepEqual(await world.all('select id from connection'), [])
   })
 
-  it('want a fresh proof of who asks where credentials are given, and the sandbox does not', async () => {
+  it('require step-up where credentials are given, except for the sandbox', async () => {
     const { id } = await ask<Shown>('addConnection', null, adding())
     world.now += STEP_UP_LASTS_MS + 1
-    const told = (name: ConsoleRouteName, body: unknown, as = anna) =>
+    const refusalOf = (name: ConsoleRouteName, body: unknown, as = anna) =>
       world.refusal(name, { params: { account, id }, body, as })
 
-    assert.equal(await told('addConnection', adding({ number: '15550001002' })), '403 step_up_required')
-    assert.equal(await told('changeChannelSettings', { settings: {} }), '403 step_up_required')
+    assert.equal(await refusalOf('addConnection', adding({ number: '15550001002' })), '403 step_up_required')
+    assert.equal(await refusalOf('changeChannelSettings', { settings: {} }), '403 step_up_required')
     await ask('checkConnection', id)
     await ask('addConnection', null, { number: '15550001003', channel: 'sandbox' })
     const viewer = await world.visitor(account, 'viewer')
-    assert.equal(await told('checkConnection', {}, viewer), '403 role_too_low')
-    assert.equal(await told('listConnectionTemplates', {}, viewer), '403 role_too_low')
+    assert.equal(await refusalOf('checkConnection', {}, viewer), '403 role_too_low')
+    assert.equal(await refusalOf('listConnectionTemplates', {}, viewer), '403 role_too_low')
   })
 
   it('G8: that another account has are refused without a word about it', async () => {
@@ -303,8 +303,8 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
 
     for (const name of ['checkConnection', 'listConnectionTemplates', 'changeChannelSettings'] as const) {
       const body = { settings: { graph_version: 'v25.0' } }
-      const told = await world.refusal(name, { params: { account: foreign, id }, body, as: eve })
-      assert.equal(told, '404 connection_unknown', name)
+      const refusal = await world.refusal(name, { params: { account: foreign, id }, body, as: eve })
+      assert.equal(refusal, '404 connection_unknown', name)
     }
     assert.equal(simulator.requests.length, asked)
     await ask('checkConnection', id)
@@ -321,15 +321,15 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
 
     assert.deepEqual([changed.alsoChanged, changed.notChanged, changed.callback], [['15550001002'], [], first.callback])
     assert.equal(checked.facts?.[0]?.value, 'Nuncio Test')
-    const told = await world.all(`select detail from audit where action = 'connection.change'`)
-    assert.equal(told.length, 2)
-    assert.ok(!JSON.stringify(told).includes(appSecret))
+    const audited = await world.all(`select detail from audit where action = 'connection.change'`)
+    assert.equal(audited.length, 2)
+    assert.ok(!JSON.stringify(audited).includes(appSecret))
   })
 
   it('leave the app secret of those alone that did not move with it, and say so', async () => {
     const [first, second] = await addTwo()
     const appSecret = 'fedcba9876543210fedcba9876543210'
-    // A token is one of an app, so whoever moves to another app has another.
+    // Each app has its own tokens, so a number that moves to another app has another token.
     const accessToken = 'EAAG0000000000tokenOfAnotherApp'
     simulator.changeNumber('1001', { appSecret, accessToken })
 
@@ -350,7 +350,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
       await change({ access_token: accessToken })
     }
 
-    await assert.rejects(change({ verify_token: 'another-word' }), { told: '409 connection_changed' })
+    await assert.rejects(change({ verify_token: 'another-word' }), { refusal: '409 connection_changed' })
 
     await ask('checkConnection', id)
     await change({ verify_token: 'another-word' })

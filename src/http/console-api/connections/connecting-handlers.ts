@@ -16,7 +16,7 @@ type ConnectingRoutes = Pick<
   'listChannels' | 'addConnection' | 'changeChannelSettings' | 'checkConnection' | 'listConnectionTemplates'
 >
 
-/** What concerns the settings of a channel, and asks its network. */
+/** Handlers for the settings of a channel, which ask its network. */
 export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes> {
   const { store, channels, connecting } = deps
   return {
@@ -28,7 +28,7 @@ export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes
       const { number, channel } = body
       const description = findChannel(channels, channel)
       if (!description) throw new Refusal('channel_unknown', undefined, 'channel')
-      // Whoever finds a browser left alone must not leave credentials of their own in it.
+      // Otherwise a passer-by at an unattended browser could add credentials of their own.
       if (description.secretKeys.length > 0) requireFreshProof(context)
       const wanted = { accountId, number, channel, pairs: body.settings }
       const { id, channelSettings, link, facts } = await namingFields(description, () =>
@@ -71,7 +71,7 @@ export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes
   }
 }
 
-/** The network took its time: what was changed meanwhile must not be undone by what was read before. */
+/** Asking the network takes time, so the change must not undo another change that was made meanwhile. */
 function changeOf(
   { channelSettings: expected }: StoredConnection,
   { channelSettings, link }: Pick<StoredConnection, 'channelSettings' | 'link'>,
@@ -90,7 +90,7 @@ async function readPeers({ store }: ConsoleDeps, accountId: AccountId): Promise<
   return others
 }
 
-/** So that the form finds a setting by its name in the body. */
+/** Prefixes the field of a refusal, so that the form finds the setting by its name in the body. */
 async function namingFields<Prepared>(
   channel: ChannelDescription | undefined,
   prepare: () => Promise<Prepared>,

@@ -52,7 +52,7 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     )
   })
 
-  it('tell a form what is wrong with each of its fields', async () => {
+  it('report what is wrong with each field of a form', async () => {
     const fieldsOf = async (body: unknown) => {
       const reply = await world.ask('addConnection', { params: { account }, body, as: anna })
       const { error } = reply.body as { error: { fields: { field: string; message: string }[] } }
@@ -155,7 +155,7 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     assert.deepEqual(new Set(wrong), new Set(['400 input_invalid']))
   })
 
-  it('have settings of their channel changed one by one, by somebody who proved who they are', async () => {
+  it('have channel settings changed one by one, after step-up', async () => {
     const set = (settings: Record<string, string>) => ({ params: of(), body: { settings }, as: anna })
     const values = ({ channelSettings }: { channelSettings: { value: string | null }[] }) =>
       channelSettings.map(({ value }) => value)
@@ -195,7 +195,7 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     assert.equal(await world.refusal('cancelWaiting', olderThan(0)), '400 input_invalid')
   })
 
-  it('are emptied and removed by whoever says so, and single messages dealt with', async () => {
+  it('are emptied and removed on request, and single messages are cancelled or resolved', async () => {
     const waiting = await world.accept({ connectionId: id })
     await world.acceptMany(3, id)
     const doubtful = await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'result_unknown' })

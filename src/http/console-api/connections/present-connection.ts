@@ -49,14 +49,14 @@ function presentWait({ reason, words, until, canBeEnded }: StandsStill): LaneWai
   return { code, sentence: meaning, nextStep, words: shown, until, canBeEnded }
 }
 
-/** As measured of late, but never faster than the lane may go. Null when nobody can tell. */
+/** The recently measured time per message, but at least the lane's gap. Null when it is unknown. */
 export function perMessageMs({ policy, pace }: LaneOverview): number | null {
   const leastMs = policy.leastGapMs + policy.gapJitterMs / 2
   const ms = Math.max(leastMs, pace.perMessageMs ?? 0)
   return ms > 0 ? ms : null
 }
 
-/** When the turn of a message comes; null when nobody can tell. */
+/** When a message will be sent; null when it is unknown. */
 export function estimate(lane: LaneOverview, position: number, now: number): number | null {
   const { standsStill, state } = lane
   const eachMs = perMessageMs(lane)

@@ -82,7 +82,7 @@ function requestAs(role: Role): AccountRequest & { taken: Taken } {
     now: NOON,
     actor: 'anna@example.org',
     reply,
-    mayGoOn: isStillAuthorized,
+    isStillAuthorized,
     taken,
   } as never
 }
@@ -107,7 +107,7 @@ async function take(query: object, role: Role = 'developer') {
 describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine) => {
   beforeEach(() => open(engine))
 
-  it('tells a refused request with all that its caller was told', async () => {
+  it('shows a refused request with everything that its caller got', async () => {
     const errors = [{ field: 'to', code: 'number_malformed', message: `Write ${RECIPIENT}.` }]
     const body = JSON.stringify({
       from: '15550001000',
@@ -126,7 +126,7 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     assert.equal(message, null)
   })
 
-  it('G10: tells of an entry that stands for many how many those were, and shows neither a request nor a reply', async () => {
+  it('G10: shows how many requests an aggregated entry stands for, and neither a request nor a reply', async () => {
     const summed = { requests: 12_345, since: NOON - 30_000 }
     await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'sum', summed })
 
@@ -173,14 +173,14 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     assert.deepEqual(await listed('Nuncio stopped three times'), [mayHaveLeft, notSent])
   })
 
-  it('tells the life of a message in plain words, with what to do and what may be done', async () => {
+  it('shows the timeline of a message, with the next step and the possible actions', async () => {
     const made = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown', type: 'image' })
     await cameWith(world, made.sequence, shop)
 
     const { entry, sentence, timeline, message, media, reply } = await show(made.id)
 
     assert.deepEqual([entry.status, entry.state], [200, 'UNCONFIRMED'])
-    assert.equal(sentence, 'Nobody knows whether it arrived.')
+    assert.equal(sentence, 'It is unknown whether it arrived.')
     assert.match(message?.reason?.meaning ?? '', /^The line broke/)
     assert.equal(message?.reason?.nextStep, 'Ask the recipient, then choose “It arrived” or “Send again”.')
     assert.deepEqual(message?.actions, ['resolve'])
@@ -188,7 +188,7 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
       timeline.map(({ title, offsetMs, tone }) => [title, offsetMs, tone]),
       [
         ['Accepted and stored', 0, 'good'],
-        ['Left its lane: nobody knows whether it arrived', 1_000, 'wait'],
+        ['Left its lane: it is unknown whether it arrived', 1_000, 'wait'],
       ],
     )
     assert.equal(media?.name, 'a.png')
@@ -294,7 +294,7 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     assert.deepEqual(timeline.at(-1)?.facts, [{ name: 'By the network’s clock', value: '2026-01-15 12:00:01 UTC' }])
   })
 
-  it('tells that a report showed what the call did not, and no duration where the network’s clock goes after ours', async () => {
+  it('says that a report confirmed an unknown attempt, without a duration where the network’s clock is behind', async () => {
     const made = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON + 853 })
     await world.run(
       `insert into ${world.database.attempts} (message_sequence, number, started_at, ended_at, outcome, code) values (?, 1, ?, ?, 'accepted', 'evidence_found')`,
@@ -333,7 +333,7 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     )
   })
 
-  it('tells of what the network took since it reported nothing that reports are missing, and of nothing before', async () => {
+  it('says that reports are missing for messages sent since the last report, and for none before', async () => {
     const [before, since] = [
       await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 5_000 }),
       await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON }),
@@ -351,7 +351,7 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     assert.match((await missing(since.id))?.nextStep ?? '', /^Check the callback address/)
   })
 
-  it('tells of each state what may be done', async () => {
+  it('offers the actions of each state', async () => {
     const actions = async (state: string) =>
       (await show((await world.accept({ connectionId, state, reason: 'busy' })).id)).message?.actions
 

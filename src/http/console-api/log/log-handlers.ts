@@ -34,7 +34,7 @@ export function logHandlers({ store: { apiLog }, publicUrl }: Deps): Handlers<ty
       const filter = readFilter(given, role)
       const onEnd = exports.open(context)
       try {
-        // Before anything leaves, so that nothing leaves unnoticed.
+        // Before the first byte is sent, so that every export is in the audit log.
         await apiLog.noteExport(accountId, { format, filter: JSON.stringify(hideNumbers(given)) }, actor)
         sendExport({ apiLog, onEnd }, { filter, format }, context)
       } catch (error) {

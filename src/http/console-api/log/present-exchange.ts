@@ -8,7 +8,7 @@ import { stateOfReplay } from '../../server/state-of-replay.ts'
 const SEND_PATH = '/chat/api/v1/public/message/send'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** The request as it came, as far as it is kept. Null: a person made the message, so there was none; or there were many. */
+/** The request as received, as far as it is kept. Null: a person made the message, or the entry stands for many requests. */
 export function presentRequest({ entry, body }: LogTimeline, publicUrl: string): LogDetail['request'] {
   if (entry.outcome === 'copied' || entry.summed) return null
   const url = publicUrl + SEND_PATH
@@ -18,7 +18,7 @@ export function presentRequest({ entry, body }: LogTimeline, publicUrl: string):
     url,
     headers: [
       { name: 'content-type', value: 'application/json' },
-      // Of a token only its beginning is kept.
+      // Only the beginning of a token is kept.
       { name: 'x-api-key', value: token ? `nco_${token.prefix}•••` : 'nco_•••' },
       ...(userAgent === null ? [] : [{ name: 'user-agent', value: userAgent }]),
     ],
@@ -36,7 +36,7 @@ function curlOf(url: string, body: string | null): string {
   return lines.join(' \\\n')
 }
 
-/** The reply as it was sent: its bytes follow from what is kept. */
+/** The reply as it was sent, made again from the entry. */
 export function presentReply(timeline: LogTimeline): LogDetail['reply'] {
   const { status, code, messageId, requestId } = timeline.entry
   if (status === null || code === null || requestId === null) return null
@@ -57,7 +57,7 @@ function replyBody(timeline: LogTimeline, code: string): unknown {
   return refusalBody(kind satisfies RefusalReplyKind, errors)
 }
 
-/** A repeat is answered by the state of its message; every other request that is accepted makes a message that is queued. */
+/** The reply to a repeat has the state of its message; every other accepted request queues a message. */
 function stateThen({ entry }: LogTimeline): SuccessState {
   return entry.stateThen === null ? 'QUEUED' : stateOfReplay(entry.stateThen)
 }

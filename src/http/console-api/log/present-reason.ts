@@ -1,11 +1,11 @@
 import { commandLine } from '../../../core/command-line.ts'
 import { explainReason } from '../../../core/reasons.ts'
 
-/** What to do where the table names a command of the CLI, as people do it in the console. */
+/** The next step in the console, for reasons whose general text names a CLI command. */
 const IN_THE_CONSOLE: Readonly<Record<string, string>> = {
   paused: 'Resume the connection on its page.',
   credentials_refused: 'Give the connection valid credentials on its page, then resume it.',
-  database_went_back: `Look at what was sent meanwhile and cancel what must not go out again. Then the operator releases the lanes: ${commandLine`hold --release`}`,
+  database_went_back: `Check what was sent meanwhile and cancel what must not go out again. Then the operator releases the lanes: ${commandLine`hold --release`}`,
   service_stopped:
     'Ask the person who runs Nuncio to start a process that sends, or to restart the one that stands still.',
   storage_unavailable:
@@ -17,7 +17,7 @@ const IN_THE_CONSOLE: Readonly<Record<string, string>> = {
   call_timed_out: 'Ask the recipient, then choose “It arrived” or “Send again”.',
 }
 
-/** The same, of a message that is FAILED. */
+/** The same for a message that is FAILED. */
 const IN_THE_CONSOLE_IF_FAILED: typeof IN_THE_CONSOLE = {
   quarantined:
     'Find out what is special about it, and report it with its id. “Retry” tries it again, which may stop Nuncio again.',
@@ -30,11 +30,11 @@ interface PresentedReason {
   readonly words: string | null
 }
 
-/** `state`: of the message that has the reason, where it is the reason of a message. */
+/** `state`: the state of the message, if it is the reason of a message. */
 export function presentReason(code: string, words: string | null, state: string | null = null): PresentedReason {
   const { sentence, nextStep: ofCli, words: said } = explainReason(code, state, words)
   const nextStep = (state === 'FAILED' && IN_THE_CONSOLE_IF_FAILED[code]) || IN_THE_CONSOLE[code] || ofCli
-  // The cause is ours, and no words of a network.
+  // The cause is a text of ours, not of a network.
   if (code === 'storage_unavailable' && words !== null)
     return { code, meaning: `${words} Nothing can be accepted or sent.`, nextStep, words: null }
   return { code, meaning: sentence, nextStep, words: said }

@@ -3,7 +3,7 @@ import { repeatText, TIMELINE_KINDS } from '../../../core/message/timeline.ts'
 import type { TimelineEntry } from '../../../core/ports/administration.ts'
 import { explainReason } from '../../../core/reasons.ts'
 
-/** The life of a message, in plain words. */
+/** The timeline of a message, as the console shows it. */
 export function presentTimelineEntry(timeline: readonly TimelineEntry[], acceptedAt: number): LogTimelineEntry[] {
   return timeline.map((entry, index) => {
     const { at, kind, code, words } = entry
@@ -25,16 +25,16 @@ export function presentTimelineEntry(timeline: readonly TimelineEntry[], accepte
   })
 }
 
-/** An attempt that ends the message has just said why. */
+/** Whether the attempt before, which ended the message, has given the same reason. */
 function isSaidBefore({ kind, code, words }: TimelineEntry, before: TimelineEntry | undefined): boolean {
   return kind === 'settled' && before?.code === code && before.words === words
 }
 
-/** How a message can leave its lane. */
+/** Titles for a message that leaves its lane. */
 const ENDS: Readonly<Record<string, string>> = {
   PUBLISHED: 'Left its lane: the network has it',
   FAILED: 'Left its lane: it did not arrive',
-  UNCONFIRMED: 'Left its lane: nobody knows whether it arrived',
+  UNCONFIRMED: 'Left its lane: it is unknown whether it arrived',
   EXPIRED: 'Left its lane: its time was over',
   CANCELLED: 'Left its lane: cancelled',
 }
@@ -75,7 +75,7 @@ function toneOf({ kind, facts }: TimelineEntry): LogTimelineEntry['tone'] {
   return TONES[kind] ?? 'plain'
 }
 
-/** How a fact is called, and how it reads, where its name alone does not say it. */
+/** Labels of facts, and how to format their values. */
 const FACTS: Readonly<Record<string, readonly [name: string, read?: (value: string) => string]>> = {
   attempt: ['Attempt'],
   tookMs: ['Took', (value) => `${value} ms`],
@@ -93,7 +93,7 @@ const FACTS: Readonly<Record<string, readonly [name: string, read?: (value: stri
   networkTime: ['By the network’s clock', (value) => instantText(value)],
   until: ['Goes on', (value) => instantText(value)],
 }
-/** Networks put the recipient's number into the ids that they give. Facts of a newer version are private too. */
+/** Network ids may contain the recipient's number. Facts of a newer version are private, too. */
 const PRIVATE_FACTS: typeof FACTS = { sha256: ['SHA-256'], networkId: ['Id in the network'] }
 
 function presentFacts(facts: TimelineEntry['facts'], isWanted: (name: string) => boolean): LogTimelineEntry['facts'] {

@@ -35,7 +35,7 @@ async function show(id: string, role: Role = 'developer'): Promise<LogDetail> {
   return showTo(role, logDetail, presentTimeline(timeline, { publicUrl: 'https://nuncio.example', role }))
 }
 
-describe.each(ENGINES)('what is told of one entry of the log, on %s', (engine) => {
+describe.each(ENGINES)('an entry of the log, on %s', (engine) => {
   beforeEach(() => open(engine))
 
   it('G10: says who ended the token of a refused request and when, and of one that came before nothing', async () => {
@@ -67,7 +67,7 @@ describe.each(ENGINES)('what is told of one entry of the log, on %s', (engine) =
     assert.equal(ofBefore, 'Refused, so no message was made. The request has no body.')
   })
 
-  it('G10: tells first that a message was sent again, by whom and what became of that one, and offers no retry', async () => {
+  it('G10: says first that a message was sent again, by which actor and with which result, and offers no retry', async () => {
     const old = await world.accept({ connectionId, state: 'FAILED', reason: 'whatsapp_131047' })
     const before = (await show(old.id)).message
     const { id } = await world.administration.retryMessage(old.id, 'anna@example.org')

@@ -15,7 +15,7 @@ interface How {
   readonly role: Role
 }
 
-/** All that is known of one entry, as the console shows it. */
+/** One entry of the log with everything known about it, as the console shows it. */
 export function presentTimeline(timeline: LogTimeline, { publicUrl, role }: How): LogDetail {
   const { message, media } = timeline
   return {
@@ -63,7 +63,7 @@ function actionsOf({ message, isUnresolved, bodyDeletedAt }: LogTimeline): ('can
   if (state === 'QUEUED') return ['cancel']
   if (isUnresolved) return ['resolve']
   const isOver = state === 'FAILED' || state === 'EXPIRED' || state === 'CANCELLED'
-  // Without its content, or a recipient, there is nothing to send again.
+  // Without its content or recipient the message cannot be sent again.
   const isWhole =
     bodyDeletedAt === null &&
     message?.message.to !== ERASED &&
@@ -107,10 +107,10 @@ function summedText(status: number | null, { requests }: NonNullable<LogTimeline
   return `${which} refused like this, and not listed one by one: ${why}. What was wrong first:`
 }
 
-/** Why it stands so, is said beside it. */
+/** The state of a message in one sentence; its reason is shown beside it. */
 function stateSentence(timeline: NonNullable<LogTimeline['message']>): string {
   const isContradicted = timeline.timeline.some(({ kind }) => kind === 'receipt-contrary')
-  return `${becameSentence(timeline)}${stoppedText(timeline.timeline)}${isContradicted ? ' But a report of the network does not fit this: see the story.' : ''}`
+  return `${becameSentence(timeline)}${stoppedText(timeline.timeline)}${isContradicted ? ' But a report of the network does not fit this: see the timeline.' : ''}`
 }
 
 function becameSentence({ message, timeline, position }: NonNullable<LogTimeline['message']>): string {
@@ -127,13 +127,13 @@ function becameSentence({ message, timeline, position }: NonNullable<LogTimeline
     case 'PUBLISHED':
       return message.reason === 'marked_arrived' ? 'A person said that it arrived.' : `${taken}.`
     case 'DELIVERED':
-      return `${taken}, and it was delivered${momentOf(timeline, 'receipt-delivered')}.`
+      return `${taken}, and it was delivered${timeOf(timeline, 'receipt-delivered')}.`
     case 'READ':
-      return `${taken}, and it was read${momentOf(timeline, 'receipt-read')}.`
+      return `${taken}, and it was read${timeOf(timeline, 'receipt-read')}.`
     case 'FAILED':
       return 'It did not arrive.'
     case 'UNCONFIRMED':
-      return 'Nobody knows whether it arrived.'
+      return 'It is unknown whether it arrived.'
     case 'EXPIRED':
       return 'It was not sent in time.'
     case 'CANCELLED':
@@ -157,20 +157,20 @@ function takenText(message: MessageView['message'], timeline: MessageView['timel
     : `The network took it${after}`
 }
 
-/** Nothing when all that is known of that time is when a person said that it had arrived. */
+/** Empty when the time is only that at which a person marked the message as arrived. */
 function takenAfter({ acceptedAt, publishedAt }: MessageView['message'], timeline: MessageView['timeline']): string {
   const isPersonsWord = timeline.some(({ code, at }) => code === 'marked_arrived' && at === publishedAt)
   return publishedAt === null || isPersonsWord ? '' : afterText(publishedAt - acceptedAt)
 }
 
-function momentOf(timeline: MessageView['timeline'], kind: string): string {
-  const moment = timeline.find((entry) => entry.kind === kind)
+function timeOf(timeline: MessageView['timeline'], kind: string): string {
+  const found = timeline.find((entry) => entry.kind === kind)
   const [accepted] = timeline
-  if (!moment || !accepted) return ''
-  return afterText(Number(moment.facts['networkTime'] ?? moment.at) < accepted.at ? -1 : moment.at - accepted.at)
+  if (!found || !accepted) return ''
+  return afterText(Number(found.facts['networkTime'] ?? found.at) < accepted.at ? -1 : found.at - accepted.at)
 }
 
-/** Nothing where a clock says that it was before: the network’s goes after ours, or ours was set back. */
+/** Empty when the time is before acceptance: the network’s clock is behind ours, or ours was set back. */
 function afterText(ms: number): string {
   return ms < 0 ? '' : ` ${spanText(ms)} after it was accepted`
 }

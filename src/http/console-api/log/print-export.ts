@@ -1,9 +1,9 @@
 import type { LogEntry } from '../../../contract/console/log.ts'
 
-// A sheet takes what begins so for a formula, and formulas can send what else stands in the sheet to anybody. Also
-// after blanks, and in their full-width forms; a control character may be dropped before it looks.
+// A spreadsheet reads such text as a formula, and formulas can send other cells to any server. Also after blanks, and in
+// full-width forms; a spreadsheet may drop a control character first.
 const FORMULA = /^[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠|%]/u
-// biome-ignore lint/suspicious/noControlCharactersInRegex: to be taken out, but for line breaks, which quotes keep.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed, except line breaks, which quotes keep.
 const CONTROLS = /[\u0000-\u0009\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028\u2029]/g
 const BEGINS_WITH_CONTROL = /^[\p{Cc}\p{Cf}]/u
 
@@ -26,13 +26,14 @@ const COLUMNS: readonly (readonly [name: string, read: (entry: LogEntry) => stri
     'errors',
     ({ errors, summed }) =>
       errors
-        // Of many requests it may differ where it was wrong.
+        // In an entry for many requests the fields may differ.
         .map(({ field, code, message }) => `${summed ? '' : `${field ?? 'request'}: `}${message} (${code})`)
         .join('; '),
   ],
   ['message_id', ({ messageId }) => messageId],
   ['request_id', ({ requestId }) => requestId],
-  // More than one: so many were refused alike, from then on and until they were received. A message that a person made had none.
+  // More than one: the entry stands for this many refused requests, from `requests_since` to `received_at`. Messages made by
+  // a person have none.
   ['requests', ({ summed, outcome }) => summed?.requests ?? (outcome === 'copied' ? null : 1)],
   ['requests_since', ({ summed }) => (summed ? new Date(summed.since).toISOString() : null)],
 ]
@@ -40,7 +41,7 @@ const COLUMNS: readonly (readonly [name: string, read: (entry: LogEntry) => stri
 export const EXPORT_FORMATS = {
   csv: {
     type: 'text/csv; charset=utf-8; header=present',
-    // Excel takes a file for another encoding without the mark.
+    // Without the byte order mark Excel assumes another encoding.
     head: `\uFEFF${csvLine(COLUMNS.map(([name]) => name))}`,
     print: (entry: LogEntry) => csvLine(COLUMNS.map(([, read]) => read(entry))),
   },

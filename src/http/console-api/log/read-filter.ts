@@ -6,7 +6,7 @@ import { Refusal } from '../../../core/refusals.ts'
 
 export function readFilter(given: LogFilterOutput, role: Role): LogFilter {
   const isMasked = role === 'viewer'
-  // Who may ask often enough finds the digits that are masked.
+  // With enough searches a viewer could find the masked digits.
   if (isMasked && given.to !== undefined) {
     throw new Refusal(
       'role_too_low',

@@ -59,7 +59,7 @@ async function takeOne(body: Readable): Promise<void> {
 }
 
 describe('an export of the API log', () => {
-  it('G8: holds no more than a buffer and a page of bytes while nobody reads it', async () => {
+  it('G8: holds no more than a buffer and a page of bytes while the client reads nothing', async () => {
     const body = await begin()
 
     body.read(0)
@@ -148,7 +148,7 @@ describe('an export that is under way', () => {
     ],
     ['session', () => world.console.sessions.end(person.personId, person.sessionId)],
     ['membership', () => world.console.people.removeMember(account, person.personId, 'cli')],
-  ])('G8: breaks off when the %s ends on which it rests, so that nobody takes a part for the whole', async (_, end) => {
+  ])('G8: fails when the %s ends during the export, so that a part is not mistaken for the whole', async (_, end) => {
     const response = await ask()
     const reader = response.body?.getReader()
     await reader?.read()

@@ -8,17 +8,17 @@ import type { AccountRequest } from '../request-context.ts'
 import { presentEntry } from './present-entry.ts'
 import { EXPORT_FORMATS } from './print-export.ts'
 
-// Some 40 KB, so that nothing else waits for long while a page is read or printed. Larger ones are no faster.
+// Some 40 KB, so that other work does not wait long while a page is read or printed. Larger pages are no faster.
 const ROWS_AT_ONCE = 100
 const BUFFERED_BYTES = 65_536
 
 interface ExportParts {
   readonly apiLog: ConsoleStore['apiLog']
-  /** Called once when the export has ended, however it did. */
+  /** Called once when the export has ended for any reason. */
   readonly onEnd: () => void
 }
 
-/** Streams all that a filter finds, page by page, as fast as the reader takes it and while the person may read it. */
+/** Streams all matching entries, page by page, as fast as the client reads and while the person has access. */
 export function sendExport(
   { apiLog, onEnd }: ExportParts,
   wanted: { readonly filter: LogFilter; readonly format: keyof typeof EXPORT_FORMATS },
@@ -39,7 +39,7 @@ export function sendExport(
     if (head !== '') yield head
     let cursor: string | null = null
     do {
-      // The file breaks off, so that nobody takes the part for the whole.
+      // The download fails, so that a part is not mistaken for the whole.
       if (!(await isStillAuthorized(role))) throw new Refusal('role_too_low')
       const page = await apiLog.readPage(accountId, { filter: wanted.filter, cursor, limit: ROWS_AT_ONCE })
       const text = page.entries.map((entry) => print(showTo(role, logEntry, presentEntry(entry)))).join('')

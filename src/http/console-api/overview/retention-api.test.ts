@@ -36,12 +36,12 @@ describe.each(ENGINES)('retention in the console, on %s', (engine) => {
 
     assert.deepEqual(before.installation, { bodiesDays: 30, messagesDays: 90, auditDays: 400 })
     assert.deepEqual(before.own, NONE)
-    const told = [before, waiting, after].map(({ waitsUntil, waitsFor, lastSweptAt }) => [
+    const shown = [before, waiting, after].map(({ waitsUntil, waitsFor, lastSweptAt }) => [
       waitsUntil,
       waitsFor,
       lastSweptAt,
     ])
-    assert.deepEqual(told, [
+    assert.deepEqual(shown, [
       [null, null, null],
       [begins, 'copy', null],
       [null, null, 2],
@@ -84,7 +84,7 @@ describe.each(ENGINES)('retention in the console, on %s', (engine) => {
     assert.deepEqual((await read(anna)).own, NONE)
   })
 
-  it('is changed by nobody whose proof of who they are is old: what it forgets does not come back', async () => {
+  it('requires step-up to change, because deleted data does not come back', async () => {
     world.now += STEP_UP_LASTS_MS + 1
 
     const late = await world.refusal('changeRetention', change(anna, { bodiesDays: 7, messagesDays: null }))
@@ -93,7 +93,7 @@ describe.each(ENGINES)('retention in the console, on %s', (engine) => {
     assert.deepEqual((await read(anna)).own, NONE)
   })
 
-  it('is changed by no developer, no viewer and nobody of another account', async () => {
+  it('cannot be changed by developers, viewers or people of other accounts', async () => {
     const ben = await world.visitor(await world.account('Other'))
     const visitors = [await world.visitor(acme, 'developer'), await world.visitor(acme, 'viewer'), ben]
     const refusals: string[] = []

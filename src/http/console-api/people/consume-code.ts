@@ -5,7 +5,7 @@ import { recoveryCodeHash } from './recovery-codes.ts'
 import { openTotp } from './sealed-totp.ts'
 import { findTotpStep } from './totp.ts'
 
-/** Uses the code up, if it is right: one of six digits from an app, or a recovery code. Null when it is wrong. */
+/** Uses up a correct code: six digits from an app, or a recovery code. Null when it is wrong. */
 export async function consumeCode(
   { store, clock, secrets }: PeopleParts,
   { personId, code, by }: { readonly personId: string; readonly code: string; readonly by: PersonActor },

@@ -13,7 +13,7 @@ type LinkHandlers = Pick<
   'readLink' | 'setUp' | 'acceptInvitation' | 'joinAccount' | 'resetPassword'
 >
 
-/** How people come in. The secret of a link has 256 bits, so guessing at it needs no slowing down. */
+/** Set-up, invitation and password links. A link's secret has 256 bits, so guessing needs no rate limit. */
 export function linkHandlers(parts: PeopleParts): LinkHandlers {
   const { people } = parts.store
   return {
@@ -49,7 +49,7 @@ export function linkHandlers(parts: PeopleParts): LinkHandlers {
       if (!person) throw new Refusal('link_dead')
       checkPassword(password, person)
       const passwordHash = await parts.hasher.hash(password)
-      // It stands in for the password only: they sign in with it, and with their second factor if they have one.
+      // The link replaces only the password: the person then signs in, with their second factor if they have one.
       await people.resetPassword(
         secretHash(link),
         passwordHash,
@@ -60,7 +60,7 @@ export function linkHandlers(parts: PeopleParts): LinkHandlers {
   }
 }
 
-/** Looked for before anything is computed for whoever has none. */
+/** Checked before a password is hashed, so that requests without a valid link cost little. */
 async function findPersonLink({ store }: PeopleParts, kind: LinkView['kind'], link: string): Promise<LinkView> {
   const found = await store.people.findPersonLink(secretHash(link), kind)
   if (!found) throw new Refusal('link_dead')

@@ -16,7 +16,7 @@ type MemberHandlers = Pick<
   | 'removeMember'
 >
 
-/** An account and who belongs to it. */
+/** An account and its members. */
 export function memberHandlers(parts: PeopleParts): MemberHandlers {
   const { people } = parts.store
   return {

@@ -110,7 +110,7 @@ function passkeyHandlers(
   }
 }
 
-/** Whoever holds another session may be the reason for the change: all but this one end. */
+/** Ends all other sessions: another person in one of them may be the reason for the change. */
 function changeBy({ personId, sessionId, actor }: PersonRequest): FactorChange {
   return { personId, keep: sessionId, by: actor }
 }
@@ -121,7 +121,7 @@ async function findSelf({ store }: PeopleParts, { personId }: PersonRequest) {
   return person
 }
 
-/** Null when there are some left: those that somebody has put away must go on working. */
+/** Null when some are left: codes that the person has stored must stay valid. */
 async function makeFirstRecoveryCodes(parts: PeopleParts, context: PersonRequest): Promise<string[] | null> {
   const { recoveryCodesLeft } = await parts.store.people.readFactors(context.personId)
   return recoveryCodesLeft > 0 ? null : makeRecoveryCodes(parts, context)

@@ -12,18 +12,18 @@ const ANSWER_WITHIN_MS = 5 * 60_000
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Loaded when it is first needed: it takes memory that most never use. */
+/** Loaded when first needed, to save memory. */
 function webauthn() {
   return import('@simplewebauthn/server')
 }
 
-/** Of the address in the settings, never of a header that the caller chose. */
+/** From the configured address, never from a header that the caller chose. */
 function ownerOf({ publicUrl }: PeopleParts): { readonly rpID: string; readonly origin: string } {
   const { hostname, origin } = new URL(publicUrl)
   return { rpID: hostname, origin }
 }
 
-/** A question that any passkey of this person can answer, or of anybody when nobody is said. */
+/** A challenge that any passkey of this person can answer, or any passkey at all if `personId` is null. */
 export async function requestPasskey(
   parts: PeopleParts,
   kind: 'passkey-sign-in' | 'passkey-step-up',
@@ -45,14 +45,14 @@ export async function requestPasskey(
   }
 }
 
-/** Whose passkey answered. Refuses with `ticket_dead` or `passkey_refused`. A question can be answered once. */
+/** The person whose passkey answered. Throws `ticket_dead` or `passkey_refused`. A challenge can be answered once. */
 export async function answerPasskey(
   parts: PeopleParts,
   given: {
     readonly ticket: string
     readonly kind: 'passkey-sign-in' | 'passkey-step-up'
     readonly answer: Json
-    /** Who it must be; null when anybody may be. */
+    /** The expected person; null for any person. */
     readonly personId: string | null
   },
 ): Promise<string> {
@@ -96,7 +96,7 @@ export async function requestNewPasskey(
     userID: new Uint8Array(Buffer.from(person.personId)),
     attestationType: 'none',
     excludeCredentials: own.map(({ credentialId }) => ({ id: credentialId })),
-    // It can be asked for without a name, and its device has made sure who holds it.
+    // It works without a user name, and its device verifies the user.
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
   })
   const asked = { kind: 'passkey-new', personId: person.personId, content: options.challenge } as const
@@ -130,7 +130,7 @@ export async function readNewPasskey(
   }
 }
 
-/** The library throws at everything that is not as it should be, and whoever sent it need not know what. */
+/** The library throws on every mismatch. The reply does not say which one it was. */
 function refuse(cause: unknown): never {
   throw new Refusal('passkey_refused', undefined, null, { cause })
 }

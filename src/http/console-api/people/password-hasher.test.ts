@@ -34,7 +34,7 @@ describe('hashes of passwords', () => {
     ['cheaper than the floor', '$argon2id$v=19$m=1024,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$'],
     ['dear enough to stop the service', '$argon2id$v=19$m=9999999,t=99,p=1$AAAAAAAAAAAAAAAAAAAAAA$'],
     ['of another kind', '$argon2i$v=19$m=65536,t=3,p=1$AAAAAAAAAAAAAAAAAAAAAA$'],
-  ])('%s let nobody in', async (_, start) => {
+  ])('%s never match', async (_, start) => {
     assert.equal(await new PasswordHasher(CHEAP).isRight('', `${start}${'A'.repeat(43)}`), false)
   })
 
@@ -42,7 +42,7 @@ describe('hashes of passwords', () => {
     assert.throws(() => new PasswordHasher({ memoryKib: 8_192, passes: 1 }))
   })
 
-  it('are computed two at once; 20 wait, and whoever comes then is told', async () => {
+  it('are computed two at once; 20 wait, and the next one is refused', async () => {
     const hasher = new PasswordHasher(CHEAP)
 
     const said = await Promise.allSettled(Array.from({ length: 25 }, () => hasher.hash('secret')))

@@ -9,17 +9,17 @@ interface Cost {
   readonly passes: number
 }
 
-// About 120 ms of one core and 64 MiB for each: dear for whoever has stolen the table, bearable for who signs in.
+// About 120 ms of one core and 64 MiB each: expensive for an attacker with a stolen table, acceptable for signing in.
 export const COST: Cost = { memoryKib: 65_536, passes: 3 }
-// What OWASP names as the least. A hash below it was not made by us.
+// The minimum of OWASP. Nuncio never made a hash below it.
 const FLOOR: Cost = { memoryKib: 19_456, passes: 2 }
 const MOST: Cost = { memoryKib: 1_048_576, passes: 16 }
 const SALT_BYTES = 16
 const TAG_BYTES = 32
 
-// Two cores and 128 MiB are what signing in may take from sending.
+// Signing in may use two cores and 128 MiB that sending could use.
 const AT_ONCE = 2
-// At two in 120 ms the last of them waits for 1.2 s.
+// At two in 120 ms the last one waits for 1.2 s.
 const MAY_WAIT = 20
 
 interface StoredHash extends Cost {
@@ -27,19 +27,19 @@ interface StoredHash extends Cost {
   readonly tag: Buffer
 }
 
-/** To compare with where there is no password. Nobody is let in by it. */
+/** Compared with when there is no password. It never matches. */
 const DUMMY: StoredHash = { ...COST, salt: Buffer.alloc(SALT_BYTES, 1), tag: Buffer.alloc(TAG_BYTES, 1) }
 
-/** Argon2id, two at once at most. Whoever comes when the queue is full is told so: `passwords_busy`. */
+/** Argon2id, at most two at once. Throws `passwords_busy` when the queue is full. */
 export class PasswordHasher {
   readonly #cost: Cost
   readonly #waiting: (() => void)[] = []
   #running = 0
 
-  /** Tests that do not look at the cost take a smaller one. */
+  /** Tests pass a smaller cost. */
   constructor(cost: Cost = COST) {
     if (cost.memoryKib < FLOOR.memoryKib || cost.passes < FLOOR.passes)
-      throw new Error('Passwords must not be hashed more cheaply than that')
+      throw new Error('The cost of hashing passwords is below the minimum')
     this.#cost = cost
   }
 
@@ -50,7 +50,7 @@ export class PasswordHasher {
     return `$argon2id$v=19$m=${this.#cost.memoryKib},t=${this.#cost.passes},p=1$${unpadded(salt)}$${unpadded(tag)}`
   }
 
-  /** Takes as long when there is no password to compare with, so that the time tells nobody who exists. */
+  /** Takes the same time when there is no password, so that the time does not reveal which people exist. */
   async isRight(password: string, phc: string | null): Promise<boolean> {
     const stored = phc === null ? null : parse(phc)
     const { tag, ...how } = stored ?? { ...DUMMY, ...this.#cost }
@@ -58,7 +58,7 @@ export class PasswordHasher {
     return stored !== null && isEqual
   }
 
-  /** True when it was made with other parameters than a new one would be. */
+  /** True when its parameters differ from those of new hashes. */
   isOutdated(phc: string): boolean {
     const stored = parse(phc)
     return stored?.memoryKib !== this.#cost.memoryKib || stored.passes !== this.#cost.passes
@@ -81,7 +81,7 @@ export class PasswordHasher {
       return
     }
     if (this.#waiting.length >= MAY_WAIT) throw new Refusal('passwords_busy')
-    // Whoever leaves hands the place over, so nobody slips in between.
+    // `#release` passes its place to the next one in the queue, so a newcomer cannot take it.
     await new Promise<void>((acquire) => this.#waiting.push(acquire))
   }
 
@@ -94,7 +94,7 @@ export class PasswordHasher {
 
 const PHC = /^\$argon2id\$v=19\$m=(\d{1,8}),t=(\d{1,3}),p=1\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/
 
-/** Null for what we would not have made: too cheap, or so dear that comparing would stop the service. */
+/** Null for a hash that Nuncio did not make: too cheap, or so expensive that comparing would stop the service. */
 function parse(phc: string): StoredHash | null {
   const [, memory, passes, salt, tag] = PHC.exec(phc) ?? []
   if (!(memory && passes && salt && tag)) return null

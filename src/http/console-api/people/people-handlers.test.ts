@@ -135,7 +135,7 @@ describe.each(ENGINES)('people, on %s', (engine) => {
     const read = async (email: string) => {
       const body = { kind: 'invitation', link: await invite(owner, email) } as const
       const seen = await world.handlers.readLink({ params: {}, query: {}, body }, world.visit(new Browser()))
-      return { ...seen, email: 'somebody', expiresAt: 0 }
+      return { ...seen, email: 'any', expiresAt: 0 }
     }
     const rename = async (name: string) =>
       world.handlers.renameAccount(
@@ -143,11 +143,11 @@ describe.each(ENGINES)('people, on %s', (engine) => {
         await world.accountRequest(owner, account),
       )
 
-    assert.deepEqual(await read('ben@example.org'), await read('nobody@example.org'))
+    assert.deepEqual(await read('ben@example.org'), await read('unknown@example.org'))
     assert.deepEqual(await rename('Other'), await rename('Another'))
   })
 
-  it('who are known join by signing in, and nobody joins in their place', async () => {
+  it('with a password join by signing in, and no other person can join in their place', async () => {
     const other = await world.account('Other')
     await world.person(other, 'owner', 'ben@example.org')
     const [secret, ben] = [await invite(owner, 'Ben@Example.org'), new Browser()]
@@ -244,7 +244,7 @@ describe.each(ENGINES)('people, on %s', (engine) => {
     assert.equal((await world.people.listMembers(account)).filter(({ role }) => role === 'owner').length, 1)
   })
 
-  it('of another account are nobody here', async () => {
+  it('of another account are unknown here', async () => {
     const other = await world.account('Other')
     const ben = await world.person(other, 'owner', 'ben@example.org')
 

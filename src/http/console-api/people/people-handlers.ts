@@ -13,7 +13,7 @@ const AUDIT_PAGE = 50
 
 type Routes = typeof sessionRoutes & typeof peopleRoutes & typeof auditRoutes
 
-/** Signing in, people, and what they did. */
+/** Signing in, people, and the audit log. */
 export function peopleHandlers(deps: ConsoleDeps, hasher = new PasswordHasher()): Handlers<Routes> {
   const parts = { ...deps, hasher }
   return {

@@ -7,14 +7,14 @@ import type { ConsoleDeps } from '../console-deps.ts'
 import type { ConsoleRequest } from '../request-context.ts'
 import type { PasswordHasher } from './password-hasher.ts'
 
-/** What all that has to do with people works with. */
+/** The dependencies of the handlers for people. */
 export interface PeopleParts extends ConsoleDeps {
   readonly hasher: PasswordHasher
 }
 
 const SECRET_BYTES = 32
 
-/** 256 random bits for a link or a ticket, and the hash under which it is kept. */
+/** 256 random bits for a link or a ticket, and the hash that it is stored under. */
 export function createSecret({ randomBytes }: Pick<ConsoleDeps, 'randomBytes'>): {
   readonly secret: string
   readonly sha256: Buffer
@@ -27,7 +27,7 @@ export function secretHash(secret: string): Buffer {
   return hash('sha256', secret, 'buffer')
 }
 
-/** For the audit log, of whoever is not signed in yet. */
+/** The actor in the audit log for a person who is not signed in yet. */
 export function unauthenticatedActor(
   context: ConsoleRequest,
   person: { readonly email: string; readonly personId: string | null },
@@ -36,7 +36,7 @@ export function unauthenticatedActor(
   return { name: person.email, personId: person.personId, remoteAddress, userAgent, right: null }
 }
 
-/** Counts the try before anything is compared. Refuses with `sign_in_throttled` and says for how long. */
+/** Counts the try before anything is compared. Throws `sign_in_throttled` with the time to wait. */
 export async function countTry(parts: PeopleParts, tries: readonly ThrottledTry[]): Promise<void> {
   const until = await parts.store.sessions.countTry(tries)
   if (until !== null) throw new Refusal('sign_in_throttled', waitSentence(until, parts.clock.now()))

@@ -17,7 +17,7 @@ export function sessionHandlers(parts: PeopleParts): Handlers<typeof sessionRout
   return { ...signInHandlers(parts), ...ownSessionHandlers(parts) }
 }
 
-/** What is done is noted first: the note is refused when this session has ended meanwhile. */
+/** Each action is written to the audit log first, which is refused when this session has ended meanwhile. */
 function ownSessionHandlers(parts: PeopleParts): OwnSessionHandlers {
   const { sessions, audit } = parts.store
   return {
@@ -92,7 +92,7 @@ async function stepUp(
   const credentials = await people.findCredentialsOf(personId)
   if (!credentials) throw new Refusal('not_signed_in')
   const isCode = 'code' in given
-  // Codes count together with those at sign-in: there are only a million of them.
+  // Codes are counted together with those at sign-in, because there are only a million of them.
   const key = isCode ? `code:${personId}` : `step-up:${personId}`
   await countTry(parts, [{ key, rule: isCode ? 'code' : 'account' }])
   const by = unauthenticatedActor(context, { email: credentials.email, personId })
@@ -110,7 +110,7 @@ async function stepUp(
 
 const WRONG_PASSWORD = 'This is not your password. Try again.'
 
-/** Under a new id: whoever had seen the old one must not have more rights now. */
+/** Issues a new session id, so that a copy of the old one does not gain rights. */
 async function prove(parts: PeopleParts, context: PersonRequest): Promise<void> {
   const { sessions, audit } = parts.store
   const session = (await sessions.list(context.personId)).find(({ id }) => id === context.sessionId)

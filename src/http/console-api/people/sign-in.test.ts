@@ -86,17 +86,17 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     const work: unknown[] = []
     class Watched extends PasswordHasher {
       override isRight(password: string, phc: string | null): Promise<boolean> {
-        work.push(phc === null ? 'as much for nobody' : 'compared')
+        work.push(phc === null ? 'the same for an unknown person' : 'compared')
         return super.isRight(password, phc)
       }
     }
     world.hasher = new Watched(CHEAP)
     const said = async (email: string) => world.signIn(new Browser(), { email, password: 'wrong' }).catch(String)
 
-    const [known, unknown] = [await said('anna@example.org'), await said('nobody@example.org')]
+    const [known, unknown] = [await said('anna@example.org'), await said('unknown@example.org')]
 
     assert.equal(known, unknown)
-    assert.deepEqual(work, ['compared', 'as much for nobody'])
+    assert.deepEqual(work, ['compared', 'the same for an unknown person'])
   })
 
   it('slows guessing at one person down by steps, never for good', async () => {
@@ -132,7 +132,7 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     await world.signIn(known)
     for (let guess = 0; guess < 32; guess += 1) {
       world.now += MINUTE
-      await tries(guesser, 'wrong', `nobody-${guess}@example.org`)
+      await tries(guesser, 'wrong', `unknown-${guess}@example.org`)
       await tries(guesser, 'wrong')
     }
 
@@ -146,7 +146,7 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     await world.person(account, 'viewer', 'ben@example.org')
     const guesser = new Browser()
     for (let guess = 0; guess < 30; guess += 1)
-      assert.equal(await tries(guesser, 'wrong', `nobody-${guess}@example.org`), 'sign_in_failed')
+      assert.equal(await tries(guesser, 'wrong', `unknown-${guess}@example.org`), 'sign_in_failed')
     for (let guess = 0; guess < 3; guess += 1)
       assert.equal(await tries(guesser, 'wrong', 'ben@example.org'), 'sign_in_failed')
 
@@ -158,12 +158,12 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     assert.equal(await tries(guesser, PASSWORD, 'ben@example.org'), 'done')
   })
 
-  it('lets one address make no more than 60 tries a minute, whoever it asks for', async () => {
+  it('lets one address make no more than 60 tries a minute, for whichever person', async () => {
     world.hasher = new QuickHasher(CHEAP)
     const [known, guesser] = [new Browser(), new Browser()]
     await world.signIn(known)
     for (let guess = 0; guess < 60; guess += 1)
-      assert.equal(await tries(guesser, 'wrong', `nobody-${guess}@example.org`), 'sign_in_failed')
+      assert.equal(await tries(guesser, 'wrong', `unknown-${guess}@example.org`), 'sign_in_failed')
 
     assert.equal(await tries(guesser, PASSWORD), 'sign_in_throttled')
     assert.equal(await tries(known, PASSWORD), 'done')
@@ -219,7 +219,7 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     assert.deepEqual(await finish(new Browser(), ticket, totpCode(secret, stepNow() - 1)), { step: 'done' })
   })
 
-  it('lets nobody guess codes: five in five minutes', async () => {
+  it('limits guesses at codes: five in five minutes', async () => {
     const { secret } = await enrol(new Browser())
     world.now += 10 * MINUTE
     const ticket = await firstStep(new Browser())
@@ -306,7 +306,7 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     assert.deepEqual([await world.isSignedIn(own), await world.isSignedIn(other)], [true, false])
   })
 
-  it('lists sessions and ends them, but nobody else’s', async () => {
+  it('lists sessions and ends them, but not those of other people', async () => {
     const [own, phone, bens] = [new Browser(), new Browser(), new Browser()]
     await world.person(account, 'viewer', 'ben@example.org')
     await world.signIn(own)
@@ -342,7 +342,7 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
       rows.map(({ actor, action, remote_address }) => [actor, action, remote_address]),
       [
         ['anna@example.org', 'sign-in.failed', '203.0.113.5'],
-        ['somebody unknown', 'sign-in.failed', '203.0.113.5'],
+        ['unknown person', 'sign-in.failed', '203.0.113.5'],
         ['anna@example.org', 'sign-in', '203.0.113.5'],
       ],
     )

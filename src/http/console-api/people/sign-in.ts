@@ -8,14 +8,14 @@ import { answerPasskey, requestPasskey } from './passkeys.ts'
 import { countTry, createSecret, type PeopleParts, secretHash, unauthenticatedActor } from './people-parts.ts'
 import { findKnownDevice, startSession } from './start-session.ts'
 
-/** Long enough to fetch the phone from the other room. */
+/** Long enough to fetch a phone from another room. */
 const SECOND_STEP_LASTS_MS = 5 * 60_000
 
-/** What is remembered between the two steps of signing in. */
+/** The state between the two steps of signing in. */
 interface Halfway {
   readonly isKept: boolean
   readonly email: string
-  /** Counters to be forgiven when it ends well. */
+  /** Counters to reset after success. */
   readonly reset: readonly string[]
   readonly returned: readonly string[]
 }
@@ -35,7 +35,7 @@ export function signInHandlers(parts: PeopleParts): SignInHandlers {
       return requestPasskey(parts, 'passkey-sign-in', null)
     },
     async signInByPasskey({ body: { ticket, answer, keep } }, context) {
-      // A passkey cannot be guessed: only the work is bounded.
+      // A passkey cannot be guessed: this only limits the work.
       const minute = `passkey:${networkOf(context.remoteAddress)}`
       await countTry(parts, [{ key: minute, rule: 'minute' }])
       const personId = await answerPasskey(parts, { ticket, kind: 'passkey-sign-in', answer, personId: null })
@@ -56,11 +56,11 @@ async function signIn(
   const found = await people.findCredentials(email)
   const counters = await countersOf(parts, context, { email, personId: found?.personId ?? null })
   await countTry(parts, counters.tries)
-  // The same work for who does not exist, so that neither the words nor the time tell who does.
+  // The same work for unknown people, so that neither the reply nor the time reveals who exists.
   const isRight = await parts.hasher.isRight(password, found?.passwordHash ?? null)
   if (!found || !isRight) {
-    // What was typed instead of an e-mail may be a password.
-    const by = unauthenticatedActor(context, found ?? { email: 'somebody unknown', personId: null })
+    // A person may have typed a password in place of the e-mail, so it is not logged.
+    const by = unauthenticatedActor(context, found ?? { email: 'unknown person', personId: null })
     await audit.note({ action: 'sign-in.failed', personId: by.personId }, by)
     throw new Refusal('sign_in_failed')
   }
@@ -81,7 +81,7 @@ async function signIn(
   return { step: 'second-factor', ticket: secret, methods } as const
 }
 
-/** A browser that the person has used before counts by itself: others' guesses, also from the same address, must not keep its person out. */
+/** A browser that the person has used before has its own counter, so that guesses from elsewhere cannot lock the person out. */
 async function countersOf(
   parts: PeopleParts,
   context: ConsoleRequest,
@@ -100,7 +100,7 @@ async function countersOf(
   return { tries, reset: [own.key], returned: [address, minute] }
 }
 
-/** Parameters grow with the years; the password itself is only here now. */
+/** Rehashes with newer parameters, because only now the password is known. */
 async function renewHash(
   { hasher, store }: PeopleParts,
   password: string,

@@ -4,7 +4,7 @@ import { giveSessionCookie, readConsoleCookie, sessionHashOf, setConsoleCookie }
 import { createSecret, type PeopleParts, secretHash } from './people-parts.ts'
 
 const DAY_SECONDS = 86_400
-/** As long as a session that is kept lives at most. A cookie without an end goes with the browser. */
+/** The longest life of a session that is kept. A cookie without an end is deleted with the browser session. */
 const KEPT_SECONDS = 30 * DAY_SECONDS
 const DEVICE_SECONDS = 400 * DAY_SECONDS
 const DEVICE = 'device'
@@ -15,7 +15,7 @@ export interface Start {
   readonly isKept: boolean
 }
 
-/** Signs the person in, under a new id whatever the browser brought along; that session ends. */
+/** Signs the person in under a new session id, and ends the session that the browser had. */
 export async function startSession(parts: PeopleParts, context: ConsoleRequest, start: Start): Promise<void> {
   const { sessions } = parts.store
   const { request, reply, remoteAddress, userAgent } = context

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Instant } from '../../../core/ids.ts'
 
-/** RFC 6238 as every app knows it: SHA-1, six digits, 30 seconds. */
+/** RFC 6238 with the parameters that every app supports: SHA-1, six digits, 30 seconds. */
 export const TOTP_SECRET_BYTES = 20
 const STEP_MS = 30_000
 const DIGITS = 6
@@ -16,7 +16,7 @@ export function totpCode(secret: Buffer, step: number): string {
   return String((mac.readUInt32BE(offset) & 0x7fff_ffff) % 10 ** DIGITS).padStart(DIGITS, '0')
 }
 
-/** The 30 seconds this code belongs to: the present ones, or one before or after, because clocks differ. Else null. */
+/** The 30-second step of this code: the current one, or one before or after, because clocks differ. Else null. */
 export function findTotpStep(secret: Buffer, code: string, now: Instant): number | null {
   if (!/^\d{6}$/.test(code)) return null
   const current = Math.floor(now / STEP_MS)
@@ -26,7 +26,7 @@ export function findTotpStep(secret: Buffer, code: string, now: Instant): number
   return found
 }
 
-/** What apps read from the picture. */
+/** The content of the QR code. */
 export function totpUri(secret: Buffer, email: string): string {
   const label = `${encodeURIComponent(ISSUER)}:${encodeURIComponent(email)}`
   return `otpauth://totp/${label}?secret=${base32(secret)}&issuer=${ISSUER}&algorithm=SHA1&digits=${DIGITS}&period=30`

@@ -1,15 +1,15 @@
 const FALLBACK = 'file'
 const LONGEST = 150
 
-/** The part of `Content-Disposition` that names the file: once for all, and once with every letter it has. */
+/** The file name in `Content-Disposition`: once in ASCII, and once with all its letters. */
 export function attachmentName(name: string): string {
   const safe = safeName(name)
-  // Outside ASCII, and with what ends or escapes a quoted string, it goes only into the other form.
+  // Letters outside ASCII, and characters that end or escape a quoted string, only appear in the other form.
   const plain = safe.replace(/[^\x20-\x7e]|["\\%;]/g, '_')
   return `filename="${plain}"; filename*=UTF-8''${encoded(safe)}`
 }
 
-/** No folders, nothing invisible and nothing that turns the direction of writing, so that the end of a name is its end. */
+/** Removes folders, invisible characters and direction marks, so that a name ends with its real extension. */
 function safeName(name: string): string {
   const cleaned = [...name.toWellFormed()]
     .filter((letter) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(letter))
@@ -19,14 +19,14 @@ function safeName(name: string): string {
   return shorten(cleaned) || FALLBACK
 }
 
-/** From the middle, because the ending says what it is. */
+/** Shortens in the middle, because the end holds the extension. */
 function shorten(name: string): string {
   const letters = [...name]
   if (letters.length <= LONGEST) return name
   return [...letters.slice(0, LONGEST - 40), '…', ...letters.slice(-39)].join('')
 }
 
-/** As RFC 8187 wants it: `encodeURIComponent` leaves some letters that are not allowed there. */
+/** As RFC 8187 requires: `encodeURIComponent` leaves some characters that are not allowed there. */
 function encoded(name: string): string {
   return encodeURIComponent(name).replace(/['()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`)
 }

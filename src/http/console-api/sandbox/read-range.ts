@@ -5,8 +5,8 @@ interface ByteRange {
 }
 
 /**
- * Which part of a file a `Range` header wants. Null: all of it, also where the header asks for several parts or is written
- * wrongly, as the standard has it. `outside`: it asks for nothing that the file has.
+ * The part of a file that a `Range` header asks for. Null: all of it, also when the header names several parts or is
+ * malformed, as the standard says. `outside`: no byte of the file is in the range.
  */
 export function readRange(header: string | undefined, sizeBytes: number): ByteRange | 'outside' | null {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? []

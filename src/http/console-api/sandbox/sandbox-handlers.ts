@@ -35,7 +35,7 @@ export function sandboxHandlers({ store, sandbox }: ConsoleDeps): Handlers<typeo
     },
     async readSandboxMedia({ params }, context): Promise<never> {
       const messageId = params.message as MessageId
-      // First whose it is, and only then the disk: an id of another account is as good as none.
+      // The account is checked before the disk is read: an id of another account counts as unknown.
       const media = await store.inbox.findMedia(own(params, context), messageId)
       if (!media) throw new Refusal('delivery_unknown')
       const release = previews.open(context)

@@ -114,7 +114,7 @@ describe.each(ENGINES)('a file that the sandbox delivered, on %s', (engine) => {
     assert.deepEqual(rawPayload, status === 416 ? Buffer.alloc(0) : bytes.subarray(from, from + length))
   })
 
-  it('is not there for another account, which is told what it would be told of any id', async () => {
+  it('is answered to another account like an unknown id', async () => {
     await deliver(MESSAGE, 'a.png', tinyPng())
     const stranger = await world.account('Other')
     const theirs = await world.connection(stranger)
@@ -142,7 +142,7 @@ describe.each(ENGINES)('a file that the sandbox delivered, on %s', (engine) => {
   })
 
   it.each(['../../etc/passwd', '..', '.', 'a/b', MESSAGE.toUpperCase(), `${MESSAGE}\0`, ''])(
-    'is not looked for on the disk as %j, even if something had been delivered as that',
+    'is not read from the disk as %j, even if something had been delivered as that',
     async (id) => {
       await deliver(id, 'a.png', null)
 

@@ -5,8 +5,8 @@ import { attachmentName } from './attachment-name.ts'
 import { readRange } from './read-range.ts'
 
 /**
- * What browsers show without running anything that is in it. An SVG image is not among them: it may hold scripts, and
- * whoever opens it by its address would run them.
+ * Types that browsers show without running scripts. SVG is not among them: opened by its address, it would run the
+ * scripts in it.
  */
 const SHOWN_INLINE: ReadonlySet<string> = new Set([
   'image/jpeg',
@@ -30,9 +30,9 @@ const SHOWN_INLINE: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Begins to write the copy as the reply. It was made by strangers and leaves under our own address, so it must never become a page
- * of ours: what it is was found by its bytes, the browser may not guess otherwise, and even as a page it could load and
- * run nothing. Only pictures, films and sound are shown; all else is saved as a file.
+ * Begins to write the copy as the reply. Its content is not trusted but served under our own address, so it must never
+ * run as a page of ours: its type was found by its bytes, the browser may not guess another one, and even as a page it
+ * could load and run nothing. Only pictures, video and sound are shown; everything else is saved as a file.
  */
 export async function sendCopy(
   copy: OpenCopy,
@@ -57,9 +57,9 @@ export async function sendCopy(
   const { from, to } = range ?? { from: 0, to: copy.sizeBytes - 1 }
   if (range) reply.code(206).header('content-range', `bytes ${from}-${to}/${copy.sizeBytes}`)
   reply.header('content-length', to - from + 1)
-  // By bytes: as objects, 16 pieces would wait for a slow reader.
+  // In byte mode: in object mode, 16 pieces would be buffered for a slow reader.
   const body = Readable.from(copy.read(from, to), { objectMode: false })
-  // A reader who leaves before it has begun would otherwise leave the file open.
+  // Otherwise a client that leaves before the reply begins would leave the file open.
   body.once('close', () => void copy.close())
   void reply.send(body)
 }

@@ -11,14 +11,14 @@ const OTHERS = 'acc_others' as AccountId
 let clock: HandMovedClock
 let watch: ChangeWatch
 let marks: Map<AccountId | 'all', string>
-let looked: (AccountId | 'all')[]
+let polled: (AccountId | 'all')[]
 
 beforeEach(() => {
   clock = new HandMovedClock()
   marks = new Map([['all', '0']])
-  looked = []
+  polled = []
   const poll = async (at: AccountId | 'all') => {
-    looked.push(at)
+    polled.push(at)
     return marks.get(at) ?? ''
   }
   watch = new ChangeWatch({
@@ -28,12 +28,12 @@ beforeEach(() => {
   })
 })
 
-/** In which seconds a listener to this account is told. */
+/** The seconds in which a listener to this account is notified. */
 function listen(account: AccountId): number[] {
-  const told: number[] = []
+  const notified: number[] = []
   const from = clock.now()
-  watch.listen(account, () => told.push((clock.now() - from) / SECOND_MS))
-  return told
+  watch.listen(account, () => notified.push((clock.now() - from) / SECOND_MS))
+  return notified
 }
 
 async function passSeconds(seconds: number, each: (second: number) => void): Promise<void> {
@@ -44,36 +44,36 @@ async function passSeconds(seconds: number, each: (second: number) => void): Pro
 }
 
 describe('the watch for changes', () => {
-  it('tells at once of what is an account’s own, and of all else no more often than every five seconds', async () => {
-    const told = listen(ACME)
+  it('notifies at once of an account’s own changes, and of all others at most every five seconds', async () => {
+    const notified = listen(ACME)
 
     await passSeconds(13, (second) => {
       marks.set('all', `busy others, ${second}`)
       if (second === 7) marks.set(ACME, 'b')
     })
 
-    assert.deepEqual(told, [5, 7, 12])
+    assert.deepEqual(notified, [5, 7, 12])
   })
 
-  it('tells of a single change that is not its own within five seconds, and then no more', async () => {
-    const told = listen(ACME)
+  it('notifies of a single other change within five seconds, once', async () => {
+    const notified = listen(ACME)
 
     await passSeconds(20, (second) => {
       if (second === 8) marks.set('all', 'a setting')
     })
 
-    assert.deepEqual(told, [5, 10])
+    assert.deepEqual(notified, [5, 10])
   })
 
-  it('tells once after somebody began to listen, because a page is loaded a little before', async () => {
-    const told = listen(ACME)
+  it('notifies once after a listener was added, because its page was loaded a little before', async () => {
+    const notified = listen(ACME)
 
     await passSeconds(20, () => {})
 
-    assert.deepEqual(told, [5])
+    assert.deepEqual(notified, [5])
   })
 
-  it('tells nobody of what happens in an account of others', async () => {
+  it('does not notify of changes in other accounts', async () => {
     const [own, foreign] = [listen(ACME), listen(OTHERS)]
 
     await passSeconds(3, (second) => {
@@ -81,17 +81,17 @@ describe('the watch for changes', () => {
       marks.set(OTHERS, String(second))
     })
 
-    // How things stood when it began to listen it learns in the first.
+    // The first poll only reads the state at the beginning.
     assert.deepEqual([own, foreign], [[], [2, 3]])
   })
 
-  it('looks at accounts only after something was committed', async () => {
+  it('polls accounts only after something was committed', async () => {
     listen(ACME)
     await passSeconds(1, () => {})
-    looked = []
+    polled = []
 
     await passSeconds(3, () => {})
 
-    assert.deepEqual(looked, ['all', 'all', 'all'])
+    assert.deepEqual(polled, ['all', 'all', 'all'])
   })
 })

@@ -2,16 +2,16 @@ import type { AccountId } from '../../../core/ids.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { Changes } from '../../../core/ports/console/changes.ts'
 
-// What a person takes for "at once", and no more often than a page can be drawn anew without flicker.
+// Seems immediate to a person, and a page can be redrawn this often without flicker.
 const POLL_EVERY_MS = 1000
-// For what is no part of an account's own mark, such as a setting. Every worker's heartbeat is a commit, so this goes by
-// about as often anyway: how busy other accounts are cannot be told from it.
+// For changes that are not in the account's own mark, such as a setting. Every worker's heartbeat is a commit, so these
+// events come about this often anyway and do not reveal how busy other accounts are.
 const REPORT_OTHER_CHANGES_EVERY_MS = 5000
 
 interface ChangeWatchParts {
   readonly changes: Changes
   readonly clock: Clock
-  /** Told once for each row of looks that fail. */
+  /** Called once for each series of failed polls. */
   readonly onError: (error: unknown) => void
 }
 
@@ -19,11 +19,11 @@ interface Watched {
   readonly listeners: Set<() => void>
   mark: string | null
   notifiedAt: number
-  /** Something was committed of which its listeners do not know yet. */
+  /** Something was committed since the last notification. */
   isDue: boolean
 }
 
-/** Looks, for all open pages together, whether there is anything new. Looks at nothing while nobody listens. */
+/** Polls for changes for all open pages together. Does not poll while there are no listeners. */
 export class ChangeWatch {
   readonly #parts: ChangeWatchParts
   readonly #accounts = new Map<AccountId, Watched>()
@@ -35,13 +35,13 @@ export class ChangeWatch {
     this.#parts = parts
   }
 
-  /** `onChange` is called at most once a second. Returns how to stop listening, which is harmless twice. */
+  /** `onChange` is called at most once a second. Returns a function that stops listening; calling it twice is harmless. */
   listen(accountId: AccountId, onChange: () => void): () => void {
     const notifiedAt = this.#parts.clock.monotonic()
     const watched = this.#accounts.get(accountId) ?? { listeners: new Set(), mark: null, notifiedAt, isDue: false }
     this.#accounts.set(accountId, watched)
     watched.listeners.add(onChange)
-    // Between the loading of a page and our first look something may have happened.
+    // Something may have changed between the loading of the page and the first poll.
     watched.isDue = true
     if (!this.#isPolling) {
       this.#isPolling = true
@@ -67,7 +67,7 @@ export class ChangeWatch {
 
   #stop(): void {
     this.#isPolling = false
-    // What happens while nobody looks is no news to the next one, who has just loaded everything.
+    // The next listener has just loaded everything, so changes until then are not news.
     this.#lastMark = null
   }
 
@@ -79,7 +79,7 @@ export class ChangeWatch {
       if (isChanged || watched.mark === null) await this.#pollAccount(accountId, watched)
       else if (watched.isDue) this.#notifyIfTimely(watched)
     }
-    // Only now: if one of them failed, all are looked at again.
+    // Only now: if one account failed, all are polled again.
     this.#lastMark = mark
   }
 

@@ -5,9 +5,9 @@ import { OpenReplies } from '../open-replies.ts'
 import type { AccountRequest, Handlers } from '../request-context.ts'
 import { ChangeWatch } from './change-watch.ts'
 
-// Shorter than proxies wait for the next byte (60 s), and so how late a session that has ended is noticed.
+// Shorter than the idle timeout of proxies (60 s). The end of a session is noticed this late.
 const HEARTBEAT_EVERY_MS = 15_000
-// How long a browser waits before it opens a stream anew that was cut off.
+// How long a browser waits before it reconnects.
 const RETRY_AFTER_MS = 2000
 
 export function streamHandlers(parts: ConsoleParts): Handlers<typeof streamRoutes> {
@@ -34,8 +34,8 @@ export function streamHandlers(parts: ConsoleParts): Handlers<typeof streamRoute
 }
 
 /**
- * One open stream of server-sent events. Events carry no content: whoever gets one asks for what is on the screen, and is
- * given what they may see. So nothing is lost when a stream breaks, and `Last-Event-ID` need not be looked at.
+ * One open stream of server-sent events. Events carry no content: on each event the page reloads its data with the
+ * person's rights. So nothing is lost when a stream breaks, and `Last-Event-ID` is not needed.
  */
 class EventStream {
   readonly #context: AccountRequest
@@ -58,8 +58,8 @@ class EventStream {
     const { socket } = request.raw
     const end = () => this.#end()
     this.#parts.closing.addEventListener('abort', end, { once: true })
-    // Nobody reads any more what is still in it. The front door lets callers end their side and wait for the reply all
-    // the same, so that end must be looked for: a browser that does so has closed the page.
+    // The listener lets callers end their side and still wait for the reply. A browser that ends its side has closed the
+    // page, so the stream is discarded.
     const drop = () => void this.#body.destroy()
     reply.raw.once('close', drop)
     socket.once('end', drop)
@@ -68,7 +68,7 @@ class EventStream {
       this.#parts.closing.removeEventListener('abort', end)
       socket.off('end', drop)
     })
-    // A proxy that gathers what it passes on would hold events back.
+    // A buffering proxy would delay events.
     reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no')
     this.#body.write(`retry: ${RETRY_AFTER_MS}\n\n`)
     this.#scheduleHeartbeat()
@@ -78,7 +78,7 @@ class EventStream {
 
   notify(event: string): void {
     if (this.#body.writableEnded) return
-    // A reader that is slower than the events misses some: one that comes later says as much.
+    // A slow reader misses some events; a later event has the same effect.
     if (this.#body.writableNeedDrain) {
       if (this.#hasMissedEvent) return
       this.#hasMissedEvent = true
@@ -109,7 +109,7 @@ class EventStream {
     try {
       return await this.#context.isStillAuthorized('viewer')
     } catch {
-      // The database cannot be asked. What is told says nothing, and whoever asks for more is judged anew.
+      // The database is unavailable. Events carry no content, and every request for data is authorized again.
       return true
     }
   }

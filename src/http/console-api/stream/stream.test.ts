@@ -56,7 +56,7 @@ async function open(as = owner) {
 }
 
 describe('the stream of an account', () => {
-  it('tells that something has changed, and not what', async () => {
+  it('reports that something has changed, and not what', async () => {
     const stream = await open()
 
     await clock.move(SECOND_MS)
@@ -70,7 +70,7 @@ describe('the stream of an account', () => {
     await stream.close()
   })
 
-  it('polls once a second for all together, and not at all while nobody listens', async () => {
+  it('polls once a second for all streams together, and not without streams', async () => {
     await clock.move(5 * SECOND_MS)
     assert.equal(polls, 0)
 
@@ -80,7 +80,7 @@ describe('the stream of an account', () => {
     assert.equal(polls, 3)
 
     for (const stream of streams) await stream.close()
-    // The next look is still to come, and finds nobody.
+    // The next poll is still to come, and finds no stream.
     await clock.until(() => clock.waiting === 1)
     await clock.move(SECOND_MS)
     const before = polls
@@ -132,7 +132,7 @@ describe('the stream of an account', () => {
     assert.equal(await stream.next(), 'END')
   })
 
-  it('is refused to whoever has too many of them, until one is closed', async () => {
+  it('is refused to a person with too many of them, until one is closed', async () => {
     const streams = []
     for (let count = 0; count < 12; count++) streams.push(await open())
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { createToken, tokenPrefix } from '../../../core/token/token-format.ts'
 
-/** A new token, and what is kept of it. */
+/** A new token, and the parts of it that are stored. */
 export function generateToken(randomBytes: (count: number) => Buffer): {
   token: string
   sha256: Buffer

@@ -10,7 +10,7 @@ export function readEvents(names: readonly string[]): readonly TokenEvent[] {
   })
 }
 
-/** With the prefix written out: a plain address means itself alone. */
+/** With the prefix length written out: a plain address is a range of one. */
 export function readSourceRanges(texts: readonly string[]): readonly string[] {
   return [...new Set(texts.map(readSourceRange))]
 }
@@ -19,7 +19,7 @@ function readSourceRange(text: string): string {
   const range = parseAddressRange(text)
   if (range) return text.includes('/') ? text : `${text}/${range.prefixLength}`
   const [address = '', prefix] = text.split('/')
-  // A range that cannot be read lets nobody in, so what is nearly one is explained, not guessed.
+  // An unreadable range would allow no address, so an almost valid one is explained, not guessed.
   const isNearly = prefix !== undefined && parseIpAddress(address) !== null
   throw new Refusal(
     'argument_invalid',

@@ -79,7 +79,7 @@ function changing({
       return mutable({ token, details: await tokens.rotateToken(accountId, rotation, actor) })
     },
     async deleteToken({ params, body }, { accountId, actor }) {
-      // By its id alone: deleting also knows names and prefixes, which here nobody means.
+      // By id alone: `deleteToken` also accepts names and prefixes, which are not meant here.
       const { id, name } = await tokens.readToken(accountId, params.id as TokenId)
       if (body.name.trim() !== name) throw new Refusal('token_name_differs', undefined, 'name')
       await administration.deleteToken(id, accountId, actor)
@@ -126,7 +126,7 @@ type Mutable<Value> = Value extends string | number | boolean | null
   ? Value
   : { -readonly [Key in keyof Value]: Mutable<Value[Key]> }
 
-/** What was made for this reply alone is handed on as what replies are made of. */
+/** Values made for this reply alone, with the mutable type of replies. */
 function mutable<Value>(value: Value): Mutable<Value> {
   return value as Mutable<Value>
 }

@@ -41,7 +41,7 @@ function viewing({
       return presentWebhook(await webhooks.readWebhook({ accountId, id }))
     },
     async listDeliveries({ params: { id }, query: { state = null, kind = null, after = null } }, { accountId }) {
-      // A kind that there is not has no deliveries; it is not asked for, because a link may carry anything.
+      // An unknown kind has no deliveries. It is ignored, because a link may contain anything.
       const filter = { state, kind: kind !== null && isNoticeKind(kind) ? kind : null, after }
       const { items, next } = await webhooks.listDeliveries({ accountId, id }, filter)
       return { items: [...items], next }

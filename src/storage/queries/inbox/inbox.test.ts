@@ -46,7 +46,7 @@ describe.each(ENGINES)('the inbox of a sandbox connection, on %s', (engine) => {
         { to: BEN, lastType: 'message', lastText: 'two', lastAt: NOON + 2, count: 1 },
       ],
       next: null,
-      lookedAt: 4,
+      scanned: 4,
       isAll: true,
     })
   })
@@ -215,7 +215,7 @@ describe.each(ENGINES)('the inbox of a sandbox connection, on %s', (engine) => {
       chats?.items.map(({ to, count }) => [to, count]),
       [[ANNA, CHATS_READ]],
     )
-    assert.deepEqual([chats?.lookedAt, chats?.isAll], [CHATS_READ, false])
+    assert.deepEqual([chats?.scanned, chats?.isAll], [CHATS_READ, false])
     assert.deepEqual(found, ['long ago'])
     assert.ok(steps.length === 3, `${steps.length} steps`)
   })

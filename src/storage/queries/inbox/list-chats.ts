@@ -17,15 +17,15 @@ interface Group {
 export function listChats(store: Store, connectionId: ConnectionId, page: WantedPage): Promise<ChatPage> {
   return snapshot(store, async (tables) => {
     const reading = { tables, engine: store.engine }
-    const lookedAt = await countNewest(reading, connectionId)
+    const scanned = await countNewest(reading, connectionId)
     const groups = await groupNewest(reading, connectionId, page)
     const wanted = groups.slice(0, page.limit)
     const last = wanted.at(-1)
     return {
       items: await toChats(reading, connectionId, wanted),
       next: groups.length > page.limit && last ? last.last : null,
-      lookedAt,
-      isAll: lookedAt < CHATS_READ,
+      scanned,
+      isAll: scanned < CHATS_READ,
     }
   })
 }
