@@ -73,7 +73,7 @@ const LEFT: Readonly<Record<string, number>> = {
   test: 6,
   'test/browser': 21,
   'test/client': 15,
-  'test/conformance': 274,
+  'test/conformance': 70,
   'test/contract': 77,
   'test/deploy': 3,
   'test/faults': 258,

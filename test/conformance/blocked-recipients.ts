@@ -17,7 +17,7 @@ export function blockedRecipientsKeepTheirPromises({ it }: Suite, newWorld: NewW
       }
     })
 
-  proves('G13: nobody is blocked while nobody was', async (world) => {
+  proves('G13: no recipient is blocked while none was', async (world) => {
     const { accountId } = await addSender(world)
 
     assert.equal(await world.blocked.isBlocked(accountId, RECIPIENT), false)
@@ -48,14 +48,14 @@ export function blockedRecipientsKeepTheirPromises({ it }: Suite, newWorld: NewW
   proves('G13: each change of a list is followed: more, one out, another account, all out', async (world) => {
     const [mine, others] = [await addSender(world), await addSender(world, { number: '15550001001' })]
     const { blockLists, clock } = world
-    const look = async () => {
+    const read = async () => {
       await clock.pass(world.hintsAgeMs)
       const asked = [mine, others].flatMap(({ accountId }) =>
         [RECIPIENT, OTHER].map(async (number) => ((await world.blocked.isBlocked(accountId, number)) ? 'x' : '-')),
       )
       return (await Promise.all(asked)).join('')
     }
-    const seen = [await look()]
+    const seen = [await read()]
 
     for (const step of [
       () => block(blockLists, mine.accountId, RECIPIENT),
@@ -67,13 +67,13 @@ export function blockedRecipientsKeepTheirPromises({ it }: Suite, newWorld: NewW
       () => blockLists.unblock(others.accountId, [OTHER], 'test'),
     ]) {
       await step()
-      seen.push(await look())
+      seen.push(await read())
     }
 
     assert.deepEqual(seen, ['----', 'x---', 'xx--', 'xx-x', '-x-x', '---x', 'xx-x', 'xx--'])
   })
 
-  proves('a list tells how many it holds, and what, in pages and by the digits it begins with', async (world) => {
+  proves('a list shows how many it holds, and what, in pages and by the digits it begins with', async (world) => {
     const { accountId } = await addSender(world)
     const { blockLists } = world
     const numbers = ['15550100003', '15550100001', '4915112345678', '15550100002']

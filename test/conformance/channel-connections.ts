@@ -6,7 +6,7 @@ import { addSender, type NewWorld, type StorageWorld, type Suite } from './stora
 
 const CHANNEL = 'whatsapp-cloud'
 
-/** What every engine tells a channel of its connections. */
+/** The connections that every engine returns to a channel. */
 export function channelConnectionsAreFound({ it }: Suite, newWorld: NewWorld): void {
   it('finds the connections that share an address for callbacks, the living first and removed ones without secrets', async () => {
     const world = await newWorld()
@@ -61,7 +61,7 @@ export function channelConnectionsAreFound({ it }: Suite, newWorld: NewWorld): v
       await other.find(id),
       await other.find(connectionId),
       await own.find(connectionId),
-      await own.find('nobody' as ConnectionId),
+      await own.find('unknown' as ConnectionId),
       await own.find('no\0body' as ConnectionId),
       ...(await other.ofCallbackApp('app')),
       ...(await own.ofCallbackApp('ap')),

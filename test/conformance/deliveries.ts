@@ -14,7 +14,7 @@ import { accept, addSender, multiplyTokens, type NewWorld, type StorageWorld, ty
 const DAY = 86_400_000
 const LEASE = 60_000
 const DONE: PostEnd = { kind: 'answered', status: 204, retryAfterMs: null, excerpt: '' }
-const DOWN: PostEnd = { kind: 'failed', code: 'unreachable', words: 'Nobody answered.' }
+const DOWN: PostEnd = { kind: 'failed', code: 'unreachable', words: 'The address did not answer.' }
 const EVERYTHING = { state: null, kind: null, after: null }
 const GONE: PostEnd = { kind: 'answered', status: 410, retryAfterMs: null, excerpt: 'gone' }
 
@@ -65,11 +65,11 @@ function spreading({ it }: Suite, newWorld: NewWorld): void {
     await announce(world, 500)
     await announce(other, 1)
 
-    const spread = await world.work.spread()
+    const fanOut = await world.work.spread()
 
     const [late] = (await world.hooks.listDeliveries({ accountId: other.account, id: 'whk_b' }, EVERYTHING)).items
     assert.equal(late?.state, 'waiting')
-    assert.ok(spread.notices > 100, `only ${spread.notices} were taken`)
+    assert.ok(fanOut.notices > 100, `only ${fanOut.notices} were taken`)
     await world.close()
   })
 
@@ -78,9 +78,9 @@ function spreading({ it }: Suite, newWorld: NewWorld): void {
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 5)
 
-    const spread = await world.work.spread()
+    const fanOut = await world.work.spread()
 
-    assert.equal(spread.dropped, 2)
+    assert.equal(fanOut.dropped, 2)
     const { items } = await world.hooks.listDeliveries(of, { state: 'dropped', kind: null, after: null })
     assert.equal(items.length, 2)
     assert.equal((await world.hooks.readWebhook(of)).dropped, 2)
@@ -91,26 +91,26 @@ function spreading({ it }: Suite, newWorld: NewWorld): void {
 }
 
 function harmless({ it }: Suite, newWorld: NewWorld): void {
-  const ways: Readonly<Record<string, (world: World, name: string) => Promise<void>>> = {
+  const sources: Readonly<Record<string, (world: World, name: string) => Promise<void>>> = {
     'as a rare notice': (world, name) => world.storage.notices.announce([expired(world, name)]),
     'in a change of the console': (world, name) =>
       change(world.storage.store, 'test', (making) => writeNotices(making, [expired(world, name)])),
   }
-  for (const [way, write] of Object.entries(ways))
-    it(`G11: tells what reads like an escape as it is: ${way}`, async () => {
+  for (const [source, write] of Object.entries(sources))
+    it(`G11: delivers text that reads like an escape unchanged: ${source}`, async () => {
       const world = await open(newWorld)
       await hook(world, 'whk_a', ['token.expired'])
       await write(world, '\\u0000!\0@x.example')
 
-      const spread = await world.work.spread()
+      const fanOut = await world.work.spread()
 
       const { data } = JSON.parse((await claimOne(world)).payload) as { data: { name: string } }
-      assert.deepEqual(spread, { notices: 1, dropped: 0, damaged: [] })
+      assert.deepEqual(fanOut, { notices: 1, dropped: 0, damaged: [] })
       assert.equal(data.name, '\\u0000!@x.example')
       await world.close()
     })
 
-  it('G11: leaves out a notice that cannot be read, says which, and spreads all others', async () => {
+  it('G11: leaves out a notification that cannot be read, names it, and delivers all others', async () => {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired', 'message.failed'])
     await announce(world, 5)
@@ -124,11 +124,11 @@ function harmless({ it }: Suite, newWorld: NewWorld): void {
         .where('position', '=', notices[at]?.position ?? 0)
         .execute()
 
-    const spread = await world.work.spread()
+    const fanOut = await world.work.spread()
     const again = await world.work.spread()
 
     const damaged = notices.slice(0, 4).map(({ id }) => id)
-    assert.deepEqual([spread, again.notices], [{ notices: 5, dropped: 0, damaged }, 0])
+    assert.deepEqual([fanOut, again.notices], [{ notices: 5, dropped: 0, damaged }, 0])
     assert.equal((await world.hooks.listDeliveries(of, ALL)).items.length, 1)
     await world.close()
   })
@@ -171,16 +171,16 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 2)
     await world.work.spread()
-    // They are being tried by somebody who dies.
+    // A worker claims them and dies.
     await world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
 
     world.storage.clock.setNow(-2 * DAY)
     await world.storage.clock.pass(1)
-    const look = await world.storage.notices.pollDeliveries()
+    const poll = await world.storage.notices.pollDeliveries()
     const due = await world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
     const again = await world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
 
-    assert.deepEqual([look.isDue, due.length, again.length], [true, 2, 0])
+    assert.deepEqual([poll.isDue, due.length, again.length], [true, 2, 0])
     assert.equal((await world.storage.notices.pollDeliveries()).isDue, false)
     await world.close()
   })
@@ -207,7 +207,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     assert.deepEqual(waits, [5, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400])
     const view = await world.hooks.readDelivery(of, position)
     assert.deepEqual([view.state, view.tries, view.lastCode], ['failed', 9, 'unreachable'])
-    assert.deepEqual(view.tryRows[0]?.words, 'Nobody answered.')
+    assert.deepEqual(view.tryRows[0]?.words, 'The address did not answer.')
     await world.close()
   })
 
@@ -288,9 +288,9 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     const view = await world.hooks.readWebhook(of)
     assert.deepEqual([view.state, view.stateReason], ['failing', 'Every try of the last 3 days failed.'])
     await world.work.spread()
-    const told = await world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
+    const events = await world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
     assert.deepEqual(
-      told.map(({ webhookId, payload }) => [webhookId, (JSON.parse(payload) as { type: string }).type]),
+      events.map(({ webhookId, payload }) => [webhookId, (JSON.parse(payload) as { type: string }).type]),
       [['whk_b', 'webhook.disabled']],
     )
     assert.ok((await world.storage.auditOf('whk_a' as never)).some(({ actor }) => actor === 'nuncio'))
@@ -340,7 +340,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     for (const table of ['webhook', 'delivery', 'delivery_try', 'notice_want'] as const)
       assert.deepEqual(await database.selectFrom(table).selectAll().execute(), [], table)
 
-    // What its notices said of recipients is not kept for ever because nobody listens any more.
+    // Without a webhook, what its notifications said of recipients is not kept for ever.
     const { isListened } = await world.storage.notices.pollDeliveries()
     await world.storage.clock.pass(31 * DAY)
     while (await world.work.sweep(90));
@@ -398,13 +398,13 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
     await world.hooks.setWebhookState(of, 'disabled', 'test')
 
     await announce(world, 1, 'unseen')
-    const spread = await world.work.spread()
+    const fanOut = await world.work.spread()
     const idle = await world.storage.notices.pollDeliveries()
     const none = await world.work.claimDue({ room: 5, roomForFailing: 3, leaseMs: LEASE })
     await world.hooks.setWebhookState(of, 'enabled', 'test')
     const due = await world.storage.notices.pollDeliveries()
 
-    assert.equal(spread.notices, 0)
+    assert.equal(fanOut.notices, 0)
     assert.deepEqual([idle.isListened, idle.isDue, due.isDue], [true, false, true])
     assert.deepEqual(none, [])
     assert.equal((await world.work.claimDue({ room: 5, roomForFailing: 3, leaseMs: LEASE })).length, 1)
@@ -550,10 +550,10 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
 }
 
 function telling({ it }: Suite, newWorld: NewWorld): void {
-  it('tells of tokens 14, 7 and 1 days before they expire and once they have, each once', async () => {
+  it('notifies of tokens 14, 7 and 1 days before they expire and once they have, each once', async () => {
     const world = await open(newWorld)
     await hook(world, 'whk_a', ['token.expiring', 'token.expired'])
-    const told: unknown[] = []
+    const events: unknown[] = []
     for (let day = 0; day <= 32; day++) {
       await world.work.announceTokens()
       await world.work.announceTokens()
@@ -561,12 +561,12 @@ function telling({ it }: Suite, newWorld: NewWorld): void {
       for (const claimed of await world.work.claimDue({ room: 5, roomForFailing: 3, leaseMs: LEASE })) {
         await world.work.record([tried(world, claimed, DONE)])
         const { type, data } = JSON.parse(claimed.payload) as { type: string; data: { daysLeft?: number } }
-        told.push([day, type, data.daysLeft])
+        events.push([day, type, data.daysLeft])
       }
       await world.storage.clock.pass(DAY)
     }
 
-    assert.deepEqual(told, [
+    assert.deepEqual(events, [
       [16, 'token.expiring', 14],
       [23, 'token.expiring', 7],
       [29, 'token.expiring', 1],
@@ -575,7 +575,7 @@ function telling({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G8: tells of every token, however many one account has at their end', async () => {
+  it('G8: notifies of every token, however many one account has at their end', async () => {
     const world = await open(newWorld)
     const other = await addSender(world.storage, { number: '15550001009', tokenLastsDays: 31 })
     const theirs = { ...world, account: other.accountId }
@@ -593,7 +593,7 @@ function telling({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('tells what is done to connections, and nothing that did not happen', async () => {
+  it('notifies of changes to connections, and of nothing that did not happen', async () => {
     const world = await open(newWorld)
     await hook(world, 'whk_a', [
       'connection.added',

@@ -5,7 +5,7 @@ interface Timer {
   readonly call: () => void
 }
 
-/** A clock that moves only when it is told to. Its lots are always the same, in the middle of their range. */
+/** A clock that moves only when a test moves it. Its jitter is always the same, in the middle of the range. */
 export class HandClock implements Clock {
   #now: number
   #wall: number
@@ -44,7 +44,7 @@ export class HandClock implements Clock {
     }
   }
 
-  /** Somebody sets the machine's own wall clock, or it was suspended; no timer notices. */
+  /** Sets the machine's own wall clock, as a person or a suspension does; no timer notices. */
   setWall(byMs: number): void {
     this.#wall += byMs
   }

@@ -28,7 +28,7 @@ import {
 
 const HOUR = 3_600_000
 const RACERS = 50
-const LOOK_EVERY_MS = 50
+const POLL_EVERY_MS = 50
 const LONGEST_REST_MS = 20_000
 
 /** What every engine promises the accepting path. */
@@ -278,9 +278,9 @@ async function learns(world: StorageWorld, isSo: () => boolean | Promise<boolean
     // By the real clock too: there a count rests after one that took long, and questions travel.
     const mayWait = passedMs < 4 * hintsAgeMs || (hintsAgeMs > 0 && performance.now() - began < LONGEST_REST_MS)
     assert.ok(mayWait, `it is not so after ${passedMs} ms`)
-    await clock.pass(LOOK_EVERY_MS)
-    passedMs += LOOK_EVERY_MS
-    await setTimeout(LOOK_EVERY_MS / 5)
+    await clock.pass(POLL_EVERY_MS)
+    passedMs += POLL_EVERY_MS
+    await setTimeout(POLL_EVERY_MS / 5)
   }
 }
 
@@ -318,7 +318,7 @@ function idempotencyKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G10: shows later what a repeat was answered, whatever times the network tells of what became of it', async () => {
+  it('G10: shows later what a repeat was answered, whatever times the network reports of what became of it', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
     const id = await accept(world, sender, { key: 'once' })
@@ -423,7 +423,7 @@ function idempotencyKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
 }
 
 function limitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
-  it('tells when a connection or its account has as many messages waiting as it may', async () => {
+  it('reports when a connection or its account has as many messages waiting as it may', async () => {
     const world = await newWorld({ maxWaitingPerConnection: 2, maxWaitingPerAccount: 3 })
     const sender = await addSender(world)
     const other = { ...sender, number: '15550002000' }

@@ -153,7 +153,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('tells each worker with its heartbeat of all whose heartbeat holds', async () => {
+  it('returns to each worker with its heartbeat all workers whose heartbeat holds', async () => {
     const { world } = await waiting(newWorld)
     const alone = await beat(world, ANNA)
     await world.clock.pass(1)
@@ -205,7 +205,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G10: tells in the story of a message that Nuncio stopped during its attempt, and not that it waited for evidence', async () => {
+  it('G10: shows in the timeline of a message that Nuncio stopped during its attempt, and not that it waited for evidence', async () => {
     const { world, sender } = await waiting(newWorld)
     const lane = await holdLane(world, ANNA, sender.connectionId)
     const message = await head(world, sender.connectionId)
@@ -248,7 +248,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G10: tells once that an attempt broke, when it did, and then how the wait for evidence ended', async () => {
+  it('G10: shows once that an attempt broke, when it did, and then how the wait for evidence ended', async () => {
     const { world, sender } = await waiting(newWorld)
     await accept(world, sender)
     const lane = await holdLane(world, ANNA, sender.connectionId)
@@ -271,7 +271,12 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
       const disposition = end === 'accepted' ? AS_PUBLISHED : unconfirmed
       await world.lanes.record(step(world, lane, { close: { attempt: found, disposition } }))
       const { timeline } = await world.administration.explainMessage(message.id)
-      const entries = timeline.map(({ at, kind, code: told, words }) => [at - begun.startedAt, kind, told, words])
+      const entries = timeline.map(({ at, kind, code: reported, words }) => [
+        at - begun.startedAt,
+        kind,
+        reported,
+        words,
+      ])
       stories.push({ meanwhile, entries: entries.slice(1) })
     }
 
@@ -464,7 +469,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G3: opens a message of which nobody has looked what waits before it, only if nothing does', async () => {
+  it('G3: starts a message without a known predecessor only if nothing waits before it', async () => {
     const { world, sender } = await waiting(newWorld)
     for (const text of ['second', 'third']) await accept(world, sender, { text })
     const lane = await holdLane(world, ANNA, sender.connectionId)
@@ -673,7 +678,7 @@ function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const world = await newWorld()
     const { connectionId } = await addSender(world)
 
-    const messageId = 'nobody' as Parameters<typeof stateOf>[1]
+    const messageId = 'unknown' as Parameters<typeof stateOf>[1]
     const result = await world.lanes.applyReceipt(report(world, { connectionId, messageId, kind: 'read' }))
 
     assert.equal(result, 'message-unknown')

@@ -44,7 +44,7 @@ function oneFetchesAtATime({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('offers nobody what a living worker is at, and somebody what a dead one was at', async () => {
+  it('offers no worker what a living one fetches, and offers what a dead one fetched', async () => {
     const { world, anna, ben } = await threeWorkers(newWorld, 1)
     const [wanted] = await anna.due()
     await anna.queue.take([wanted!.sequence])
@@ -83,7 +83,7 @@ function oneFetchesAtATime({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('takes the file of a worker whose heartbeat ran out, if nobody has taken the fetch over', async () => {
+  it('takes the file of a worker whose heartbeat ran out, if no other has taken the fetch over', async () => {
     const { world, anna } = await threeWorkers(newWorld, 1)
     const [wanted] = await anna.due()
     await anna.queue.take([wanted!.sequence])
@@ -95,7 +95,7 @@ function oneFetchesAtATime({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('lets anybody go on after a try that failed', async () => {
+  it('lets any worker go on after a try that failed', async () => {
     const { world, anna, ben } = await threeWorkers(newWorld, 1)
     const [wanted] = await anna.due()
     await anna.queue.take([wanted!.sequence])
@@ -128,7 +128,7 @@ function oneFetchesAtATime({ it }: Suite, newWorld: NewWorld): void {
 }
 
 function lanesDecideWhoFetches({ it }: Suite, newWorld: NewWorld): void {
-  it('offers what is in lanes of this worker or of nobody, its own lanes first', async () => {
+  it('offers what is in lanes of this worker or in unclaimed lanes, its own lanes first', async () => {
     const { world, sender, anna, ben } = await threeWorkers(newWorld, 1)
     const bens = await addLane(world, sender, '15550002000')
     const annas = await addLane(world, sender, '15550003000')
@@ -344,7 +344,7 @@ function spoolsAreApart({ it }: Suite, newWorld: NewWorld): void {
   })
 }
 
-/** Three living workers, and messages with media in the lane of one sender, which nobody holds. */
+/** Three living workers, and messages with media in the lane of one sender, which is unclaimed. */
 async function threeWorkers(newWorld: NewWorld, count: number) {
   const world = await newWorld()
   const sender = await addSender(world)
@@ -431,7 +431,7 @@ class Worker {
   }
 }
 
-/** For one message at a time: all files of a worker look alike. */
+/** For one message at a time: all files of a worker are the same. */
 function fileOf(worker: WorkerId): MediaFile {
   return { path: `/spool/${worker}/file`, sizeBytes: 1_000, sha256: '00', mime: 'image/png' }
 }

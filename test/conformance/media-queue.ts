@@ -155,7 +155,7 @@ function lookingKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G8: comes to every account, however many are looked at in one go', async () => {
+  it('G8: comes to every account, however many one query covers', async () => {
     const world = await newWorld()
     const accounts = new Set<string>()
     for (let i = 0; i < 5; i++) {
@@ -166,7 +166,7 @@ function lookingKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     }
     const seen: string[] = []
     let after: DueMedia['lookedThrough'] = null
-    let looks = 0
+    let queries = 0
     do {
       const { media, lookedThrough }: DueMedia = await world.mediaQueue.due({
         ...everything(world),
@@ -177,7 +177,7 @@ function lookingKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
       assert.ok(media.length <= 2)
       seen.push(...media.map(({ accountId }) => accountId))
       after = lookedThrough
-    } while (after !== null && looks++ < 20)
+    } while (after !== null && queries++ < 20)
 
     assert.equal(after, null)
     assert.deepEqual([seen.length, new Set(seen)], [5, accounts])
@@ -218,7 +218,7 @@ function lookingKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     const given = { perAccount: 32, fullHosts: [{ accountId: sender.accountId, host: 'crawls.example' }] }
 
     const found = async () => {
-      for (let look = 1; look <= 30; look++) {
+      for (let round = 1; round <= 30; round++) {
         const [first, ...others] = await due(world, given)
         assert.deepEqual(others, [])
         if (first) return first.messageId
@@ -295,7 +295,7 @@ function spoolRecordsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void 
     await world.close()
   })
 
-  it('walks the spool a stretch at a time', async () => {
+  it('walks the spool in chunks', async () => {
     const { world } = await withMedia(newWorld, 3)
     for (const [index, wanted] of (await due(world)).entries())
       await bring(world, wanted, { ...FILE, path: `spool/${index}` })
@@ -315,7 +315,7 @@ function spoolRecordsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void 
 }
 
 function lostFilesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
-  it('has a file fetched again that has gone missing, and tells so', async () => {
+  it('fetches a missing file again, and reports it', async () => {
     const { world, sender, ids } = await withMedia(newWorld, 1)
     const [wanted] = await due(world)
     await bring(world, wanted!, FILE)
@@ -421,7 +421,7 @@ function rejected(world: StorageWorld, message: Parameters<typeof attempt>[1]) {
   return attempt(world, message, 'rejected')
 }
 
-/** An attempt whose fate nobody knows, after which the message waits to be sent once more. */
+/** An attempt with an unknown result, after which the message waits to be sent once more. */
 async function sendWithUnknownResult(world: StorageWorld, { connectionId }: Sender): Promise<void> {
   const lane = await holdLane(world, ANNA, connectionId)
   const message = await head(world, connectionId)

@@ -17,18 +17,18 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 
 describe.each(WORLDS)('missing reports of a network, on %s', (_, newWorld) => {
-  it('G10: are told once it has said nothing for ten minutes, on the message too, until any report comes', async () => {
+  it('G10: raise an alarm after ten minutes without one, on the message too, until any report comes', async () => {
     await withCallbacks(newWorld, async (world) => {
       const [sender, other] = [await world.addSender(), await world.addSender()]
       const watch = watching(world)
       const ids = await publish(world, sender, 12)
       const [elsewhere] = await publish(world, other, 1)
 
-      const early = await watch.lookFor(9 * MINUTE_MS)
-      const late = await watch.lookFor(3 * MINUTE_MS)
-      const told = [await reportsMissing(world, ids[11]), await reportsMissing(world, elsewhere)]
+      const early = await watch.watchFor(9 * MINUTE_MS)
+      const late = await watch.watchFor(3 * MINUTE_MS)
+      const raised = [await reportsMissing(world, ids[11]), await reportsMissing(world, elsewhere)]
       await world.tell(sender, { id: 'wamid.of-another-program', status: 'sent' })
-      const cleared = await watch.lookFor(15 * SECOND_MS)
+      const cleared = await watch.watchFor(15 * SECOND_MS)
       const after = await reportsMissing(world, ids[11])
 
       assert.deepEqual(early, [])
@@ -37,7 +37,7 @@ describe.each(WORLDS)('missing reports of a network, on %s', (_, newWorld) => {
         causeOf(world, late[0]),
         /^Meta has never reported anything for 15550003001, though it took 12 messages since 12:00 UTC .12 min ago.\. Without/,
       )
-      assert.deepEqual([told, cleared, after], [[causeOf(world, late[0]), null], [], null])
+      assert.deepEqual([raised, cleared, after], [[causeOf(world, late[0]), null], [], null])
     })
   })
 
@@ -50,9 +50,9 @@ describe.each(WORLDS)('missing reports of a network, on %s', (_, newWorld) => {
       await world.storage.clock.pass(2 * MINUTE_MS)
       await publish(world, sender, 4)
 
-      const [alarm, ...others] = await watch.lookFor(12 * MINUTE_MS)
+      const [alarm, ...further] = await watch.watchFor(12 * MINUTE_MS)
 
-      assert.deepEqual(others, [])
+      assert.deepEqual(further, [])
       assert.match(
         causeOf(world, alarm),
         /^Meta has reported nothing for 4 messages of 15550003001, since 12:02 UTC .12 min ago.\. Before, it did\.$/,
@@ -61,7 +61,7 @@ describe.each(WORLDS)('missing reports of a network, on %s', (_, newWorld) => {
     })
   })
 
-  it('are not told of few messages, nor where phones are off and the network says only that it has sent', async () => {
+  it('raise no alarm for few messages, nor where phones are off and the network reports only that it has sent', async () => {
     await withCallbacks(newWorld, async (world) => {
       const [few, off] = [await world.addSender(), await world.addSender()]
       const watch = watching(world)
@@ -69,16 +69,16 @@ describe.each(WORLDS)('missing reports of a network, on %s', (_, newWorld) => {
       for (let round = 0; round < 12; round++) {
         const [id] = await publish(world, off, 1)
         await world.tell(off, status('sent', id as MessageId, `wamid.${round}`))
-        await watch.lookFor(15 * SECOND_MS)
+        await watch.watchFor(15 * SECOND_MS)
       }
 
-      const alarms = await watch.lookFor(30 * MINUTE_MS)
+      const alarms = await watch.watchFor(30 * MINUTE_MS)
 
       assert.deepEqual(alarms, [])
     })
   })
 
-  it('are not told of a channel that is not called back', async () => {
+  it('raise no alarm for a channel without callbacks', async () => {
     await withCallbacks(newWorld, async (world) => {
       const { storage } = world
       const sender = await addSender(storage)
@@ -95,17 +95,17 @@ describe.each(WORLDS)('missing reports of a network, on %s', (_, newWorld) => {
         await storage.lanes.record(step(storage, lane, { close }))
       }
 
-      assert.deepEqual(await watch.lookFor(30 * MINUTE_MS), [])
+      assert.deepEqual(await watch.watchFor(30 * MINUTE_MS), [])
     })
   })
 
-  it('are not told of what was sent before Nuncio was away, but what was told stays told', async () => {
+  it('raise no alarm for messages from before Nuncio was away, and keep the alarm that was raised', async () => {
     await withCallbacks(newWorld, async (world) => {
       const { storage } = world
       const [silent, away] = [await world.addSender(), await world.addSender()]
       const watch = watching(world)
       await publish(world, silent, 3)
-      const told = await watch.lookFor(12 * MINUTE_MS)
+      const raised = await watch.watchFor(12 * MINUTE_MS)
       await publish(world, away, 3)
       await storage.clock.pass(8 * 60 * MINUTE_MS)
 
@@ -113,18 +113,18 @@ describe.each(WORLDS)('missing reports of a network, on %s', (_, newWorld) => {
       await storage.sql(
         `insert into worker (id, heartbeat_until, roles, started_at) values ('from before the clock was set back', ${Number.MAX_SAFE_INTEGER}, 'api', 0)`,
       )
-      const restarted = await watching(world).lookFor(20 * MINUTE_MS)
+      const restarted = await watching(world).watchFor(20 * MINUTE_MS)
       await publish(world, away, 3)
-      const later = await watch.lookFor(12 * MINUTE_MS)
+      const later = await watch.watchFor(12 * MINUTE_MS)
 
-      assert.deepEqual(kindsOf(told), [['reports_missing', silent.connectionId]])
-      assert.deepEqual(kindsOf(restarted), kindsOf(told))
-      assert.deepEqual(kindsOf(later), [...kindsOf(told), ['reports_missing', away.connectionId]])
+      assert.deepEqual(kindsOf(raised), [['reports_missing', silent.connectionId]])
+      assert.deepEqual(kindsOf(restarted), kindsOf(raised))
+      assert.deepEqual(kindsOf(later), [...kindsOf(raised), ['reports_missing', away.connectionId]])
     })
   })
 })
 
-/** What is open after time went by with a living worker and a look every quarter of a minute. */
+/** Lets time go by with a living worker and a check every quarter of a minute. Returns the alarms that are open then. */
 function watching({ storage }: CallbackWorld) {
   let state: WatchState | null = null
   const { watch, clock } = storage
@@ -140,12 +140,12 @@ function watching({ storage }: CallbackWorld) {
     takeOutage: () => null,
     callBudgetMs: () => 30 * SECOND_MS,
     tell: async () => {},
-    onChecked: (looked) => {
-      state = looked
+    onChecked: (checked) => {
+      state = checked
     },
   })
   return {
-    async lookFor(ms: number): Promise<readonly OpenAlarm[]> {
+    async watchFor(ms: number): Promise<readonly OpenAlarm[]> {
       const end = clock.now() + ms
       while (clock.now() < end) {
         await clock.pass(15 * SECOND_MS)

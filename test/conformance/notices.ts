@@ -25,7 +25,7 @@ import {
   step,
 } from './storage-world.ts'
 
-/** What every engine promises whoever is told of things. */
+/** What every engine promises the receivers of notifications. */
 export function noticesKeepTheirPromises(suite: Suite, newWorld: NewWorld): void {
   rareNotices(suite, newWorld)
   noticesOfStates(suite, newWorld)
@@ -83,17 +83,17 @@ function noticesOfStates({ it }: Suite, newWorld: NewWorld): void {
       const expected = await drive(listened)
 
       const notices = await noticesOf(world, sender.accountId)
-      const told = notices.map((notice) => JSON.parse(notice.data) as Record<string, unknown>)
+      const changes = notices.map((notice) => JSON.parse(notice.data) as Record<string, unknown>)
       assert.deepEqual(
         notices.map(({ kind }) => kind),
         expected.map((state) => `message.${state.toLowerCase()}`),
       )
       assert.deepEqual(
-        told.map(({ state }) => state),
+        changes.map(({ state }) => state),
         expected,
       )
       // The last one says of each message what the message says of itself.
-      const last = new Map(told.map((data) => [data['messageId'] as MessageId, data]))
+      const last = new Map(changes.map((data) => [data['messageId'] as MessageId, data]))
       assert.ok(last.size > 0)
       for (const [id, data] of last) {
         const { message, resendOf } = await world.administration.explainMessage(id)
@@ -178,7 +178,7 @@ const TRANSITIONS: Readonly<Record<string, (given: Listened) => Promise<readonly
     await settleOne(given, 'FAILED', 'recipient_refused')
     return ['FAILED']
   },
-  'an attempt is of unknown fate': async (given) => {
+  'an attempt has an unknown result': async (given) => {
     await settleOne(given, 'UNCONFIRMED', 'result_unknown')
     return ['UNCONFIRMED']
   },
@@ -227,7 +227,7 @@ const TRANSITIONS: Readonly<Record<string, (given: Listened) => Promise<readonly
     assert.equal(await world.lanes.expire(10), 1)
     return ['EXPIRED']
   },
-  'its time to live is over after an attempt of unknown fate': async (given) => {
+  'its time to live is over after an attempt with an unknown result': async (given) => {
     const { world } = given
     await keepAfter(given, 'unknown')
     await world.clock.pass(25 * 3_600_000)
@@ -262,7 +262,7 @@ const TRANSITIONS: Readonly<Record<string, (given: Listened) => Promise<readonly
     await world.administration.cancelMessage(id, 'test')
     return ['CANCELLED']
   },
-  'a person cancels it after an attempt of unknown fate': async (given) => {
+  'a person cancels it after an attempt with an unknown result': async (given) => {
     const id = await keepAfter(given, 'unknown')
     await given.world.administration.cancelMessage(id, 'test')
     return ['UNCONFIRMED']

@@ -20,7 +20,7 @@ export interface PostgresWorld extends StorageWorld {
   processOf(worker: WorkerId, spool: SpoolId): PostgresStorage
   /** A connection of its own, past everything of ours. Ends with the world. */
   session(): Promise<Client>
-  /** Somebody sets the clock of the database. The clock of the processes learns of it as it can. */
+  /** Sets the clock of the database. The clocks of the processes have to find out. */
   setDatabaseClock(byMs: number): Promise<void>
 }
 
@@ -157,17 +157,17 @@ const BREAK_COMMITS = `
 
 /** Whether what a session commits is durable, and how long it waits for locks. */
 export async function durabilityOf(session: Client): Promise<[string, string]> {
-  const { rows } = await session.query<{ durable: string; patience: string }>(
-    `select current_setting('synchronous_commit') as durable, current_setting('lock_timeout') as patience`,
+  const { rows } = await session.query<{ durable: string; lockTimeout: string }>(
+    `select current_setting('synchronous_commit') as durable, current_setting('lock_timeout') as "lockTimeout"`,
   )
-  return [rows[0]!.durable, rows[0]!.patience]
+  return [rows[0]!.durable, rows[0]!.lockTimeout]
 }
 
-/** Resolves once somebody waits for a lock. */
+/** Resolves once a session waits for a lock. */
 export async function somebodyWaits(world: PostgresWorld): Promise<void> {
   const session = await world.session()
   await waitUntil(
-    'somebody waits for a lock',
+    'a session waits for a lock',
     async () => (await session.query('select from pg_locks where not granted')).rowCount !== 0,
     { deadlineMs: 5_000, everyMs: 5 },
   )

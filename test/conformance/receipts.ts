@@ -23,7 +23,7 @@ import {
 
 /** What every engine promises about the reports of networks: they come late, twice, in any order, and sometimes to the wrong one. */
 export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
-  it('tells of a report once, however often it is brought', async () => {
+  it('records a report once, however often it arrives', async () => {
     const { world, id, about } = await published(newWorld)
     const delivered = report(world, { ...about, kind: 'delivered' })
 
@@ -37,7 +37,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('tells of a report once when two bring it at the same time', async () => {
+  it('records a report once when two processes bring it at the same time', async () => {
     const { world, id, about } = await published(newWorld)
     const delivered = report(world, { ...about, kind: 'delivered' })
 
@@ -65,7 +65,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('tells of a second report of the same kind from another time', async () => {
+  it('records a second report of the same kind from another time', async () => {
     const { world, id, about } = await published(newWorld)
     await world.lanes.applyReceipt(report(world, { ...about, kind: 'delivered' }))
     await world.clock.pass(1_000)
@@ -76,15 +76,15 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('tells of no more than some fifty reports of one message, and moves it forward all the same', async () => {
+  it('records no more than some fifty reports of one message, and moves it forward all the same', async () => {
     const { world, id, about } = await published(newWorld)
     await flood(world, { ...about, kind: 'delivered' }, 80)
-    const told = (await receiptsOf(world, id)).length
+    const recorded = (await receiptsOf(world, id)).length
 
     await flood(world, { ...about, kind: 'failed' }, 20)
     const answer = await world.lanes.applyReceipt(report(world, { ...about, kind: 'read' }))
 
-    assert.deepEqual([told, answer, await stateOf(world, id)], [50, 'applied', 'READ'])
+    assert.deepEqual([recorded, answer, await stateOf(world, id)], [50, 'applied', 'READ'])
     assert.equal((await receiptsOf(world, id)).length, 51)
     await world.close()
   })
@@ -95,13 +95,13 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
       await flood(world, { ...about, kind: 'failed' }, 1)
       await flood(world, { ...about, kind: 'delivered' }, 1)
     }
-    const told = (await receiptsOf(world, id)).length
+    const recorded = (await receiptsOf(world, id)).length
     await flood(world, { ...about, kind: 'failed' }, 1)
     const state = await stateOf(world, id)
 
     await world.lanes.applyReceipt(report(world, { ...about, kind: 'read' }))
 
-    assert.ok(told >= 50 && told <= 62, `${told} are told`)
+    assert.ok(recorded >= 50 && recorded <= 62, `${recorded} are recorded`)
     assert.deepEqual([state, await stateOf(world, id)], ['DELIVERED', 'READ'])
     await world.close()
   })
@@ -182,7 +182,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('forgets with the delivery why nobody knew of it', async () => {
+  it('removes with the delivery the reason why its result was unknown', async () => {
     const { world, id, about } = await ended(newWorld, [UNCONFIRMED])
 
     await world.lanes.applyReceipt(report(world, { ...about, kind: 'delivered' }))
@@ -192,7 +192,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G5: believes that a message was sent of which nobody knew, and knows it by its network id from then on', async () => {
+  it('G5: accepts a report that a message with an unknown result was sent, and knows it by its network id from then on', async () => {
     const { world, id, about } = await ended(newWorld, [UNCONFIRMED])
 
     await world.lanes.applyReceipt(report(world, { ...about, networkId: 'wamid.late', kind: 'sent' }))
@@ -221,7 +221,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('does not tell what was known: that the network has taken what it took', async () => {
+  it('records no report that the network has accepted what it is known to have accepted', async () => {
     const { world, id, about } = await published(newWorld)
 
     const answers = []
@@ -243,8 +243,8 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
 
     const { message, reasonWords, timeline } = await world.administration.explainMessage(id)
     assert.deepEqual([message.state, message.reason, reasonWords], ['FAILED', 'whatsapp_131026', 'undeliverable'])
-    const told = timeline.find(({ kind }) => kind === 'receipt-failed')
-    assert.deepEqual([told?.code, told?.words], ['whatsapp_131026', 'undeliverable'])
+    const entry = timeline.find(({ kind }) => kind === 'receipt-failed')
+    assert.deepEqual([entry?.code, entry?.words], ['whatsapp_131026', 'undeliverable'])
     await world.close()
   })
 
@@ -273,7 +273,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G10: counts what the network reports to have failed among what nobody has dealt with', async () => {
+  it('G10: counts failures that the network reports among what is not resolved', async () => {
     const { world, about } = await published(newWorld)
     const counter = new TallyCounter(world.store, { wait: async () => {} })
 
@@ -439,7 +439,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     ['that waits to be sent once more', SENT_ONCE_MORE],
     ['that was refused', REFUSED],
   ] as const) {
-    it(`G10: tells no time before the acceptance of a message ${how}, when the report is of an earlier second`, async () => {
+    it(`G10: shows no time before the acceptance of a message ${how}, when the report is of an earlier second`, async () => {
       const { world, id, about } = await ended(newWorld, [end], 7)
       const { message: before } = await world.administration.explainMessage(id)
       const at = before.acceptedAt - 2_007

@@ -94,7 +94,7 @@ export async function publish(
   return id
 }
 
-/** Handed over, and nobody knows whether it arrived. */
+/** Handed over, with an unknown result. */
 export async function lose(world: StorageWorld, sender: Sender): Promise<MessageId> {
   const id = await accept(world, sender)
   await world.clock.pass(1)
@@ -189,7 +189,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G1: never touches what is unfinished: what waits, what is open, and what nobody has resolved', async () => {
+  it('G1: never touches what is unfinished: what waits, what is open, and what is not resolved', async () => {
     const world = await newWorld()
     const [sender, other] = [await newSender(world), await newSender(world)]
     const lost = await lose(world, sender)
@@ -212,7 +212,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('looks again at what it kept back: a day after its end it goes', async () => {
+  it('checks again what it kept back: a day after its end it goes', async () => {
     const world = await newWorld()
     const sender = await newSender(world)
     const lost = await lose(world, sender)
@@ -234,7 +234,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('lets go of what nobody has resolved for a year longer', async () => {
+  it('keeps what is not resolved for a year longer', async () => {
     const world = await newWorld()
     const sender = await newSender(world)
     const lost = await lose(world, sender)
@@ -284,7 +284,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('keeps everything for ever where it is told so', async () => {
+  it('keeps everything for ever where the settings say so', async () => {
     const world = await newWorld()
     const id = await publish(world, await newSender(world))
     await passDays(world, 500)
@@ -296,7 +296,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('looks at no more rows in one transaction than it was told, and comes to the end all the same', async () => {
+  it('reads no more rows in one transaction than its limit, and comes to the end all the same', async () => {
     const world = await newWorld()
     const sender = await newSender(world)
     for (let i = 0; i < 45; i++) await publish(world, sender)
@@ -345,7 +345,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('takes nobody for sweeping whose turn was taken before the clock was set back', async () => {
+  it('shows no sweeper for a lease that was taken before the clock was set back', async () => {
     const world = await newWorld()
     const { retention, clock } = world
     await retention.takeTurn('anna', clock.now() + DAY_MS, 60_000)
@@ -408,16 +408,16 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     const world = await newWorld()
     const [sender, other] = [await newSender(world), await newSender(world)]
     await setOwn(world, other.accountId, { bodiesDays: 3, messagesDays: 12 })
-    const lots = drawing(7)
+    const random = drawing(7)
     const made: { id: MessageId; at: number; isLost: boolean; of: Sender }[] = []
     for (let turn = 0; turn < 30; turn++) {
-      const of = lots() < 0.5 ? sender : other
-      const lot = lots()
+      const of = random() < 0.5 ? sender : other
+      const drawn = random()
       const at = world.clock.now()
-      if (lot < 0.35) made.push({ id: await publish(world, of), at, isLost: false, of })
-      else if (lot < 0.55) made.push({ id: await lose(world, of), at, isLost: true, of })
-      else if (lot < 0.75) await passDays(world, 1 + Math.floor(lots() * 20))
-      else await sweep(world, { steps: 1 + Math.floor(lots() * 12), mostRows: 3 })
+      if (drawn < 0.35) made.push({ id: await publish(world, of), at, isLost: false, of })
+      else if (drawn < 0.55) made.push({ id: await lose(world, of), at, isLost: true, of })
+      else if (drawn < 0.75) await passDays(world, 1 + Math.floor(random() * 20))
+      else await sweep(world, { steps: 1 + Math.floor(random() * 12), mostRows: 3 })
 
       for (const { id, at: acceptedAt, isLost, of: whose } of made) {
         const body = await bodyOf(world, id)
@@ -436,7 +436,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('tells of its last sweep', async () => {
+  it('shows its last sweep', async () => {
     const world = await newWorld()
     await publish(world, await newSender(world))
     await passDays(world, 31)

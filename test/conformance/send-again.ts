@@ -102,7 +102,7 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
     const copies = [
       await world.sendAgain(about),
       await world.sendAgain({ ...about, messageId: waiting }),
-      await world.sendAgain({ ...about, messageId: 'nobody' as MessageId }),
+      await world.sendAgain({ ...about, messageId: 'unknown' as MessageId }),
       await world.sendAgain({ ...about, messageId: 'no\0body' as MessageId }),
     ]
 
@@ -124,7 +124,7 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
     await world.close()
   })
 
-  it('wakes the lane and says in the audit log that it was the channel', async () => {
+  it('starts the lane and says in the audit log that it was the channel', async () => {
     const { world, sender, about } = await failed(newWorld)
 
     const copy = await world.sendAgain(about)

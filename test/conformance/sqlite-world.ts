@@ -57,10 +57,10 @@ export async function newSqliteWorld({
       return async () => database.exec('pragma max_page_count = 1000000')
     },
     async breakCommits() {
-      // A foreign key that is looked at only by the commit: everything before it succeeds.
+      // A foreign key that is checked only by the commit: everything before it succeeds.
       database.exec(`
         create table broken (account_id text references account (id) deferrable initially deferred);
-        create trigger break_commit after insert on message begin insert into broken values ('nobody'); end;`)
+        create trigger break_commit after insert on message begin insert into broken values ('unknown'); end;`)
     },
     async close() {
       visitor.close()

@@ -42,7 +42,7 @@ export interface StorageWorld {
   openDay(): Promise<void>
   /** Past everything of ours. Names of tables as both engines have them. */
   sql(text: string): Promise<readonly Record<string, unknown>[]>
-  /** What was done to a message, and by whom, the first first. */
+  /** The audit entries of a message, the first first. */
   auditOf(id: MessageId): Promise<readonly { readonly actor: string; readonly action: string }[]>
   readonly clock: HandClock
   /** How old it may be what the engine answers without asking the database. 0 means that it is always as of now. */

@@ -42,7 +42,7 @@ const ENGINES = [
 
 describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
   let world: StorageWorld
-  let told: JournalEvent[]
+  let events: JournalEvent[]
   let state: WatchState | null
   let disks: DiskRoom[]
   let outages: ReturnType<WatchdogParts['takeOutage']>[]
@@ -50,7 +50,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
 
   beforeEach(async () => {
     world = await newWorld({ maxWaitingPerConnection: 20 })
-    told = []
+    events = []
     state = null
     disks = []
     outages = []
@@ -66,18 +66,18 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
       watcher,
       host: 'here',
       clock: world.clock,
-      journal: { record: (event) => void told.push(event) },
+      journal: { record: (event) => void events.push(event) },
       limits: { oldestWaitingMs: 15 * MINUTE_MS, diskFreeShare: 0.1 },
       readDisks: async () => disks,
       callBudgetMs: () => 30 * SECOND_MS,
       tell: (now) => announceAlarms({ watch, notices: world.notices }, now),
-      onChecked: (looked) => {
-        state = looked
+      onChecked: (checked) => {
+        state = checked
       },
     })
   }
 
-  /** Time goes by with a living worker and a look every quarter of a minute; what is open at the end of it. */
+  /** Lets time go by with a living worker and a check every quarter of a minute. Returns the alarms that are open then. */
   async function watchFor(ms: number, each: () => Promise<unknown> = async () => {}): Promise<readonly OpenAlarm[]> {
     const end = world.clock.now() + ms
     while (world.clock.now() < end) {
@@ -90,7 +90,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
   }
 
   const kinds = (alarms: readonly OpenAlarm[]) => alarms.map(({ kind }) => kind)
-  const said = () => told.map((event) => ('kind' in event ? `${event.event} ${event.kind}` : event.event))
+  const said = () => events.map((event) => ('kind' in event ? `${event.event} ${event.kind}` : event.event))
 
   async function pass(lane: ClaimedLane, sender: Sender): Promise<void> {
     await accept(world, sender)
@@ -187,7 +187,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual([alarms, said()], [[], []])
   })
 
-  it('tells of a connection that cannot reach its network after two minutes, over its probes, until it works', async () => {
+  it('raises an alarm for a connection that cannot reach its network after two minutes, over its probes, until it works', async () => {
     const [lane, sender] = await laneWith({}, 2)
     const since = world.clock.now()
     const error = { failures: 3, since, messages: 1, lastSequence: 1 }
@@ -212,7 +212,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     )
   })
 
-  it('tells of a head that waits too long for a reason of its own', async () => {
+  it('raises an alarm for a head that waits too long for a reason of its own', async () => {
     const [lane] = await laneWith()
     const retry = () =>
       waits(lane, { wait: { reason: 'retrying', words: null, until: world.clock.now() + 30 * SECOND_MS } })
@@ -224,7 +224,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.ok(state && state.oldestWaitingMs !== null && state.oldestWaitingMs >= 15 * MINUTE_MS)
   })
 
-  it('tells how many messages the pace lets expire', async () => {
+  it('counts the messages that expire because of the pace', async () => {
     const [lane] = await laneWith({ leastGapMs: 10 * MINUTE_MS, timeToLiveMs: 65 * MINUTE_MS }, 9)
     const rest = () => waits(lane, { wait: { reason: 'pace', words: null, until: world.clock.now() + 10 * MINUTE_MS } })
 
@@ -257,12 +257,12 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
       newest.map((newestAt, waiting) => ({ waiting, isMore: false, newestAt })),
     )
     assert.equal((await world.watch.measureLanes([])).size, 0)
-    // An engine that counts as it is asked goes no further than it is told to.
+    // An engine that counts on demand stops at the given number.
     const brief = (await world.watch.measureLanes([{ ...two!, most: 1 }])).get(two!.id)
     assert.ok(brief?.waiting === 2 || (brief?.waiting === 1 && brief.isMore))
   })
 
-  it('tells of the hold of all lanes, and blames no lane for it, also after its end', async () => {
+  it('raises an alarm for the hold of all lanes, and blames no lane for it, also after its end', async () => {
     await laneWith()
     await world.administration.holdLanes('a restored backup', 'test')
 
@@ -274,17 +274,17 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual(released, [])
   })
 
-  it('tells that nobody dispatches, after a minute', async () => {
+  it('raises an alarm after a minute in which no worker dispatches', async () => {
     await laneWith()
     await world.lanes.deleteLease(ANNA)
-    const look = async (ms: number) => {
+    const checkAfter = async (ms: number) => {
       await world.clock.pass(ms)
       await watchdog.look()
       return kinds(state?.alarms ?? [])
     }
 
-    const early = [await look(15 * SECOND_MS), await look(30 * SECOND_MS)]
-    const late = await look(45 * SECOND_MS)
+    const early = [await checkAfter(15 * SECOND_MS), await checkAfter(30 * SECOND_MS)]
+    const late = await checkAfter(45 * SECOND_MS)
 
     assert.deepEqual([early, late], [[[], []], ['no_worker']])
   })
@@ -303,7 +303,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual(found, [[], [], ['no_worker']])
   })
 
-  it('tells of tokens at their end more loudly as it comes nearer, and of one that is called with after it', async () => {
+  it('raises the severity for a token as its end comes nearer, and for one that is used after it', async () => {
     const sender = await addSender(world)
     const at = world.clock.now()
 
@@ -340,7 +340,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.ok(found.some(({ id }) => id === alone.tokenId))
   })
 
-  it('tells of messages whose fate nobody knows, by account, until somebody has said so', async () => {
+  it('reports messages with an unknown result, by account, until a person has resolved them', async () => {
     const [lane, sender] = await laneWith()
     const message = await head(world, sender.connectionId)
     await open(world, lane, message)
@@ -358,7 +358,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual(resolved, [])
   })
 
-  it('tells of a disk that fills, once for each step, and not while it goes to and fro at the limit', async () => {
+  it('raises one alarm for each step as a disk fills, and none while it goes to and fro at the limit', async () => {
     const room = (freeBytes: number): DiskRoom => ({
       host: 'here',
       volume: 'data',
@@ -384,7 +384,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual(said(), ['alarm.raised disk_filling', 'alarm.raised disk_filling', 'alarm.cleared disk_filling'])
   })
 
-  it('G11: tells for an hour of a time in which nothing could be written, if it was long or cost anybody a request', async () => {
+  it('G11: reports for an hour a time in which nothing could be written, if it was long or cost a caller a request', async () => {
     const ended = (lastedMs: number, refused: number) => {
       const until = world.clock.now()
       return { since: until - lastedMs, until, cause: 'The disk is full.', refused }
@@ -406,7 +406,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual(later, [])
   })
 
-  it('tells of that once it can be written', async () => {
+  it('reports that time as soon as it can be written', async () => {
     outages = [{ since: 0, until: 1, cause: 'The disk is full.', refused: 1 }]
     let isFull = true
     const failing: Watch = {
@@ -422,7 +422,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual(kinds(found), ['storage_unavailable'])
   })
 
-  it('tells that a limit is near before anything is refused', async () => {
+  it('warns that a limit is near before anything is refused', async () => {
     const [, sender] = await laneWith({}, 18)
     await world.administration.setConnectionState(sender.connectionId, 'paused', 'test')
 

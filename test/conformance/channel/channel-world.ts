@@ -5,7 +5,7 @@ import type { ChannelDescription } from '../../../src/core/ports/channel-descrip
 import { LockPolicy } from '../../support/black-box/patience.ts'
 
 export interface Given {
-  /** Anybody, with whom nothing is wrong. */
+  /** A recipient without any error. */
   readonly to?: string
   readonly text?: string
   /** A text without. */
@@ -57,9 +57,9 @@ export interface ChannelWorld {
   handover(given?: Given): Promise<Handover>
   /** Another worker's, on the same storage and network. Started. */
   startAnother(): Promise<Channel>
-  /** One that nobody has started. */
+  /** One that is not started yet. */
   create(): Channel
-  /** A recipient with whom this happens; null where the network cannot be made to. */
+  /** A recipient with this error; null where the network cannot be made to cause it. */
   recipientWhen(error: NetworkError): string | null
   /** In the order of arrival. */
   arrived(): Promise<readonly Arrived[]>
@@ -120,11 +120,11 @@ export async function within<Result>(ms: number, running: Promise<Result>): Prom
   return Promise.race([running, over]).finally(() => clearTimeout(timer))
 }
 
-/** Looks until something is so; false when it does not become so in time. */
+/** Polls a condition; false when it does not become true in time. */
 export async function becomes(ms: number, isSo: () => boolean | Promise<boolean>): Promise<boolean> {
-  const patience = new LockPolicy(ms)
+  const deadline = new LockPolicy(ms)
   while (!(await isSo())) {
-    if (patience.isOver()) return false
+    if (deadline.isOver()) return false
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
   return true

@@ -12,7 +12,7 @@ export function evidenceIsTrue(suite: Suite, newWorld: NewChannelWorld): void {
 
   promises('G5: finds evidence of what arrived, whichever worker is asked', async (world) => {
     if (world.channel.capabilities.evidenceWaitMs === 0) return
-    // Its attempt is open as long as nobody knows what it came to.
+    // Its attempt is open as long as its result is unknown.
     world.receiptEnd = 'too-early'
     const handover = await world.handover()
     const outcome = await sendBy(world.channel, handover)
@@ -50,7 +50,7 @@ export function evidenceIsTrue(suite: Suite, newWorld: NewChannelWorld): void {
     assert.notEqual(evidence.kind, 'accepted')
     if (evidence.kind !== 'not-sent') return
 
-    // A worker that was thought to be dead wakes up before the wire.
+    // A worker that was believed dead resumes before the wire call.
     const outcome = await sendBy(world.channel, handover)
 
     assert.notEqual(outcome.kind, 'accepted')
@@ -83,7 +83,7 @@ export function evidenceIsTrue(suite: Suite, newWorld: NewChannelWorld): void {
     assert.deepEqual(await world.arrived(), before)
   })
 
-  promises('never throws while storage is away, and vouches for nothing then', async (world) => {
+  promises('never throws while storage is away, and reports nothing as certain then', async (world) => {
     const question = questionAbout(await world.handover())
     const restore = world.loseStorage()
 

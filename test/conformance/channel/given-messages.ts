@@ -17,7 +17,7 @@ interface Kind {
   readonly bytes: () => Buffer
 }
 
-// The least that a network which looks at the bytes takes for what they say they are.
+// The least that a network which checks the bytes takes for what they say they are.
 const KINDS: Readonly<Record<MediaType, Kind>> = {
   image: { name: 'picture.png', mime: 'image/png', bytes: tinyPng },
   document: {

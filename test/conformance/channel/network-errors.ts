@@ -42,7 +42,7 @@ export function errorsAreReportedHonestly(suite: Suite, newWorld: NewChannelWorl
   for (const error of ['drops-before', 'drops-after'] as const) {
     when(
       error,
-      `G5: vouches for nothing when the line ${error.replace('-', ' ')} the network acts`,
+      `G5: reports nothing as certain when the line ${error.replace('-', ' ')} the network acts`,
       async (world, to) => {
         const outcome = await sendBy(world.channel, await world.handover({ to }))
 
@@ -64,7 +64,7 @@ export function errorsAreReportedHonestly(suite: Suite, newWorld: NewChannelWorl
   }
 
   for (const error of ['hangs-before', 'hangs-after'] as const) {
-    when(error, `G5: ends soon and honestly when it is told to stop in mid-call: ${error}`, async (world, to) => {
+    when(error, `G5: ends soon and honestly when it is stopped in mid-call: ${error}`, async (world, to) => {
       const abort = new AbortController()
       const sending = sendBy(world.channel, await world.handover({ to }), { signal: abort.signal })
       await later()
@@ -77,7 +77,7 @@ export function errorsAreReportedHonestly(suite: Suite, newWorld: NewChannelWorl
     })
   }
 
-  promises('G6: sends nothing when it is told to stop before it begins', async (world) => {
+  promises('G6: sends nothing when it is stopped before it begins', async (world) => {
     const outcome = await within(
       SOON_MS,
       sendBy(world.channel, await world.handover(), { signal: AbortSignal.abort() }),
@@ -106,7 +106,7 @@ export function errorsAreReportedHonestly(suite: Suite, newWorld: NewChannelWorl
     })
   }
 
-  promises('ends soon when it is told to stop while it gets a message ready', async (world) => {
+  promises('ends soon when it is stopped while it gets a message ready', async (world) => {
     const { channel } = world
     if (!channel.prepare) return
     const abort = new AbortController()
@@ -131,11 +131,11 @@ export function errorsAreReportedHonestly(suite: Suite, newWorld: NewChannelWorl
     const outcome = await sendBy(world.channel, await world.handover({ to }))
 
     assert.equal(outcome.kind, 'rejected')
-    for (const secret of world.secrets) assert.ok(!JSON.stringify(outcome).includes(secret), 'a secret was told')
+    for (const secret of world.secrets) assert.ok(!JSON.stringify(outcome).includes(secret), 'a secret was disclosed')
   })
 }
 
-/** Nothing that was vouched for as not sent arrives, now or a while later. */
+/** Nothing that was reported as not sent arrives, now or a while later. */
 async function assertHonest(world: ChannelWorld, outcome: Outcome): Promise<void> {
   await later()
   const { length } = await world.arrived()

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { becomes, type NewChannelWorld, promisingIn, type Suite, sendBy } from './channel-world.ts'
 
 const REPORTED_WITHIN_MS = 10_000
-// Longer than any channel waits between two looks.
+// Longer than any channel waits between two polls.
 const LATE_MS = 2_000
 
-/** What a channel tells by itself, and that it tells nothing more once it has stopped. */
+/** What a channel reports by itself, and that it reports nothing more once it has stopped. */
 export function reportsAreApplied(suite: Suite, newWorld: NewChannelWorld): void {
   const promises = promisingIn(suite, newWorld)
 
@@ -53,11 +53,11 @@ export function reportsAreApplied(suite: Suite, newWorld: NewChannelWorld): void
     await world.channel.stop()
     await sendBy(world.create(), await world.handover())
     await new Promise((resolve) => setTimeout(resolve, LATE_MS))
-    const told = [...world.receipts]
+    const reported = [...world.receipts]
 
     await world.startAnother()
 
-    assert.deepEqual(told, [])
+    assert.deepEqual(reported, [])
     assert.ok(await becomes(REPORTED_WITHIN_MS, () => world.receipts.some(({ kind }) => kind === 'read')))
   })
 

@@ -74,7 +74,7 @@ export async function newWhatsAppCloudWorld(alter: Altering = (channel) => chann
     return channel
   }
   const channel = await start()
-  // A process that serves HTTP: it receives, whoever is started.
+  // A process that serves HTTP: it receives callbacks for every started channel.
   const callbacks = await receiveFor(create())
   simulator.deliverCallbacks({ url: callbacks.url })
   const owner = await addConnection(storage, channel)
@@ -196,9 +196,9 @@ async function receiveFor({ callbacks }: WhatsAppCloud): Promise<{ url: string; 
   }
 }
 
-/** Forged, and signed but about a number of somebody else. */
+/** Forged, and signed with the secret of another app. */
 async function bringForeign(url: string, messageId: MessageId): Promise<void> {
-  await post(url, statusOf(messageId, NUMBER.phoneNumberId), 'the app secret of somebody else')
+  await post(url, statusOf(messageId, NUMBER.phoneNumberId), 'the app secret of another app')
   await post(url, statusOf(messageId, '999999999999999'), NUMBER.appSecret)
   await post(`${url.slice(0, -1)}b`, statusOf(messageId, NUMBER.phoneNumberId), NUMBER.appSecret)
 }
