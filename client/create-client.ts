@@ -18,8 +18,8 @@ export interface ClientOptions {
 
 export interface SendOptions {
   /**
-   * Names what happened (`order-4711-shipped`), so that it is told once even if your program starts anew: 1 to 255
-   * printable ASCII characters. Without it each call makes one of its own, which covers the tries of that call.
+   * The id of your event (`order-4711-shipped`), so that its message is sent once even if your program restarts: 1 to 255
+   * printable ASCII characters. Without it each call makes its own key, which covers only the retries of that call.
    */
   readonly idempotencyKey?: string | undefined
   /** Ends the call, which then rejects with the signal's reason. The message may have been stored by then. */
@@ -28,8 +28,8 @@ export interface SendOptions {
 
 export interface Client {
   /**
-   * Resolves once the service has stored the message. Rejects with a `NuncioRefusal` where it certainly has not, and with
-   * `NuncioUnreachable` where nobody knows.
+   * Resolves once the service has stored the message. Rejects with a `NuncioRefusal` if it certainly has not, and with
+   * `NuncioUnreachable` if that is unknown.
    */
   send(message: Message, options?: SendOptions): Promise<Sent>
 }
@@ -42,7 +42,7 @@ const LONGEST_WAIT_MS = 60_000
 export function createClient(options: ClientOptions): Client {
   const { token, timeoutMs = 10_000, retries = 4, fetch = globalThis.fetch } = options
   const url = endpointOf(options.url)
-  // What fetch says of a bad header may hold its value, and would look like a broken network.
+  // The error of fetch for a bad header may contain its value, and would seem to be a network error.
   if (!/^[!-~]+$/.test(token)) throw new TypeError('The token is missing or is none')
 
   async function send(message: Message, { idempotencyKey, signal }: SendOptions = {}): Promise<Sent> {
@@ -51,9 +51,9 @@ export function createClient(options: ClientOptions): Client {
     const init = {
       method: 'POST',
       headers: { 'x-api-key': token, 'content-type': 'application/json', 'idempotency-key': key },
-      // Written once: a caller that changes the message meanwhile must not make another one of it.
+      // Serialised once: a caller may change the object between tries.
       body: JSON.stringify(toRequest(message)),
-      // A redirected POST may arrive as a GET, and the token with it at an address that nobody gave us.
+      // A redirect could turn the POST into a GET, and send the token to an unknown address.
       redirect: 'manual',
     } as const
 
@@ -75,7 +75,7 @@ export function createClient(options: ClientOptions): Client {
       const answer = await tryOnce()
       if ('sent' in answer) return answer.sent
       const { error } = answer
-      // An earlier try may have been stored whatever this answer says, unless it judges the message itself.
+      // An earlier try may have stored the message whatever this answer says, unless it refuses the message itself.
       isOpen = answer.isOpen || (isOpen && !(error instanceof NuncioRefusal && error.status === 400 && error.code))
       const waitMs = tries > retries ? null : waitBeforeTry(tries, error)
       if (waitMs === null) throw isOpen ? new NuncioUnreachable(key, error) : error
@@ -93,9 +93,9 @@ function endpointOf(text: string): string {
   return href.replace(/\/+$/, '') + PATH
 }
 
-/** Null where no further try would change anything, or the service asks for more patience than a call should have. */
+/** Null if another try is pointless, or the service asks for a longer wait than a call should take. */
 function waitBeforeTry(tries: number, error: unknown): number | null {
-  // Spread out, so that all who failed together do not come back together.
+  // With jitter, so that clients that failed together do not retry together.
   const backoffMs = Math.min(FIRST_WAIT_MS * 2 ** (tries - 1), LONGEST_WAIT_MS) * (0.5 + Math.random() / 2)
   if (!(error instanceof NuncioRefusal)) return backoffMs
   if (!error.isRetryable) return null

@@ -36,7 +36,7 @@ interface Ends {
   readonly to: string
 }
 
-/** One message: who, to whom, and exactly one of `text`, `image`, `document`, `video` and `audio`. */
+/** One message: its sender, its recipient, and exactly one of `text`, `image`, `document`, `video` and `audio`. */
 export type Message = Ends & { [Type in MessageType]: Only<Type> }[MessageType]
 
 const TYPES: readonly MessageType[] = ['text', 'image', 'document', 'video', 'audio']
@@ -53,7 +53,7 @@ interface SendRequest extends Ends {
 export function toRequest(message: Message): SendRequest {
   const { from, to, text } = message
   const [type, another] = TYPES.filter((each) => message[each] !== undefined)
-  // The compiler sees to it, but callers in JavaScript have none. Whatever we left out would be lost in silence.
+  // The compiler checks it, but not for callers in JavaScript. A second content would be lost silently.
   if (!type || another) throw new TypeError(`A message has exactly one of ${TYPES.join(', ')}`)
   if (text !== undefined) return { from, to, message: { type: 'message', message: text } }
   const mediaType = type as MediaType

@@ -7,7 +7,7 @@ export interface FieldError {
   readonly field: string | null
   /** Stable: decide by this one. */
   readonly code: string
-  /** What is wrong and how to mend it. For people. */
+  /** What is wrong and how to fix it. For people. */
   readonly message: string
 }
 
@@ -23,13 +23,13 @@ interface Refused {
 }
 
 /**
- * The service has not taken the message: nothing was stored, nothing will be sent. Only as the `cause` of a
- * `NuncioUnreachable` does it leave that open.
+ * The service has not accepted the message: nothing was stored, nothing will be sent. Only as the `cause` of a
+ * `NuncioUnreachable` is that unknown.
  */
 export class NuncioRefusal extends Error {
   /** The HTTP status. */
   readonly status: number
-  /** Null when the answer is not the service's own, such as that of a proxy before it. */
+  /** Null when the answer came from another server, such as a proxy. */
   readonly code: RefusalCode | null
   /** The service's name of the refusal, such as `bad_request_400`. */
   override readonly name: string
@@ -53,7 +53,7 @@ export class NuncioRefusal extends Error {
     this.idempotencyKey = refused.idempotencyKey
   }
 
-  /** Whether the same message may be taken later. All others are refused again until you mend the request. */
+  /** Whether the same request may be accepted later. All others are refused again until you fix the request. */
   get isRetryable(): boolean {
     return this.status === 429 || (this.status >= 500 && this.code !== 'HC-2')
   }

@@ -1,10 +1,10 @@
 import { NuncioRefusal } from './nuncio-refusal.ts'
 
 /**
- * Nobody knows whether the message was stored: there was no answer, or one that leaves it open. To be sure, send the same
- * message again with `idempotencyKey`, within 24 hours: it is then sent once, whatever happened.
+ * It is unknown whether the message was stored: there was no answer, or an inconclusive one. To be sure, send the same
+ * message again with `idempotencyKey` within 24 hours: it is then sent once, whatever happened.
  *
- * `cause` is what the last try met: a network error, or the `NuncioRefusal` that the service answered with.
+ * `cause` is the error of the last try: a network error, or the `NuncioRefusal` of the service.
  */
 export class NuncioUnreachable extends Error {
   override readonly name = 'NuncioUnreachable'
@@ -14,7 +14,9 @@ export class NuncioUnreachable extends Error {
 
   constructor(idempotencyKey: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    super(`Nobody knows whether the message was stored; send it again with the same idempotency key. ${why}`, { cause })
+    super(`It is unknown whether the message was stored; send it again with the same idempotency key. ${why}`, {
+      cause,
+    })
     this.idempotencyKey = idempotencyKey
     this.requestId = cause instanceof NuncioRefusal ? cause.requestId : null
   }

@@ -10,17 +10,17 @@ export interface Sent {
   readonly state: 'QUEUED' | 'PUBLISHED'
 }
 
-/** What one try came to. */
+/** The result of one try. */
 export type Answer = { readonly sent: Sent } | Failure
 
 export interface Failure {
-  /** A `NuncioRefusal`, or what broke before there was an answer. */
+  /** A `NuncioRefusal`, or the error that came before an answer. */
   readonly error: unknown
-  /** Nobody knows whether the message was stored. */
+  /** True when it is unknown whether the message was stored. */
   readonly isOpen: boolean
 }
 
-/** The one shape of all replies, each part of which a stranger's answer may lack. */
+/** The shape of all replies. The answer of another server may lack any part of it. */
 interface Body {
   readonly success?: boolean
   readonly code?: RefusalCode
@@ -29,7 +29,7 @@ interface Body {
   readonly data?: { readonly state?: Sent['state']; readonly errors?: readonly FieldError[] }
 }
 
-/** Reads an answer to its end. Rejects where the line breaks before. */
+/** Reads an answer to its end. Rejects when the connection breaks before. */
 export async function readReply(response: Response, idempotencyKey: string): Promise<Answer> {
   const body = parseBody(await response.text())
   const { status, headers } = response
@@ -37,7 +37,7 @@ export async function readReply(response: Response, idempotencyKey: string): Pro
   const messageId = headers.get('x-message-id')
   const state = body.data?.state
   if (body.success === true && messageId && state) return { sent: { messageId, requestId, state } }
-  // A page that a proxy or a wrong address answers with has no code of ours.
+  // The page of a proxy or of a wrong address has no code of ours.
   const code = body.success === false && body.code?.startsWith('HC-') ? body.code : null
   const fields = (code && body.data?.errors) || []
   const refusal = new NuncioRefusal({
@@ -53,7 +53,7 @@ export async function readReply(response: Response, idempotencyKey: string): Pro
   return { error: refusal, isOpen: !isCertain(refusal) }
 }
 
-/** Whether an answer vouches that nothing was stored. A 500 does not, nor does a proxy's 502, nor somebody else's 200. */
+/** Whether an answer guarantees that nothing was stored. A 500 does not, nor a proxy's 502, nor the 200 of another server. */
 function isCertain({ status, code, fields }: NuncioRefusal): boolean {
   if (code === 'HC-9') return !fields.some((field) => field.code === 'commit_unknown')
   return code === 'HC-2' || (status >= 300 && status < 500)

@@ -51,10 +51,7 @@ const BANNED = new Map(Object.entries(TERMS).flatMap(([word, term]) => formsOf(w
 // Folders that still hold some, with the most that each may hold. A number only ever shrinks; a folder without any has no entry here.
 const LEFT: Readonly<Record<string, number>> = {
   bench: 75,
-  client: 13,
-  console: 154,
   scripts: 125,
-  site: 7,
   'src/channels': 305,
   'src/cli': 7,
   'src/config': 11,
@@ -71,10 +68,9 @@ const LEFT: Readonly<Record<string, number>> = {
   'src/storage/queries': 434,
   'src/storage/sqlite': 260,
   test: 6,
-  'test/browser': 21,
-  'test/client': 15,
+  'test/browser': 1,
   'test/conformance': 70,
-  'test/contract': 77,
+  'test/contract': 4,
   'test/deploy': 3,
   'test/faults': 258,
   'test/growth': 8,
@@ -88,6 +84,8 @@ const ALLOWED: readonly { readonly file: RegExp; readonly text: RegExp }[] = [
   { file: /^scripts\/check-words/, text: /[a-z]+/gi },
   // A reason code of lanes that others rely on.
   { file: /./, text: /'trouble'|`trouble`|"trouble"/g },
+  // A keyword of CSS.
+  { file: /^console/, text: /align="stretch"/g },
   // PostgreSQL's own names.
   { file: /./, text: /primary_slot_name|replication slots?/g },
   // A column that tests fill.

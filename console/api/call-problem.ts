@@ -7,7 +7,7 @@ interface Given {
   readonly cause?: unknown
 }
 
-/** Why a call did not do what was asked. Its message is one sentence for people. */
+/** The error of a failed call. Its message is one sentence for people. */
 export class CallProblem extends Error {
   /** 0: the server was not reached. */
   readonly status: number

@@ -11,7 +11,7 @@ type Routes = typeof CONSOLE_ROUTES
 export type RouteName = keyof Routes
 export type ReplyFor<Name extends RouteName> = ReplyOf<Routes[Name]>
 
-/** A part may be left out when nothing in it is needed. */
+/** A part may be left out when none of its fields is required. */
 type Part<Key extends string, Value> =
   Record<never, never> extends Value ? { readonly [key in Key]?: Value } : { readonly [key in Key]: Value }
 export type InputFor<Name extends RouteName> = Part<'params', CallOf<Routes[Name]>['params']> &
@@ -24,7 +24,7 @@ interface LooseInput {
   readonly body?: unknown
 }
 
-/** Asks the server, by the contract. Throws a `CallProblem` with a sentence that can be shown as it is. */
+/** Calls a route of the contract. Throws a `CallProblem` whose message can be shown as it is. */
 export async function call<Name extends RouteName>(
   name: Name,
   input: InputFor<Name>,
@@ -43,7 +43,7 @@ export async function call<Name extends RouteName>(
   return (await response.json()) as ReplyFor<Name>
 }
 
-/** The address of a call, for what the browser fetches by itself: files, pictures, streams. */
+/** The address of a call, for requests of the browser itself: files, pictures, streams. */
 export function addressOf<Name extends RouteName>(name: Name, input: InputFor<Name>): string {
   const { params = {}, query = {} } = input as LooseInput
   const path = routeOf(name).path.replace(/:(\w+)/g, (_, key: string) => encodeURIComponent(textOf(params[key])))
@@ -56,7 +56,7 @@ export function addressOf<Name extends RouteName>(name: Name, input: InputFor<Na
   return `${BASE}${path}${tail}`
 }
 
-/** Whether only those who are signed in may ask it. */
+/** Whether the route requires a session. */
 export function needsSignIn(name: RouteName): boolean {
   return routeOf(name).access !== 'public'
 }

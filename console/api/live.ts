@@ -1,26 +1,26 @@
-/** Where the stream of one account stands. */
+/** The status of an account's event stream. */
 export interface LiveStatus {
   readonly state: 'live' | 'paused' | 'reconnecting'
-  /** Up to when what is on screen is known to be true; only while reconnecting. */
+  /** The time up to which the data on screen is current; only while reconnecting. */
   readonly dataAsOf: number | null
 }
 
-// Short losses, such as a restart of the service, mend themselves before anybody needs to know.
+// Short losses, such as a restart of the service, end by themselves before they are worth showing.
 const SHOW_AFTER_MS = 10_000
 const CHANGES_AT_MOST_EVERY_MS = 1_000
 const RECONNECT_AFTER_MS = 3_000
 
 interface Listeners {
   readonly onChanged: () => void
-  /** The session has ended: there is nothing to be heard before the next sign-in. */
+  /** The session has ended: no events come before the next sign-in. */
   readonly onSignedOut: () => void
 }
 
 /**
- * One stream of events for the whole tab: it says that something changed, and whoever shows things asks again.
+ * One event stream for the whole tab. It only reports that something changed; the queries on screen then reload.
  *
- * - Paused closes the line: a paused page costs the server nothing.
- * - In a hidden tab changes are collected, and told once when it is seen again.
+ * - Pausing closes the connection: a paused page costs the server nothing.
+ * - In a hidden tab changes are collected, and reported once when the tab is visible again.
  */
 export class LiveStream {
   readonly #address: string
@@ -30,7 +30,7 @@ export class LiveStream {
   #source: EventSource | null = null
   #status: LiveStatus = { state: 'live', dataAsOf: null }
   #lostAt: number | null = null
-  #toldAt = 0
+  #notifiedAt = 0
   #timers = new Set<ReturnType<typeof setTimeout>>()
   #isDue = false
 
@@ -94,7 +94,7 @@ export class LiveStream {
     const wasAway = this.#lostAt !== null
     this.#lostAt = null
     this.#become({ state: 'live', dataAsOf: null })
-    // What happened meanwhile was told to nobody.
+    // Changes during the interruption were missed.
     if (wasAway) this.#changed()
   }
 
@@ -106,7 +106,7 @@ export class LiveStream {
         if (this.#lostAt === lostAt) this.#become({ state: 'reconnecting', dataAsOf: lostAt })
       })
     }
-    // The browser tries again by itself, except after a refusal.
+    // The browser reconnects by itself, except after a refusal.
     if (this.#source?.readyState === EventSource.CLOSED) this.#later(RECONNECT_AFTER_MS, () => this.#reopen())
   }
 
@@ -126,17 +126,17 @@ export class LiveStream {
     if (this.#isDue) return
     this.#isDue = true
     if (document.hidden) return
-    this.#later(Math.max(0, this.#toldAt + CHANGES_AT_MOST_EVERY_MS - Date.now()), () => this.#tell())
+    this.#later(Math.max(0, this.#notifiedAt + CHANGES_AT_MOST_EVERY_MS - Date.now()), () => this.#notify())
   }
 
   readonly #onSeen = () => {
-    if (!document.hidden && this.#isDue) this.#tell()
+    if (!document.hidden && this.#isDue) this.#notify()
   }
 
-  #tell(): void {
+  #notify(): void {
     if (!this.#isDue || document.hidden) return
     this.#isDue = false
-    this.#toldAt = Date.now()
+    this.#notifiedAt = Date.now()
     this.#onChanged()
   }
 

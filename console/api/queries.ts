@@ -11,20 +11,20 @@ import { useProveIdentity } from '../components/step-up.tsx'
 import { call, type InputFor, type ReplyFor, type RouteName } from './call.ts'
 import { CallProblem } from './call-problem.ts'
 
-// With more pages than these, asking for all of them at every change would cost more than it tells.
+// With more pages than this, reloading all of them at every change would cost too much.
 const LIVE_PAGES = 4
 
 interface QueryOptions {
-  /** False: not yet, because something is missing. */
+  /** False: do not load yet, because an input is missing. */
   readonly enabled?: boolean
-  /** While another input loads, the last answer stays on screen. */
+  /** Keep the last reply on screen while another input loads. */
   readonly keepsPrevious?: boolean
   readonly everyMs?: number
-  /** False: what never changes is not asked again when something else does. */
+  /** False: do not reload when something changes. */
   readonly isLive?: boolean
 }
 
-/** What the server answers, kept fresh while it is on screen. */
+/** The reply of a route, kept fresh while it is on screen. */
 export function useApiQuery<Name extends RouteName>(
   name: Name,
   input: InputFor<Name>,
@@ -51,17 +51,17 @@ export interface Rows<Row> {
   readonly hasOlder: boolean
   readonly loadOlder: () => void
   readonly isLoadingOlder: boolean
-  /** So much was loaded that new rows are no longer looked for; `backToNewest` ends that. */
+  /** True when so many pages are loaded that they no longer reload; `backToNewest` ends that. */
   readonly isResting: boolean
   readonly backToNewest: () => void
 }
 
 export type PagedRows<Name extends RouteName> = Rows<ItemOf<ReplyFor<Name>>> & {
-  /** For what a page says besides its items, such as how far back was looked. */
+  /** For other fields of a page, such as how far back the server searched. */
   readonly pages: readonly ReplyFor<Name>[]
 }
 
-/** A list by pages, newest first. `inputOf` puts the cursor where the route wants it; undefined: the first page. */
+/** A paged list, newest first. `inputOf` puts the cursor into the route's input; undefined: the first page. */
 export function useApiPages<Name extends RouteName>(
   name: Name,
   inputOf: (cursor: string | undefined) => InputFor<Name>,
@@ -93,7 +93,7 @@ export function useApiPages<Name extends RouteName>(
   }
 }
 
-/** The rows of a list that comes whole. */
+/** The rows of a list without pages. */
 export function rowsOf<Reply, Row>(
   query: UseQueryResult<Reply, CallProblem>,
   pick: (reply: Reply) => readonly Row[],
@@ -112,8 +112,8 @@ export function rowsOf<Reply, Row>(
 }
 
 /**
- * Something that changes the world. What is on screen is asked again afterwards. When the server wants to know for
- * sure who is there, the person is asked, and the act goes on.
+ * A route that changes data. The data on screen is reloaded afterwards. When the server requires step-up, the person is
+ * asked to confirm their identity, and the call is repeated.
  */
 export function useApiMutation<Name extends RouteName>(
   name: Name,

@@ -4,7 +4,7 @@ import { CallProblem } from './call-problem.ts'
 
 const RETRIES = 2
 
-/** `onSignedOut`: a call found that nobody is signed in, though it takes somebody. */
+/** `onSignedOut`: a call that needs a session was refused without one. */
 export function createQueryClient(onSignedOut: () => void): QueryClient {
   const watch = (error: Error, route: unknown) => {
     const isSignedOut = error instanceof CallProblem && error.status === 401
@@ -15,12 +15,12 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
     mutationCache: new MutationCache({ onError: (error, ...[, , mutation]) => watch(error, mutation.meta?.['route']) }),
     defaultOptions: {
       queries: {
-        // Long enough that going back shows what was there, short enough that it is asked again at once.
+        // Long enough that going back shows the old data, short enough that it reloads at once.
         staleTime: 2_000,
         refetchOnWindowFocus: true,
         retry: (failures, error) => failures < RETRIES && isPassing(error),
       },
-      // An act that may have been done is not done again without being asked for.
+      // A change that may have succeeded is not repeated automatically.
       mutations: { retry: false },
     },
   })

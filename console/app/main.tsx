@@ -19,10 +19,10 @@ start()
 function start(): void {
   allowOnlyKnownHtml()
   const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
-  // The package that stops the page from scrolling behind a dialog looks for the nonce of its style here.
+  // The package that stops the page from scrolling behind a dialog reads the nonce of its style here.
   Object.assign(globalThis, { __webpack_nonce__: nonce })
-  // Zod would try whether it may make code out of text. The page's policy forbids that, and reports each try as an attack.
-  // Added to what is there: zod holds that very object once it has been loaded.
+  // Zod would test whether it may compile code from text. The page's policy forbids that, and reports each try as an attack.
+  // Zod keeps the existing object once it is loaded, so it is changed and not replaced.
   const shared = globalThis as { __zod_globalConfig?: { jitless?: boolean } }
   shared.__zod_globalConfig = Object.assign(shared.__zod_globalConfig ?? {}, { jitless: true })
   const scheme = localStorageColorSchemeManager({ key: 'nuncio.colours' })
@@ -32,7 +32,7 @@ function start(): void {
   const client = createQueryClient(() => {
     if (router.state.location.pathname.startsWith('/sign-in')) return
     const to = location.pathname + location.search
-    // Everything that was read is forgotten: the next person at this browser must not see it.
+    // All loaded data is removed, so that the next person at this browser cannot see it.
     client.clear()
     void router.navigate({ to: '/sign-in', search: { to } as never })
   })
@@ -59,7 +59,7 @@ function start(): void {
   )
 }
 
-// Mantine's own script for this would be an inline one, which the page's policy forbids.
+// Mantine's own script for this is inline, which the page's policy forbids.
 function setSchemeBeforeFirstPaint(chosen: string): void {
   const isDark = chosen === 'dark' || (chosen === 'auto' && matchMedia('(prefers-color-scheme: dark)').matches)
   document.documentElement.setAttribute('data-mantine-color-scheme', isDark ? 'dark' : 'light')

@@ -14,7 +14,7 @@ import { NotLoaded } from '../layout/not-loaded.tsx'
 import { RouteAnnouncer } from '../layout/route-announcer.tsx'
 import { CONSOLE_PATH } from './service-path.ts'
 
-// A type of its own, because a page's type would hang on the links in it, and those on the types of all pages.
+// An explicit type, because the type of a page would depend on its links, and these on the types of all pages.
 function screen(load: () => Promise<object>, name: string): RouteComponent {
   const loadOrExplain = () => (load() as Promise<Record<string, RouteComponent>>).catch(() => ({ [name]: NotLoaded }))
   return lazyRouteComponent(loadOrExplain, name) as RouteComponent
@@ -209,7 +209,7 @@ export function createConsoleRouter() {
     basepath: CONSOLE_PATH,
     parseSearch,
     stringifySearch,
-    // The code of a page is there before the click is over.
+    // Loads the code of a page before the click is over.
     defaultPreload: 'intent',
     defaultPendingMs: SHOW_WAITING_AFTER_MS,
     defaultPendingMinMs: 0,

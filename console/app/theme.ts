@@ -2,27 +2,27 @@ import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from 
 
 const shades = (ten: string) => ten.split(' ').map((shade) => `#${shade}`) as unknown as MantineColorsTuple
 
-/** Mantine's own colours miss the contrast of WCAG AA in many places. These were measured on every variant, light and dark. */
+/** Mantine's default colours miss the contrast of WCAG AA in many places. These were measured on every variant, light and dark. */
 export const theme = createTheme({
   fontFamily: "'Inter Variable', system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
   fontFamilyMonospace: "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace",
   primaryColor: 'indigo',
   primaryShade: { light: 8, dark: 8 },
   autoContrast: true,
-  // Up to here white can be read on a colour. Black on a red button could not any more once that darkens under the pointer.
+  // White text is readable up to this shade. Black text on a red button is not, once the button darkens under the pointer.
   luminanceThreshold: 0.183,
   defaultRadius: 'md',
   respectReducedMotion: true,
   cursorType: 'pointer',
   components: {
-    // What scrolls must be reachable by keyboard. Not `ScrollArea.extend`, which would bring the component into the first view.
+    // Scroll areas must be reachable by keyboard. Not `ScrollArea.extend`, which would load the component with the first view.
     ScrollArea: { defaultProps: { viewportProps: { tabIndex: 0 } } },
-    // They are `<header>`s, which outside of an article are the banner of the page, and it has one.
+    // They are `<header>`s, which outside an article count as a second banner of the page.
     ModalHeader: { defaultProps: { role: 'presentation' } },
     DrawerHeader: { defaultProps: { role: 'presentation' } },
-    // At the end of the page they would stand in no landmark. The placeholder is a stop of the focus that a menu may not have.
+    // At the end of the page they would be in no landmark. The placeholder would be a focus stop, which a menu may not have.
     Menu: { defaultProps: { withinPortal: false, floatingStrategy: 'fixed', withInitialFocusPlaceholder: false } },
-    // Else the head of a dialog counts as a second head of the whole page.
+    // Otherwise the header of a dialog counts as a second banner of the page.
     Modal: { defaultProps: { attributes: { header: { role: 'presentation' } } } },
     Drawer: { defaultProps: { attributes: { header: { role: 'presentation' } } } },
   },
@@ -39,7 +39,7 @@ export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
   light: {
     '--mantine-color-dimmed': colors.gray[7],
     '--mantine-color-error': colors.red[9],
-    // Mantine's own is so dark that the place one is at could not be read well under the pointer.
+    // Mantine's default is so dark that the active link is hard to read under the pointer.
     '--mantine-color-indigo-light-hover': '#ccd6ff',
   },
   dark: { '--mantine-color-dimmed': colors.dark[1], '--mantine-color-error': colors.red[4] },

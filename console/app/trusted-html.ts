@@ -2,12 +2,12 @@ interface TrustedTypes {
   createPolicy(name: string, rules: { readonly createHTML: (html: string) => string }): unknown
 }
 
-// The marks of the highlighter; everything else in its output is escaped.
+// The tags of the highlighter; everything else in its output is escaped.
 const MARKS = /<span class="hljs-[\w -]+">|<\/span>/g
 
 /**
- * The page's policy forbids to make HTML out of text. Two kinds of text may pass: rules of style, in which no tag can
- * begin, and highlighted code. Whatever else tries to become HTML is stopped by the browser, wherever it comes from.
+ * The page's policy forbids making HTML from text, with two exceptions: style rules, which cannot contain tags, and
+ * highlighted code. The browser blocks everything else, wherever it comes from.
  */
 export function allowOnlyKnownHtml(): void {
   const { trustedTypes } = globalThis as { readonly trustedTypes?: TrustedTypes }

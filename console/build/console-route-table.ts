@@ -13,8 +13,8 @@ const RESOLVED = `\0${NAME}`
 const CONTRACT = fileURLToPath(new URL('../../src/contract/console/routes.ts', import.meta.url))
 
 /**
- * What the browser needs of the contract to make a call: method, path and access of each route. The shapes stay out:
- * they would bring every schema into the first view, though the server has checked what it sends.
+ * The parts of the contract that the browser needs to make a call: method, path and access of each route. Without the
+ * shapes, which would load every schema with the first view although the server checks its replies.
  */
 export function consoleRouteTable(): Plugin {
   return {
@@ -23,7 +23,7 @@ export function consoleRouteTable(): Plugin {
     async load(id) {
       if (id !== RESOLVED) return null
       this.addWatchFile(CONTRACT)
-      // A module is kept under its address: with the file's time in it, a changed file is read again.
+      // Modules are cached by address: with the file's time in it, a changed file is loaded again.
       const address = `${pathToFileURL(CONTRACT).href}?changed=${statSync(CONTRACT).mtimeMs}`
       const { CONSOLE_ROUTES } = (await import(address)) as { CONSOLE_ROUTES: Readonly<Record<string, Route>> }
       const table = Object.entries(CONSOLE_ROUTES).map(([name, { method, path, access }]) => [

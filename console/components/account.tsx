@@ -7,7 +7,7 @@ export interface Account {
   readonly role: Role
 }
 
-// The contract's own list comes with its shapes, which would fill the first view.
+// Importing the contract's list would load its shapes with the first view.
 const RANKS: Readonly<Record<Role, number>> = { viewer: 0, developer: 1, owner: 2 }
 
 const AccountContext = createContext<Account | null>(null)
@@ -16,7 +16,7 @@ export function AccountProvider({ account, children }: { readonly account: Accou
   return <AccountContext value={account}>{children}</AccountContext>
 }
 
-/** The account that the page belongs to. `can('developer')`: whether this person has that role in it, or more. */
+/** The account of the page. `can('developer')`: whether this person has that role in it, or a higher one. */
 export function useAccount(): Account & { readonly can: (role: Role) => boolean } {
   const account = useContext(AccountContext)
   if (!account) throw new Error('This page belongs to no account')

@@ -4,7 +4,7 @@ import { useAccount } from './account.tsx'
 import { TextLink } from './links.tsx'
 import { TimeAgo } from './time-ago.tsx'
 
-/** What is wrong, what to do, and the way to what it is about. */
+/** What is wrong, what to do, and a link to the object of the alarm. */
 export function AlarmText({ alarm }: { readonly alarm: AlarmReply }) {
   return (
     <Stack gap={2}>

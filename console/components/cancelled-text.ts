@@ -1,4 +1,4 @@
-/** What to say of a message that a person took out: one that was handed over before may have arrived all the same. */
+/** The text for a cancelled message, which may have arrived if there was an attempt. */
 export function cancelledText({ state }: { readonly state: string }): string {
   return state === 'CANCELLED'
     ? 'Cancelled: it will not be sent.'

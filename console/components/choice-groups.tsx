@@ -10,12 +10,12 @@ interface Choice {
 
 interface ChoiceGroupsProps {
   readonly offered: readonly Choice[]
-  /** The names that are chosen. */
+  /** The chosen names. */
   readonly value: readonly string[]
   readonly onChange: (names: string[]) => void
 }
 
-/** Boxes to tick, by group, each group with one box for all of it. */
+/** Checkboxes by group, with one checkbox for each whole group. */
 export function ChoiceGroups({ offered, value, onChange }: ChoiceGroupsProps) {
   const groups = Map.groupBy(offered, ({ group }) => group)
   return [...groups].map(([group, choices]) => (

@@ -9,13 +9,13 @@ export type CodeLanguage = 'bash' | 'json' | 'javascript' | 'python' | 'php' | '
 interface CodeBlockProps {
   readonly code: string
   readonly language?: CodeLanguage
-  /** What it is, for those who do not see it: "The request as curl". */
+  /** A description for screen readers: "The request as curl". */
   readonly label: string
   readonly maxHeight?: number
   readonly onCopied?: () => void
 }
 
-/** Code to read and copy. Colours come a moment later, so that no page waits for the highlighter. */
+/** Code to read and copy. Colours come a little later, so that no page waits for the highlighter. */
 export function CodeBlock({ code, language = 'text', label, maxHeight, onCopied }: CodeBlockProps) {
   const html = useHighlighted(code, language)
   return (
@@ -38,7 +38,7 @@ export function CodeBlock({ code, language = 'text', label, maxHeight, onCopied 
         {html === null ? (
           <code>{code}</code>
         ) : (
-          // The highlighter escapes all text before it puts its own marks around it.
+          // The highlighter escapes all text before it adds its tags.
           // biome-ignore lint/security/noDangerouslySetInnerHtml: see above
           <code dangerouslySetInnerHTML={{ __html: html }} />
         )}

@@ -3,10 +3,10 @@ import { TriangleAlert } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { CODE_MISSING } from './load-later.ts'
 
-// Above dialogs: one of them may be what is missing something.
+// Above dialogs, because a dialog may be missing the code.
 const ABOVE_ALL = 500
 
-/** Shown when a part of an open page cannot be loaded any more. */
+/** Shown when code of an open page can no longer be loaded. */
 export function CodeMissing() {
   const [isMissing, setMissing] = useState(false)
   useEffect(() => {

@@ -7,18 +7,18 @@ interface ConfirmDialogProps {
   readonly onClose: () => void
   /** A question: "Delete the token Checkout?" */
   readonly title: string
-  /** The effect, in numbers: "It was used 214 times today by 2 addresses." */
+  /** The effect in numbers: "It was used 214 times today by 2 addresses." */
   readonly children: ReactNode
-  /** What the button does, as a verb: "Delete token". */
+  /** The label of the button, as a verb: "Delete token". */
   readonly confirmLabel: string
-  /** The dialog stays and shows why when this fails, and closes when it is done. */
+  /** The dialog closes when this resolves. When it rejects, the dialog stays and shows why. */
   readonly onConfirm: () => Promise<unknown>
-  /** Only for what cannot be undone: its name must be typed. */
+  /** Only for actions that cannot be undone: this name must be typed. */
   readonly typeToConfirm?: string
   readonly isDanger?: boolean
 }
 
-/** Asks before something is done, says what it will do, and shows why it could not be done. */
+/** Asks for confirmation, says what the action does, and shows why it failed. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
   const { isOpen, onClose, title } = props
   return (
@@ -99,7 +99,7 @@ function ConfirmForm({
   )
 }
 
-/** For what cannot be undone: the name has to be typed. */
+/** For actions that cannot be undone: the name must be typed. */
 export function TypedDialog(props: ConfirmDialogProps & { readonly typeToConfirm: string }) {
   return <ConfirmDialog {...props} />
 }

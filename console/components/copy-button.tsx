@@ -9,26 +9,26 @@ interface CopyButtonProps {
   readonly value: string
   /** What is copied: "Copy the message's id". */
   readonly label: string
-  /** With its label as a button; otherwise an icon. */
+  /** A button with its label; otherwise an icon. */
   readonly isWide?: boolean
   readonly onCopied?: () => void
-  /** This is the id that the page is about: the key `c` copies it. */
+  /** The main id of the page: the key `c` copies it. */
   readonly isPageId?: boolean
 }
 
-const TOLD_FOR_MS = 2_000
+const SHOWN_FOR_MS = 2_000
 
 export function CopyButton({ value, label, isWide = false, onCopied, isPageId = false }: CopyButtonProps) {
-  const [told, showToast] = useState<'copied' | 'failed' | null>(null)
-  const { start } = useTimeout(() => showToast(null), TOLD_FOR_MS)
+  const [result, setResult] = useState<'copied' | 'failed' | null>(null)
+  const { start } = useTimeout(() => setResult(null), SHOWN_FOR_MS)
   const copy = async () => {
     const done = await copyText(value)
-    showToast(done ? 'copied' : 'failed')
+    setResult(done ? 'copied' : 'failed')
     start()
     if (done) onCopied?.()
   }
-  const words = told === 'copied' ? 'Copied' : told === 'failed' ? 'Select the text and copy it by hand' : label
-  const icon = told === 'copied' ? <Check size={16} /> : told === 'failed' ? <X size={16} /> : <Copy size={16} />
+  const words = result === 'copied' ? 'Copied' : result === 'failed' ? 'Select the text and copy it by hand' : label
+  const icon = result === 'copied' ? <Check size={16} /> : result === 'failed' ? <X size={16} /> : <Copy size={16} />
   return (
     <>
       {isWide ? (
@@ -53,7 +53,7 @@ export function CopyButton({ value, label, isWide = false, onCopied, isPageId = 
         </Hint>
       )}
       <VisuallyHidden component="span" role="status">
-        {told ? words : ''}
+        {result ? words : ''}
       </VisuallyHidden>
     </>
   )

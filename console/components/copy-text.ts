@@ -1,6 +1,6 @@
-/** Puts text on the clipboard, on plain http too, where browsers offer no clipboard to pages. */
+/** Copies text to the clipboard, also over plain http, where pages have no clipboard API. */
 export async function copyText(text: string): Promise<boolean> {
-  // Absent outside https and localhost, whatever the types say.
+  // Undefined outside https and localhost, although the types say otherwise.
   const clipboard = navigator.clipboard as Clipboard | undefined
   if (clipboard) {
     const done = await clipboard.writeText(text).then(
@@ -19,12 +19,12 @@ function copyBySelection(text: string): boolean {
   area.readOnly = true
   area.style.position = 'fixed'
   area.style.opacity = '0'
-  // Inside an open dialog, because it gives the focus to nothing outside of it.
+  // Inside an open dialog, because the dialog keeps the focus inside itself.
   const place = hadFocus?.closest('[role="dialog"]') ?? document.body
   place.append(area)
   area.select()
   try {
-    // The only way there is on plain http.
+    // The only method over plain http.
     // oxlint-disable-next-line typescript/no-deprecated
     return document.execCommand('copy')
   } finally {

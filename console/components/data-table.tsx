@@ -9,30 +9,30 @@ import { useStableRows } from './stable-rows.ts'
 export interface Column<Row> {
   readonly key: string
   readonly header: ReactNode
-  /** Put the row's one link, a `RowLink`, into one of the cells, usually the first. */
+  /** Put the row's link, a `RowLink`, into one of the cells, usually the first. */
   readonly cell: (row: Row) => ReactNode
   readonly align?: 'left' | 'right' | 'center'
   readonly width?: number | string
 }
 
 interface DataTableProps<Row> {
-  /** What the table lists, for those who do not see it. */
+  /** A caption for screen readers. */
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   /** From `useApiPages`, or from `rowsOf(useApiQuery(…), …)`. */
   readonly source: Rows<Row>
   readonly keyOf: (row: Row) => string
-  /** What stands there when there is no row: an `EmptyState`. */
+  /** Shown when there are no rows: an `EmptyState`. */
   readonly empty: ReactNode
   readonly minWidth?: number
-  /** Where the next rows are not older ones. */
+  /** The label of the button for more rows, if these are not older. */
   readonly moreLabel?: string
-  /** Rows to draw the eye to, such as one just made. */
+  /** Rows to highlight, such as a new one. */
   readonly isMarked?: (row: Row) => boolean
 }
 
 const SKELETON_AFTER_MS = 200
-// A shade darker than usual in the dark, or a link on it could not be read well.
+// A darker shade than usual in dark mode, so that links on it are readable.
 const HOVERED = 'light-dark(var(--mantine-color-gray-1), var(--mantine-color-dark-6))'
 const ANNOUNCE_EVERY_MS = 5_000
 const SKELETON_ROWS = ['a', 'b', 'c', 'd', 'e', 'f']
@@ -133,7 +133,7 @@ function Foot<Row>({ source, moreLabel }: { readonly source: Rows<Row>; readonly
   )
 }
 
-/** The room that rows will take, so that nothing jumps when they come. */
+/** The height of the expected rows, so that the page does not jump when they load. */
 function Waiting({ isShown }: { readonly isShown: boolean }) {
   return (
     <Stack gap="sm" mih={280} aria-busy="true">

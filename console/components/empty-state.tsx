@@ -4,13 +4,13 @@ import type { ReactNode } from 'react'
 import { ProblemNote } from './problem-note.tsx'
 
 type EmptyStateProps =
-  /** There is nothing yet: what it would be, and the next step, as one button or link. */
+  /** For an empty list: what it will show, and the next step as one button or link. */
   | { readonly kind: 'nothing-yet'; readonly title: string; readonly text: ReactNode; readonly action?: ReactNode }
-  /** There is something, but the filters match none of it. */
+  /** The list is not empty, but the filters match nothing. */
   | { readonly kind: 'no-match'; readonly text: ReactNode; readonly onClear: () => void }
   | { readonly kind: 'failed'; readonly problem: Error; readonly onRetry: () => void }
 
-/** What stands where a list would be. Says what to do next. */
+/** Shown in place of an empty list. Says what to do next. */
 export function EmptyState(props: EmptyStateProps) {
   if (props.kind === 'failed') return <ProblemNote problem={props.problem} onRetry={props.onRetry} />
   const isFilter = props.kind === 'no-match'

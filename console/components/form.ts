@@ -6,16 +6,16 @@ import { CallProblem } from '../api/call-problem.ts'
 type FormOf<Shape extends z.ZodType<Record<string, unknown>, Record<string, unknown>>> = UseFormReturnType<
   z.input<Shape>
 > & {
-  /** What could not be said about a single field: show it in a `ProblemNote` above the button. */
+  /** A problem that belongs to no single field: show it in a `ProblemNote` above the button. */
   readonly problem: Error | null
-  /** Puts what the server found at its fields, and the focus on the first. Give it whatever was caught. */
+  /** Shows the server's errors at their fields, and focuses the first one. Pass it any caught error. */
   readonly takeProblem: (problem: unknown) => void
 }
 
 /**
- * A form whose rules are the contract's own: the shape of the route's body. Use `<form noValidate onSubmit={form.onSubmit(…)}>`
- * and `{...form.getInputProps('name')}`. Names of fields are those of the body. What is submitted may return a promise: until
- * it is settled `form.submitting` is true, and what it rejects with is taken as a problem.
+ * A form with the rules of the contract: the shape of the route's body. Use `<form noValidate onSubmit={form.onSubmit(…)}>`
+ * and `{...form.getInputProps('name')}`. Field names are those of the body. The submit handler may return a promise: until it
+ * settles `form.submitting` is true, and its rejection is shown as a problem.
  */
 export function useFormOf<Shape extends z.ZodType<Record<string, unknown>, Record<string, unknown>>>(
   shape: Shape,
@@ -58,6 +58,6 @@ export function useFormOf<Shape extends z.ZodType<Record<string, unknown>, Recor
 }
 
 function focusField(node: HTMLElement | null): void {
-  // After the errors are drawn, so that a screen reader finds the one that belongs to the field.
+  // After the errors are rendered, so that a screen reader finds the error of the field.
   setTimeout(() => node?.focus())
 }

@@ -7,7 +7,7 @@ import python from 'highlight.js/lib/languages/python'
 
 const LANGUAGES = { bash, javascript, json, php, python }
 
-/** HTML with the text of `code`, escaped, and marks around its parts. */
+/** HTML with the escaped text of `code` and tags around its parts. */
 export function highlight(code: string, language: keyof typeof LANGUAGES): string {
   if (!highlighter.getLanguage(language)) highlighter.registerLanguage(language, LANGUAGES[language])
   return highlighter.highlight(code, { language, ignoreIllegals: true }).value

@@ -1,7 +1,7 @@
 import { type ReactNode, type RefObject, Suspense, useEffect, useRef, useState } from 'react'
 import { lazily } from './load-later.ts'
 
-// What places a tooltip is a tenth of the first view's script, and most pages are left before anybody wants one.
+// The code that places tooltips is a tenth of the first view's script, and most visits need no tooltip.
 const Tooltip = lazily(async () => (await import('./tooltip.tsx')).Tooltip)
 
 interface Spot<Element extends HTMLElement> {
@@ -14,11 +14,11 @@ interface Spot<Element extends HTMLElement> {
 
 interface HintProps<Element extends HTMLElement> {
   readonly label: ReactNode
-  /** Draws the thing that the hint is about, with the given properties on it. */
+  /** Renders the element that the hint describes, with the given properties. */
   readonly children: (spot: Spot<Element>) => ReactNode
 }
 
-/** A tooltip on hover and on focus; Esc hides it. For what is nice to know: on touch screens nobody sees it. */
+/** A tooltip on hover and on focus; Esc hides it. Only for optional texts, because touch screens do not show it. */
 export function Hint<Element extends HTMLElement = HTMLElement>({ label, children }: HintProps<Element>) {
   const ref = useRef<Element>(null)
   const [isShown, setShown] = useState(false)

@@ -5,12 +5,12 @@ import { SERVICE_PATH } from '../app/service-path.ts'
 
 type Native<Props> = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, keyof Props> & { ref?: Ref<HTMLAnchorElement> }
 
-/** Links to pages of ours: `<TextLink to="/a/$account/developer/tokens" params={{ account }}>`. */
+/** Links to pages of the console: `<TextLink to="/a/$account/developer/tokens" params={{ account }}>`. */
 export const TextLink = createLink((props: AnchorProps & Native<AnchorProps>) => (
   <Anchor underline="always" {...props} />
 ))
 
-/** The one link of a row in a table; `j` and `k` walk over them. */
+/** The link of a table row; `j` and `k` move between them. */
 export const RowLink = createLink((props: AnchorProps & Native<AnchorProps>) => (
   <Anchor fw={500} {...props} data-row-link="" />
 ))
@@ -21,7 +21,7 @@ export const NavItem = createLink((props: NavLinkProps & Native<NavLinkProps>) =
   <NavLink component="a" style={{ borderRadius: 'var(--mantine-radius-md)' }} {...props} />
 ))
 
-/** To a page of the service that is none of the console's, such as `/docs/`. */
+/** A link to a page of the service outside the console, such as `/docs/`. */
 export function ServiceItem({ href, ...props }: NavLinkProps & { readonly href: string }) {
   return (
     <NavLink

@@ -15,7 +15,7 @@ interface LiveProviderProps {
   readonly children: ReactNode
 }
 
-/** Keeps what is on screen fresh: when the server says that something changed, it is asked again. */
+/** Keeps the data on screen fresh: reloads it when the server reports a change. */
 export function LiveProvider({ account, onSignedOut, children }: LiveProviderProps) {
   const client = useQueryClient()
   const stream = useMemo(() => {
@@ -46,7 +46,7 @@ export function useLive(): LiveStatus & { readonly toggle: () => void } {
 const subscribeToNothing = () => () => {}
 const notLive = () => NOT_LIVE
 
-/** Live | Paused. Says so, and since when, while the line to the server is lost. */
+/** Live | Paused. While the connection to the server is lost, it shows since when. */
 export function LiveSwitch() {
   const { state, dataAsOf, toggle } = useLive()
   const isPaused = state === 'paused'

@@ -1,11 +1,11 @@
 import { type ComponentType, lazy } from 'react'
 
-/** How long to wait before the service is asked again. */
+/** How long to wait before the service is checked again. */
 export const RETRY_AFTER_MS = 2_000
-/** The event of the window that says that code of an open page is missing. */
+/** The window event for missing code of an open page. */
 export const CODE_MISSING = 'nuncio:code-missing'
 
-/** Whether the service answers with this page, so that it could be loaded again now. */
+/** Whether the service answers, so that the page could be reloaded now. */
 export async function serviceAnswers(): Promise<boolean> {
   try {
     return (await fetch(location.href, { cache: 'no-store' })).ok
@@ -20,9 +20,9 @@ export function lazily<Props>(load: () => Promise<ComponentType<Props>>) {
 }
 
 /**
- * Code that an open page needs later. It is not asked for while the service is away, because many browsers remember a
- * failed import until the page is loaded again. A file that an upgrade has replaced never comes: then the page says so
- * and is left as it is, because something may have been typed into it.
+ * Loads code that an open page needs later. Not while the service is away, because many browsers remember a failed import
+ * until the page is reloaded. If an upgrade has replaced the file, the page says so and is not reloaded, because the
+ * person may have typed something into it.
  */
 export async function loadLater<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
   while (!(await serviceAnswers())) await new Promise((done) => setTimeout(done, RETRY_AFTER_MS))

@@ -4,7 +4,7 @@ import { useHiddenNumbers } from './stored-setting.ts'
 const SHOWN_AT_START = 4
 const SHOWN_AT_END = 4
 
-/** A phone number; as `1415•••0100` where the person chose that others may look on. What the server masked stays so. */
+/** A phone number; as `1415•••0100` if the person chose to hide numbers on this screen. Numbers masked by the server stay masked. */
 export function MaskedNumber({ number }: { readonly number: string }) {
   const [isHidden] = useHiddenNumbers()
   return (

@@ -5,7 +5,7 @@ import { StorageBanner } from './storage-banner.tsx'
 
 interface PageProps {
   readonly title: string
-  /** What of many this page shows; for the tab of the browser, as in "API token · Checkout · Nuncio". */
+  /** The object of the page, for the browser's tab, as in "API token · Checkout · Nuncio". */
   readonly detail?: string | undefined
   /** One line below the title. */
   readonly about?: ReactNode
@@ -16,7 +16,7 @@ interface PageProps {
   readonly children: ReactNode
 }
 
-/** Every page has one of these: its one h1, its title in the browser, its actions. */
+/** The frame of every page: its h1, its title in the browser, its actions. */
 export function Page({ title, detail, about, actions, back, children }: PageProps) {
   useDocumentTitle([title, detail, 'Nuncio'].filter(Boolean).join(' · '))
   return (

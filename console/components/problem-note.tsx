@@ -5,12 +5,12 @@ import { CopyButton } from './copy-button.tsx'
 
 interface ProblemNoteProps {
   readonly problem: Error
-  /** What could not be done: "The tokens could not be loaded". */
+  /** The failed action: "The tokens could not be loaded". */
   readonly title?: string
   readonly onRetry?: (() => void) | undefined
 }
 
-/** Something could not be loaded or done: why, what to do, and the id under which the server logged it. */
+/** Why loading or an action failed, what to do, and the id under which the server logged it. */
 export function ProblemNote({ problem, title = 'This could not be loaded', onRetry }: ProblemNoteProps) {
   const requestId = problem instanceof CallProblem ? problem.requestId : null
   return (
@@ -32,8 +32,8 @@ export function ProblemNote({ problem, title = 'This could not be loaded', onRet
   )
 }
 
-/** A fault of ours has a text that helps nobody who reads it here. */
+/** The message of a fault of ours does not help the person. */
 function sentenceOf(problem: Error): string {
   if (problem instanceof CallProblem) return problem.message
-  return 'Something in this page went wrong. Load it again; if it stays, tell whoever runs this service.'
+  return 'Something in this page went wrong. Load it again. If it happens again, report it to the person who runs this service.'
 }

@@ -7,7 +7,7 @@ interface ReasonNoteProps {
   readonly code: string
   readonly meaning: string
   readonly whatToDo?: string | null | undefined
-  /** What the channel itself said, word for word. */
+  /** The channel's own message, unchanged. */
   readonly channelSaid?: string | null | undefined
   readonly tone?: 'bad' | 'warn' | 'quiet'
   readonly children?: ReactNode
@@ -15,7 +15,7 @@ interface ReasonNoteProps {
 
 const COLOURS = { bad: 'red', warn: 'yellow', quiet: 'gray' } as const
 
-/** Why something failed or waits: in plain words first, then what to do, then the code and the channel's own words. */
+/** Why something failed or waits: first the meaning, then what to do, then the code and the channel's message. */
 export function ReasonNote({ code, meaning, whatToDo, channelSaid, tone = 'bad', children }: ReasonNoteProps) {
   return (
     <Alert color={COLOURS[tone]} variant="light" icon={<Info aria-hidden />} title={meaning}>

@@ -1,4 +1,4 @@
-/** Lets the browser fetch a file and write it to the disk. An empty name leaves it to the server. */
+/** Lets the browser download a file. An empty name leaves the name to the server. */
 export function saveFile(address: string, name = ''): void {
   const link = document.createElement('a')
   link.href = address

@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 
-/** A zod shape; or, on pages of the first view, something lighter that can do the same. It must never throw. */
+/** A zod shape, or a lighter equivalent on pages of the first view. It must never throw. */
 interface Shape<Value> {
   parse(raw: unknown): Value
 }
@@ -9,9 +9,9 @@ interface Shape<Value> {
 type Change<Value> = (part: { readonly [Key in keyof Value]?: unknown }, how?: { readonly isStep?: boolean }) => void
 
 /**
- * What the page shows, kept in its address: filters, tab, open drawer. Values are text there (repeated: a list), so
- * numbers take `z.coerce`. Give every field a `.catch()`: an unknown value falls back and never breaks the page.
- * `change({ state: undefined })` takes a value out of the address; `isStep` makes Back undo the change.
+ * The view state of a page in its address: filters, tab, open drawer. Values are texts (repeated: a list), so numbers
+ * need `z.coerce`. Give every field a `.catch()`, so that an unknown value never breaks the page.
+ * `change({ state: undefined })` removes a value from the address; `isStep` makes Back undo the change.
  */
 export function useSearchState<Value>(shape: Shape<Value>): [Value, Change<Value>] {
   const raw: Record<string, unknown> = useSearch({ strict: false })
@@ -36,7 +36,7 @@ function withoutEmpty(search: Readonly<Record<string, unknown>>): Record<string,
   )
 }
 
-/** Plain `?a=1&b=x&b=y`, as people write it; the router's own way would put quotes around numbers. */
+/** Plain `?a=1&b=x&b=y`, as people write it; the router's default would put quotes around numbers. */
 export function parseSearch(text: string): Record<string, unknown> {
   const search = new URLSearchParams(text)
   return Object.fromEntries(

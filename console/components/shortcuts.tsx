@@ -22,7 +22,7 @@ interface ShortcutsProps {
   readonly children: (help: { readonly open: () => void }) => ReactNode
 }
 
-/** The keyboard of all pages. A page adds to it by marking what is there: `data-filters`, `data-row-link`, `data-copy-id`. */
+/** The shortcuts of all pages. A page marks its elements with `data-filters`, `data-row-link` and `data-copy-id`. */
 export function Shortcuts({ account, children }: ShortcutsProps) {
   const [isHelpOpen, setHelpOpen] = useState(false)
   useKeys(account, () => setHelpOpen(true))

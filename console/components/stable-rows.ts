@@ -6,15 +6,15 @@ interface Given<Row> {
   readonly place: RefObject<HTMLElement | null>
 }
 
-// As far as this, whoever looks at the top still does.
+// Up to this distance the reader is still at the top.
 const AT_TOP_PX = 80
 
-/** Holds new rows back while somebody reads further down, or stands in the list with the keyboard. */
+/** Holds new rows back while the person reads further down, or has the keyboard focus in the list. */
 export function useStableRows<Row>({ rows, keyOf, place }: Given<Row>) {
   const newest = rows[0] === undefined ? null : keyOf(rows[0])
   const [head, setHead] = useState(newest)
   const found = head === null ? 0 : rows.findIndex((row) => keyOf(row) === head)
-  // The row is gone, because the filter is another one: what comes now is a new list.
+  // The row is gone because the filter changed, so this is a new list.
   const newCount = Math.max(0, found)
   useLayoutEffect(() => {
     if (found < 0 || !isReading(place.current)) setHead(newest)

@@ -31,7 +31,7 @@ const ICONS: Readonly<Record<Tone, LucideIcon>> = {
   quiet: Clock,
 }
 
-/** A state as colour, icon and word: nobody needs to see the colour. */
+/** A state as colour, icon and word, so that it does not depend on the colour. */
 export function ToneBadge({
   tone,
   icon,
@@ -49,13 +49,13 @@ export function ToneBadge({
   )
 }
 
-interface Look {
+interface StateDisplay {
   readonly word: string
   readonly tone: Tone
   readonly icon: LucideIcon
 }
 
-const STATES: Readonly<Record<string, Look>> = {
+const STATES: Readonly<Record<string, StateDisplay>> = {
   QUEUED: { word: 'Queued', tone: 'quiet', icon: Clock },
   SENDING: { word: 'Sending', tone: 'busy', icon: Send },
   PUBLISHED: { word: 'Published', tone: 'good', icon: CircleCheck },
@@ -68,7 +68,7 @@ const STATES: Readonly<Record<string, Look>> = {
   REFUSED: { word: 'Refused', tone: 'bad', icon: ShieldX },
 }
 
-/** The state of a message; REFUSED: a request that became none. `why` only while it waits. */
+/** The state of a message; REFUSED: a request that made no message. `why` only while it waits. */
 export function StateBadge({ state, why }: { readonly state: string; readonly why?: string | null | undefined }) {
   if (state === 'QUEUED' && why) {
     return (
@@ -77,10 +77,10 @@ export function StateBadge({ state, why }: { readonly state: string; readonly wh
       </ToneBadge>
     )
   }
-  const look = STATES[state] ?? { word: state, tone: 'quiet' as const, icon: CircleHelp }
+  const display = STATES[state] ?? { word: state, tone: 'quiet' as const, icon: CircleHelp }
   return (
-    <ToneBadge tone={look.tone} icon={look.icon}>
-      {look.word}
+    <ToneBadge tone={display.tone} icon={display.icon}>
+      {display.word}
     </ToneBadge>
   )
 }

@@ -5,7 +5,7 @@ import { ProblemNote } from './problem-note.tsx'
 
 type Means = 'password' | 'code'
 
-/** Password, code or passkey; the act that needed it goes on when it is right. */
+/** Asks for password, code or passkey; the action continues when it is right. */
 export function StepUpDialog({ onAnswer }: { readonly onAnswer: (proven: boolean) => void }) {
   const [means, setMeans] = useState<Means>('password')
   const [typed, setTyped] = useState('')
@@ -106,7 +106,7 @@ function useAttempt(onDone: () => void) {
 }
 
 async function proveByPasskey(): Promise<void> {
-  // The service is asked first: a browser remembers an import that failed because the service was away.
+  // The service is checked first, because a browser remembers an import that failed while the service was away.
   const { ticket, options } = await call('requestPasskeyStepUp', {})
   const { startAuthentication } = await import('@simplewebauthn/browser')
   const optionsJSON = options as unknown as Parameters<typeof startAuthentication>[0]['optionsJSON']

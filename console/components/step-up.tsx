@@ -7,7 +7,7 @@ const ProveContext = createContext<ProveIdentity>(() => Promise.resolve(false))
 
 const StepUpDialog = lazily(async () => (await import('./step-up-dialog.tsx')).StepUpDialog)
 
-/** Asks, where an act is sensitive, whether it is really this person who sits there. */
+/** Asks the person to confirm their identity before a sensitive action. */
 export function StepUpProvider({ children }: { readonly children: ReactNode }) {
   const [answer, setAnswer] = useState<((proven: boolean) => void) | null>(null)
   const prove: ProveIdentity = () =>
@@ -29,7 +29,7 @@ export function StepUpProvider({ children }: { readonly children: ReactNode }) {
   )
 }
 
-/** True: proven, ask again. False: the person gave up. */
+/** True: confirmed, repeat the call. False: the person gave up. */
 export function useProveIdentity(): ProveIdentity {
   return useContext(ProveContext)
 }

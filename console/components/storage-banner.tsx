@@ -5,7 +5,7 @@ import { TimeAgo } from './time-ago.tsx'
 
 const ASK_EVERY_MS = 5_000
 
-/** On every page while the service can write nothing. The service answers this without its database. */
+/** Shown on every page while the service cannot write. The service answers this without its database. */
 export function StorageBanner() {
   const { data } = useApiQuery('readStorage', {}, { everyMs: ASK_EVERY_MS })
   if (!data?.error) return null

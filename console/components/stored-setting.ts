@@ -1,6 +1,6 @@
 import { useLocalStorage } from '@mantine/hooks'
 
-/** A choice of this person in this browser. Nothing secret: anybody who uses the browser can read it. */
+/** A choice of this person in this browser. Nothing secret: every user of the browser can read it. */
 export function useStoredSetting<Value>(name: string, initial: Value): [Value, (value: Value) => void] {
   const [value, keep] = useLocalStorage<Value>({
     key: `nuncio.${name}`,
@@ -15,7 +15,7 @@ export function useShortcutSetting() {
   return useStoredSetting('shortcuts', true)
 }
 
-/** Phone numbers shown as `1415•••0100`, for a screen that others see too. */
+/** Phone numbers shown as `1415•••0100`, for a screen that other people see too. */
 export function useHiddenNumbers() {
   return useStoredSetting('hide-numbers', false)
 }

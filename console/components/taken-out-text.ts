@@ -1,6 +1,6 @@
 import type { TakenOutView } from '../../src/contract/console/connections.ts'
 
-/** "Cancelled 11 messages. 1 message may have arrived by an earlier attempt and is unconfirmed.": only of the first nobody need ask. */
+/** "Cancelled 11 messages. 1 message may have arrived by an earlier attempt and is unconfirmed." Only the second sentence needs a person. */
 export function takenOutText({ cancelled, unconfirmed }: TakenOutView): string {
   const sure = `Cancelled ${countedMessages(cancelled)}.`
   if (unconfirmed === 0) return sure

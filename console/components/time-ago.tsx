@@ -5,8 +5,8 @@ import { useTimeDisplay } from './stored-setting.ts'
 import classes from './time-ago.module.css'
 
 /**
- * A moment: relative within a day of now, else its date. The exact moment, local and in UTC, on hover and on focus.
- * `isQuiet`: not in the order of the Tab key, for the second moment of a row and in long lists.
+ * A time: relative within a day of now, else its date. The exact time, local and in UTC, on hover and on focus.
+ * `isQuiet`: skipped by the Tab key, for the second time of a row and in long lists.
  */
 export function TimeAgo({ at, isQuiet = false }: { readonly at: number; readonly isQuiet?: boolean }) {
   const [display] = useTimeDisplay()
@@ -15,7 +15,7 @@ export function TimeAgo({ at, isQuiet = false }: { readonly at: number; readonly
   return (
     <Hint<HTMLTimeElement> label={<Exact at={at} />}>
       {(spot) => (
-        // Who uses the keyboard must reach the exact moment too.
+        // Keyboard users must reach the exact time, too.
         <time dateTime={new Date(at).toISOString()} className={classes['time']} {...spot} tabIndex={isQuiet ? -1 : 0}>
           {words}
         </time>

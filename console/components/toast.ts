@@ -2,7 +2,7 @@ import { notifications } from '@mantine/notifications'
 
 const SHOWN_FOR_MS = 6_000
 
-/** A line at the edge of the page that goes by itself: "Token deleted". Not for what must be read: that stays on the page. */
+/** A short message that disappears by itself: "Token deleted". Texts that must be read belong on the page. */
 export function showToast(words: string, tone: 'good' | 'bad' = 'good'): void {
   notifications.show({
     message: words,
@@ -12,7 +12,7 @@ export function showToast(words: string, tone: 'good' | 'bad' = 'good'): void {
   })
 }
 
-/** The same of what went wrong. */
+/** The same for a failure. */
 export function showErrorToast(error: unknown): void {
   showToast(error instanceof Error ? error.message : String(error), 'bad')
 }

@@ -10,7 +10,7 @@ interface TokenFieldProps extends Pick<PasswordInputProps, 'ref'> {
   readonly 'data-path'?: string
 }
 
-/** Where a person gives the API token to try something with. See `useTokenInHand`. */
+/** The field for an API token to try something with. See `useTokenInHand`. */
 export function TokenField({ token, error, onToken, ...field }: TokenFieldProps) {
   const { id: account } = useAccount()
   return (

@@ -3,14 +3,14 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 const keyOf = (account: string) => ['token in hand', account]
 
 /**
- * The API token that this person pasted or has just created, for trying things out: in the memory of this tab only,
- * and forgotten when they sign out. Null: none.
+ * The API token that this person pasted or has just created, for trying things out. Only in the memory of this tab, until
+ * they sign out. Null: none.
  */
 export function useTokenInHand(account: string): [string | null, (token: string | null) => void] {
   const client = useQueryClient()
   const { data = null } = useQuery<string | null>({
     queryKey: keyOf(account),
-    // Nobody can be asked for it: it is there, or it is not.
+    // It cannot be loaded: it exists in memory, or not at all.
     queryFn: () => null,
     enabled: false,
     gcTime: Number.POSITIVE_INFINITY,

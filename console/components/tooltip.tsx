@@ -1,2 +1,2 @@
-// By itself, so that only what it needs comes with it.
+// A module of its own, so that it is loaded alone.
 export { Tooltip } from '@mantine/core'

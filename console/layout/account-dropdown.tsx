@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { Check } from 'lucide-react'
 import { AccountButton, type AccountSwitcherProps } from './account-switcher.tsx'
 
-/** Opens at once: it is made when its button is pressed. */
+/** Opens at once, because it is mounted when its button is pressed. */
 export function AccountDropdown({ accounts, current }: AccountSwitcherProps) {
   const navigate = useNavigate()
   return (

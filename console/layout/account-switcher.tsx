@@ -11,7 +11,7 @@ export interface AccountSwitcherProps {
   readonly current: CurrentSession['accounts'][number] | undefined
 }
 
-/** The account that is worked in; a choice where the person belongs to several. */
+/** The current account; a menu if the person belongs to several. */
 export function AccountSwitcher(props: AccountSwitcherProps) {
   const [isWanted, setWanted] = useState(false)
   const { accounts, current } = props

@@ -2,7 +2,7 @@ import type { ErrorComponentProps } from '@tanstack/react-router'
 import { Page } from '../components/page.tsx'
 import { ProblemNote } from '../components/problem-note.tsx'
 
-/** In place of a page that failed by itself. What failed is told to whoever opens the browser's own tools. */
+/** Shown in place of a page that threw an error. The error is in the browser's developer tools. */
 export function FailedPage({ error, reset }: ErrorComponentProps) {
   return (
     <Page title="This page failed">

@@ -5,7 +5,7 @@ import { EmptyState } from '../components/empty-state.tsx'
 import { Page } from '../components/page.tsx'
 import { useStoredSetting } from '../components/stored-setting.ts'
 
-/** `/console/` by itself leads to the account that was worked in last. */
+/** `/console/` opens the account that was used last. */
 export function Home() {
   const commandLine = useCommandLine()
   const me = useApiQuery('currentSession', {})
@@ -19,7 +19,7 @@ export function Home() {
       <EmptyState
         kind="nothing-yet"
         title="You belong to no account"
-        text={`An owner of an account can invite you: ask for a link. Whoever runs this service can do so with: ${commandLine`user add`}`}
+        text={`An owner of an account can invite you: ask for a link. The person who runs this service can do so with: ${commandLine`user add`}`}
       />
     </Page>
   )

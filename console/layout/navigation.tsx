@@ -1,4 +1,4 @@
-import { Text } from '@mantine/core'
+import { Badge, Text } from '@mantine/core'
 import {
   Activity,
   Archive,
@@ -19,8 +19,8 @@ import {
 } from 'lucide-react'
 import type { ComponentType } from 'react'
 import type { Role } from '../../src/contract/console/route.ts'
+import { useApiQuery } from '../api/queries.ts'
 import { NavItem, ServiceItem } from '../components/links.tsx'
-import { AlarmCount } from './alarm-count.tsx'
 
 interface Place {
   readonly to: string
@@ -88,4 +88,17 @@ function Places({ account, places }: { readonly account: string; readonly places
       rightSection={Count ? <Count account={account} /> : null}
     />
   ))
+}
+
+/** The number of open alarms that need attention. */
+function AlarmCount({ account }: { readonly account: string }) {
+  const { data } = useApiQuery('readOpenAlarms', { params: { account } })
+  const open = data?.items.filter(({ severity }) => severity !== 'info') ?? []
+  if (open.length === 0) return null
+  const isCritical = open.some(({ severity }) => severity === 'critical')
+  return (
+    <Badge size="sm" circle={open.length < 10} color={isCritical ? 'red' : 'yellow'} variant="filled" autoContrast>
+      {open.length}
+    </Badge>
+  )
 }

@@ -6,13 +6,13 @@ import { ProblemNote } from '../components/problem-note.tsx'
 
 const AWAY = 'The service does not answer. This page is loaded as soon as it does.'
 const MISSING =
-  'The service does not have all files of this page. Try again. If it stays so, tell the person who runs Nuncio.'
-// One that was loaded again so lately would most likely miss the same file again.
+  'The service does not have all files of this page. Try again. If it happens again, inform the person who runs Nuncio.'
+// A page that was reloaded this recently would most likely miss the same file again.
 const LATELY_MS = 60_000
 
 /**
- * In place of a page whose code could not be loaded. Many browsers remember a failed import as long as the document is
- * open, and after an upgrade the file has another name: a new document helps in both cases.
+ * Shown in place of a page whose code could not be loaded. Many browsers remember a failed import as long as the document
+ * is open, and after an upgrade the file has another name: reloading helps in both cases.
  */
 export function NotLoaded() {
   const [isMissing, setMissing] = useState(false)

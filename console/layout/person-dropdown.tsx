@@ -7,7 +7,7 @@ import { showErrorToast } from '../components/toast.ts'
 
 import { PersonButton, type PersonMenuProps } from './person-menu.tsx'
 
-/** Opens at once: it is made when its button is pressed. */
+/** Opens at once, because it is mounted when its button is pressed. */
 export function PersonDropdown({ person, onHelp }: PersonMenuProps) {
   const navigate = useNavigate()
   const client = useQueryClient()

@@ -11,7 +11,7 @@ export interface PersonMenuProps {
   readonly onHelp: () => void
 }
 
-/** The code of the menu is loaded when it is first opened: most pages are left without. */
+/** The code of the menu is loaded when it is first opened, because most visits do not need it. */
 export function PersonMenu(props: PersonMenuProps) {
   const [isWanted, setWanted] = useState(false)
   const closed = <PersonButton name={props.person.name} onClick={() => setWanted(true)} />

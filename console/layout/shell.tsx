@@ -1,11 +1,15 @@
-import { AppShell, Box, Burger, Group, Text, UnstyledButton } from '@mantine/core'
+import { ActionIcon, AppShell, Box, Burger, Group, Text, UnstyledButton, useMantineColorScheme } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useQueryClient } from '@tanstack/react-query'
 import { Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router'
+import { Monitor, Moon, Sun } from 'lucide-react'
 import { useCallback, useEffect } from 'react'
 import type { CurrentSession } from '../../src/contract/console/session.ts'
 import { useApiQuery } from '../api/queries.ts'
 import { AccountProvider } from '../components/account.tsx'
+import { EmptyState } from '../components/empty-state.tsx'
+import { Hint } from '../components/hint.tsx'
+import { ButtonLink } from '../components/links.tsx'
 import { LiveProvider, LiveSwitch } from '../components/live.tsx'
 import { Page } from '../components/page.tsx'
 import { ProblemNote } from '../components/problem-note.tsx'
@@ -13,13 +17,11 @@ import { Shortcuts } from '../components/shortcuts.tsx'
 import { useStoredSetting } from '../components/stored-setting.ts'
 import { AccountSwitcher } from './account-switcher.tsx'
 import { Navigation } from './navigation.tsx'
-import { NeedsSecondFactor } from './needs-second-factor.tsx'
 import { NotFound } from './not-found.tsx'
 import { PersonMenu } from './person-menu.tsx'
 import classes from './shell.module.css'
-import { ThemeSwitch } from './theme-switch.tsx'
 
-/** What surrounds every page of who is signed in. */
+/** The frame of every page of a signed-in person. */
 export function Shell() {
   const me = useApiQuery('currentSession', {})
   const { account: wanted } = useParams({ strict: false })
@@ -28,7 +30,7 @@ export function Shell() {
     if (wanted !== undefined) setLast(wanted)
   }, [wanted, setLast])
   if (me.error) {
-    // Whoever is not signed in is on the way to do so.
+    // Without a session the person is being sent to the sign-in page.
     if (me.error.status === 401) return null
     return (
       <Box component="main" p="lg">
@@ -135,7 +137,7 @@ function Layout({ me, account, children }: Omit<FrameProps, 'isUnknown'> & { rea
   )
 }
 
-/** Everything that was read is forgotten: the next person at this browser must not see it. */
+/** Removes all loaded data, so that the next person at this browser cannot see it. */
 function useGoToSignIn(): () => void {
   const client = useQueryClient()
   const navigate = useNavigate()
@@ -143,4 +145,40 @@ function useGoToSignIn(): () => void {
     client.clear()
     void navigate({ to: '/sign-in', search: { to: location.pathname + location.search } as never })
   }, [client, navigate])
+}
+
+/** Shown in place of every page of an account that requires a second factor. */
+function NeedsSecondFactor({ account }: { readonly account: string }) {
+  return (
+    <Page title="One more step">
+      <EmptyState
+        kind="nothing-yet"
+        title={`${account} wants a second factor`}
+        text="Its owners let in only people who prove themselves by a passkey or by a code of an app, beside the password. Set one of them up in your profile; it takes a minute."
+        action={<ButtonLink to="/me">Set up a second factor</ButtonLink>}
+      />
+    </Page>
+  )
+}
+
+const SCHEMES = {
+  auto: { label: 'as the system', icon: Monitor, next: 'light' },
+  light: { label: 'light', icon: Sun, next: 'dark' },
+  dark: { label: 'dark', icon: Moon, next: 'auto' },
+} as const
+
+/** Cycles through: system, light, dark. */
+function ThemeSwitch() {
+  const { colorScheme, setColorScheme } = useMantineColorScheme()
+  const { label, icon: Icon, next } = SCHEMES[colorScheme]
+  const words = `Colours: ${label}. Change to ${SCHEMES[next].label}`
+  return (
+    <Hint<HTMLButtonElement> label={words}>
+      {(spot) => (
+        <ActionIcon {...spot} variant="default" size="lg" aria-label={words} onClick={() => setColorScheme(next)}>
+          <Icon size={18} aria-hidden />
+        </ActionIcon>
+      )}
+    </Hint>
+  )
 }

@@ -2,7 +2,7 @@ const SHOWN_FOR_MS = 2_000
 
 /** A button on each block of code. */
 export function addCopyButtons(): void {
-  // Browsers keep the clipboard from pages that came by plain http from another machine.
+  // Over plain http from another machine, browsers offer no clipboard API.
   if (!('clipboard' in navigator)) return
   for (const block of document.querySelectorAll('.code')) {
     const code = block.querySelector('code')

@@ -5,7 +5,7 @@ export interface TriedCall {
   readonly body: string
 }
 
-/** The call as a command for a shell. The token comes from the environment, so that the command can be shown to others. */
+/** The call as a shell command. The token comes from the environment, so that the command can be shared. */
 export function curlOf({ url, key, body }: TriedCall): string {
   const lines = [
     `curl ${quoted(url)}`,
@@ -17,7 +17,7 @@ export function curlOf({ url, key, body }: TriedCall): string {
   return lines.join(' \\\n  ')
 }
 
-/** As one word of a POSIX shell, whatever it holds. */
+/** Quotes any text as one word of a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }

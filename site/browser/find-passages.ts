@@ -9,10 +9,10 @@ export interface Found {
 
 const MOST = 12
 const EXCERPT_CHARACTERS = 140
-// A word in the title of a page says more about it than one in a heading, and that more than one in its text.
+// A word in the title counts more than one in a heading, and that more than one in the text.
 const WEIGHT = { title: 12, heading: 6, text: 1 }
 
-/** The passages in which all words are found, the best first. */
+/** The passages with all words, the best first. */
 export function findPassages({ pages, passages }: SearchIndex, query: string): Found[] {
   const words = query.toLowerCase().match(/[\p{L}\p{N}_.-]+/gu) ?? []
   if (words.length === 0) return []
@@ -32,7 +32,7 @@ export function findPassages({ pages, passages }: SearchIndex, query: string): F
     }))
 }
 
-/** 0 when a word is nowhere. */
+/** 0 when a word is missing. */
 function scoreOf(words: readonly string[], fields: Record<keyof typeof WEIGHT, string>): number {
   let score = 0
   for (const word of words) {
@@ -46,7 +46,7 @@ function scoreOf(words: readonly string[], fields: Record<keyof typeof WEIGHT, s
   return score
 }
 
-/** A whole word counts most, the beginning of one less, a part of one least. */
+/** A whole word counts most, the beginning of a word less, a part of a word least. */
 function closeness(text: string, word: string): number {
   let best = 0
   for (let at = text.indexOf(word); at !== -1 && best < 3; at = text.indexOf(word, at + 1)) {

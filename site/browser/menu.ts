@@ -1,4 +1,4 @@
-/** On narrow screens the list of pages is folded away. */
+/** On narrow screens the list of pages is folded. */
 export function startMenu(): void {
   const button = document.querySelector<HTMLButtonElement>('[data-menu]')
   const pages = document.querySelector<HTMLElement>('#pages')
@@ -17,8 +17,8 @@ export function startMenu(): void {
 }
 
 /**
- * On a wide screen the page one reads may stand far down in the list. Not by `scrollIntoView`: some browsers take that for
- * the place where the reader is, and the first Tab goes on from there, past the link that skips the list.
+ * On a wide screen the current page may be far down in the list. Not by `scrollIntoView`: some browsers then start the
+ * first Tab there, past the link that skips the list.
  */
 function showCurrent(pages: HTMLElement): void {
   const end = pages.querySelector('[aria-current]')?.getBoundingClientRect().bottom ?? 0

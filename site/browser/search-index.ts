@@ -1,4 +1,4 @@
-/** What the search in the browser reads: pages, and what stands below each of their headings. */
+/** The index of the search: pages, and the text below each heading. */
 export interface SearchIndex {
   readonly pages: readonly (readonly [address: string, title: string, section: string])[]
   readonly passages: readonly (readonly [page: number, id: string, heading: string, text: string])[]

@@ -8,7 +8,7 @@ interface Parts {
   readonly status: HTMLElement
 }
 
-/** Search in all pages: by typing, with the arrow keys, without asking the service more than once. */
+/** Search in all pages, with the arrow keys. The index is loaded once. */
 export function startSearch(): void {
   const form = document.querySelector<HTMLFormElement>('[data-search-form]')
   const input = form?.querySelector('input')
@@ -64,7 +64,7 @@ class Search {
     const query = input.value.trim()
     try {
       const found = query === '' ? [] : findPassages(await this.#load(), query)
-      // Meanwhile somebody may have typed on.
+      // The reader may have typed more meanwhile.
       if (query !== input.value.trim()) return
       this.#show(found)
       status.textContent = query === '' ? '' : found.length === 0 ? 'Nothing found' : `${found.length} found`
@@ -110,7 +110,7 @@ class Search {
 
 function itemOf({ address, title, heading, excerpt }: Found, searchFile: URL): HTMLLIElement {
   const link = document.createElement('a')
-  // The index lies in /docs/assets/, and a proxy may have put /docs/ below another path.
+  // The index is in /docs/assets/, and a proxy may have put /docs/ below another path.
   link.href = new URL(`../..${address}`, searchFile).href
   const name = document.createElement('strong')
   name.textContent = heading === '' || heading === title ? title : `${title}: ${heading}`

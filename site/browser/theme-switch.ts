@@ -1,4 +1,4 @@
-/** Light or dark by choice; until somebody chooses, as the system has it. */
+/** Light or dark by choice; the system's theme until a choice is made. */
 export function startThemeSwitch(): void {
   const button = document.querySelector<HTMLButtonElement>('[data-theme-switch]')
   if (!button) return
@@ -15,7 +15,7 @@ export function startThemeSwitch(): void {
     try {
       localStorage.setItem('nuncio-docs-theme', chosen)
     } catch {
-      // Then it holds for this page alone.
+      // Without storage the choice only applies to this page.
     }
     show()
   })

@@ -1,9 +1,9 @@
-// Before the page is painted, so that nobody who chose dark sees a white flash. It waits for nothing.
+// Runs before the page is painted, so that a dark page does not flash white.
 const root = document.documentElement
 root.classList.add('scripted')
 try {
   const chosen = localStorage.getItem('nuncio-docs-theme')
   if (chosen === 'light' || chosen === 'dark') root.dataset['theme'] = chosen
 } catch {
-  // A browser that keeps nothing follows the system.
+  // A browser without storage follows the system.
 }

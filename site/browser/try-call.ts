@@ -1,6 +1,6 @@
 import { curlOf, type TriedCall } from './curl-of.ts'
 
-/** The form that tries a call. The token is in its field and nowhere else: nothing is kept, and it is not in the curl. */
+/** The form that tries a call. The token is only in its field: it is neither stored nor in the curl command. */
 const form = document.querySelector<HTMLFormElement>('[data-try-call]')
 if (form) start(form)
 
@@ -24,7 +24,7 @@ function start(form: HTMLFormElement): void {
   const showCurl = () => {
     find('[data-try-curl]').textContent = curlOf(read())
   }
-  // A browser that goes back to the page fills fields in again; a token shall not be among them.
+  // A browser that goes back to the page restores its fields, but must not restore the token.
   addEventListener('pagehide', () => {
     token.value = ''
   })

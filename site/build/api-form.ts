@@ -23,10 +23,10 @@ interface ExampleOf {
   readonly value: Readonly<Record<string, unknown>>
 }
 
-// What the first start makes, so that a first try succeeds; the sandbox delivers to every recipient.
+// The connection of the first start, so that a first try succeeds; the sandbox delivers to every recipient.
 const FIRST_NUMBERS = { from: '15550001000', to: '15551234567' }
 
-/** The form that tries a call, made of the examples in the OpenAPI document. */
+/** The form that tries a call, made from the examples in the OpenAPI document. */
 export function makeTryForm(): string {
   const { paths } = buildOpenApi('', documentedRefusals()) as Document
   const [path = '', operation] = Object.entries(paths)[0] ?? []
@@ -36,7 +36,7 @@ export function makeTryForm(): string {
     return `<option value="${type}" data-body="${body}">${escapeHtml(summary)}</option>`
   })
   return `<form class="try" data-try-call="${path}" aria-label="Try a call">
-<p class="warning" role="alert" data-insecure hidden>This page came by plain http from another machine: whoever listens on the way can read your token. Open it by https before you put one in.</p>
+<p class="warning" role="alert" data-insecure hidden>This page came by plain http from another machine: others on the network can read your token. Open it by https before you put one in.</p>
 <noscript><p class="warning">The form works with JavaScript only.</p></noscript>
 <p>This sends a real message from this installation. The token stays in this page and is forgotten when you leave it.</p>
 <label for="try-token">API token <input id="try-token" type="password" autocomplete="off" spellcheck="false" placeholder="nco_…"></label>

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { viteBuild } from '../../scripts/vite-build.ts'
 import type { Bundle } from './make-site.ts'
 
-// In this order: what stands around a page, then what stands in it, with the narrow screens last.
+// In this order: the frame of a page, then its content, with narrow screens last.
 const STYLES = ['frame.css', 'article.css']
 const SCRIPTS = ['theme', 'docs', 'try-call'] as const
 
-/** The scripts and the stylesheet of the pages, small. Each script stands alone: what is shared is built into each. */
+/** The minified scripts and style sheet of the pages. Each script is complete: shared code is built into each. */
 export async function bundleBrowser(root: string): Promise<Bundle> {
   const folder = join(root, 'site', 'browser')
   const scripts = await Promise.all(SCRIPTS.map((name) => buildScript(folder, name)))

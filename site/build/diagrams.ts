@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** A picture of a Mermaid block, as a page shows it. */
+/** The picture of a Mermaid block. */
 export interface Diagram {
   /** Addresses of the picture for light and for dark pages. */
   readonly light: string
@@ -8,17 +8,17 @@ export interface Diagram {
   readonly width: number
   readonly height: number
   readonly title: string
-  /** What the picture says, for who cannot see it. */
+  /** A description of the picture for screen readers. */
   readonly description: string
 }
 
 export interface DiagramBlock {
   /** The page's file, from the project's root. */
   readonly file: string
-  /** Of the pictures, without the scheme: `message-states-1`. */
+  /** The name of the pictures, without the scheme: `message-states-1`. */
   readonly name: string
   readonly source: string
-  /** Of `accTitle` and `accDescr` in the block; empty when they are missing. */
+  /** `accTitle` and `accDescr` of the block; empty when missing. */
   readonly title: string
   readonly description: string
 }
@@ -46,12 +46,12 @@ export function pictureFile({ name }: Pick<DiagramBlock, 'name'>, scheme: Scheme
   return `${DIAGRAM_FOLDER}/${name}-${scheme}.svg`
 }
 
-/** Stands in the picture: one of another source is stale. */
+/** Stored in the picture: a picture with the hash of another source is stale. */
 export function sourceHash({ source }: Pick<DiagramBlock, 'source'>): string {
   return createHash('sha256').update(source).digest('hex').slice(0, 32)
 }
 
-/** The hash that a picture carries; null: it carries none. */
+/** The hash in a picture; null: none. */
 export function hashIn(svg: string): string | null {
   return /data-source="([0-9a-f]{32})"/.exec(svg)?.[1] ?? null
 }

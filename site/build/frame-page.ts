@@ -3,7 +3,7 @@ import type { Source } from './read-sources.ts'
 import type { Heading } from './render-markdown.ts'
 import { SECTIONS } from './sections.ts'
 
-/** The addresses of what every page loads. */
+/** The addresses of the files that every page loads. */
 export interface SiteFiles {
   readonly theme: string
   readonly docs: string
@@ -24,13 +24,13 @@ export interface Framing {
   readonly files: SiteFiles
 }
 
-// A page with fewer is seen at a glance.
+// A page with fewer headings needs no table of contents.
 const HEADINGS_WORTH_A_TABLE = 2
 
-/** The whole document of a page: its text in the middle, and what leads to the others around it. */
+/** The whole document of a page: its text in the middle, navigation around it. */
 export function framePage({ page, html, headings, pages, before, after, files }: Framing): string {
   const title = page.address === '/docs/' ? 'Nuncio' : `${page.title} · Nuncio`
-  // Only the page that can try a call brings the script for it.
+  // Only the page with the form for calls loads its script.
   const tries = html.includes('data-try-call') ? `<script type="module" src="${files.tryCall}"></script>` : ''
   return `<!doctype html>
 <html lang="en">

@@ -12,7 +12,7 @@ import typescript from 'highlight.js/lib/languages/typescript'
 import yaml from 'highlight.js/lib/languages/yaml'
 import { escapeHtml } from './escape-html.ts'
 
-// Those that stand in our pages; others are shown without colours.
+// The languages in our pages; others are shown without colours.
 const LANGUAGES = { sh: bash, dockerfile, go, ini, json, nginx, php, python, sql, ts: typescript, yaml }
 for (const [name, language] of Object.entries(LANGUAGES)) highlight.registerLanguage(name, language)
 

@@ -7,6 +7,6 @@ import { writeSite } from './write-site.ts'
 const ROOT = new URL('../..', import.meta.url).pathname
 const { values } = parseArgs({ options: { out: { type: 'string', default: `${ROOT}site/dist` } } })
 const site = makeSite(ROOT, await bundleBrowser(ROOT))
-// Told and no more: the pages can be read all the same, and a test fails on each of them.
+// Only a warning: the pages are usable, and a test fails on each of these faults.
 for (const problem of site.problems) console.error(problem)
 writeSite(site, values.out)

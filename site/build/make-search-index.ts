@@ -2,7 +2,7 @@ import type { SearchIndex } from '../browser/search-index.ts'
 import type { Source } from './read-sources.ts'
 import type { Rendered } from './render-markdown.ts'
 
-/** What stands below each heading of each page. */
+/** The text below each heading of each page. */
 export function makeSearchIndex(rendered: readonly (Rendered & { readonly page: Source })[]): SearchIndex {
   return {
     pages: rendered.map(({ page }) => [page.address, page.title, page.section ?? 'Examples']),

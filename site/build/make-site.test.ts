@@ -87,7 +87,7 @@ describe('the documents as built', () => {
     assert.deepEqual(walked, listed)
   })
 
-  it('tell the search about every page', () => {
+  it('are all in the search index', () => {
     const [index] = [...site.files].filter(([address]) => /search-.*\.json$/.test(address))
     const { pages } = JSON.parse(index?.[1].body.toString() ?? '') as { pages: [string][] }
 

@@ -9,7 +9,7 @@ import { makeSearchIndex } from './make-search-index.ts'
 import { readSources, type Source } from './read-sources.ts'
 import { type Rendered, renderMarkdown, type Surroundings } from './render-markdown.ts'
 
-/** One thing that the service can be asked for. */
+/** A file that the service serves. */
 interface SiteFile {
   readonly body: Buffer
   readonly type: string
@@ -18,13 +18,13 @@ interface SiteFile {
 export interface Site {
   /** By address, such as `/docs/guides/tokens`. */
   readonly files: ReadonlyMap<string, SiteFile>
-  /** The page for what is not there. */
+  /** The page for unknown addresses. */
   readonly notFound: string
-  /** What is wrong with the pages: links that lead nowhere, and the like. */
+  /** Faults of the pages, such as broken links. */
   readonly problems: readonly string[]
 }
 
-/** What a browser loads beside the pages: built scripts and styles by name. */
+/** Built scripts and styles by name. */
 export type Bundle = ReadonlyMap<'theme.js' | 'docs.js' | 'try-call.js' | 'style.css' | 'icon.svg', Buffer>
 
 const HTML = 'text/html; charset=utf-8'
@@ -38,7 +38,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const NOT_FOUND = '/docs/404'
 const NOT_FOUND_TEXT = `# There is no such page
 
-It may have been renamed. Look for it in the list of pages, or search: press \`/\`.
+It may have been renamed. Find it in the list of pages, or search: press \`/\`.
 
 [To the start page](README.md)
 `
@@ -119,7 +119,7 @@ class SiteMaker {
     const known = this.#byFile.get(target)
     if (known) return `<a href="${known.address}${anchor === undefined ? '' : `#${anchor}`}">${html}</a>`
     if (!existsSync(join(this.#root, target))) this.#problems.push(`${page.file} links to ${href}, which is not there`)
-    // A file of the sources. The service does not serve those, so it is named instead.
+    // A source file. The service does not serve those, so its name is shown instead.
     const name = target.replace(/\/$/, '')
     return html.includes(name) ? html : `${html} (<code class="source">${escapeHtml(name)}</code>)`
   }
@@ -169,7 +169,7 @@ class SiteMaker {
     return this.#addAsset(name, this.#bundle.get(name) ?? Buffer.alloc(0))
   }
 
-  /** Its address has a hash of what is in it, so that browsers may keep it for good. */
+  /** The address has a hash of the content, so that browsers may cache it for ever. */
   #addAsset(name: string, body: Buffer): string {
     const type = TYPES[extname(name)] ?? 'application/octet-stream'
     const hash = createHash('sha256').update(body).digest('base64url').slice(0, 10)
@@ -178,7 +178,7 @@ class SiteMaker {
     return address
   }
 
-  /** Links between pages name headings that those pages have. */
+  /** Checks that links to headings exist. */
   #checkAnchors(rendered: readonly (Rendered & { readonly page: Source })[]): void {
     const ids = new Map(rendered.map(({ page, headings }) => [page.address, new Set(headings.map(({ id }) => id))]))
     for (const { page, html } of rendered) {

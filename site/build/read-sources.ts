@@ -6,18 +6,18 @@ import { EXAMPLES, HOME, SECTIONS } from './sections.ts'
 export interface Source {
   /** From the project's root, with forward slashes. */
   readonly file: string
-  /** Where the service shows it. */
+  /** The address at which the service shows it. */
   readonly address: string
   readonly title: string
   readonly markdown: string
-  /** Null: it is reached by links alone. */
+  /** Null: only reachable by links. */
   readonly section: string | null
 }
 
 interface Sources {
-  /** In the order in which they are read; those without a section last. */
+  /** In reading order; pages without a section last. */
   readonly pages: readonly Source[]
-  /** Files that no section takes up. They are shown at the end of the reference all the same. */
+  /** Files without a section. They are shown at the end of the reference. */
   readonly homeless: readonly string[]
 }
 

@@ -9,7 +9,7 @@ export interface Heading {
   readonly text: string
 }
 
-/** What a page says below one of its headings, for the search. */
+/** The text below a heading, for the search. */
 interface Passage {
   readonly heading: Heading | null
   readonly text: string
@@ -21,12 +21,12 @@ export interface Rendered {
   readonly passages: readonly Passage[]
 }
 
-/** What a page needs of the others. */
+/** The functions that a page needs for links, pictures and inserts. */
 export interface Surroundings {
   /** The HTML of a link, given the HTML of its text. */
   link(href: string, html: string): string
   image(href: string, alt: string): string
-  /** Null: there is no picture of it, so that its source is shown. */
+  /** Null: there is no picture, so the source is shown. */
   diagram(source: string): Diagram | null
   /** The HTML that takes the place of `<!-- name -->`. */
   insert(name: string): string
@@ -60,7 +60,7 @@ export function renderMarkdown(markdown: string, surroundings: Surroundings): Re
       table(token) {
         return tableOf(token, (tokens) => this.parser.parseInline(tokens))
       },
-      // No page of ours needs HTML, and what stands in one by mistake shall be seen as it is.
+      // No page needs HTML, so accidental HTML is shown as text.
       html({ text }) {
         const [, name] = /^<!-- ([a-z-]+) -->\s*$/.exec(text) ?? []
         if (name !== undefined) return surroundings.insert(name)
@@ -85,7 +85,7 @@ function diagramOf(source: string, surroundings: Surroundings): string {
   const diagram = surroundings.diagram(source)
   if (!diagram) return codeBlock(source, 'mermaid')
   const picture = (scheme: 'light' | 'dark') =>
-    // A link to the picture alone, where it can be as large as one likes.
+    // A link to the picture alone, where it can be enlarged.
     `<a class="only-${scheme}" href="${diagram[scheme]}"><img src="${diagram[scheme]}" alt="${escapeHtml(diagram.description)}" width="${diagram.width}" height="${diagram.height}" loading="lazy"></a>`
   const caption = escapeHtml(diagram.title)
   return `<figure class="diagram">${picture('light')}${picture('dark')}<figcaption>${caption}</figcaption></figure>\n`
@@ -93,7 +93,7 @@ function diagramOf(source: string, surroundings: Surroundings): string {
 
 function codeBlock(text: string, language: string): string {
   const label = language === '' ? 'Text' : `Code, ${language}`
-  // Focusable, because what does not fit is reached by scrolling, and keys scroll only what has the focus.
+  // Focusable, because the keyboard scrolls only the focused element.
   return `<div class="code"><pre tabindex="0" role="group" aria-label="${escapeHtml(label)}"><code>${highlightCode(text, language)}</code></pre></div>\n`
 }
 
@@ -105,12 +105,12 @@ function tableOf({ header, rows }: Tokens.Table, inline: (tokens: Tokens.TableCe
   return `<div class="table" tabindex="0" role="group" aria-label="Table"><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>\n`
 }
 
-/** A heading without words would be one that a screen reader announces as nothing. */
+/** A screen reader would announce an empty heading. */
 function headCell(html: string): string {
   return html === '' ? '<td></td>' : `<th scope="col">${html}</th>`
 }
 
-/** As GitHub makes them, so that a link works in both places. */
+/** The same ids as on GitHub, so that a link works in both places. */
 function slugOf(text: string): string {
   return text
     .toLowerCase()
@@ -134,7 +134,7 @@ function plainText(html: string): string {
     .replaceAll('&amp;', '&')
 }
 
-/** The words of Markdown, without its signs. */
+/** The text of Markdown without its markup. */
 function textOf(raw: string): string {
   return raw
     .replace(/<!--.*?-->/gs, ' ')

@@ -1,6 +1,6 @@
 /**
- * The order in which a newcomer reads. A section takes up every page of its folder by itself: those named here come
- * first, the others follow by their titles. A page of a folder that no section has fails a test.
+ * The reading order for newcomers. A section contains every page of its folder: those named here come first, the others
+ * follow by their titles. A test fails for a page whose folder has no section.
  */
 export interface Section {
   readonly title: string
@@ -55,7 +55,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Reference',
-    // What stands beside the folders is looked up, not read: most of it is printed from tables.
+    // Reference pages beside the folders; most of them are generated from tables.
     folder: 'docs',
     first: [
       'docs/api.md',
@@ -79,5 +79,5 @@ export const SECTIONS: readonly Section[] = [
   { title: 'Decisions', folder: 'docs/decisions', first: [] },
 ]
 
-/** Programs that pages link to: each is shown on a page of its own, and stands in no section. */
+/** Programs that pages link to: each has a page of its own, and belongs to no section. */
 export const EXAMPLES = 'docs/examples'

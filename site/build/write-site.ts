@@ -5,17 +5,17 @@ import { brotliCompressSync, constants } from 'node:zlib'
 import { relativeTo } from '../../src/http/server/public-path.ts'
 import type { Site } from './make-site.ts'
 
-// Pictures are compressed already, but for those that are text.
+// Pictures are compressed already, except SVG.
 const COMPRESSIBLE = /^text\/|json|svg/
-// Below a packet's size there is nothing to win.
+// Compression gains nothing below the size of a packet.
 const WORTH_IT_BYTES = 1_024
 
-/** Writes the files, compressed beside them, and the list of addresses that `src/http/docs` serves them by. */
+/** Writes the files, compressed copies beside them, and the list of addresses for `src/http/docs`. */
 export function writeSite(site: Site, folder: string): void {
   rmSync(folder, { recursive: true, force: true })
   const addresses = [...site.files].map(([address, { body: made, type }]) => {
     const file = fileOf(address, type)
-    // The page for what is not there has no one address: the service writes its links when it is asked for.
+    // The page for unknown addresses has no fixed address: the service makes its links relative for each request.
     const isNotFound = address === site.notFound
     const isPage = type.startsWith('text/html')
     const body = isPage && !isNotFound ? Buffer.from(relativeTo(address, made.toString())) : made

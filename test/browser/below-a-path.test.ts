@@ -38,7 +38,7 @@ describe.skipIf(obstacle !== null)(`a service whose public URL has a path${skipN
     await page.waitForURL(new RegExp(`^${home}/docs/.`))
     await page.getByRole('link', { name: 'Console', exact: true }).click()
     await page.waitForURL(`${home}/console/a/${account}`)
-    // Whoever works on the machine itself asks without the path.
+    // Programs on the machine itself leave out the path.
     await page.goto(`${url}/console/a/${account}/developer/tokens`)
     await expect(page.getByRole('link', { name: 'nightly' })).toBeVisible()
     opened.checkPages()

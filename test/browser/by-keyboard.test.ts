@@ -79,7 +79,7 @@ describe.skipIf(obstacle !== null)(`the console by keyboard${skipNote(obstacle)}
     await opened.visit('')
   })
 
-  it('shows its keys with a question mark, and can be told to leave single keys alone', async () => {
+  it('shows its keys with a question mark, and can turn single keys off', async () => {
     await page.keyboard.press('Shift+?')
     const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
     await expect(help).toBeVisible()

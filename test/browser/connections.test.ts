@@ -120,7 +120,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       await expect(rows).toHaveCount(0)
     })
 
-    it('say why they wait, are told to try at once, and remember what was set', async () => {
+    it('say why they wait, try again at once on request, and keep their settings', async () => {
       await opened.visit((await addByCommand(NUMBER)).path)
       // Each makes the sandbox be away for ten seconds: together long enough for a busy machine.
       const away: string[] = []

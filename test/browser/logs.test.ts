@@ -52,7 +52,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
   // It throws when any page failed or broke its policy.
   afterEach(() => opened?.close())
 
-  it('tell what became of each request, find it again, and are taken away as a file', async () => {
+  it('show the result of each request, find it, and export it as a file', async () => {
     await opened.visit(LIST)
     await expect(page.getByRole('heading', { name: 'No requests yet' })).toBeVisible()
 
@@ -81,7 +81,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     await expect(row('HC-2')).toBeVisible()
     await expect(page.getByRole('row')).toHaveCount(2)
 
-    // The address says what is shown: whoever gets the link sees the same.
+    // The filters are in the address, so the link shows the same to other people.
     await opened.visit(`${LIST}?state=FAILED&to=1555010*`)
     await expect(row(REFUSED)).toBeVisible()
     await expect(page.getByRole('row')).toHaveCount(2)
@@ -117,7 +117,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     assert.deepEqual(await opened.axe(), [])
   })
 
-  it('tell the story of one message, by its id and by the keyboard, and let a person act on it', async () => {
+  it('show the timeline of one message, by its id and by the keyboard, and its actions', async () => {
     token = await opened.createToken('web-shop')
     const fine = await send(FINE)
     const [id, requestId] = [fine.headers.get('x-message-id') ?? '', fine.headers.get('x-request-id') ?? '']

@@ -94,10 +94,10 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
       ['15550001000', '15551234567', 'once'],
       ['15550001000', '15550100001', 'refused for ever'],
       ['15550001000', '15550100001', 'refused for ever'],
-      ['15550001000', '15550100003', 'nobody knows'],
+      ['15550001000', '15550100003', 'unknown'],
       [PAUSED, '15551234567', 'waits'],
       [PAUSED, '15551234567', 'waits'],
-      ['15550001000', 'nobody', 'malformed'],
+      ['15550001000', 'no-number', 'malformed'],
     ] as const
     for (const [from, to, key] of sent) await post(token, from, { to, key })
     await opened.visit('')
@@ -144,7 +144,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await post(token, '15550001000', { to: '15551234567' })
     // The sandbox refuses this recipient for ever.
     await post(token, '15550001000', { to: '15550100001' })
-    await post(token, '15550001000', { to: 'nobody' })
+    await post(token, '15550001000', { to: 'no-number' })
 
     await total('published', '1')
     await total('failed', '1')
@@ -183,7 +183,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await page.getByText('Your first message was accepted.').waitFor()
   })
 
-  it('tells that all lanes are held, and what to do', async () => {
+  it('says that all lanes are held, and what to do', async () => {
     await open(service.openAccount())
     await opened.visit('')
     await opened.cli.json('hold', '--because', 'restored the backup of Monday')

@@ -163,7 +163,7 @@ describe.skipIf(obstacle !== null)(`people${skipNote(obstacle)}`, () => {
   // It throws when any page failed or broke its policy.
   afterEach(() => open?.close())
 
-  it('who type a wrong password are told so, and come to the page they wanted', async () => {
+  it('who type a wrong password see an error, and come to the page they wanted', async () => {
     const page = await (await open.openContext()).newPage()
     await page.goto(`/console/a/${open.account}/settings/account`)
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()

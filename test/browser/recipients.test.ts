@@ -30,7 +30,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`recipients in the browser, on 
     const { page } = opened
     const dialog = page.getByRole('dialog')
     await opened.visit('/settings/recipients')
-    await expect(page.getByRole('heading', { name: 'Nobody is blocked' })).toBeVisible()
+    await expect(page.getByRole('heading', { name: 'No number is blocked' })).toBeVisible()
     await page.getByRole('button', { name: 'Block a recipient' }).click()
     await dialog.getByLabel('Number').fill('+1 555 123 4567')
     await dialog.getByRole('button', { name: 'Block', exact: true }).click()

@@ -41,14 +41,14 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
 
     await sendText(ANNA, 'Your parcel is here: https://files.example.com/not-fetched')
     await bubbles(1)
-    await sendFile('Picture', { url: `${files}/a.png`, name: 'a.png', caption: 'Look' })
+    await sendFile('Picture', { url: `${files}/a.png`, name: 'a.png', caption: 'A caption' })
     await bubbles(2)
     await sendFile('Document', { url: `${files}/a.pdf`, name: 'letter.pdf', caption: '' })
     await bubbles(3)
 
     const [text, picture, document] = await page.locator('article').all()
     assert.match((await text?.innerText()) ?? '', /Your parcel is here/)
-    assert.match((await picture?.innerText()) ?? '', /Look/)
+    assert.match((await picture?.innerText()) ?? '', /A caption/)
     assert.match((await document?.innerText()) ?? '', /letter\.pdf\s+Document · application\/pdf · 15 B/)
     assert.equal(await page.evaluate(`${PICTURE}.decode().then(() => ${PICTURE}.naturalWidth)`), 1)
     const download = page.waitForEvent('download')
@@ -68,7 +68,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     await page.getByRole('tabpanel').getByText('Your parcel is here').first().waitFor()
   })
 
-  it('shows the story of a recipient that fails on request, at one click', async () => {
+  it('shows the timeline of a recipient that fails on request, at one click', async () => {
     await opened.visit('/sandbox')
     await page.getByLabel('API token').fill(await opened.createToken('browser'))
 
@@ -135,7 +135,7 @@ async function pressSend(): Promise<void> {
   await page.getByRole('region', { name: 'Send a message' }).getByRole('button', { name: 'Send', exact: true }).click()
 }
 
-/** Waits until so many are there. Nobody has loaded the page again. */
+/** Waits until so many are shown, without a reload of the page. */
 async function bubbles(count: number): Promise<void> {
   await page
     .locator('article')

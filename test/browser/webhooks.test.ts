@@ -36,7 +36,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
     await expect(page.getByText('The URL names an address that is not public.')).toBeVisible()
 
     // Nothing answers there: the name is one that never exists.
-    await page.getByLabel('Address').fill('https://hooks.nuncio-nobody.com/x')
+    await page.getByLabel('Address').fill('https://hooks.nuncio-unknown.com/x')
     await page.getByRole('button', { name: 'Add webhook' }).click()
     await expect(page.getByText(/^whsec_/)).toBeVisible()
     expect(await opened.axe()).toEqual([])

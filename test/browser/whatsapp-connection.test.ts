@@ -49,7 +49,7 @@ describe.skipIf(obstacle !== null)(`a WhatsApp Cloud connection in the console${
     await page.getByRole('radio', { name: 'WhatsApp Cloud' }).click()
     await page.getByLabel('Phone number ID').fill(PHONE.phoneNumberId)
     await page.getByLabel('Business account ID').fill(PHONE.businessAccountId)
-    await page.getByRole('textbox', { name: 'Access token' }).fill('of-somebody-else')
+    await page.getByRole('textbox', { name: 'Access token' }).fill('of-another-app')
     await page.getByRole('textbox', { name: 'App secret' }).fill(PHONE.appSecret)
     await page.getByRole('textbox', { name: 'Verify token' }).fill(PHONE.verifyToken)
     assert.deepEqual(await opened.axe(), [])
@@ -142,7 +142,7 @@ function countPublished(dataDir: string): number {
   }
 }
 
-/** As if what was sent had been taken an hour ago, and the watchdog had told of it: as long as that is so, it says it again. */
+/** Dates the sent messages back by an hour and lets the watchdog raise its alarm, which it repeats while the cause lasts. */
 function pretendSilence(dataDir: string): void {
   const database = new DatabaseSync(join(dataDir, 'nuncio.db'))
   try {

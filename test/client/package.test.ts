@@ -56,7 +56,7 @@ describe('the package of the client', () => {
     assert.deepEqual(imports, [])
   })
 
-  it('leaves out what nobody uses', async () => {
+  it('tree-shakes unused exports', async () => {
     const nothing = await bundle(`import '@nuncio/client'\nimport { createClient } from '@nuncio/client'`)
     const refusal = await bundle(`export { NuncioRefusal } from '@nuncio/client'`)
 

@@ -72,7 +72,7 @@ describe('the client tries again', () => {
     assert.equal(calls[0]?.url, 'https://nuncio.example.com/chat/api/v1/public/message/send')
   })
 
-  it('never after another 4xx, a redirect, or a page of somebody else', async () => {
+  it('never after another 4xx, a redirect, or a page of another server', async () => {
     const finals = [
       refused('bad_request', 'number_malformed'),
       refused('unauthorized', 'unauthorized'),
@@ -93,7 +93,7 @@ describe('the client tries again', () => {
     assert.equal(calls.length, 1)
   })
 
-  it('as often as it was told, each time later', async () => {
+  it('as often as configured, each time later', async () => {
     const { calls, client } = scripted([broken])
 
     const error = await outcome(client.send(MESSAGE, { idempotencyKey: 'order-4711' }))
@@ -108,7 +108,7 @@ describe('the client tries again', () => {
     }
   })
 
-  it('not at all when told so', async () => {
+  it('not at all with no retries', async () => {
     const { calls, client } = scripted([refused('too_many_requests', 'rate_exceeded', '1')], 0)
 
     const error = await outcome(client.send(MESSAGE))
@@ -136,7 +136,7 @@ describe('the client tries again', () => {
     assert.equal(calls.length, 1)
   })
 
-  it('and says that nobody knows if an earlier try left it open', async () => {
+  it('and reports an unknown result if an earlier try was inconclusive', async () => {
     const token = await outcome(scripted([broken, refused('unauthorized', 'unauthorized')]).client.send(MESSAGE))
     const full = await outcome(scripted([broken, refused('unavailable', 'not_accepted')]).client.send(MESSAGE))
     const proxy = await outcome(scripted([broken, page(400)]).client.send(MESSAGE))

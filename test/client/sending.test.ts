@@ -44,7 +44,7 @@ describe.each(ENGINES)('the client, with the service on $name', ({ start }) => {
 
     const sent = [
       await client.send({ ...ends, text: 'Hello' }),
-      await client.send({ ...ends, image: { ...file, caption: 'Look' } }),
+      await client.send({ ...ends, image: { ...file, caption: 'A caption' } }),
       await client.send({ ...ends, document: file }),
       await client.send({ ...ends, video: file }),
       await client.send({ ...ends, audio: file }),
@@ -62,10 +62,10 @@ describe.each(ENGINES)('the client, with the service on $name', ({ start }) => {
     )
     await nuncio.reaches(sent[2]?.messageId ?? '', 'PUBLISHED')
     const [text, image, document] = await nuncio.inbox()
-    assert.deepEqual([text?.text, image?.caption, document?.name], ['Hello', 'Look', 'a.png'])
+    assert.deepEqual([text?.text, image?.caption, document?.name], ['Hello', 'A caption', 'a.png'])
   })
 
-  it('tells refusals apart', async () => {
+  it('distinguishes refusals', async () => {
     const nuncio = await start()
     const client = clientOf(nuncio)
     const refusalOf = (call: Promise<unknown>) =>
@@ -132,7 +132,7 @@ describe.each(ENGINES)('the client, with the service on $name', ({ start }) => {
     assert.equal((await nuncio.inbox()).length, 1)
   })
 
-  it('G5: says that nobody knows, with the key under which to ask again', async () => {
+  it('G5: reports an unknown result, with the key for a retry', async () => {
     const nuncio = await start()
     const { proxy, way } = await openProxy(nuncio)
     proxy.onServerData = cutAt(SUCCESS)
@@ -147,7 +147,7 @@ describe.each(ENGINES)('the client, with the service on $name', ({ start }) => {
     assert.equal((await nuncio.inbox()).length, 1)
   })
 
-  it('waits when it is told to send more slowly', async () => {
+  it('waits when the service asks it to send more slowly', async () => {
     const nuncio = await start({ settings: { NUNCIO_ACCEPT_RATE_PER_ACCOUNT: '1' } })
     const statuses: number[] = []
     const client = clientOf(nuncio, {

@@ -14,7 +14,7 @@ import { parseSendMessage, type SendMessageRequest } from '../../src/contract/se
 
 const ENDS = { from: '14155550100', to: '14155550123' }
 const FILE = { url: 'https://files.example.com/a.pdf', name: 'a.pdf' }
-const CAPTIONED = { ...FILE, caption: 'Look' }
+const CAPTIONED = { ...FILE, caption: 'A caption' }
 
 const GOOD: readonly Message[] = [
   { ...ENDS, text: 'Hello' },
@@ -35,7 +35,7 @@ describe('the input of the client', () => {
     assert.equal(parsed.request.to, ENDS.to)
   })
 
-  it('compiles for nothing else, and is refused where nobody compiles', () => {
+  it('compiles for nothing else, and is refused in plain JavaScript', () => {
     // @ts-expect-error: it says nothing.
     assert.throws(() => toRequest({ ...ENDS }), TypeError)
     // @ts-expect-error: two at once, one of which would be lost.
@@ -55,8 +55,8 @@ describe('the input of the client', () => {
       // @ts-expect-error: without its name.
       { ...ENDS, image: { url: FILE.url } },
       // @ts-expect-error: a caption goes into the media.
-      { ...ENDS, document: FILE, caption: 'Look' },
-      // @ts-expect-error: audio has no caption, and nobody would see it.
+      { ...ENDS, document: FILE, caption: 'A caption' },
+      // @ts-expect-error: audio has no caption.
       { ...ENDS, audio: CAPTIONED },
     ]
 
@@ -64,7 +64,7 @@ describe('the input of the client', () => {
   })
 })
 
-describe('what the client tells', () => {
+describe('the results of the client', () => {
   it('has the types of the contract', () => {
     expectTypeOf<ReturnType<Client['send']>>().toEqualTypeOf<Promise<Sent>>()
     expectTypeOf<Sent['state']>().toEqualTypeOf<SuccessState>()

@@ -23,7 +23,7 @@ describe.each(ENGINES)('the API log on $name', ({ start: startNuncio }) => {
     const refused = await nuncio.post(body)
     const elsewhere = await nuncio.post({ ...body, from: '15559999999', to: TO })
     const repeated = await nuncio.text(TO, 'Hello', { 'idempotency-key': 'k' })
-    await nuncio.text(TO, 'Nobody', { 'x-api-key': 'nobody' })
+    await nuncio.text(TO, 'Unknown', { 'x-api-key': 'unknown' })
     await nuncio.reaches(accepted.messageId, 'PUBLISHED')
 
     const replies = [repeated, elsewhere, refused, accepted]

@@ -32,7 +32,7 @@ describe.each(ENGINES)('the private API of the console, on %s', (engine) => {
     return close
   })
 
-  it('G8: refuses whoever is not signed in, on every route that is not for anybody', async () => {
+  it('G8: refuses requests without a session, on every route that is not public', async () => {
     const answers = await askAll(
       ROUTES.filter(({ route }) => route.access !== 'public'),
       ({ route }) => ({ params: paramsOf(route, acme) }),
@@ -59,7 +59,7 @@ describe.each(ENGINES)('the private API of the console, on %s', (engine) => {
       const foreign = await world.ask(name, { as: others.owner, params, body: BODIES[name] })
       const unknown = await world.ask(name, {
         as: others.owner,
-        params: { ...paramsOf(route, unknownThings()), account: 'acc-nobody' },
+        params: { ...paramsOf(route, unknownThings()), account: 'acc-unknown' },
         body: BODIES[name],
       })
       if (foreign.status !== 404 || plain(foreign.text) !== plain(unknown.text)) faults.push(`${name}: ${foreign.text}`)
@@ -110,7 +110,7 @@ describe.each(ENGINES)('the private API of the console, on %s', (engine) => {
     assert.deepEqual(faults, [])
   })
 
-  it('finds all of it for whoever it belongs to, so that the tests above ask for what is there', async () => {
+  it('finds all of it for its owner, so that the tests above ask for existing things', async () => {
     const faults: string[] = []
     const reading = ROUTES.filter(
       ({ name, route }) => route.method === 'GET' && namesThings(route) && name !== 'readSandboxMedia',
@@ -154,7 +154,7 @@ describe.each(ENGINES)('the private API of the console, on %s', (engine) => {
   })
 })
 
-/** Names of the same look, of things that never were. */
+/** Names in the same format, of things that never existed. */
 function unknownThings(): Things {
   const unknown = Object.entries(acme).map(([key, value]) => [key, typeof value === 'string' ? changed(value) : value])
   return Object.fromEntries(unknown) as Things

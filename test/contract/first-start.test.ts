@@ -48,7 +48,7 @@ describe('the first start', () => {
     await failing.stop()
   })
 
-  it('ends without a word when it is told to stop meanwhile, and leaves token and link to the next one', async () => {
+  it('ends silently when it is stopped meanwhile, and leaves token and link to the next start', async () => {
     const dataDir = temporaryFolder()
     const said: string[] = []
     const stopped = open({ NUNCIO_DATA_DIR: dataDir, NUNCIO_PORT: '0' }, { said })
@@ -62,7 +62,7 @@ describe('the first start', () => {
     assert.notEqual(journey.token, '')
   })
 
-  it('says nothing of a link that it could not make because it was told to stop', async () => {
+  it('does not mention a link that it could not make because it was stopped', async () => {
     const said: string[] = []
     const stopped = open({ NUNCIO_DATA_DIR: temporaryFolder(), NUNCIO_PORT: '0' }, { said })
 
@@ -103,7 +103,7 @@ describe('the first start', () => {
     await child.stop()
 
     assert.equal(first, null)
-    // Every call would be refused, so nobody should be sent here yet.
+    // Every call would be refused, so the address must not be printed yet.
     assert.equal(ready.status, 503)
     assert.match(await ready.text(), /first start/)
     assert.notEqual((await startNuncio({ dataDir })).token, '')

@@ -84,7 +84,7 @@ const COMMON = [BLANKS, COMMAS, DOTS, COLONS, SLASHES, WORDS, DIGITS, WIDE]
 
 /** Keys of an object that are all different. */
 const DIFFERENT_KEYS: ParserUnderLoad = {
-  name: 'JSON: keys that look like numbers, one of them escaped',
+  name: 'JSON: keys made of digits, one of them escaped',
   size: BODY,
   prepare: (size) => {
     const keys = Array.from({ length: size / 16 }, (_, i) => `"${i * 4_096}":1`)

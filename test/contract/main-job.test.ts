@@ -64,14 +64,14 @@ describe.each(ENGINES)('the main job on $name', ({ start: startNuncio }) => {
     const { messageId } = await nuncio.post({
       from: SENDER,
       to: '15551234567',
-      message: { type, media: { name, url: `${host}/${name}`, caption: 'Look' } },
+      message: { type, media: { name, url: `${host}/${name}`, caption: 'A caption' } },
     })
     await nuncio.reaches(messageId, 'PUBLISHED')
 
     const [entry] = await nuncio.inbox()
     assert.equal(entry?.type, type)
     assert.equal(entry?.name, name)
-    assert.equal(entry?.caption, type === 'audio' ? null : 'Look')
+    assert.equal(entry?.caption, type === 'audio' ? null : 'A caption')
     assert.equal(entry?.sizeBytes, body.length)
     assert.equal(entry?.sha256, createHash('sha256').update(body).digest('hex'))
   })

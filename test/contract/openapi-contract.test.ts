@@ -31,10 +31,10 @@ async function callAll(caller: ApiCaller, made: readonly { what: string; body: u
 
 /** Those that were answered otherwise than expected, and what the document does not say. */
 function findingsIn(document: ApiDocument, status: number, answered: readonly Answered[]): string[] {
-  const judge = new ReplyChecker(document)
+  const checker = new ReplyChecker(document)
   return answered.flatMap(({ what, reply }) => [
     ...(reply.status === status ? [] : [`${what || 'a good request'}: ${reply.status} ${reply.text}`]),
-    ...judge.judge(reply),
+    ...checker.judge(reply),
   ])
 }
 
@@ -133,7 +133,7 @@ describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine
     const accepted = await caller.call({ body })
     const refused = await caller.call({ body: {} })
     const unknown = await caller.call({ body, headers: [['content-type', 'application/json']] })
-    // The examples of the document come from a number that nobody has connected.
+    // The examples of the document come from a number that is not connected.
     const { content } = operationOf(document).post.requestBody
     const notConnected = await caller.call({ body: content['application/json']?.examples['message']?.value })
     const elsewhere = await caller.call({ body, path: `${operationOf(document).path}/elsewhere` })
@@ -149,9 +149,9 @@ describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine
 
     const replies = [accepted, refused, unknown, notConnected, elsewhere, tooLarge, unexpected, version]
     const all = [...replies, slow, denied, limited, unavailable]
-    const judge = new ReplyChecker(document)
+    const checker = new ReplyChecker(document)
     assert.deepEqual(
-      all.flatMap((reply) => judge.judge(reply)),
+      all.flatMap((reply) => checker.judge(reply)),
       [],
     )
     const met = new Set(all.map(({ status }) => String(status)))
@@ -165,13 +165,13 @@ describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine
     const replies = (await callAll(caller, [...maker.examples(), ...maker.bad().slice(0, 30)])).map(
       ({ reply }) => reply,
     )
-    const judged = (changed: ApiDocument) => {
-      const judge = new ReplyChecker(changed)
-      return replies.flatMap((reply) => judge.judge(reply)).length
+    const countFaults = (changed: ApiDocument) => {
+      const checker = new ReplyChecker(changed)
+      return replies.flatMap((reply) => checker.judge(reply)).length
     }
 
-    assert.equal(judged(document), 0)
-    for (const [what, changed] of changedReplies(document)) assert.notEqual(judged(changed), 0, what)
+    assert.equal(countFaults(document), 0)
+    for (const [what, changed] of changedReplies(document)) assert.notEqual(countFaults(changed), 0, what)
     for (const [what, { at, changed }] of changedRules(document)) {
       const made = new RequestMaker(changed, { from: SENDER })
       const asBad = made.bad().filter(({ what: field }) => field.startsWith(at))
@@ -211,15 +211,15 @@ async function askWithoutEvent(journey: Journey, document: ApiDocument, body: ob
 async function askTooOften(engine: (typeof ENGINES)[number], body: object): Promise<Replied> {
   const limited = await engine.start({ settings: { NUNCIO_ACCEPT_RATE_PER_ACCOUNT: '1' } })
   const caller = new ApiCaller(await readDocument(limited.url), limited)
-  const patience = new LockPolicy(10_000)
+  const deadline = new LockPolicy(10_000)
   for (;;) {
     const reply = await caller.call({ body })
     if (reply.status !== 200) return reply
-    assert.ok(!patience.isOver(), 'nothing was limited')
+    assert.ok(!deadline.isOver(), 'nothing was limited')
   }
 }
 
-/** Somebody else keeps the database from being written to, for longer than a request waits. */
+/** Another process locks the database for longer than a request waits. */
 async function askWhileBlocked(engine: (typeof ENGINES)[number], body: object): Promise<Replied> {
   const blocked = await engine.start()
   const caller = new ApiCaller(await readDocument(blocked.url), blocked)

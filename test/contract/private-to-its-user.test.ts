@@ -38,7 +38,7 @@ describe('the files of a running service, in a folder that all users of the mach
 
     await service.start()
 
-    // It answers requests a moment before it looks at its database.
+    // It answers requests shortly before it opens its database.
     await waitUntil('all are private', async () => openToOthers(dataDir).length === 0, { deadlineMs: 10_000 })
     assert.match(service.log, /Other users of this machine could use files of Nuncio/)
   })

@@ -32,7 +32,7 @@ const NOT_OF_MESSAGES = new Set(
    tally_reason token totp watch webhook worker`.split(/\s+/),
 )
 const SENDER = '15550001000'
-/** What somebody would ask for who sees only a part of it. */
+/** Requests of a person who sees only a part. */
 const SOUGHT = [
   ...(['message.recipient', 'message.words', 'request.body', 'request.errors'] as const).map(numberIn),
   `${numberIn('message.recipient').slice(0, 9)}*`,
@@ -105,7 +105,7 @@ describe.each(ENGINES)('a viewer, on %s', (engine) => {
     )
   })
 
-  it('is not shown what a developer is shown, so that the scan above looks where the marks are', async () => {
+  it('does not see what a developer sees, so that the scan above covers the marked texts', async () => {
     const shown = (await readAll('developer')).map(({ text }) => text).join('\n')
 
     const unseen = columns.filter((column) => !shown.includes(numberIn(column)))
@@ -132,7 +132,7 @@ describe.each(ENGINES)('a viewer, on %s', (engine) => {
     assert.deepEqual(faults, [])
   })
 
-  it('is told that recipients cannot be searched, and gets no curl command and no actions', async () => {
+  it('cannot search recipients, and gets no curl command and no actions', async () => {
     const [entry] = (await world.call('listLog', { as: viewer, params: { account }, query: {} })).items
     const byRecipient = await world.ask('listLog', { as: viewer, params: { account }, query: { to: '4917*' } })
     const detail = await world.call('showLogEntry', { as: viewer, params: { account, id: entry?.id ?? '' } })

@@ -65,10 +65,10 @@ describe.each(ENGINES)('the sandbox commands on $name', ({ start: startNuncio })
     async ({ to, state, reason, delivered }) => {
       const nuncio = await startNuncio()
 
-      const told = await nuncio.text(to, 'command')
+      const sent = await nuncio.text(to, 'command')
       const after = await nuncio.text(TO, 'after')
 
-      const { message } = await nuncio.reaches(told.messageId, state)
+      const { message } = await nuncio.reaches(sent.messageId, state)
       assert.equal(message.reason, reason)
       await nuncio.reaches(after.messageId, 'PUBLISHED')
       assert.equal((await nuncio.inbox()).filter((entry) => entry.text === 'command').length, delivered)

@@ -36,7 +36,7 @@ export function Alarms() {
           <EmptyState
             kind="nothing-yet"
             title="No alarms"
-            text="Lanes, connections, tokens and disks are looked at every quarter of a minute. What is wrong shows up here."
+            text="Lanes, connections, tokens and disks are checked every quarter of a minute. Problems show up here."
           />
         }
       />

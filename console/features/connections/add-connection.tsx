@@ -32,7 +32,7 @@ export function AddConnection() {
         ) : null
       ) : (
         <Alert color="yellow" variant="light" icon={<TriangleAlert aria-hidden />} title="You may not add connections">
-          Viewers look, developers and owners add. Ask an owner of this account for another role.
+          Viewers cannot add connections; developers and owners can. Ask an owner of this account for another role.
         </Alert>
       )}
     </Page>

@@ -13,7 +13,7 @@ interface CancelAllDialogProps {
   readonly onClose: () => void
 }
 
-/** Takes out all that waits, part by part, and says how far it has come. */
+/** Cancels all waiting messages in parts, and shows the progress. */
 export function CancelAllDialog({ connection, isOpen, onClose }: CancelAllDialogProps) {
   const [done, setDone] = useState<number | null>(null)
   const { id, number, waiting } = connection

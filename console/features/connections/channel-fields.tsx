@@ -10,11 +10,11 @@ interface BoundField {
 
 interface ChannelFieldsProps {
   readonly settings: readonly (ChannelSetting & { readonly isSet?: boolean })[]
-  /** What binds a field of the form: `getInputProps`. */
+  /** The form's `getInputProps`. */
   readonly bind: (name: string) => BoundField
 }
 
-/** A field for each setting that a channel has, as the channel describes them. */
+/** A field for each setting of a channel, from the channel's description. */
 export function ChannelFields({ settings, bind }: ChannelFieldsProps) {
   return settings.map((setting) => <ChannelField key={setting.name} {...setting} bind={bind} />)
 }
@@ -43,7 +43,7 @@ function ChannelField({ name, label, help, kind, unset, isRequired, isSet = fals
   return <TextInput {...common} description={help} placeholder={unset} required={isRequired} />
 }
 
-/** A form's `onChange` takes the event of an input as well as a value. */
+/** A form's `onChange` accepts an input event or a value. */
 function forNode({ onChange, ...rest }: BoundField) {
   return { ...rest, onChange: (event: { currentTarget: { value: string } }) => onChange?.(event.currentTarget.value) }
 }

@@ -9,7 +9,7 @@ import { ChannelFields } from './channel-fields.tsx'
 
 type Texts = Readonly<Record<string, string>>
 
-/** The channel's own settings, as the channel describes them. A secret is written and never shown. */
+/** The settings of a channel, from its description. A secret can be set but is never shown. */
 export function ChannelSettingsForm({ connection }: { readonly connection: ConnectionView }) {
   const { id: account, can } = useAccount()
   const change = useApiMutation('changeChannelSettings')
@@ -43,12 +43,12 @@ export function ChannelSettingsForm({ connection }: { readonly connection: Conne
   )
 }
 
-/** Connections that share an address for callbacks share its secret, too. */
+/** Connections that share a callback address also share its secret. */
 function alsoText(numbers: readonly string[]): string {
   return numbers.length === 0 ? '' : ` The new callback secret is also that of ${numbers.join(', ')}.`
 }
 
-/** Those of another app keep their secret; so do those of the same one that could not be asked. */
+/** Connections of another app keep their secret, and so do those that could not be checked at the network. */
 function notText(numbers: readonly string[]): string {
   return numbers.length === 0 ? '' : ` Unchanged, because the network did not confirm it: ${numbers.join(', ')}.`
 }
@@ -57,7 +57,7 @@ function textsOf({ channelSettings }: ConnectionView): Record<string, string> {
   return Object.fromEntries(channelSettings.map(({ name, value }) => [name, value ?? '']))
 }
 
-/** An empty secret means that it stays; any other text that was emptied takes the setting back. */
+/** An empty secret leaves it unchanged; any other empty text unsets the setting. */
 function onlyChanged({ channelSettings }: ConnectionView, texts: Texts): Record<string, string> {
   const changed = channelSettings.filter(({ name, value }) => (texts[name] ?? '') !== (value ?? ''))
   return Object.fromEntries(changed.map(({ name }) => [name, texts[name] ?? '']))

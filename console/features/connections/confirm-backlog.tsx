@@ -16,7 +16,7 @@ interface ConfirmBacklogProps {
   readonly connection: ConnectionView
 }
 
-/** Lets what has piled up drain, once a person has seen how much it is. */
+/** Confirms a backlog after the person has seen its size. */
 export function ConfirmBacklog({ connection }: ConfirmBacklogProps) {
   const { can } = useAccount()
   const [isOpen, setOpen] = useState(false)
@@ -56,7 +56,7 @@ function ConfirmBacklogDialog({ connection, isOpen, onClose }: ConfirmBacklogDia
     const old = await cancelOld()
     const taken = old.cancelled + old.unconfirmed
     setDone(taken)
-    // Where nothing old is left, the lane may have gone on by itself in the meantime.
+    // When no old message is left, the lane may have continued by itself.
     await confirm.mutateAsync({ params: { account, id } }).catch((error: unknown) => {
       if (!(taken > 0 && error instanceof CallProblem && error.code === 'lane_not_waiting')) throw error
     })

@@ -1,7 +1,7 @@
 import type { BoundedCount, PaceView } from '../../../src/contract/console/connections.ts'
 import { durationText } from '../../components/instants.ts'
 
-/** "12", "1,000+": at least so many. */
+/** "12", or "1,000+" for at least so many. */
 export function countText({ count, isMore }: BoundedCount): string {
   return `${count.toLocaleString('en')}${isMore ? '+' : ''}`
 }
@@ -10,7 +10,7 @@ export function messages({ count, isMore }: BoundedCount): string {
   return `${countText({ count, isMore })} ${count === 1 && !isMore ? 'message' : 'messages'}`
 }
 
-/** "12 in the last minute", "one each 2 s": what was seen, or else what its owner set. */
+/** "12 in the last minute", "one each 2 s": the measured pace, or else the configured one. */
 export function paceText({ publishedInLastMinute, perMessageMs }: PaceView): string {
   if (publishedInLastMinute.count > 0) return `${countText(publishedInLastMinute)} in the last minute`
   return perMessageMs === null ? 'Nothing in the last minute' : `At most one each ${durationText(perMessageMs)}`

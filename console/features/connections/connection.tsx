@@ -81,7 +81,7 @@ function Parts({ connection, isLeaving }: { readonly connection: ConnectionView;
   )
 }
 
-/** What the watchdog says of reports that do not come. */
+/** The watchdog's alarm for missing reports. */
 function ReportsMissing({ id }: { readonly id: string }) {
   const { id: account } = useAccount()
   const { data } = useApiQuery('readOpenAlarms', { params: { account } })

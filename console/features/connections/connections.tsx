@@ -20,7 +20,7 @@ const FIND_AFTER_MS = 250
 
 const search = z.object({
   tab: z.enum(['all', 'unconfirmed']).catch('all'),
-  /** The digits a number begins with. */
+  /** The first digits of a number. */
   find: z
     .string()
     .regex(/^\d{1,15}$/)
@@ -42,7 +42,7 @@ export function Connections() {
         onChange={(next) => change({ tab: next === 'all' ? undefined : next }, { isStep: true })}
         keepMounted={false}
       >
-        <Tabs.List aria-label="What to look at">
+        <Tabs.List aria-label="Lists">
           <Tabs.Tab value="all">Connections</Tabs.Tab>
           <Tabs.Tab value="unconfirmed">Unconfirmed messages</Tabs.Tab>
         </Tabs.List>
@@ -103,14 +103,14 @@ function ConnectionList() {
 
 function FindField() {
   const [{ find }, change] = useSearchState(search)
-  const look = useDebouncedCallback((digits: string) => change({ find: digits || undefined }), FIND_AFTER_MS)
+  const changeLater = useDebouncedCallback((digits: string) => change({ find: digits || undefined }), FIND_AFTER_MS)
   return (
     <TextInput
       label="Number begins with"
       inputMode="numeric"
       defaultValue={find ?? ''}
       autoComplete="off"
-      onChange={(event) => look(event.currentTarget.value.replaceAll(/\D/g, '').slice(0, 15))}
+      onChange={(event) => changeLater(event.currentTarget.value.replaceAll(/\D/g, '').slice(0, 15))}
     />
   )
 }
@@ -171,7 +171,7 @@ function columnsOf(account: string): readonly Column<ConnectionRow>[] {
   ]
 }
 
-/** Digits of one width and two lines in every row, so that a number that changes moves nothing. */
+/** Digits of equal width and two lines in every row, so that a changing number moves nothing. */
 function TwoLines({ first, children }: { readonly first: string; readonly children: ReactNode }) {
   return (
     <>

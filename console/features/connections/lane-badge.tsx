@@ -2,7 +2,7 @@ import { CirclePause, Hourglass } from 'lucide-react'
 import type { ConnectionRow } from '../../../src/contract/console/connections.ts'
 import { ToneBadge } from '../../components/state-badge.tsx'
 
-/** Whether a lane moves: colour, icon and word. */
+/** The status of a lane as colour, icon and word. */
 export function LaneBadge({ connection }: { readonly connection: Pick<ConnectionRow, 'state' | 'wait' | 'waiting'> }) {
   const { state, wait, waiting } = connection
   if (state === 'paused') {

@@ -18,13 +18,13 @@ import { typeText } from './connection-labels.ts'
 
 type Open = NonNullable<ReplyFor<'readLane'>['open']>
 
-/** What is being handed over, and what comes next, in order. */
+/** The message that is being sent, and the next ones in order. */
 export function LaneSection({
   connection,
   isFrozen,
 }: {
   readonly connection: ConnectionView
-  /** True: what is shown stays, and is not asked for again. */
+  /** True: the list is frozen and does not reload. */
   readonly isFrozen: boolean
 }) {
   const { id: account, can } = useAccount()
@@ -140,7 +140,7 @@ function columnsOf(
       key: 'turn',
       header: 'Its turn comes about',
       width: 170,
-      cell: (row) => (row.estimatedAt === null ? 'Nobody can tell' : <TimeAgo at={row.estimatedAt} isQuiet />),
+      cell: (row) => (row.estimatedAt === null ? 'Unknown' : <TimeAgo at={row.estimatedAt} isQuiet />),
     },
     { key: 'expires', header: 'Expires', width: 140, cell: (row) => <TimeAgo at={row.expiresAt} isQuiet /> },
     { key: 'attempts', header: 'Attempts', align: 'right', width: 90, cell: (row) => String(row.attempts) },

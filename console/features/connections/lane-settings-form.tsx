@@ -69,7 +69,7 @@ export function LaneSettingsForm({ connection }: { readonly connection: Connecti
               />
               <TextInput
                 label="Jitter"
-                description="Up to this much is added to the gap, by lot."
+                description="Up to this much is added to the gap at random."
                 {...form.getInputProps('gapJitter')}
               />
               <TextInput
@@ -116,7 +116,7 @@ interface Bound {
 function UnconfirmedField({ form }: Bound) {
   return (
     <Radio.Group
-      label="When nobody knows whether a message arrived"
+      label="When it is unknown whether a message arrived"
       description="The line can break after a message was handed over. No setting avoids both risks."
       {...form.getInputProps('onUnconfirmed')}
     >

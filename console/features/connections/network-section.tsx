@@ -14,7 +14,7 @@ import { ToneBadge } from '../../components/state-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { TemplateList } from './template-list.tsx'
 
-/** What the network says of the number, where it is to report what becomes of messages, and its templates. */
+/** The network's facts about the number, its callback address, and its templates. */
 export function NetworkSection({ connection }: { readonly connection: ConnectionView }) {
   const { callback, hasTemplates } = connection
   const { can } = useAccount()

@@ -14,11 +14,11 @@ interface RemoveDialogProps {
   readonly connection: ConnectionView
   readonly isOpen: boolean
   readonly onClose: () => void
-  /** While it goes on, nobody should ask for what will be there no more. */
+  /** Called while the removal runs, so that the page does not load a connection that is being removed. */
   readonly onBusy: (isBusy: boolean) => void
 }
 
-/** Removes a connection; what waits on it is cancelled part by part, after it was said how much that is. */
+/** Removes a connection. Its waiting messages are cancelled in parts, after the dialog has shown how many there are. */
 export function RemoveDialog({ connection, isOpen, onClose, onBusy }: RemoveDialogProps) {
   const { id: account } = useAccount()
   const navigate = useNavigate()

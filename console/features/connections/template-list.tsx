@@ -7,7 +7,7 @@ import { ProblemNote } from '../../components/problem-note.tsx'
 import { ToneBadge } from '../../components/state-badge.tsx'
 import { Box } from './network-section.tsx'
 
-/** The account's approved forms. Asked for only when somebody wants to see them: the network is slow. */
+/** The account's approved templates. Loaded only on demand, because the network is slow. */
 export function TemplateList({ connection }: { readonly connection: ConnectionView }) {
   const { id: account } = useAccount()
   const [isWanted, setWanted] = useState(false)
@@ -19,8 +19,8 @@ export function TemplateList({ connection }: { readonly connection: ConnectionVi
   return (
     <Box title="Templates">
       <Text size="sm">
-        To somebody who has not written to this number for 24 hours, only an approved template may be sent. Name those
-        that fit in the settings of the channel below.
+        To a recipient who has not written to this number for 24 hours, only an approved template may be sent. Name
+        those that fit in the settings of the channel below.
       </Text>
       {asked.error ? (
         <ProblemNote

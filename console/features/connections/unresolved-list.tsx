@@ -19,13 +19,13 @@ interface Asked {
   readonly as: Answer
 }
 
-/** UNCONFIRMED messages that wait for a person's word: of one connection, or of all. */
+/** Unresolved UNCONFIRMED messages of one connection, or of all. */
 export function UnresolvedList({
   connection,
   isFrozen = false,
 }: {
   readonly connection?: string
-  /** True: what is shown stays, and is not asked for again. */
+  /** True: the list is frozen and does not reload. */
   readonly isFrozen?: boolean
 }) {
   const { id: account, can } = useAccount()
@@ -40,7 +40,7 @@ export function UnresolvedList({
     { enabled: !isFrozen },
   )
   const { rows, hasOlder, isLoadingOlder, loadOlder } = source
-  // Those of a rare connection may lie far back: looked for until there is one to show.
+  // Messages of a rarely used connection may be far back, so pages load until one is found.
   useEffect(() => {
     if (rows.length === 0 && hasOlder && !isLoadingOlder) loadOlder()
   }, [rows.length, hasOlder, isLoadingOlder, loadOlder])
@@ -51,7 +51,7 @@ export function UnresolvedList({
   return (
     <Stack gap="xs">
       <Text size="sm" c="dimmed">
-        The line broke while these were handed over, so nobody knows whether they arrived. The lane has moved on. Ask
+        The connection broke while these were sent, so it is unknown whether they arrived. The lane has moved on. Ask
         the recipient, then say what happened.
       </Text>
       <DataTable

@@ -3,13 +3,13 @@ import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 
 interface WantedCancelling {
-  /** Only what was accepted longer ago than that, in milliseconds; null: all that waits. */
+  /** Only messages accepted longer ago than this, in milliseconds; null: all waiting messages. */
   readonly olderThanMs: number | null
-  /** After each part but the last: how many are taken out so far. */
+  /** Called after each part but the last, with the number of removed messages so far. */
   readonly onPart: (taken: number) => void
 }
 
-/** Takes out what waits on a connection, part by part. Resolves to what became of them. */
+/** Cancels the waiting messages of a connection in parts. Resolves to their results. */
 export function useCancelWaiting(id: string): (wanted: WantedCancelling) => Promise<TakenOutView> {
   const { id: account } = useAccount()
   const cancel = useApiMutation('cancelWaiting')

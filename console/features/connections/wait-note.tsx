@@ -11,7 +11,7 @@ import { ConfirmBacklog } from './confirm-backlog.tsx'
 
 type Wait = NonNullable<ConnectionView['wait']>
 
-/** Why the lane stands still, until when, and what to do. It takes its room while the lane moves, too: nothing jumps. */
+/** Why the lane is not sending, until when, and what to do. It keeps its space while the lane sends, so the page does not jump. */
 export function WaitNote({ connection }: { readonly connection: ConnectionView }) {
   const { wait, waiting, id } = connection
   return (

@@ -12,7 +12,7 @@ interface ChipsProps {
   readonly onClear: () => void
 }
 
-/** What is filtered by, each to be taken away by itself. */
+/** The active filters, each with a button to remove it. */
 export function FilterChips({ search, change, onClear }: ChipsProps) {
   const tokenName = useTokenName(search.token)
   const chips = chipsOf(search, tokenName)
@@ -58,7 +58,7 @@ function chipsOf(search: LogSearch, tokenName: string | undefined): readonly Chi
   const words: Readonly<Record<Exclude<keyof LogSearch, 'view'>, string | null | undefined>> = {
     state: state && `Result: ${STATE_LABELS[state]}`,
     result: result && `Counted as: ${RESULT_LABELS[result]}`,
-    open: open && 'Nobody has dealt with it',
+    open: open && 'Not dealt with',
     status: status && `HTTP: ${status}`,
     connection: connection && `Connection: ${connection}`,
     token: tokenName && `Token: ${tokenName}`,

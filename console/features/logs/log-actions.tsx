@@ -18,7 +18,7 @@ interface Asking {
   readonly act: () => Promise<unknown>
 }
 
-/** What a person may do about a message as it stands. Each says first what it will do. */
+/** The possible actions on a message. Each explains its effect first. */
 export function LogActions({ message, detail }: { readonly message: Message; readonly detail: LogDetail }) {
   const [asking, setAsking] = useState<Asking | null>(null)
   const [isOpen, setOpen] = useState(false)
@@ -98,7 +98,7 @@ function useActions(
   }
   const again: Asking = {
     title: 'Send it again?',
-    text: 'Nobody knows whether the first one arrived. If it did, the recipient gets the same message twice.',
+    text: 'It is unknown whether the first one arrived. If it did, the recipient gets the same message twice.',
     confirmLabel: 'Send again',
     isDanger: true,
     act: () => openNew(resolve.mutateAsync({ params, body: { as: 'send-again' } })),

@@ -8,7 +8,7 @@ import { MaskedNumber } from '../../components/masked-number.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { sizeText, TYPE_LABELS } from './log-labels.ts'
 
-/** The plain facts of an entry, with links to what they are of. */
+/** The facts of an entry, with links. */
 export function LogFacts({ detail }: { readonly detail: LogDetail }) {
   const { id: account } = useAccount()
   const { entry, message } = detail
@@ -117,7 +117,7 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   )
 }
 
-/** `c` copies the main one. */
+/** `c` copies the main id. */
 function IdFact({ name, id, isMain }: { readonly name: string; readonly id: string; readonly isMain: boolean }) {
   return (
     <Fact name={name}>

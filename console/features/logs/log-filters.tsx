@@ -25,7 +25,7 @@ export function LogFilters({ search, change }: FiltersProps) {
 
 const ID = /^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{14,}|[0-9a-z]{8}-[0-9a-z]{1,12})$/i
 
-/** One box for ids and for words of errors: an id is recognised by its form. */
+/** One field for ids and for texts of errors: an id is recognised by its form. */
 function SearchBox({ search, change }: FiltersProps) {
   const [words, setText] = useState(search.id ?? search.text ?? '')
   const submit = (event: SubmitEvent) => {
@@ -114,7 +114,7 @@ function FilterForm({ search, change, onDone }: FiltersProps & { readonly onDone
   )
 }
 
-/** What the address says may be on none of the lists, such as a connection that was removed. */
+/** A value in the address may be missing from the lists, such as a removed connection. */
 function withChosen(data: { value: string; label: string }[], chosen: LogSearch[keyof LogSearch]) {
   const value = chosen === undefined ? null : String(chosen)
   return value === null || data.some((option) => option.value === value) ? data : [...data, { value, label: value }]

@@ -42,24 +42,24 @@ export const STATUS_LABELS = {
   '5xx': '5xx Our side',
 } as const
 
-/** What the list says of a row's state: a request that made no message was refused. */
+/** The state of a row in the list: a request that made no message was refused. */
 export function stateOf({ outcome, state }: LogEntry): string {
   return outcome === 'refused' ? 'REFUSED' : (state ?? 'GONE')
 }
 
-/** In one line below the state: why. */
+/** The reason, in one line below the state. */
 export function whyOf({ outcome, errors, reason, summed, resentBy }: LogEntry): string | null {
   if (resentBy !== null) return resentBy === 'Nuncio' ? 'Sent again as a template' : `Sent again by ${resentBy}`
   if (outcome !== 'refused') return reason?.meaning ?? null
   const [first, ...others] = errors
-  // Where it was wrong may differ from one to the other.
+  // The wrong fields may differ between the requests.
   if (summed) return first?.code ?? null
   return first
     ? `${first.field ?? 'request'}: ${first.code}${others.length > 0 ? ` and ${others.length} more` : ''}`
     : null
 }
 
-/** Of an entry that stands for many. */
+/** For an entry that stands for many requests. */
 export function sumText(requests: number): string {
   return requests === 1 ? '1 request' : `${requests.toLocaleString('en')} requests`
 }

@@ -4,7 +4,7 @@ import type { InputFor } from '../../api/call.ts'
 
 const shape = logFilter.shape
 
-/** How far back, as people say it. */
+/** The ranges to choose from. */
 export const RANGES = { '1h': 'Last hour', '24h': 'Last 24 hours', '7d': 'Last 7 days', '30d': 'Last 30 days' } as const
 export type Range = keyof typeof RANGES
 const RANGE_MS: Readonly<Record<Range, number>> = {
@@ -13,10 +13,10 @@ const RANGE_MS: Readonly<Record<Range, number>> = {
   '7d': 7 * 86_400_000,
   '30d': 30 * 86_400_000,
 }
-// So that the same question is not asked anew with every draw.
+// Rounded, so that the same query is not repeated at every render.
 const STEP_MS = 60_000
 
-/** What the list shows, kept in its address. */
+/** The filters of the list, kept in its address. */
 export const logSearch = z.object({
   view: z.enum(LOG_VIEWS).catch('all'),
   state: shape.state.catch(undefined),
@@ -38,7 +38,7 @@ export type LogSearch = z.output<typeof logSearch>
 
 export const PAGE_ROWS = 50
 
-/** The question to the server. */
+/** The query to the server. */
 export function toFilter({ range, since, ...search }: LogSearch, now: number): Omit<LogSearch, 'range'> {
   const start = range ? Math.floor((now - RANGE_MS[range]) / STEP_MS) * STEP_MS : since
   return { ...search, since: start }
@@ -50,12 +50,12 @@ export function logInput(
   cursor: string | undefined,
 ): InputFor<'listLog'> {
   const given = { ...filter, limit: PAGE_ROWS, cursor }
-  // What is left out and what is undefined are the same to the server, but not to the types.
+  // Missing and undefined are the same for the server, but not for the types.
   const query = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   return { params: { account }, query }
 }
 
-/** Everything but the tab: what “Clear filters” takes away. */
+/** Everything but the tab, which “Clear filters” removes. */
 export const NO_FILTERS: Readonly<Record<Exclude<keyof LogSearch, 'view'>, undefined>> = {
   state: undefined,
   result: undefined,

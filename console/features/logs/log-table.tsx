@@ -90,7 +90,7 @@ function Result({ entry }: { readonly entry: LogEntry }) {
 }
 
 function Numbers({ entry: { from, to, outcome } }: { readonly entry: LogEntry }) {
-  // Of a refused request these may be anything.
+  // For a refused request these may have any value.
   if (outcome === 'refused') {
     return (
       <Text size="sm" lineClamp={2} maw={260} style={{ overflowWrap: 'anywhere' }}>

@@ -4,7 +4,7 @@ import type { LogTimelineEntry } from '../../../src/contract/console/log.ts'
 import { exactLocal } from '../../components/instants.ts'
 import { offsetText } from './log-labels.ts'
 
-const LOOKS: Readonly<Record<LogTimelineEntry['tone'], { readonly icon: LucideIcon; readonly color: string }>> = {
+const DISPLAYS: Readonly<Record<LogTimelineEntry['tone'], { readonly icon: LucideIcon; readonly color: string }>> = {
   plain: { icon: CircleDot, color: 'gray' },
   good: { icon: CircleCheck, color: 'green' },
   wait: { icon: Hourglass, color: 'yellow' },
@@ -12,42 +12,42 @@ const LOOKS: Readonly<Record<LogTimelineEntry['tone'], { readonly icon: LucideIc
 }
 const BULLET_PX = 26
 
-/** Everything that happened to a message, each moment with its distance from the acceptance and its own time. */
+/** The timeline of a message, each entry with its time and its offset from the acceptance. */
 export function LogTimeline({ entries }: { readonly entries: readonly LogTimelineEntry[] }) {
   return (
     <Timeline bulletSize={BULLET_PX} lineWidth={2} active={entries.length} role="list" aria-label="What happened">
-      {entries.map((moment, index) => (
+      {entries.map((entry, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: moments only ever come at the end, and two may be alike
-        <TimelineEntry key={index} moment={moment} />
+        <TimelineEntry key={index} entry={entry} />
       ))}
     </Timeline>
   )
 }
 
-function TimelineEntry({ moment, ...item }: { readonly moment: LogTimelineEntry }) {
-  const { icon: Icon, color } = LOOKS[moment.tone]
+function TimelineEntry({ entry, ...item }: { readonly entry: LogTimelineEntry }) {
+  const { icon: Icon, color } = DISPLAYS[entry.tone]
   return (
-    <Timeline.Item {...item} role="listitem" color={color} bullet={<Icon size={14} aria-hidden />} title={moment.title}>
+    <Timeline.Item {...item} role="listitem" color={color} bullet={<Icon size={14} aria-hidden />} title={entry.title}>
       <Stack gap={2}>
         <Group gap="xs">
           <Text size="xs" ff="monospace">
-            {offsetText(moment.offsetMs)}
+            {offsetText(entry.offsetMs)}
           </Text>
-          <Text size="xs" c="dimmed" component="time" dateTime={new Date(moment.at).toISOString()}>
-            {exactLocal(moment.at)}
+          <Text size="xs" c="dimmed" component="time" dateTime={new Date(entry.at).toISOString()}>
+            {exactLocal(entry.at)}
           </Text>
         </Group>
-        {moment.meaning === null ? null : (
+        {entry.meaning === null ? null : (
           <Text size="sm">
-            {moment.meaning} {moment.code === null ? null : <Code>{moment.code}</Code>}
+            {entry.meaning} {entry.code === null ? null : <Code>{entry.code}</Code>}
           </Text>
         )}
-        {moment.words === null ? null : (
+        {entry.words === null ? null : (
           <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-            “{moment.words}”
+            “{entry.words}”
           </Text>
         )}
-        <Facts facts={[...moment.facts, ...(moment.privateFacts ?? [])]} />
+        <Facts facts={[...entry.facts, ...(entry.privateFacts ?? [])]} />
       </Stack>
     </Timeline.Item>
   )

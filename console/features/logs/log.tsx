@@ -26,7 +26,7 @@ import { type LogSearch, logSearch } from './log-search.ts'
 import { LogTimeline } from './log-timeline.tsx'
 import { useLogRows } from './use-log-rows.ts'
 
-/** One request, or one message: what it was, what became of it, and what can be done about it. */
+/** One request or message with its result and its actions. */
 export function Log() {
   const { id: account } = useAccount()
   const { id = '' } = useParams({ strict: false }) as { readonly id?: string }
@@ -52,20 +52,20 @@ export function Log() {
   )
 }
 
-// By the tab: whether it was the first is known to the server alone.
-const told = new Set<string>()
+// Once per account and tab: only the server knows whether it was the first message.
+const reported = new Set<string>()
 
-/** Ends the first steps of a new account on its overview. Nothing on this page depends on it, so it may fail. */
+/** Ends the first steps of a new account on its overview. It may fail, because nothing on this page depends on it. */
 function useFirstMessageSeen(detail: LogDetail | undefined): void {
   const { id: account, can } = useAccount()
   const client = useQueryClient()
   const isDue = Boolean(detail?.message) && can('developer')
   useEffect(() => {
-    if (!isDue || told.has(account)) return
-    told.add(account)
+    if (!isDue || reported.has(account)) return
+    reported.add(account)
     call('noteMessageSeen', { params: { account } }).then(
       () => client.invalidateQueries({ queryKey: ['readOverview'] }),
-      () => told.delete(account),
+      () => reported.delete(account),
     )
   }, [isDue, account, client])
 }
@@ -75,7 +75,7 @@ function titleOf({ entry }: LogDetail): string {
   return entry.messageId === null ? `Request ${entry.requestId ?? entry.id}` : `Message ${entry.messageId}`
 }
 
-/** The entries before and after it in the list that it was opened from. */
+/** The previous and next entries of the list that it was opened from. */
 function Neighbours({ id, search }: { readonly id: string; readonly search: LogSearch }) {
   const { id: account } = useAccount()
   const navigate = useNavigate()
@@ -144,14 +144,14 @@ function Detail({ detail }: { readonly detail: LogDetail }) {
       ) : null}
       <LogFacts detail={detail} />
       {media ? <MediaFacts media={media} /> : null}
-      <Tabs defaultValue={message ? 'story' : detail.request ? 'request' : 'raw'} keepMounted={false}>
+      <Tabs defaultValue={message ? 'timeline' : detail.request ? 'request' : 'raw'} keepMounted={false}>
         <Tabs.List aria-label="Details">
-          {message ? <Tabs.Tab value="story">Story</Tabs.Tab> : null}
+          {message ? <Tabs.Tab value="timeline">Timeline</Tabs.Tab> : null}
           {detail.request ? <Tabs.Tab value="request">Request</Tabs.Tab> : null}
           {detail.reply ? <Tabs.Tab value="reply">Reply</Tabs.Tab> : null}
           <Tabs.Tab value="raw">Raw JSON</Tabs.Tab>
         </Tabs.List>
-        <Tabs.Panel value="story" pt="md">
+        <Tabs.Panel value="timeline" pt="md">
           <Title order={2} size="h5" mb="sm">
             What happened
           </Title>

@@ -49,7 +49,7 @@ export function Logs() {
       {isLooking && scannedBackTo !== null ? (
         <Group gap="sm" role="status">
           <Text size="sm">
-            Looking further back: everything since {localDateTime(scannedBackTo)} has been looked through.
+            Searching further back: everything since {localDateTime(scannedBackTo)} has been searched.
           </Text>
           <Button variant="default" size="compact-sm" onClick={stop}>
             Stop

@@ -6,15 +6,15 @@ import { type LogSearch, logInput, PAGE_ROWS, toFilter } from './log-search.ts'
 
 interface LogRows {
   readonly source: Rows<LogEntry>
-  /** While it looks further back by itself: how far it has come. */
+  /** While it searches further back by itself: the time it has reached. */
   readonly scannedBackTo: number | null
   readonly isLooking: boolean
   readonly stop: () => void
 }
 
 /**
- * The rows that a search finds. What is rare may lie far back, and the server looks through a part at a time: the page
- * goes on by itself until it has as many rows as were asked for, or somebody stops it.
+ * The rows of a search. Rare entries may be far back, and the server searches one part at a time: the page continues by
+ * itself until it has enough rows, or the person stops it.
  */
 export function useLogRows(search: LogSearch): LogRows {
   const { id: account } = useAccount()

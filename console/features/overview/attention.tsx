@@ -8,7 +8,7 @@ import { StateBadge } from '../../components/state-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { numberText } from './results.ts'
 
-/** All lanes stand still until a person says that they may move. */
+/** All lanes are held until a person releases them. */
 export function HoldBanner({ hold }: Pick<OverviewReply, 'hold'>) {
   const commandLine = useCommandLine()
   if (hold === null) return null
@@ -26,8 +26,8 @@ export function HoldBanner({ hold }: Pick<OverviewReply, 'hold'>) {
           brought to its end. Messages are still accepted, and wait in their order.
         </Text>
         <Text size="sm" component="div">
-          If the database has gone back, such as to a backup, what was sent since may be sent once more. So look at what
-          arrived meanwhile, cancel what must not go out again, and then let whoever runs the service type{' '}
+          If the database has gone back, such as to a backup, what was sent since may be sent once more. So check what
+          arrived meanwhile, cancel what must not go out again, and then ask the person who runs the service to type{' '}
           <Code>{commandLine`hold --release`}</Code>.
         </Text>
       </Stack>
@@ -35,7 +35,7 @@ export function HoldBanner({ hold }: Pick<OverviewReply, 'hold'>) {
   )
 }
 
-/** What came to a bad end that nobody has dealt with, by its reason. */
+/** Failed, expired and unconfirmed messages that need a person, by reason. */
 export function Attention({ attention }: Pick<OverviewReply, 'attention'>) {
   const { id: account } = useAccount()
   return (
@@ -46,8 +46,7 @@ export function Attention({ attention }: Pick<OverviewReply, 'attention'>) {
         </Title>
         {attention.groups.length === 0 ? (
           <Text size="sm" c="dimmed">
-            Nothing does: no message of this time failed, expired or is unconfirmed without somebody having dealt with
-            it.
+            Nothing needs your attention.
           </Text>
         ) : null}
         {attention.groups.map((group) => (
@@ -76,7 +75,7 @@ export function Attention({ attention }: Pick<OverviewReply, 'attention'>) {
 
 const DAY_MS = 86_400_000
 
-/** Tokens that end within two weeks, or have ended: more urgent the nearer it is. */
+/** Tokens that end within two weeks or have ended; the nearer, the more urgent. */
 export function EndingTokens({ seen: { endingTokens, now } }: { readonly seen: OverviewReply }) {
   const { id: account } = useAccount()
   const [first] = endingTokens
@@ -113,9 +112,9 @@ function titleOf(leftMs: number): string {
 
 type ReasonGroup = OverviewReply['attention']['groups'][number]
 
-/** Finds just these in the log. */
+/** The log filter for exactly these messages. */
 function searchOf({ state, reason }: ReasonGroup, since: number): Readonly<Record<string, unknown>> {
-  // As it is counted: without what somebody has dealt with, and without the repeats of a request.
+  // The same set as counted: without resolved messages and without repeats of a request.
   const which = state === 'UNCONFIRMED' ? { view: 'attention' } : { result: state.toLowerCase(), open: 'yes' }
   return { ...which, reason: reason ?? undefined, since }
 }

@@ -2,7 +2,7 @@ import type { Result } from './results.ts'
 
 const SIZE = 8
 
-// So that nobody needs to see the colours: each result has its own strokes, and published alone is filled.
+// Readable without colours: each result has its own pattern, and only published is filled.
 const STROKES: Readonly<Record<Result, string>> = {
   published: '',
   waiting: 'M0 4H8',
@@ -21,7 +21,7 @@ export function fillOf(result: Result, scope: string): string {
   return STROKES[result] === '' ? colourOf(result) : `url(#${scope}-${result})`
 }
 
-/** Belongs into the `defs` of the drawing whose bars are filled with it. */
+/** Put it into the `defs` of the drawing that uses it. */
 export function BarPattern({ result, scope }: { readonly result: Result; readonly scope: string }) {
   if (STROKES[result] === '') return null
   return (
@@ -32,7 +32,7 @@ export function BarPattern({ result, scope }: { readonly result: Result; readonl
   )
 }
 
-/** A square as in the chart, for its legend and for the table. */
+/** A square of the pattern, for the legend and the table. */
 export function BarSwatch({ result, scope }: { readonly result: Result; readonly scope: string }) {
   return (
     <svg width={16} height={16} aria-hidden="true" focusable="false" style={{ flexShrink: 0 }}>

@@ -13,7 +13,7 @@ interface ChartBarsProps {
   readonly onOpen: (at: number) => void
 }
 
-/** The drawing alone. What it shows stands in the table too, for the keyboard and for those who do not see it. */
+/** Only the drawing. The table holds the same data, for keyboards and screen readers. */
 export function ChartBars({ seen, onOpen }: ChartBarsProps) {
   const results = shownResults(seen.totals)
   const rows = seen.bars.map((bar) => ({ ...bar, name: barName(bar.at, seen) }))

@@ -44,11 +44,11 @@ const SEE_IT: Partial<Step> = {
   label: 'Open the API log',
 }
 
-/** The way to the first message of a new account. Each step ticks itself off; all go once a message was opened in the log. */
+/** The steps to a new account's first message. Each is ticked off by itself; they disappear once a message was opened in the log. */
 export function FirstSteps({ steps }: { readonly steps: OverviewReply['firstSteps'] }) {
   const { can } = useAccount()
   if (steps === null) return null
-  // What was sent went out from a connection with a token, and is still to be seen.
+  // A sent message proves a connection and a token, and is still to be opened.
   const done: Steps = steps.message ? { connection: true, token: true, message: false } : steps
   const next = STEPS.find(({ key }) => !done[key])
   return (

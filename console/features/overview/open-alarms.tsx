@@ -6,14 +6,14 @@ import { TextLink } from '../../components/links.tsx'
 import { SeverityBadge } from '../../components/severity-badge.tsx'
 
 const SHOWN = 5
-// Each has a notice of its own on this page.
-const TOLD_APART: readonly string[] = ['lanes_held', 'token_expiring']
+// Each has its own note on this page.
+const SHOWN_SEPARATELY: readonly string[] = ['lanes_held', 'token_expiring']
 
-/** What the watchdog found that wants a person, the worst first. */
+/** Open alarms that need attention, the most severe first. */
 export function OpenAlarms() {
   const { id: account } = useAccount()
   const { data } = useApiQuery('readOpenAlarms', { params: { account } })
-  const open = data?.items.filter(({ kind }) => !TOLD_APART.includes(kind)) ?? []
+  const open = data?.items.filter(({ kind }) => !SHOWN_SEPARATELY.includes(kind)) ?? []
   if (open.length === 0) return null
   return (
     <Paper withBorder p="md" component="section" aria-labelledby="alarms">

@@ -17,7 +17,7 @@ import { Tiles } from './tiles.tsx'
 // Tables bring a tenth of the first view's script, and in most accounts no lane waits.
 const WaitingLanes = lazily(async () => (await import('./waiting-lanes.tsx')).WaitingLanes)
 
-// By hand: zod would add a tenth to what has to be loaded before anything is seen.
+// Without zod, which would add a tenth to the code of the first view.
 const overviewSearch = {
   parse: (raw: unknown) => {
     const { range, as } = raw as Readonly<Record<string, unknown>>
@@ -27,7 +27,7 @@ const overviewSearch = {
     }
   },
 }
-// The end of a background count is no event of the stream.
+// The stream sends no event at the end of a background count.
 const COUNTED_EVERY_MS = 10_000
 const SKELETON_AFTER_MS = 200
 

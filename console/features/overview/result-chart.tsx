@@ -10,7 +10,7 @@ import { BarSwatch } from './bar-pattern.tsx'
 import classes from './chart.module.css'
 import { isNothing, logOf, numberText, RANGES, shownResults } from './results.ts'
 
-// Tables bring a tenth of the first view's script, and most people look at the chart.
+// Tables are a tenth of the first view's script, and most people use the chart.
 const ResultTable = lazily(async () => (await import('./result-table.tsx')).ResultTable)
 const ChartBars = lazily(async () => (await import('./chart-bars.tsx')).ChartBars)
 
@@ -20,7 +20,7 @@ interface ResultChartProps {
   readonly onTable: (isTable: boolean) => void
 }
 
-/** What became of messages over time, as bars or as a table. */
+/** The results of messages over time, as bars or as a table. */
 export function ResultChart({ seen, isTable, onTable }: ResultChartProps) {
   const { id: account } = useAccount()
   const navigate = useNavigate()
@@ -67,7 +67,7 @@ export function ResultChart({ seen, isTable, onTable }: ResultChartProps) {
   )
 }
 
-/** Hours become final after eight days; only what people do is noted in older ones. */
+/** The counts of an hour become final after eight days, except for actions of people. */
 const LATE = ' Reports of a network that come more than eight days after a message are in the API logs alone.'
 
 function CountedAt({ seen: { countedAt, isComplete, range } }: { readonly seen: OverviewReply }) {

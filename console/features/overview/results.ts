@@ -10,7 +10,7 @@ export const RANGES: readonly { readonly value: OverviewRange; readonly label: s
 type Bar = OverviewReply['bars'][number]
 export type Result = Exclude<keyof Bar, 'at'>
 
-/** From the bottom of a bar upwards. What is well lies below, so that trouble stands out at the top. */
+/** From the bottom of a bar upwards. Good results are at the bottom, so that problems stand out at the top. */
 export const RESULTS: readonly { readonly key: Result; readonly word: string }[] = [
   { key: 'published', word: 'Published' },
   { key: 'waiting', word: 'Waiting' },
@@ -21,7 +21,7 @@ export const RESULTS: readonly { readonly key: Result; readonly word: string }[]
   { key: 'refused', word: 'Refused' },
 ]
 
-/** Those that are shown always, and of the others those that there are any of. */
+/** The results that are always shown, and of the others those with a count. */
 export function shownResults(totals: OverviewReply['totals']): readonly (typeof RESULTS)[number][] {
   return RESULTS.filter(({ key }) => key === 'published' || key === 'failed' || totals[key] > 0)
 }
@@ -37,13 +37,13 @@ const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' 
 
 const DAY_MS = 86_400_000
 
-/** What to call the bar that begins at this moment. */
+/** The label of the bar that begins at this time. */
 export function barName(at: number, { range, barMs }: Pick<OverviewReply, 'range' | 'barMs'>): string {
   if (barMs >= DAY_MS) return day.format(at)
   return (range === '7d' ? dayAndClock : clock).format(at)
 }
 
-/** What of the log a bar counts: up to the next bar, because a day on which the clocks are set is not as long as others. */
+/** The log filter of a bar: up to the next bar, because a day on which the clocks change has another length. */
 export function logOf(at: number, { bars, barMs }: Pick<OverviewReply, 'bars' | 'barMs'>) {
   const next = bars.find((bar) => bar.at > at)
   return { result: 'all', since: at, until: (next?.at ?? at + barMs) - 1 }

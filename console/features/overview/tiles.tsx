@@ -10,14 +10,14 @@ interface TileProps {
   readonly label: string
   readonly value: string
   readonly note?: ReactNode
-  /** What of the log it counts. */
+  /** The log filter for the counted entries. */
   readonly search: Readonly<Record<string, string | number>>
 }
 
-/** The figures that matter, each with the way to what it counts. */
+/** The main figures, each with a link to the counted entries. */
 export function Tiles({ seen }: { readonly seen: OverviewReply }) {
   const { totals, waiting, latency, from } = seen
-  // There is so much that it is counted in the background, and that has not come to it yet.
+  // A background job counts large logs, and has not counted this yet.
   const isCounting = totals.accepted === 0 && latency !== null && seen.countedAt !== seen.now
   const textOf = (count: number) => (isCounting ? 'Counting…' : numberText(count))
   const since = { since: from }

@@ -8,7 +8,7 @@ import { numberText } from './results.ts'
 
 type Lane = OverviewReply['lanes'][number]
 
-/** Connections whose messages wait, those that stand still first. */
+/** Connections with waiting messages, stopped ones first. */
 export function WaitingLanes({ lanes, furtherLanes }: Pick<OverviewReply, 'lanes' | 'furtherLanes'>) {
   const { id: account } = useAccount()
   if (lanes.length === 0) return null

@@ -23,7 +23,7 @@ export function AcceptInvitation() {
           To the account <b>{account}</b>, as {role}, with the e-mail <b>{email}</b>.
         </>
       )}
-      otherwise="Ask whoever invited you for a new link. If you have used it already, just sign in."
+      otherwise="Ask the person who invited you for a new link. If you have used it already, just sign in."
     >
       {(found) => (
         <>
@@ -58,7 +58,7 @@ function AcceptForm({ link, email }: { readonly link: string; readonly email: st
   )
 }
 
-/** Who has a sign-in joins as themselves. Nobody is told whether there is one: it may be of other accounts. */
+/** People with a sign-in join with it. The page does not reveal whether one exists, because it may belong to other accounts. */
 function Join({ link }: { readonly link: string }) {
   const me = useApiQuery('sessionState', {}, { isLive: false })
   const join = useApiMutation('joinAccount')

@@ -14,7 +14,7 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/Linux/, 'Linux'],
 ]
 
-/** As a person would say it. What a browser says of itself may be anything, so it is a hint and no proof. */
+/** The name of a browser for people. A user agent may say anything, so this is a hint and no proof. */
 export function browserName(userAgent: string | null): string {
   const browser = nameOf(BROWSERS, userAgent ?? '')
   const system = nameOf(SYSTEMS, userAgent ?? '')

@@ -12,7 +12,7 @@ import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
 import { CodesDialog } from './recovery-codes.tsx'
 
-/** Codes of six digits from an app. */
+/** Six-digit codes from an app. */
 export function CodeApp({ since }: { readonly since: number | null }) {
   const begin = useApiMutation('beginTotp')
   const remove = useApiMutation('removeTotp')

@@ -12,7 +12,7 @@ const TIMES: readonly { readonly value: TimeDisplay; readonly label: string }[] 
   { value: 'utc', label: 'Date and time in UTC' },
 ]
 
-/** How this browser shows things. Kept in the browser, so it takes effect at once and needs no saving. */
+/** Display settings of this browser. They are stored there, so they take effect at once and need no saving. */
 export function DisplaySettings() {
   const [time, setTime] = useTimeDisplay()
   const [isHidden, setHidden] = useHiddenNumbers()

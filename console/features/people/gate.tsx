@@ -9,7 +9,7 @@ interface GateProps {
   readonly children: ReactNode
 }
 
-/** A page for who is not signed in: one thing to do, in the middle. */
+/** The frame of pages without a session: one form in the middle. */
 export function Gate({ title, about, children }: GateProps) {
   useDocumentTitle(`${title} · Nuncio`)
   return (

@@ -10,13 +10,13 @@ interface LinkGateProps {
   readonly kind: 'set-up' | 'invitation' | 'reset-password'
   readonly link: string
   readonly title: string
-  /** What to do when the link works no more. */
+  /** What to do when the link no longer works. */
   readonly otherwise: ReactNode
   readonly about: (found: ReplyFor<'readLink'>) => ReactNode
   readonly children: (found: ReplyFor<'readLink'>) => ReactNode
 }
 
-/** A page behind a link that works once: looks whether it does, before anybody types anything. */
+/** A page for a one-time link: checks the link before the person types anything. */
 export function LinkGate({ kind, link, title, otherwise, about, children }: LinkGateProps) {
   const found = useApiQuery('readLink', { body: { kind, link } }, { isLive: false })
   if (found.error)

@@ -1,17 +1,19 @@
-import { Paper, Stack, Text, Title } from '@mantine/core'
+import { Button, Paper, Stack, Text, TextInput, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { useApiQuery } from '../../api/queries.ts'
+import { peopleRoutes } from '../../../src/contract/console/people.ts'
+import { useApiMutation, useApiQuery } from '../../api/queries.ts'
+import { useFormOf } from '../../components/form.ts'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
+import { showToast } from '../../components/toast.ts'
 import { CodeApp } from './code-app.tsx'
 import { DisplaySettings } from './display-settings.tsx'
-import { NameForm } from './name-form.tsx'
+import { NewPassword } from './new-password.tsx'
 import { OwnSessions } from './own-sessions.tsx'
 import { Passkeys } from './passkeys.tsx'
-import { PasswordForm } from './password-form.tsx'
 import { RecoveryCodes } from './recovery-codes.tsx'
 
-/** Everything about oneself: name, password, second factors, sessions, and how things are shown. */
+/** A person's own name, password, second factors, sessions and display settings. */
 export function Me() {
   const me = useApiQuery('currentSession', {})
   const factors = useApiQuery('readFactors', {})
@@ -81,5 +83,46 @@ function Section({ title, about, children }: SectionProps) {
         {children}
       </Stack>
     </Paper>
+  )
+}
+
+function NameForm({ name }: { readonly name: string }) {
+  const form = useFormOf(peopleRoutes.changeOwnName.body, { name })
+  const change = useApiMutation('changeOwnName')
+  const submit = form.onSubmit((body) =>
+    change.mutate({ body }, { onSuccess: () => showToast('Name changed'), onError: form.takeProblem }),
+  )
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack gap="sm" maw={420} align="flex-start">
+        <TextInput w="100%" label="What others see" autoComplete="name" {...form.getInputProps('name')} />
+        {form.problem ? <ProblemNote problem={form.problem} title="The name was not changed" /> : null}
+        <Button type="submit" variant="default" loading={change.isPending}>
+          Change name
+        </Button>
+      </Stack>
+    </form>
+  )
+}
+
+function PasswordForm({ email }: { readonly email: string }) {
+  const form = useFormOf(peopleRoutes.changePassword.body, { password: '' })
+  const change = useApiMutation('changePassword')
+  const done = () => {
+    form.reset()
+    showToast('Password changed; your other sessions have ended')
+  }
+  const submit = form.onSubmit((body) => change.mutate({ body }, { onSuccess: done, onError: form.takeProblem }))
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack gap="sm" maw={420} align="flex-start">
+        <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
+        <NewPassword w="100%" label="New password" {...form.getInputProps('password')} />
+        {form.problem ? <ProblemNote problem={form.problem} title="The password was not changed" /> : null}
+        <Button type="submit" variant="default" loading={change.isPending}>
+          Change password
+        </Button>
+      </Stack>
+    </form>
   )
 }

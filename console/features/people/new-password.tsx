@@ -1,6 +1,6 @@
 import { PasswordInput, type PasswordInputProps } from '@mantine/core'
 
-/** Password managers are welcome: nothing is typed twice, and pasting works. */
+/** Works with password managers: the password is typed once, and pasting works. */
 export function NewPassword(props: PasswordInputProps) {
   return (
     <PasswordInput

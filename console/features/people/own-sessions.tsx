@@ -9,7 +9,7 @@ import { browserName } from './browser-name.ts'
 
 type Session = ReplyFor<'listSessions'>['items'][number]
 
-/** Where this person is signed in. */
+/** The sessions of this person. */
 export function OwnSessions() {
   const sessions = useApiQuery('listSessions', {})
   const end = useApiMutation('endSession')

@@ -1,13 +1,13 @@
 import { call } from '../../api/call.ts'
 
-/** Passkeys need a page that came by https or from this machine, and a host with a name: none belongs to an address. */
+/** Passkeys need a page over https or from this machine, and a host name: a passkey cannot belong to an IP address. */
 export function hasPasskeys(): boolean {
   const isAddress = /^[\d.]+$|:/.test(window.location.hostname)
   return 'PublicKeyCredential' in window && !isAddress
 }
 
 export async function signInByPasskey(keep: boolean): Promise<void> {
-  // The service is asked first: a browser remembers an import that failed because the service was away.
+  // The service is checked first, because a browser remembers an import that failed while the service was away.
   const { ticket, options } = await call('requestPasskeySignIn', {})
   const { startAuthentication } = await import('@simplewebauthn/browser')
   const optionsJSON = options as unknown as Parameters<typeof startAuthentication>[0]['optionsJSON']
@@ -15,14 +15,14 @@ export async function signInByPasskey(keep: boolean): Promise<void> {
   await call('signInByPasskey', { body: { ticket, answer: { ...answer }, keep } })
 }
 
-/** What the device made of the question, for the server to check. */
+/** The device's answer to the challenge, for the server to verify. */
 export async function createPasskey(options: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
   const { startRegistration } = await import('@simplewebauthn/browser')
   const optionsJSON = options as unknown as Parameters<typeof startRegistration>[0]['optionsJSON']
   return { ...(await startRegistration({ optionsJSON }).catch(explain)) }
 }
 
-/** Browsers say in many words, and none for people, that nothing came of it. */
+/** The errors of browsers are not written for people. */
 export class PasskeyNotGiven extends Error {}
 
 function explain(cause: unknown): never {

@@ -4,7 +4,7 @@ import { useApiMutation } from '../../api/queries.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 
-/** For the day on which the second factor is lost. */
+/** Codes for when the second factor is lost. */
 export function RecoveryCodes({ left }: { readonly left: number }) {
   const replace = useApiMutation('replaceRecoveryCodes')
   const [isAsking, setAsking] = useState(false)
@@ -38,7 +38,7 @@ export function RecoveryCodes({ left }: { readonly left: number }) {
   )
 }
 
-/** They are shown once: nothing but the button closes this. */
+/** Shown only once, so only the button closes the dialog. */
 export function CodesDialog({ codes, onClose }: { readonly codes: readonly string[]; readonly onClose: () => void }) {
   return (
     <Modal

@@ -30,7 +30,7 @@ export function ResetPassword() {
           For <b>{email}</b>. All sessions end, on every device.
         </>
       )}
-      otherwise="Ask whoever runs this service for a new link."
+      otherwise="Ask the person who runs this service for a new link."
     >
       {({ email }) => <ResetForm link={link} email={email ?? ''} onDone={() => setDone(true)} />}
     </LinkGate>

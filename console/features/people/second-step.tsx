@@ -12,7 +12,7 @@ type SecondStepProps = Extract<ReplyFor<'signIn'>, { step: 'second-factor' }> & 
   readonly onBack: () => void
 }
 
-/** The password was right; now the second factor. */
+/** Asks for the second factor after the right password. */
 export function SecondStep({ ticket, methods, onDone, onBack }: SecondStepProps) {
   const form = useFormOf(sessionRoutes.finishSignIn.body, { ticket, code: '' })
   const [isBusy, setBusy] = useState(false)

@@ -12,7 +12,7 @@ const PLAIN = new Set([
   'link_dead',
 ])
 
-/** What went wrong, in the server's sentence; an id to look it up by only where there is something to look up. */
+/** The server's error message, with the request id only for errors that are in the log. */
 export function SignInNote({ problem }: { readonly problem: Error | null }) {
   if (!problem) return null
   const isPlain = problem instanceof PasskeyNotGiven || (problem instanceof CallProblem && PLAIN.has(problem.code))

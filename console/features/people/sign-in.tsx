@@ -83,7 +83,8 @@ function FirstStep({ onDone, onHalfway }: FirstStepProps) {
           </>
         ) : null}
         <Text size="xs" c="dimmed">
-          Password lost? Ask whoever runs this service for a link: <code>{commandLine`user reset-password`}</code>.
+          Password lost? Ask the person who runs this service for a link:{' '}
+          <code>{commandLine`user reset-password`}</code>.
         </Text>
       </Stack>
     </form>

@@ -3,7 +3,7 @@ import { useRouter } from '@tanstack/react-router'
 import { useCallback } from 'react'
 import { CONSOLE_PATH } from '../../app/service-path.ts'
 
-/** Into the console, as a new person: nothing of the one before stays. To the page they were sent away from, if any. */
+/** Enters the console after signing in: clears all data of the previous person, and opens the page they came for, if any. */
 export function useEntry(): () => void {
   const client = useQueryClient()
   const router = useRouter()
@@ -13,7 +13,7 @@ export function useEntry(): () => void {
   }, [client, router])
 }
 
-/** Only pages of ours: the address may have been made by anybody. */
+/** Only pages of the console, because the address is not trusted. */
 export function wantedPage(asked: string | null): string {
   const text = asked?.replace(/^"|"$/g, '') ?? ''
   const home = `${CONSOLE_PATH}/`

@@ -17,7 +17,7 @@ interface ComposeFormProps {
   readonly onType: (type: MessageKind) => void
 }
 
-/** Everything that a message may say. Its rules are those of the endpoint. */
+/** The form for a message, with the rules of the endpoint. */
 export function ComposeForm({ composing, senders, onType }: ComposeFormProps) {
   const { draft, type, write, problemAt, isSending, problem, submit } = composing
   return (

@@ -21,7 +21,7 @@ export interface Draft {
 
 export const FIRST_DRAFT: Draft = {
   from: '',
-  // Of a range that belongs to nobody; the sandbox takes it for an ordinary recipient.
+  // From a range that is not assigned; the sandbox treats it as an ordinary recipient.
   to: '15551234567',
   text: 'Hello from Nuncio',
   url: '',
@@ -29,7 +29,7 @@ export const FIRST_DRAFT: Draft = {
   caption: '',
 }
 
-/** The body of the call. Audio has no caption, and an empty one says nothing. */
+/** The body of the call. Audio has no caption, and an empty caption is left out. */
 export function bodyOf(type: MessageKind, { from, to, text, url, name, caption }: Draft): Json {
   if (type === 'message') return { from, to, message: { type, message: text } }
   const hasCaption = type !== 'audio' && caption !== ''
@@ -38,7 +38,7 @@ export function bodyOf(type: MessageKind, { from, to, text, url, name, caption }
 
 export type FieldProblems = Readonly<Record<string, string>>
 
-/** What the server would find wrong with it, by field: the rules are the same. */
+/** Errors by field, with the same rules as on the server. */
 export function problemsOf(body: Json): FieldProblems {
   const parsed = parseSendMessage(body)
   if (parsed.ok) return {}

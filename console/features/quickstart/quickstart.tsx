@@ -21,7 +21,7 @@ const quickstartSearch = z.object({
   language: z.enum(LANGUAGES).catch('curl'),
 })
 
-/** Writes a call while one fills in a form, and makes it. */
+/** Shows the call for the values of a form, and makes it. */
 export function Quickstart() {
   const { id: account, can } = useAccount()
   const form = useApiQuery('describeTokenForm', { params: { account } })

@@ -7,10 +7,10 @@ interface Snippet {
   readonly write: (endpoint: string, body: Json) => string
 }
 
-/** What a body is made of. */
+/** The parts of a body. */
 export type Json = string | { readonly [name: string]: Json }
 
-/** The same call in each language, without any package. The token comes from the environment: code is shown and kept. */
+/** The same call in each language, without packages. The token comes from the environment, because code is shown and stored. */
 export const SNIPPETS: Readonly<Record<Language, Snippet>> = {
   curl: { name: 'curl', highlight: 'bash', write: curl },
   node: { name: 'Node', highlight: 'javascript', write: node },
@@ -25,7 +25,7 @@ function curl(endpoint: string, body: Json): string {
   -d ${quoted(JSON.stringify(body, null, 2))}`
 }
 
-/** For a shell: nothing means anything within single quotes, but for the quote itself. */
+/** For a shell: within single quotes only the quote itself is special. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
@@ -39,7 +39,7 @@ function node(endpoint: string, body: Json): string {
 console.log(response.status, await response.json())`
 }
 
-// A text in JSON means the same in Python.
+// A JSON string is also a Python string.
 function python(endpoint: string, body: Json): string {
   return `import json, os, urllib.error, urllib.request
 

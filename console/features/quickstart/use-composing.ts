@@ -15,7 +15,7 @@ export type Composing = ReturnType<typeof useComposing>
 
 const NO_TOKEN = 'Paste a token that may send messages, or create one.'
 
-/** What is being written, what is wrong with it, and what was answered to what was sent. */
+/** The draft, its errors, and the reply to the last call. */
 export function useComposing(type: MessageKind, firstSender: string) {
   const { id: account } = useAccount()
   const [token, setToken] = useTokenInHand(account)
@@ -70,12 +70,12 @@ function without(field: string): (problems: FieldProblems) => FieldProblems {
   return ({ [field]: _, ...others }) => others
 }
 
-/** Puts the focus on the first field that something is wrong with. True when anything is. */
+/** Focuses the first field with an error. True when there is one. */
 function focusFirst(problems: FieldProblems): boolean {
   const first = [...document.querySelectorAll<HTMLElement>('[data-path]')].find(
     ({ dataset }) => problems[dataset['path'] ?? ''] !== undefined,
   )
-  // After the words are drawn, so that a screen reader finds those that belong to the field.
+  // After the errors are rendered, so that a screen reader finds the error of the field.
   setTimeout(() => first?.focus())
   return Object.keys(problems).length > 0
 }

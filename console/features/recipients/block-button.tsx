@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useAccount } from '../../components/account.tsx'
 import { BlockDialog } from './block-dialog.tsx'
 
-/** Beside what was sent to somebody: they asked to stop. Nothing where the number is not known, or not shown. */
+/** Blocks the recipient of a message. Empty when the number is unknown or masked. */
 export function BlockButton({ number }: { readonly number: string | null }) {
   const { can } = useAccount()
   const [isOpen, setOpen] = useState(false)

@@ -10,7 +10,7 @@ import { showToast } from '../../components/toast.ts'
 const shape = z.object({ number: recipientNumber, reason: blockReason })
 
 interface BlockDialogProps {
-  /** What the field begins with. */
+  /** The initial value of the field. */
   readonly number?: string
   readonly isOpen: boolean
   readonly onClose: () => void
@@ -53,11 +53,11 @@ function BlockForm({ number, onClose }: { readonly number: string; readonly onCl
         />
         <TextInput
           label="Why"
-          description="For whoever looks at the list later. May be left empty."
+          description="For people who read the list later. May be left empty."
           autoComplete="off"
           {...form.getInputProps('reason')}
         />
-        {form.problem ? <ProblemNote problem={form.problem} title="Nobody was blocked" /> : null}
+        {form.problem ? <ProblemNote problem={form.problem} title="The number was not blocked" /> : null}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             Cancel

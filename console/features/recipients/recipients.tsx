@@ -15,7 +15,7 @@ import { BlockDialog } from './block-dialog.tsx'
 
 const ERASED = 'an erased recipient'
 
-/** Who asked to stop, and is not written to. */
+/** Blocked recipients, who asked for no more messages. */
 export function Recipients() {
   const commandLine = useCommandLine()
   const { id: account, can } = useAccount()
@@ -34,7 +34,7 @@ export function Recipients() {
     await unblock.mutateAsync({ params: { account }, body: { entry: freed?.entry ?? '' } })
     showToast(`${name} may be written to again.`)
   }
-  // Kept while the dialog closes: it is still read then.
+  // Kept while the dialog closes, because it is still rendered.
   const askToFree = (chosen: BlockView) => {
     setFreed(chosen)
     setFreeing(true)
@@ -69,8 +69,8 @@ export function Recipients() {
           digits === '' ? (
             <EmptyState
               kind="nothing-yet"
-              title="Nobody is blocked"
-              text={`Block whoever asks to stop. Everything about one number is exported and erased at the command line: ${commandLine`recipient export`}, ${commandLine`recipient erase`}.`}
+              title="No number is blocked"
+              text={`Block people who ask to stop. Everything about one number is exported and erased at the command line: ${commandLine`recipient export`}, ${commandLine`recipient erase`}.`}
             />
           ) : (
             <EmptyState kind="no-match" text="No blocked number begins so." onClear={() => setFind('')} />

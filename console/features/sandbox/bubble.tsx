@@ -7,7 +7,7 @@ import { MediaView } from './media-view.tsx'
 import classes from './sandbox.module.css'
 import { usePlace } from './use-place.ts'
 
-/** One delivery, as its recipient would see it, and how its message stands now. */
+/** One delivery, as its recipient would see it, and the state of its message. */
 export function Bubble({ delivery, connection }: { readonly delivery: Delivery; readonly connection: string }) {
   const [, go] = usePlace()
   const { key, at, attempt, text, media, state } = delivery
@@ -54,7 +54,7 @@ function TimelineEntry({ at }: { readonly at: number }) {
 
 const TICKED: Readonly<Record<string, string>> = { PUBLISHED: 'Published', DELIVERED: 'Delivered', READ: 'Read' }
 
-/** One tick: the network took it. Two: it is on the device, or was read. The word says which. */
+/** One tick: the network accepted it. Two: it was delivered or read. The word says which. */
 function Ticks({ state }: { readonly state: string | null }) {
   if (state === null) return null
   const word = TICKED[state]

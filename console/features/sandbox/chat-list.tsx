@@ -16,7 +16,7 @@ interface ChatListProps {
   readonly open: string | undefined
 }
 
-/** Who got something last, as the list of chats of a phone. */
+/** The recipients of the latest deliveries, like the list of chats on a phone. */
 export function ChatList({ connection, open }: ChatListProps) {
   const { id: account } = useAccount()
   const chats = useApiPages('listChats', (before) => ({

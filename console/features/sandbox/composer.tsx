@@ -14,7 +14,7 @@ interface ComposerProps {
   readonly connection: Sandbox
   /** The recipient whose chat is open. */
   readonly to: string | undefined
-  /** Send at once to this recipient, as often as the number changes. */
+  /** Send at once to this recipient, each time the number changes. */
   readonly order: { readonly recipient: string; readonly number: number } | null
   readonly onSent: (recipient: string) => void
 }
@@ -27,7 +27,7 @@ const NOT_ACTIVE = {
   removed: 'This connection was removed: the endpoint refuses what is sent from it.',
 }
 
-/** Sends through the public endpoint, as a program of the account would, and shows the call and the reply. */
+/** Sends through the public endpoint, like a program of the account, and shows the call and the reply. */
 export function Composer({ connection, to, order, onSent }: ComposerProps) {
   const composing = useComposing(connection, to, onSent)
   const { draft, token, problem, fieldError, isSending, sent } = composing
@@ -95,7 +95,7 @@ export function Composer({ connection, to, order, onSent }: ComposerProps) {
           <CodeBlock code={curlOf(body)} language="bash" label="The call, as curl" maxHeight={260} />
           {token === null ? null : (
             <Text size="xs" c="dimmed">
-              $API_TOKEN stands for your token, so that it is not shown to whoever looks over your shoulder.
+              $API_TOKEN stands for your token, so that it is not visible to other people.
             </Text>
           )}
         </Stack>
@@ -160,7 +160,7 @@ function useComposing(connection: Sandbox, to: string | undefined, onSent: (reci
   const [isSending, setSending] = useState(false)
   const [sent, setSent] = useState<readonly Sent[]>([])
   const tokenField = useRef<HTMLInputElement>(null)
-  // Whoever opens a chat most likely means its recipient.
+  // A person who opens a chat most likely wants to write to its recipient.
   useEffect(() => {
     if (to !== undefined) setDraft((last) => ({ ...last, to }))
   }, [to])
@@ -217,7 +217,7 @@ function useComposing(connection: Sandbox, to: string | undefined, onSent: (reci
   }
 }
 
-/** Follows an order once. */
+/** Runs each order once. */
 function useOrder(order: ComposerProps['order'], follow: (recipient: string) => void): void {
   const done = useRef(0)
   useEffect(() => {

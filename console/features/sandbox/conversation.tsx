@@ -12,21 +12,21 @@ import { Bubble } from './bubble.tsx'
 import classes from './sandbox.module.css'
 import { dayOf, typeWord } from './sandbox-labels.ts'
 
-// So many pages are searched without being asked. As long as there are no more of them, they stay live.
+// The number of pages that are searched automatically. Up to this number, pages stay live.
 const SEARCHED_PAGES = 3
 
-interface ThreadProps {
+interface ConversationProps {
   readonly connection: Sandbox
   readonly to: string | undefined
-  /** What this recipient's number asks the sandbox to do. */
+  /** The failure that this recipient's number simulates. */
   readonly command: SandboxCommandView | undefined
 }
 
 /** One recipient's phone. */
-export function Thread({ connection, to, command }: ThreadProps) {
+export function Conversation({ connection, to, command }: ConversationProps) {
   if (to === undefined) {
     return (
-      <Paper withBorder className={classes['thread'] ?? ''} data-empty>
+      <Paper withBorder className={classes['conversation'] ?? ''} data-empty>
         <Center h="100%" p="lg">
           <Text c="dimmed" ta="center">
             Choose a chat to see what was delivered.
@@ -35,49 +35,49 @@ export function Thread({ connection, to, command }: ThreadProps) {
       </Paper>
     )
   }
-  return <OpenThread connection={connection} to={to} command={command} />
+  return <OpenConversation connection={connection} to={to} command={command} />
 }
 
-function OpenThread({ connection, to, command }: ThreadProps & { readonly to: string }) {
+function OpenConversation({ connection, to, command }: ConversationProps & { readonly to: string }) {
   const { id: account } = useAccount()
-  const thread = useApiPages('readThread', (before) => ({
+  const conversation = useApiPages('readConversation', (before) => ({
     params: { account, connection: connection.id, to },
     query: before === undefined ? {} : { before },
   }))
-  // The pages come the newest first, and each in order of delivery.
-  const rows = thread.pages.toReversed().flatMap(({ items }) => items)
-  const { hasOlder, isLoadingOlder, loadOlder } = thread
-  // The last page was looked through in vain: what was delivered to this recipient lies further back, if anywhere.
-  const isInVain = hasOlder && thread.pages.at(-1)?.items.length === 0
-  const isSearching = isInVain && thread.pages.length < SEARCHED_PAGES
+  // Pages come newest first, each in the order of delivery.
+  const rows = conversation.pages.toReversed().flatMap(({ items }) => items)
+  const { hasOlder, isLoadingOlder, loadOlder } = conversation
+  // The last page held nothing for this recipient, so its deliveries are further back, if there are any.
+  const isInVain = hasOlder && conversation.pages.at(-1)?.items.length === 0
+  const isSearching = isInVain && conversation.pages.length < SEARCHED_PAGES
   useEffect(() => {
     if (isSearching && !isLoadingOlder) loadOlder()
   }, [isSearching, isLoadingOlder, loadOlder])
   return (
-    <Paper withBorder component="section" className={classes['thread'] ?? ''} aria-label="Chat">
-      <ThreadHead account={account} connection={connection} to={to} />
-      {thread.problem ? <ProblemNote problem={thread.problem} onRetry={thread.retry} /> : null}
-      <Announcer rows={rows} isReady={!thread.isLoading} />
+    <Paper withBorder component="section" className={classes['conversation'] ?? ''} aria-label="Chat">
+      <ConversationHead account={account} connection={connection} to={to} />
+      {conversation.problem ? <ProblemNote problem={conversation.problem} onRetry={conversation.retry} /> : null}
+      <Announcer rows={rows} isReady={!conversation.isLoading} />
       <Scroll rows={rows}>
-        {thread.isLoading || isSearching ? <Looking isFar={isSearching} /> : null}
+        {conversation.isLoading || isSearching ? <Searching isFar={isSearching} /> : null}
         {hasOlder && !isSearching ? (
           <Center py="xs">
             <Button variant="default" size="compact-sm" loading={isLoadingOlder} onClick={loadOlder}>
-              {isInVain ? 'Look further back' : 'Load older'}
+              {isInVain ? 'Search further back' : 'Load older'}
             </Button>
           </Center>
         ) : null}
-        {!thread.isLoading && !isSearching && rows.length === 0 ? (
+        {!conversation.isLoading && !isSearching && rows.length === 0 ? (
           <NothingHere command={command} isAll={!hasOlder} />
         ) : null}
         <Bubbles rows={rows} connection={connection} />
-        {thread.isResting ? <Resting onReturn={thread.backToNewest} /> : null}
+        {conversation.isResting ? <Resting onReturn={conversation.backToNewest} /> : null}
       </Scroll>
     </Paper>
   )
 }
 
-function ThreadHead({ account, connection, to }: { account: string; connection: Sandbox; to: string }) {
+function ConversationHead({ account, connection, to }: { account: string; connection: Sandbox; to: string }) {
   return (
     <Group gap="sm" px="md" py="xs" wrap="nowrap" className={classes['head'] ?? ''}>
       <TextLink
@@ -130,8 +130,8 @@ function Bubbles({ rows, connection }: { readonly rows: readonly Delivery[]; rea
 const NEAR_BOTTOM_PX = 40
 
 /**
- * Begins at its end, and stays there while the end is what one looks at. Its main axis is turned round by the style
- * sheet: the browser then keeps the place by itself when older bubbles come in above.
+ * Begins at its end, and stays there while the end is visible. The style sheet reverses its main axis, so that the browser
+ * keeps the position when older bubbles are added above.
  */
 function Scroll({ rows, children }: { readonly rows: readonly Delivery[]; readonly children: React.ReactNode }) {
   const place = useRef<HTMLDivElement>(null)
@@ -145,7 +145,7 @@ function Scroll({ rows, children }: { readonly rows: readonly Delivery[]; readon
   const newCount = seenAt < 0 || isAtEnd ? 0 : rows.length - 1 - seenAt
   return (
     <>
-      {/* What scrolls must be reachable by keyboard. */}
+      {/* Scroll areas must be reachable by keyboard. */}
       <Box
         ref={place}
         className={classes['scroll'] ?? ''}
@@ -175,7 +175,7 @@ function Scroll({ rows, children }: { readonly rows: readonly Delivery[]; readon
 
 const ANNOUNCE_EVERY_MS = 5_000
 
-/** Says what has just come in, but not what was there already. */
+/** Announces new deliveries, but not those that were there already. */
 function Announcer({ rows, isReady }: { readonly rows: readonly Delivery[]; readonly isReady: boolean }) {
   const newest = rows.at(-1)
   const [first, setFirst] = useState<string | null>(null)
@@ -188,13 +188,13 @@ function Announcer({ rows, isReady }: { readonly rows: readonly Delivery[]; read
   return <VisuallyHidden role="status">{announced}</VisuallyHidden>
 }
 
-function Looking({ isFar }: { readonly isFar: boolean }) {
+function Searching({ isFar }: { readonly isFar: boolean }) {
   return (
     <Center py="md">
       <Group gap="xs">
         <Loader size="xs" aria-hidden />
         <Text size="sm" c="dimmed">
-          {isFar ? 'Looking further back…' : 'Loading…'}
+          {isFar ? 'Searching further back…' : 'Loading…'}
         </Text>
       </Group>
     </Center>
@@ -216,7 +216,7 @@ function Resting({ onReturn }: { readonly onReturn: () => void }) {
 
 interface NothingHereProps {
   readonly command: SandboxCommandView | undefined
-  /** False: only the newest deliveries have been looked through. */
+  /** False: only the newest deliveries have been searched. */
   readonly isAll: boolean
 }
 

@@ -18,7 +18,7 @@ interface DeliveryDrawerProps {
   readonly onClose: () => void
 }
 
-/** What is behind a bubble: the payload as it came, and every receipt. */
+/** The details of a bubble: the payload as received, and every receipt. */
 export function DeliveryDrawer({ connection, at, onClose }: DeliveryDrawerProps) {
   const { id: account } = useAccount()
   const found = useApiQuery(

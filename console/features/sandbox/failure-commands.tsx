@@ -7,7 +7,7 @@ interface FailureCommandsProps {
   readonly onTry: (recipient: string) => void
 }
 
-/** Recipients that fail on request: with them every state can be seen before a real network shows it. */
+/** Recipients that fail on request, so that people can see every state without a real network. */
 export function FailureCommands({ commands, onTry }: FailureCommandsProps) {
   return (
     <Paper withBorder p="md" component="section" aria-labelledby="failure-commands">

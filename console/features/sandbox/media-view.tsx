@@ -15,10 +15,10 @@ interface MediaViewProps {
   readonly connection: string
 }
 
-/** Whether the file is still on this machine, and this browser can show it. */
+/** Whether the file still exists on the server, and this browser can show it. */
 type Copy = 'playable' | 'unplayable' | 'lost'
 
-/** A picture or a player for what the server serves as one; a card for all else, and where no copy is left. */
+/** A picture or a player for such files; a card for all others, and when no copy is left. */
 export function MediaView({ delivery, media, connection }: MediaViewProps) {
   const { id: account } = useAccount()
   const [copy, setCopy] = useState<Copy>(media.isCopied ? 'playable' : 'lost')
@@ -26,7 +26,7 @@ export function MediaView({ delivery, media, connection }: MediaViewProps) {
   const kind = kindOf(delivery.type, media.mime)
   if (copy !== 'playable' || kind === null)
     return <FileCard delivery={delivery} media={media} source={source} copy={copy} />
-  // The browser says no more than that it failed: whether the file is there, the server knows.
+  // The browser only reports a failure, so the server is asked whether the file exists.
   const onError = () =>
     void fetch(source, { headers: { range: 'bytes=0-0' } }).then(
       ({ ok }) => setCopy(ok ? 'unplayable' : 'lost'),
@@ -34,14 +34,14 @@ export function MediaView({ delivery, media, connection }: MediaViewProps) {
     )
   const shared = { src: source, onError, className: classes[kind] ?? '' }
   if (kind === 'picture') return <img {...shared} alt={media.caption ?? media.name} loading="lazy" />
-  // What strangers sent has no captions of ours; its name says what it is.
+  // There are no subtitles for received files; the name describes them.
   if (kind === 'film') {
     return <video {...shared} controls preload="metadata" aria-label={media.name} />
   }
   return <audio {...shared} controls preload="metadata" aria-label={media.name} />
 }
 
-/** A document stays a document, even if it is a picture: so its recipient has it, too. */
+/** A document is shown as a document, even if it is a picture, as on the recipient's phone. */
 function kindOf(type: string, mime: string | null): 'picture' | 'film' | 'sound' | null {
   if (type === 'image' && mime?.startsWith('image/')) return 'picture'
   if (type === 'video' && mime?.startsWith('video/')) return 'film'

@@ -27,7 +27,7 @@ const dayFormat = new Intl.DateTimeFormat(undefined, {
 })
 const DAY_MS = 86_400_000
 
-/** "Today", "Yesterday", or the date: by the clock of whoever looks. */
+/** "Today", "Yesterday", or the date, by the clock of the browser. */
 export function dayOf(at: number, now: number): string {
   const day = dayFormat.format(at)
   if (day === dayFormat.format(now)) return 'Today'

@@ -13,13 +13,13 @@ import { ToneBadge } from '../../components/state-badge.tsx'
 import { useHiddenNumbers } from '../../components/stored-setting.ts'
 import { ChatList } from './chat-list.tsx'
 import { Composer } from './composer.tsx'
-import { Thread } from './conversation.tsx'
+import { Conversation } from './conversation.tsx'
 import { DeliveryDrawer } from './delivery-drawer.tsx'
 import { FailureCommands } from './failure-commands.tsx'
 import classes from './sandbox.module.css'
 import { usePlace } from './use-place.ts'
 
-/** The phones of everybody to whom the sandbox delivered. */
+/** The phones of all recipients of the sandbox. */
 export function Sandbox() {
   const { id: account, can } = useAccount()
   const found = useApiQuery('listSandboxes', { params: { account } })
@@ -69,7 +69,7 @@ interface InboxProps {
 
 function Inbox({ connection, commands }: InboxProps) {
   const [{ to, at }, go] = usePlace()
-  // One that is sent at the push of a button, and a number that each push changes, so that two are two.
+  // A message that a button sends, and a counter that each click increases, so that two clicks are two messages.
   const [order, setOrder] = useState<{ readonly recipient: string; readonly number: number } | null>(null)
   const command = commands.find(({ recipient }) => recipient === to)
   const trySending = (recipient: string) => {
@@ -80,7 +80,7 @@ function Inbox({ connection, commands }: InboxProps) {
     <>
       <div className={classes['inbox'] ?? ''} data-open={to !== undefined}>
         <ChatList connection={connection.id} open={to} />
-        <Thread key={to ?? ''} connection={connection} to={to} command={command} />
+        <Conversation key={to ?? ''} connection={connection} to={to} command={command} />
       </div>
       <Grid gap="lg">
         <Grid.Col span={{ base: 12, lg: 7 }}>
@@ -115,7 +115,7 @@ function NotForViewers({ account }: { readonly account: string }) {
     <EmptyState
       kind="nothing-yet"
       title="The inbox shows texts and numbers"
-      text="Viewers see neither. Ask an owner of this account to make you a developer, or look at what became of the messages in the API log."
+      text="Viewers see neither. Ask an owner of this account to make you a developer, or see the results of the messages in the API log."
       action={
         <ButtonLink to="/a/$account/developer/logs" params={{ account }} variant="default">
           Open the API log

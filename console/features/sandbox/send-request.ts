@@ -13,14 +13,14 @@ export type Draft = {
 
 export interface SendReply {
   readonly status: number
-  /** Finds it in the API log. */
+  /** The id of the request in the API log. */
   readonly requestId: string | null
   readonly text: string
-  /** What is wrong, by the path of the field in the body; null where it is the whole request. */
+  /** Errors by the path of the field in the body; null for the whole request. */
   readonly errors: readonly { readonly field: string | null; readonly message: string }[]
 }
 
-/** The body of the call, as any program would write it. */
+/** The body of the call. */
 export function bodyOf(from: string, { to, type, text, name, url, caption }: Draft): string {
   const message =
     type === 'message'
@@ -38,7 +38,7 @@ export function curlOf(body: string): string {
   ].join('\n')
 }
 
-/** Sends it through the public endpoint, like anybody else would: without the session of the console. */
+/** Sends it through the public endpoint like any other client, without the session of the console. */
 export async function send(body: string, token: string): Promise<SendReply> {
   const response = await fetch(SEND_PATH, {
     method: 'POST',

@@ -14,10 +14,10 @@ export interface Sent {
   readonly reply: SendReply
 }
 
-/** What was answered, and what has become of the message since: 200 is only its receipt. */
+/** The reply, and the state of the message since then: 200 only means accepted. */
 export function SentNote({ sent: { to, reply } }: { readonly sent: Sent }) {
   const place = useRef<HTMLDivElement>(null)
-  // Whoever sent it from further down the page has to see what became of it.
+  // A person who sent it from further down the page must see the result.
   useEffect(() => {
     place.current?.scrollIntoView({ block: 'nearest' })
   }, [])

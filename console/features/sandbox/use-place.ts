@@ -16,7 +16,7 @@ const placeShape = z.object({
 
 export type Place = z.output<typeof placeShape>
 
-/** What of the inbox is open, as the address of the page says it. */
+/** The open chat and delivery, kept in the address of the page. */
 export function usePlace() {
   return useSearchState(placeShape)
 }

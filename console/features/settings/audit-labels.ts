@@ -1,4 +1,4 @@
-/** In plain words what is known by its action alone. */
+/** Labels of actions. */
 const LABELS: Readonly<Record<string, string>> = {
   'sign-in': 'Signed in',
   'sign-in.failed': 'Failed to sign in: wrong password',

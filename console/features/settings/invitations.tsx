@@ -13,7 +13,7 @@ interface InvitationsProps {
   readonly invitations: readonly Invitation[]
 }
 
-/** Those who were invited and have not come yet. */
+/** Open invitations. */
 export function Invitations({ account, invitations }: InvitationsProps) {
   const withdraw = useApiMutation('withdrawInvitation')
   if (invitations.length === 0) return null
@@ -59,7 +59,7 @@ export function Invitations({ account, invitations }: InvitationsProps) {
   )
 }
 
-/** What is there already, as a list. */
+/** The list of open invitations. */
 function allOf<Row>(rows: readonly Row[]): Rows<Row> {
   return {
     rows,

@@ -53,7 +53,7 @@ function Invite({ account, onClose }: Omit<InviteDialogProps, 'isOpen'>) {
       <Stack gap="sm">
         <TextInput label="E-mail" type="email" autoComplete="off" data-autofocus {...form.getInputProps('email')} />
         <RoleField label="Role" value={form.getValues().role} onChange={(role) => form.setFieldValue('role', role)} />
-        {form.problem ? <ProblemNote problem={form.problem} title="Nobody was invited" /> : null}
+        {form.problem ? <ProblemNote problem={form.problem} title="The invitation was not made" /> : null}
         <Button type="submit" loading={invite.isPending}>
           Make a link
         </Button>

@@ -17,7 +17,7 @@ import { RoleField } from './role-field.tsx'
 
 type Member = ReplyFor<'listMembers'>['members'][number]
 
-/** Who belongs to the account. */
+/** The members of the account. */
 export function People() {
   const { id } = useAccount()
   const people = useApiQuery('listMembers', { params: { account: id } })
@@ -33,7 +33,7 @@ export function People() {
   return (
     <Page
       title="People"
-      about="Viewers look, with texts and numbers masked. Developers also make tokens and act on connections and messages. Owners also decide who belongs here."
+      about="Viewers see everything, with texts and numbers masked. Developers also make tokens and act on connections and messages. Owners also decide who belongs here."
       actions={
         <Button leftSection={<UserPlus size={16} aria-hidden />} onClick={() => setInviting(true)}>
           Invite
@@ -59,7 +59,7 @@ export function People() {
       >
         <Text size="sm">
           {removed?.email} loses access to this account at once, and their open invitations stop working. Tokens they
-          made go on working: look through them.
+          made keep working: check them.
         </Text>
       </ConfirmDialog>
     </Page>

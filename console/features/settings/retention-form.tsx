@@ -7,7 +7,7 @@ import { showToast } from '../../components/toast.ts'
 
 type Days = number | string
 
-/** What the account wants to be kept for less long; an empty field follows the installation. */
+/** Shorter retention periods of the account; an empty field means that of the installation. */
 export function RetentionForm({ kept, account }: { readonly kept: RetentionReply; readonly account: string }) {
   const [bodies, setBodies] = useState<Days>(kept.own.bodiesDays ?? '')
   const [messages, setMessages] = useState<Days>(kept.own.messagesDays ?? '')

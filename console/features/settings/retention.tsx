@@ -12,7 +12,7 @@ import { RetentionForm } from './retention-form.tsx'
 
 const COUNTED_EVERY_MS = 10_000
 
-/** What is kept, since when, and how much room it takes. */
+/** How much data is kept, since when, and its size. */
 export function Retention() {
   const { id: account, can } = useAccount()
   const asked = useApiQuery('readRetention', { params: { account } }, { everyMs: COUNTED_EVERY_MS })
@@ -26,7 +26,7 @@ export function Retention() {
   )
 }
 
-/** Old data goes soon for the first time: whoever did not expect that can still say so. */
+/** Old data is deleted soon for the first time, and a person can still prevent that. */
 function Waiting({ kept: { waitsUntil, waitsFor } }: { readonly kept: RetentionReply }) {
   if (waitsUntil === null) return null
   return (
@@ -35,8 +35,8 @@ function Waiting({ kept: { waitsUntil, waitsFor } }: { readonly kept: RetentionR
         {waitsFor === 'pause'
           ? 'Nothing was deleted for a long time, or the clock has leapt. '
           : 'This installation was copied from another. '}
-        It begins <TimeAgo at={waitsUntil} />. Whoever runs the service can keep more with NUNCIO_RETENTION_BODIES_DAYS
-        and NUNCIO_RETENTION_MESSAGES_DAYS until then.
+        It begins <TimeAgo at={waitsUntil} />. The person who runs the service can keep more with
+        NUNCIO_RETENTION_BODIES_DAYS and NUNCIO_RETENTION_MESSAGES_DAYS until then.
       </Text>
     </Alert>
   )
@@ -57,7 +57,7 @@ function Facts({ kept, account }: { readonly kept: RetentionReply; readonly acco
             {keptFor(installation.bodiesDays, own.bodiesDays)} from the acceptance. What has not ended keeps them.
           </Fact>
           <Fact name="Messages and the API log">
-            {keptFor(installation.messagesDays, own.messagesDays)}. What waits, and what nobody has resolved, stays.
+            {keptFor(installation.messagesDays, own.messagesDays)}. Waiting and unresolved messages stay.
           </Fact>
           <Fact name="The audit log">{keptFor(installation.auditDays, null)}.</Fact>
           <Fact name="Last deleted what is old">
@@ -83,7 +83,7 @@ function Facts({ kept, account }: { readonly kept: RetentionReply; readonly acco
           </Fact>
           <Fact name="The database">
             {databaseBytes === null
-              ? 'It is shared with other accounts, so its size is told only to whoever runs the service.'
+              ? 'It is shared with other accounts, so its size is shown only to the person who runs the service.'
               : sizeText(databaseBytes)}
           </Fact>
         </Table.Tbody>

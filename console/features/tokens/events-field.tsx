@@ -18,7 +18,7 @@ interface EventsFieldProps {
   readonly error?: ReactNode
 }
 
-/** What a token may do, by group. */
+/** The events of a token, by group. */
 export function EventsField({ offered, value, onChange, error }: EventsFieldProps) {
   const choices = offered.map(({ event, group, name, about, endpoint }) => ({
     name: event,

@@ -31,7 +31,7 @@ interface ExpirationFieldProps {
   readonly errors: { readonly expiration?: ReactNode; readonly expiresAt?: ReactNode }
 }
 
-/** How long a token lives. Always says the moment that comes of it. */
+/** The life of a token. Always shows the resulting end. */
 export function ExpirationField({ value, onChange, errors }: ExpirationFieldProps) {
   const { expiration, expiresAt } = value
   const end = expiration === 'date' ? expiresAt : Date.now() + DAYS[expiration] * DAY_MS
@@ -84,7 +84,7 @@ interface DateFieldProps {
   readonly latest?: number
 }
 
-/** A day by this person's calendar, given on as the moment at which it is over. */
+/** A local day, passed on as the time at which it ends. */
 export function DateField({ label, value, onChange, error, path, latest }: DateFieldProps) {
   return (
     <TextInput

@@ -15,7 +15,7 @@ interface LimitsFieldsProps {
   readonly errors: { readonly connectionIds?: ReactNode; readonly sourceRanges?: ReactNode }
 }
 
-/** Folded, because most tokens have none. What is wrong inside opens it. */
+/** Folded, because most tokens have none. An error inside unfolds it. */
 export function LimitsFields({ connections, value, onChange, errors }: LimitsFieldsProps) {
   const [isOpened, { toggle }] = useDisclosure(value.connectionIds !== null || value.sourceRanges !== null)
   const [text, setText] = useState((value.sourceRanges ?? []).join('\n'))

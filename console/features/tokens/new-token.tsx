@@ -49,7 +49,7 @@ export function NewToken() {
         ) : null
       ) : (
         <Alert color="yellow" variant="light" icon={<TriangleAlert aria-hidden />} title="You may not create tokens">
-          Viewers look, developers and owners create. Ask an owner of this account for another role.
+          Viewers cannot create tokens; developers and owners can. Ask an owner of this account for another role.
         </Alert>
       )}
     </Page>
@@ -135,7 +135,7 @@ function TokenForm({ offer }: { readonly offer: Offer }) {
   )
 }
 
-/** All there are, unless the link says otherwise; `?events=none` begins with none. */
+/** All events, unless the link names some; `?events=none` selects none. */
 function eventsOf(given: string | string[] | undefined, offer: Offer): string[] {
   const offered = offer.events.map(({ event }) => event)
   if (given === undefined) return offered
@@ -143,7 +143,7 @@ function eventsOf(given: string | string[] | undefined, offer: Offer): string[] 
   return offered.filter((event) => wanted.includes(event))
 }
 
-/** Sandboxes first: a first try should reach nobody. */
+/** Sandboxes first, so that a first try reaches no real person. */
 export function numbersOf(shown: ShownTokenReply, offer: Offer): readonly string[] {
   const mine = shown.details.connections ?? offer.connections
   return mine

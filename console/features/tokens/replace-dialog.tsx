@@ -48,7 +48,8 @@ function ReplaceForm({ token, onClose, onReplaced }: Omit<ReplaceDialogProps, 'i
       <Stack>
         <Text size="sm">
           A new token takes over the name “{token.name}”, the events and the limits. This one is renamed to “
-          {token.name} (old)” and goes on working for a while, so that nobody is cut off while you hand out the new one.
+          {token.name} (old)” and goes on working for a while, so that no program is cut off while you hand out the new
+          one.
         </Text>
         <ExpirationField value={values} errors={errors} onChange={(ending) => form.setValues(ending)} />
         <OldEnd
@@ -71,7 +72,7 @@ function ReplaceForm({ token, onClose, onReplaced }: Omit<ReplaceDialogProps, 'i
   )
 }
 
-// While no day is chosen. It has passed long ago, so the server would refuse it.
+// While no day is chosen. This time is in the past, so the server would refuse it.
 const NO_DAY = 0
 
 const OVERLAPS = [
@@ -87,7 +88,7 @@ interface OldEndProps {
   readonly error: React.ReactNode
 }
 
-/** Within the life of the old one: its end can come sooner, never later. */
+/** The old token can end earlier than planned, never later. */
 function OldEnd({ token, value, onChange, error }: OldEndProps) {
   const left = token.expiresAt - Date.now()
   const overlaps = OVERLAPS.filter(({ value: days }) => Number(days) * DAY_MS < left)
@@ -98,7 +99,7 @@ function OldEnd({ token, value, onChange, error }: OldEndProps) {
     else if (next === 'date') onChange(NO_DAY)
     else onChange(Date.now() + Number(next) * DAY_MS)
   }
-  // Null stands for the choice that the server makes by itself, which is the one that this begins with.
+  // Null: the server's default, which is selected first.
   const end = value ?? Math.min(Date.now() + 7 * DAY_MS, token.expiresAt)
   return (
     <Stack gap={4}>

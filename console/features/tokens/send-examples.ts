@@ -13,11 +13,11 @@ interface Example {
   readonly code: string
 }
 
-// Of a range that belongs to nobody; sandbox connections take it for an ordinary recipient.
+// From a range that is not assigned; sandbox connections treat it as an ordinary recipient.
 const TO = '15551234567'
 const TEXT = 'Hello from Nuncio'
 
-/** One request that works as it is, in the languages people ask for most. */
+/** A complete request in the most common languages. */
 export function sendExamples(sending: Sending): readonly Example[] {
   return [
     { name: 'curl', language: 'bash', code: curl(sending) },

@@ -16,7 +16,7 @@ interface ShownTokenProps {
   readonly onClose: () => void
 }
 
-/** The one time that a token is seen. Whoever leaves without having taken it is asked. */
+/** A token, which is shown only once. Leaving without having copied it needs a confirmation. */
 export function ShownToken({ shown, endpoint, numbers, onClose }: ShownTokenProps) {
   const [isTaken, setTaken] = useState(false)
   const [isAsking, setAsking] = useState(false)
@@ -32,7 +32,7 @@ export function ShownToken({ shown, endpoint, numbers, onClose }: ShownTokenProp
   const close = () => (isTaken ? onClose() : setAsking(true))
   const leave = () => {
     setLeaving(true)
-    // In the next turn, when nothing holds the page back any more.
+    // In the next turn, when navigation is no longer blocked.
     setTimeout(onClose)
   }
   return (
@@ -87,8 +87,7 @@ function Shown({ shown, endpoint, numbers, onTaken, onClose }: ShownProps) {
   return (
     <Stack>
       <Text size="sm">
-        It is shown only now: copy it and keep it secret. Nobody can look it up later, because only a hash of it is
-        kept.
+        It is shown only now: copy it and keep it secret. It cannot be shown later, because only a hash of it is kept.
       </Text>
       <CodeBlock code={token} label="The token" onCopied={onTaken} />
       <Group gap="sm">
@@ -148,6 +147,6 @@ function environmentFile(token: string, endpoint: string): string {
 function saveText(name: string, text: string): void {
   const address = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
   saveFile(address, name)
-  // The browser has begun to read it by then.
+  // By then the browser has begun to read it.
   setTimeout(() => URL.revokeObjectURL(address), 10_000)
 }

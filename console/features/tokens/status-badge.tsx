@@ -7,7 +7,7 @@ import { tokenStatusOf } from './token-labels.ts'
 
 type Given = Pick<TokenRowReply, 'deletedAt' | 'expiresAt'>
 
-/** Whether the token works, as one word. */
+/** The status of a token, as one word. */
 export function TokenStatusBadge({ token }: { readonly token: Given }) {
   switch (tokenStatusOf(token)) {
     case 'deleted':
@@ -43,7 +43,7 @@ export function TokenStatusBadge({ token }: { readonly token: Given }) {
   }
 }
 
-/** When the token ends or ended; a badge where that is near. */
+/** When the token ends or ended; a badge if that is near. */
 export function TokenEnd({ token }: { readonly token: Given }) {
   const { deletedAt, expiresAt } = token
   return (

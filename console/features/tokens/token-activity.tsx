@@ -12,13 +12,13 @@ import { counted } from './token-labels.ts'
 
 const EVERY_MS = 30_000
 
-/** What a token did in the last 30 days, as far back as can be looked at in an instant. */
+/** The activity of a token in the last 30 days, from as far back as can be read quickly. */
 export function TokenActivity({ id }: { readonly id: string }) {
   const { id: account } = useAccount()
   const activity = useApiQuery('describeTokenUse', { params: { account, id } }, { everyMs: EVERY_MS, isLive: false })
   return (
-    <Stack gap="sm" component="section" aria-labelledby="deeds">
-      <Title order={2} size="h4" id="deeds">
+    <Stack gap="sm" component="section" aria-labelledby="activity">
+      <Title order={2} size="h4" id="activity">
         What it did
       </Title>
       {activity.error ? (
@@ -36,7 +36,7 @@ function Activity({ account, id, activity }: { account: string; id: string; acti
     <>
       <Text size="sm">
         {activity.requests === 0
-          ? `Nobody used it ${since}.`
+          ? `It was not used ${since}.`
           : `${counted(activity.requests, 'request')} ${since}, of which ${counted(activity.accepted, 'message was', 'messages were')} accepted.`}{' '}
         <TextLink to="/a/$account/developer/logs" params={{ account }} search={{ token: id } as never} size="sm">
           Show them in the API logs
@@ -74,12 +74,12 @@ function Result({ value }: { readonly value: string | null }) {
   return <StateBadge state={value ?? ''} />
 }
 
-/** Every single request has an address. */
+/** Every request that is listed one by one has an address. */
 function unnamed({ address }: TokenCallerReply): string {
   return address === null ? 'Refused, and not listed one by one' : 'It gave no name'
 }
 
-/** Who uses it: what must be told when it is replaced. */
+/** The callers of a token, which need the new one when it is replaced. */
 function Callers({ callers }: { readonly callers: readonly TokenCallerReply[] }) {
   return (
     <Paper withBorder p="sm">

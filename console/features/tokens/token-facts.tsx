@@ -12,7 +12,7 @@ interface TokenFactsProps {
   readonly token: TokenReply
 }
 
-/** What a token may do, and what is known of it. */
+/** The rights and facts of a token. */
 export function TokenFacts({ account, token }: TokenFactsProps) {
   return (
     <Table variant="vertical" layout="auto" withTableBorder>
@@ -43,7 +43,7 @@ export function TokenFacts({ account, token }: TokenFactsProps) {
         </Fact>
         <Fact name="Last used">{token.lastUsedAt === null ? 'Never' : <TimeAgo at={token.lastUsedAt} />}</Fact>
         <Fact name="Created">
-          <TimeAgo at={token.createdAt} /> by {token.createdBy ?? 'somebody unknown'}
+          <TimeAgo at={token.createdAt} /> by {token.createdBy ?? 'an unknown person'}
         </Fact>
       </Table.Tbody>
     </Table>

@@ -4,19 +4,19 @@ const DAY_MS = 86_400_000
 const SOON_MS = 14 * DAY_MS
 const IDLE_MS = 30 * DAY_MS
 
-// The contract's own table is the server's; these are what people read.
+// Labels for people; the contract's table is for the server.
 const EVENT_LABELS: Readonly<Record<string, string>> = { 'messaging.send_message': 'Messaging > Send Message' }
 
 export function eventLabel(event: string): string {
   return EVENT_LABELS[event] ?? event
 }
 
-/** As much of a token as is kept. */
+/** The stored beginning of a token. */
 export function tokenStart(prefix: string): string {
   return `nco_${prefix}…`
 }
 
-/** What it is bound to, in a few words. */
+/** The restrictions of a token, in a few words. */
 export function limitLabel({ connections, sourceRanges }: Pick<TokenRowReply, 'connections' | 'sourceRanges'>): string {
   const parts = [
     connections && (connections.length === 1 ? (connections[0]?.number ?? '') : `${connections.length} connections`),
@@ -35,7 +35,7 @@ export function tokenStatusOf({ deletedAt, expiresAt }: Pick<TokenRowReply, 'del
   return left < SOON_MS ? 'ends-soon' : 'active'
 }
 
-/** Not used for so long that perhaps nobody needs it. */
+/** Not used for so long that it may no longer be needed. */
 export function isIdle({ lastUsedAt, createdAt, deletedAt }: TokenRowReply): boolean {
   return deletedAt === null && (lastUsedAt ?? createdAt) < Date.now() - IDLE_MS
 }

@@ -131,7 +131,7 @@ function Notes({ account, token }: { readonly account: string; readonly token: T
           </TextLink>
           .{' '}
           {isOver
-            ? 'Whoever still uses this one is refused.'
+            ? 'Programs that still use this one are refused.'
             : `This one goes on working until ${localDateTime(expiresAt)}: the callers below still use it, and need the new one by then.`}
         </Alert>
       ) : null}
@@ -146,7 +146,8 @@ function Notes({ account, token }: { readonly account: string; readonly token: T
       ) : null}
       {isIdle(token) && !isOver ? (
         <Alert color="yellow" variant="light" icon={<Info aria-hidden />} title="Idle for over 30 days">
-          Nobody has used it for that long. Delete it if nobody needs it: a token that does not exist cannot leak.
+          It has not been used for that long. Delete it if it is no longer needed: a token that does not exist cannot
+          leak.
         </Alert>
       ) : null}
     </>

@@ -19,7 +19,7 @@ const USE_EVERY_MS = 30_000
 
 const search = z.object({
   tab: z.enum(['active', 'expired', 'deleted']).catch('active'),
-  /** The token that was just made. */
+  /** The newly created token. */
   made: z.string().optional().catch(undefined),
 })
 type Tab = z.output<typeof search>['tab']
@@ -71,7 +71,7 @@ function TokenList({ tab }: { readonly tab: Tab }) {
     params: { account },
     query: { tab, ...(after === undefined ? {} : { after }) },
   }))
-  // Apart from the list and not with every change: to count is the dearer question.
+  // Separate from the list and not at every change, because counting is expensive.
   const use = useApiQuery('countTokenUse', { params: { account } }, { everyMs: USE_EVERY_MS, isLive: false })
   const use24 = use.data
   return (
@@ -153,7 +153,7 @@ function LastUsed({ row, use }: { readonly row: TokenRowReply; readonly use: Tok
       (best, one) => (best && best.lastAt > one.lastAt ? best : one),
       null,
     )
-  // The request itself says it to the millisecond, the token's own note to the minute.
+  // The request has milliseconds, the token's own note only minutes.
   const at = Math.max(row.lastUsedAt ?? 0, newest?.lastAt ?? 0)
   return (
     <Stack gap={0}>
@@ -167,7 +167,7 @@ function LastUsed({ row, use }: { readonly row: TokenRowReply; readonly use: Tok
       ) : null}
       {isIdle(row) ? (
         <Text size="xs" c="dimmed" component="span">
-          Idle for over 30 days: delete it if nobody needs it
+          Idle for over 30 days: delete it if it is no longer needed
         </Text>
       ) : null}
     </Stack>

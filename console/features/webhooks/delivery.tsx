@@ -116,7 +116,7 @@ function TryCard({ one }: { readonly one: TryReply }) {
   )
 }
 
-/** To be read. What is posted has no blanks between. */
+/** Indented for reading; the posted body has no white space. */
 function pretty(payload: string): string {
   return JSON.stringify(JSON.parse(payload), null, 2)
 }

@@ -12,7 +12,7 @@ interface KindsFieldProps {
   readonly error?: ReactNode
 }
 
-/** What a webhook wants to hear of, by group. */
+/** The kinds of notices that a webhook receives, by group. */
 export function KindsField({ offered, value, onChange, error }: KindsFieldProps) {
   const choices = offered
     .filter(({ isWantable }) => isWantable)

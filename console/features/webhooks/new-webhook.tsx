@@ -38,7 +38,7 @@ export function NewWebhook() {
         </Paper>
       ) : (
         <Alert color="yellow" variant="light" icon={<TriangleAlert aria-hidden />} title="You may not add webhooks">
-          Viewers look, developers and owners add. Ask an owner of this account for another role.
+          Viewers cannot add webhooks; developers and owners can. Ask an owner of this account for another role.
         </Alert>
       )}
       {shown ? (

@@ -7,7 +7,7 @@ interface ShownSecretProps {
   readonly onClose: () => void
 }
 
-/** The one time that a webhook's secret is seen. */
+/** A webhook's secret, which is shown only once. */
 export function ShownSecret({ secret, onClose }: ShownSecretProps) {
   return (
     <Modal
@@ -21,7 +21,7 @@ export function ShownSecret({ secret, onClose }: ShownSecretProps) {
     >
       <Stack>
         <Alert color="yellow" variant="light" icon={<TriangleAlert aria-hidden />} title="It is shown only now">
-          Give it to the program that receives. Whoever has it can make notices that look like ours.
+          Give it to the program that receives. Every program that has it can forge our notices.
         </Alert>
         <CodeBlock code={secret} label="Secret" />
         <Text size="sm">Verify each request before you believe it, for example in Node:</Text>

@@ -47,7 +47,7 @@ export function WebhookActions({ webhook, onEdit }: WebhookActionsProps) {
       <Button
         variant="default"
         leftSection={<Power size={16} aria-hidden />}
-        // To disable is asked about first; to enable only does good.
+        // Disabling needs a confirmation, enabling does not.
         onClick={() => (isEnabled ? open('disable') : void enable())}
       >
         {isEnabled ? 'Disable' : 'Enable'}
@@ -71,7 +71,7 @@ interface WebhookDialogsProps {
   readonly onSecret: (secret: string) => void
 }
 
-/** What is asked before a webhook is disabled, given a new secret or deleted. */
+/** The confirmation before a webhook is disabled, gets a new secret or is deleted. */
 function WebhookDialogs({ webhook, opened, onClose, onSecret }: WebhookDialogsProps) {
   const { id: account } = useAccount()
   const navigate = useNavigate()

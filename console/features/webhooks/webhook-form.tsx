@@ -13,7 +13,7 @@ interface WebhookFormProps {
   readonly onCancel: () => void
 }
 
-/** The same for a new webhook and for one that is changed. */
+/** The form for new and for existing webhooks. */
 export function WebhookForm({ initial, submitLabel, onSubmit, onCancel }: WebhookFormProps) {
   const { id: account } = useAccount()
   const offer = useApiQuery('describeNotices', { params: { account } }, { isLive: false })

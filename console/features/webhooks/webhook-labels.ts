@@ -13,7 +13,7 @@ export const DELIVERY_LABELS: Readonly<Record<DeliveryRowReply['state'], string>
   dropped: 'Given up: too many waited',
 }
 
-/** How the last day went, in one line. */
+/** The deliveries of the last day, in one line. */
 export function lastDayLabel({ lastDay }: WebhookReply): string {
   const { delivered, failed, dropped, waiting, isAtLeast } = lastDay
   const ended = delivered + failed + dropped
@@ -23,7 +23,7 @@ export function lastDayLabel({ lastDay }: WebhookReply): string {
   return `${[rate, left].filter(Boolean).join(', ')}${isAtLeast ? ' (of the newest 2,000)' : ''}`
 }
 
-/** What the last try came to, in a few words. */
+/** The result of the last try, in a few words. */
 export function lastTryLabel({ lastStatus, lastCode, tries }: DeliveryRowReply): string {
   if (tries === 0) return 'Not tried yet'
   return lastStatus === null ? (lastCode ?? '').replaceAll('_', ' ') : `HTTP ${lastStatus}`

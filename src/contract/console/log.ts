@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { consoleRoute, RAW } from './route.ts'
 import { done, inAccount, instant, ofAccount, page } from './shapes.ts'
-import { TALLIED } from './tallied.ts'
 import {
   maskedBody,
   maskedFileName,
@@ -32,6 +31,12 @@ export const LOG_TYPES = ['message', 'image', 'document', 'video', 'audio'] as c
  * requests that made no message.
  */
 export const LOG_VIEWS = ['all', 'attention', 'failed', 'rejected'] as const
+
+/**
+ * The results that the overview counts. `published` includes delivered and read messages, `waiting` includes the messages
+ * that are being sent. `refused` are requests that made no message.
+ */
+const TALLIED = ['published', 'waiting', 'failed', 'unconfirmed', 'expired', 'cancelled', 'refused'] as const
 
 /**
  * The figures of the overview, which count each message and each refused request once, and no repeats. `accepted` is every

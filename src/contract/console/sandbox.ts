@@ -70,7 +70,7 @@ const delivery = z.object({
 })
 export type Delivery = z.output<typeof delivery>
 
-const thread = z.object({
+const conversation = z.object({
   /** In order of delivery: the oldest of this page first. */
   items: z.array(delivery),
   /** Asks for the page before this one; null: this is the beginning. */
@@ -121,13 +121,13 @@ export const sandboxRoutes = {
     reply: chats,
   }),
   /** What one recipient got, the newest page first. A page may be short, or even empty, while `next` goes on further back. */
-  readThread: consoleRoute({
+  readConversation: consoleRoute({
     method: 'GET',
     path: '/accounts/:account/sandbox/:connection/chats/:to',
     access: 'developer',
     params: ofConnection.extend({ to: z.string().regex(/^\d{1,20}$/) }),
     query: wantedPage,
-    reply: thread,
+    reply: conversation,
   }),
   /** One delivery with its payload and its receipts. */
   explainDelivery: consoleRoute({

@@ -1,4 +1,6 @@
+import { type SuccessState, successBody } from '../../contract/replies.ts'
 import { REPLIES } from '../../contract/reply-table.ts'
+import type { MessageId } from '../../core/ids.ts'
 import type { OperatorRanges } from '../../core/media-address/check-url.ts'
 import type { MessageType } from '../../core/message/message.ts'
 import type { AcceptResult, Intake, RefusedRequest, RequestFacts } from '../../core/ports/intake.ts'
@@ -9,7 +11,7 @@ import { MAX_BODY_BYTES } from '../server/http-limits.ts'
 import { type Problem, problem } from '../server/problem.ts'
 import { type BodyBounds, readBody } from '../server/read-body.ts'
 import { replyOf } from '../server/refusal-replies.ts'
-import type { RequestContext, RequestOwner } from '../server/request-context.ts'
+import { JSON_TYPE, type RequestContext, type RequestOwner } from '../server/request-context.ts'
 import { stateOfReplay } from '../server/state-of-replay.ts'
 import type { AcceptRate } from './accept-rate.ts'
 import { awaitLookUp } from './await-look-up.ts'
@@ -19,7 +21,6 @@ import { fingerprint } from './fingerprint.ts'
 import type { RefusalAggregates } from './refusal-aggregates.ts'
 import type { RefusalBudget } from './refusal-budget.ts'
 import type { SourceRanges } from './source-ranges.ts'
-import { replySuccess } from './success-reply.ts'
 
 // No limit on the number of pieces.
 const BODY_BOUNDS: BodyBounds = { maxBytes: MAX_BODY_BYTES }
@@ -327,4 +328,24 @@ function fieldOf(code: Extract<AcceptResult, { kind: 'refused' }>['code']): stri
     case 'event_missing':
       return null
   }
+}
+
+const BODIES: Record<SuccessState, string> = {
+  QUEUED: JSON.stringify(successBody('QUEUED')),
+  PUBLISHED: JSON.stringify(successBody('PUBLISHED')),
+}
+const LENGTHS: Record<SuccessState, string> = {
+  QUEUED: String(BODIES.QUEUED.length),
+  PUBLISHED: String(BODIES.PUBLISHED.length),
+}
+
+interface Success {
+  readonly messageId: MessageId
+  readonly state: SuccessState
+}
+
+function replySuccess(context: RequestContext, outcome: 'accepted' | 'replayed', { messageId, state }: Success): void {
+  const head = ['content-type', JSON_TYPE, 'content-length', LENGTHS[state], 'x-message-id', messageId]
+  context.reply(200, head, BODIES[state])
+  context.count(200, outcome)
 }

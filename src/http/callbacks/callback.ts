@@ -1,15 +1,17 @@
+import type { FastifyInstance } from 'fastify'
 import type { AccountId } from '../../core/ids.ts'
 import type { CallbackHead, CallbackReceiver, CallbackReply, CallbackRequest } from '../../core/ports/callbacks.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
-import type { DeadlineItem, DeadlineQueue } from '../server/deadline-queue.ts'
+import { type DeadlineItem, DeadlineQueue } from '../server/deadline-queue.ts'
 import type { Problem } from '../server/problem.ts'
 import { replyOf } from '../server/refusal-replies.ts'
-import type { RequestContext, RequestOwner } from '../server/request-context.ts'
-import type { BodyMemoryBudget } from './body-memory-budget.ts'
+import { contextOf, type RequestContext, type RequestOwner } from '../server/request-context.ts'
+import type { ServerState } from '../server/server-state.ts'
+import { BODY_MEMORY, BodyMemoryBudget } from './body-memory-budget.ts'
 import { BodyReading } from './body-reading.ts'
 
 /** Shared by all callbacks. */
-export interface CallbackDeps {
+interface CallbackDeps {
   readonly budget: BodyMemoryBudget
   /** Ends waiting for storage. */
   readonly deadlines: DeadlineQueue
@@ -31,6 +33,28 @@ const UNAVAILABLE: CallbackReply = { status: 503, body: 'it could not be stored;
 
 const REPLY_TO = { 'too-large': TOO_LARGE, fragmented: FRAGMENTED, full: FULL } as const
 
+interface CallbackRoutesInput {
+  readonly callbacks: readonly CallbackReceiver[]
+  isAccepting(): boolean
+}
+
+/** `/channels/<channel>/<app>`: where networks send their reports. Each channel finds the account and verifies the report. */
+export function addCallbackRoutes(app: FastifyInstance, state: ServerState, input: CallbackRoutesInput): void {
+  const deps: CallbackDeps = {
+    budget: new BodyMemoryBudget(BODY_MEMORY),
+    deadlines: new DeadlineQueue(state.clock, state.limits.storageWaitMs),
+    stalls: new DeadlineQueue(state.clock, state.limits.callbackStallMs),
+    isAccepting: () => input.isAccepting(),
+  }
+  for (const receiver of input.callbacks) {
+    app.all<{ Params: { app: string } }>(`/channels/${receiver.channel}/:app`, {
+      // As with the send endpoint: the hook handles the whole request and never continues.
+      onRequest: (request) => new Callback(deps, contextOf(request.raw), receiver).start(request.params.app),
+      handler: () => undefined,
+    })
+  }
+}
+
 /**
  * One callback. Replies are one short sentence of plain text: networks read only the status, and people see the text in
  * the network's console.
@@ -38,7 +62,7 @@ const REPLY_TO = { 'too-large': TOO_LARGE, fragmented: FRAGMENTED, full: FULL } 
  * The head is checked first, and then the body is read within the memory budget. So a request to an unknown address
  * costs one look-up, however much is sent to it.
  */
-export class Callback implements RequestOwner {
+class Callback implements RequestOwner {
   readonly #deps: CallbackDeps
   readonly #context: RequestContext
   readonly #receiver: CallbackReceiver

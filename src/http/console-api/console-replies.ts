@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ConsoleProblem } from '../../contract/console/shapes.ts'
 import { Refusal, type RefusalCode } from '../../core/refusals.ts'
 import { type Problem, problem } from '../server/problem.ts'
+import { consoleStatusOf } from '../server/refusal-replies.ts'
 import { contextOf, type RequestContext, type RequestOwner } from '../server/request-context.ts'
 import type { ServerState } from '../server/server-state.ts'
-import { type ConsoleReply, faultReply, problemReply, refusalReply } from './problems.ts'
 
 // The refusals for errors that Fastify itself finds in a request.
 const FOUND_BY_FASTIFY: Readonly<Record<string, RefusalCode>> = {
@@ -71,4 +72,27 @@ export async function handOverToFastify(context: RequestContext, reply: FastifyR
   reply.headers(context.handOver())
   const { server, receivedMonotonic } = context
   server.observer.consoleReplied(reply.statusCode, server.clock.monotonic() - receivedMonotonic)
+}
+
+interface ConsoleReply {
+  readonly status: number
+  readonly body: ConsoleProblem
+}
+
+/** The reply to a refusal: its code, one sentence, and the fields of the form that are wrong. */
+function problemReply(problems: readonly Problem[], requestId: string): ConsoleReply {
+  const [first = problem('internal_error')] = problems
+  const fields = problems.flatMap(({ field, message }) => (field === null ? [] : [{ field, message }]))
+  const { code, message } = fields.length > 1 ? problem('input_invalid') : first
+  return { status: consoleStatusOf(code), body: { error: { code, message, fields, requestId } } }
+}
+
+function refusalReply({ code, field, message }: Refusal, requestId: string): ConsoleReply {
+  return problemReply([{ code, field, message }], requestId)
+}
+
+/** The error's own message may name tables, paths or numbers, so it goes only to the log. */
+function faultReply(requestId: string): ConsoleReply {
+  const message = `Something went wrong on our side. Try again. If it happens again, ask the operator to search the log for ${requestId}.`
+  return problemReply([problem('internal_error', null, message)], requestId)
 }

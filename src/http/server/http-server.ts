@@ -2,13 +2,13 @@ import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import type { Clock } from '../../core/ports/clock.ts'
 import { refusalOfListening } from '../../core/system-errors.ts'
 import { ConnectionTracker } from './connection-tracker.ts'
 import { DEFAULT_HTTP_LIMITS } from './http-limits.ts'
 import type { HttpServerDeps } from './http-server-deps.ts'
 import { createListener } from './listener.ts'
 import { publicPathOf } from './public-path.ts'
-import { createRequestIds } from './request-ids.ts'
 import { createRoutes } from './routes.ts'
 import type { ServerState } from './server-state.ts'
 import { LEAST_TLS, type TlsIdentity } from './tls-identity.ts'
@@ -86,5 +86,20 @@ export class HttpServer {
     }
     stopWaiting()
     await this.#routes.close()
+  }
+}
+
+/**
+ * Makes request ids: short, cheap, and in practice unique within the installation. A random start per process and a
+ * counter, because a random id for each request would cost more than all its other bookkeeping.
+ */
+function createRequestIds(clock: Clock): () => string {
+  const start = Math.floor(clock.random() * 36 ** 8)
+    .toString(36)
+    .padStart(8, '0')
+  let count = 0
+  return () => {
+    count += 1
+    return `${start}-${count.toString(36)}`
   }
 }

@@ -3,8 +3,9 @@ import { createServer as createTlsServer, type Server as TlsServer } from 'node:
 import type { Socket } from 'node:net'
 import type { AddressRange } from '../../core/media-address/ip-address.ts'
 import { answerBrokenRequest } from './broken-request.ts'
+import { MAX_BODY_BYTES } from './http-limits.ts'
+import { pauseSocket } from './pause-socket.ts'
 import { PerClientConnectionLimit } from './per-client-connection-limit.ts'
-import { mayPipeline } from './pipelining.ts'
 import { withoutPublicPath } from './public-path.ts'
 import { findRepeatedHeaders } from './repeated-headers.ts'
 import { latestContext, RequestContext } from './request-context.ts'
@@ -119,4 +120,31 @@ function openTls(options: ServerOptions, { cert, key }: TlsIdentity): TlsServer 
 
 function isHandshakeDone(socket: Socket): boolean {
   return HANDSHAKE_DONE in socket
+}
+
+// With this many requests waiting, the connection is paused until they are answered.
+const PAUSE_FROM = 100
+// Two of the largest bodies, hundreds of usual ones. A hundred of the largest on each of a thousand connections would
+// be gigabytes for one caller.
+const PAUSE_FROM_BYTES = 2 * MAX_BODY_BYTES
+// One read brings 64 KB: some 250 requests that send a message, so such callers never reach this. Of the shortest
+// possible requests it brings thousands, and each costs some kilobytes until the replies before it have been read.
+const MOST_WAITING = 400
+
+/**
+ * Checks a request that comes while the one before it waits for its reply. False when there are too many: the connection
+ * has then been ended.
+ */
+function mayPipeline(context: RequestContext, latest: RequestContext): boolean {
+  const { socket } = context.request
+  const waiting = context.queueBehind(latest)
+  if (waiting.requests > MOST_WAITING) {
+    context.endsConnection = true
+    socket.destroy()
+    return false
+  }
+  // Until the previous request is answered, whose body has arrived: this one's body may still wait for `100 Continue`.
+  if (waiting.requests > PAUSE_FROM || waiting.bodyBytes > PAUSE_FROM_BYTES)
+    latest.response.once('close', pauseSocket(socket))
+  return true
 }

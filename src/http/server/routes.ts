@@ -1,8 +1,8 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { buildOpenApi } from '../../contract/openapi.ts'
 import type { Intake } from '../../core/ports/intake.ts'
-import { addOpenApiPage } from '../api/openapi-page.ts'
 import { SEND_PATH, SendEndpoint } from '../api/send-endpoint.ts'
-import { addCallbackRoutes } from '../callbacks/callback-routes.ts'
+import { addCallbackRoutes } from '../callbacks/callback.ts'
 import type { ConsoleSettings } from '../console-api/console-parts.ts'
 import { addDocsPages } from '../docs/docs-pages.ts'
 import { addHealthPages } from '../health/health-pages.ts'
@@ -10,7 +10,8 @@ import { addMetricsPage } from '../health/metrics-page.ts'
 import { hijackReply } from './hijack-reply.ts'
 import type { HttpServerDeps } from './http-server-deps.ts'
 import { problem } from './problem.ts'
-import { contextOf } from './request-context.ts'
+import { documentedRefusals } from './refusal-replies.ts'
+import { contextOf, JSON_TYPE } from './request-context.ts'
 import type { ServerState } from './server-state.ts'
 import { sourceAddress } from './source-address.ts'
 
@@ -94,4 +95,13 @@ function refuseRoute(request: FastifyRequest, reply: FastifyReply): void {
   const { method, url = '' } = request.raw
   const isTrace = method === 'TRACE' && !url.startsWith(API_PREFIX)
   hijackReply(reply).refuse([problem(isTrace ? 'method_unsupported' : 'route_not_found')])
+}
+
+/** The OpenAPI description, for tools and for the reference in the console. */
+function addOpenApiPage(app: FastifyInstance, publicUrl: string): void {
+  const text = JSON.stringify(buildOpenApi(publicUrl, documentedRefusals()))
+  const length = String(Buffer.byteLength(text))
+  app.get('/openapi.json', (_request, reply) =>
+    hijackReply(reply).reply(200, ['content-type', JSON_TYPE, 'content-length', length], text),
+  )
 }

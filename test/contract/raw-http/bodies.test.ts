@@ -236,7 +236,7 @@ describe('fields', () => {
     })
   })
 
-  it('are all judged, and their errors reported together, those of the headers and the address too', async () => {
+  it('are all validated, and their errors reported together, with those of the headers and the address', async () => {
     await withServer({}, async (server) => {
       const reply = await server.ask({
         headers: { 'Idempotency-Key': '' },

@@ -69,13 +69,13 @@ describe.each(WAYS)('a connection over $way', ({ withServer }) => {
     })
   })
 
-  it('G11: is ended when nobody reads its replies', async () => {
+  it('G11: is ended when the caller does not read its replies', async () => {
     await withServer({ limits: { replyStallMs: 200 } }, async (server) => {
       const connection = await server.connect()
       connection.stopReading()
       connection.send(Buffer.concat(largePages(server, 300)))
 
-      // An empty line is nothing, but the system says when there is nobody any more to take it.
+      // An empty line means nothing, but the system reports when the other side is gone.
       const poking = setInterval(() => connection.send('\r\n'), 20)
       await connection.untilClosed()
       clearInterval(poking)
@@ -212,7 +212,7 @@ describe.each(WAYS)('garbage behind a good request over $way', ({ withServer }) 
 describe.each(WAYS)('a caller that asks before it sends the body over $way', ({ withServer }) => {
   const expecting = { Expect: '100-continue' }
 
-  it('is let on after its token has been judged', async () => {
+  it('continues after its token has been checked', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
       connection.send(server.write({ headers: { ...expecting, 'Content-Length': String(GOOD_BODY.length) }, body: '' }))

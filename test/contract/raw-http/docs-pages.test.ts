@@ -18,7 +18,7 @@ const folder = makeDocsFolder({
 })
 
 async function ask(server: ServerUnderTest, path: string, init: RequestInit = {}) {
-  // It would undo the compression by itself, which is what is looked at.
+  // `fetch` would undo the compression, which is tested here.
   const headers = { 'accept-encoding': 'identity', ...init.headers }
   const reply = await fetch(`http://127.0.0.1:${server.port}${path}`, { redirect: 'manual', ...init, headers })
   return { status: reply.status, headers: reply.headers, text: await reply.text() }
@@ -29,7 +29,7 @@ function withDocs(run: (server: ServerUnderTest) => Promise<void>, deps: Partial
 }
 
 describe('the documents', () => {
-  it('are served to anybody, with a policy that lets nothing in but our own files', async () => {
+  it('are public, with a policy that allows only our own files', async () => {
     await withDocs(async (server) => {
       const { status, headers, text } = await ask(server, '/docs/guides/tokens?from=search')
 

@@ -259,7 +259,7 @@ describe('paths and methods', () => {
     })
   })
 
-  it('nothing tells what the service is made of', async () => {
+  it('nothing reveals the software of the service', async () => {
     await withServer({}, async (server) => {
       for (const reply of [await server.ask(), await server.ask({ target: '/nothing' })]) {
         assert.deepEqual(

@@ -9,7 +9,7 @@ import { ACCOUNT, FROM } from './stub-intake.ts'
 import { until } from './until.ts'
 
 // The rate of an account never recovers, so that no test depends on how long it takes.
-const STANDING: Clock = { ...realClock, monotonic: () => 0 }
+const STOPPED: Clock = { ...realClock, monotonic: () => 0 }
 const KEY = 'order-4711'
 const keyed = { headers: { 'Idempotency-Key': KEY } }
 
@@ -26,7 +26,7 @@ const CASES = LIMITS.flatMap(([code, exceed]) => ['at once', 'later'].map((when)
 
 /** A server whose account may send two messages, one of which is sent under the key. */
 async function withKnownKey(test: (server: ServerUnderTest) => Promise<void>): Promise<void> {
-  await withServer({ clock: STANDING, acceptRatePerAccount: 2 }, async (server) => {
+  await withServer({ clock: STOPPED, acceptRatePerAccount: 2 }, async (server) => {
     await server.ask(keyed)
     await test(server)
   })
@@ -115,8 +115,8 @@ describe('a key that no limit concerns', () => {
   })
 })
 
-describe.each(LIMITS)('%s, and a key nobody can look up', (code, exceed) => {
-  it.each([false, true])('is told as such, and that it is safe to send again: unknown %s', async (isUnknown) => {
+describe.each(LIMITS)('%s, and a key that cannot be looked up', (code, exceed) => {
+  it.each([false, true])('is reported, and that it is safe to send again: unknown %s', async (isUnknown) => {
     await withKnownKey(async (server) => {
       await exceed(server)
       failKeys(server, new StorageUnavailable('secret', isUnknown))
@@ -222,7 +222,7 @@ describe('a caller whose key is being looked up', () => {
 
 describe('a rate that several processes share', () => {
   it('lets this one take its part only', async () => {
-    await withServer({ clock: STANDING, acceptRatePerAccount: 6, acceptingProcesses: () => 3 }, async (server) => {
+    await withServer({ clock: STOPPED, acceptRatePerAccount: 6, acceptingProcesses: () => 3 }, async (server) => {
       const statuses = []
       for (let asked = 0; asked < 3; asked++) statuses.push((await server.ask())?.status)
 

@@ -37,7 +37,7 @@ const FLAWS: readonly Flaw[] = [
 const PAIRS = FLAWS.flatMap((first, place) => FLAWS.slice(place + 1).map((second) => ({ first, second })))
 
 describe.each(['at once', 'later'])('of two things that are wrong, where storage answers %s', (when) => {
-  it.each(PAIRS)('$first.code is told before $second.code', async ({ first, second }) => {
+  it.each(PAIRS)('$first.code is reported before $second.code', async ({ first, second }) => {
     // A full connection is known by its number, so a stranger's number cannot be full as well.
     const from = second.fields && 'from' in second.fields ? STRANGER : FROM
     await withServer({ acceptRatePerAccount: 1 }, async (server) => {
@@ -63,7 +63,7 @@ describe.each(['at once', 'later'])('of two things that are wrong, where storage
     ['an unknown token', { 'x-api-key': createToken(randomBytes) }, 401],
     ['the limit of the account', {}, 429],
     ['the limit of the account, under a new key', { 'Idempotency-Key': 'new' }, 429],
-  ])('%s is told before the body has come', async (_, headers, status) => {
+  ])('%s is reported before the body has come', async (_, headers, status) => {
     await withServer({}, async (server) => {
       server.intake.full.add(ACCOUNT)
       if (when === 'later') server.intake.answerLookUpsLater()

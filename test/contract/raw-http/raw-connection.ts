@@ -40,7 +40,7 @@ export class RawConnection {
     return new RawConnection(socket)
   }
 
-  /** The same over TLS, whoever the other says it is. */
+  /** The same over TLS, with any certificate. */
   static async openTls(port: number, from?: string): Promise<RawConnection> {
     const below = await openSocket(port, from)
     const socket = connectTls({ socket: below, rejectUnauthorized: false })

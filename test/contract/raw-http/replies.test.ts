@@ -234,7 +234,7 @@ describe('a refusal', () => {
 })
 
 describe('a refusal of an account that is refused too much', () => {
-  it('G11: has the same reply, waits for nothing, and is told to the API log as one of many', async () => {
+  it('G11: has the same reply, waits for nothing, and is aggregated in the API log', async () => {
     // So little that not one is kept by itself.
     await withServer({ refusedLogBytesPerHour: 1 }, async (server) => {
       server.intake.logRefused = () => new Promise(() => {})
@@ -253,7 +253,7 @@ describe('a refusal of an account that is refused too much', () => {
       assert.deepEqual(replies.map(replyFacts), [facts, facts])
       assert.deepEqual([other?.status, accepted?.status, server.notLogged], [400, 200, 0])
       assert.deepEqual(
-        server.intake.summed.map(({ tokenId, status, requests, errors: told }) => [tokenId, status, requests, told]),
+        server.intake.summed.map(({ tokenId, status, requests, errors }) => [tokenId, status, requests, errors]),
         [
           ['token-1', 400, 2, JSON.stringify([problem('field_required')])],
           ['token-1', 400, 1, JSON.stringify([problem('content_type_unsupported')])],
@@ -263,7 +263,7 @@ describe('a refusal of an account that is refused too much', () => {
     })
   })
 
-  it('is told to the metrics when storage takes no sums until the end', async () => {
+  it('is counted in the metrics when storage takes no aggregates until the end', async () => {
     await withServer({ refusedLogBytesPerHour: 1 }, async (server) => {
       server.intake.canLog = false
       await server.ask({ body: '{}' })
@@ -356,12 +356,12 @@ describe('an idempotency key', () => {
     ['UNCONFIRMED', 'QUEUED'],
     ['EXPIRED', 'QUEUED'],
     ['CANCELLED', 'QUEUED'],
-  ] as const)('of a message that is %s says %s', async (state, told) => {
+  ] as const)('of a message that is %s says %s', async (state, reported) => {
     await withServer({}, async (server) => {
       await server.ask({ headers })
       server.intake.stateOfMessages = state
 
-      assert.equal(envelopeOf(await server.ask({ headers })).data.state, told)
+      assert.equal(envelopeOf(await server.ask({ headers })).data.state, reported)
     })
   })
 })

@@ -45,7 +45,7 @@ describe.each(WAYS)('what one caller may take up: a connection over $way', ({ wi
       const large = server.write({ body: JSON.stringify({ ...JSON.parse(GOOD_BODY), more: 'x'.repeat(60_000) }) })
       for (let i = 0; i < 90; i++) connection.send(large)
       await held.reached
-      // As soon as it is answered, all that came before has been looked at.
+      // Once it is answered, everything that came before has been processed.
       for (let i = 0; i < 20; i++) assert.equal((await server.ask({ target: '/nothing' }))?.status, 404)
 
       assert.ok(asked <= 4, `${asked} wait for storage`)

@@ -54,7 +54,7 @@ describe('health', () => {
 
 describe('metrics', () => {
   const SECRET = 'a-secret-of-the-operator'
-  // Nobody can come from here in a test: so this machine is an ordinary stranger.
+  // A test cannot use this address, so this machine is an ordinary caller.
   const FAR = parseAddressRange('203.0.113.0/24')!
 
   function metrics(readers: Partial<HttpServerDeps['metrics']> = {}): Partial<HttpServerDeps> {
@@ -116,7 +116,7 @@ describe('metrics', () => {
 })
 
 describe('the description of the API', () => {
-  it('is served to anybody, under the public address', async () => {
+  it('is public, under the public address', async () => {
     await withServer({}, async (server) => {
       const reply = await get(server, '/openapi.json')
 

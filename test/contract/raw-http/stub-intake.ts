@@ -20,7 +20,7 @@ interface HeldLookUps {
   fail(error: Error): void
 }
 
-/** An intake that keeps everything in memory and does as it is told. */
+/** An intake that keeps everything in memory, with configurable answers. */
 export class StubIntake implements Intake {
   readonly accepted: Candidate[] = []
   readonly refused: RefusedRequest[] = []
@@ -58,7 +58,7 @@ export class StubIntake implements Intake {
     return text
   }
 
-  /** Holds what is accepted from now on back, until it is told what that comes to. */
+  /** Holds new candidates back until their result is given. */
   hold(): Held {
     const reached = Promise.withResolvers<void>()
     const result = Promise.withResolvers<AcceptResult>()
@@ -73,7 +73,7 @@ export class StubIntake implements Intake {
   holdLookUps(): HeldLookUps {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.lookUpsWaitFor = promise
-    // Nobody may have asked yet when it fails.
+    // It may fail before the promise has a handler.
     promise.catch(() => {})
     return { release: resolve, fail: reject }
   }
@@ -102,7 +102,7 @@ export class StubIntake implements Intake {
   async accept(candidate: Candidate): Promise<AcceptResult> {
     // As storage does: the answer comes in a later turn, and many calls of one turn get theirs together.
     await new Promise(setImmediate)
-    return this.answer ? this.answer(candidate) : this.#judge(candidate)
+    return this.answer ? this.answer(candidate) : this.#decide(candidate)
   }
 
   async logRefused(request: RefusedRequest): Promise<boolean> {
@@ -121,7 +121,7 @@ export class StubIntake implements Intake {
     return this.lookUpsWaitFor ? this.lookUpsWaitFor.then(() => new Promise(setImmediate)).then(find) : find()
   }
 
-  #judge(candidate: Candidate): AcceptResult {
+  #decide(candidate: Candidate): AcceptResult {
     const { accountId, idempotency, from } = candidate
     const earlier = idempotency && this.#keys.get(`${accountId} ${idempotency.key}`)
     if (earlier && earlier.fingerprint !== idempotency?.fingerprint) {

@@ -70,7 +70,7 @@ describe('a server with a certificate', () => {
     })
   })
 
-  it('cuts off whoever does not begin, or speaks plain HTTP, and counts no reply for them', async () => {
+  it('ends connections without a handshake or with plain HTTP, and counts no reply for them', async () => {
     await withServer({ tls: FIRST, limits: SHORT_TIMES }, async (server) => {
       const silent = await RawConnection.open(server.port)
       const plain = await RawConnection.open(server.port)

@@ -98,7 +98,7 @@ describe('a token that storage has to look up', () => {
 })
 
 describe('storage that cannot look up a token', () => {
-  it.each([false, true])('is told as such, and that it is safe to send again: unknown %s', async (isUnknown) => {
+  it.each([false, true])('is reported, and that it is safe to send again: unknown %s', async (isUnknown) => {
     await withServer({}, async (server) => {
       server.intake.holdLookUps().fail(new StorageUnavailable('secret', isUnknown))
       const connection = await server.connect()
@@ -193,7 +193,7 @@ describe('a caller whose token is being looked up', () => {
       connection.send(server.write())
       await until(() => server.intake.lookUps === 1)
       await server.server.close()
-      // Node tells the request a turn or two after its connection.
+      // Node notifies the request a turn or two after its connection.
       for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
       held.release()
 
@@ -209,28 +209,31 @@ describe('a caller whose token is being looked up', () => {
   it.each([
     ['known', null, 1],
     ['unknown', STRANGER, 0],
-  ])('and who is too slow meanwhile is told so; the API log has it if the token is %s', async (_, token, logged) => {
-    await withServer({ limits: SHORT_TIMES }, async (server) => {
-      const held = server.intake.holdLookUps()
-      const connection = await server.connect()
-      const headers = token === null ? {} : { 'x-api-key': token }
-      connection.send(server.write({ headers }).subarray(0, -1))
-      // It came later and is as slow, so that once it is found to be, the first one has been, too.
-      const other = await server.connect()
-      other.send('POST')
-      await other.nextReply()
-      held.release()
+  ])(
+    'and a request that is too slow meanwhile is refused; the API log has it if the token is %s',
+    async (_, token, logged) => {
+      await withServer({ limits: SHORT_TIMES }, async (server) => {
+        const held = server.intake.holdLookUps()
+        const connection = await server.connect()
+        const headers = token === null ? {} : { 'x-api-key': token }
+        connection.send(server.write({ headers }).subarray(0, -1))
+        // It came later and is as slow, so that once it is found to be, the first one has been, too.
+        const other = await server.connect()
+        other.send('POST')
+        await other.nextReply()
+        held.release()
 
-      const reply = await connection.nextReply()
+        const reply = await connection.nextReply()
 
-      assert.equal(reply?.status, 408)
-      assert.deepEqual(codesOf(reply), ['request_too_slow'])
-      assert.equal(await connection.untilClosed(), '')
-      assert.equal(server.intake.refused.length, logged)
-    })
-  })
+        assert.equal(reply?.status, 408)
+        assert.deepEqual(codesOf(reply), ['request_too_slow'])
+        assert.equal(await connection.untilClosed(), '')
+        assert.equal(server.intake.refused.length, logged)
+      })
+    },
+  )
 
-  it('is told what is wrong with what follows only after its own answer', async () => {
+  it('gets the error of the next request only after its own answer', async () => {
     await withServer({}, async (server) => {
       const held = server.intake.holdLookUps()
       const connection = await server.connect()

@@ -4,7 +4,7 @@ import { type ServerUnderTest, withServer } from './server-under-test.ts'
 import type { StubIntake } from './stub-intake.ts'
 
 describe('a refusal that cannot be put into the API log', () => {
-  it('G11: is counted, and told in the API log once storage can write again', async () => {
+  it('G11: is counted, and written to the API log once storage can write again', async () => {
     const intake = await withStoppedServer(async (server) => {
       server.intake.answer = () => ({ kind: 'unavailable', code: 'not_accepted' })
       await server.ask()
@@ -51,7 +51,7 @@ describe('a refusal that cannot be put into the API log', () => {
 
       assert.deepEqual([unlogged?.status, endless?.status, failed?.status], [400, 400, 400])
       assert.equal(server.notLogged, 1)
-      // The others were counted, to be told once they can be written.
+      // The others were counted, to be logged once they can be written.
       await server.stop()
       assert.equal(server.notLogged, 3)
     })

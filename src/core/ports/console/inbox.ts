@@ -96,7 +96,7 @@ export interface InboxViews {
    * What one recipient got, the newest page first and each page in order of delivery. A page with `next` may be short or
    * empty: then so much was looked through in vain. Null: no such connection.
    */
-  readThread(of: OwnConnection, to: string, page: WantedPage): Promise<ThreadPage | null>
+  readConversation(of: OwnConnection, to: string, page: WantedPage): Promise<ThreadPage | null>
   /** Null: no such delivery. */
   explainDelivery(of: OwnConnection, key: string): Promise<DeliveryTimeline | null>
   /** The file that was delivered with a message; null: none was. */

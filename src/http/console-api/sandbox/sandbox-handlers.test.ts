@@ -44,12 +44,12 @@ describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
 
     const sandboxes = await handlers.listSandboxes({ params: { account }, ...ask }, context)
     const chats = await handlers.listChats({ params: of, ...ask }, context)
-    const thread = await handlers.readThread({ params: { ...of, to: ANNA }, ...ask }, context)
+    const thread = await handlers.readConversation({ params: { ...of, to: ANNA }, ...ask }, context)
     const timeline = await handlers.explainDelivery({ params: { ...of, key: `${id}#1` }, ...ask }, context)
 
     assert.deepEqual(sandboxRoutes.listSandboxes.reply.parse(sandboxes), sandboxes)
     assert.deepEqual(sandboxRoutes.listChats.reply.parse(chats), chats)
-    assert.deepEqual(sandboxRoutes.readThread.reply.parse(thread), thread)
+    assert.deepEqual(sandboxRoutes.readConversation.reply.parse(thread), thread)
     assert.deepEqual(sandboxRoutes.explainDelivery.reply.parse(timeline), timeline)
     assert.deepEqual(sandboxes.commands, [COMMAND])
   })
@@ -58,9 +58,9 @@ describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
     for (let i = 1; i <= 51; i++) await deliver(`message-${i}#1`, { type: 'message', text: `${i}` })
     const params = { account, connection, to: ANNA }
 
-    const newest = await handlers.readThread({ params, query: {}, body: {} }, context)
-    const query = sandboxRoutes.readThread.query.parse({ before: newest.next })
-    const oldest = await handlers.readThread({ params, query, body: {} }, context)
+    const newest = await handlers.readConversation({ params, query: {}, body: {} }, context)
+    const query = sandboxRoutes.readConversation.query.parse({ before: newest.next })
+    const oldest = await handlers.readConversation({ params, query, body: {} }, context)
 
     assert.deepEqual([newest.items.at(0)?.text, newest.items.at(-1)?.text], ['2', '51'])
     assert.deepEqual([oldest.items.map(({ text }) => text), oldest.next], [['1'], null])
@@ -72,7 +72,7 @@ describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
     const ask = { query: {}, body: {} }
     const refusals = (id: string) => [
       handlers.listChats({ params: { account, connection: id }, ...ask }, stranger),
-      handlers.readThread({ params: { account, connection: id, to: ANNA }, ...ask }, stranger),
+      handlers.readConversation({ params: { account, connection: id, to: ANNA }, ...ask }, stranger),
       handlers.explainDelivery({ params: { account, connection: id, key: 'm1#1' }, ...ask }, stranger),
       handlers.readSandboxMedia({ params: { account, connection: id, message: 'm1' }, ...ask }, stranger),
     ]

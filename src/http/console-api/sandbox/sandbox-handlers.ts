@@ -22,9 +22,9 @@ export function sandboxHandlers({ store, sandbox }: ConsoleDeps): Handlers<typeo
       if (!page) throw unknownConnection()
       return { ...page, items: [...page.items], next: cursor(page.next) }
     },
-    async readThread({ params, query }, context) {
+    async readConversation({ params, query }, context) {
       const wanted = { ...from(query), limit: DELIVERIES_PER_PAGE }
-      const page = await store.inbox.readThread(own(params, context), params.to, wanted)
+      const page = await store.inbox.readConversation(own(params, context), params.to, wanted)
       if (!page) throw unknownConnection()
       return { items: [...page.items], next: cursor(page.next) }
     },

@@ -1,12 +1,13 @@
+import { hash } from 'node:crypto'
 import type { TokenActivityReply, tokenRoutes } from '../../../contract/console/tokens.ts'
 import type { ConnectionId, Instant, TokenId } from '../../../core/ids.ts'
 import type { TokenActivity } from '../../../core/ports/console/tokens.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { expirationAt } from '../../../core/token/expiration.ts'
 import { TOKEN_EVENT_NAMES, TOKEN_EVENTS } from '../../../core/token/token.ts'
+import { createToken, tokenPrefix } from '../../../core/token/token-format.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../request-context.ts'
-import { generateToken } from './generate-token.ts'
 import { readEvents, readSourceRanges } from './read-token-form.ts'
 
 const SEND_PATH = '/chat/api/v1/public/message/send'
@@ -129,4 +130,14 @@ type Mutable<Value> = Value extends string | number | boolean | null
 /** Values made for this reply alone, with the mutable type of replies. */
 function mutable<Value>(value: Value): Mutable<Value> {
   return value as Mutable<Value>
+}
+
+/** A new token, and the parts of it that are stored. */
+function generateToken(randomBytes: (count: number) => Buffer): {
+  token: string
+  sha256: Buffer
+  prefix: string
+} {
+  const token = createToken(randomBytes)
+  return { token, sha256: hash('sha256', token, 'buffer'), prefix: tokenPrefix(token) }
 }

@@ -75,9 +75,9 @@ describe.each(ENGINES)('the inbox of a sandbox connection, on %s', (engine) => {
       await deliver({ to: BEN, text: `to Ben ${i}` })
     }
 
-    const first = await inbox.readThread(own(), ANNA, { before: null, limit: 2 })
-    const second = await inbox.readThread(own(), ANNA, { before: first?.next ?? null, limit: 2 })
-    const third = await inbox.readThread(own(), ANNA, { before: second?.next ?? null, limit: 2 })
+    const first = await inbox.readConversation(own(), ANNA, { before: null, limit: 2 })
+    const second = await inbox.readConversation(own(), ANNA, { before: first?.next ?? null, limit: 2 })
+    const third = await inbox.readConversation(own(), ANNA, { before: second?.next ?? null, limit: 2 })
 
     assert.deepEqual(
       [first, second, third].map((page) => page?.items.map(({ text }) => text)),
@@ -91,7 +91,7 @@ describe.each(ENGINES)('the inbox of a sandbox connection, on %s', (engine) => {
     await deliver({ to: ANNA, text: 'other', key: 'a#1' })
     await deliver({ to: ANNA, text: 'first', key: 'b#2' })
 
-    const page = await inbox.readThread(own(), ANNA, NEWEST)
+    const page = await inbox.readConversation(own(), ANNA, NEWEST)
 
     assert.deepEqual(
       page?.items.map(({ messageId, attempt }) => [messageId, attempt]),
@@ -113,7 +113,7 @@ describe.each(ENGINES)('the inbox of a sandbox connection, on %s', (engine) => {
     await deliver({ to: ANNA, key: `${open.id}#1` })
     await deliver({ to: ANNA, key: 'kept-no-more#1' })
 
-    const page = await inbox.readThread(own(), ANNA, NEWEST)
+    const page = await inbox.readConversation(own(), ANNA, NEWEST)
 
     assert.deepEqual(
       page?.items.map(({ state, requestId }) => [state, requestId]),
@@ -176,7 +176,7 @@ describe.each(ENGINES)('the inbox of a sandbox connection, on %s', (engine) => {
 
     for (const of of [foreign, unknown]) {
       assert.equal(await inbox.listChats(of, NEWEST), null)
-      assert.equal(await inbox.readThread(of, ANNA, NEWEST), null)
+      assert.equal(await inbox.readConversation(of, ANNA, NEWEST), null)
       assert.equal(await inbox.explainDelivery(of, 'm1#1'), null)
       assert.equal(await inbox.findMedia(of, 'm1' as MessageId), null)
     }
@@ -205,7 +205,7 @@ describe.each(ENGINES)('the inbox of a sandbox connection, on %s', (engine) => {
     const found: (string | null)[] = []
     let before: number | null = null
     do {
-      const page = await inbox.readThread(own(), BEN, { before, limit: 10 })
+      const page = await inbox.readConversation(own(), BEN, { before, limit: 10 })
       found.push(...(page?.items.map(({ text }) => text) ?? []))
       before = page?.next ?? null
       steps.push(before)

@@ -3,7 +3,7 @@ import type { InboxViews, OwnConnection } from '../../../core/ports/console/inbo
 import type { Store } from '../store.ts'
 import { explainDelivery, findMedia } from './explain-delivery.ts'
 import { listChats } from './list-chats.ts'
-import { readThread } from './read-conversation.ts'
+import { readConversation } from './read-conversation.ts'
 
 export function createInboxViews(store: Store): InboxViews {
   return {
@@ -23,9 +23,9 @@ export function createInboxViews(store: Store): InboxViews {
       const connection = await findConnection(store, of)
       return connection && listChats(store, connection.id, page)
     },
-    async readThread(of, to, page) {
+    async readConversation(of, to, page) {
       const connection = await findConnection(store, of)
-      return connection && readThread(store, { connectionId: connection.id, to }, page)
+      return connection && readConversation(store, { connectionId: connection.id, to }, page)
     },
     async explainDelivery(of, key) {
       const connection = await findConnection(store, of)

@@ -16,7 +16,7 @@ interface Found {
   readonly next: number | null
 }
 
-export function readThread(
+export function readConversation(
   store: Store,
   { connectionId, to }: { readonly connectionId: ConnectionId; readonly to: string },
   page: WantedPage,
