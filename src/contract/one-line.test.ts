@@ -7,7 +7,7 @@ import { findOneLineFault } from './one-line.ts'
 
 const RULE = { what: 'The name', most: 60 }
 const HIDDEN = ['\u0007', '\u001b', '\u0085', '\u200b', '\u200e', '\u202e', '\u2028', '\u2060', '\u2066', 'a\ufeffb']
-// What is no line that people read: secrets, codes, ids, addresses of the web and answers of browsers.
+// Inputs that people do not read as a line: secrets, codes, ids, web addresses and answers of browsers.
 const NO_LINES = new Set('password link code ticket url entry channel upTo prefix token'.split(' '))
 
 describe('a line that a person types', () => {
@@ -42,7 +42,7 @@ describe('a line that a person types', () => {
       }
     }
 
-    // Typed to be compared with the name that is stored.
+    // Typed for comparison with the stored name.
     assert.deepEqual(lax, ['deleteToken.name'])
   })
 })

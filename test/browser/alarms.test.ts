@@ -9,7 +9,7 @@ import { type OpenConsole, openConsole } from '../support/browser/open-console.t
 const ENGINES = enginesOr('PostgreSQL')
 const obstacle = whyNoBrowser()
 const UNKNOWN_DELIVERED = '15550100003'
-// The watchdog checks every quarter of a minute, and clears what it has not seen for a while.
+// The watchdog checks every quarter of a minute, and clears alarms that it has not seen for a while.
 const expect = expectSoon.configure({ timeout: 180_000 })
 
 describe.skipIf(obstacle !== null).each(ENGINES)(`alarms in the browser, on %s${skipNote(obstacle)}`, (engine) => {
@@ -19,10 +19,10 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`alarms in the browser, on %s${
     opened = await openConsole({ engine })
   })
 
-  // It throws when any page failed or broke its policy.
+  // Throws when a page failed or broke its policy.
   afterEach(() => opened?.close())
 
-  it('are counted beside their page, shown on the overview, lead to what they are about, and end', async () => {
+  it('are counted in the menu, shown on the overview, linked to their object, and cleared', async () => {
     const { page } = opened
     const token = await opened.createToken('nearly-gone')
     await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
@@ -35,7 +35,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`alarms in the browser, on %s${
       }),
     })
 
-    // By itself: the page is live.
+    // Without a reload, because the page is live.
     await opened.visit('')
     const alarms = page.getByRole('region', { name: 'Alarms' })
     await expect(alarms.locator('[data-alarm="unconfirmed"]')).toContainText('Warning')

@@ -35,7 +35,7 @@ describe.skipIf(obstacle !== null)(`the console by keyboard${skipNote(obstacle)}
 
     beforeAll(async () => {
       other = await opened.openPageOf(opened.person)
-      // The second key must follow within a second and a half, which a busy machine may take longer for.
+      // The second key must follow within a second and a half, and a busy machine may be slower.
       await other.clock.setFixedTime(Date.now())
       await other.goto(`/console/a/${opened.account}`)
       await other.locator('[data-page-title]').waitFor()
@@ -117,7 +117,7 @@ describe.skipIf(obstacle !== null)(`the console by keyboard${skipNote(obstacle)}
     await expect(page.getByRole('menuitem', { name: 'Your profile' })).toBeHidden()
   })
 
-  it('changes its colours for good', async () => {
+  it('keeps the chosen colours', async () => {
     const button = page.getByRole('button', { name: /^Colours:/ })
     await button.press('Enter')
     await button.press('Enter')

@@ -122,7 +122,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
 
     it('say why they wait, try again at once on request, and keep their settings', async () => {
       await opened.visit((await addByCommand(NUMBER)).path)
-      // Each makes the sandbox be away for ten seconds: together long enough for a busy machine.
+      // Each makes the sandbox unavailable for ten seconds, together long enough for a busy machine.
       const away: string[] = []
       for (let at = 0; at < 6; at++) away.push(await send(AWAY))
       await send(ANNA)
@@ -132,7 +132,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       await expect(rows.last()).toContainText(ANNA)
       await page.getByRole('button', { name: 'Retry now' }).click()
       await page.getByText('The wait is ended: the lane tries at once.').waitFor()
-      // Those that were sent meanwhile can not be cancelled.
+      // Messages that were sent meanwhile cannot be cancelled.
       for (const id of away.slice(1)) await opened.cli.run('message', 'cancel', id)
       // The sandbox stays away for ten seconds after the first attempt, however often it is tried.
       await page.getByText('Ready').waitFor()
@@ -213,7 +213,7 @@ async function addByForm(): Promise<void> {
 
 interface Added {
   readonly number: string
-  /** Of its page. */
+  /** The id in the address of its page. */
   readonly path: string
 }
 
@@ -225,7 +225,7 @@ async function addByCommand(number: string, ...settings: readonly string[]): Pro
   return { number, path: `/connections/${id}` }
 }
 
-/** What waits once the attempt has ended is one message of which it is not known whether it arrived. */
+/** After the attempt one message waits whose result is unknown. */
 async function pauseWhileHandedOver({ number, path }: Added): Promise<void> {
   await opened.visit(path)
   await send(UNKNOWN_DELIVERED, number)
@@ -234,7 +234,7 @@ async function pauseWhileHandedOver({ number, path }: Added): Promise<void> {
   await page.getByRole('button', { name: 'Resume' }).waitFor()
 }
 
-/** On a lane that is paused meanwhile, for longer than the second that it may take without being asked. */
+/** The lane is paused for longer than the second that it may wait without a confirmation. */
 async function pileUp(count: number): Promise<void> {
   await page.getByRole('button', { name: 'Pause' }).click()
   await page.getByText('Why it waits: The connection is paused.').waitFor()
@@ -254,7 +254,7 @@ async function send(to: string, from = NUMBER): Promise<string> {
   return reply.headers.get('x-message-id') ?? ''
 }
 
-/** An hour before and two after, by UTC. */
+/** From an hour ago until two hours from now, by UTC. */
 function hoursAround(now: Date): readonly [string, string] {
   const hour = (by: number) => `${String((now.getUTCHours() + by + 24) % 24).padStart(2, '0')}:00`
   return [hour(-1), hour(2)]

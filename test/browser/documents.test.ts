@@ -156,7 +156,7 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
   it('warn who is about to send a token over plain http to another machine', async () => {
     const context = await opened.browser.newContext()
     const far = await context.newPage()
-    // Another name of this machine, which a browser takes for another machine.
+    // Another name of this machine, which a browser treats as another machine.
     await far.route('http://nuncio.example/**', async (route) => {
       const reply = await fetch(route.request().url().replace('http://nuncio.example', opened.url))
       await route.fulfill({
@@ -172,7 +172,7 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
   })
 })
 
-/** The system changes its colours; the page follows by its stylesheet alone. */
+/** Changes the system's colours; the page follows by its style sheet alone. */
 async function follow(page: Page, scheme: Scheme): Promise<void> {
   await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
 }

@@ -7,7 +7,7 @@ import { scriptsOf, wireBytes } from '../support/browser/first-view.ts'
 
 const DIST = join(ROOT, 'console/dist')
 
-// What a slow phone line carries in about a second. What is not needed to see a page comes later, by `lazy`.
+// A slow phone connection loads this in about a second. Code that is not needed to show a page is loaded later, by `lazy`.
 const FIRST_VIEW_BYTES = 190_000
 
 describe('the built console', () => {
@@ -27,7 +27,7 @@ describe('the built console', () => {
     for (const script of scripts) assert.ok(existsSync(join(DIST, `${script}.gz`)) || wireBytes(DIST, [script]) < 1_024)
   })
 
-  it('names all its styles in its page: one that comes later and fails would never be asked for again', () => {
+  it('names all its styles in its page, because a style sheet that fails later is never retried', () => {
     const page = readFileSync(join(DIST, 'index.html'), 'utf8')
     const styles = readdirSync(join(DIST, 'assets')).filter((file) => file.endsWith('.css'))
 

@@ -152,7 +152,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     await page.getByRole('button', { name: 'It arrived' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'It arrived' }).click()
     await expect(page.getByRole('list', { name: 'What happened' })).toContainText('Resolved by a person')
-    // The page is asked again before the dialog goes, and while there is one, keys belong to it.
+    // The page reloads before the dialog closes, and an open dialog gets all keys.
     await expect(page.getByRole('dialog')).toHaveCount(0)
     await page.keyboard.press('j')
     await expect(page.getByText(/^It did not arrive\./)).toBeVisible()
@@ -168,7 +168,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     token = await opened.createToken('web-shop')
     const tooMuch = { type: 'message', message: 'x'.repeat(63_000) }
     for (let sent = 0; sent < 30; sent++) assert.equal((await send('+1 555', tooMuch)).status, 400)
-    // What was counted is written when its minute is over, or the service stops.
+    // Counts are written when their minute is over, or the service stops.
     await opened.service.stop()
     await opened.service.start()
 

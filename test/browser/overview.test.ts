@@ -25,7 +25,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
   // It throws when any page failed or broke its policy.
   afterEach(() => opened?.close())
 
-  // The first one: the size of the database is shown only while there is no other account.
+  // The first account, because the size of the database is shown only while there is no other account.
   it('says what is kept for how long, and keeps less where the account wants less', async () => {
     await open(service.openFirstAccount())
     await post(await opened.createToken('browser'), '15550001000', { to: '15551234567' })
@@ -176,7 +176,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
 
     await post(token, NEWCOMERS, { to: '15551234567' })
 
-    // Before it is counted in the background.
+    // Before the background count.
     await page.getByText('of the last 1', { exact: false }).waitFor()
     assert.equal(await page.locator('[data-tile="Accepted"]').innerText(), '1')
     assert.equal(await page.locator('[data-tile="Published"]').innerText(), '1')
@@ -243,7 +243,7 @@ async function sendFromQuickstart(token: string): Promise<void> {
   assert.deepEqual(await opened.axe(page), [])
 }
 
-/** That the API log lists so many requests, and no more. */
+/** Expects exactly this many requests in the API log. */
 async function logShows(count: number): Promise<void> {
   await page.getByRole('heading', { level: 1, name: 'API logs' }).waitFor()
   await expect(page.getByRole('table').locator('tbody tr')).toHaveCount(count)

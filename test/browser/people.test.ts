@@ -24,7 +24,7 @@ function fromBase32(text: string): Buffer {
   return Buffer.from(bits.match(/.{8}/g)?.map((byte) => Number.parseInt(byte, 2)) ?? [])
 }
 
-/** Of the next 30 seconds: the present ones may be used up. */
+/** The code of the next 30 seconds, because the current one may be used up. */
 function nextCode(secret: Buffer): string {
   return totpCode(secret, Math.floor(Date.now() / 30_000) + 1)
 }
@@ -48,7 +48,7 @@ async function confirmIdentity(page: Page, fill: () => Promise<void>): Promise<v
   await page.getByRole('button', { name: 'Confirm', exact: true }).click()
 }
 
-/** As if the last proof of this person were long ago. */
+/** Dates this person's last confirmation far back. */
 async function forgetProof(open: OpenConsole, email: string): Promise<void> {
   const { DatabaseSync } = await import('node:sqlite')
   const database = new DatabaseSync(join(open.service.settings.dataDir, 'nuncio.db'))
@@ -76,7 +76,7 @@ async function addAuthenticator(page: Page): Promise<CDPSession> {
 const ENGINES = enginesOr('PostgreSQL')
 const obstacle = whyNoBrowser()
 
-/** The service by the name `localhost`: no passkey belongs to an address. */
+/** The service by the name `localhost`, because a passkey cannot belong to an IP address. */
 async function openRelay() {
   const server = createServer((client) => {
     const service = connect(relay.target, '127.0.0.1')
@@ -180,7 +180,7 @@ describe.skipIf(obstacle !== null)(`people${skipNote(obstacle)}`, () => {
     assert.match(page.url(), /settings\/account$/)
   })
 
-  it('prove that it is them before they change a password, and other sessions end', async () => {
+  it('confirm their identity before they change a password, and other sessions end', async () => {
     await open.close()
     open = await service.openAccount({ owner: ANOTHER_OWNER })
     const { page, person } = open
@@ -260,7 +260,7 @@ describe.skipIf(obstacle !== null)(`people${skipNote(obstacle)}`, () => {
 describe.skipIf(obstacle !== null)(`passkeys${skipNote(obstacle)}`, () => {
   afterEach(() => open?.close())
 
-  it('sign in without typing anything, and prove that it is them', async () => {
+  it('sign in without typing anything, and confirm their identity', async () => {
     const relay = await openRelay()
     open = await openConsole({ hasPerson: false, environment: { NUNCIO_PUBLIC_URL: relay.url } })
     relay.target = Number(new URL(open.url).port)

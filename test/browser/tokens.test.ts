@@ -16,7 +16,7 @@ let service: ConsoleService
 let opened: OpenConsole
 let page: Page
 
-/** As a program of a customer: over HTTP, with nothing but the token. */
+/** Sends like a customer's program: over HTTP, with only the token. */
 async function send(token: string): Promise<number> {
   const reply = await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
     method: 'POST',

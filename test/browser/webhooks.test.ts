@@ -35,7 +35,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
     await page.getByRole('button', { name: 'Add webhook' }).click()
     await expect(page.getByText('The URL names an address that is not public.')).toBeVisible()
 
-    // Nothing answers there: the name is one that never exists.
+    // Nothing answers there: the name does not exist.
     await page.getByLabel('Address').fill('https://hooks.nuncio-unknown.com/x')
     await page.getByRole('button', { name: 'Add webhook' }).click()
     await expect(page.getByText(/^whsec_/)).toBeVisible()
@@ -53,7 +53,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
     expect(await opened.axe()).toEqual([])
     await page.getByRole('button', { name: 'Disable' }).press('Enter')
     const dialog = page.getByRole('dialog')
-    // It puts the focus on what does nothing, a moment after it opened. A key pressed before that could go there.
+    // Shortly after opening, the dialog focuses a harmless button. A key pressed earlier could go elsewhere.
     await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused()
     await dialog.getByRole('button', { name: 'Disable' }).press('Enter')
     await expect(page.getByRole('button', { name: 'Enable' })).toBeVisible()
@@ -114,7 +114,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
   })
 })
 
-/** A web server that takes whatever is posted to it, and keeps it. */
+/** A web server that keeps everything posted to it. */
 async function openReceiver() {
   const received: { readonly body: string; readonly headers: Record<string, string> }[] = []
   const keep = async (request: IncomingMessage) => {

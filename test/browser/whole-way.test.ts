@@ -10,7 +10,7 @@ import { readSetUpLink } from '../support/browser/setup-link.ts'
 const ENGINES = enginesOr('SQLite')
 const obstacle = whyNoBrowser()
 
-/** As a program of a customer: over HTTP, with nothing but the token. */
+/** Sends like a customer's program: over HTTP, with only the token. */
 async function send({ url }: OpenConsole, token: string): Promise<Response> {
   return fetch(`${url}/chat/api/v1/public/message/send`, {
     method: 'POST',

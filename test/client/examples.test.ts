@@ -20,9 +20,9 @@ const LETTER = Buffer.from('%PDF-1.4\n%%EOF\n')
 interface Example {
   readonly name: string
   readonly file: string
-  /** Says its version, if it is there. */
+  /** Prints its version, if it is installed. */
   readonly probe: readonly [program: string, ...rest: string[]]
-  /** What runs it; `file` is where it lies. */
+  /** The command that runs it; `file` is its path. */
   readonly start: (file: string) => readonly [program: string, ...rest: string[]]
 }
 
@@ -141,7 +141,7 @@ function obstacleOf({ probe: [program, ...args] }: Example): string | null {
   return spawnSync(program, args).status === 0 ? null : `${program} is not installed`
 }
 
-/** A copy where the client is installed as people have it. */
+/** A copy in a folder with the client installed. */
 function copyToProject(file: string): string {
   const copy = join(project, 'send.ts')
   copyFileSync(file, copy)

@@ -26,7 +26,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The code that a program of these lines becomes, as small as bundlers make it. */
+/** The minified bundle of a program with these lines. */
 async function bundle(lines: string) {
   writeFileSync(join(folder, 'program.js'), lines)
   const built = await build({

@@ -8,7 +8,7 @@ import { cutAt, TcpProxy } from '../support/tcp-proxy.ts'
 
 const TO = '15551234567'
 const HELLO = { from: SENDER, to: TO, text: 'Hello' }
-// The body of every success, which is thereby cut off after the commit.
+// The body of every success; cutting the connection here happens after the commit.
 const SUCCESS = 'success_200'
 
 function clientOf({ url, token }: Pick<Journey, 'url' | 'token'>, options: Partial<ClientOptions> = {}) {
@@ -21,13 +21,13 @@ async function openProxy({ url, token }: Journey) {
   return { proxy, way: { url: proxy.through(url), token } }
 }
 
-/** Cuts off the answers of the first connections, however many. */
+/** Cuts off the answers of the first connections. */
 function cutFirst(proxy: TcpProxy, connections: number): void {
   const cut = cutAt(SUCCESS)
   proxy.onServerData = (chunk, connection) => (connection <= connections ? cut(chunk, connection) : 'forward')
 }
 
-/** What every client without a key does. */
+/** The behaviour of a client without a key. */
 async function fetchWithoutKey(url: string, init: RequestInit): Promise<Response> {
   const headers = new Headers(init.headers)
   headers.delete('idempotency-key')

@@ -10,7 +10,7 @@ async function log({ operator }: Journey): Promise<RequestView[]> {
   const filter = { accountId: null, tokenIds: null, connection: null, statuses: null, limit: null }
   const requests: RequestView[] = []
   for await (const request of operator.administration.listRequests(filter)) requests.push(request)
-  // Order is tested where the clock is moved by hand. The ids of one process are counted up.
+  // Another test with a hand-moved clock covers the order. The ids of one process are a counter.
   return requests.toSorted((a, b) => b.requestId.localeCompare(a.requestId))
 }
 

@@ -199,16 +199,16 @@ function plain(text: string): string {
   return text.replaceAll(/"requestId":"[^"]*"/g, '')
 }
 
-/** Without what was asked for itself, and without the time. */
+/** Without the requested ids, and without times. */
 function comparable(text: string, things: Things): string {
   let left = plain(text).replaceAll(/\d{13}/g, 'TIME')
-  // A place in a list is a number as others are, and no reply that names another's repeats it.
+  // A cursor is a number that may occur elsewhere, and no reply for a foreign one repeats it.
   for (const [name, value] of Object.entries(things))
     if (typeof value === 'string' && name !== 'position') left = left.replaceAll(value, 'IT')
   return left
 }
 
-/** All that the routes could have changed of Acme's. */
+/** All of Acme's data that the routes could have changed. */
 async function dump(): Promise<string> {
   const { account, owner } = acme
   const tables = [

@@ -6,7 +6,7 @@ import { ENGINES } from '../support/administration-world/open-administration-wor
 import { BODIES, makeThings, paramsOf, type Things } from '../support/console-world/account-things.ts'
 import { ConsoleWorld } from '../support/console-world/console-world.ts'
 
-/** These change nothing, or nothing without a code, a passkey or a link that the request must prove. */
+/** These change nothing, or need a code, a passkey or a link. */
 const CHANGES_NOTHING: readonly ConsoleRouteName[] = [
   'checkConnection',
   'stepUp',

@@ -33,7 +33,7 @@ describe.each(ENGINES)('a recipient that is erased, on %s', (engine) => {
         await world.run(`update ${of} set ${column} = replace(${column}, ?, ?)`, numberIn(planted), PERSON)
     }
     await world.run('update notice set message_sequence = (select min(sequence) from message)')
-    // Both are written by the service itself: facts are ids and names of its own, and an open attempt ends by its worker.
+    // The service writes both itself: facts hold its own ids and names, and its worker ends an open attempt.
     await world.run('update timeline set facts = null')
     await world.run(`delete from ${engine === 'SQLite' ? 'open_attempt' : 'lane_attempt'}`)
     assert.ok((await findEverywhere(PERSON)).length > 10)

@@ -116,14 +116,14 @@ async function startProcess(environment: Record<string, string>): Promise<{ said
   const service = new NuncioProcess({ dataDir, workDir, port: await findFreePort(), environment })
   onTestFinished(() => service.stop())
   await service.start()
-  // Said after the first request is taken.
+  // Logged after the first request is accepted.
   await waitUntil('it is said', async () => /set-up/.test(service.log) && /token create|x-api-key/.test(service.log), {
     deadlineMs: 20_000,
   })
   return { said: service.log, dataDir }
 }
 
-/** `said`: takes what is logged as a warning or worse. */
+/** `said`: collects warnings and errors of the log. */
 function open(
   environment: Record<string, string>,
   { said = [], ...more }: { readonly makesFirst?: boolean; readonly said?: string[] } = {},

@@ -43,11 +43,11 @@ import { growthOfWork, MOST_GROWTH, type ParserUnderLoad } from '../support/grow
 import { type Shape, WORST_JSON } from '../support/worst-json.ts'
 
 const KIB = 1024
-// Eight times as much is a body at its largest, or twice the headers that a request may have.
+// Eight times as much is the largest body, or twice the largest headers.
 const BODY = 8 * KIB
 const HEADER = 2 * KIB
 
-/** Makes entries of the tables below: one parser with each input that might make it read the same byte many times. */
+/** Makes entries of the tables below: a parser with each input that might make it read the same byte many times. */
 function withSize(size: number) {
   return (name: string, read: (text: string) => unknown, shapes: readonly Shape[]) =>
     shapes.map(([what, piece, before = '', behind = '']): ParserUnderLoad => {

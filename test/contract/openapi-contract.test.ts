@@ -12,7 +12,7 @@ import { RawConnection } from './raw-http/raw-connection.ts'
 
 const GOOD = 40
 
-/** The document as the running service hands it out. Everything below is made from it alone. */
+/** The document of the running service. Everything below is made from it alone. */
 async function readDocument(url: string): Promise<ApiDocument> {
   const response = await fetch(`${url}/openapi.json`)
   return (await response.json()) as ApiDocument
@@ -29,7 +29,7 @@ async function callAll(caller: ApiCaller, made: readonly { what: string; body: u
   return answered
 }
 
-/** Those that were answered otherwise than expected, and what the document does not say. */
+/** Unexpected replies, and replies that do not fit the document. */
 function findingsIn(document: ApiDocument, status: number, answered: readonly Answered[]): string[] {
   const checker = new ReplyChecker(document)
   return answered.flatMap(({ what, reply }) => [
@@ -184,7 +184,7 @@ describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine
   })
 })
 
-/** Waits until the service has had enough of a request that does not come. */
+/** Waits until the service times out an incomplete request. */
 async function askSlowly(url: string): Promise<Replied> {
   const connection = await RawConnection.open(Number(new URL(url).port))
   connection.send('POST /chat/api/v1/public/message/send HTTP/1.1\r\nHost: a\r\n')
@@ -239,7 +239,7 @@ type Change = (document: any) => void
 const SEND = '/chat/api/v1/public/message/send'
 const JSON_TYPE = 'application/json'
 
-/** The document with one reply changed: the replies of the service must no longer fit it. */
+/** The document with one changed reply, which the replies of the service must no longer fit. */
 function changedReplies(document: ApiDocument): (readonly [what: string, changed: ApiDocument])[] {
   const responsesOf = (changed: Parameters<Change>[0]) => changed.paths[SEND].post.responses
   const changes: Readonly<Record<string, Change>> = {
@@ -265,7 +265,7 @@ function changedReplies(document: ApiDocument): (readonly [what: string, changed
   return Object.entries(changes).map(([what, change]) => [what, changedBy(document, change)] as const)
 }
 
-/** The document with one rule of the request changed: what is made from it must be answered otherwise than it says. */
+/** The document with one changed rule of the request, so that requests made from it get other replies. */
 function changedRules(document: ApiDocument) {
   const fieldOf = (changed: Parameters<Change>[0], schema: string, field: string) =>
     changed.components.schemas[schema].properties[field]

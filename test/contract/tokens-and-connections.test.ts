@@ -174,8 +174,8 @@ describe.each(ENGINES)('connections on $name', ({ name, start: startNuncio }) =>
       { deadlineMs: 30_000 },
     )
 
-    // On PostgreSQL others accept too, so what waits is counted now and then: the limit is off, either way, by what came
-    // within a second.
+    // On PostgreSQL other processes accept too, so waiting messages are counted at intervals: the limit may be off by the
+    // messages of one second.
     if (name === 'SQLite') assert.equal(statuses.length, 3)
     assert.ok(statuses.length > 1, statuses.join())
     assert.deepEqual([refused.status, refused.body.code], [429, 'HC-7'])

@@ -9,7 +9,7 @@ import { ConsoleWorld, type Visitor } from '../support/console-world/console-wor
 import { columns, numberIn, PLANTED, plantMarks, textIn } from '../support/console-world/plant-marks.ts'
 import { textColumns } from '../support/console-world/text-columns.ts'
 
-/** Columns that hold nothing of a message: ids, codes, states, times, and what people of the account call their things. */
+/** Columns without content of messages: ids, codes, states, times, and names that people of the account chose. */
 const OF_MESSAGES: Readonly<Record<string, readonly string[]>> = {
   message: 'id account_id connection_id token_id request_id type state reason remote_address user_agent'.split(' '),
   request: 'account_id token_id request_id code message_id remote_address user_agent message_state'.split(' '),
@@ -78,7 +78,7 @@ describe.each(ENGINES)('a viewer, on %s', (engine) => {
     return close
   })
 
-  it('meets a mark for every column that can hold something of a message', async () => {
+  it('has a mark in every column that can hold content of a message', async () => {
     const unknown = (await textColumns(world)).filter(([, column, known]) => {
       const isKnown = `${known}.${column}` in PLANTED || OF_MESSAGES[known]?.includes(column)
       return !isKnown && !NOT_OF_MESSAGES.has(known)
@@ -115,7 +115,7 @@ describe.each(ENGINES)('a viewer, on %s', (engine) => {
     )
   })
 
-  it('finds nothing by what is masked: a search for what is stored is answered like one for what is not', async () => {
+  it('finds nothing by masked values: a search for a stored value is answered like one for another value', async () => {
     const faults: string[] = []
     for (const { name, route } of reachableBy('viewer')) {
       for (const [key, schema] of Object.entries(shapeOf(route.query))) {
@@ -158,7 +158,7 @@ interface Shown {
   readonly text: string
 }
 
-/** Every route that this role may read, with everything that a path can name and every choice of a query. */
+/** Every route that this role may read, with every object in its path and every choice of its query. */
 async function readAll(role: Role): Promise<Shown[]> {
   const visitor = role === 'viewer' ? viewer : developer
   const shown: Shown[] = []
@@ -191,14 +191,14 @@ function variantsOf(name: ConsoleRouteName, { path, query }: ConsoleRoute): Aske
   ]
 }
 
-/** Without what differs from request to request. */
+/** Without the parts that differ between requests. */
 async function read({ name, params, query }: Asked, visitor: Visitor): Promise<string> {
   const response = await world.fetch(name, { params: { ...params, id: ids[0] ?? '' }, query, as: visitor })
   const text = (await beginningOf(response)).replaceAll(/"requestId":"[^"]*"/g, '').replaceAll(/\d{13}/g, 'TIME')
   return `${response.status} ${text}`
 }
 
-/** All of it; of a stream without end what it begins with. */
+/** The whole body; of an endless stream its beginning. */
 async function beginningOf(response: Response): Promise<string> {
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response.text()
   const reader = response.body?.getReader()

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { codesOf } from '../contract/raw-http/raw-connection.ts'
-import { WAYS } from '../contract/raw-http/server-under-test.ts'
+import { TRANSPORTS } from '../contract/raw-http/server-under-test.ts'
 
 const SHORT_TIMES = { headersTimeoutMs: 1_500, requestTimeoutMs: 2_000, checkIntervalMs: 50 }
 const PAGES = 300
 
-describe.each(WAYS)('a slow caller over $way', ({ withServer }) => {
+describe.each(TRANSPORTS)('a slow caller over $transport', ({ withServer }) => {
   it.each([
     ['with nothing', ''],
     ['in the headers', 'POST /chat/api/v1/public/message/send HTTP/1.1\r\nHost: a\r\n'],

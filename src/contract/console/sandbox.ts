@@ -46,16 +46,16 @@ const deliveredMedia = z.object({
   name: z.string(),
   caption: z.string().nullable(),
   sizeBytes: z.int().nullable(),
-  /** As found by looking at the bytes when it was fetched. */
+  /** Detected from the bytes when it was fetched. */
   mime: z.string().nullable(),
   sha256: z.string().nullable(),
-  /** False: no copy was kept, because it was larger than the room for copies. True is no promise that it still lies there. */
+  /** False: no copy was kept, because it was too large. True does not guarantee that the copy still exists. */
   isCopied: z.boolean(),
 })
 
-/** A bubble. A message that was delivered twice is two of them. */
+/** A bubble. A message that was delivered twice has two of them. */
 const delivery = z.object({
-  /** Of the message and the attempt: unique in the inbox. */
+  /** Made of message and attempt, unique in the inbox. */
   key: z.string(),
   messageId: z.string(),
   attempt: z.int(),
@@ -63,24 +63,24 @@ const delivery = z.object({
   type: messageType,
   text: z.string().nullable(),
   media: deliveredMedia.nullable(),
-  /** How its message stands now; null when the message is kept no more. */
+  /** The current state of its message; null when the message is deleted. */
   state: z.string().nullable(),
-  /** Finds its entry in the API log; null when it has none. */
+  /** The id of its entry in the API log; null when it has none. */
   requestId: z.string().nullable(),
 })
 export type Delivery = z.output<typeof delivery>
 
 const conversation = z.object({
-  /** In order of delivery: the oldest of this page first. */
+  /** In order of delivery, the oldest of this page first. */
   items: z.array(delivery),
-  /** Asks for the page before this one; null: this is the beginning. */
+  /** The cursor of the page before this one; null at the beginning. */
   next: z.string().nullable(),
 })
 
 const deliveryTimeline = delivery.extend({
   connection: z.string(),
   to: z.string(),
-  /** The body of the request, byte for byte; null when it is kept no more. */
+  /** The exact body of the request; null when it is deleted. */
   body: z.string().nullable(),
   acceptedAt: instant.nullable(),
   publishedAt: instant.nullable(),
@@ -90,7 +90,7 @@ const deliveryTimeline = delivery.extend({
 export type DeliveryTimeline = z.output<typeof deliveryTimeline>
 
 const wantedPage = z.object({
-  /** As `next` of an earlier page gave it. Left out: the newest. */
+  /** The `next` of an earlier page. Left out: the newest page. */
   before: z
     .string()
     .regex(/^\d{1,15}$/)

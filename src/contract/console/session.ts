@@ -99,14 +99,14 @@ export const sessionRoutes = {
     access: 'public',
     reply: z.object({ isSignedIn: z.boolean() }),
   }),
-  /** For the banner of every page, also where the database cannot be asked who is there: why nothing can be written. */
+  /** Why the service cannot write, for the banner of every page. Public, because the database may be unavailable. */
   readStorage: consoleRoute({
     method: 'GET',
     path: '/storage',
     access: 'public',
     reply: z.object({ error: z.object({ since: instant.nullable(), cause: z.string() }).nullable() }),
   }),
-  /** For pages that name a command, also those for who cannot sign in: what stands before its words where the service runs. */
+  /** The prefix of commands on the service's machine, for pages that name one. Public, because some are for people who cannot sign in. */
   readCommandPrefix: consoleRoute({
     method: 'GET',
     path: '/command-prefix',

@@ -18,7 +18,7 @@ function rateAt(perSecond: number, processes = 1) {
 }
 
 describe('the rate of an account', () => {
-  it('is one second’s worth at once, and then what time brings', () => {
+  it('allows one second’s worth at once, and then refills over time', () => {
     const { takeMany, time } = rateAt(10)
 
     assert.equal(takeMany(ANNA, 100), 10)
@@ -28,7 +28,7 @@ describe('the rate of an account', () => {
     assert.equal(takeMany(ANNA, 100), 10)
   })
 
-  it('is each account’s own', () => {
+  it('is separate for each account', () => {
     const { takeMany } = rateAt(10)
     takeMany(ANNA, 100)
 
@@ -39,7 +39,7 @@ describe('the rate of an account', () => {
     assert.equal(rateAt(0).takeMany(ANNA, 1000), 1000)
   })
 
-  it('is shared by all processes that accept, as many as there are by now', () => {
+  it('is shared by the current number of accepting processes', () => {
     const { takeMany, time, shared } = rateAt(12, 3)
 
     assert.equal(takeMany(ANNA, 100), 4)
@@ -53,7 +53,7 @@ describe('the rate of an account', () => {
     assert.equal(takeMany(ANNA, 100), 1)
   })
 
-  it('lets messages through, only later, where a share is less than one in a second', () => {
+  it('still allows messages where a share is less than one per second', () => {
     const { takeMany, time } = rateAt(1, 4)
 
     assert.equal(takeMany(ANNA, 100), 1)
@@ -67,7 +67,7 @@ describe('the rate of an account', () => {
     assert.equal(rateAt(10, 0).takeMany(ANNA, 100), 10)
   })
 
-  it('may be given back, but never beyond what it was', () => {
+  it('can be given back, but never beyond its limit', () => {
     const { rate, takeMany, time } = rateAt(10)
     takeMany(ANNA, 10)
     for (let unit = 0; unit < 3; unit++) rate.release(ANNA)

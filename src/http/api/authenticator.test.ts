@@ -39,12 +39,12 @@ describe('finding a token', () => {
     assert.equal(idOf(authenticator.findToken(text)), sha256(text))
     assert.equal(idOf(authenticator.findToken(text)), sha256(text))
     known.clear()
-    // Deleted in between: what is remembered must not answer.
+    // Deleted in between: the cache must not answer.
     assert.equal(authenticator.findToken(text), null)
     assert.deepEqual(lookUps, [sha256(text), sha256(text), sha256(text)])
   })
 
-  it('does not look up what cannot be a token', () => {
+  it('does not look up malformed tokens', () => {
     const { authenticator, lookUps } = authenticatorKnowing(new Set())
 
     for (const text of ['', 'nco_', `nco_${'a'.repeat(38)}`, 'x'.repeat(8000)]) {
@@ -80,7 +80,7 @@ describe('finding a token', () => {
     assert.equal(hashes.size, 4)
   })
 
-  it('goes on with more tokens than it remembers', () => {
+  it('works with more tokens than it caches', () => {
     const texts = Array.from({ length: 2100 }, () => createToken(randomBytes))
     const { authenticator } = authenticatorKnowing(new Set(texts.map(sha256)))
 

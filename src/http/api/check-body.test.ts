@@ -42,14 +42,14 @@ describe('problems reported for a body', () => {
         message: { ...IMAGE, media: { ...IMAGE.media, url: 'http://anna:anna@a.example.com/' } },
       }),
     ],
-  ])('quotes nothing of it: %s', (_, body) => {
+  ])('do not quote the body: %s', (_, body) => {
     const problems = problemsOf(body)
 
     assert.ok(problems.length > 0)
     assert.doesNotMatch(JSON.stringify(problems), /anna/i)
   })
 
-  it('names the known field that an unknown key stands in, and the place of the key', () => {
+  it('name the known field around an unknown key, and the position of the key', () => {
     assert.deepEqual(problemsOf('{"message":{"media":{"Anna":1,"Anna":2}}}'), [
       {
         field: 'message.media',

@@ -5,10 +5,10 @@ import { isJsonType, type RequestContext } from '../server/request-context.ts'
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/
 const NONE: readonly Problem[] = []
 
-// With two of any of these it is not clear which one is meant. Two tokens are refused before, as no token.
+// Of two values it is unclear which one is meant. Two tokens are refused earlier, as no token.
 const MEANT_ONCE: readonly SingleHeader[] = ['content-type', 'content-encoding', 'idempotency-key', 'authorization']
 
-/** What is wrong with the headers that say how to read the request. */
+/** Problems of the headers that say how to read the request. */
 export function checkHeaders({ request, repeatedHeaders }: RequestContext): readonly Problem[] {
   const {
     'content-type': contentType,
@@ -31,12 +31,12 @@ export function checkHeaders({ request, repeatedHeaders }: RequestContext): read
   return problems.length === 0 ? NONE : problems
 }
 
-/** Says that nothing is packed, or says nothing. */
+/** Empty or `identity`: the body is not compressed. */
 function isPlain(contentEncoding: string): boolean {
   return contentEncoding.split(',').every((coding) => ['', 'identity'].includes(coding.trim().toLowerCase()))
 }
 
-/** Null when there is none that can be used. */
+/** Null when it is missing or invalid. */
 export function parseIdempotencyKey(header: string | readonly string[] | undefined): string | null {
   return typeof header === 'string' && IDEMPOTENCY_KEY.test(header) ? header : null
 }

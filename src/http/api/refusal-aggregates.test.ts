@@ -8,7 +8,7 @@ import { RefusalAggregates } from './refusal-aggregates.ts'
 const MINUTE_MS = 60_000
 const ANNA = 'anna' as AccountId
 
-/** The answer of each write: `null` is one that throws. */
+/** The result of each write: `null` throws. */
 function sumsThat(answers: readonly (boolean | null)[] = []) {
   const clock = new HandMovedClock()
   const begun = clock.now()
@@ -56,7 +56,7 @@ function refused(receivedAt: number, tokenId: TokenId): RefusedRequest {
   return { facts, accountId: ANNA, tokenId, status: 429, code: 'HC-5', errors: '[]', body: 'of one of them' }
 }
 
-describe('refused requests that are not kept one by one', () => {
+describe('refused requests that are not logged one by one', () => {
   it('become one row for each token and reason when their minute is over', async () => {
     const { clock, refuse, kept, at, asked } = sumsThat()
     await clock.move(10_000)
@@ -82,10 +82,10 @@ describe('refused requests that are not kept one by one', () => {
     assert.equal(clock.waiting, 0)
   })
 
-  it('are counted in the minute in which they were refused, also before a timer has noticed that it is over', async () => {
+  it('are counted in the minute in which they were refused, also before the timer runs', async () => {
     const { clock, refuse, counts, kept, at, asked } = sumsThat()
     const after = clock.after.bind(clock)
-    // Of a busy process: the time has come, and a request comes first.
+    // In a busy process a request may come before the timer.
     clock.after = (delayMs, call) => after(delayMs + 1, call)
     refuse(5)
     await clock.move(MINUTE_MS)
@@ -100,7 +100,7 @@ describe('refused requests that are not kept one by one', () => {
     ])
   })
 
-  it('are written again, the same rows, when storage did not say that it has them', async () => {
+  it('are written again as the same rows when storage did not confirm them', async () => {
     const { clock, refuse, asked, counts, at, kept, faults } = sumsThat([false, null])
     refuse(5)
     await clock.move(MINUTE_MS)
@@ -126,7 +126,7 @@ describe('refused requests that are not kept one by one', () => {
     ])
   })
 
-  it('G8: hold back nothing of others where one row cannot be written', async () => {
+  it('G8: do not delay other rows when one cannot be written', async () => {
     const { clock, refuse, kept, sums: aggregates, damaged } = sumsThat()
     damaged.add('token-1')
     for (let minute = 0; minute < 3; minute++) {

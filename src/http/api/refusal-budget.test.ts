@@ -23,8 +23,8 @@ function refused(accountId: AccountId, body: string | null): RefusedRequest {
   return { facts, accountId, tokenId: 'token' as TokenId, status: 429, code: 'HC-3', errors: '[]', body }
 }
 
-describe('what is kept one by one of what an account is refused', () => {
-  it('is one hour’s worth at once, and then what time brings', () => {
+describe('the budget for logging refusals one by one', () => {
+  it('allows one hour’s worth at once, and then refills over time', () => {
     const { takeMany, time } = budgetOf(502 * 100)
 
     assert.equal(takeMany(ANNA, 1000), 100)
@@ -34,7 +34,7 @@ describe('what is kept one by one of what an account is refused', () => {
     assert.equal(takeMany(ANNA, 1000), 100)
   })
 
-  it('costs its body in bytes, so that a small one may still be kept when a large one is not', () => {
+  it('counts bytes of bodies, so a small one may fit when a large one does not', () => {
     const { takeMany } = budgetOf(1002)
 
     assert.equal(takeMany(ANNA, 1, 'é'.repeat(251)), 0)
@@ -42,7 +42,7 @@ describe('what is kept one by one of what an account is refused', () => {
     assert.equal(takeMany(ANNA, 1), 0)
   })
 
-  it('G8: is each account’s own', () => {
+  it('G8: is separate for each account', () => {
     const { takeMany } = budgetOf(502 * 10)
     takeMany(ANNA, 100)
 
@@ -53,7 +53,7 @@ describe('what is kept one by one of what an account is refused', () => {
     assert.equal(budgetOf(0).takeMany(ANNA, 1000, 'x'.repeat(65_536)), 1000)
   })
 
-  it('is forgotten of accounts that have their whole hour’s worth again', () => {
+  it('forgets accounts whose budget is full again', () => {
     const { budget, takeMany, time } = budgetOf(502 * 10)
     takeMany(ANNA, 10)
     time.ms += HOUR_MS / 2

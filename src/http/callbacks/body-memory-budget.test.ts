@@ -5,8 +5,8 @@ import { BodyMemoryBudget } from './body-memory-budget.ts'
 
 const [a, b, c] = ['a', 'b', 'c'] as AccountId[] as [AccountId, AccountId, AccountId]
 
-describe('the room for bodies', () => {
-  it('is bounded in all, and for each account', () => {
+describe('the memory for bodies', () => {
+  it('is limited in all, and for each account', () => {
     const budget = new BodyMemoryBudget({ bytes: 10, bytesPerAccount: 6, smallBytes: 100 })
 
     const taken = [budget.take(a, 6, 6), budget.take(a, 1, 1), budget.take(b, 4, 4), budget.take(c, 1, 1)]
@@ -23,7 +23,7 @@ describe('the room for bodies', () => {
     assert.deepEqual([budget.take(b, 4, 4), budget.take(c, 3, 3), budget.take(c, 2, 2)], [true, false, true])
   })
 
-  it('is whole again when all was given back', () => {
+  it('is complete again when everything was released', () => {
     const budget = new BodyMemoryBudget({ bytes: 10, bytesPerAccount: 10, smallBytes: 100 })
     for (const account of [a, b]) budget.take(account, 5, 5)
     for (const account of [a, b]) budget.release(account, 5)

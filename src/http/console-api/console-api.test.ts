@@ -37,7 +37,7 @@ describe('the banner', () => {
   })
 })
 
-describe('who may ask', () => {
+describe('authorization', () => {
   it('answers a person who is signed in and has the role', async () => {
     const { status, headers } = await world.ask('describeTokenForm', { as: owner, params: { account } })
 
@@ -46,7 +46,7 @@ describe('who may ask', () => {
     assert.deepEqual(world.counted, ['200 console'])
   })
 
-  it('refuses who is not signed in, with one sentence and the request id', async () => {
+  it('refuses requests without a session, with one sentence and the request id', async () => {
     const { status, headers, body } = await world.ask('describeTokenForm', { params: { account } })
 
     const { error } = body as ConsoleProblem
@@ -54,7 +54,7 @@ describe('who may ask', () => {
     assert.equal(error.requestId, headers.get('x-request-id'))
   })
 
-  it('refuses a cookie that is none of ours, or whose session has ended', async () => {
+  it('refuses a foreign cookie, and one whose session has ended', async () => {
     await world.console.sessions.end(owner.personId, owner.sessionId)
 
     assert.equal(await world.refusal('describeTokenForm', { as: owner, params: { account } }), '401 not_signed_in')
@@ -62,7 +62,7 @@ describe('who may ask', () => {
     assert.equal(await world.refusal('describeTokenForm', { as: invented, params: { account } }), '401 not_signed_in')
   })
 
-  it('answers alike for an account of others and for one that is not there', async () => {
+  it('answers alike for a foreign account and an unknown one', async () => {
     const others = await world.account('Others')
     const [foreign, unknown] = await Promise.all(
       [others, 'account-unknown'].map((id) => world.ask('describeTokenForm', { as: owner, params: { account: id } })),
@@ -72,13 +72,13 @@ describe('who may ask', () => {
     assert.equal(withoutId(foreign), withoutId(unknown))
   })
 
-  it('refuses a role below what the route asks for', async () => {
+  it('refuses a role below the required one', async () => {
     const viewer = await world.visitor(account, 'viewer')
 
     assert.equal(await world.refusal('createToken', { as: viewer, params: { account } }), '403 role_too_low')
   })
 
-  it('closes an account that asks for a second factor to persons without one', async () => {
+  it('closes an account that requires a second factor to people without one', async () => {
     await world.console.people.requireSecondFactor(account, true, 'test')
 
     assert.equal(
@@ -87,7 +87,7 @@ describe('who may ask', () => {
     )
   })
 
-  it('asks for a fresh proof before sensitive acts, and only before those', async () => {
+  it('requires step-up for sensitive actions only', async () => {
     world.now += 6 * MINUTE_MS
 
     assert.equal(await world.refusal('createToken', { as: owner, params: { account } }), '403 step_up_required')
@@ -97,7 +97,7 @@ describe('who may ask', () => {
   })
 })
 
-describe('what an address may hold', () => {
+describe('an address', () => {
   it.each(['SQLite', 'PostgreSQL'] as const)(
     'refuses a character that no database text can hold, on %s',
     async (engine) => {
@@ -117,7 +117,7 @@ describe('what an address may hold', () => {
   )
 })
 
-describe('where a request comes from', () => {
+describe('a request', () => {
   const create = (headers: Record<string, string | undefined>) =>
     world.refusal('createToken', { as: owner, params: { account }, headers })
   const ADMITTED = '400 input_invalid'
@@ -140,11 +140,11 @@ describe('where a request comes from', () => {
     assert.equal(await create(headers), expected)
   })
 
-  it('may be the origin of its own host, where that is plain http', async () => {
+  it('may have the origin of its own host over plain http', async () => {
     assert.equal(await create({ 'sec-fetch-site': undefined, origin: world.url }), ADMITTED)
   })
 
-  it('is of no matter where nothing is changed', async () => {
+  it('needs no origin where nothing is changed', async () => {
     const headers = { 'sec-fetch-site': 'cross-site' }
 
     assert.equal((await world.ask('describeTokenForm', { as: owner, params: { account }, headers })).status, 200)
@@ -218,21 +218,21 @@ describe('the body of a request that needs no session', () => {
     assert.notEqual((await send(path, bodyOf(8 * 1024))).what, '400 body_too_large')
   })
 
-  it('is refused as soon as too much of it came, where its length is not announced', async () => {
+  it('is refused as soon as too much has come, if its length is not announced', async () => {
     const piece = new TextEncoder().encode('x'.repeat(1024))
     const endless = new ReadableStream({ pull: (controller) => controller.enqueue(piece) })
 
     assert.equal((await send('/sign-in', endless)).what, '400 body_too_large')
   })
 
-  it('holds the longest that a person may write', async () => {
+  it('may hold the longest valid input', async () => {
     const [name, email, password] = ['名'.repeat(80), `${'a'.repeat(252)}@x`, '名'.repeat(1024)]
     const body = JSON.stringify({ link: 'x'.repeat(100), name, email, password })
 
     assert.equal((await send('/links/set-up', body)).what, '404 link_dead')
   })
 
-  it('is refused as that of an unknown route where no route is', async () => {
+  it('is refused as unknown route where there is no route', async () => {
     assert.equal((await send('/nowhere', bodyOf(300 * 1024))).what, '404 console_route_unknown')
   })
 })

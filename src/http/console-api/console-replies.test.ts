@@ -19,7 +19,7 @@ beforeEach(async () => {
   return close
 })
 
-/** Writes a request as it stands, and reads until the server ends the connection. */
+/** Writes the bytes of a request, and reads until the server ends the connection. */
 function open() {
   const socket = connect({ port: Number(new URL(world.url).port), host: '127.0.0.1', allowHalfOpen: true })
   return { socket, answer: text(socket) }
@@ -36,7 +36,7 @@ function head(cookie: string, ...lines: readonly string[]): string {
 }
 
 describe('a reply of the console', () => {
-  it('comes once, as the console writes it, when the body does not come in time', async () => {
+  it('is sent once, in the console’s format, when the body does not come in time', async () => {
     const { socket, answer } = open()
     socket.write(`${head(owner.cookie, 'content-length: 100')}{"name"`)
 
@@ -58,7 +58,7 @@ describe('a reply of the console', () => {
     assert.deepEqual(world.faults, [])
   })
 
-  it('asks for a body that is held back only once it is welcome', async () => {
+  it('sends `100 Continue` only after authorization', async () => {
     const refused = open()
     refused.socket.write(head('sid=unknown', 'content-length: 2', 'expect: 100-continue'))
     assert.match(await refused.answer, /^HTTP\/1\.1 401 /)
@@ -69,7 +69,7 @@ describe('a reply of the console', () => {
     assert.match(await welcome.answer, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 400 /)
   })
 
-  it('reaches a caller who sends much that is not wanted', async () => {
+  it('reaches a caller that sends a large unwanted body', async () => {
     const { socket, answer } = open()
     socket.write(head('sid=unknown', 'content-length: 3000000'))
     socket.end(Buffer.alloc(3_000_000, ' '))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { isOfOurPages, isOnThisMachine } from './csrf.ts'
 
-describe('the machine that a request stays on', () => {
+describe('a request from this machine', () => {
   it.each(['localhost', 'localhost:8080', 'a.localhost:8080', '127.0.0.1:8080', '127.9.9.9', '[::1]:8080', '[::1]'])(
     'is this one when people write %s',
     (host) => {

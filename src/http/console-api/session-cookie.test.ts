@@ -12,7 +12,7 @@ async function open(publicUrl: string) {
   return { world, close, account, owner }
 }
 
-/** Of a cookie that is set: its name and its attributes. */
+/** The name and attributes of a cookie. */
 function partsOf(headers: Headers): readonly string[] {
   const [cookie = ''] = headers.getSetCookie()
   const [pair = '', ...attributes] = cookie.split('; ')
@@ -20,7 +20,7 @@ function partsOf(headers: Headers): readonly string[] {
 }
 
 describe('the cookie of a session', () => {
-  it('is kept to https and to this very host where the public URL is https', async () => {
+  it('is limited to https and this host if the public URL is https', async () => {
     const { world, close, account, owner } = await open('https://console.example')
     const asked = { params: { account } }
 
@@ -33,7 +33,7 @@ describe('the cookie of a session', () => {
     assert.deepEqual(partsOf(headers), ['__Host-sid', 'HttpOnly', 'Max-Age=0', 'Path=/', 'SameSite=Lax', 'Secure'])
   })
 
-  it('has neither over plain http, where browsers would not take it', async () => {
+  it('has no such limits over plain http, where browsers would reject it', async () => {
     const { world, close, owner } = await open('http://127.0.0.1:8080')
 
     const { headers } = await world.ask('signOut', { as: owner })

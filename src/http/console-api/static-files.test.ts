@@ -37,7 +37,7 @@ async function get(path: string, headers: Record<string, string> = {}) {
 }
 
 describe('the pages of the console', () => {
-  it('are one page for every address, with a nonce of its own each time', async () => {
+  it('are one page for every address, with a new nonce each time', async () => {
     await build()
     const close = await open()
 
@@ -81,7 +81,7 @@ describe('the pages of the console', () => {
     assert.equal(header('server'), null)
   })
 
-  it('are kept to https where the public URL is', async () => {
+  it('require https if the public URL has it', async () => {
     await build()
     const close = await open('https://console.example')
 
@@ -92,7 +92,7 @@ describe('the pages of the console', () => {
     assert.equal(header('cross-origin-opener-policy'), 'same-origin')
   })
 
-  it('have files that browsers may keep, sent as they were compressed', async () => {
+  it('have cacheable files, sent precompressed', async () => {
     await build()
     const close = await open()
 
@@ -134,7 +134,7 @@ describe('the pages of the console', () => {
     assert.equal(answer.status, 401)
   })
 
-  it('are not given in place of a file or an answer that is missing', async () => {
+  it('are not served in place of a missing file or reply', async () => {
     await build()
     const close = await open()
 
@@ -147,7 +147,7 @@ describe('the pages of the console', () => {
     assert.match(answer.text, /console_route_unknown/)
   })
 
-  it('that were never built say so in one sentence', async () => {
+  it('say in one sentence that they are not built', async () => {
     const close = await open()
 
     const { status, text } = await get('/console/')

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import type { Clock } from '../../core/ports/clock.ts'
 import { DeadlineQueue } from './deadline-queue.ts'
 
-/** A clock that stands still until it is moved. */
+/** A clock that only moves by hand. */
 function handClock() {
   let now = 0
   let timers: { readonly at: number; readonly call: () => void }[] = []
@@ -45,8 +45,8 @@ function waiting() {
   return each
 }
 
-describe('the watch over what waits', () => {
-  it('gives up what has waited for too long, once', () => {
+describe('the deadline queue', () => {
+  it('calls items whose timeout has passed, once', () => {
     const { clock, move } = handClock()
     const watch = new DeadlineQueue(clock, 1000)
     const first = waiting()
@@ -61,7 +61,7 @@ describe('the watch over what waits', () => {
     assert.equal(watch.remove(ticket, first), false)
   })
 
-  it('leaves alone what has ended, and what came later to its place', () => {
+  it('ignores removed items, and newer ones in their place', () => {
     const { clock, move } = handClock()
     const watch = new DeadlineQueue(clock, 1000)
     const [first, second] = [waiting(), waiting()]

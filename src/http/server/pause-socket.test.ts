@@ -6,7 +6,7 @@ import { pauseSocket } from './pause-socket.ts'
 
 const REQUEST = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nHello'
 
-describe('a connection of an HTTP server that is held', () => {
+describe('a paused connection of an HTTP server', () => {
   let server: Server
   let caller: Socket
   /** The server's end of the connection. */
@@ -32,7 +32,7 @@ describe('a connection of an HTTP server that is held', () => {
     await new Promise((resolve) => server.close(resolve))
   })
 
-  it('takes nothing until each hold has been let go', async () => {
+  it('reads nothing until each pause has ended', async () => {
     const [first, second] = [pauseSocket(held), pauseSocket(held)]
     caller.write(REQUEST)
     await whatCanArrive(server)
@@ -69,7 +69,7 @@ describe('a connection of an HTTP server that is held', () => {
     await until(() => requests === 2)
   })
 
-  it('is as it was once it is let go', async () => {
+  it('works as before once all pauses have ended', async () => {
     for (let time = 0; time < 3; time++) {
       pauseSocket(held)()
       caller.write(REQUEST)
@@ -83,7 +83,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise(setImmediate)
 }
 
-/** Another connection comes and goes meanwhile: what was sent before it has arrived, and would have been read. */
+/** Opens and closes another connection: data sent before it has then arrived, and would have been read. */
 async function whatCanArrive(server: Server): Promise<void> {
   for (let time = 0; time < 3; time++) {
     const gone = new Promise((resolve) => server.once('connection', (socket: Socket) => socket.once('close', resolve)))

@@ -16,7 +16,7 @@ function reading(bounds: BodyBounds, headers: Readonly<Record<string, string>> =
 }
 
 describe('the body of a request', () => {
-  it('is handed over as it came when it came in one piece', () => {
+  it('is passed on unchanged when it comes in one piece', () => {
     const { request, ends } = reading({ maxBytes: 100 }, { 'content-length': '5' })
     const piece = Buffer.from('hello')
 
@@ -26,7 +26,7 @@ describe('the body of a request', () => {
     assert.equal(ends[0], piece)
   })
 
-  it('is the same however it is cut', () => {
+  it('is the same for all sizes of pieces', () => {
     const whole = Buffer.from(Array.from({ length: 10_000 }, (_, place) => place % 251))
     for (const size of [1, 2, 7, 999, 2_048, 9_999]) {
       for (const headers of [{ 'content-length': '10000' }, { 'transfer-encoding': 'chunked' }]) {
@@ -56,11 +56,11 @@ describe('the body of a request', () => {
     request.emit('end')
 
     assert.equal(ends[0]?.length, MEGABYTE)
-    // As a list it was more than 100 MB.
+    // As a list of pieces it was more than 100 MB.
     assert.ok(grownBytes < 8 * MEGABYTE, `it took ${Math.round(grownBytes / MEGABYTE)} MB`)
   })
 
-  it('is let go when it is larger than it may be, or is not admitted any more', () => {
+  it('is discarded when it is larger than the limit, or refused midway', () => {
     const asked: (readonly [bytes: number, pieces: number])[] = []
     const mayKeep = (bytes: number, pieces: number) => {
       asked.push([bytes, pieces])

@@ -52,7 +52,7 @@ describe('the strict JSON reader', () => {
           fc.pre(text !== '' && !canParse(text))
 
           const read = parseStrictJson(Buffer.from(text))
-          // A quote too many makes brackets of what stood in strings, and depth is checked first.
+          // One more quote turns text in strings into brackets, and depth is checked first.
           fc.pre(read.ok || read.code !== 'body_too_deep')
 
           assert.ok(!read.ok && read.code === 'body_not_json')
@@ -83,8 +83,8 @@ describe('the strict JSON reader', () => {
     assert.equal(!read.ok && read.detail, `The body is not valid JSON: ${why}.`)
   })
 
-  it('is not misled by what another caller sent before', () => {
-    // JSON.parse is: nodejs/node issue 63785. This is what makes it remember.
+  it('is not misled by the body of another caller', () => {
+    // JSON.parse is misled: nodejs/node issue 63785. This body causes it.
     const poison = ['{"to":1,"\\\\":2}', '{"to":1,"\\\\u":2}', '{"to":1,"\\\\u00":2}']
     for (const text of [...poison, ...poison]) assert.ok(parseStrictJson(Buffer.from(text)).ok)
 
@@ -252,7 +252,7 @@ function canParse(text: string): boolean {
   }
 }
 
-/** Whether the parser finds no fault in a text but that it ends. */
+/** Whether the parser's only fault with a text is its end. */
 function isBeginning(text: string): boolean {
   try {
     JSON.parse(text)

@@ -6,7 +6,7 @@ import { FROM } from './stub-intake.ts'
 
 const TO = '14155550123'
 
-/** A body that is good but for the fields given. */
+/** A valid body with the given fields changed. */
 function bodyWith(fields: object): string {
   return JSON.stringify({ from: FROM, to: TO, message: { type: 'message', message: 'Hello' }, ...fields })
 }

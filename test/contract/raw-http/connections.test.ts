@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { codesOf } from './raw-connection.ts'
-import { GOOD_BODY, type ServerUnderTest, WAYS } from './server-under-test.ts'
+import { GOOD_BODY, type ServerUnderTest, TRANSPORTS } from './server-under-test.ts'
 import { until } from './until.ts'
 
-/** Requests for so many pages of 30 KB: more than the system keeps of them for a caller who does not read. */
+/** Requests for this many pages of 30 KB, more than the system buffers for a caller that does not read. */
 function largePages(server: ServerUnderTest, count: number): Buffer[] {
   return Array.from({ length: count }, () => server.write({ method: 'GET', target: '/openapi.json', body: '' }))
 }
 
-describe.each(WAYS)('a connection over $way', ({ withServer }) => {
+describe.each(TRANSPORTS)('a connection over $transport', ({ withServer }) => {
   it('carries many requests, answered in order although a later one is ready first', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
@@ -156,7 +156,7 @@ describe.each(WAYS)('a connection over $way', ({ withServer }) => {
   })
 })
 
-describe.each(WAYS)('a caller over $way', ({ withServer }) => {
+describe.each(TRANSPORTS)('a caller over $transport', ({ withServer }) => {
   it('who goes away in the middle leaves a line in the API log', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
@@ -170,7 +170,7 @@ describe.each(WAYS)('a caller over $way', ({ withServer }) => {
   })
 })
 
-describe.each(WAYS)('garbage behind a good request over $way', ({ withServer }) => {
+describe.each(TRANSPORTS)('garbage behind a good request over $transport', ({ withServer }) => {
   it('does not take away its answer, and comes second', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
@@ -209,7 +209,7 @@ describe.each(WAYS)('garbage behind a good request over $way', ({ withServer }) 
   })
 })
 
-describe.each(WAYS)('a caller that asks before it sends the body over $way', ({ withServer }) => {
+describe.each(TRANSPORTS)('a caller that asks before it sends the body over $transport', ({ withServer }) => {
   const expecting = { Expect: '100-continue' }
 
   it('continues after its token has been checked', async () => {
@@ -248,7 +248,7 @@ describe.each(WAYS)('a caller that asks before it sends the body over $way', ({ 
   })
 })
 
-describe.each(WAYS)('closing over $way', ({ withServer }) => {
+describe.each(TRANSPORTS)('closing over $transport', ({ withServer }) => {
   it('lets an open request end, says that the connection ends, and takes no more', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()

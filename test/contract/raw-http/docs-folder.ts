@@ -11,7 +11,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml; charset=utf-8',
 }
 
-/** A folder with these documents, by path, as a build of the site leaves it. It is removed after the tests of the file. */
+/** A folder with these documents, by path, in the format of the site's build. Removed after the tests of the file. */
 export function makeDocsFolder(bodies: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'nuncio-docs-'))
   afterAll(() => rmSync(folder, { recursive: true }))

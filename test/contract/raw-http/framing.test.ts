@@ -9,7 +9,7 @@ const CHUNKED = { 'Content-Length': null, 'Transfer-Encoding': 'chunked' }
 const ONE_CHUNK = `${GOOD_BODY.length.toString(16)}\r\n${GOOD_BODY}\r\n0\r\n\r\n`
 
 describe('what is no request of one meaning', () => {
-  // name, what is changed about a good request, status and code of the refusal
+  // name, the change to a valid request, status and code of the refusal
   const REFUSED: readonly [string, RequestFacts, string][] = [
     [
       'transfer coding xchunked',
@@ -105,7 +105,7 @@ describe('what is no request of one meaning', () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
       connection.send(server.write(facts))
-      // Whatever follows must not be taken for a request.
+      // The rest must not be read as a request.
       connection.send(server.write())
 
       const reply = await connection.nextReply()

@@ -8,14 +8,14 @@ import { GOOD_BODY, type ServerUnderTest, withServer } from './server-under-test
 import { ACCOUNT, FROM } from './stub-intake.ts'
 import { until } from './until.ts'
 
-// The rate of an account never recovers, so that no test depends on how long it takes.
+// The rate of an account never refills, so that no test depends on timing.
 const STOPPED: Clock = { ...realClock, monotonic: () => 0 }
 const KEY = 'order-4711'
 const keyed = { headers: { 'Idempotency-Key': KEY } }
 
 type Exceed = (server: ServerUnderTest) => Promise<unknown>
 
-/** Each makes one limit refuse what comes next. */
+/** Each makes one limit refuse the next request. */
 const LIMITS: readonly [string, Exceed][] = [
   ['rate_exceeded', (server) => server.ask()],
   ['account_backlog_full', async ({ intake }) => intake.full.add(ACCOUNT)],
@@ -24,7 +24,7 @@ const LIMITS: readonly [string, Exceed][] = [
 
 const CASES = LIMITS.flatMap(([code, exceed]) => ['at once', 'later'].map((when) => [code, when, exceed] as const))
 
-/** A server whose account may send two messages, one of which is sent under the key. */
+/** A server whose account may send two messages, one of them sent under the key. */
 async function withKnownKey(test: (server: ServerUnderTest) => Promise<void>): Promise<void> {
   await withServer({ clock: STOPPED, acceptRatePerAccount: 2 }, async (server) => {
     await server.ask(keyed)
@@ -46,7 +46,7 @@ describe.each(CASES)('a key and %s, where storage answers %s', (code, when, exce
 
       assert.deepEqual(await statusesOf(server, 3), [200, 200, 200])
       assert.deepEqual(server.counted.slice(-3), ['200 replayed', '200 replayed', '200 replayed'])
-      // Each was asked about once, however many limits it would have met.
+      // Each key was looked up once, although several limits would refuse it.
       assert.deepEqual(server.intake.keyLookUps, [KEY, KEY, KEY])
     })
   })
@@ -138,13 +138,13 @@ describe.each(LIMITS)('%s, and a key that cannot be looked up', (code, exceed) =
       assert.equal(reply?.status, 500)
       assert.doesNotMatch(reply?.text ?? '', /secret/)
       assert.equal(server.faults.length, 1)
-      // Its token is known, so the API log has it.
+      // Its token is known, so it is in the API log.
       assert.equal(server.intake.refused[0]?.status, 500)
     })
   })
 
   it('is given up in time, and the late answer changes nothing', async () => {
-    // Time must pass here, so the rate is one that takes a quarter of an hour to recover.
+    // Time must pass here, so the rate needs a quarter of an hour to refill.
     const rate = { acceptRatePerAccount: code === 'rate_exceeded' ? 1 : 0, acceptingProcesses: () => 1000 }
     await withServer({ ...rate, limits: { storageWaitMs: 150 } }, async (server) => {
       await server.ask(keyed)
@@ -165,7 +165,7 @@ describe.each(LIMITS)('%s, and a key that cannot be looked up', (code, exceed) =
 describe('a caller whose key is being looked up', () => {
   const SHORT_TIMES = { headersTimeoutMs: 1_500, requestTimeoutMs: 1_500, checkIntervalMs: 50 }
 
-  /** The account is full, so that the key has to be looked up; `names` says what comes of it. */
+  /** The account is full, so the key must be looked up; `names` is the result. */
   function holdKeys({ intake }: ServerUnderTest) {
     intake.full.add(ACCOUNT)
     const asked = Promise.withResolvers<void>()

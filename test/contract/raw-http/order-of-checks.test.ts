@@ -9,7 +9,7 @@ import { ACCOUNT, FROM } from './stub-intake.ts'
 
 const STRANGER = '14155550999'
 
-/** What is wrong with a request, and which refusal it must come to. Listed in the order of the contract. */
+/** Faults of a request and their refusals, in the order of the contract. */
 interface Flaw {
   readonly code: string
   readonly token?: Partial<Token>
@@ -38,7 +38,7 @@ const PAIRS = FLAWS.flatMap((first, place) => FLAWS.slice(place + 1).map((second
 
 describe.each(['at once', 'later'])('of two things that are wrong, where storage answers %s', (when) => {
   it.each(PAIRS)('$first.code is reported before $second.code', async ({ first, second }) => {
-    // A full connection is known by its number, so a stranger's number cannot be full as well.
+    // Only a known number can be full, so an unknown number cannot have both faults.
     const from = second.fields && 'from' in second.fields ? STRANGER : FROM
     await withServer({ acceptRatePerAccount: 1 }, async (server) => {
       const both = [first, second]
@@ -49,7 +49,7 @@ describe.each(['at once', 'later'])('of two things that are wrong, where storage
       if (when === 'later') server.intake.answerLookUpsLater()
 
       const reply = await server.ask({
-        // A key of which nothing is known changes nothing, but where a limit refuses it has to be looked up first.
+        // An unknown key changes nothing, but it must be looked up before a limit refuses.
         headers: { 'x-api-key': token, 'Idempotency-Key': 'new', ...first.headers, ...second.headers },
         body: JSON.stringify({ ...JSON.parse(GOOD_BODY), ...first.fields, ...second.fields }),
       })

@@ -66,7 +66,7 @@ describe('a service whose public URL has a path', () => {
   it.each([
     ['/nuncio/docs', '/nuncio/docs/'],
     ['/nuncio/docs/guides/tokens.md', '/nuncio/docs/guides/tokens'],
-    // A proxy took the path away, and the browser needs it.
+    // A proxy stripped the path, and the browser needs it.
     ['/docs/guides/tokens/', '/nuncio/docs/guides/tokens'],
   ])('leads from %s to %s', async (from, to) => {
     await below('/nuncio', async (server) => assert.equal((await get(server, from)).location, to))

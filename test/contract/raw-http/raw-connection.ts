@@ -20,7 +20,7 @@ interface Envelope {
   readonly message: string
 }
 
-/** A connection on which every byte is ours. */
+/** A connection for sending arbitrary bytes. */
 export class RawConnection {
   readonly #socket: Socket
   #bytes = Buffer.alloc(0)
@@ -44,7 +44,7 @@ export class RawConnection {
   static async openTls(port: number, from?: string): Promise<RawConnection> {
     const below = await openSocket(port, from)
     const socket = connectTls({ socket: below, rejectUnauthorized: false })
-    // Turned away in the middle: that is for the test to see.
+    // The server may end the connection at any time; the test checks that.
     await new Promise((resolve) => socket.once('secureConnect', resolve).once('error', resolve).once('close', resolve))
     return new RawConnection(socket)
   }
@@ -53,12 +53,12 @@ export class RawConnection {
     this.#socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
   }
 
-  /** Ends our side, and waits for what the other still says. */
+  /** Ends our side, and reads the rest from the server. */
   endOurSide(): void {
     this.#socket.end()
   }
 
-  /** Takes nothing more of what comes. Only a send then shows that the other has ended the connection. */
+  /** Stops reading. Then only a send shows that the server has ended the connection. */
   stopReading(): void {
     this.#socket.pause()
   }
@@ -80,7 +80,7 @@ export class RawConnection {
     }
   }
 
-  /** Everything that came until the server ended the connection, as text. */
+  /** Everything received until the server ended the connection, as text. */
   async untilClosed(): Promise<string> {
     while (!this.#isOver) await this.#change()
     return this.#bytes.toString('latin1')
@@ -115,7 +115,7 @@ export class RawConnection {
   }
 }
 
-/** `from` is an address of this machine to come from. */
+/** `from`: the local address of the connection. */
 async function openSocket(port: number, from?: string): Promise<Socket> {
   const socket = connect({
     port,
@@ -138,7 +138,7 @@ export function envelopeOf(reply: RawReply | null): Envelope {
   return JSON.parse(reply.text) as Envelope
 }
 
-/** The codes of what was wrong, in order. */
+/** The codes of all errors, in order. */
 export function codesOf(reply: RawReply | null): readonly string[] {
   return (envelopeOf(reply).data.errors ?? []).map(({ code }) => code)
 }

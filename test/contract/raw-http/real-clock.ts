@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/core/ports/clock.ts'
 
-/** Sockets live in real time, so tests over them do, too. */
+/** Sockets use real time, so tests with sockets do, too. */
 export const realClock: Clock = {
   now: () => Date.now(),
   wall: () => Date.now(),

@@ -235,7 +235,7 @@ describe('a refusal', () => {
 
 describe('a refusal of an account that is refused too much', () => {
   it('G11: has the same reply, waits for nothing, and is aggregated in the API log', async () => {
-    // So little that not one is kept by itself.
+    // Too little for a single entry.
     await withServer({ refusedLogBytesPerHour: 1 }, async (server) => {
       server.intake.logRefused = () => new Promise(() => {})
 

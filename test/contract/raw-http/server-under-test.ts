@@ -14,7 +14,7 @@ export const GOOD_BODY = JSON.stringify({
 
 const CERTIFICATE = makeCertificate({ names: ['send.example.com'], addresses: ['127.0.0.1'] })
 
-/** Header name → value; a list sends the header several times, null leaves a usual one out. */
+/** Header name → value; a list sends the header several times, null leaves a default header out. */
 export type HeaderLines = Readonly<Record<string, string | readonly string[] | null>>
 
 export interface RequestFacts {
@@ -25,7 +25,7 @@ export interface RequestFacts {
   readonly body?: string | Buffer
 }
 
-/** The real server over a stub intake, with what it counted and logged. */
+/** The real server with a stub intake, and its counts and logs. */
 export class ServerUnderTest {
   readonly intake = new StubIntake()
   readonly token = this.intake.addToken()
@@ -92,20 +92,20 @@ export class ServerUnderTest {
     return this
   }
 
-  /** Says that as many messages wait for a number or an account as may. */
+  /** Marks the backlog of a number or an account as full. */
   fill(numberOrAccount: string): this {
     this.intake.full.add(numberOrAccount)
     return this
   }
 
-  /** Sends one good request, but for what the facts change. */
+  /** Sends a valid request with the given changes. */
   async ask(facts: RequestFacts = {}): Promise<RawReply | null> {
     const connection = await this.connect()
     connection.send(this.write(facts))
     return connection.nextReply()
   }
 
-  /** The bytes of one good request, but for what the facts change. */
+  /** The bytes of a valid request with the given changes. */
   write({
     method = 'POST',
     target = PATH,
@@ -129,7 +129,7 @@ export class ServerUnderTest {
   }
 }
 
-/** Starts a server, gives it to the test, and stops it whatever happens. */
+/** Starts a server, runs the test with it, and always stops it. */
 export async function withServer(
   overrides: Partial<HttpServerDeps>,
   test: (server: ServerUnderTest) => Promise<void>,
@@ -142,11 +142,11 @@ export async function withServer(
   }
 }
 
-/** In the clear, and over TLS: what is promised of connections holds on both. */
-export const WAYS = [
-  { way: 'plain HTTP', withServer },
+/** Plain HTTP and TLS: the guarantees for connections hold on both. */
+export const TRANSPORTS = [
+  { transport: 'plain HTTP', withServer },
   {
-    way: 'TLS',
+    transport: 'TLS',
     withServer: ((overrides, test) => withServer({ ...overrides, tls: CERTIFICATE }, test)) as typeof withServer,
   },
 ] as const

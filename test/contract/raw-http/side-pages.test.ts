@@ -15,7 +15,7 @@ function get(server: ServerUnderTest, target: string, headers: HeaderLines = {})
 }
 
 describe('health', () => {
-  it('is live as long as it answers, and ready when nothing is amiss', async () => {
+  it('is live as long as it answers, and ready when everything works', async () => {
     await withServer({}, async (server) => {
       const live = await get(server, '/health/live')
       const ready = await get(server, '/health/ready')
@@ -83,7 +83,7 @@ describe('metrics', () => {
     ['Forwarded', { Forwarded: 'for=127.0.0.1' }],
     ['X-Real-IP', { 'X-Real-IP': '127.0.0.1' }],
     ['Via', { Via: '1.1 proxy' }],
-  ])('are not shown to who comes through a proxy on this machine: %s', async (_, headers) => {
+  ])('are not shown to requests through a proxy on this machine: %s', async (_, headers) => {
     await withServer({ ...metrics(), trustedProxies: [parseAddressRange('127.0.0.1')!] }, async (server) => {
       const reply = await get(server, '/metrics', headers)
 
@@ -92,7 +92,7 @@ describe('metrics', () => {
     })
   })
 
-  it('are shown to addresses that the settings name, and to who brings the secret', async () => {
+  it('are shown to addresses in the settings, and to requests with the secret', async () => {
     const viaProxy = { 'X-Forwarded-For': '198.51.100.1' }
     await withServer(metrics({ allowed: [parseAddressRange('127.0.0.0/8')!] }), async (server) => {
       assert.equal((await get(server, '/metrics', viaProxy))?.status, 200)

@@ -10,7 +10,7 @@ export const FROM = '14155550100'
 const CONNECTION = 'connection-1' as ConnectionId
 
 export interface Held {
-  /** Resolves once a request has got as far as to storage. */
+  /** Resolves once a request has reached storage. */
   readonly reached: Promise<void>
   release(as: AcceptResult): void
 }
@@ -28,15 +28,15 @@ export class StubIntake implements Intake {
   readonly connections = new Map([[FROM, CONNECTION]])
   /** Full lanes by number, and the whole account under its own id. */
   readonly full = new Set<string>()
-  /** Overrides what `accept` comes to. */
+  /** Overrides the result of `accept`. */
   answer: ((candidate: Candidate) => AcceptResult | Promise<AcceptResult>) | null = null
   canLog = true
-  /** What a repeat finds its message in. */
+  /** The state of the message that a repeat finds. */
   stateOfMessages: MessageState = 'QUEUED'
   lookUps = 0
-  /** Which keys were looked up. */
+  /** The keys that were looked up. */
   readonly keyLookUps: string[] = []
-  /** What look-ups wait for, as where storage is another machine. Null: they are answered at once. */
+  /** Look-ups wait for this, as for storage on another machine. Null: they are answered at once. */
   lookUpsWaitFor: Promise<void> | null = null
   readonly #tokens = new Map<string, Token>()
   readonly #keys = new Map<string, { readonly fingerprint: string; readonly messageId: MessageId }>()
@@ -69,7 +69,7 @@ export class StubIntake implements Intake {
     return { reached: reached.promise, release: (as) => result.resolve(as) }
   }
 
-  /** Holds back what is looked up from now on. */
+  /** Holds back new look-ups. */
   holdLookUps(): HeldLookUps {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.lookUpsWaitFor = promise
@@ -78,7 +78,7 @@ export class StubIntake implements Intake {
     return { release: resolve, fail: reject }
   }
 
-  /** Answers look-ups from now on, but never at once. */
+  /** Answers new look-ups, but only in a later turn. */
   answerLookUpsLater(): this {
     this.lookUpsWaitFor = Promise.resolve()
     return this
@@ -100,7 +100,7 @@ export class StubIntake implements Intake {
   }
 
   async accept(candidate: Candidate): Promise<AcceptResult> {
-    // As storage does: the answer comes in a later turn, and many calls of one turn get theirs together.
+    // Like storage, answers come in a later turn, for all calls of one turn together.
     await new Promise(setImmediate)
     return this.answer ? this.answer(candidate) : this.#decide(candidate)
   }

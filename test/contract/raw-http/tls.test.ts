@@ -11,7 +11,7 @@ const FIRST = makeCertificate(NAMES)
 const SECOND = makeCertificate(NAMES)
 const SHORT_TIMES = { headersTimeoutMs: 1_500, requestTimeoutMs: 2_000, checkIntervalMs: 50 }
 
-/** Resolves with the serial number that the server shows, and leaves the connection. */
+/** Resolves with the serial number of the server's certificate, and leaves the connection open. */
 async function shownBy(port: number): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
   await event(socket, 'secureConnect')
@@ -47,7 +47,7 @@ describe('a server with a certificate', () => {
     })
   })
 
-  it('shows a new certificate to those who come later, and leaves open connections as they are', async () => {
+  it('uses a new certificate for new connections, and leaves open ones as they are', async () => {
     await withServer({ tls: FIRST }, async (server) => {
       const before = await shownBy(server.port)
       const connection = await server.connect()
@@ -60,7 +60,7 @@ describe('a server with a certificate', () => {
     })
   })
 
-  it('goes on with the old certificate when the new one cannot be used', async () => {
+  it('keeps the old certificate when the new one cannot be used', async () => {
     await withServer({ tls: FIRST }, async (server) => {
       const before = await shownBy(server.port)
 
@@ -85,14 +85,14 @@ describe('a server with a certificate', () => {
     })
   })
 
-  it('does not wait at its end for those who have not begun', async () => {
+  it('does not wait for unfinished handshakes when it stops', async () => {
     await withServer(
       { tls: FIRST, limits: { headersTimeoutMs: 60_000, requestTimeoutMs: 60_000, closeGraceMs: 60_000 } },
       async (server) => {
         const silent = connectPlain({ port: server.port, host: '127.0.0.1' })
         silent.on('error', () => {})
         const gone = new Promise((resolve) => silent.once('close', resolve))
-        // Once this is answered, the other has been taken, too.
+        // Once this is answered, the other connection has been accepted, too.
         await server.ask()
 
         await server.stop()

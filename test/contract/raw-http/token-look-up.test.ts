@@ -83,7 +83,7 @@ describe('a token that storage has to look up', () => {
         const request = server.write({ headers: { 'x-api-key': STRANGER }, body })
         connection.send(Buffer.concat(Array.from({ length: count }, () => request)))
         await until(() => server.intake.lookUps > 0)
-        // Long enough for the rest, were it taken.
+        // Long enough for the rest, if it were read.
         for (let asked = 0; asked < 50; asked++) await server.ask({ target: '/nothing' })
         const takenBytes = server.intake.lookUps * request.length
         held.release()
@@ -128,7 +128,7 @@ describe('storage that cannot look up a token', () => {
 
       assert.equal(reply?.status, 503)
       assert.deepEqual(codesOf(reply), ['not_accepted'])
-      // Less than the 5 s for headers, the shortest of the requests' own time limits, which would end it, too.
+      // Less than the 5 s for headers, the shortest of the requests' own timeouts, which would end it, too.
       assert.ok(tookMs >= 95 && tookMs < 4_800, `${tookMs} ms`)
       assert.equal((await connection.nextReply())?.status, 200)
       assert.deepEqual([server.intake.accepted.length, server.intake.refused.length], [1, 0])
@@ -200,7 +200,7 @@ describe('a caller whose token is being looked up', () => {
       await until(() => server.intake.refused.length === 1)
       const { errors, facts } = server.intake.refused[0]!
       assert.match(errors, /malformed_request/)
-      // Its address is known, although the connection has forgotten it.
+      // Its address is kept, although the closed connection no longer has it.
       assert.equal(facts.remoteAddress, '127.0.0.1')
       assert.deepEqual([server.intake.accepted, server.faults], [[], []])
     })
@@ -217,7 +217,7 @@ describe('a caller whose token is being looked up', () => {
         const connection = await server.connect()
         const headers = token === null ? {} : { 'x-api-key': token }
         connection.send(server.write({ headers }).subarray(0, -1))
-        // It came later and is as slow, so that once it is found to be, the first one has been, too.
+        // It came later and is as slow: once it has timed out, the first one has, too.
         const other = await server.connect()
         other.send('POST')
         await other.nextReply()

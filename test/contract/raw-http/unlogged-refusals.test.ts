@@ -58,7 +58,7 @@ describe('a refusal that cannot be put into the API log', () => {
   })
 })
 
-/** What its intake holds once it has stopped, and so written what it had counted. */
+/** The intake after the server has stopped and written its counts. */
 async function withStoppedServer(
   test: (server: ServerUnderTest) => Promise<void>,
   overrides: Parameters<typeof withServer>[0] = {},

@@ -1,4 +1,4 @@
-/** Waits until something that the server does by itself has happened; the test's own deadline ends it otherwise. */
+/** Waits for something that the server does by itself. The test's deadline ends it otherwise. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise(setImmediate)
 }

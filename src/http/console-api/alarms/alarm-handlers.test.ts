@@ -42,7 +42,7 @@ describe.each(ENGINES)('alarms in the console, on %s', (engine) => {
     facts: { number: '15550001000', reason: 'credentials_refused', waiting: 41, oldestAt: 0 },
   } as const
 
-  it('are shown with their cause and the next step, the worst first, and those that are over in the list alone', async () => {
+  it('are shown with cause and next step, the most severe first, and cleared ones only in the list', async () => {
     const viewer = await world.visitor(acme, 'viewer')
     await raise(acme, { kind: 'unconfirmed', severity: 'warning', object: acme, facts: { count: 2, oldestAt: 0 } })
     await raise(acme, { ...OFFLINE, facts: { ...OFFLINE.facts, oldestAt: world.now - 6 * MINUTE_MS } })
@@ -97,7 +97,7 @@ describe.each(ENGINES)('alarms in the console, on %s', (engine) => {
     assert.deepEqual(together, [['connection_offline'], []])
   })
 
-  it('come by pages', async () => {
+  it('are paged', async () => {
     const owner = await world.visitor(acme)
     for (let count = 0; count < 30; count++) await raise(acme, { ...OFFLINE, object: `con_${count}` })
 

@@ -36,7 +36,7 @@ let account: AccountId
 let anna: Visitor
 /** Runs after the network was asked about a change and before that is stored. */
 let whenPrepared: () => Promise<void>
-/** All that the console has answered. */
+/** All replies of the console. */
 let answers: string
 
 const adding = (change: object = {}, settings: Readonly<Record<string, string>> = {}) => ({
@@ -46,7 +46,7 @@ const adding = (change: object = {}, settings: Readonly<Record<string, string>> 
   settings: { ...SETTINGS, ...settings },
 })
 
-/** Two numbers of one app of Meta's. */
+/** Two numbers of one Meta app. */
 async function addTwo(): Promise<readonly [Shown, Shown]> {
   simulator.addNumber({ ...NUMBER, phoneNumberId: '1002', number: '15550001002' })
   const first = await ask<Shown>('addConnection', null, adding())
@@ -129,7 +129,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     }
   })
 
-  it('are added with secrets that never come back, not even sealed', async () => {
+  it('are added with secrets that are never returned, not even encrypted', async () => {
     const added = await ask<Shown>('addConnection', null, adding())
     await ask('readConnection', added.id)
     await ask('listConnections', null)
@@ -157,7 +157,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     assert.match(rows, /v1\.k/)
   })
 
-  it('show what the network says when it was asked, and where its callbacks go', async () => {
+  it('show the network’s facts after a check, and the callback address', async () => {
     const { channels } = await ask<{ channels: { name: string; hasCallbacks: boolean; hasTemplates: boolean }[] }>(
       'listChannels',
       null,
@@ -285,7 +285,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     assert.equal(await refusalOf('listConnectionTemplates', {}, viewer), '403 role_too_low')
   })
 
-  it('G8: that another account has are refused without a word about it', async () => {
+  it('G8: of another account are refused without revealing it', async () => {
     await ask('addConnection', null, adding())
     const foreign = await world.account('Others')
     const eve = await world.visitor(foreign)
@@ -295,7 +295,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     assert.doesNotMatch(answer.text, /Acme|con_/)
   })
 
-  it('G8: are never asked about at the network on behalf of another account', async () => {
+  it('G8: are never checked at the network for another account', async () => {
     const { id } = await ask<Shown>('addConnection', null, adding())
     const foreign = await world.account('Others')
     const eve = await world.visitor(foreign)
@@ -326,7 +326,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     assert.ok(!JSON.stringify(audited).includes(appSecret))
   })
 
-  it('leave the app secret of those alone that did not move with it, and say so', async () => {
+  it('keep the app secret of connections that stayed at another app, and say so', async () => {
     const [first, second] = await addTwo()
     const appSecret = 'fedcba9876543210fedcba9876543210'
     // Each app has its own tokens, so a number that moves to another app has another token.
@@ -340,7 +340,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     await ask('checkConnection', second.id)
   })
 
-  it('never put a secret back that was replaced while the network was asked', async () => {
+  it('never restore a secret that was replaced during the check', async () => {
     const { id } = await ask<Shown>('addConnection', null, adding())
     const accessToken = 'EAAG0000000000renewedToken'
     const change = (settings: Readonly<Record<string, string>>) => ask('changeChannelSettings', id, { settings })

@@ -84,7 +84,7 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     assert.deepEqual(channel, [404, [{ field: 'channel', message: 'There is no channel of this name.' }]])
   })
 
-  it('G10: show their lane with places, times and why it waits', async () => {
+  it('G10: show their lane with positions, times and the reason for waiting', async () => {
     await world.call('changeLane', {
       params: of(),
       body: { ...DEFAULT_LANE_POLICY, leastGapMs: 2_000, gapJitterMs: 1_000 },
@@ -112,7 +112,7 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     assert.deepEqual([paused.items[0]?.estimatedAt], [null])
   })
 
-  it('hide numbers of recipients from viewers, who change nothing', async () => {
+  it('hide recipients from viewers, who cannot change anything', async () => {
     const viewer = await world.visitor(account, 'viewer')
     const { id: message } = await world.accept({ connectionId: id })
     await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'result_unknown' })
@@ -135,7 +135,7 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     assert.deepEqual(new Set(acts), new Set(['403 role_too_low']))
   })
 
-  it('are set within their limits', async () => {
+  it('accept settings only within their limits', async () => {
     const quietHours = { from: '22:00', to: '07:00', timeZone: 'Europe/Berlin' }
     const set = (body: object) => ({ params: of(), body: { ...DEFAULT_LANE_POLICY, ...body }, as: anna })
 
@@ -171,7 +171,7 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     assert.deepEqual([late, remove], ['403 step_up_required', '403 step_up_required'])
   })
 
-  it('have only what is old taken out, by the clock of the server', async () => {
+  it('cancel only old messages, by the clock of the server', async () => {
     const old = [await world.accept({ connectionId: id }), await world.accept({ connectionId: id })]
     world.now += 600_000
     const young = await world.accept({ connectionId: id })

@@ -104,7 +104,7 @@ async function take(query: object, role: Role = 'developer') {
   return { headers: context.taken.headers, text: await context.taken.text() }
 }
 
-describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine) => {
+describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
   beforeEach(() => open(engine))
 
   it('shows a refused request with everything that its caller got', async () => {
@@ -145,7 +145,7 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     assert.match(csv[1] ?? '', /,12345,2026-01-15T11:59:30\.000Z$/)
   })
 
-  it('gives the request as curl that no shell takes for anything else, with the token left out', async () => {
+  it('shows the request as safely quoted curl, without the token', async () => {
     const body = JSON.stringify({ to: `'; rm -rf / #`, text: '$(id) `id` \\' })
     await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'bad', body })
 
@@ -195,7 +195,7 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     assert.equal(JSON.parse(reply?.body ?? '').data.state, 'QUEUED')
   })
 
-  it('claims no more than is known: not that a network took what a person said had arrived', async () => {
+  it('does not claim that a network accepted a message that a person marked as arrived', async () => {
     const made = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
     world.now += 7_200_000
     await world.administration.resolveMessage(made.id, 'arrived', 'anna')
@@ -208,7 +208,7 @@ describe.each(ENGINES)('the API log as the console asks for it, on %s', (engine)
     assert.equal(delivered.sentence, 'The network took it, and it was delivered.')
   })
 
-  it('shows a repeat the answer that follows from the state in which it found its message', async () => {
+  it('shows the reply to a repeat by the state of its message at that time', async () => {
     const made = await world.accept({ connectionId, state: 'FAILED', reason: 'refused_later' })
     const states = ['QUEUED', 'PUBLISHED', 'FAILED']
     for (const state of states) {

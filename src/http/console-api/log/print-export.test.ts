@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import type { LogEntry } from '../../../contract/console/log.ts'
 import { csvLine, EXPORT_FORMATS } from './print-export.ts'
 
-// What sheets have been made to run, and how it must leave. From the advice of OWASP on CSV injection, and beyond.
+// Formulas for CSV injection and their safe form. From OWASP's advice, and more.
 const CORPUS: readonly (readonly [text: string, field: string])[] = [
   ['=1+1', `'=1+1`],
   ['+15550001000', `'+15550001000`],

@@ -22,7 +22,7 @@ let pagesRead: number
 let isAllowed: boolean
 let handlers: ReturnType<typeof logHandlers>
 
-/** As large as an export asks for, and more of them than fit into any buffer. */
+/** Pages of the export's size, and more of them than fit into any buffer. */
 async function readPage(_accountId: AccountId, { limit }: { readonly limit: number }): Promise<LogPageView> {
   pagesRead += 1
   const next = pagesRead < 200 ? 'more' : null
@@ -37,7 +37,7 @@ beforeEach(() => {
   handlers = logHandlers({ store: { apiLog } as never, publicUrl: 'https://nuncio.example' })
 })
 
-/** The body of an export, as the server hands it on. */
+/** The body stream of an export. */
 async function begin(personId = 'per_anna', accountId = 'acc_acme'): Promise<Readable> {
   let body: Readable | null = null
   const reply = {

@@ -120,7 +120,7 @@ describe.each(ENGINES)('a message whose content is gone, in the console, on %s',
 
   const of = (id: MessageId) => ({ as: anna, params: { account: acme, id } })
 
-  /** As a sweep leaves it. */
+  /** The state after a sweep. */
   async function empty(id: MessageId): Promise<void> {
     await world.run(
       `update ${engine === 'SQLite' ? 'message' : 'settled'} set body = '', body_crc = 0, body_deleted_at = ? where id = ?`,

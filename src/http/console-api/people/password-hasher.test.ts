@@ -17,13 +17,13 @@ describe('hashes of passwords', () => {
     assert.deepEqual(COST, { memoryKib: 65_536, passes: 3 })
   })
 
-  it('are right however the same letters are composed', async () => {
+  it('match for all Unicode compositions of the same letters', async () => {
     const hasher = new PasswordHasher(CHEAP)
 
     assert.equal(await hasher.isRight('cafe\u0301', await hasher.hash('caf\u00e9')), true)
   })
 
-  it('go out of date when the parameters change', async () => {
+  it('are outdated when the parameters change', async () => {
     const phc = await new PasswordHasher(CHEAP).hash('secret')
 
     assert.equal(new PasswordHasher().isOutdated(phc), true)
@@ -38,7 +38,7 @@ describe('hashes of passwords', () => {
     assert.equal(await new PasswordHasher(CHEAP).isRight('', `${start}${'A'.repeat(43)}`), false)
   })
 
-  it('are not made more cheaply than the floor', () => {
+  it('cannot be cheaper than the minimum', () => {
     assert.throws(() => new PasswordHasher({ memoryKib: 8_192, passes: 1 }))
   })
 

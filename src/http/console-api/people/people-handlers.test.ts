@@ -49,7 +49,7 @@ describe.each(ENGINES)('the first person, on %s', (engine) => {
     return world.open(engine)
   })
 
-  it('comes in by the set-up link and owns the first account', async () => {
+  it('signs up by the setup link and owns the first account', async () => {
     account = await world.account('Default')
     world.now += 1_000
     await world.account('Acme')
@@ -75,14 +75,14 @@ describe.each(ENGINES)('the first person, on %s', (engine) => {
     assert.equal((await world.people.listPeople()).length, 1)
   })
 
-  it('must come within the hour', async () => {
+  it('must use the link within the hour', async () => {
     const secret = await link('set-up')
     world.now += HOUR
 
     await assert.rejects(setUp(secret), { code: 'link_dead' })
   })
 
-  it('of two at the same moment only one is first', async () => {
+  it('is only one of two at the same time', async () => {
     const secret = await link('set-up')
 
     const said = await Promise.allSettled([setUp(secret), setUp(secret)])
@@ -130,7 +130,7 @@ describe.each(ENGINES)('people, on %s', (engine) => {
     await assert.rejects(world.handlers.readLink(read, world.visit(ben)), { code: 'link_dead' })
   })
 
-  it('G8: are not found out by an invitation or by a name: both read the same whether another account has them', async () => {
+  it('G8: cannot be discovered by an invitation or a name: both read the same whether another account has them', async () => {
     await world.person(await world.account('Other'), 'owner', 'ben@example.org')
     const read = async (email: string) => {
       const body = { kind: 'invitation', link: await invite(owner, email) } as const

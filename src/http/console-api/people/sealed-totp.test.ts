@@ -9,7 +9,7 @@ import { TOTP_SECRET_BYTES } from './totp.ts'
 const secrets = testSecrets()
 
 describe('the secret of a code app', () => {
-  it('comes back byte for byte, and is not in what is kept', () => {
+  it('is restored byte for byte, and not readable in storage', () => {
     for (let times = 0; times < 50; times++) {
       const secret = randomBytes(TOTP_SECRET_BYTES)
       const kept = sealTotp(secrets, 'per_1', secret)
@@ -25,7 +25,7 @@ describe('the secret of a code app', () => {
     assert.throws(() => openTotp(secrets, 'per_2', kept), SecretUnreadable)
   })
 
-  it('is not taken where it was not sealed', () => {
+  it('is refused if it was not encrypted for this purpose', () => {
     assert.throws(() => openTotp(secrets, 'per_1', randomBytes(TOTP_SECRET_BYTES)), SecretUnreadable)
   })
 })

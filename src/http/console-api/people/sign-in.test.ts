@@ -99,7 +99,7 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     assert.deepEqual(work, ['compared', 'the same for an unknown person'])
   })
 
-  it('slows guessing at one person down by steps, never for good', async () => {
+  it('slows down guesses at one person step by step, never permanently', async () => {
     world.hasher = new QuickHasher(CHEAP)
     const guesser = new Browser()
     for (let guess = 0; guess < 5; guess += 1) assert.equal(await tries(guesser, 'wrong'), 'sign_in_failed')
@@ -116,7 +116,7 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     assert.equal(await tries(new Browser(), PASSWORD), 'done')
   })
 
-  it('counts a browser that the person knows by itself', async () => {
+  it('has a separate counter for a known browser', async () => {
     const own = new Browser()
     await world.signIn(own)
     for (let guess = 0; guess < 5; guess += 1) await tries(new Browser(), 'wrong')
@@ -125,7 +125,7 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     assert.equal(await tries(own, PASSWORD), 'done')
   })
 
-  it('does not lock out who shares an address with a guesser', async () => {
+  it('does not lock out a person who shares an address with a guesser', async () => {
     world.hasher = new QuickHasher(CHEAP)
     await world.person(account, 'viewer', 'ben@example.org')
     const [known, guesser] = [new Browser(), new Browser()]
@@ -171,7 +171,7 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     assert.equal(await tries(guesser, PASSWORD), 'done')
   })
 
-  it('lets only so many of a sudden crowd try', async () => {
+  it('limits concurrent tries', async () => {
     const crowd = Array.from({ length: 12 }, () => tries(new Browser(), 'wrong'))
 
     const said = await Promise.all(crowd)
@@ -180,7 +180,7 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     assert.equal(said.filter((code) => code === 'sign_in_throttled').length, 7)
   })
 
-  it('hashes anew what was hashed more cheaply', async () => {
+  it('rehashes cheaper hashes', async () => {
     const before = (await world.people.findCredentials('anna@example.org'))?.passwordHash ?? ''
     world.hasher = new PasswordHasher({ memoryKib: 20_480, passes: 2 })
 
@@ -192,7 +192,7 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     assert.equal(await tries(new Browser(), PASSWORD), 'done')
   })
 
-  it('asks for a code where there is a second factor, and takes each code once', async () => {
+  it('asks for a code where there is a second factor, and accepts each code once', async () => {
     const browser = new Browser()
     const { secret } = await enrol(browser)
     const used = totpCode(secret, stepNow())
@@ -209,7 +209,7 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     await assert.rejects(finish(new Browser(), await firstStep(new Browser()), fresh), { code: 'code_wrong' })
   })
 
-  it('takes codes of a clock that is half a minute off, and no others', async () => {
+  it('accepts codes of a clock that is half a minute off, and no others', async () => {
     const { secret } = await enrol(new Browser())
     world.now += 10 * MINUTE
     const ticket = await firstStep(new Browser())
@@ -264,7 +264,7 @@ describe.each(ENGINES)('signing in, on %s', (engine) => {
     assert.equal(await world.isSignedIn(kept), false)
   })
 
-  it('gives a new session id at a step-up, and the old one is worth nothing', async () => {
+  it('gives a new session id at a step-up, and the old one is invalid', async () => {
     const browser = new Browser()
     await world.signIn(browser)
     const seen = new Browser()

@@ -66,7 +66,7 @@ describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
     assert.deepEqual([oldest.items.map(({ text }) => text), oldest.next], [['1'], null])
   })
 
-  it('refuse what is of another account as what never was', async () => {
+  it('refuse objects of another account like unknown ones', async () => {
     await deliver('m1#1', { type: 'message', text: 'secret' })
     const stranger = { accountId: await world.account('Other') } as AccountRequest
     const ask = { query: {}, body: {} }

@@ -130,7 +130,7 @@ describe.each(ENGINES)('a file that the sandbox delivered, on %s', (engine) => {
     await asStranger.close()
   })
 
-  it('is explained when it lies here no more, and never was another file of this machine', async () => {
+  it('is reported as gone when its copy was deleted, and never serves another file of this machine', async () => {
     await deliver(MESSAGE, 'a.png', tinyPng())
     await deliver(OTHER, 'b.png', tinyPng())
     rmSync(join(folder, MESSAGE))
@@ -154,7 +154,7 @@ describe.each(ENGINES)('a file that the sandbox delivered, on %s', (engine) => {
   )
 })
 
-/** With what the console does before and after a handler, in short. */
+/** The handler with the console's hooks before and after it, simplified. */
 function serveTo(account: () => AccountId): FastifyInstance {
   const deps = {
     store: { inbox: createInboxViews(world.store) },

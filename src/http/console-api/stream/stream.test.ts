@@ -33,7 +33,7 @@ beforeEach(async () => {
   return close
 })
 
-/** An open stream, read as it comes. */
+/** An open stream, read event by event. */
 async function open(as = owner) {
   const response = await world.fetch('watchAccount', { as, params: { account } })
   assert.equal(response.status, 200, await (response.ok ? '' : response.text()))
@@ -88,7 +88,7 @@ describe('the stream of an account', () => {
     assert.deepEqual([polls, clock.waiting], [before, 0])
   })
 
-  it('goes on when the database was away for a while', async () => {
+  it('continues after the database was unavailable', async () => {
     const stream = await open()
     mark = 'away'
     await clock.move(SECOND_MS)
@@ -101,7 +101,7 @@ describe('the stream of an account', () => {
     await stream.close()
   })
 
-  it('shows that it is alive, and ends when the session has ended', async () => {
+  it('sends heartbeats, and ends when the session has ended', async () => {
     const stream = await open()
 
     await clock.move(15 * SECOND_MS)

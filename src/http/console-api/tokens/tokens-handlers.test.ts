@@ -90,7 +90,7 @@ describe('the console’s tokens', () => {
     assert.deepEqual(details.sourceRanges, ['203.0.113.7/32', '10.0.0.0/8', '2001:db8::1/128'])
   })
 
-  it('are deleted at once, but only by who types their name', async () => {
+  it('are deleted at once, but only when their name is typed', async () => {
     const { details } = await create()
     const remove = (name: string) => handlers.deleteToken({ ...at(details.id), body: { name } }, context())
 
@@ -105,7 +105,7 @@ describe('the console’s tokens', () => {
     )
   })
 
-  it('of another account are as good as none, for every act', async () => {
+  it('of another account are unknown for every action', async () => {
     const { details } = await create()
     const foreign = context(await world.account('Rival'))
     const rotation = { expiration: '90d', expiresAt: null, oldEndsAt: null } as const

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { parseAddressRange } from '../../../src/core/media-address/ip-address.ts'
-import { GOOD_BODY, WAYS } from './server-under-test.ts'
+import { GOOD_BODY, TRANSPORTS } from './server-under-test.ts'
 
-describe.each(WAYS)('what one caller may take up: a connection over $way', ({ withServer }) => {
+describe.each(TRANSPORTS)('limits per caller: a connection over $transport', ({ withServer }) => {
   it('G8: is refused beyond what one caller may have, and leaves room for others', async () => {
     await withServer({ limits: { maxConnections: 4, maxConnectionsOfCaller: 2 } }, async (server) => {
       const [first, second] = [await server.connect(), await server.connect()]
