@@ -26,7 +26,7 @@ export interface ConsoleDeps {
   /** The channels that a connection can be added for. */
   readonly channels: readonly ChannelDescription[]
   /** Asks networks and encrypts secrets. Its results are stored through `store`. */
-  readonly connecting: ConnectionService
+  readonly connectionService: ConnectionService
   /** The folder with the service's keys. */
   readonly dataDir: string
   readonly sandbox: SandboxShow

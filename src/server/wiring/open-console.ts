@@ -50,7 +50,7 @@ export async function openConsole({
       randomBytes,
       secrets,
       channels: CHANNELS,
-      connecting: createConnectionService({
+      connectionService: createConnectionService({
         setUps: createSetUps({ settings, clock }),
         openSecrets: async () => secrets,
         publicUrl: settings.publicUrl,

@@ -181,7 +181,7 @@ export class ConsoleWorld extends AdministrationWorld {
         randomBytes,
         secrets: testSecrets(),
         channels: CHANNELS,
-        connecting: createConnectionService({
+        connectionService: createConnectionService({
           setUps: new Map(),
           openSecrets: async () => testSecrets(),
           publicUrl: 'http://127.0.0.1:8080',

@@ -4,19 +4,19 @@ import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import { presentReason } from '../log/present-reason.ts'
 import type { Handlers } from '../request-context.ts'
-import { connectingHandlers } from './connecting-handlers.ts'
+import { channelSettingsHandlers } from './channel-settings-handlers.ts'
 import { own, showConnection } from './connection-info.ts'
 import { estimate, presentRow } from './present-connection.ts'
 
-type ConnectingHandlers = keyof ReturnType<typeof connectingHandlers>
+type ChannelSettingsHandlers = keyof ReturnType<typeof channelSettingsHandlers>
 type LaneHandlers = 'endWait' | 'confirmBacklog' | 'cancelWaiting' | 'readLane' | 'listUnresolved'
 type Routes = typeof connectionRoutes
 
 export function connectionHandlers(deps: ConsoleDeps): Handlers<Routes> {
-  return { ...settingHandlers(deps), ...connectingHandlers(deps), ...laneHandlers(deps) }
+  return { ...settingHandlers(deps), ...channelSettingsHandlers(deps), ...laneHandlers(deps) }
 }
 
-function settingHandlers(deps: ConsoleDeps): Omit<Handlers<Routes>, LaneHandlers | ConnectingHandlers> {
+function settingHandlers(deps: ConsoleDeps): Omit<Handlers<Routes>, LaneHandlers | ChannelSettingsHandlers> {
   const { store } = deps
   return {
     async listConnections({ query }, { accountId }) {

@@ -24,15 +24,15 @@ export async function showConnection(deps: ConsoleDeps, of: OfConnection): Promi
     lanes.listUnresolved(wanted),
   ])
   const check = lane.networkCheck
-  const reported = await deps.connecting.readReported(stored(lane, of), check?.at ?? null)
+  const reported = await deps.connectionService.readReported(stored(lane, of), check?.at ?? null)
   const kept = (check?.facts ?? []).filter(({ label }) => !reported.some((later) => later.label === label))
-  const callback = deps.connecting.callbackOf(lane)
+  const callback = deps.connectionService.callbackOf(lane)
   return {
     ...presentConnection(lane, {
       channel: findChannel(deps.channels, lane.channel),
       unresolved: { count: items.length, isMore: next !== null },
     }),
-    hasTemplates: deps.connecting.abilitiesOf(lane.channel).hasTemplates,
+    hasTemplates: deps.connectionService.abilitiesOf(lane.channel).hasTemplates,
     facts: [...kept, ...reported].map((fact) => ({ ...fact })),
     checkedAt: check?.at ?? null,
     callback: callback && { ...callback, isReachable: callback.problem === null },

@@ -11,17 +11,19 @@ import type { Handlers } from '../request-context.ts'
 import { findChannel, own, showConnection, stored } from './connection-info.ts'
 import { presentChannel } from './present-connection.ts'
 
-type ConnectingRoutes = Pick<
+type ChannelSettingsRoutes = Pick<
   typeof connectionRoutes,
   'listChannels' | 'addConnection' | 'changeChannelSettings' | 'checkConnection' | 'listConnectionTemplates'
 >
 
 /** Handlers for the settings of a channel, which ask its network. */
-export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes> {
-  const { store, channels, connecting } = deps
+export function channelSettingsHandlers(deps: ConsoleDeps): Handlers<ChannelSettingsRoutes> {
+  const { store, channels, connectionService } = deps
   return {
     async listChannels() {
-      return { channels: channels.map((channel) => presentChannel(channel, connecting.abilitiesOf(channel.name))) }
+      return {
+        channels: channels.map((channel) => presentChannel(channel, connectionService.abilitiesOf(channel.name))),
+      }
     },
     async addConnection({ body }, context) {
       const { accountId, actor } = context
@@ -32,7 +34,7 @@ export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes
       if (description.secretKeys.length > 0) requireFreshProof(context)
       const wanted = { accountId, number, channel, pairs: body.settings }
       const { id, channelSettings, link, facts } = await namingFields(description, () =>
-        connecting.prepareNew(wanted, () => readPeers(deps, accountId)),
+        connectionService.prepareNew(wanted, () => readPeers(deps, accountId)),
       )
       await store.administration.addConnection(
         { id, accountId, number, channel, policy: DEFAULT_LANE_POLICY, channelSettings: { ...channelSettings }, link },
@@ -46,7 +48,7 @@ export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes
       const connection = stored(await store.lanes.readLane(of), of)
       const { channelSettings, link, facts, alongside, notChanged } = await namingFields(
         findChannel(channels, connection.channel),
-        () => connecting.prepareChange(connection, body.settings, () => readPeers(deps, of.accountId)),
+        () => connectionService.prepareChange(connection, body.settings, () => readPeers(deps, of.accountId)),
       )
       for (const other of alongside) {
         const its = { accountId: of.accountId, id: other.connection.id }
@@ -60,12 +62,12 @@ export function connectingHandlers(deps: ConsoleDeps): Handlers<ConnectingRoutes
     async checkConnection({ params }, context) {
       const of = own(params, context)
       const connection = stored(await store.lanes.readLane(of), of)
-      await store.administration.noteCheck(of.id, await connecting.check(connection), context.actor)
+      await store.administration.noteCheck(of.id, await connectionService.check(connection), context.actor)
       return showConnection(deps, of)
     },
     async listConnectionTemplates({ params }, context) {
       const of = own(params, context)
-      const templates = await connecting.listTemplates(stored(await store.lanes.readLane(of), of))
+      const templates = await connectionService.listTemplates(stored(await store.lanes.readLane(of), of))
       return { templates: templates.map((template) => ({ ...template })) }
     },
   }

@@ -100,7 +100,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     simulator = await startSimulator()
     simulator.addNumber(NUMBER)
     simulator.addTemplate('2001', { name: 'notice', language: 'en_US', body: 'News: {{1}} Goodbye.' })
-    const connecting = createConnectionService({
+    const connectionService = createConnectionService({
       setUps: createSetUps({ settings: { whatsappCloudUrl: simulator.url }, clock: systemClock }),
       openSecrets: async () => testSecrets(),
       publicUrl: 'http://nuncio.example',
@@ -113,14 +113,14 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     readSince = []
     whenPrepared = async () => {}
     const slow: ConnectionService = {
-      ...connecting,
+      ...connectionService,
       async prepareChange(...wanted) {
-        const prepared = await connecting.prepareChange(...wanted)
+        const prepared = await connectionService.prepareChange(...wanted)
         await whenPrepared()
         return prepared
       },
     }
-    const close = await world.openConsole(engine, { console: { connecting: slow } })
+    const close = await world.openConsole(engine, { console: { connectionService: slow } })
     account = await world.account()
     anna = await world.visitor(account, 'developer')
     return async () => {
