@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
-import { LockPolicy } from '../support/black-box/patience.ts'
+import { LoadAwareDeadline } from '../support/black-box/load-aware-deadline.ts'
 import { CliOn } from '../support/journey/cli-on.ts'
 import { ENGINES, openStranger, settingsOf } from '../support/journey/engines.ts'
 import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
@@ -34,7 +34,7 @@ function findingsIn(document: ApiDocument, status: number, answered: readonly An
   const checker = new ReplyChecker(document)
   return answered.flatMap(({ what, reply }) => [
     ...(reply.status === status ? [] : [`${what || 'a good request'}: ${reply.status} ${reply.text}`]),
-    ...checker.judge(reply),
+    ...checker.check(reply),
   ])
 }
 
@@ -151,7 +151,7 @@ describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine
     const all = [...replies, slow, denied, limited, unavailable]
     const checker = new ReplyChecker(document)
     assert.deepEqual(
-      all.flatMap((reply) => checker.judge(reply)),
+      all.flatMap((reply) => checker.check(reply)),
       [],
     )
     const met = new Set(all.map(({ status }) => String(status)))
@@ -167,7 +167,7 @@ describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine
     )
     const countFaults = (changed: ApiDocument) => {
       const checker = new ReplyChecker(changed)
-      return replies.flatMap((reply) => checker.judge(reply)).length
+      return replies.flatMap((reply) => checker.check(reply)).length
     }
 
     assert.equal(countFaults(document), 0)
@@ -211,7 +211,7 @@ async function askWithoutEvent(journey: Journey, document: ApiDocument, body: ob
 async function askTooOften(engine: (typeof ENGINES)[number], body: object): Promise<Replied> {
   const limited = await engine.start({ settings: { NUNCIO_ACCEPT_RATE_PER_ACCOUNT: '1' } })
   const caller = new ApiCaller(await readDocument(limited.url), limited)
-  const deadline = new LockPolicy(10_000)
+  const deadline = new LoadAwareDeadline(10_000)
   for (;;) {
     const reply = await caller.call({ body })
     if (reply.status !== 200) return reply

@@ -174,7 +174,7 @@ describe('a TCP fault proxy', () => {
     assert.equal(held, 'echo one')
   })
 
-  it('resets the client when there is nobody behind it', async () => {
+  it('resets the client when no server listens behind it', async () => {
     const closed = await TcpProxy.open(1)
 
     const client = await join(closed)
@@ -201,14 +201,14 @@ describe('a TCP fault proxy before PostgreSQL', () => {
     client.on('error', () => {})
     try {
       await client.connect()
-      await client.query('create table told (n int)')
+      await client.query('create table written (n int)')
       await client.query('begin')
-      await client.query('insert into told values (1)')
+      await client.query('insert into written values (1)')
       proxy.onServerData = cutAt('COMMIT')
 
       await assert.rejects(client.query('commit'))
 
-      const { rows } = await withClient(database.url, (other) => other.query('select n from told'))
+      const { rows } = await withClient(database.url, (other) => other.query('select n from written'))
       assert.deepEqual(rows, [{ n: 1 }])
     } finally {
       await client.end().catch(() => {})

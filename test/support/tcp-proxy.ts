@@ -14,7 +14,7 @@ export type Result = 'forward' | 'cut' | 'hold'
 type Decide = (chunk: Buffer, connection: number) => Result
 
 const FORWARD_ALL: Decide = () => 'forward'
-const NOBODY: ReadonlySet<Side> = new Set()
+const NO_SIDES: ReadonlySet<Side> = new Set()
 
 interface Target {
   readonly port: number
@@ -23,19 +23,19 @@ interface Target {
 
 /** A network that misbehaves on command, between clients on this machine and a server. */
 export class TcpProxy {
-  /** May be set at any time. For instance cutting the server's reply to a commit leaves the client without its fate. */
+  /** May be set at any time. For instance cutting the server's reply to a commit leaves the client with an unknown result. */
   onClientData: Decide = FORWARD_ALL
   onServerData: Decide = FORWARD_ALL
   /** How long each chunk is kept, in both directions. */
   delayMs = 0
-  /** False: whoever comes is turned away with a reset. */
+  /** False: every new connection is reset. */
   acceptsConnections = true
   /** How many it has accepted. */
   connections = 0
   readonly #target: Target
   readonly #server: Server
   readonly #links = new Set<Link>()
-  #swallowed = NOBODY
+  #swallowed = NO_SIDES
 
   private constructor(target: Target) {
     this.#target = target
@@ -62,7 +62,7 @@ export class TcpProxy {
   }
 
   /**
-   * What these sides send vanishes, on old and new connections, and nobody is told: a cable was pulled. It stays lost when
+   * What these sides send vanishes, on old and new connections, without any error: a cable was pulled. It stays lost when
    * the hole is closed, and the connections that lost something are then cut, as they would end by themselves in time.
    */
   blackHole(...sides: readonly Side[]): void {
@@ -70,7 +70,7 @@ export class TcpProxy {
   }
 
   endBlackHole(): void {
-    this.#swallowed = NOBODY
+    this.#swallowed = NO_SIDES
     for (const link of this.#links) if (link.hasLost) link.cut()
   }
 
@@ -110,7 +110,7 @@ export class TcpProxy {
     const server = connect({ ...this.#target, allowHalfOpen: true, noDelay: true })
     const rules: LinkRules = {
       number: this.connections,
-      judge: (side, chunk, number) =>
+      decide: (side, chunk, number) =>
         side === 'client' ? this.onClientData(chunk, number) : this.onServerData(chunk, number),
       swallows: (side) => this.#swallowed.has(side),
       delayMs: () => this.delayMs,
@@ -128,7 +128,7 @@ export function cutAt(pattern: string | Buffer): Decide {
 
 interface LinkRules {
   readonly number: number
-  judge(side: Side, chunk: Buffer, number: number): Result
+  decide(side: Side, chunk: Buffer, number: number): Result
   swallows(side: Side): boolean
   delayMs(): number
 }
@@ -149,7 +149,7 @@ const SIDES = ['client', 'server'] as const
 
 /** One client with its own connection to the server. */
 class Link {
-  /** Something was swallowed: whoever waits for an answer waits for ever. */
+  /** Something was swallowed: a peer that waits for an answer waits for ever. */
   hasLost = false
   readonly #sockets: Readonly<Record<Side, Socket>>
   readonly #rules: LinkRules
@@ -192,7 +192,7 @@ class Link {
   }
 
   #take(side: Side, chunk: Buffer): void {
-    const result = this.#rules.judge(side, chunk, this.#rules.number)
+    const result = this.#rules.decide(side, chunk, this.#rules.number)
     if (result === 'cut') {
       this.cut()
       return

@@ -2,7 +2,7 @@ import type { MessageId } from '../../../src/core/ids.ts'
 import type { MediaType, MessageType } from '../../../src/core/message/message.ts'
 import type { Channel, Handover, Outcome, Receipt, ReceiptEnd, StillHolds } from '../../../src/core/ports/channel.ts'
 import type { ChannelDescription } from '../../../src/core/ports/channel-description.ts'
-import { LockPolicy } from '../../support/black-box/patience.ts'
+import { LoadAwareDeadline } from '../../support/black-box/load-aware-deadline.ts'
 
 export interface Given {
   /** A recipient without any error. */
@@ -122,7 +122,7 @@ export async function within<Result>(ms: number, running: Promise<Result>): Prom
 
 /** Polls a condition; false when it does not become true in time. */
 export async function becomes(ms: number, isSo: () => boolean | Promise<boolean>): Promise<boolean> {
-  const deadline = new LockPolicy(ms)
+  const deadline = new LoadAwareDeadline(ms)
   while (!(await isSo())) {
     if (deadline.isOver()) return false
     await new Promise((resolve) => setTimeout(resolve, 10))

@@ -39,7 +39,7 @@ export async function logRequest(world: AdministrationWorld, request: LoggedRequ
   )
 }
 
-/** Tells which token a message came with, and from where. */
+/** Records which token a message came with, and from where. */
 export async function cameWith(world: AdministrationWorld, sequence: number, tokenId: TokenId): Promise<void> {
   await world.database.rewriteMessage(sequence, {
     token_id: tokenId,

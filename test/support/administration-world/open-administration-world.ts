@@ -82,7 +82,7 @@ export class AdministrationWorld {
     return (await this.administration.addConnection(wanted, 'test')).id
   }
 
-  /** Many texts that wait, or whose fate nobody knows, in one go. */
+  /** Many texts that wait, or that have an unknown result, in one go. */
   async acceptMany(
     count: number,
     connectionId: ConnectionId,

@@ -61,7 +61,7 @@ export async function openPostgresWorldDatabase(now: () => Instant): Promise<Wor
       await client.query(`select setval('message_block', nextval('message_block') + 1000)`)
     },
     async changedLanes() {
-      // What was told before this statement comes with its answer at the latest.
+      // What was notified before this statement comes with its answer at the latest.
       await client.query('select 1')
       return changed
     },

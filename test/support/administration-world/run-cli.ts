@@ -27,7 +27,7 @@ export class CliWorld extends AdministrationWorld {
   environment: Record<string, string> = {}
   /** What comes in by stdin. */
   input = ''
-  /** What somebody at a terminal types, by what the question ends with; null when nobody sits there. */
+  /** What a person at a terminal types, by what the question ends with; null without a terminal. */
   typed: Readonly<Record<string, string>> | null = null
   /** What they were asked. */
   questions: { question: string; isHidden: boolean }[] = []
@@ -91,9 +91,9 @@ export class CliWorld extends AdministrationWorld {
       restoreBackup: async () => {
         throw new Error('This world has nothing to restore')
       },
-      // biome-ignore lint/correctness/useYield: there is nothing to look at
+      // biome-ignore lint/correctness/useYield: there is nothing to examine
       async *examine() {
-        throw new Error('This world has nothing to look at')
+        throw new Error('This world has nothing to examine')
       },
       verify: async () => {
         throw new Error('This world has nothing to verify')

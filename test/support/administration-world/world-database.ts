@@ -23,11 +23,11 @@ export interface WorldDatabase {
     table: 'lane' | 'open_attempt',
     row: Readonly<Record<string, Value>> & { connection_id: string },
   ): Promise<void>
-  /** Changes what nobody changes once a message is stored. */
+  /** Changes what is never changed once a message is stored. */
   rewriteMessage(sequence: number, values: Readonly<Record<string, Value>>): Promise<void>
   /** Makes a wide gap in the numbers of messages, before whatever is accepted next. */
   leaveGap(): Promise<void>
-  /** The connections whose lanes the service was told to look at, in order. */
+  /** The connections whose lanes the service was asked to check, in order. */
   changedLanes(): Promise<string[]>
   close(): Promise<void>
 }

@@ -25,15 +25,15 @@ export interface ClusterPlan {
   readonly urlOf?: (worker: number, url: string) => string
 }
 
-/** Several services on one PostgreSQL, with connections and a token, and all that a run needs to use and judge them. */
+/** Several services on one PostgreSQL, with connections and a token, and all that a run needs to use and check them. */
 export interface Cluster {
   readonly server: PostgresServer
   readonly databaseUrl: string
   readonly services: readonly NuncioProcess[]
   /** Goes straight to the server, whatever happens to the ways of the workers. */
   readonly cli: QuickCli
-  /** Spreads its calls over all workers. */
-  readonly client: SpreadClient
+  /** Distributes its calls over all workers. */
+  readonly client: BalancedClient
   /** Calls only this worker, by its number from 0. */
   readonly clientOf: (worker: number) => SendClient
   readonly connections: readonly string[]
@@ -79,7 +79,7 @@ export async function openCluster(plan: ClusterPlan): Promise<Cluster> {
     const cli = new QuickCli({ dataDir, databaseUrl })
     const { token, connections } = await prepareSenders(cli, plan)
     const clientOf = (worker: number) => new SendClient({ url: services[worker]!.url, token })
-    const client = new SpreadClient(services.map((_, worker) => clientOf(worker)))
+    const client = new BalancedClient(services.map((_, worker) => clientOf(worker)))
     const addWorker = async () => {
       const service = await makeWorker()
       await service.start()
@@ -93,8 +93,8 @@ export async function openCluster(plan: ClusterPlan): Promise<Cluster> {
   }
 }
 
-/** Calls one worker after the other, as a load balancer does. What nobody listens for goes to the next. */
-class SpreadClient implements Pick<SendClient, 'send' | 'close'> {
+/** Calls one worker after the other, as a load balancer does. A call that no worker accepts goes to the next. */
+class BalancedClient implements Pick<SendClient, 'send' | 'close'> {
   readonly #clients: readonly SendClient[]
   #next = 0
 

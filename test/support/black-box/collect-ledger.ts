@@ -28,7 +28,7 @@ export async function drain(cli: Pick<NuncioCli, 'json'>, deadlineMs: number): P
   await waitUntil('all lanes are empty', isEmpty, { deadlineMs, everyMs: 500 }).catch(() => {})
 }
 
-/** Where to look for what the service knows. */
+/** Where to find what the service knows. */
 export interface Recorded {
   readonly cli: Pick<NuncioCli, 'json'>
   /** Where the file of SQLite lies, if the data lie nowhere else. */

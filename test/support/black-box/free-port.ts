@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-// Below those that the system gives to connections and to whoever listens on any port: one of those could be gone before its
+// Below those that the system gives to connections and to listeners on any port: one of those could be gone before its
 // service listens on it, or while it is down.
 const FIRST_PORT = 10_000
 const BLOCKS = 300
@@ -10,13 +10,13 @@ const PORTS_OF_BLOCK = 64
 
 let taken = 0
 
-/** A port nobody listens on. Chosen by us and kept over restarts, so that clients simply come back. */
+/** An unused port. Chosen by us and kept over restarts, so that clients simply come back. */
 export async function findFreePort(): Promise<number> {
   for (let tries = 0; tries < PORTS_OF_BLOCK; tries += 1) {
     const port = FIRST_PORT + (process.pid % BLOCKS) * PORTS_OF_BLOCK + (taken++ % PORTS_OF_BLOCK)
     if (await isFree(port)) return port
   }
-  throw new Error(`Somebody listens on each of the ${PORTS_OF_BLOCK} ports that this process may take`)
+  throw new Error(`All ${PORTS_OF_BLOCK} ports that this process may take are in use`)
 }
 
 async function isFree(port: number): Promise<boolean> {

@@ -48,7 +48,7 @@ export class Load {
     this.#isStopping = false
     const loops = this.#plan.connections.map((connection, index) => this.#sendAll(connection, index))
     this.#loops = Promise.all(loops)
-    // Seen by whoever calls `stop`; until then it must not count as unhandled.
+    // The caller of `stop` sees it; until then it must not count as unhandled.
     this.#loops.catch(() => {})
   }
 

@@ -8,7 +8,7 @@ export const nuncioMain = fileURLToPath(new URL('dist/src/nuncio.js', ROOT))
 /** The same from the sources, whose parts a test can wrap before they are used. */
 export const nuncioSource = fileURLToPath(new URL('src/cli/main.ts', ROOT))
 
-/** Only what is named here: settings of whoever runs the tests must not change what is tested. */
+/** Only what is named here: settings of the person's shell must not change what is tested. */
 export function nuncioEnvironment(
   dataDir: string,
   more: Readonly<Record<string, string>> = {},

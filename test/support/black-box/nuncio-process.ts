@@ -12,7 +12,7 @@ const LOG_SHOWN_BYTES = 4_000
 export interface ServiceSettings {
   readonly dataDir: string
   readonly port: number
-  /** Tells several apart that work in the same folder. */
+  /** Distinguishes several that work in the same folder. */
   readonly name?: string
   /** Where its output goes and where it is started: outside the data, which may be full or broken. */
   readonly workDir: string

@@ -39,7 +39,7 @@ export async function runInOwnMounts<Report>(
   }
 }
 
-/** For such a script: its arguments. It ends with whoever started it, whose death closes the pipe. */
+/** For such a script: its arguments. It ends with the process that started it, whose death closes the pipe. */
 export function readRunArguments<Arguments>(): Arguments & { readonly workDir: string } {
   process.stdin.on('end', () => process.exit(1)).resume()
   return JSON.parse(process.argv[2] ?? '{}') as Arguments & { readonly workDir: string }
@@ -61,7 +61,7 @@ export function whyNoOwnMounts(tools: readonly string[] = []): string | null {
   try {
     execFileSync('unshare', [...NAMESPACES, 'mount', '-t', 'tmpfs', 'none', '/mnt'], { stdio: 'ignore' })
   } catch {
-    return 'this machine lets nobody mount'
+    return 'this machine does not allow mounts'
   }
   if (tools.includes('mkfs.xfs') && !existsSync('/dev/loop-control')) return 'there are no loop devices'
   return null

@@ -1,4 +1,4 @@
-/** Lots that can be drawn again: the same seed gives the same ones. */
+/** Random values that can be drawn again: the same seed gives the same ones. */
 export interface Random {
   /** A number in [0, 1). */
   next(): number

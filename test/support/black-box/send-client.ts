@@ -3,7 +3,7 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 const PATH = '/chat/api/v1/public/message/send'
 const LONGEST_WAIT_MS = 60_000
 
-/** What one try told the client. `refused` only where it is certain that nothing was stored. */
+/** The answer of one try to the client. `refused` only where it is certain that nothing was stored. */
 export type TryAnswer =
   | { readonly kind: 'acked'; readonly messageId: string }
   | { readonly kind: 'refused'; readonly status: number; readonly codes: readonly string[] }

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
-import { LockPolicy } from './patience.ts'
+import { LoadAwareDeadline } from './load-aware-deadline.ts'
 
 /** How long to wait, and how often to ask. */
 type Limit = (
   | {
-      /** Only against what never happens. It is a limit of an idle machine: a busy one gets more (`Patience`). */
+      /** Only against what never happens. It is a limit of an idle machine: a busy one gets more (`LoadAwareDeadline`). */
       readonly deadlineMs: number
     }
   | {
@@ -15,7 +15,7 @@ type Limit = (
 
 /**
  * Asks again and again until the answer is there, and fails with `what` when the limit has passed. For what happens
- * in another process, which calls nobody back.
+ * in another process, which does not call back.
  */
 export async function waitUntil<Answer>(
   what: string,
@@ -35,6 +35,6 @@ export async function waitUntil<Answer>(
 
 function limitOf(limit: Limit, passedMs: () => number): () => boolean {
   if ('withinMs' in limit) return () => passedMs() > limit.withinMs
-  const patience = new LockPolicy(limit.deadlineMs)
-  return () => patience.isOver()
+  const deadline = new LoadAwareDeadline(limit.deadlineMs)
+  return () => deadline.isOver()
 }

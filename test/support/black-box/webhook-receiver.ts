@@ -27,7 +27,7 @@ interface Killing extends Pick<LoadPlan, 'client' | 'connections'> {
   readonly kill: (round: number) => Promise<void>
 }
 
-/** Sends while services are killed, and judges what was posted of it. Returns how many messages there were. */
+/** Sends while services are killed, and checks what was posted of it. Returns how many messages there were. */
 export async function postWhileKilled(
   receiver: WebhookReceiver,
   { cli, client, connections, rounds, seed, kill }: Killing,
@@ -45,15 +45,15 @@ export async function postWhileKilled(
   return checkReceived(receiver, cli)
 }
 
-/** Waits until the last state of each message was told, and judges what came: one id for each change, and all signed. */
+/** Waits until the last state of each message was posted, and checks what came: one id for each change, and all signed. */
 async function checkReceived({ received, unsigned }: WebhookReceiver, cli: Pick<NuncioCli, 'json'>): Promise<number> {
   const messages = await waitUntil(
-    'all messages to be told of',
+    'all messages to be posted',
     async () => {
       const all = await cli.json<{ id: string; state: string }[]>('message', 'list')
       const open = all.filter(({ state }) => state === 'QUEUED' || state === 'SENDING')
-      const told = new Set(received.map(({ messageId, state }) => `${messageId} ${state}`))
-      const missing = all.filter(({ id, state }) => !told.has(`${id} ${state}`))
+      const posted = new Set(received.map(({ messageId, state }) => `${messageId} ${state}`))
+      const missing = all.filter(({ id, state }) => !posted.has(`${id} ${state}`))
       return open.length === 0 && missing.length === 0 ? all : null
     },
     { deadlineMs: 90_000, everyMs: 500 },

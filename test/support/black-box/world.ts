@@ -14,11 +14,11 @@ export interface WorldPlan {
   readonly environment?: Readonly<Record<string, string>>
   /** Further arguments of `serve`, such as `--processes`. */
   readonly serveArguments?: readonly string[]
-  /** Where to work and where the data lies, if not in a folder of its own. Whoever names them clears them away. */
+  /** Where to work and where the data lies, if not in a folder of its own. The caller removes them. */
   readonly place?: { readonly workDir: string; readonly dataDir: string }
 }
 
-/** A running service with connections and a token, and all that a run needs to use and judge it. */
+/** A running service with connections and a token, and all that a run needs to use and check it. */
 export interface World {
   readonly service: NuncioProcess
   readonly cli: QuickCli

@@ -129,12 +129,12 @@ export const BROKEN_CHANNELS: Readonly<Record<string, BrokenChannel>> = {
       },
     }),
   },
-  'does not look at the claim': {
+  'does not check the claim': {
     on: 'whatsapp-cloud',
     noticedBy: 'trouble',
     channel: (channel) => ({ send: (handover, signal) => channel.send(handover, signal, () => true) }),
   },
-  'looks at the claim too early': {
+  'checks the claim too early': {
     on: 'sandbox',
     noticedBy: 'trouble',
     channel: (channel) => ({
@@ -144,14 +144,14 @@ export const BROKEN_CHANNELS: Readonly<Record<string, BrokenChannel>> = {
       },
     }),
   },
-  'does not heed the signal': {
+  'ignores the signal': {
     on: 'whatsapp-cloud',
     noticedBy: 'trouble',
     channel: (channel) => ({
       send: (handover, _, stillHolds) => channel.send(handover, new AbortController().signal, stillHolds),
     }),
   },
-  'says that nothing was sent whenever it is told to stop': {
+  'says that nothing was sent whenever it is stopped': {
     on: 'whatsapp-cloud',
     noticedBy: 'trouble',
     channel: (channel) => ({
@@ -197,7 +197,7 @@ export const BROKEN_CHANNELS: Readonly<Record<string, BrokenChannel>> = {
       },
     }),
   },
-  'does not tell attempts apart': {
+  'does not distinguish attempts': {
     on: 'whatsapp-cloud',
     noticedBy: 'evidence',
     channel: (channel) => ({ reconcile: (open) => channel.reconcile({ ...open, attemptNumber: 1 }) }),

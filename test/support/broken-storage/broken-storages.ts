@@ -9,8 +9,8 @@ type Break = (world: StorageWorld) => Partial<StorageWorld>
 
 /** Engines that each break one promise. The conformance suite must fail on every one of them. */
 export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
-  'knows of nobody who asked to stop': () => ({ blocked: { isBlocked: () => false } }),
-  'never hears that somebody was blocked or unblocked': ({ blocked }) => {
+  'never finds a recipient who asked to stop': () => ({ blocked: { isBlocked: () => false } }),
+  'never learns that a recipient was blocked or unblocked': ({ blocked }) => {
     const known = new Map<string, boolean | Promise<boolean>>()
     return {
       blocked: {
@@ -108,7 +108,7 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
   },
   'knows no limits': ({ intake }) => ({ intake: over(intake, { isBacklogFull: () => null }) }),
   'gives one lane to two workers': (world) => ({
-    lanes: over(world.lanes, { claim: (request) => claimFromAnybody(world, request) }),
+    lanes: over(world.lanes, { claim: (request) => claimFromAny(world, request) }),
   }),
   'keeps the epoch when a lane changes hands': ({ lanes }) => ({
     lanes: over(lanes, {
@@ -177,7 +177,7 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
       }),
     }
   },
-  'opens what it is told to, whatever waits before it': ({ lanes }) => ({
+  'starts any message that it is given, whatever waits before it': ({ lanes }) => ({
     lanes: over(lanes, {
       record: (step) => lanes.record({ ...step, open: step.open && { ...step.open, onlyIfLowest: false } }),
     }),
@@ -226,7 +226,7 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
       releasable: async () => ({ files: await mediaQueue.wantedFiles(0, 100), lookedThrough: null }),
     }),
   }),
-  'fetches for messages that nobody wants any more': ({ mediaQueue }) => {
+  'fetches for messages that are not wanted any more': ({ mediaQueue }) => {
     const seen = new Map<Sequence, MediaToFetch>()
     return {
       mediaQueue: overMedia(mediaQueue, {
@@ -239,7 +239,7 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
       }),
     }
   },
-  'looks at the first accounts only': ({ mediaQueue }) => ({
+  'reads the first accounts only': ({ mediaQueue }) => ({
     mediaQueue: overMedia(mediaQueue, {
       due: async (request) => ({ ...(await mediaQueue.due({ ...request, after: null })), lookedThrough: null }),
     }),
@@ -262,13 +262,13 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
       lost: (files, { at }) => mediaQueue.lost(files, { at, mostTries: Number.MAX_SAFE_INTEGER }),
     }),
   }),
-  'tells of a repeated report again': ({ lanes }) => {
+  'records a repeated report again': ({ lanes }) => {
     let brought = 0
     return {
       lanes: over(lanes, { applyReceipt: (receipt) => lanes.applyReceipt({ ...receipt, at: receipt.at + ++brought }) }),
     }
   },
-  'applies a report whoever’s connection it names': ({ lanes }) => {
+  'applies a report of any connection': ({ lanes }) => {
     const owners = new Map<MessageId, ConnectionId>()
     return {
       lanes: over(lanes, {
@@ -301,7 +301,7 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
         lanes.applyReceipt(receipt.kind === 'sent' ? { ...receipt, kind: 'delivered' } : receipt),
     }),
   }),
-  'tells a channel of a copy that it did not make': (world) => {
+  'notifies a channel of a copy that it did not make': (world) => {
     const copies = new Set<MessageId>()
     return {
       async sendAgain(failed) {
@@ -346,8 +346,8 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
   },
 }
 
-/** Lets every claim succeed, as an engine would that does not look at heartbeats. */
-async function claimFromAnybody({ lanes }: StorageWorld, request: Parameters<Lanes['claim']>[0]) {
+/** Lets every claim succeed, as an engine would that does not check heartbeats. */
+async function claimFromAny({ lanes }: StorageWorld, request: Parameters<Lanes['claim']>[0]) {
   for (const other of ['anna', 'ben']) {
     if (other !== request.worker) await lanes.deleteLease(other as Parameters<Lanes['deleteLease']>[0])
   }

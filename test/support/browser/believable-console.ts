@@ -68,7 +68,7 @@ async function prepare({ cli, page, account, url }: OpenConsole): Promise<{ id: 
   return await cli.json('token', 'create', '--name', 'web-shop', '--expires', '90d', ...SEND)
 }
 
-/** Where the shop hears of its messages, and an address of it that nobody answers any more. Returns the id of the first. */
+/** A webhook of the shop, and an address of it that does not answer any more. Returns the id of the first. */
 async function addWebhook({ cli }: OpenConsole, shop: string): Promise<string> {
   const add = (url: string, description: string, ...kinds: readonly string[]) => {
     const notices = kinds.flatMap((kind) => ['--notice', kind])

@@ -23,7 +23,7 @@ interface BorrowedBrowser {
 
 /**
  * The browser of this process, for one at a time: contexts keep apart what tests do, and starting and ending a browser
- * takes longer than many of them. It ends a while after nobody has wanted it.
+ * takes longer than many of them. It ends a while after its last use.
  */
 export async function borrowBrowser(): Promise<BorrowedBrowser> {
   clearTimeout(closing)
@@ -42,7 +42,7 @@ export async function borrowBrowser(): Promise<BorrowedBrowser> {
   }
 }
 
-/** One of its own, for whoever closes it. */
+/** One of its own, which the caller closes. */
 export async function openBrowser(): Promise<Browser> {
   // Its sandbox wants a user other than root, and rights that containers do not give. It opens only our own pages.
   return await chromium.launch({ executablePath: EXECUTABLE, args: ['--no-sandbox', '--font-render-hinting=none'] })

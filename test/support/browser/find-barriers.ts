@@ -38,7 +38,7 @@ async function analyze(page: Page) {
     .analyze()
 }
 
-/** The person's system changes its colours; the page follows, unless somebody chose otherwise in it. */
+/** The person's system changes its colours; the page follows, unless another choice was made in it. */
 export async function showIn(page: Page, scheme: Scheme): Promise<void> {
   await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
   await page.locator(`html[data-mantine-color-scheme="${scheme}"]`).waitFor()

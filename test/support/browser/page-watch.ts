@@ -1,10 +1,10 @@
 import type { BrowserContext, Page } from '@playwright/test'
 
-// A reply that is no success is told there by the browser itself. Whether it should have been one, the test says.
+// The browser itself reports every reply that is no success there. The test decides whether it should have been one.
 const REPLIES = 'Failed to load resource'
 
 // Runs in the page: as text, because nothing else here knows what a document is.
-const TELL_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (event) => {
+const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (event) => {
   console.error('policy violated: ' + event.violatedDirective + ' by ' + event.blockedURI + ' ' + event.sample)
 })`
 
@@ -14,7 +14,7 @@ export class PageWatch {
 
   /** Before the first page is opened. */
   async start(context: BrowserContext): Promise<void> {
-    await context.addInitScript(TELL_VIOLATIONS)
+    await context.addInitScript(REPORT_VIOLATIONS)
     context.on('page', (page) => this.#follow(page))
   }
 

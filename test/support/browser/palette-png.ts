@@ -11,7 +11,7 @@ interface Pixels {
   readonly colours: Uint32Array
 }
 
-/** The same picture with its 256 most frequent colours: a third of the size, and for pages nobody sees a difference. */
+/** The same picture with its 256 most frequent colours: a third of the size, and on pages no visible difference. */
 export function toPalette(png: Buffer): Buffer {
   const { width, height, colours } = readPixels(png)
   const palette = mostFrequent(colours)

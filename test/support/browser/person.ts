@@ -14,7 +14,7 @@ interface Place {
   readonly role?: Role
 }
 
-/** What a browser keeps of somebody who is signed in. */
+/** What a browser keeps of a signed-in person. */
 export type StoredSession = Awaited<ReturnType<Awaited<ReturnType<typeof requests.newContext>>['storageState']>>
 
 /** Makes the person with the command line, in the only account if none is named. */

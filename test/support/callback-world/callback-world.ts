@@ -156,7 +156,7 @@ export class CallbackWorld {
     return { ...base, connectionId: id, ...facts }
   }
 
-  /** As somebody does who has made a new app secret at Meta. The address stays the one that Meta knows. */
+  /** As a person does who has made a new app secret at Meta. The address stays the one that Meta knows. */
   async changeSecret({ accountId, connectionId: id, ...sender }: CloudSender, plain: string): Promise<void> {
     const { administration } = this.storage
     const { policy, channelSettings } = await administration.findConnection(sender.number, accountId)
@@ -217,7 +217,7 @@ export class CallbackWorld {
     return JSON.stringify({ object: 'whatsapp_business_account', entry })
   }
 
-  /** Posts to an address, signed with the app's own secret unless told otherwise. */
+  /** Posts to an address, signed with the app's own secret unless another one is given. */
   async post(
     { callbackApp, appSecret }: Pick<CloudSender, 'callbackApp' | 'appSecret'>,
     body: string | Buffer,

@@ -7,7 +7,7 @@ interface Timer {
   readonly call: () => void
 }
 
-/** Stands still until a test moves it, and then calls whoever waited. */
+/** Stands still until a test moves it, and then calls the waiting functions. */
 export class HandMovedClock implements Clock {
   #now = Date.UTC(2026, 10, 21)
   readonly #timers = new Set<Timer>()

@@ -5,7 +5,7 @@ import type { ConsoleWorld } from './console-world.ts'
 
 /**
  * Columns that can hold what a caller wrote, or what a network or a server said of it. `numbers`: only numbers in them are
- * hidden from viewers. `never`: no reply shows them to anybody.
+ * hidden from viewers. `never`: no reply shows them.
  */
 export const PLANTED = {
   'message.body': 'numbers and texts',

@@ -18,7 +18,7 @@ export async function openImageLane(texts: readonly string[], policy: Partial<La
 
 export function uploadOf(world: DispatchWorld, text: string): Upload {
   const found = world.uploads.find((each) => each.text === text)
-  if (!found) throw new Error(`nobody has uploaded ${text}`)
+  if (!found) throw new Error(`no upload of ${text}`)
   return found
 }
 
@@ -31,7 +31,7 @@ export async function reasonOf(world: DispatchWorld, id: MessageId): Promise<str
   return (await messageWithAttempts(world, id)).message.reason
 }
 
-/** As another process would: nobody here is told. */
+/** As another process would: this one is not notified. */
 export async function changeSender(
   { storage }: DispatchWorld,
   { connectionId }: { readonly connectionId: ConnectionId },

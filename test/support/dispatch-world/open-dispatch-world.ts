@@ -40,7 +40,7 @@ interface GivenWorker {
   readonly pollEveryMs?: number
 }
 
-/** A text, and for whom it is where that matters. */
+/** A text, and its recipient where that matters. */
 type Letter = string | { readonly text: string; readonly to: string }
 
 /** Several workers on one database and one network, in time that is moved by hand. */
@@ -77,12 +77,12 @@ export class DispatchWorld {
     for (;;) {
       const sender = await addSender(this.storage, { policy })
       if (preferredWorker(sender.connectionId, among) === worker) return sender
-      // Nobody's: a number may be connected only once.
+      // Removed: a number may be connected only once.
       await this.storage.administration.removeConnection(sender.connectionId, true, 'test')
     }
   }
 
-  /** Accepted by another process, so that nobody here is told. */
+  /** Accepted by another process, without a notification to this one. */
   accept(sender: Sender, letter: Letter): Promise<MessageId> {
     return accept(this.storage, sender, typeof letter === 'string' ? { text: letter } : letter)
   }
@@ -114,7 +114,7 @@ export class DispatchWorld {
   /** The call with this text. */
   callOf(text: string): Call {
     const call = this.calls.find((each) => each.text === text)
-    if (!call) throw new Error(`nobody called with ${text}`)
+    if (!call) throw new Error(`no call with ${text}`)
     return call
   }
 

@@ -8,7 +8,7 @@ import { keepGarbageYoung } from '../../../src/server/keep-garbage-young.ts'
 const HELD = 200_000
 const MADE_BEFORE = 2_000_000
 const MADE_THEN = 5_000
-const LOOKS = 5
+const ROUNDS = 5
 
 const held: object[] = []
 
@@ -28,7 +28,7 @@ if (process.argv[2] === 'young') keepGarbageYoung()
 make(MADE_BEFORE)
 let grownBy = 0
 // A collection may come between, after which there is less.
-for (let look = 0; look < LOOKS; look += 1) {
+for (let round = 0; round < ROUNDS; round += 1) {
   const before = youngBytes()
   make(MADE_THEN)
   grownBy = Math.max(grownBy, youngBytes() - before)

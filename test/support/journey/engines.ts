@@ -13,7 +13,7 @@ export interface Engine {
   readonly name: 'SQLite' | 'PostgreSQL'
   /** Starts a service on data of its own, which go when the test has ended. */
   readonly start: (options?: JourneyOptions) => Promise<Journey>
-  /** What the commands and the service are told beside their data folder. There is nothing at all in the database. */
+  /** Settings for the commands and the service beside their data folder. The database is empty. */
   readonly openSettings: () => Promise<Readonly<Record<string, string>>>
   /** Keeps every command that changes something waiting, until a rollback. */
   readonly block: string
@@ -46,7 +46,7 @@ export function settingsOf({ database }: Pick<Journey, 'database'>): Readonly<Re
   return database.engine === 'postgres' ? { NUNCIO_DATABASE_URL: database.url } : {}
 }
 
-/** A program of somebody else's in the same data, past all of our code. */
+/** Another program that writes into the same data, past all of our code. */
 export interface Stranger {
   /** Statements, or one question. */
   run(sql: string): Promise<Row[]>
@@ -64,7 +64,7 @@ export async function openStranger(database: Settings['database']): Promise<Stra
   return { run: async (sql) => file.prepare(sql).all(), close: async () => file.close() }
 }
 
-/** Looks at what is truly stored. */
+/** Reads what is truly stored. */
 export async function readRows({ database }: Pick<Journey, 'database'>, sql: string): Promise<Row[]> {
   const stranger = await openStranger(database)
   try {

@@ -13,7 +13,7 @@ import {
   type InboxEntry,
   openAdministration,
 } from '../../../src/server/wiring/open-administration.ts'
-import { LockPolicy } from '../black-box/patience.ts'
+import { LoadAwareDeadline } from '../black-box/load-aware-deadline.ts'
 
 export const SENDER = '15550001000'
 export const ENDPOINT = '/chat/api/v1/public/message/send'
@@ -146,12 +146,12 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return all
 }
 
-async function waitForState(look: () => Promise<MessageTimeline>, states: readonly string[]): Promise<MessageTimeline> {
-  const patience = new LockPolicy(30_000)
+async function waitForState(read: () => Promise<MessageTimeline>, states: readonly string[]): Promise<MessageTimeline> {
+  const deadline = new LoadAwareDeadline(30_000)
   for (;;) {
-    const timeline = await look()
+    const timeline = await read()
     if (states.includes(timeline.message.state)) return timeline
-    if (patience.isOver()) {
+    if (deadline.isOver()) {
       throw new Error(
         `the message is ${timeline.message.state} (${timeline.message.reason ?? 'no reason'}) and not ${states.join(' or ')}`,
       )

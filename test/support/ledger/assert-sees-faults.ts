@@ -4,7 +4,7 @@ import type { LedgerInput } from './ledger-input.ts'
 
 /**
  * The negative control of a run: the same data with one fault put in must no longer add up. Without it a run that
- * compared nothing with nothing would look just as good.
+ * compared nothing with nothing would seem just as good.
  */
 export function assertLedgerSeesFaults(input: LedgerInput): void {
   const id = deliveredAndAcked(input)

@@ -13,7 +13,7 @@ const FAULTS: readonly {
 }[] = [
   { name: 'an acknowledged message that the log has lost', kind: 'lost', make: (run) => forget(run, 'message-9') },
   { name: 'one id given to two requests', kind: 'lost', make: (run) => answer(run, 23, 'message-9') },
-  { name: 'a message nobody asked for', kind: 'unexpected', make: (run) => invent(run, '447999999999') },
+  { name: 'a message that no client sent', kind: 'unexpected', make: (run) => invent(run, '447999999999') },
   {
     name: 'a message stored though it was refused',
     kind: 'unexpected',
@@ -47,7 +47,7 @@ const FAULTS: readonly {
   },
   { name: 'a changed text', kind: 'corrupted', make: (run) => changeDelivery(run, 'message-9', { text: 'text 9 ' }) },
   {
-    name: 'a delivery to somebody else',
+    name: 'a delivery to another recipient',
     kind: 'corrupted',
     make: (run) => changeDelivery(run, 'message-9', { to: '4479000001' }),
   },
@@ -106,7 +106,7 @@ describe('the ledger', () => {
     assert.throws(() => assertClean(ledger), new RegExp(`${kind}: \\d`))
   })
 
-  it('tells of what stands at the front of a lane before what waits behind it', () => {
+  it('shows the front of a lane before what waits behind it', () => {
     const run = madeUpRun()
     show(run, 'message-9', { state: 'QUEUED', reason: 'behind_others' })
     show(run, 'message-23', { state: 'QUEUED', reason: 'retrying' })

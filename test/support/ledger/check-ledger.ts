@@ -12,7 +12,7 @@ const BEHIND = 'behind_others'
 export interface LedgerFaults {
   /** Acknowledged, but not in the log. */
   readonly lost: readonly string[]
-  /** Stored or delivered, though nobody asked for it or the client was told it was refused. */
+  /** Stored or delivered, though no client asked for it or the answer was that it was refused. */
   readonly unexpected: readonly string[]
   /** Delivered more than once, or handed over again without knowing that the time before did nothing. */
   readonly duplicated: readonly string[]
@@ -42,7 +42,7 @@ export interface Ledger {
   readonly states: Readonly<Record<string, number>>
 }
 
-/** Compares what the client was told, what the log says and what arrived. Ends every fault run. */
+/** Compares what the client was answered, what the log says and what arrived. Ends every fault run. */
 export function checkLedger(input: LedgerInput): Ledger {
   const { requests, messages, inbox, attempts = [] } = input
   const matches = matchRequests(input)
@@ -65,7 +65,7 @@ export function checkLedger(input: LedgerInput): Ledger {
       corrupted: inbox.flatMap((entry) =>
         requestOf(entry.messageId).flatMap(({ request }) => differences(entry, request)),
       ),
-      // Few are shown, and those at the front tell what the others wait for.
+      // Few are shown, and those at the front show what the others wait for.
       unfinished: messages
         .filter(({ state }) => !ENDED.includes(state))
         .toSorted((a, b) => Number(a.reason === BEHIND) - Number(b.reason === BEHIND))

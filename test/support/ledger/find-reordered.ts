@@ -1,7 +1,7 @@
 import type { SentRequest } from './ledger-input.ts'
 
 /**
- * Judges the order of first deliveries (or first attempts) of all connections, as far as the client can know it: a
+ * Checks the order of first deliveries (or first attempts) of all connections, as far as the client can know it: a
  * request that was answered before another one was sent comes first. With one client per connection that sends one
  * after the other this is the whole order; what overlapped at the client may come either way.
  */

@@ -9,7 +9,7 @@ export interface SentRequest {
   readonly answer: ClientAnswer
 }
 
-/** `refused` is a promise that nothing was stored; whoever cannot vouch for that must say `unknown`. */
+/** `refused` promises that nothing was stored; a client that is not certain must say `unknown`. */
 type ClientAnswer =
   | { readonly kind: 'acked'; readonly messageId: string; readonly at: number }
   | { readonly kind: 'refused' }

@@ -37,7 +37,7 @@ export function matchRequests({ requests, messages }: LedgerInput): Matches {
       requestOf.set(message.id, request)
       recovered += 1
     } else {
-      const why = refused.has(routeOf(message)) ? 'it was refused' : 'nobody asked for it'
+      const why = refused.has(routeOf(message)) ? 'it was refused' : 'no client asked for it'
       unexpected.push(`${message.id} from ${message.connection} to ${message.to} is stored, but ${why}`)
     }
   }

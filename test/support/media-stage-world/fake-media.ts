@@ -123,7 +123,7 @@ export class FakeQueue implements MediaQueue {
   }
 }
 
-/** Fetches that end when they are told to. */
+/** Fetches that end when their signal says so. */
 export class FakeFetcher implements MediaFetcher {
   readonly #queue: FakeQueue
   readonly discarded: string[] = []

@@ -17,7 +17,7 @@ type DnsBehaviour = DnsAnswer | 'silence' | ((question: number) => DnsAnswer | '
 const TYPE_NUMBERS = { A: 1, CNAME: 5, AAAA: 28 } as const
 const RCODES = { NXDOMAIN: 3, SERVFAIL: 2, REFUSED: 5 } as const
 
-/** A DNS server of our own on the loopback. Names it was not told about do not exist. */
+/** A DNS server of our own on the loopback. Only the names that it was given exist. */
 export class DnsServer {
   readonly #socket: Socket = createSocket('udp4')
   readonly #names = new Map<string, DnsBehaviour>()

@@ -20,7 +20,7 @@ export const PNG = Buffer.from(
 export const FETCHER = 'fetcher' as WorkerId
 
 /** Long enough for a busy machine. Tests of a time limit set their own. */
-const PATIENT = { dnsMs: 3_000, connectMs: 3_000, headersMs: 3_000, leastTotalMs: 10_000 }
+const LONG_TIMEOUTS = { dnsMs: 3_000, connectMs: 3_000, headersMs: 3_000, leastTotalMs: 10_000 }
 
 type Options = Partial<MediaFetcherOptions> & {
   readonly type?: MediaType
@@ -59,7 +59,7 @@ export class MediaWorld {
     return host
   }
 
-  /** A listener in a place that must never be reached. Looks like a host with a fine picture. */
+  /** A listener in a place that must never be reached. It serves a valid picture. */
   async canary(address: '127.0.0.1' | '::1' = '127.0.0.1', port?: number): Promise<TestHost> {
     const bait = `HTTP/1.1 200 OK\r\ncontent-length: ${PNG.length}\r\n\r\n`
     return this.host((socket) => socket.end(Buffer.concat([Buffer.from(bait), PNG])), {
@@ -80,7 +80,7 @@ export class MediaWorld {
         allowed: reachable.map((address) => parseAddressRange(address)!),
         dnsServers: [this.dns.address],
         ...options,
-        timing: { ...PATIENT, ...options.timing },
+        timing: { ...LONG_TIMEOUTS, ...options.timing },
       },
       replaced,
     )
@@ -93,7 +93,7 @@ export class MediaWorld {
     return this.fetcher(options).fetch(wanted, options.signal ?? new AbortController().signal)
   }
 
-  /** Names of the files that lie in the spool, whoever made them. */
+  /** Names of all files in the spool, also of other processes. */
   async spooled(): Promise<readonly string[]> {
     const entries = await readdir(this.spoolDir, { recursive: true, withFileTypes: true }).catch(() => [])
     const names = entries.filter((entry) => entry.isFile()).map((entry) => entry.name)

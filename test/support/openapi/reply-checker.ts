@@ -23,7 +23,7 @@ export class ReplyChecker {
   }
 
   /** What a reply does that the document does not say, or leaves out that it says. Empty: they agree. */
-  judge(reply: Replied): string[] {
+  check(reply: Replied): string[] {
     const { post } = operationOf(this.#document)
     const response = post.responses[String(reply.status)]
     if (!response) return [`The document knows no status ${reply.status}`]

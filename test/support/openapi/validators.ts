@@ -5,7 +5,7 @@ import type { ApiDocument, Schema } from './api-document.ts'
 // It is published in the older form of modules, which Node shows with its default inside.
 const addFormats = addFormatsModule as unknown as (ajv: Ajv2020) => void
 
-/** Judges values by the schemas of a document. */
+/** Validates values by the schemas of a document. */
 export class Validators {
   readonly #ajv: Ajv2020
   readonly #compiled = new WeakMap<Schema, ValidateFunction>()
@@ -19,14 +19,14 @@ export class Validators {
 
   /** What is wrong with a value; empty: nothing. */
   errors(schema: Schema, value: unknown): readonly ErrorObject[] {
-    // A schema takes far longer to compile than a value to judge.
+    // A schema takes far longer to compile than a value to validate.
     const validate = this.#compiled.get(schema) ?? this.#ajv.compile(absolute(schema))
     this.#compiled.set(schema, validate)
     return validate(value) ? [] : (validate.errors ?? [])
   }
 }
 
-/** References inside a document, as they look from outside of it. */
+/** Makes references inside a document valid outside of it. */
 function absolute(schema: Schema): Schema {
   const text = JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"document#/')
   return JSON.parse(text) as Schema

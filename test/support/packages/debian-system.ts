@@ -54,7 +54,7 @@ export class DebianSystem {
     appendFileSync(join(this.root, path), text)
   }
 
-  /** From now on it looks as if systemd ran and had the service running. Returns what systemd was asked for since. */
+  /** From now on systemd seems to run and to have the service running. Returns what systemd was asked for since. */
   pretendSystemd(): () => readonly string[] {
     const log = join(this.root, 'run/systemctl')
     this.mustRun('mkdir', '-p', '/run/systemd/system')

@@ -15,7 +15,7 @@ import { AdministrationWorld, type EngineName } from '../administration-world/op
 import { testSecrets } from '../secrets.ts'
 
 export const PASSWORD = 'violet tractor napkin orbit'
-/** As cheap as is allowed: most tests do not look at the price. */
+/** As cheap as is allowed: most tests do not test the price. */
 export const CHEAP = { memoryKib: 19_456, passes: 2 }
 
 /** What one browser keeps and says. */
@@ -85,12 +85,12 @@ export class PeopleWorld extends AdministrationWorld {
     }
   }
 
-  /** As whoever is signed in there. */
+  /** As the person who is signed in there. */
   async personRequest(browser: Browser): Promise<PersonRequest> {
     const visit = this.visit(browser)
     const sha256 = sessionHashOf(visit.request, this.deps)
     const pass = sha256 && (await this.sessions.find(sha256))
-    if (!pass) throw new Error('Nobody is signed in there')
+    if (!pass) throw new Error('There is no signed-in person')
     const { personId, sessionId, email } = pass
     const right = { sessionId, membership: null }
     const actor = { name: email, personId, remoteAddress: browser.remoteAddress, userAgent: 'a browser', right }

@@ -25,7 +25,7 @@ export function findDumpingPrograms(): string {
 
 /**
  * One for all tests of the file that calls this, where it can run. Returns what makes a database of its own for a test, and
- * tells its URL; it goes with the test.
+ * returns its URL; it goes with the test.
  */
 export function shareDumpingServer(): () => Promise<string> {
   let server: PostgresServer | null = null

@@ -29,7 +29,7 @@ export class MovableClock {
     this.environment = {
       LD_PRELOAD: library,
       FAKETIME_TIMESTAMP_FILE: this.#file,
-      // It looks into the file at every question for the time: otherwise a move would be noticed at some later moment.
+      // It reads the file at every question for the time: otherwise it would notice a move late.
       FAKETIME_NO_CACHE: '1',
       DONT_FAKE_MONOTONIC: '1',
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
@@ -47,7 +47,7 @@ export class MovableClock {
 
   /** From now on the clock is this far from the true time: ahead of it, or behind when negative. */
   moveTo(offsetMs: number): void {
-    // Renamed into place, so that nobody ever reads half of it.
+    // Renamed into place, so that no process ever reads half of it.
     const aside = `${this.#file}.new`
     writeFileSync(aside, `${offsetMs < 0 ? '-' : '+'}${(Math.abs(offsetMs) / 1_000).toFixed(3)}`)
     renameSync(aside, this.#file)

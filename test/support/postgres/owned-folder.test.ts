@@ -30,27 +30,27 @@ const STAND_IN = `
   writeFileSync(folder + '/tail.pid', pid + '\\n')
   const close = () => owned.close()`
 
-// Well before the guard would lose its patience and use force.
+// Well before the deadline after which the guard uses force.
 const DEADLINE = { deadlineMs: 9_000, everyMs: 20 }
 
 describe('a server whose tests are gone', () => {
   it('ends, and takes its folder along, when its owner is killed with SIGKILL', async () => {
-    const { owner, told } = await startOwner(POSTGRES)
+    const { owner, details } = await startOwner(POSTGRES)
 
     owner.kill('SIGKILL')
 
-    await waitUntil('the server ends', async () => !isAlive(told.server), DEADLINE)
-    await waitUntil('its folder goes', async () => !existsSync(told.folder), DEADLINE)
+    await waitUntil('the server ends', async () => !isAlive(details.server), DEADLINE)
+    await waitUntil('its folder goes', async () => !existsSync(details.folder), DEADLINE)
   })
 
   it('ends when its owner ends without closing it, and does not keep it from ending', async () => {
-    const { owner, told } = await startOwner(POSTGRES)
+    const { owner, details } = await startOwner(POSTGRES)
     const ended = once(owner, 'exit')
 
     owner.stdin.end('forget')
 
     const [code] = await ended
-    await waitUntil('the server ends', async () => !isAlive(told.server), DEADLINE)
+    await waitUntil('the server ends', async () => !isAlive(details.server), DEADLINE)
     assert.equal(code, 0)
   })
 
@@ -58,25 +58,25 @@ describe('a server whose tests are gone', () => {
     // Of its own: the next one may also be a test beside this one.
     const parent = mkdtempSync(join(tmpdir(), 'nuncio-parent-'))
     onTestFinished(() => rmSync(parent, { recursive: true, force: true }))
-    const { owner, told } = await startOwner(STAND_IN, parent)
-    process.kill(told.guard, 'SIGKILL')
+    const { owner, details } = await startOwner(STAND_IN, parent)
+    process.kill(details.guard, 'SIGKILL')
     owner.kill('SIGKILL')
     await once(owner, 'exit')
-    const wasAlive = isAlive(told.server)
+    const wasAlive = isAlive(details.server)
 
     await OwnedFolder.open(parent).close()
 
-    assert.deepEqual([wasAlive, isAlive(told.server), existsSync(told.folder)], [true, false, false])
+    assert.deepEqual([wasAlive, isAlive(details.server), existsSync(details.folder)], [true, false, false])
   })
 
   it('is left alone while its owner lives', async () => {
-    const { owner, told } = await startOwner(STAND_IN)
+    const { owner, details } = await startOwner(STAND_IN)
 
     await OwnedFolder.open().close()
 
-    assert.deepEqual([isAlive(told.server), existsSync(told.folder)], [true, true])
+    assert.deepEqual([isAlive(details.server), existsSync(details.folder)], [true, true])
     owner.kill('SIGKILL')
-    await waitUntil('its folder goes', async () => !existsSync(told.folder), DEADLINE)
+    await waitUntil('its folder goes', async () => !existsSync(details.folder), DEADLINE)
   })
 
   it('takes no stranger along who has got its process number', async () => {
@@ -101,7 +101,7 @@ describe('a server whose tests are gone', () => {
   })
 })
 
-/** A process of its own that has a server, and tells of it. */
+/** A process of its own that has a server, and prints its number and folder. */
 async function startOwner(server: string, parent = tmpdir()) {
   const script = `${server}
     console.log(JSON.stringify({ server: pid, folder }))
@@ -113,12 +113,12 @@ async function startOwner(server: string, parent = tmpdir()) {
   for (const stream of [owner.stdout, owner.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()))
   await Promise.race([once(owner.stdout, 'data'), once(owner, 'close')])
   assert.match(output, /^\{.*\}\n$/)
-  const told = JSON.parse(output) as { readonly server: number; readonly folder: string }
-  const guard = Number(readFileSync(`${told.folder}/guard`, 'utf8'))
-  return { owner, told: { ...told, guard }, printed: () => output }
+  const details = JSON.parse(output) as { readonly server: number; readonly folder: string }
+  const guard = Number(readFileSync(`${details.folder}/guard`, 'utf8'))
+  return { owner, details: { ...details, guard }, printed: () => output }
 }
 
-// Whoever is dead and whom nobody has cleared away still has a number.
+// A dead process keeps its number until its parent has read its exit status.
 function isAlive(pid: number): boolean {
   if (!isRunning(pid)) return false
   try {

@@ -18,7 +18,7 @@ const ENDING = fileURLToPath(new URL('end-owned-folder.sh', import.meta.url))
  * - When this process ends without closing, even by SIGKILL: a small shell waits for that at the end of a pipe.
  * - When that shell was killed as well, by the next process that opens such a folder.
  *
- * Every user may enter the folder, and when we are root it belongs to whom servers run as that refuse to run as root.
+ * Every user may enter the folder, and when we are root it belongs to the user of servers that refuse to run as root.
  */
 export class OwnedFolder {
   readonly path: string

@@ -34,7 +34,7 @@ describe.skipIf(obstacle !== null)(`a PgBouncer of our own${skipNote(obstacle)}`
     await assert.rejects(withClient(wrong.href, (client) => client.query('select 1')))
   })
 
-  it('gives a connection to whoever has a transaction, so that nothing of a session can be relied on', async () => {
+  it('gives a connection to each transaction, so that nothing of a session can be relied on', async () => {
     const who = `select pg_backend_pid() as pid, current_setting('work_mem') as work_mem`
     await withBoth(pool.url(database.name), async (anna, ben) => {
       await anna.query(`set work_mem = '3MB'`)

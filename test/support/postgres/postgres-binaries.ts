@@ -11,7 +11,7 @@ const INSTEAD = 'set NUNCIO_TEST_POSTGRES_URL to the URL of a superuser on a ser
 /** The programs of one PostgreSQL, proven to run here. */
 export class PostgresBinaries {
   readonly folder: string
-  /** As whom they run; null means as ourselves. */
+  /** Their user; null means ours. */
   readonly user: UnprivilegedUser | null
   readonly majorVersion: number
   readonly #copy: OwnedFolder | null
@@ -51,7 +51,7 @@ export class PostgresBinaries {
   }
 }
 
-/** Nothing of ours: PGPORT, PGDATA and the like of whoever runs the tests must not change what is tested. */
+/** Nothing of ours: PGPORT, PGDATA and the like of the person's shell must not change what is tested. */
 export function serverEnvironment(): Record<string, string> {
   return { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 }

@@ -199,7 +199,7 @@ describe('a standby of it', () => {
 
   beforeAll(async () => {
     primary = await PostgresServer.open({ parentFolder: memoryFolder() })
-    await primary.query('create table told as select generate_series(1, 1000) as n')
+    await primary.query('create table written as select generate_series(1, 1000) as n')
   })
 
   afterAll(() => primary.close())
@@ -207,27 +207,27 @@ describe('a standby of it', () => {
   it('is made while the primary is written to, follows it, and is promoted with everything when it is synchronous', async () => {
     let isWriting = true
     const writing = withClient(primary.url(), async (client) => {
-      for (let n = 1_001; isWriting; n += 1) await client.query('insert into told values ($1)', [n])
+      for (let n = 1_001; isWriting; n += 1) await client.query('insert into written values ($1)', [n])
     })
     const standby = await primary.openStandby({ name: 'anna' })
     isWriting = false
     await writing
     await primary.reload({ synchronous_standby_names: 'anna' })
-    const count = 'select count(*)::int as count, pg_is_in_recovery() as is_standby from told'
+    const count = 'select count(*)::int as count, pg_is_in_recovery() as is_standby from written'
 
-    await primary.query('insert into told values (0)')
+    await primary.query('insert into written values (0)')
     const [sync] = await primary.query('select application_name as name, sync_state as state from pg_stat_replication')
-    const [told] = await primary.query<{ count: number }>(count)
+    const [written] = await primary.query<{ count: number }>(count)
     await standby.catchUpWith(primary)
     const [followed] = await standby.query(count)
     await primary.killNine()
     await standby.promote()
     const [promoted] = await standby.query(count)
-    await standby.query('insert into told values (-1)')
+    await standby.query('insert into written values (-1)')
     await standby.close()
 
     assert.deepEqual(sync, { name: 'anna', state: 'sync' })
-    assert.deepEqual(followed, { count: told!.count, is_standby: true })
-    assert.deepEqual(promoted, { count: told!.count, is_standby: false })
+    assert.deepEqual(followed, { count: written!.count, is_standby: true })
+    assert.deepEqual(promoted, { count: written!.count, is_standby: false })
   })
 })

@@ -43,7 +43,7 @@ export interface ServerOptions {
 }
 
 interface StandbyOptions {
-  /** Its `application_name`, which `synchronous_standby_names` of the primary may list, and its slot. */
+  /** Its `application_name`, which `synchronous_standby_names` of the primary may list, and its replication slot. */
   readonly name?: string
   /** The port by which it reaches the primary, such as that of a fault proxy. */
   readonly primaryPort?: number
@@ -58,7 +58,7 @@ interface Parts {
   readonly folder: OwnedFolder
   readonly binaries: PostgresBinaries
   readonly dataFolder: string
-  /** Whoever gave the folder may cut its power. */
+  /** The caller gave the folder, and may cut its power. */
   readonly isKept: boolean
   readonly password: string
   readonly port: number
@@ -150,7 +150,7 @@ export class PostgresServer {
     return this.url(name)
   }
 
-  /** Cuts off whoever uses it. */
+  /** Cuts off its connections. */
   async dropDatabase(name: string): Promise<void> {
     await this.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
   }
@@ -186,7 +186,7 @@ export class PostgresServer {
       deadlineMs: CAUGHT_UP_WITHIN_MS,
       everyMs: 5,
     })
-    // The checkpointer tells the others which standbys are synchronous, and reads its settings before it does this.
+    // The checkpointer publishes which standbys are synchronous, and reads its settings before it does this.
     await this.query('checkpoint')
   }
 
@@ -241,7 +241,7 @@ export class PostgresServer {
 
   /** Stops it, without tidying up, and removes what it has made for itself. */
   async close(): Promise<void> {
-    // A killed server leaves memory that it shared, and only its next start can tell which. It may be unable to start.
+    // A killed server leaves memory that it shared, and only its next start knows which. It may be unable to start.
     if (this.#wasKilled) await this.start().catch(() => {})
     await this.stop('immediate')
     await closeParts(this.#parts)

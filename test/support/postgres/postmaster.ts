@@ -2,15 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { LockPolicy } from '../black-box/patience.ts'
+import { LoadAwareDeadline } from '../black-box/load-aware-deadline.ts'
 import { type PostgresBinaries, serverEnvironment } from './postgres-binaries.ts'
 
-// Recovery after a crash may have a lot of log to read.
+// Recovery after a crash may have much log to read.
 const READY_WITHIN_MS = 60_000
 const STOPPED_WITHIN_MS = 60_000
 // How long the processes of a killed server may need to notice.
 const GONE_WITHIN_MS = 15_000
-const LOOK_EVERY_MS = 5
+const POLL_EVERY_MS = 5
 const LOG_SHOWN_BYTES = 4_000
 
 /** `fast` cuts clients off and writes everything down; `immediate` is a crash: the next start recovers from the log. */
@@ -48,16 +48,16 @@ export class Postmaster {
 
   /** Starts it and waits until it takes clients. */
   async start(port: number): Promise<void> {
-    const patience = new LockPolicy(GONE_WITHIN_MS)
+    const deadline = new LoadAwareDeadline(GONE_WITHIN_MS)
     for (;;) {
       const before = this.#wholeLog().length
       this.#spawn(port)
       if (await this.#becomesReady()) return
-      const told = this.#wholeLog().slice(before)
-      // The processes of a killed server end as soon as they notice; until then nobody else may touch the data.
-      const mayPass = told.includes('pre-existing shared memory block') && !patience.isOver()
-      if (!mayPass) throw new Error(`PostgreSQL did not start:\n${told.slice(-LOG_SHOWN_BYTES)}`)
-      await setTimeout(LOOK_EVERY_MS * 10)
+      const logged = this.#wholeLog().slice(before)
+      // The processes of a killed server end as soon as they notice; until then no other process may touch the data.
+      const mayPass = logged.includes('pre-existing shared memory block') && !deadline.isOver()
+      if (!mayPass) throw new Error(`PostgreSQL did not start:\n${logged.slice(-LOG_SHOWN_BYTES)}`)
+      await setTimeout(POLL_EVERY_MS * 10)
     }
   }
 
@@ -103,25 +103,25 @@ export class Postmaster {
     this.#ended = new Promise((resolve, reject) => {
       child.once('error', reject).once('exit', () => resolve())
     })
-    // Looked at where it matters; until then it is nobody's fault.
+    // Handled where it matters; until then it must not count as unhandled.
     this.#ended.catch(() => {})
   }
 
   async #becomesReady(): Promise<boolean> {
-    const patience = new LockPolicy(READY_WITHIN_MS)
+    const deadline = new LoadAwareDeadline(READY_WITHIN_MS)
     while (!this.#saysReady()) {
       if (this.#child?.pid === undefined) await this.#ended
       if (!this.isRunning) return false
-      if (patience.isOver()) {
+      if (deadline.isOver()) {
         await this.killNine()
         throw new Error(`PostgreSQL was not ready within ${READY_WITHIN_MS} ms:\n${this.log}`)
       }
-      await setTimeout(LOOK_EVERY_MS)
+      await setTimeout(POLL_EVERY_MS)
     }
     return true
   }
 
-  // What pg_ctl looks at: line 1 is the process, line 8 its state.
+  // What pg_ctl reads: line 1 is the process, line 8 its state.
   #saysReady(): boolean {
     try {
       const lines = readFileSync(join(this.#settings.dataFolder, 'postmaster.pid'), 'utf8').split('\n')

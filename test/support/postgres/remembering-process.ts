@@ -26,7 +26,7 @@ function inTurn<Result>(ask: () => Promise<Result>): Promise<Result> {
 export class RememberingProcess {
   readonly alarms: string[] = []
   readonly memory: RollbackDetector
-  readonly slot: FencedConnection
+  readonly connection: FencedConnection
   readonly #parts: Parts
   /** What the server would say of itself otherwise. */
   #said: Row = {}
@@ -36,8 +36,8 @@ export class RememberingProcess {
     this.#parts = parts
     const file = CheckpointFile.in(folder)
     this.memory = new RollbackDetector({ worker, file, onAlarm: (sentence) => this.alarms.push(sentence) })
-    this.slot = new FencedConnection(worker, { number: 7, link: null as never })
-    this.memory.watch(this.slot)
+    this.connection = new FencedConnection(worker, { number: 7, link: null as never })
+    this.memory.watch(this.connection)
   }
 
   readonly #ask: Query = async (sql, values = []) => {
@@ -52,7 +52,7 @@ export class RememberingProcess {
   }
 
   /** `meanwhile` happens after the database has answered, and before the answer is read. */
-  greet(meanwhile: () => Promise<void> = async () => {}): Promise<void> {
+  validate(meanwhile: () => Promise<void> = async () => {}): Promise<void> {
     return this.memory.validateConnection(async (sql, values) => {
       const rows = await this.#ask(sql, values)
       await meanwhile()
@@ -64,10 +64,10 @@ export class RememberingProcess {
     return this.memory.renewLease(this.#ask)
   }
 
-  /** A batch over the slot. `reach` false: the database has lost it again. */
+  /** A batch over the fenced connection. `reach` false: the database has lost it again. */
   async commit(reach = true): Promise<void> {
-    await this.slot.run(1, async (count) => {
-      const values = [this.#parts.worker, this.slot.number, count]
+    await this.connection.run(1, async (count) => {
+      const values = [this.#parts.worker, this.connection.number, count]
       if (reach) await this.#query('select record_fence($1, $2, $3)', values)
     })
   }

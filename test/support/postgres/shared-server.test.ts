@@ -17,7 +17,7 @@ describe('a server that is given to the tests', () => {
   afterAll(() => server.close())
 
   it('is used as it is, and left as it was', async () => {
-    await server.createDatabase('nuncio_of_somebody')
+    await server.createDatabase('nuncio_of_another')
     const shared = new SharedServer(server.url())
 
     const { url, prefix } = await shared.access()
@@ -28,8 +28,8 @@ describe('a server that is given to the tests', () => {
 
     const after = await server.query(OURS)
     assert.equal(url, server.url())
-    assert.deepEqual(during, [{ name: 'nuncio_of_somebody' }, { name: `${prefix}one` }])
-    assert.deepEqual(after, [{ name: 'nuncio_of_somebody' }])
+    assert.deepEqual(during, [{ name: 'nuncio_of_another' }, { name: `${prefix}one` }])
+    assert.deepEqual(after, [{ name: 'nuncio_of_another' }])
     assert.ok(server.isRunning)
   })
 
@@ -50,7 +50,7 @@ describe('a server that is given to the tests', () => {
   })
 
   it.each([
-    ['nobody answers', async () => `postgres://postgres@127.0.0.1:${await findFreePort()}/postgres`, /ECONNREFUSED/],
+    ['no server answers', async () => `postgres://postgres@127.0.0.1:${await findFreePort()}/postgres`, /ECONNREFUSED/],
     ['the password is wrong', async () => server.url().replace(server.password, 'wrong'), /password authentication/],
     ['the user may too little', async () => await createPlainUser(server), /its user is no superuser/],
     ['it is no URL', async () => 'postgres://::::', /Invalid URL/],
@@ -84,7 +84,7 @@ describe('a server of our own for all tests', () => {
     )
   })
 
-  it('costs nothing when nobody asks', async () => {
+  it('costs nothing when no test asks', async () => {
     await new SharedServer('').stop()
   })
 })

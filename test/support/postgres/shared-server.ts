@@ -5,7 +5,7 @@ import { PostgresServer } from './postgres-server.ts'
 const URL_SETTING = 'NUNCIO_TEST_POSTGRES_URL'
 // Names of our databases begin so; the number of their run follows.
 const PREFIX = 'nuncio_test_'
-// A run holds the lock of its number as long as it lives, so a later one can tell whose databases nobody needs.
+// A run holds the lock of its number as long as it lives, so a later one knows which databases are left over.
 const RUN_LOCKS = 1_852_137_315
 const OLDEST_VERSION = 15
 
@@ -24,7 +24,7 @@ export interface SharedAccess {
 export class SharedServer {
   #access: Promise<SharedAccess> | null = null
   #server: PostgresServer | null = null
-  #keeper: pg.Client | null = null
+  #lockHolder: pg.Client | null = null
   readonly #run = Math.floor(Math.random() * 1_000_000_000)
   readonly #given: string | undefined
 
@@ -33,7 +33,7 @@ export class SharedServer {
     this.#given = given
   }
 
-  /** Whoever asks after a failure gets the same failure: nothing can have changed within the run. */
+  /** After a failure every call gets the same failure: nothing can have changed within the run. */
   access(): Promise<SharedAccess> {
     this.#access ??= this.#start()
     return this.#access
@@ -49,14 +49,14 @@ export class SharedServer {
     const given = this.#given
     const url = given || (await this.#startOwn())
     try {
-      this.#keeper = await openKeeper(url)
+      this.#lockHolder = await openLockHolder(url)
     } catch (error) {
       if (!given) throw error
       const words = error instanceof Error ? error.message : String(error)
       throw new Error(`The server of ${URL_SETTING} cannot be used: ${words || 'it does not answer'}`, { cause: error })
     }
-    await this.#keeper.query('select pg_advisory_lock($1, $2)', [RUN_LOCKS, this.#run])
-    await dropAbandoned(this.#keeper)
+    await this.#lockHolder.query('select pg_advisory_lock($1, $2)', [RUN_LOCKS, this.#run])
+    await dropAbandoned(this.#lockHolder)
     return { url, prefix: `${PREFIX}${this.#run}_` }
   }
 
@@ -72,17 +72,17 @@ export class SharedServer {
 
   /** Leaves a server that is not ours as it was. */
   async #leave(): Promise<void> {
-    if (!this.#keeper) return
+    if (!this.#lockHolder) return
     try {
-      await dropDatabases(this.#keeper, this.#run)
-      await this.#keeper.end()
+      await dropDatabases(this.#lockHolder, this.#run)
+      await this.#lockHolder.end()
     } catch {
       // It is gone, or going. What we have left there is dropped by the next run.
     }
   }
 }
 
-async function openKeeper(url: string): Promise<pg.Client> {
+async function openLockHolder(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url })
   // When the server goes away, every test that uses it says so.
   client.on('error', () => {})

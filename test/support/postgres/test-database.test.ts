@@ -19,7 +19,7 @@ describe('a database of one test', () => {
     assert.deepEqual(tables, [{ count: 0 }])
   })
 
-  it('is a copy of its template, of which nobody else sees what becomes', async () => {
+  it('is a copy of its template, whose changes no other copy sees', async () => {
     const template = { name: 'copy', prepare: prepareOnce() }
     const [anna, ben] = [await open(template), await open(template)]
 
@@ -43,7 +43,7 @@ describe('a database of one test', () => {
     for (const { url } of all) assert.deepEqual(await ask(url, 'select n from prepared'), [{ n: 1 }])
   })
 
-  it('tells why its template could not be prepared, and the next one begins anew', async () => {
+  it('reports why its template could not be prepared, and the next one begins anew', async () => {
     const broken = async (url: string) => {
       await ask(url, 'create table prepared (n int)')
       throw new Error('the migration has a fault')

@@ -17,12 +17,12 @@ export interface TestDatabase {
   readonly name: string
   /** Of a superuser. */
   readonly url: string
-  /** Cuts off whoever uses it. Dropping twice is harmless. */
+  /** Cuts off its connections. Dropping twice is harmless. */
   readonly drop: () => Promise<void>
 }
 
 export interface Template {
-  /** Tests that give the same name share it: whoever comes first prepares it for the whole run. */
+  /** Tests that give the same name share it: the first one prepares it for the whole run. */
   readonly name: string
   /** Fills the database that all are copied from, such as with our tables. It must close its connections. */
   readonly prepare: (url: string) => Promise<void>
@@ -59,7 +59,7 @@ async function preparedTemplate(client: pg.Client, access: SharedAccess, { name,
     await client.query(`drop database if exists ${quoted(database)} with (force)`)
     await client.query(`create database ${quoted(database)}`)
     await prepare(urlOf(access, database))
-    // Only now, so that the sign of a finished one is on none else. And nobody may get in, which would block copying.
+    // Only now, so that no unfinished one carries the sign of a finished one. Connections would block copying.
     await client.query(`alter database ${quoted(database)} with is_template true allow_connections false`)
   }
   await client.query(`select ${lock.replace('lock', 'unlock')}`, [database])

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 
-/** Whom a server runs as that refuses to run as root. */
+/** The user of a server that refuses to run as root. */
 export interface UnprivilegedUser {
   readonly name: string
   readonly uid: number

@@ -11,7 +11,7 @@ import { systemClock } from '../../../src/server/system-clock.ts'
 const MAX_CONNECTIONS = 4
 
 /**
- * A service without storage: the real server, whose /metrics tells which process answered, and which others it knows.
+ * A service without storage: the real server, whose /metrics shows which process answered, and which others it knows.
  */
 class StubService {
   readonly #settings: Settings
@@ -77,7 +77,7 @@ class StubService {
 }
 
 function pidOf([report]: readonly object[]): string {
-  return String(report && 'pid' in report ? report.pid : 'nobody')
+  return String(report && 'pid' in report ? report.pid : 'none')
 }
 
 serveAsChild((parts) => new StubService(parts))

@@ -41,7 +41,7 @@ export class StubGroup {
     this.parent = spawn(process.execPath, [PARENT, 'serve', '--role', 'dispatch', '--processes', String(processes)], {
       cwd: this.#dataDir,
       env: nuncioEnvironment(this.#dataDir, {
-        NUNCIO_DATABASE_URL: 'postgres://nobody@nowhere.invalid/nuncio',
+        NUNCIO_DATABASE_URL: 'postgres://unused@nowhere.invalid/nuncio',
         NUNCIO_PORT: String(port),
         NUNCIO_LOG_LEVEL: 'info',
       }),

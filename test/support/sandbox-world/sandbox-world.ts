@@ -56,11 +56,11 @@ class FakeMemory implements ChannelState {
 
   // The sandbox asks for neither.
   findSome(): Promise<never> {
-    throw new Error('nobody asks for several')
+    throw new Error('no test asks for several')
   }
 
   dueByTurns(): Promise<never> {
-    throw new Error('nobody asks for turns')
+    throw new Error('no test asks for turns')
   }
 
   async remove(kind: string, position: number): Promise<void> {

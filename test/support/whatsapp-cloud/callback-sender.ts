@@ -17,7 +17,7 @@ const BATCH_WAITS_MS = 30
 
 type Value = Readonly<Record<string, unknown>>
 
-/** One thing to tell, with all that its `value` needs. */
+/** One thing to report, with all that its `value` needs. */
 interface Change {
   readonly number: SimulatedNumber
   readonly field: string
@@ -35,7 +35,7 @@ interface Failing {
   readonly details: string | undefined
 }
 
-/** Tells callback addresses what becomes of messages: at least once, in no sure order, with signatures over its own bytes. */
+/** Reports to callback addresses what becomes of messages: at least once, in no sure order, with signatures over its own bytes. */
 export class CallbackSender {
   readonly tries: CallbackTry[] = []
   readonly #random: Random
@@ -94,16 +94,16 @@ export class CallbackSender {
       const delayMs = this.#drawDelay(plan)
       dueMs = plan.shuffle ? delayMs : dueMs + delayMs
       const change = { number, field: 'messages', value: this.#statusOf(message, status, { plan, number, failing }) }
-      const told = this.#hold(this.#tellLater(plan, change, isEarliest ? 0 : dueMs))
-      if (isEarliest) first = told
+      const reported = this.#hold(this.#reportLater(plan, change, isEarliest ? 0 : dueMs))
+      if (isEarliest) first = reported
     }
     await first
   }
 
   /** Anything else that a callback can carry. */
-  tell(number: SimulatedNumber, field: string, value: Value): void {
+  report(number: SimulatedNumber, field: string, value: Value): void {
     const plan = this.planOf(number)
-    if (plan) void this.#hold(this.#tellLater(plan, { number, field, value }, 0))
+    if (plan) void this.#hold(this.#reportLater(plan, { number, field, value }, 0))
   }
 
   metadataOf(number: SimulatedNumber): Value {
@@ -137,7 +137,7 @@ export class CallbackSender {
     }
   }
 
-  async #tellLater(plan: CallbackPlan, change: Change, delayMs: number): Promise<void> {
+  async #reportLater(plan: CallbackPlan, change: Change, delayMs: number): Promise<void> {
     if (delayMs > 0) await this.#pause(delayMs)
     const batch = plan.batch ?? 1
     if (batch <= 1) return this.#deliver(plan, [change])

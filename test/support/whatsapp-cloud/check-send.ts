@@ -56,7 +56,7 @@ function isMediaType(type: unknown): type is keyof typeof MEDIA_FIELDS {
 function checkRecipient(to: unknown) {
   if (to === undefined || to === '') throw required('to')
   if (typeof to !== 'string') throw invalid('Param to must be a string.')
-  // Without the + the sender's own country code is put before it, and the message goes to somebody else.
+  // Without the + the sender's own country code is put before it, and the message goes to another person.
   if (!to.startsWith('+')) throw wrong('Param to must begin with + and the country code.')
   const waId = digitsOf(to)
   if (!/^\+[\d\s()+-]+$/.test(to) || !/^[1-9]\d{6,14}$/.test(waId)) throw wrong('Param to is not a valid phone number.')
@@ -139,7 +139,7 @@ export function asObject(value: unknown, name: string): Json {
 export function asString(value: unknown, name: string, longest: number): string {
   if (value === undefined || value === '') throw required(name)
   if (typeof value !== 'string') throw invalid(`Param ${name} must be a string.`)
-  // Nobody says what a character is; code points are what our own contract counts.
+  // Meta does not define a character; code points are what our own contract counts.
   if (Array.from(value).length > longest) throw invalid(`Param ${name} must be at most ${longest} characters long.`)
   return value
 }

@@ -42,7 +42,7 @@ export function describeNumber(number: SimulatedNumber, query: URLSearchParams):
   return choose(all, query, NUMBER_DEFAULT)
 }
 
-// As Meta shows it, so nobody may compare it as it is.
+// As Meta shows it, which is not comparable as it is.
 function forPeople(number: string): string {
   return `+${number.replace(/^(1|\d\d)(\d{3})(\d{3})/, '$1 $2-$3-')}`
 }

@@ -250,7 +250,7 @@ function parseBody(contentType: string, raw: string): Json {
     const body: unknown = JSON.parse(raw)
     if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Json
   } catch {
-    // Told below, with the same words.
+    // Answered below, with the same words.
   }
   throw invalid('The body is not a JSON object.')
 }

@@ -71,7 +71,7 @@ describe('the command line of the simulator', () => {
     assert.match(run.stderr, /^simulate:whatsapp-cloud: Another program listens on port \d+ already\. [^\n]+\n$/)
   })
 
-  it('ends in order without anybody at the keyboard, and says how an address answered the challenge', async () => {
+  it('ends in order without a terminal, and says how an address answered the challenge', async () => {
     const wrong = createServer((_, response) => response.writeHead(404).end()).listen(0, '127.0.0.1')
     onTestFinished(() => void wrong.close())
     await once(wrong, 'listening')
@@ -83,10 +83,10 @@ describe('the command line of the simulator', () => {
     assert.deepEqual([await run.stop(), run.stderr], [0, ''])
   })
 
-  it('says that nobody answered the challenge', async () => {
+  it('says that the challenge got no answer', async () => {
     const run = new Run('--port', '0', '--callback-url', 'http://127.0.0.1:9/')
 
-    await run.says('the address did NOT give the challenge back: nobody answered there')
+    await run.says('the address did NOT give the challenge back: it did not answer')
 
     assert.equal(await run.stop(), 0)
   })

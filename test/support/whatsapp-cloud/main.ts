@@ -159,7 +159,7 @@ async function challengeText(simulator: Simulator, phoneNumberId: string, url: s
       status === 403 ? ': the verify token is another one' : status === 404 ? ': nothing has this address' : ''
     return `the address did NOT give the challenge back, it answered ${status}${why}`
   } catch {
-    return 'the address did NOT give the challenge back: nobody answered there'
+    return 'the address did NOT give the challenge back: it did not answer'
   }
 }
 

@@ -24,7 +24,7 @@ const MIMES: Readonly<Record<MediaKind, readonly string[]>> = {
   sticker: ['image/webp'],
 }
 
-// The page "Media" says MB and not which: the smaller one, so that whoever passes here passes there.
+// The page "Media" says MB and not which: the smaller one, so that what passes here passes there.
 const MOST_BYTES: Readonly<Record<MediaKind, number>> = {
   image: 5_000_000,
   document: 100_000_000,
@@ -65,7 +65,7 @@ export class MediaStore {
         details: `File size is ${bytes.length} bytes. The limit for ${kind} is ${MOST_BYTES[kind]} bytes.`,
       })
     }
-    if (!looksLike(mime, bytes)) {
+    if (!startsLike(mime, bytes)) {
       throw new GraphError(131053, {
         details: `Media file with mime type ${mime} expected: its content is of another type.`,
       })
@@ -102,8 +102,8 @@ function plainMime(mime: string): string {
 const startsWith = (bytes: Buffer, ...start: readonly number[]) => start.every((byte, place) => bytes[place] === byte)
 const hasWord = (bytes: Buffer, word: string, from = 0) => bytes.toString('latin1', from, from + word.length) === word
 
-// By content, as the network judges: "do not trust the name". Only what the first bytes can tell.
-function looksLike(mime: string, bytes: Buffer): boolean {
+// By content, as the network decides: "do not trust the name". Only what the first bytes show.
+function startsLike(mime: string, bytes: Buffer): boolean {
   switch (mime) {
     case 'image/jpeg':
       return startsWith(bytes, 0xff, 0xd8, 0xff)

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 
 /**
- * JSON as Meta writes its callbacks: ASCII only, with escaped slashes. Whoever parses it and writes it again gets other
+ * JSON as Meta writes its callbacks: ASCII only, with escaped slashes. A program that parses it and writes it again gets other
  * bytes, and another signature.
  */
 export function writeMetaJson(value: unknown): string {

@@ -8,7 +8,7 @@ export interface SimulatorArguments {
   readonly isHelpWanted: boolean
 }
 
-/** Wrong use of the command: one sentence for whoever typed it. */
+/** Wrong use of the command: one sentence for the person who typed it. */
 export class WrongUse extends Error {}
 
 const LONGEST_DELAY_MS = 3_600_000

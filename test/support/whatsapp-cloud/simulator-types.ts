@@ -1,4 +1,4 @@
-/** What `startSimulator` of simulator.ts returns, and what it can be told. */
+/** What `startSimulator` of simulator.ts returns. */
 export interface Simulator {
   /** Base URL without a slash at the end: what NUNCIO_WHATSAPP_CLOUD_URL names. */
   readonly url: string
@@ -22,7 +22,7 @@ export interface Simulator {
   /** All windows are open until they are closed. */
   openWindow(to: string): void
   /** `by-callback`: the call is answered with 200, and 131047 comes as a failed status. */
-  closeWindow(to: string, tells?: 'at-once' | 'by-callback'): void
+  closeWindow(to: string, reported?: 'at-once' | 'by-callback'): void
 
   /** Refuses with this code of the published table, in Meta's words. */
   fail(refusal: Refusing): void
@@ -30,7 +30,7 @@ export interface Simulator {
   dropAfterActing(share: FaultShare): void
   /** Ends the connection once the request is there, before anything is done with it. */
   dropBefore(share: FaultShare): void
-  /** Any of the faults. Those that were told first are tried first. */
+  /** Any of the faults. They are tried in the order in which they were set. */
   fault(kind: FaultKind, share: FaultShare): void
   /** Forgets all faults and refusals; windows stay as they are. */
   healAll(): void
@@ -39,9 +39,9 @@ export interface Simulator {
   deliverCallbacks(plan: CallbackPlan): void
   /** Resolves when no callback waits for its delivery any more, by giving up too. */
   callbacksIdle(): Promise<void>
-  /** Asks the address as Meta does when somebody enters it: true when it gave the challenge back. */
+  /** Asks the address as Meta does when a person enters it: true when it gave the challenge back. */
   verifyCallback(phoneNumberId: string, url: string): Promise<boolean>
-  /** The same, with the status that was answered. Rejects when nobody answers. */
+  /** The same, with the status that was answered. Rejects without an answer. */
   challenge(phoneNumberId: string, url: string): Promise<{ readonly isRight: boolean; readonly status: number }>
   /** Every delivery that was tried, with its answer. */
   readonly callbackTries: readonly CallbackTry[]

@@ -34,7 +34,7 @@ describe('faults of the simulated Cloud API', () => {
     if (answer !== 'none') assert.deepEqual(simulator.requests[0]?.fault, kind)
   })
 
-  it('meets only the recipient, the calls and the share that it is told of', async () => {
+  it('meets only the given recipient, calls and share', async () => {
     const { simulator } = await openSimulator({ seed: 5 })
     simulator.dropBefore({ to: '+491700000001' })
     simulator.dropBefore({ on: 'media', times: 1 })
@@ -76,7 +76,7 @@ describe('faults of the simulated Cloud API', () => {
 })
 
 describe('callbacks of the simulated Cloud API', () => {
-  it('come with a signature over bytes that nobody would write again', async () => {
+  it('come with a signature over bytes that no other program would write again', async () => {
     const { simulator } = await openSimulator()
     const listener = await listen()
     simulator.deliverCallbacks({ url: listener.url, statuses: ['sent'] })
@@ -108,7 +108,7 @@ describe('callbacks of the simulated Cloud API', () => {
     assert.equal(new Set(listener.got.map(({ body }) => body)).size, 1)
   })
 
-  it('are lost, repeated, batched and out of order as it is told', async () => {
+  it('are lost, repeated, batched and out of order on request', async () => {
     const { simulator } = await openSimulator({ seed: 3 })
     const listener = await listen()
     const plan = { url: listener.url, delayMs: [0, 30], batch: 5, repeat: 0.3, shuffle: true, lose: 0.2 } as const
@@ -126,7 +126,7 @@ describe('callbacks of the simulated Cloud API', () => {
     assert.ok(firstSeen.includes('read'), 'nothing was out of order')
   })
 
-  it('tell of failures later, and of the first status before the call is answered', async () => {
+  it('report failures later, and the first status before the call is answered', async () => {
     const { simulator } = await openSimulator()
     const listener = await listen()
     simulator.closeWindow('+491700000001', 'by-callback')

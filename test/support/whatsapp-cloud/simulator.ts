@@ -113,8 +113,8 @@ class CloudSimulator implements Simulator {
     this.#api.closedWindows.delete(digitsOf(to))
   }
 
-  closeWindow(to: string, tells: 'at-once' | 'by-callback' = 'at-once'): void {
-    this.#api.closedWindows.set(digitsOf(to), tells)
+  closeWindow(to: string, reported: 'at-once' | 'by-callback' = 'at-once'): void {
+    this.#api.closedWindows.set(digitsOf(to), reported)
   }
 
   fail(refusal: Refusing): void {
@@ -170,7 +170,7 @@ class CloudSimulator implements Simulator {
     const waId = digitsOf(from)
     const wamid = this.#api.drawWamid(waId)
     this.openWindow(waId)
-    this.#callbacks.tell(number, 'messages', {
+    this.#callbacks.report(number, 'messages', {
       ...this.#callbacks.metadataOf(number),
       contacts: [{ profile: { name: 'A person' }, wa_id: waId }],
       messages: [
@@ -187,7 +187,7 @@ class CloudSimulator implements Simulator {
   }
 
   announce(phoneNumberId: string, field: string, value: Json): void {
-    this.#callbacks.tell(this.#numberOf(phoneNumberId), field, value)
+    this.#callbacks.report(this.#numberOf(phoneNumberId), field, value)
   }
 
   #numberOf(phoneNumberId: string): SimulatedNumber {

@@ -40,7 +40,7 @@ async function goBack(byMarks = 3): Promise<void> {
 }
 
 async function beats(process: RememberingProcess, count = 5): Promise<void> {
-  await process.greet()
+  await process.validate()
   for (let renewLease = 0; renewLease < count; renewLease += 1) await process.beat()
 }
 
@@ -52,7 +52,7 @@ describe('the memory of a PostgreSQL database', () => {
     await beats(ben)
 
     for (let round = 0; round < 20; round += 1) {
-      await Promise.all([anna.commit(), ben.commit(), anna.greet(), ben.greet()])
+      await Promise.all([anna.commit(), ben.commit(), anna.validate(), ben.validate()])
       await ben.beat()
     }
 
@@ -65,10 +65,10 @@ describe('the memory of a PostgreSQL database', () => {
     await beats(newProcess(ANNA))
     await writeFile(path, '{"installation":')
 
-    await newProcess(ANNA).greet()
+    await newProcess(ANNA).validate()
     const reason = await holdReason()
     await world.administration.releaseHold('test')
-    await newProcess(ANNA).greet()
+    await newProcess(ANNA).validate()
 
     assert.match(reason ?? '', /remembered\.json/)
     assert.equal(await holdReason(), null)
@@ -79,7 +79,7 @@ describe('the memory of a PostgreSQL database', () => {
     await beats(anna)
     await writeFile(join(folder, ANNA, 'remembered.json'), '')
 
-    await anna.greet()
+    await anna.validate()
     await anna.beat()
 
     assert.deepEqual([anna.alarms, await holdReason()], [[], null])
@@ -90,8 +90,8 @@ describe('the memory of a PostgreSQL database', () => {
     const [anna, ben] = [newProcess(ANNA, 'shared'), newProcess(BEN, 'shared')]
     await beats(ben)
 
-    await anna.greet(() => ben.beat())
-    await anna.greet(() => anna.beat())
+    await anna.validate(() => ben.beat())
+    await anna.validate(() => anna.beat())
 
     assert.deepEqual(anna.alarms, [])
     assert.equal(await holdReason(), null)
@@ -102,8 +102,8 @@ describe('the memory of a PostgreSQL database', () => {
     await beats(anna)
     await goBack()
 
-    await anna.greet()
-    await anna.greet()
+    await anna.validate()
+    await anna.validate()
 
     assert.match((await holdReason()) ?? '', /older state/)
     assert.equal(anna.alarms.length, 1)
@@ -114,7 +114,7 @@ describe('the memory of a PostgreSQL database', () => {
     await beats(newProcess(ANNA))
     await goBack()
 
-    await newProcess(BEN, ANNA).greet()
+    await newProcess(BEN, ANNA).validate()
 
     assert.notEqual(await holdReason(), null)
   })
@@ -123,7 +123,7 @@ describe('the memory of a PostgreSQL database', () => {
     await beats(newProcess(ANNA))
     await goBack()
 
-    await newProcess(BEN).greet()
+    await newProcess(BEN).validate()
 
     assert.equal(await holdReason(), null)
   })
@@ -133,12 +133,12 @@ describe('the memory of a PostgreSQL database', () => {
     await beats(anna)
     await beats(ben)
     await goBack(8)
-    await anna.greet()
+    await anna.validate()
     await world.administration.releaseHold('test')
 
-    await ben.greet()
+    await ben.validate()
     await ben.beat()
-    await anna.greet()
+    await anna.validate()
 
     assert.equal(await holdReason(), null)
     assert.deepEqual(ben.alarms, [])
@@ -151,7 +151,7 @@ describe('the memory of a PostgreSQL database', () => {
     await world.administration.holdLanes('restored', 'test')
     await world.administration.releaseHold('test')
 
-    await anna.greet()
+    await anna.validate()
 
     assert.equal(await holdReason(), null)
   })
@@ -170,13 +170,13 @@ describe('the memory of a PostgreSQL database', () => {
     const anna = newProcess(ANNA)
     await beats(anna)
     await goBack()
-    await anna.greet()
+    await anna.validate()
     await world.administration.releaseHold('test')
     await anna.beat()
     await anna.beat()
     await goBack(1)
 
-    await anna.greet()
+    await anna.validate()
 
     assert.notEqual(await holdReason(), null)
   })
@@ -186,7 +186,7 @@ describe('the memory of a PostgreSQL database', () => {
     await beats(anna)
     await goBack()
 
-    await Promise.all([anna.greet(), anna.greet(), anna.greet()])
+    await Promise.all([anna.validate(), anna.validate(), anna.validate()])
 
     const { rows } = await session.query('select holds from checkpoint')
     assert.deepEqual(rows, [{ holds: 1 }])
@@ -201,10 +201,10 @@ describe('the count of commits of each connection', () => {
     await anna.commit()
     await anna.commit(false)
 
-    await anna.greet()
+    await anna.validate()
     const reason = await holdReason()
     await world.administration.releaseHold('test')
-    await anna.greet()
+    await anna.validate()
 
     assert.equal(reason, 'commits that it had confirmed are missing')
     assert.equal(await holdReason(), null)
@@ -214,13 +214,13 @@ describe('the count of commits of each connection', () => {
     const anna = newProcess(ANNA)
     await anna.live()
     await beats(anna)
-    const lost = anna.slot.run(1, async (count) => {
-      await session.query('select record_fence($1, $2, $3)', [ANNA, anna.slot.number, count])
+    const lost = anna.connection.run(1, async (count) => {
+      await session.query('select record_fence($1, $2, $3)', [ANNA, anna.connection.number, count])
       throw new Error('the line broke')
     })
     await assert.rejects(lost)
 
-    await anna.greet()
+    await anna.validate()
 
     assert.equal(await holdReason(), null)
   })
@@ -230,9 +230,9 @@ describe('the count of commits of each connection', () => {
     await anna.live()
     await beats(anna)
     for (let commits = 0; commits < 3; commits += 1) await anna.commit()
-    await session.query('select record_fence($1, $2, 1)', [ANNA, anna.slot.number])
+    await session.query('select record_fence($1, $2, 1)', [ANNA, anna.connection.number])
 
-    await anna.greet()
+    await anna.validate()
 
     assert.equal(await holdReason(), null)
   })
@@ -244,9 +244,9 @@ describe('the count of commits of each connection', () => {
     await anna.commit()
     await session.query('delete from worker; delete from fence')
 
-    await anna.greet()
+    await anna.validate()
     await anna.live()
-    await anna.greet()
+    await anna.validate()
 
     assert.equal(await holdReason(), null)
   })
@@ -264,7 +264,7 @@ describe('the count of commits of each connection', () => {
     const { rowCount } = await session.query('select from worker')
 
     await anna.live()
-    await anna.greet()
+    await anna.validate()
 
     assert.equal(rowCount, 0)
     assert.equal(await holdReason(), null)
@@ -276,7 +276,7 @@ describe('a standby that was promoted', () => {
     const anna = newProcess(ANNA)
     await beats(anna)
 
-    await anna.saying({ timeline: 2 }).greet()
+    await anna.saying({ timeline: 2 }).validate()
 
     assert.match((await holdReason()) ?? '', /a standby was promoted/)
   })
@@ -285,7 +285,7 @@ describe('a standby that was promoted', () => {
     const anna = newProcess(ANNA).saying({ is_synchronous: true })
     await beats(anna)
 
-    await anna.saying({ is_synchronous: false, timeline: 2, is_known_synchronous: true }).greet()
+    await anna.saying({ is_synchronous: false, timeline: 2, is_known_synchronous: true }).validate()
 
     assert.equal(await holdReason(), null)
   })
@@ -293,9 +293,9 @@ describe('a standby that was promoted', () => {
   it('G12: holds them when commits wait for a standby only since a moment ago', async () => {
     const anna = newProcess(ANNA)
     await beats(anna)
-    await anna.saying({ is_synchronous: true }).greet()
+    await anna.saying({ is_synchronous: true }).validate()
 
-    await anna.saying({ is_synchronous: false, timeline: 2 }).greet()
+    await anna.saying({ is_synchronous: false, timeline: 2 }).validate()
 
     assert.notEqual(await holdReason(), null)
   })
@@ -303,7 +303,7 @@ describe('a standby that was promoted', () => {
   it('G12: holds them when whoever looks at it first remembers nothing, as in a fresh folder', async () => {
     await beats(newProcess(ANNA))
 
-    await newProcess(BEN).saying({ timeline: 2 }).greet()
+    await newProcess(BEN).saying({ timeline: 2 }).validate()
 
     assert.match((await holdReason()) ?? '', /a standby was promoted that did not confirm every commit/)
   })
@@ -311,7 +311,7 @@ describe('a standby that was promoted', () => {
   it('G12: holds nothing of a database that was moved to another server', async () => {
     await beats(newProcess(ANNA))
 
-    await newProcess(BEN).saying({ server: '7', timeline: 2 }).greet()
+    await newProcess(BEN).saying({ server: '7', timeline: 2 }).validate()
 
     assert.equal(await holdReason(), null)
   })
@@ -320,10 +320,10 @@ describe('a standby that was promoted', () => {
     const [anna, ben] = [newProcess(ANNA), newProcess(BEN)]
     await beats(anna)
     await beats(ben)
-    await anna.saying({ timeline: 2 }).greet()
+    await anna.saying({ timeline: 2 }).validate()
     await world.administration.releaseHold('test')
 
-    await ben.saying({ timeline: 2 }).greet()
+    await ben.saying({ timeline: 2 }).validate()
 
     assert.equal(await holdReason(), null)
   })
@@ -331,12 +331,12 @@ describe('a standby that was promoted', () => {
   it('G12: refuses the old primary from then on, and says so once', async () => {
     const anna = newProcess(ANNA)
     await beats(anna)
-    await anna.saying({ timeline: 2 }).greet()
+    await anna.saying({ timeline: 2 }).validate()
     anna.alarms.length = 0
 
     anna.saying({ timeline: 1 })
-    await assert.rejects(anna.greet(), { message: /it is an old primary \(timeline 1\)/, unknown: false })
-    await assert.rejects(anna.greet())
+    await assert.rejects(anna.validate(), { message: /it is an old primary \(timeline 1\)/, unknown: false })
+    await assert.rejects(anna.validate())
 
     assert.equal(anna.alarms.length, 1)
     assert.match(
@@ -349,17 +349,17 @@ describe('a standby that was promoted', () => {
     const [anna, ben] = [newProcess(ANNA), newProcess(BEN, ANNA)]
     await beats(anna)
     await beats(ben)
-    await anna.saying({ timeline: 2 }).greet()
+    await anna.saying({ timeline: 2 }).validate()
 
-    await assert.rejects(ben.saying({ timeline: 1 }).greet(), /old primary/)
+    await assert.rejects(ben.saying({ timeline: 1 }).validate(), /old primary/)
   })
 
   it('refuses a standby, and another installation', async () => {
     const anna = newProcess(ANNA)
     await beats(anna)
 
-    await assert.rejects(anna.saying({ is_standby: true }).greet(), /it is a standby and takes no writes/)
-    await assert.rejects(anna.saying({ installation: 'theirs' }).greet(), /another installation/)
+    await assert.rejects(anna.saying({ is_standby: true }).validate(), /it is a standby and takes no writes/)
+    await assert.rejects(anna.saying({ installation: 'theirs' }).validate(), /another installation/)
     assert.equal(await holdReason(), null)
   })
 })
@@ -373,7 +373,7 @@ describe('what processes still know from before', () => {
     await beats(anna)
     await goBack()
 
-    await anna.greet()
+    await anna.validate()
     await world.administration.releaseHold('test')
     await world.lanes.release([lane])
     const [again] = await claim(world, BEN)

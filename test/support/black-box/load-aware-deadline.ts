@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs'
 
-/** Milliseconds since some moment in which tasks of this machine waited for a processor or for the disk. */
+/** Milliseconds since a fixed time in which tasks of this machine waited for a processor or for the disk. */
 type ReadStalledMs = () => number
 
-// A machine that is always busy still comes to an end of its patience: after ten times the limit.
+// A machine that is always busy still reaches the deadline: after ten times the limit.
 const STALLED_COUNTS = 0.1
 
 /**
  * A limit for what may never happen, counted in time in which the machine could make progress. Seconds in which something
  * waited for a processor or the disk count for a tenth, so a busy machine makes a test slower and not red.
  */
-export class LockPolicy {
+export class LoadAwareDeadline {
   readonly #limitMs: number
   readonly #readStalledMs: ReadStalledMs
   readonly #now: () => number

@@ -1,44 +1,44 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { LockPolicy } from './patience.ts'
+import { LoadAwareDeadline } from './load-aware-deadline.ts'
 
-describe('patience', () => {
+describe('load-aware deadline', () => {
   it('ends after its limit where nothing waits for the machine', () => {
-    const { patience, pass } = begin()
+    const { deadline, pass } = begin()
 
     pass(1_000, 0)
-    const before = patience.isOver()
+    const before = deadline.isOver()
     pass(1, 0)
 
-    assert.deepEqual([before, patience.isOver()], [false, true])
+    assert.deepEqual([before, deadline.isOver()], [false, true])
   })
 
   it('counts a tenth of the time in which the machine was busy', () => {
-    const { patience, pass } = begin()
+    const { deadline, pass } = begin()
 
     pass(9_000, 9_000)
-    const before = patience.isOver()
+    const before = deadline.isOver()
     pass(1_100, 1_100)
 
-    assert.deepEqual([before, patience.isOver()], [false, true])
+    assert.deepEqual([before, deadline.isOver()], [false, true])
   })
 
   it('counts no time twice when both the processor and the disk were busy', () => {
-    const { patience, pass } = begin()
+    const { deadline, pass } = begin()
 
     pass(10_001, 20_002)
 
-    assert.equal(patience.isOver(), true)
+    assert.equal(deadline.isOver(), true)
   })
 
   it('reads what this machine reports', () => {
-    assert.equal(new LockPolicy(60_000).isOver(), false)
+    assert.equal(new LoadAwareDeadline(60_000).isOver(), false)
   })
 })
 
 function begin() {
   const now = { at: 0, stalledMs: 0 }
-  const patience = new LockPolicy(
+  const deadline = new LoadAwareDeadline(
     1_000,
     () => now.stalledMs,
     () => now.at,
@@ -47,5 +47,5 @@ function begin() {
     now.at += ms
     now.stalledMs += stalledMs
   }
-  return { patience, pass }
+  return { deadline, pass }
 }
