@@ -72,7 +72,7 @@ const LEFT: Readonly<Record<string, number>> = {
   'test/conformance': 68,
   'test/contract': 4,
   'test/deploy': 3,
-  'test/faults': 258,
+  'test/faults': 4,
   'test/growth': 8,
   'test/journeys': 133,
   'test/simulation': 118,

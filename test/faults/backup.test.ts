@@ -17,7 +17,7 @@ import { openWorld, type World } from '../support/black-box/world.ts'
 import type { DeliveredEntry, ListedMessage } from '../support/ledger/ledger-input.ts'
 import { obstacleToDumping, shareDumpingServer } from '../support/postgres/dumping-server.ts'
 import {
-  assertIsToldTo,
+  assertHoldIsShown,
   assertNothingIsSent,
   cancelWhatWasSent,
   findSentTwice,
@@ -61,8 +61,8 @@ function recordedIn(world: World, environment: Environment) {
 }
 
 /** Brings a backup back to a place of its own, and returns the ids of all messages in it. */
-async function lookInto({ workDir, dataDir }: World, path: string, environment: Environment): Promise<Set<string>> {
-  const other = join(workDir, `look-${Math.random()}`)
+async function restoreInto({ workDir, dataDir }: World, path: string, environment: Environment): Promise<Set<string>> {
+  const other = join(workDir, `restored-${Math.random()}`)
   const keyRing = { NUNCIO_KEY_RING_FILE: join(dataDir, 'keys', 'key-ring.json') }
   const cli = new QuickCli({ dataDir: other, environment: { ...environment, ...keyRing } })
   await cli.json('restore', path)
@@ -88,7 +88,7 @@ describe.each(SIDES)('backups of $name under load', ({ why, open }) => {
           const answered = load.ackedIds
           const { path, tookMs } = await cli.json<Taken>('backup', join(workDir, 'kept'))
           await cli.json('verify', path)
-          const there = await lookInto(world, path, await open())
+          const there = await restoreInto(world, path, await open())
           const missing = answered.filter((id) => !there.has(id))
           assert.deepEqual([answered.length > 0, missing], [true, []])
           took.push(tookMs)
@@ -104,7 +104,7 @@ describe.each(SIDES)('backups of $name under load', ({ why, open }) => {
   )
 
   it.skipIf(why !== null)(
-    `leave nothing that looks like a backup when they are killed, and the service goes on${skipNote(why)}`,
+    `leave nothing that could be taken for a backup when they are killed, and the service goes on${skipNote(why)}`,
     async () => {
       const environment = await open()
       const world = await openWorld({ connections: CONNECTIONS, connectionArguments: SLOW_SANDBOX, environment })
@@ -174,17 +174,17 @@ describe.each(SIDES)('backups of $name under load', ({ why, open }) => {
         load.start()
         await assertNothingIsSent(cli)
         await load.stop()
-        await assertIsToldTo(cli, /^All lanes are held: it was restored from the backup of 20/)
+        await assertHoldIsShown(cli, /^All lanes are held: it was restored from the backup of 20/)
         const waiting = await cli.json<ListedMessage[]>('message', 'list', '--state', 'QUEUED')
         const cancelled = await cancelWhatWasSent(recordedIn(world, environment), truth)
         await cli.json('hold', '--release')
         const { requests, lost } = await splitLost(cli, load.requests)
         const { input, states } = await checkRun(recordedIn(world, environment), requests)
 
-        // What restore has told is what a person who knows the truth would have taken out.
+        // What restore has reported is what a person who knows the truth would have taken out.
         const sent = new Set(truth.map(({ messageId }) => messageId))
         const untold = waiting.filter(({ id }) => sent.has(id) && !endedSince.includes(id))
-        printTable('a backup that was restored', { seed, ...states, lost, cancelled, told: endedSince.length })
+        printTable('a backup that was restored', { seed, ...states, lost, cancelled, reported: endedSince.length })
         assert.deepEqual([untold, findSentTwice(truth, input.inbox)], [[], []])
         assert.ok(
           lost > 0 && cancelled + (states['UNCONFIRMED'] ?? 0) > 0,

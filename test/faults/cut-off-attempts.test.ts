@@ -42,7 +42,7 @@ describe.concurrent('attempts that are cut off before their network has answered
     })
   }, 240_000)
 
-  it('G5 G6 G10: on PostgreSQL, by a worker that stands still beyond its claim: the log claims nothing but what the next can prove, also when it wakes up', async () => {
+  it('G5 G6 G10: on PostgreSQL, by a worker that stands still beyond its claim: the log claims nothing but what the next can prove, also when it resumes', async () => {
     await withAttemptsOnPostgres(async (attempts, cluster) => {
       const [frozen] = cluster.services
       frozen?.signal('SIGSTOP')

@@ -13,7 +13,7 @@ const obstacle = whyNoOwnMounts()
 
 describe('a full disk', () => {
   it.skipIf(obstacle !== null)(
-    `G10 G11: refuses with 503, says why on every lane, dispatches nothing, loses nothing, tells of it afterwards, and resumes by itself when there is room${skipNote(obstacle)}`,
+    `G10 G11: refuses with 503, says why on every lane, dispatches nothing, loses nothing, reports it afterwards, and resumes by itself when there is room${skipNote(obstacle)}`,
     async () => {
       const script = new URL('disk-full/fill-disk.ts', import.meta.url)
 
@@ -33,7 +33,7 @@ describe('a full disk', () => {
       assert.ok(notAccepted > 0)
       assert.equal(resumedAfterMs.length, rounds)
       assert.ok(refusedInLog >= notAccepted)
-      // A disk of ours that was full is nobody else's fault: the file and the messages behind it arrive all the same.
+      // A full disk of ours is no error of the file: the file and the messages behind it arrive all the same.
       assert.deepEqual(Object.keys(states), ['PUBLISHED'])
     },
     deadlineMs,

@@ -73,7 +73,7 @@ describe('the kill test of doctor', () => {
     assert.match(stdout, /TROUBLE kill test .*may not make a database.*createdb/)
   })
 
-  it('leaves nothing behind when somebody ends the kill test', async () => {
+  it('leaves nothing behind when the kill test is interrupted', async () => {
     const dataDir = temporaryFolder()
     const child = spawn(process.execPath, [nuncioMain, 'doctor', '--offline', '--kill-test', '--rounds', '20'], {
       cwd: dataDir,

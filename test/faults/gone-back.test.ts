@@ -12,7 +12,7 @@ import { createRandom } from '../support/black-box/random.ts'
 import { openWorld, type World } from '../support/black-box/world.ts'
 import type { DeliveredEntry } from '../support/ledger/ledger-input.ts'
 import {
-  assertIsToldTo,
+  assertHoldIsShown,
   assertNothingIsSent,
   cancelWhatWasSent,
   findSentTwice,
@@ -50,7 +50,7 @@ describe('a SQLite database that was put back from a backup', () => {
       load.start()
       await assertNothingIsSent(cli)
       await load.stop()
-      await assertIsToldTo(cli, /^All lanes are held: it is an older state of the database/)
+      await assertHoldIsShown(cli, /^All lanes are held: it is an older state of the database/)
       const cancelled = await cancelWhatWasSent(world, truth)
       await cli.json('hold', '--release')
 

@@ -23,14 +23,14 @@ describe('a power cut', () => {
         deadlineMs,
       })
 
-      const { lost, damage, acked, judged } = report
-      printTable('Power cuts', { cuts, seed, acked, lost: Math.max(...lost), damaged: damage.length, judged })
+      const { lost, damage, acked, checked } = report
+      printTable('Power cuts', { cuts, seed, acked, lost: Math.max(...lost), damaged: damage.length, checked })
       assert.deepEqual(damage, [])
       assert.deepEqual(
         lost,
         lost.map(() => 0),
       )
-      assert.ok(judged > 1_000, `Only ${judged} messages were at stake`)
+      assert.ok(checked > 1_000, `Only ${checked} messages were at stake`)
     },
     deadlineMs,
   )

@@ -23,7 +23,7 @@ export function takenOverWithinMs(): number {
 }
 
 /**
- * Within how many milliseconds lanes must move on where nobody has to wait for the 15 s of a claim. Brief runs are
+ * Within how many milliseconds lanes must move on where the 15 s of a claim need not run out. Brief runs are
  * given more, for the same reason.
  */
 export function movedOnWithinMs(): number {
@@ -31,8 +31,8 @@ export function movedOnWithinMs(): number {
 }
 
 /**
- * Within how many milliseconds a caller has its answer, whatever the database does: after 5 s the service looks each 1.25 s
- * who has waited too long. Brief runs are given more, for the same reason.
+ * Within how many milliseconds a caller has its answer, whatever the database does: after 5 s the service checks every
+ * 1.25 s which requests have waited too long. Brief runs are given more, for the same reason.
  */
 export function answeredWithinMs(): number {
   return readNumber('FAULT_ROUNDS') === null ? 9_000 : 7_500

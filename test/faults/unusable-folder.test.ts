@@ -32,9 +32,9 @@ describe('a data folder that cannot be used', () => {
       assert.deepEqual([...new Set(tried.map(({ what }) => what))], Object.keys(SENTENCES))
       for (const { what, command, answer, isUnchanged } of tried) {
         const [sentence = '', ...more] = answer.stderr.trimEnd().split('\n')
-        const told = `${what}, ${command}: ${answer.stderr}`
-        assert.deepEqual([answer.code, answer.stdout, more, isUnchanged], [1, '', [], true], told)
-        assert.match(sentence, SENTENCES[what] ?? /never/, told)
+        const context = `${what}, ${command}: ${answer.stderr}`
+        assert.deepEqual([answer.code, answer.stdout, more, isUnchanged], [1, '', [], true], context)
+        assert.match(sentence, SENTENCES[what] ?? /never/, context)
       }
     },
     DEADLINE_MS + 5_000,

@@ -51,7 +51,7 @@ describe('an unreliable WhatsApp Cloud', () => {
       await simulator.callbacksIdle()
       const inbox = simulator.sent.map(asDelivered)
       const { faults } = checkLedger({ requests: load.requests, messages: [], inbox })
-      assert.ok(faults.duplicated.length > 0, 'Nobody noticed')
+      assert.ok(faults.duplicated.length > 0, 'The ledger saw no fault')
     } finally {
       await world.close()
     }

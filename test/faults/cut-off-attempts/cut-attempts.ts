@@ -11,7 +11,7 @@ import type { CallbackPlan, Simulator } from '../../support/whatsapp-cloud/simul
 export const SLOW_SANDBOX = { connections: 2, connectionArguments: ['--set', 'latency=20s'] } as const
 
 const RECIPIENT = '447900000001'
-/** The sandbox recipient of which nobody can find out whether a call delivered something. */
+/** The sandbox recipient for which it cannot be found out whether a call delivered something. */
 const UNKNOWN_LOST = '15550100004'
 /** Longer than a claim lasts (15 s). */
 const FROZEN_MS = 18_000
@@ -41,7 +41,7 @@ interface Story {
   readonly timeline: readonly { readonly kind: string; readonly facts: { readonly attempt?: number } }[]
 }
 
-/** Of an attempt whose result nobody knows: its worker died, or the worker itself cut it off. */
+/** Of an attempt with an unknown result: its worker died, or the worker itself cut it off. */
 type UnknownReason = 'stopped_while_sending' | 'result_unknown'
 
 /** What the log says of a message, and what has become of it. */
@@ -59,7 +59,7 @@ interface End {
  * - `read`, `failed`: Meta has taken it, and its report that it was read, or that it could not be delivered, has come already.
  * - `unreported`: Meta has taken it, and reports nothing. The control of the first two.
  * - `provable`: nothing has been delivered, and the sandbox can show it.
- * - `unprovable`: nothing has been delivered, and nobody can show it.
+ * - `unprovable`: nothing has been delivered, and nothing can show it.
  */
 export class CutAttempts {
   readonly #parts: Attempted
@@ -97,7 +97,7 @@ export class CutAttempts {
     return attempts
   }
 
-  /** While nobody is at them: the log must not claim a result. */
+  /** While no worker handles them: the log must not claim a result. */
   async assertNoResult(): Promise<void> {
     assert.deepEqual(new Set(await this.#states()), new Set(['SENDING']))
   }
@@ -121,7 +121,7 @@ export class CutAttempts {
     const ends: Record<string, End> = {}
     for (const name of Object.keys(this.#ids)) {
       const { state, reason, timeline } = await this.#messageWithAttempts(name)
-      // A broken line is told when it breaks, and what has become of the attempt later: the last word counts.
+      // A broken line is logged when it breaks, and the result of the attempt later: the last entry counts.
       const results = timeline.filter(({ kind }) => /^attempt-(accepted|rejected|unknown)$/.test(kind))
       const last = new Map(results.map(({ kind, facts }) => [facts.attempt, kind.replace('attempt-', '')]))
       ends[name] = {

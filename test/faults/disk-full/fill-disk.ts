@@ -49,7 +49,7 @@ await waitUntil('the file is being fetched', async () => host.isHolding, { deadl
 const resumedAfterMs: number[] = []
 for (let round = 0; round < rounds; round += 1) resumedAfterMs.push(await fillAndMakeRoom(round))
 await load.stop()
-await waitUntil('an alarm tells of it', isInAttention, { deadlineMs: 60_000 })
+await waitUntil('an alarm reports it', isInAttention, { deadlineMs: 60_000 })
 await waitUntil('all that was refused is in the API log', async () => (await refusedInLog()) >= notAccepted(), {
   deadlineMs: 150_000,
 })
@@ -89,7 +89,7 @@ async function fillAndMakeRoom(round: number): Promise<number> {
   return Math.round(performance.now() - roomAt)
 }
 
-/** At once, and when the last heartbeat has run out: then the service looks as if it were gone. */
+/** At once, and when the last heartbeat has run out: then the service seems to be gone. */
 async function assertEverythingSaysWhy(): Promise<void> {
   assert.equal((await readBanner(service.url))?.cause, 'The disk is full.')
   await assertCauseIsSaid(cli, /^The disk is full/)

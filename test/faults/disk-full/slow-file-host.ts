@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 
 const SIZE_BYTES = 4 * 1024 * 1024
 
-/** Serves one file, and holds back its second half on the first request until it is told to go on. */
+/** Serves one file, and holds back its second half on the first request until it is released. */
 export class SlowFileHost {
   readonly bytes = randomBytes(SIZE_BYTES)
   readonly #server: Server

@@ -18,7 +18,7 @@ interface Attention {
   readonly lanes: readonly { readonly reason: string; readonly words: string | null }[]
 }
 
-/** What a visitor is told while the disk is full: the cause on every lane, and nowhere that no service runs. */
+/** What a visitor is shown while the disk is full: the cause on every lane, and nowhere that no service runs. */
 export async function assertCauseIsSaid(cli: Pick<NuncioCli, 'json'>, cause: RegExp): Promise<void> {
   const connections = await cli.json<{ reason: string; reasonWords?: string }[]>('connection', 'list')
   const { storage, running, lanes } = await cli.json<Attention>('attention')

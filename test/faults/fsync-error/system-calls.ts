@@ -40,7 +40,7 @@ async function command({ pid, settings }: NuncioProcess, line: string): Promise<
   await waitUntil('libfiu has made its pipes', async () => existsSync(`${pipe}.out`), {
     deadlineMs: ANSWERED_WITHIN_MS,
   })
-  // Open for both ways, because opening for one way waits for somebody at the other end.
+  // Open for both ways, because opening for one way waits for a process at the other end.
   const bothWays = constants.O_RDWR | constants.O_NONBLOCK
   const [input, output] = [openSync(`${pipe}.in`, bothWays), openSync(`${pipe}.out`, bothWays)]
   try {

@@ -8,12 +8,12 @@ import type { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import type { DeliveredEntry, ListedMessage, SentRequest } from '../../support/ledger/ledger-input.ts'
 
-// What tests share that bring a database back to an older state, and then play the person who looks after it.
+// What tests share that bring a database back to an older state, and then do what its operator does.
 
 type Cli = Pick<NuncioCli, 'run' | 'json'>
 
 const HELD_WITHIN_MS = 15_000
-// Longer than the time between two looks for lanes that have something to do, on both engines.
+// Longer than the time between two polls for lanes that have something to do, on both engines.
 const NOTHING_SENT_FOR_MS = 5_000
 
 /** Returns how long it took. */
@@ -28,7 +28,7 @@ export async function isHeld(cli: Cli): Promise<boolean> {
 }
 
 /** What people are shown of a hold. */
-export async function assertIsToldTo(cli: Cli, why: RegExp): Promise<void> {
+export async function assertHoldIsShown(cli: Cli, why: RegExp): Promise<void> {
   const [waiting] = await cli.json<ListedMessage[]>('message', 'list', '--state', 'QUEUED')
   const hold = await cli.run('hold')
   const attention = await cli.run('attention')

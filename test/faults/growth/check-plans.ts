@@ -4,7 +4,7 @@ import type { Ran, Scan } from './plan-log.ts'
 const GROWING = ['queued', 'settled', 'ended_attempt', 'accept_commit', 'request', 'timeline', 'idempotency', 'media']
 // A few blocks are read as a whole more quickly than by an index.
 const SMALL_ROWS = 1_000
-// What one statement may look at in these tables, unless it is excused. A batch is a few dozen messages.
+// What one statement may read in these tables, unless it is excused. A batch is a few dozen messages.
 const MOST_ROWS = 1_000
 const MOST_BLOCKS = 2_000
 
@@ -29,21 +29,21 @@ export function findCostly(ran: readonly Ran[], excuses: readonly Excuse[] = [])
     const rows = sum(scans.map((scan) => scan.rows))
     const blocks = sum(scans.map((scan) => scan.blocks))
     return rows > mostRows || blocks > mostBlocks
-      ? [`${nameOf(each)} looks at ${rows} rows in ${blocks} blocks of ${namesOf(scans)}`]
+      ? [`${nameOf(each)} reads ${rows} rows in ${blocks} blocks of ${namesOf(scans)}`]
       : []
   })
   return [...new Set(found)]
 }
 
-/** Those that have looked into more partitions of one table than they may. */
-export function findDistribution(ran: readonly Ran[], most: number): string[] {
+/** Those that have read more partitions of one table than they may. */
+export function findScattered(ran: readonly Ran[], most: number): string[] {
   return ran.flatMap((each) => {
     const relations = new Map<string, Set<string>>()
     for (const { table, relation } of each.scans)
       if (relation !== table) relations.set(table, (relations.get(table) ?? new Set()).add(relation))
     return [...relations.values()]
       .filter(({ size }) => size > most)
-      .map((looked) => `${nameOf(each)} looks into ${[...looked].join(', ')}`)
+      .map((read) => `${nameOf(each)} reads ${[...read].join(', ')}`)
   })
 }
 

@@ -59,7 +59,7 @@ export class DispatchingProcess {
     await Promise.all([
       intake.accept(keyed),
       intake.accept({ ...keyed, idempotency: { ...keyed.idempotency!, fingerprint: 'another' } }),
-      intake.accept({ ...keyed, from: 'nobody', idempotency: null }),
+      intake.accept({ ...keyed, from: 'unknown', idempotency: null }),
     ])
     const { facts, accountId, tokenId, body } = keyed
     await intake.logRefused({ facts, accountId, tokenId, status: 400, code: 'HC-2', errors: '[]', body })
@@ -87,12 +87,12 @@ export class DispatchingProcess {
   }
 
   /**
-   * What the network reports, of messages of several days, one that waits, and two that nobody knows: once by our ids, and
+   * What the network reports, of messages of several days, one that waits, and two unknown ones: once by our ids, and
    * once by those of the network.
    */
   async reportReceipts(messages: readonly SomeMessage[]): Promise<void> {
     const [{ connectionId }] = messages as [SomeMessage]
-    const unknown = ['01999999-0000-7000-8000-000000000000', 'nobody'].map((id) => ({
+    const unknown = ['01999999-0000-7000-8000-000000000000', 'unknown'].map((id) => ({
       id: id as MessageId,
       connectionId,
     }))
@@ -178,7 +178,7 @@ export class DispatchingProcess {
     if (three.media === null) await lanes.record(step({ drop: dropped }))
   }
 
-  /** With nobody beside it a step goes another way. */
+  /** Without other steps beside it a step goes another way. */
   async #sendAlone(lane: ClaimedLane): Promise<void> {
     const { lanes, clock } = this.storage
     const [message] = await lanes.loadRun(lane.connectionId, 1)

@@ -96,7 +96,7 @@ const TEXT = '{"from":"15550001000","to":"15550100000","message":{"type":"messag
 const BODY = `'${TEXT}'`
 const CRC = crc32(TEXT)
 
-/** As an id that tells when it was made. */
+/** As an id that holds the time when it was made. */
 const idOf = (at: string, i: string) =>
   `left(lpad(to_hex(${at}), 12, '0'), 8) || '-' || right(lpad(to_hex(${at}), 12, '0'), 4) || '-7000-8000-' || lpad(to_hex(${i}), 12, '0')`
 

@@ -37,7 +37,7 @@ export async function openGrownDatabase(): Promise<GrownDatabase> {
     const fillers: [Client, Client] = [new Client(url), new Client(url)]
     await Promise.all(fillers.map((filler) => filler.connect()))
     await fillDatabase(fillers)
-    // As autovacuum does after so many rows: then an index alone can tell what is there.
+    // As autovacuum does after so many rows: then an index alone shows what is there.
     await fillers[0].query('vacuum queued')
     await Promise.all(fillers.map((filler) => filler.end()))
     const log = await PlanLog.open(server, NAME)

@@ -25,7 +25,7 @@ import {
 
 const DAY = 24 * 3_600_000
 const HOUR = 3_600_000
-// What nobody may wait longer than, beside a period that is opened or dropped. A busy machine gets some of it too.
+// The longest wait of a request beside a period that is opened or dropped. A busy machine needs some of it too.
 const LONGEST_WAIT_MS = 2_500
 const PARTITIONED = ['settled', 'ended_attempt', 'accept_commit', 'request', 'timeline']
 
@@ -35,7 +35,7 @@ describe('the day changes', () => {
     await traffic.passes(20)
     for (const byMs of [DAY, DAY, -DAY, -2 * DAY, 2 * DAY]) {
       await world.setDatabaseClock(byMs)
-      // All of them look every minute, and several at once.
+      // All of them check every minute, and several at once.
       await Promise.all([openPeriod(world), openPeriod(world), openPeriod(world)])
       await traffic.passes(20)
     }
@@ -132,7 +132,7 @@ describe('a day that is dropped', () => {
     assert.equal(await dropPeriod(session, 1), true)
   })
 
-  it('waits for nobody who reads for long, and keeps nobody waiting for that', async () => {
+  it('waits for no long read, and keeps no request waiting for that', async () => {
     const { session, world, traffic } = await busyWorld()
     await traffic.passes(5)
     await traffic.empty()

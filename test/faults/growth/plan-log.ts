@@ -13,9 +13,9 @@ export interface Scan {
   readonly table: string
   readonly relation: string
   readonly index: string | null
-  /** All that it looked at, whether it wanted them or not. */
+  /** All that it read, wanted or not. */
   readonly rows: number
-  /** Without them, whoever reads a whole index for one row would look harmless. */
+  /** Without them, reading a whole index for one row would seem harmless. */
   readonly blocks: number
 }
 
@@ -43,7 +43,7 @@ interface Node {
 
 /**
  * The plans of all statements that run on a server, those inside of functions too, with what they really did. The server
- * writes them down (`auto_explain`), so nobody who asks has to be changed for it.
+ * writes them down (`auto_explain`), so the callers need no change for it.
  */
 export class PlanLog {
   /** For the server. */
@@ -64,7 +64,7 @@ export class PlanLog {
     this.#url = url
   }
 
-  /** From now on whoever connects to this database is watched. */
+  /** From now on all new connections to this database are watched. */
   static async open(server: PostgresServer, database: string): Promise<PlanLog> {
     const settings = {
       session_preload_libraries: 'auto_explain',
@@ -125,8 +125,8 @@ function scansOf(node: Node): Scan[] {
   const relation = node['Relation Name']
   const loops = node['Actual Loops'] ?? 0
   if (relation === undefined || !node['Node Type'].includes('Scan') || loops === 0) return found
-  const looked = ['Actual Rows', 'Rows Removed by Filter', 'Rows Removed by Index Recheck'] as const
-  // A bitmap's index lies beneath; what else does belongs to somebody else.
+  const read = ['Actual Rows', 'Rows Removed by Filter', 'Rows Removed by Index Recheck'] as const
+  // A bitmap's index lies beneath; other nodes count for themselves.
   const others = inner.filter((other) => !other['Node Type'].startsWith('Bitmap'))
   return [
     ...found,
@@ -135,7 +135,7 @@ function scansOf(node: Node): Scan[] {
       table: relation.replace(/_p\d+$/, ''),
       relation,
       index: node['Index Name'] ?? null,
-      rows: Math.round(looked.reduce((sum, name) => sum + (node[name] ?? 0), 0) * loops),
+      rows: Math.round(read.reduce((sum, name) => sum + (node[name] ?? 0), 0) * loops),
       blocks: blocksOf(node) - others.reduce((sum, other) => sum + blocksOf(other), 0),
     },
   ]

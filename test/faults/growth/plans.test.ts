@@ -4,7 +4,7 @@ import type { MessageId } from '../../../src/core/ids.ts'
 import { openAdministration } from '../../../src/storage/postgres/queries/open-administration.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { CHANGES, QUESTIONS } from './administering.ts'
-import { type Excuse, findCostly, findDistribution, rowsOf } from './check-plans.ts'
+import { type Excuse, findCostly, findScattered, rowsOf } from './check-plans.ts'
 import { DispatchingProcess } from './dispatching.ts'
 import { ACCOUNTS, LANES, QUEUED, SETTLED } from './fill-database.ts'
 import { type GrownDatabase, openGrownDatabase, type SomeMessage, someMessages } from './grown-database.ts'
@@ -46,11 +46,11 @@ describe('with five million messages', () => {
     return database.log.read(since)
   }
 
-  it('accepting and dispatching look at few rows, before anybody has gathered statistics', async () => {
+  it('accepting and dispatching read few rows, before statistics exist', async () => {
     assert.deepEqual(findCostly(await serve([0, 1]), EXCUSES), [])
   })
 
-  it('accepting and dispatching look at few rows, each function in the end with one plan for all values', async () => {
+  it('accepting and dispatching read few rows, each function in the end with one plan for all values', async () => {
     await database.session.query('set default_statistics_target = 10; analyze')
     const since = database.log.end
     const ran = await serve(Array.from({ length: ROUNDS }, (_, i) => i + 2))
@@ -69,12 +69,12 @@ describe('with five million messages', () => {
     assert.deepEqual(unseen, NOT_HOT)
   })
 
-  it('what is about one message looks into one day only', async () => {
+  it('what is about one message reads one day only', async () => {
     const since = database.log.end
     for (const message of messages) await dispatcher.report(message, 'read')
     await dispatcher.dispatch(100)
     await dispatcher.fetchMedia()
-    assert.deepEqual(findDistribution(await database.log.read(since), 1), [])
+    assert.deepEqual(findScattered(await database.log.read(since), 1), [])
 
     const asked = database.log.end
     const visit = await openAdministration({ url: database.url, migrateUrl: database.url }, { create: false })
@@ -83,16 +83,16 @@ describe('with five million messages', () => {
     // It may have been repeated until the day after the next one.
     const explained = await database.log.read(asked)
     assert.deepEqual(
-      findDistribution(
+      findScattered(
         explained.filter(({ sql }) => !/from "request"/.test(sql)),
         1,
       ),
       [],
     )
-    assert.deepEqual(findDistribution(explained, 3), [])
+    assert.deepEqual(findScattered(explained, 3), [])
   })
 
-  it('a page of each list, and each change by a person, looks at few rows', async () => {
+  it('a page of each list, and each change by a person, reads few rows', async () => {
     const visit = await openAdministration({ url: database.url, migrateUrl: database.url }, { create: false })
     const costly: Record<string, unknown> = {}
     for (const [what, ask] of Object.entries({ ...QUESTIONS, ...CHANGES })) {
@@ -176,7 +176,7 @@ const NOT_HOT = [
   'advance_checkpoint',
 ]
 
-const LANE_BY_LANE = 'it jumps from lane to lane, and a lane costs three looks at an index'
+const LANE_BY_LANE = 'it jumps from lane to lane, and a lane costs three reads of an index'
 
 const EXCUSES: readonly Excuse[] = [
   { within: 'free_lanes', like: /busy|candidates/, mostRows: 3 * LANES, mostBlocks: 20 * LANES, because: LANE_BY_LANE },
@@ -208,7 +208,7 @@ const EXCUSES: readonly Excuse[] = [
     like: /media m/,
     mostRows: 15_000,
     mostBlocks: 40_000,
-    because: 'it looks at some of each lane of an account that has attachments to be fetched',
+    because: 'it reads some of each lane of an account that has attachments to be fetched',
   },
   {
     within: 'spool_bytes',
@@ -227,7 +227,7 @@ const LONG: Readonly<Record<string, number>> = {
   'all connections': 1.1 * QUEUED,
   'connections of an account': (1.1 * QUEUED) / ACCOUNTS,
   'held lanes': 1.1 * QUEUED,
-  // Sought in stretches of up to a hundred thousand rows, because no index tells of which connection a row is.
+  // Searched in chunks of up to a hundred thousand rows, because no index has the connection of a row.
   'requests of a connection': 300_000,
   // It is documented that this takes long: an index would cost every acceptance more.
   'a request': 3 * (SETTLED + QUEUED),

@@ -28,7 +28,7 @@ const GOES_ON_WITHIN_MS = 20_000
 
 describe('a line that breaks between a commit and its reply', () => {
   it(
-    'G1 G2 G3 G5: again and again, tells callers that nobody knows, keeps one message for each key, and sends nothing twice',
+    'G1 G2 G3 G5: again and again, answers callers that the result is unknown, keeps one message for each key, and sends nothing twice',
     async () => {
       const server = await PostgresServer.open({ parentFolder: memoryFolder() })
       const proxy = await TcpProxy.open(server.port)
@@ -69,7 +69,7 @@ describe('a line that breaks between a commit and its reply', () => {
         })
         const unknown = timed.calls.flatMap(({ answer }) => (answer.kind === 'unknown' ? [answer.why] : []))
         assert.deepEqual(new Set(unknown), new Set(['503 commit_unknown']))
-        assert.ok(unknown.length >= cutter.replies.accept, 'A lost reply was told as something else')
+        assert.ok(unknown.length >= cutter.replies.accept, 'A lost reply was answered as something else')
         // The caller never learned of it, and it is there: otherwise the replies that were cut were none of commits.
         assert.ok(counts.recovered > 0)
         assert.ok(gapMs <= GOES_ON_WITHIN_MS, `A lane stood still for ${gapMs} ms`)

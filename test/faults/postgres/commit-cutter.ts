@@ -14,12 +14,12 @@ interface CutPlan {
 // A name and the text that it stands for, as they are sent once in each session.
 const PREPARED = /(nuncio_[0-9a-f]+)\0([^\0]+)\0/g
 
-// Now and then the statement itself is lost: to the one who asked, it looks the same.
+// Now and then the statement itself is lost: for the client, it is the same.
 const SHARE_OF_REQUESTS = 0.25
 
 /**
  * Cuts the line of one worker to the database, again and again, between a statement and its reply: it has committed, and
- * nobody is told.
+ * no client is notified.
  */
 export class CommitCutter {
   /** How often which reply was lost, and how often the statement before it. */
@@ -38,8 +38,8 @@ export class CommitCutter {
   constructor(proxy: TcpProxy, plan: CutPlan) {
     this.#proxy = proxy
     this.#plan = plan
-    proxy.onClientData = (chunk, connection) => this.#judgeStatement(chunk, connection)
-    proxy.onServerData = (_, connection) => this.#judgeReply(connection)
+    proxy.onClientData = (chunk, connection) => this.#decideStatement(chunk, connection)
+    proxy.onServerData = (_, connection) => this.#decideReply(connection)
   }
 
   start(): void {
@@ -54,7 +54,7 @@ export class CommitCutter {
     return [...Object.values(this.replies), ...Object.values(this.requests)].reduce((sum, count) => sum + count)
   }
 
-  #judgeStatement(chunk: Buffer, connection: number): Result {
+  #decideStatement(chunk: Buffer, connection: number): Result {
     const kind = this.#kindOf(chunk)
     const { random, everyMs } = this.#plan
     if (!this.#isCutting || !kind || performance.now() < this.#nextAt[kind]) return 'forward'
@@ -77,7 +77,7 @@ export class CommitCutter {
     return named ?? kinds.find((each) => chunk.includes(STATEMENTS[each]))
   }
 
-  #judgeReply(connection: number): Result {
+  #decideReply(connection: number): Result {
     const kind = this.#awaited.get(connection)
     if (!kind) return 'forward'
     this.#awaited.delete(connection)

@@ -38,7 +38,7 @@ const TAKEN_OVER_WITHIN_MS = takenOverWithinMs()
 const LATE_HEARTBEAT_MS = 4_000
 // A claim lasts 15 s from the last heartbeat, and its holder stops 3 s before.
 const CALLS_FOR_AT_MOST_MS = 12_000
-// Storage is waited for 5 s, and what is overdue is looked for every quarter of that.
+// A request waits 5 s for storage, and overdue requests are checked every quarter of that.
 const ANSWERED_WITHIN_MS = answeredWithinMs()
 const BACK_WITHIN_MS = 15_000
 const CALLS_WITHIN_MS = 15_000
@@ -61,7 +61,7 @@ describe('workers that lose their way to PostgreSQL, and nothing else', () => {
           losses.push(...cut.losses)
           cuts.push(cut.facts)
         }
-        const spread = await waitForDistribution(cluster, WORKERS, DISTRIBUTED_WITHIN_MS)
+        const distribution = await waitForDistribution(cluster, WORKERS, DISTRIBUTED_WITHIN_MS)
         slowing.stop()
         proxies[SLOW]!.heal()
 
@@ -77,7 +77,7 @@ describe('workers that lose their way to PostgreSQL, and nothing else', () => {
           ...worstOf(cuts),
           'calls noted': late.noted,
           'late calls': late.found.length,
-          'lanes of each in the end': describeDistribution(spread),
+          'lanes of each in the end': describeDistribution(distribution),
         })
         assert.deepEqual(late.found, [])
         assertNoStandstill(TAKEN_OVER_WITHIN_MS + LATE_HEARTBEAT_MS, seen)
@@ -194,7 +194,7 @@ async function cutBoth(
   return { facts, losses: workers.map((worker) => ({ at, until, worker: worker! })) }
 }
 
-/** Waits until those who will be cut off are at work: whoever has not begun cannot be seen to stop. */
+/** Waits until the workers that will be cut off are at work: a worker that has not begun cannot be seen to stop. */
 async function waitForCalls(notes: readonly CallNotes[]): Promise<void> {
   const from = Date.now()
   const isAtWork = async () => CUT.every((worker) => lastCallBefore(notes[worker]!, Number.POSITIVE_INFINITY) >= from)
@@ -214,7 +214,7 @@ interface Takeover {
  * nothing to send stays where it is.
  */
 async function waitForTakeover({ cluster, watch, workers, at }: Takeover): Promise<number> {
-  const look = async () => {
+  const findTakeover = async () => {
     const waiting = await findWaiting(cluster)
     const history = await watch.history()
     const lanes = workers.map((worker) =>
@@ -229,7 +229,7 @@ async function waitForTakeover({ cluster, watch, workers, at }: Takeover): Promi
   }
   const withinMs = TAKEN_OVER_WITHIN_MS + LATE_HEARTBEAT_MS
   try {
-    return await waitUntil('others have taken the lanes of both over', look, { withinMs, everyMs: 200 })
+    return await waitUntil('others have taken the lanes of both over', findTakeover, { withinMs, everyMs: 200 })
   } catch (error) {
     throw new Error(describeStuck(await watch.history(), workers, at), { cause: error })
   }
@@ -241,25 +241,25 @@ async function findWaiting({ cli }: Cluster): Promise<ReadonlySet<string>> {
   return new Set(listed.filter(({ waiting }) => waiting > 0).map(({ number }) => number))
 }
 
-/** What became of each lane that nobody has taken: whether it is still held, was given back, or passed between the two. */
+/** What became of each lane that was not taken over: whether it is still held, was given back, or passed between the two. */
 function describeStuck(history: LaneHistory, workers: readonly WorkerId[], at: number): string {
   const stuck = workers.flatMap((worker) =>
     history
       .heldBy(worker, at)
       .filter((connection) => history.takenFrom(worker, connection, at) === null)
       .map((connection) => {
-        const owners = history.of(connection).map((change) => `${change.owner ?? 'nobody'} at ${change.at - at} ms`)
+        const owners = history.of(connection).map((change) => `${change.owner ?? 'no worker'} at ${change.at - at} ms`)
         return `${connection}, held by ${worker}: ${owners.slice(-4).join(', ')}`
       }),
   )
-  return `Nobody has taken over these lanes (times from the cut):\n${stuck.join('\n')}`
+  return `These lanes were not taken over (times from the cut):\n${stuck.join('\n')}`
 }
 
-/** Everybody who asked meanwhile was answered in time, and nobody with 200. Returns the longest wait. */
+/** Every request meanwhile was answered in time, and none with 200. Returns the longest wait. */
 function assessAnswers({ calls }: TimedClient, cutAt: number, healedAt: number): number {
   const meanwhile = calls.filter(({ startedAt, endedAt }) => startedAt > cutAt && endedAt < healedAt)
   const slowestMs = Math.max(...meanwhile.map(({ startedAt, endedAt }) => endedAt - startedAt))
-  assert.ok(meanwhile.length > 0, 'Nobody was answered while the way was cut')
+  assert.ok(meanwhile.length > 0, 'No request was answered while the line was cut')
   assert.deepEqual(
     meanwhile.filter(({ answer }) => answer.kind === 'acked'),
     [],
@@ -283,7 +283,7 @@ function findLateCalls({ services }: Cluster, history: LaneHistory, notes: reado
   const idOf = (worker: number) => history.workers.findLast(({ pid }) => pid === services[worker]!.pid)?.id
   const found = calls.filter(({ at, connection, worker }) => {
     const holder = history.holderAt(connection, at)
-    // Before we began to watch nobody is known.
+    // Before we began to watch no owner is known.
     return history.of(connection)[0]!.at < at && holder !== idOf(worker)
   })
   return { noted: calls.length, found }

@@ -8,7 +8,7 @@ import { printTable } from '../../support/black-box/print-table.ts'
 import { QuickCli } from '../../support/black-box/quick-cli.ts'
 import type { DeliveredEntry } from '../../support/ledger/ledger-input.ts'
 import {
-  assertIsToldTo,
+  assertHoldIsShown,
   assertNothingIsSent,
   cancelWhatWasSent,
   findSentTwice,
@@ -62,7 +62,7 @@ async function failOver(world: ReplicatedCluster, roundSeed: number): Promise<vo
   await world.failOver()
   const heldAfterMs = await waitUntilHeld(world.cli)
   await assertNothingIsSent(world.cli)
-  await assertIsToldTo(world.cli, /^All lanes are held: a standby was promoted that /)
+  await assertHoldIsShown(world.cli, /^All lanes are held: a standby was promoted that /)
   await assertIsReady(world)
   await old.start()
   // What it knows of is all that was delivered until then.

@@ -4,7 +4,7 @@ import { describe, it } from 'vitest'
 import { skipNote } from '../../support/black-box/skip-note.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { whyNoPgBouncer } from '../../support/postgres/pgbouncer.ts'
-import { assertIsToldTo, assertNothingIsSent, isHeld, waitUntilHeld } from '../gone-back/check-after-hold.ts'
+import { assertHoldIsShown, assertNothingIsSent, isHeld, waitUntilHeld } from '../gone-back/check-after-hold.ts'
 import { ReplicatedCluster } from './replicated-cluster.ts'
 
 const obstacle = whyNoPgBouncer()
@@ -53,7 +53,7 @@ async function lackWhatWasSent(world: ReplicatedCluster): Promise<void> {
   // As the standby knows it. Nothing is sent when a person has resumed it either.
   await world.cli.json('connection', 'resume', number)
   await assertNothingIsSent(world.cli)
-  await assertIsToldTo(world.cli, /^All lanes are held: a standby was promoted that /)
+  await assertHoldIsShown(world.cli, /^All lanes are held: a standby was promoted that /)
 }
 
 async function goOn(world: ReplicatedCluster): Promise<void> {
@@ -61,7 +61,7 @@ async function goOn(world: ReplicatedCluster): Promise<void> {
   await world.noticedThatStandbyConfirms()
   await acceptSome(world, number)
   await untilSent(world, MESSAGES)
-  // Nobody would confirm the commits of the new primary.
+  // No standby would confirm the commits of the new primary.
   await world.standby.reload({ synchronous_standby_names: '' })
 
   await world.switchOver()

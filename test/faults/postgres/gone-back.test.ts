@@ -14,7 +14,7 @@ import type { DeliveredEntry } from '../../support/ledger/ledger-input.ts'
 import { memoryFolder } from '../../support/postgres/memory-folder.ts'
 import { PostgresServer } from '../../support/postgres/postgres-server.ts'
 import {
-  assertIsToldTo,
+  assertHoldIsShown,
   assertNothingIsSent,
   cancelWhatWasSent,
   findSentTwice,
@@ -59,7 +59,7 @@ describe('PostgreSQL that was put back to an older copy', () => {
           load.start()
           await assertNothingIsSent(cluster.cli)
           await load.stop()
-          await assertIsToldTo(cluster.cli, /^All lanes are held: it is an older state of the database/)
+          await assertHoldIsShown(cluster.cli, /^All lanes are held: it is an older state of the database/)
           cancelled += await cancelWhatWasSent(cluster, truth)
           await cluster.cli.json('hold', '--release')
 

@@ -38,7 +38,7 @@ describe('SIGTERM of workers on PostgreSQL', () => {
 
         const { losses, slowestMs } = await stopAgainAndAgain(cluster, watch)
         await cluster.addWorker()
-        const spread = await waitUntil(
+        const distribution = await waitUntil(
           'the fifth has its share',
           async () => {
             const now = await waitForDistribution(cluster, WORKERS + 1, DISTRIBUTED_WITHIN_MS)
@@ -51,16 +51,16 @@ describe('SIGTERM of workers on PostgreSQL', () => {
         const { counts, states, input } = await checkRun(cluster, load.requests)
         const seen = { input, history: await watch.history(), losses }
         const unknown = input.attempts?.filter(({ outcome }) => outcome === 'unknown') ?? []
-        const { lanes } = spread
+        const { lanes } = distribution
         printTable('SIGTERM of workers, PostgreSQL', {
           ...{ rounds, seed, ...counts, ...states, 'unknown attempts': unknown.length, slowestMs },
           standstillMs: findStandstills(seen)[0]?.ms ?? 0,
-          'lanes of each with a fifth': describeDistribution(spread),
+          'lanes of each with a fifth': describeDistribution(distribution),
         })
         assert.deepEqual(unknown, [])
         assert.equal(states['UNCONFIRMED'], undefined)
-        // A worker that leaves gives its lanes back as their calls end, and says that it leaves: nobody waits for its
-        // claims. What it takes is a call, and the time until the others have looked.
+        // A worker that stops gives its lanes back as their calls end, and announces it: its claims need not run out.
+        // What it takes is a call, and the time until the next poll of the others.
         assertNoStandstill(movedOnWithinMs(), seen)
         assert.ok(Math.min(...lanes) >= FEWEST_LANES && Math.max(...lanes) <= MOST_LANES, `Lanes: ${lanes.join(' ')}`)
       } finally {

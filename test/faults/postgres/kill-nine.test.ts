@@ -42,7 +42,7 @@ describe('kill -9 of workers on PostgreSQL', () => {
         load.start()
 
         await killAgainAndAgain(killer, cluster, createRandom(seed))
-        const spread = await killOneAndWait(killer, cluster)
+        const distribution = await killOneAndWait(killer, cluster)
 
         await load.stop()
         const { counts, states, input } = await checkRun(cluster, load.requests)
@@ -51,7 +51,7 @@ describe('kill -9 of workers on PostgreSQL', () => {
         printTable('kill -9, PostgreSQL', {
           ...facts,
           standstillMs: findStandstills(seen)[0]?.ms ?? 0,
-          'lanes of each in the end': describeDistribution(spread),
+          'lanes of each in the end': describeDistribution(distribution),
         })
         assert.deepEqual(findFalseQuarantines([...killer.killedAt], input), [])
         assertNoStandstill(TAKEN_OVER_WITHIN_MS, seen)
@@ -67,12 +67,12 @@ describe('kill -9 of workers on PostgreSQL', () => {
 async function killAgainAndAgain(killer: Killer, { services }: Cluster, random: Random): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
     await setTimeout(random.between(100, KILL_WITHIN_MS))
-    const lot = random.next()
+    const drawn = random.next()
     const one = services[Math.floor(random.next() * services.length)]!
     const killed = round % ALL_AT_ONCE_EVERY === 0 ? services : [one]
     await killer.kill(...killed)
     // Most are started again at once, some only after the others have taken their lanes over.
-    if (killed.length === 1 && lot < SHARE_LEFT_DEAD) await setTimeout(TAKEN_OVER_WITHIN_MS)
+    if (killed.length === 1 && drawn < SHARE_LEFT_DEAD) await setTimeout(TAKEN_OVER_WITHIN_MS)
     await Promise.all(killed.map((service) => service.start()))
   }
 }

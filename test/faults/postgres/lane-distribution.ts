@@ -14,7 +14,7 @@ interface ListedLane {
   readonly worker: WorkerId
 }
 
-export interface Spread {
+export interface Distribution {
   /** How many lanes each living worker holds. */
   readonly lanes: readonly number[]
   /** Connections whose lane is not held by the worker whose share it is. */
@@ -31,26 +31,31 @@ const MOST_ELSEWHERE = 1 / 3
  * Waits until so many workers live, each of them holds lanes, and the lanes are held by the workers whose share they are,
  * as `nuncio workers` shows it. All lanes must have something to do.
  */
-export async function waitForDistribution(cluster: Cluster, workers: number, deadlineMs: number): Promise<Spread> {
-  let latest: Spread | null = null
-  const look = async () => {
-    const spread = await readDistribution(cluster)
-    latest = spread
-    const held = spread.lanes.reduce((sum, count) => sum + count, 0)
-    const isInUse = spread.lanes.length === workers && spread.idle === 0 && held === cluster.connections.length
-    return isInUse && spread.elsewhere.length <= MOST_ELSEWHERE * held && spread
+export async function waitForDistribution(
+  cluster: Cluster,
+  workers: number,
+  deadlineMs: number,
+): Promise<Distribution> {
+  let latest: Distribution | null = null
+  const read = async () => {
+    const distribution = await readDistribution(cluster)
+    latest = distribution
+    const held = distribution.lanes.reduce((sum, count) => sum + count, 0)
+    const isInUse =
+      distribution.lanes.length === workers && distribution.idle === 0 && held === cluster.connections.length
+    return isInUse && distribution.elsewhere.length <= MOST_ELSEWHERE * held && distribution
   }
-  const what = `the lanes are spread over ${workers} workers`
-  return waitUntil(what, look, { deadlineMs, everyMs: 200 }).catch((error: unknown) => {
+  const what = `the lanes are distributed over ${workers} workers`
+  return waitUntil(what, read, { deadlineMs, everyMs: 200 }).catch((error: unknown) => {
     throw new Error(`Last seen: ${JSON.stringify(latest)}`, { cause: error })
   })
 }
 
-export function describeDistribution({ lanes, elsewhere }: Pick<Spread, 'lanes' | 'elsewhere'>): string {
+export function describeDistribution({ lanes, elsewhere }: Pick<Distribution, 'lanes' | 'elsewhere'>): string {
   return `${lanes.join(' ')}${elsewhere.length > 0 ? ` (${elsewhere.length} not with their own)` : ''}`
 }
 
-async function readDistribution({ cli, connections }: Cluster): Promise<Spread> {
+async function readDistribution({ cli, connections }: Cluster): Promise<Distribution> {
   const [listed, lanes, known] = await Promise.all([
     cli.json<ListedWorker[]>('workers'),
     cli.json<ListedLane[]>('workers', '--lanes'),

@@ -19,7 +19,7 @@ interface WatchedWorker {
 
 const DATABASE = 'nuncio'
 
-// In a schema of its own, so that it is in nobody's way. Claims are rare, so it costs next to nothing.
+// In a schema of its own, apart from the service. Claims are rare, so it costs next to nothing.
 const INSTALL = `
   create schema watch;
   create table watch.lane (position bigserial, at bigint, connection_id text, owner text);
@@ -93,7 +93,7 @@ export class LaneHistory {
     return this.#lanes.get(connection) ?? []
   }
 
-  /** Whose it was at that moment; null when it was nobody's. */
+  /** The owner at that time; null for an unclaimed lane. */
   holderAt(connection: string, at: number): WorkerId | null {
     return this.of(connection).findLast((change) => change.at <= at)?.owner ?? null
   }
@@ -103,7 +103,7 @@ export class LaneHistory {
     return this.connections.filter((connection) => this.holderAt(connection, at) === worker)
   }
 
-  /** When somebody else first got this lane after that moment; null when nobody has. */
+  /** When another worker first got this lane after that time; null when none has. */
   takenFrom(worker: string, connection: string, after: number): number | null {
     const change = this.of(connection).find(({ at, owner }) => at > after && owner !== null && owner !== worker)
     return change?.at ?? null

@@ -15,7 +15,7 @@ const ENDED_WITHIN_MS = 20_000
 const BACK_WITHIN_MS = 15_000
 const DATABASE = 'nuncio'
 
-/** Messages are accepted as ever while the lanes are held, so nobody may be led away from here. */
+/** Messages are accepted as ever while the lanes are held, so no request may be led away from here. */
 export async function assertIsReady({ cluster }: ReplicatedCluster): Promise<void> {
   const ready = await Promise.all(cluster.services.map(({ url }) => fetch(`${url}/health/ready`)))
   assert.deepEqual(
@@ -25,7 +25,7 @@ export async function assertIsReady({ cluster }: ReplicatedCluster): Promise<voi
 }
 
 /**
- * The old primary is back, and everybody is led to it by mistake: it is used by nobody. Leads them away again. The load
+ * The old primary is back, and all connections lead to it by mistake: no service uses it. Leads them away again. The load
  * goes on meanwhile.
  */
 export async function assertOldPrimaryIsRefused(

@@ -32,13 +32,13 @@ describe('the same idempotency keys at two processes on PostgreSQL, in opposite 
           pairs.push(...sent)
         }
 
-        const judged = await checkRun(cluster, pairs.flatMap(toRequests))
+        const checked = await checkRun(cluster, pairs.flatMap(toRequests))
         const deadlocks = await countDeadlocks(cluster.server)
         printTable('opposite keys, PostgreSQL', {
           'rounds in which the processes met': met,
           'calls at once': 2 * BURST,
-          ...judged.counts,
-          ...judged.states,
+          ...checked.counts,
+          ...checked.states,
           'answered first by the second process': pairs.filter(isSecondFirst).length,
           deadlocks,
         })
@@ -48,7 +48,7 @@ describe('the same idempotency keys at two processes on PostgreSQL, in opposite 
           0,
           `${odd.length} pairs are not one message, such as ${JSON.stringify(odd.slice(0, 3))}`,
         )
-        assert.equal(judged.input.messages.length, pairs.length)
+        assert.equal(checked.input.messages.length, pairs.length)
         assert.equal(deadlocks, 0)
         assert.equal(met, rounds, 'One process was always done before the other began')
       } finally {
@@ -113,7 +113,7 @@ function isSecondFirst([first, second]: Pair): boolean {
   return second.at < first.at
 }
 
-/** Equal letters are one message, told to both; of two that differ the second is refused. */
+/** Equal letters are one message, with its id in both answers; of two that differ the second is refused. */
 function isOneMessage([one, other]: Pair): boolean {
   const [first, second] = one.answer.kind === 'acked' ? [one, other] : [other, one]
   if (first.answer.kind !== 'acked') return false
@@ -123,7 +123,7 @@ function isOneMessage([one, other]: Pair): boolean {
   return second.answer.kind === 'refused' && second.answer.codes.includes(CONFLICT)
 }
 
-/** What a client knows. Two calls that were told of the same message have asked for it together. */
+/** What a client knows. Two calls that were answered with the same message have asked for it together. */
 function toRequests([one, other]: Pair): SentRequest[] {
   const [first, second] = one.at < other.at ? [toRequest(one), toRequest(other)] : [toRequest(other), toRequest(one)]
   const isSame = one.letter.from === other.letter.from && first.answer.kind === 'acked'

@@ -82,7 +82,7 @@ describe.concurrent('workers that stand still for longer than their claims last'
     180_000 + rounds * 40_000,
   )
 
-  it(`negative control: the ledger sees a worker that calls without a look at its claim`, async () => {
+  it(`negative control: the ledger sees a worker that calls without checking its claim`, async () => {
     const folder = openTestFolder()
     const [orders, others] = [new StopOrders(folder.path, 0), new StopOrders(folder.path, 1)]
     const cluster = await openCluster({
@@ -102,10 +102,10 @@ describe.concurrent('workers that stand still for longer than their claims last'
 
       careless!.signal('SIGCONT')
 
-      const look = async () => checkLedger(await collectLedger(cluster, requests)).faults
-      const isSeen = async () => (await look()).duplicated.length > 0
+      const findFaults = async () => checkLedger(await collectLedger(cluster, requests)).faults
+      const isSeen = async () => (await findFaults()).duplicated.length > 0
       await waitUntil('the ledger sees a duplicate', isSeen, { deadlineMs: 40_000 })
-      assert.deepEqual((await look()).lost, [])
+      assert.deepEqual((await findFaults()).lost, [])
     } finally {
       await cluster.close()
       folder.remove()
@@ -151,8 +151,8 @@ async function startLoads(cluster: Cluster, letters: SpecialLetters): Promise<Lo
 
 /** All points and lengths in an order that the seed draws, after those that every run has. */
 function planPauses(random: Random): Pause[] {
-  const all = POINTS.flatMap((point) => [1, 2, 3, 4].map((claims) => ({ point, claims, lot: random.next() })))
-  const drawn = all.toSorted((a, b) => a.lot - b.lot).map(({ point, claims }) => ({ point, claims }))
+  const all = POINTS.flatMap((point) => [1, 2, 3, 4].map((claims) => ({ point, claims, order: random.next() })))
+  const drawn = all.toSorted((a, b) => a.order - b.order).map(({ point, claims }) => ({ point, claims }))
   const isBrief = rounds < POINTS.length
   const first = ALWAYS.map((point, index) => ({ point, claims: 1.25 + index / 10 }))
   // A brief run has no time for long ones: what happens at the end of a claim happens at the end of its first length.

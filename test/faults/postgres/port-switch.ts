@@ -26,7 +26,7 @@ export class PortSwitch {
     return own.href
   }
 
-  /** Whoever is connected is cut off. */
+  /** Cuts off all connections. */
   moveTo(target: number): void {
     this.#target = target
     for (const socket of this.#sockets) socket.resetAndDestroy()

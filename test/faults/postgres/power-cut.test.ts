@@ -20,7 +20,7 @@ describe('a power cut of PostgreSQL', () => {
     async () => {
       const script = new URL('power-cut/cut-power.ts', import.meta.url)
 
-      const { lost, damage, acked, judged } = await runInOwnMounts<ServiceReport>(script, { cuts, seed, deadlineMs })
+      const { lost, damage, acked, checked } = await runInOwnMounts<ServiceReport>(script, { cuts, seed, deadlineMs })
 
       printTable('Power cuts, PostgreSQL', {
         cuts,
@@ -28,14 +28,14 @@ describe('a power cut of PostgreSQL', () => {
         acked,
         lost: Math.max(...lost),
         damaged: damage.length,
-        judged,
+        checked,
       })
       assert.deepEqual(damage, [])
       assert.deepEqual(
         lost,
         lost.map(() => 0),
       )
-      assert.ok(judged > 100, `Only ${judged} messages were at stake`)
+      assert.ok(checked > 100, `Only ${checked} messages were at stake`)
     },
     deadlineMs,
   )

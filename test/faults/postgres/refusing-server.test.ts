@@ -27,7 +27,7 @@ const PLAN = { workers: 2, connections: 8, connectionArguments: ['--set', 'laten
 const obstacle = obstacleToDumping()
 
 describe('a server that refuses for a while what it was always asked', () => {
-  it('G1 G2 G3 G5 G11: because a right was taken away, costs no message its fate', async () => {
+  it('G1 G2 G3 G5 G11: because a right was taken away, costs no message its result', async () => {
     const server = await PostgresServer.open()
     await server.query(`create role ${ROLE} login password 'app'`)
     const roles = {
@@ -45,10 +45,10 @@ describe('a server that refuses for a while what it was always asked', () => {
   }, 120_000)
 
   it.skipIf(obstacle !== null)(
-    `G1 G2 G3 G5 G11: because its transactions are used up, is believed while it warns, and costs no message its fate${skipNote(obstacle)}`,
+    `G1 G2 G3 G5 G11: because its transactions are used up, is believed while it warns, and costs no message its result${skipNote(obstacle)}`,
     async () => {
       const server = await openDumpingServer({ settings: { wal_level: 'logical', autovacuum_naptime: '1s' } })
-      // Somebody has forgotten it, and as long as it is there no vacuuming helps.
+      // A forgotten one: as long as it is there no vacuuming helps.
       await server.query(`select pg_create_logical_replication_slot('forgotten', 'pgoutput')`)
       await runOn(server, {}, async (load) => {
         await setTimeout(WAIT_MS)
@@ -97,7 +97,7 @@ async function runOn(
   }
 }
 
-/** Attempts whose end was lost: on most networks nobody could say what became of their messages. */
+/** Attempts whose end was lost: on most networks the result of their messages could not be found out. */
 function findRecovered({ workDir, services }: Cluster): string[] {
   const logs = services.map((_, worker) => readFileSync(join(workDir, `service-${worker}.log`), 'utf8'))
   return logs.flatMap((log) => log.match(/.*"attempt\.recovered".*/g) ?? [])

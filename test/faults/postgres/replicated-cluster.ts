@@ -20,7 +20,7 @@ interface ReplicatedPlan extends Pick<ClusterPlan, 'workers' | 'connections' | '
 
 const DATABASE = 'nuncio'
 const STANDBY = 'standby'
-// They look with every heartbeat of the database's memory.
+// They check with every heartbeat of the rollback detector.
 const NOTICED_WITHIN_MS = 15_000
 
 /** Workers on a primary that a standby streams from, and the means to break all of it. */
@@ -63,7 +63,7 @@ export class ReplicatedCluster {
     return new ReplicatedCluster(plan, { way, pool, cluster, primary, ...(await attachStandby(primary, plan)) })
   }
 
-  /** Where to look for what the service knows, whichever server is the primary. */
+  /** Where to find what the service knows, whichever server is the primary. */
   get recorded(): Recorded {
     return { cli: this.cli, databaseUrl: this.databaseUrl, dataDir: this.cluster.dataDir }
   }
@@ -80,7 +80,7 @@ export class ReplicatedCluster {
     return this.#replication
   }
 
-  /** From then on the workers know that a promoted standby has all that they were told. */
+  /** From then on the workers know that a promoted standby has every commit that was confirmed to them. */
   async noticedThatStandbyConfirms(): Promise<void> {
     const file = join(this.cluster.dataDir, 'remembered.json')
     const hasNoticed = async () => {

@@ -16,13 +16,13 @@ const WORKERS = 2
 const CONNECTIONS = 12
 const SLOW_SANDBOX = ['--set', 'latency=30ms']
 const BETWEEN_MS = 4_000
-// A request is answered with 503 after five seconds; the look at it comes every fifth quarter of them, on a busy machine.
+// A request is answered with 503 after five seconds; the check for it comes every fifth quarter of them, on a busy machine.
 const ANSWERED_WITHIN_MS = answeredWithinMs()
 const RECOVERED_WITHIN_MS = 10_000
 
 describe('PostgreSQL that crashes and comes back', () => {
   it(
-    'G1 G2 G3 G5 G11: under load, again and again, keeps nobody waiting, loses nothing, and both workers go on by themselves',
+    'G1 G2 G3 G5 G11: under load, again and again, keeps no request waiting, loses nothing, and both workers go on by themselves',
     async () => {
       const cluster = await openCluster({
         workers: WORKERS,

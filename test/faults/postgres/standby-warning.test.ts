@@ -81,7 +81,7 @@ describe('a commit that no standby has confirmed', () => {
       await standby.stop('fast')
       const stoppedAt = performance.now()
 
-      const told = await seeWhatOthersAreTold(primary)
+      const answer = await readPlainAnswer(primary)
       let cancelled = 0
       for (const end of ['pg_cancel_backend', 'pg_terminate_backend']) cancelled += await endWaiting(primary, end)
       const endedAt = performance.now()
@@ -98,10 +98,10 @@ describe('a commit that no standby has confirmed', () => {
         ...states,
         cancelled,
         answers: JSON.stringify(load.answers),
-        'what PostgreSQL tells': told,
+        'what PostgreSQL answers': answer,
       })
       assert.equal(acksBetween(timed, stoppedAt, endedAt), 0)
-      assert.match(told, /^it was committed, with WARNING: canceling wait for synchronous replication/)
+      assert.match(answer, /^it was committed, with WARNING: canceling wait for synchronous replication/)
       assert.match(primary.log, /canceling (the )?wait for synchronous replication/)
       assert.ok(cancelled > 10, `Only ${cancelled} were cancelled`)
     } finally {
@@ -154,8 +154,8 @@ async function endWaiting(server: PostgresServer, how: string): Promise<number> 
   return ended.size
 }
 
-/** The control: who does not look at warnings believes that all is well. */
-async function seeWhatOthersAreTold(server: PostgresServer): Promise<string> {
+/** The control: a client that ignores warnings believes that all is well. */
+async function readPlainAnswer(server: PostgresServer): Promise<string> {
   return withClient(server.url(), async (client) => {
     let warning = ''
     client.on('notice', ({ severity, message }) => {

@@ -10,7 +10,7 @@ const TO = '447900000000'
 const HOLDER_LOST_AT = 2_000
 
 describe('how long a lane stood still', () => {
-  it('is counted from the acceptance of what waited, when nobody was lost', () => {
+  it('is counted from the acceptance of what waited, when no worker was lost', () => {
     const [longest] = findStandstills({ ...run({ startedAt: 9_000 }), losses: [] })
 
     assert.equal(longest?.ms, 8_000)
@@ -28,7 +28,7 @@ describe('how long a lane stood still', () => {
     assert.equal(longest?.ms, 500)
   })
 
-  it('is told with what became of the message', () => {
+  it('is described with what became of the message', () => {
     assert.throws(() => assertNoStandstill(1_000, run({ startedAt: 9_000 })), {
       message: new RegExp(`7000 ms[^]*lost ${HOLDER}[^]*began: attempt 1 of the message to ${TO}, PUBLISHED`),
     })

@@ -15,13 +15,13 @@ export interface Loss {
 
 interface Standstill {
   readonly connection: string
-  /** From when something waited and nobody who could have moved the lane held it. */
+  /** From when something waited and no worker that could have moved the lane held it. */
   readonly from: number
   readonly to: number
   readonly ms: number
 }
 
-/** What a run has left to be judged by. */
+/** What a run has left to be checked. */
 export interface Seen {
   readonly input: LedgerInput
   readonly history: LaneHistory
@@ -29,7 +29,7 @@ export interface Seen {
 }
 
 // Enough for those that one lane may have tried in vain.
-const TOLD_ATTEMPTS = 4
+const SHOWN_ATTEMPTS = 4
 
 interface Move {
   readonly at: number
@@ -62,14 +62,14 @@ export function findStandstills({ input, history, losses }: Seen): Standstill[] 
 export function assertNoStandstill(mostMs: number, seen: Seen): number {
   const [longest] = findStandstills(seen)
   if (!longest) return 0
-  assert.ok(longest.ms <= mostMs, `A lane stood still for ${longest.ms} ms:\n${tell(longest, seen)}`)
+  assert.ok(longest.ms <= mostMs, `A lane stood still for ${longest.ms} ms:\n${describe(longest, seen)}`)
   return longest.ms
 }
 
-function tell(standstill: Standstill, { input, history, losses }: Seen): string {
+function describe(standstill: Standstill, { input, history, losses }: Seen): string {
   const { connection, from, to } = standstill
-  const isNear = (at: number) => at > from - BELIEVED_MS && at < to + LOOK_EVERY_MS
-  const changes = history.of(connection).map(({ at, owner }) => ({ at, what: `held by ${owner ?? 'nobody'}` }))
+  const isNear = (at: number) => at > from - BELIEVED_MS && at < to + CHECK_EVERY_MS
+  const changes = history.of(connection).map(({ at, owner }) => ({ at, what: `held by ${owner ?? 'no worker'}` }))
   const lost = losses.flatMap(({ at, until, worker }) => [
     { at, what: `lost ${worker}` },
     ...(until === undefined ? [] : [{ at: until, what: `back ${worker}` }]),
@@ -85,7 +85,7 @@ function tell(standstill: Standstill, { input, history, losses }: Seen): string 
 /** The last attempts that touched the lane before it moved again, and what became of their messages. */
 function printAttempts({ connection, to }: Standstill, { messages, attempts = [] }: LedgerInput) {
   const own = attempts.filter((attempt) => attempt.connection === connection && attempt.startedAt <= to)
-  return own.slice(-TOLD_ATTEMPTS).flatMap(({ messageId, number, startedAt, endedAt, outcome }) => {
+  return own.slice(-SHOWN_ATTEMPTS).flatMap(({ messageId, number, startedAt, endedAt, outcome }) => {
     const message = messages.find(({ id }) => id === messageId)
     const which = `attempt ${number} of the message to ${message?.to}, ${message?.state} ${message?.reason ?? ''}`
     return [
@@ -121,7 +121,7 @@ function isHolder(history: LaneHistory, connection: string, { at, worker }: Loss
 
 // As long as others may believe that it lives.
 const BELIEVED_MS = CLAIM_LASTS_MS + RENEW_EVERY_MS
-const LOOK_EVERY_MS = 500
+const CHECK_EVERY_MS = 500
 
 /** Whether the lane was left to this worker by the others, although it was dead. */
 function isHeir(
@@ -131,7 +131,7 @@ function isHeir(
 ): boolean {
   const id = history.of(connection)[0]?.connectionId
   if (id === undefined) return false
-  for (let moment = at; moment <= at + BELIEVED_MS; moment += LOOK_EVERY_MS) {
+  for (let moment = at; moment <= at + BELIEVED_MS; moment += CHECK_EVERY_MS) {
     const believed = history.workers.filter(
       (other) => other.since <= moment && !losses.some((loss) => loss.worker === other.id && isForgotten(loss, moment)),
     )

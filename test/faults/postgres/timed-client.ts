@@ -26,7 +26,7 @@ export class TimedClient implements Pick<SendClient, 'send'> {
     return Math.round(this.calls.reduce((slowest, call) => Math.max(slowest, call.endedAt - call.startedAt), 0))
   }
 
-  /** How long it took from that moment until somebody was answered with 200 who had asked after it. */
+  /** How long it took from that time until a later request was answered with 200. */
   firstAckAfter(moment: number): number {
     const acks = this.calls.filter(({ startedAt, answer }) => startedAt >= moment && answer.kind === 'acked')
     return Math.round(acks.reduce((first, { endedAt }) => Math.min(first, endedAt - moment), Number.POSITIVE_INFINITY))

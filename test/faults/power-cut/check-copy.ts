@@ -1,13 +1,13 @@
 import { DatabaseSync } from 'node:sqlite'
 
-export interface Look {
+export interface CopyState {
   /** How many of the acknowledged rows are not there. */
   readonly lost: number
   readonly integrity: string
 }
 
-/** Opens the database as it lies after the cut, which recovers it, and looks for every acknowledged row. */
-export function checkCopy(file: string, acked: readonly string[], idsQuery: string): Look {
+/** Opens the database as it lies after the cut, which recovers it, and searches it for every acknowledged row. */
+export function checkCopy(file: string, acked: readonly string[], idsQuery: string): CopyState {
   try {
     // Where the file itself is gone, this makes an empty one: the query then finds no table, and all counts as lost.
     const database = new DatabaseSync(file)

@@ -19,7 +19,7 @@ export interface ServiceReport {
   readonly lost: readonly number[]
   readonly damage: readonly string[]
   /** Acknowledged before the last cut, and put through by a service that was started on what it left. */
-  readonly judged: number
+  readonly checked: number
 }
 
 const RUN_IN_MS = 8_000
@@ -44,15 +44,15 @@ const damage: string[] = []
 for (let cut = 1; cut < cuts; cut += 1) {
   const acked = load.ackedIds
   const copy = await disk.cut()
-  const look = checkCopy(findDatabase(join(copy.path, 'data')), acked, 'select id from message')
-  lost.push(look.lost)
-  if (look.integrity !== 'ok') damage.push(look.integrity)
+  const result = checkCopy(findDatabase(join(copy.path, 'data')), acked, 'select id from message')
+  lost.push(result.lost)
+  if (result.integrity !== 'ok') damage.push(result.integrity)
   await copy.remove()
   await setTimeout(BETWEEN_CUTS_MS)
 }
 const acked = load.ackedIds.length
-const judged = await startOnLastCut()
-reportAndExit({ cuts, acked, lost, damage, judged } satisfies ServiceReport)
+const checked = await startOnLastCut()
+reportAndExit({ cuts, acked, lost, damage, checked } satisfies ServiceReport)
 
 /** The last cut is met as an operator would meet it: the machine comes back and the service is started. */
 async function startOnLastCut(): Promise<number> {

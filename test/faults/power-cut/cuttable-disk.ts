@@ -9,7 +9,7 @@ const run = promisify(execFile)
 const STORE_SIZE = '2G'
 const DISK_SIZE = '192M'
 
-/** What a power cut leaves behind, mounted for a look. */
+/** What a power cut leaves behind, mounted for a check. */
 export interface CutCopy {
   readonly path: string
   remove(): Promise<void>
@@ -41,7 +41,7 @@ export class CuttableDisk {
     return disk
   }
 
-  /** Whoever compares must have noted what was acknowledged before this call. */
+  /** Before this call, a caller that compares must have noted what was acknowledged. */
   async cut(): Promise<CutCopy> {
     this.#cuts += 1
     const image = this.#file(`cut-${this.#cuts}`)

@@ -41,7 +41,7 @@ interface KillPlan {
   readonly start: () => Promise<unknown>
 }
 
-/** Each time when the sweep has gone on for a while, and is not at its end. What the killed one has left is looked at each time. */
+/** Each time when the sweep has gone on for a while, and is not at its end. Checks each time what the killed one has left. */
 export async function killInSweeps({ database, rounds, random, kill, start }: KillPlan): Promise<readonly number[]> {
   const lefts = [await countOld(database)]
   const most = Math.floor((lefts[0] ?? 0) / (rounds + 1))

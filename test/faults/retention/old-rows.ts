@@ -22,12 +22,12 @@ export interface OldRows {
   readonly waiting: readonly string[]
 }
 
-/** How many have nobody who says what became of them. */
+/** How many are not resolved. */
 export function unresolvedOf({ rows }: Pick<OldRows, 'rows'>): number {
   return Math.floor(rows / UNRESOLVED_EVERY)
 }
 
-/** While nobody serves the database: adds what is too old, and makes what waits as old as that. */
+/** While no service uses the database: adds what is too old, and makes what waits as old as that. */
 export async function makeOldRows(database: AskedDatabase, { rows, waiting }: OldRows): Promise<void> {
   const { ask, engine } = database
   const isSqlite = engine === 'SQLite'

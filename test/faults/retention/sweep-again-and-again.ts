@@ -1,4 +1,4 @@
-// Loaded into a worker before anything else. Makes it look for what is old all the time, where it would once an hour.
+// Loaded into a worker before anything else. Makes it sweep old rows all the time, instead of once an hour.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { RetentionJob } from '../../../src/core/retention/retention-job.ts'
@@ -8,12 +8,12 @@ import { wrap } from '../postgres/wrap.ts'
 const LONG_MS = 40_000
 const SHORT_MS = 50
 
-const ofKeeper = new AsyncLocalStorage<true>()
+const ofRetentionJob = new AsyncLocalStorage<true>()
 const { setTimeout } = globalThis
 
-wrap(RetentionJob.prototype, 'start', (call) => ofKeeper.run(true, call))
+wrap(RetentionJob.prototype, 'start', (call) => ofRetentionJob.run(true, call))
 globalThis.setTimeout = Object.assign(
   (call: (...given: unknown[]) => void, delayMs?: number, ...given: unknown[]) =>
-    setTimeout(call, ofKeeper.getStore() && (delayMs ?? 0) >= LONG_MS ? SHORT_MS : delayMs, ...given),
+    setTimeout(call, ofRetentionJob.getStore() && (delayMs ?? 0) >= LONG_MS ? SHORT_MS : delayMs, ...given),
   setTimeout,
 ) as typeof setTimeout

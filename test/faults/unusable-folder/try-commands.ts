@@ -19,7 +19,7 @@ export interface Tried {
 const DISK_MB = 2
 // Enough to open it, and too little to bring it up to date.
 const LEFT_BYTES = 100_000
-const NOBODY = 65_534
+const UNPRIVILEGED_ID = 65_534
 // Root, but only where root is the owner.
 const WITH_FEWER_RIGHTS = ['setpriv', '--bounding-set=-dac_override,-dac_read_search', '--']
 
@@ -56,7 +56,7 @@ for (const [mode, what] of [
   [0o755, 'folder of another'],
   [0o700, 'hidden folder'],
 ] as const) {
-  chownSync(dataDir, NOBODY, NOBODY)
+  chownSync(dataDir, UNPRIVILEGED_ID, UNPRIVILEGED_ID)
   chmodSync(dataDir, mode)
   await tryCommands(what, fewerRights, ['serve', 'migrate', 'account list', 'account create Acme'])
 }

@@ -14,7 +14,7 @@ const APPLIED_WITHIN_MS = 20_000
 const RANKS = ['PUBLISHED', 'DELIVERED', 'READ']
 const RANK_OF: Readonly<Record<string, string>> = { sent: 'PUBLISHED', delivered: 'DELIVERED', read: 'READ' }
 
-/** Compares what the caller was told, what the log says, what phones got and what the network has reported. */
+/** Compares what the caller was answered, what the log says, what phones got and what the network has reported. */
 export async function checkCloudRun(
   world: Recorded,
   requests: readonly SentRequest[],
@@ -22,10 +22,10 @@ export async function checkCloudRun(
 ): Promise<Ledger> {
   await drain(world.cli, DRAINED_WITHIN_MS)
   await simulator.callbacksIdle()
-  const told = findTold(simulator.callbackTries)
+  const reported = findReported(simulator.callbackTries)
   const listed = () => world.cli.json<ListedMessage[]>('message', 'list')
   // Reports are answered when they are stored, and applied a moment later.
-  const areApplied = async () => findBehind(await listed(), told).length === 0
+  const areApplied = async () => findBehind(await listed(), reported).length === 0
   await waitUntil('all reports are applied', areApplied, { deadlineMs: APPLIED_WITHIN_MS, everyMs: 500 }).catch(
     () => {},
   )
@@ -33,13 +33,13 @@ export async function checkCloudRun(
   const input = { ...(await collectLedger(world, requests)), inbox: simulator.sent.map(asDelivered) }
   const ledger = checkLedger(input)
   assertClean(ledger)
-  assert.deepEqual(findBehind(input.messages, told), [])
+  assert.deepEqual(findBehind(input.messages, reported), [])
   assertLedgerSeesFaults(input)
-  assertSeesUnapplied(input, told)
+  assertSeesUnapplied(input, reported)
   return ledger
 }
 
-/** Which message a phone has got is what we wrote along with it; a text that came otherwise is nobody's. */
+/** Which message a phone has got is what we wrote along with it; a text that came otherwise belongs to no message. */
 export function asDelivered({ opaque, from, waId, type, text, media, at }: SentMessage): DeliveredEntry {
   return {
     messageId: messageIdIn(opaque),
@@ -59,17 +59,17 @@ function messageIdIn(opaque: string | null): string {
   return opaque?.split('#')[0] ?? ''
 }
 
-/** The most that the service has acknowledged to have been told of each message. */
-function findTold(tries: readonly CallbackTry[]): ReadonlyMap<string, string> {
-  const told = new Map<string, string>()
+/** The latest state of each message whose report the service has acknowledged. */
+function findReported(tries: readonly CallbackTry[]): ReadonlyMap<string, string> {
+  const reported = new Map<string, string>()
   for (const { status, body } of tries) {
     if (status !== 200) continue
     for (const [id, kind] of statusesIn(body)) {
       const state = RANK_OF[kind]
-      if (state && RANKS.indexOf(state) > RANKS.indexOf(told.get(id) ?? '')) told.set(id, state)
+      if (state && RANKS.indexOf(state) > RANKS.indexOf(reported.get(id) ?? '')) reported.set(id, state)
     }
   }
-  return told
+  return reported
 }
 
 interface Callback {
@@ -89,15 +89,15 @@ function statusesIn(body: string): (readonly [id: string, kind: string])[] {
 }
 
 /** Messages of which the log says less, or more, than the reports that were taken with a 200. */
-function findBehind(messages: readonly ListedMessage[], told: ReadonlyMap<string, string>): string[] {
+function findBehind(messages: readonly ListedMessage[], reported: ReadonlyMap<string, string>): string[] {
   return messages.flatMap(({ id, state }) => {
-    const wanted = told.get(id)
+    const wanted = reported.get(id)
     return wanted !== undefined && wanted !== state ? [`${id} is ${state}, but was reported as ${wanted}`] : []
   })
 }
 
-function assertSeesUnapplied({ messages }: LedgerInput, told: ReadonlyMap<string, string>): void {
-  const some = messages.find(({ id }) => told.has(id))
+function assertSeesUnapplied({ messages }: LedgerInput, reported: ReadonlyMap<string, string>): void {
+  const some = messages.find(({ id }) => reported.has(id))
   assert.ok(some, 'Nothing was reported: the run has shown nothing')
-  assert.notDeepEqual(findBehind([{ ...some, state: 'UNCONFIRMED' }], told), [])
+  assert.notDeepEqual(findBehind([{ ...some, state: 'UNCONFIRMED' }], reported), [])
 }

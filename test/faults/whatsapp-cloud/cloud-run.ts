@@ -25,7 +25,7 @@ export async function openNetwork(seed: number): Promise<Simulator> {
   return simulator
 }
 
-/** What the service is told of it. */
+/** The settings of the service for it. */
 export function networkSettings(url: string): Readonly<Record<string, string>> {
   return { NUNCIO_WHATSAPP_CLOUD_URL: url, NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' }
 }
@@ -57,7 +57,7 @@ const UNRELIABLE = {
 } as const
 
 /**
- * The trouble of a run: one call in twenty is taken and not answered, some get lost on their way, some are refused for now,
+ * The failures of a run: one call in twenty is taken and not answered, some get lost on their way, some are refused for now,
  * and uploads break off or take long.
  */
 export function spoilCalls(simulator: Simulator, lostBefore: number): void {

@@ -25,7 +25,7 @@ interface Troubled {
   readonly killAndStart: (round: number, random: Random) => Promise<void>
 }
 
-/** Sends from several numbers while the network is unreliable and services are killed, and then judges the whole. */
+/** Sends from several numbers while the network is unreliable and services are killed, and then checks the whole. */
 export async function sendThroughFailures(plan: Troubled): Promise<void> {
   const { title, rounds, seed, simulator, world, cli, serviceUrls, killAndStart } = plan
   const connections = await connectNumbers(cli, simulator, { count: NUMBERS, serviceUrls })

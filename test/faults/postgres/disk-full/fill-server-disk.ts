@@ -12,7 +12,7 @@ import { assertCauseIsSaid, readBanner } from '../../disk-full/what-is-said.ts'
 
 export interface ServerDiskFullReport {
   readonly acked: number
-  /** Answers that told the caller that nothing, or perhaps nothing, was accepted. */
+  /** Answers that nothing, or perhaps nothing, was accepted. */
   readonly refused: number
   readonly states: Readonly<Record<string, number>>
   /** How long after room was made, and the server ran again, the next message was accepted, per round. */
@@ -69,7 +69,7 @@ async function fillAndMakeRoom(): Promise<number> {
   await waitUntil('503 comes', isNoticed, { deadlineMs: NOTICED_WITHIN_MS })
   for (const { url } of services)
     await waitUntil('the service says why', async () => (await readBanner(url)) !== null, { deadlineMs: 20_000 })
-  // A server that cannot write its log ends itself, and then nobody can be asked about lanes.
+  // A server that cannot write its log ends itself, and then it cannot be asked about lanes.
   if (server.isRunning) await assertCauseIsSaid(cluster.cli, /disk of the database server is full/)
   await setTimeout(FULL_FOR_MS)
   for (const service of services) assert.ok(await service.isAlive(), `A worker died of it:\n${service.log}`)

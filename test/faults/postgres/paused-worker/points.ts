@@ -20,7 +20,7 @@ export const POINTS = [
   'after-await-evidence',
   'before-drop',
   'after-drop',
-  // After the last look at the claim.
+  // After the last check of the claim.
   'before-call',
   // While the network takes its time.
   'inside-call',
@@ -39,7 +39,7 @@ export const POINTS = [
 ] as const
 export type Point = (typeof POINTS)[number]
 
-/** Names the file in which a worker is told where to stop, for `stop-at-points.ts`. It answers in the file of the same name and `.report`. */
+/** Names the file that says where a worker stops, for `stop-at-points.ts`. It answers in the file of the same name and `.report`. */
 export const ORDERS_VARIABLE = 'FAULT_STOP_ORDERS'
-/** Set: the worker never looks at its claim before it calls. The negative control. */
+/** Set: the worker never checks its claim before it calls. The negative control. */
 export const CARELESS_VARIABLE = 'FAULT_CARELESS'

@@ -6,7 +6,7 @@ import type { LoadPlan, Special } from '../../../support/black-box/load.ts'
 import { tinyPng } from '../../../support/journey/serve-files.ts'
 
 const SLOW_MS = 300
-// Sandbox recipients: busy for the first two attempts; delivers, but nobody learns of it; loses it.
+// Sandbox recipients: busy for the first two attempts; delivers without an answer; loses it.
 const BUSY_TWICE = '15550100002'
 const UNKNOWN_DELIVERED = '15550100003'
 const UNKNOWN_LOST = '15550100004'
@@ -29,11 +29,11 @@ export class SpecialLetters {
     await once(this.#server, 'listening')
     const url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
     return (connection, random) => {
-      const lot = random.next()
-      if (connection === busy) return lot < 0.01 ? text(BUSY_TWICE) : undefined
-      if (connection === unknown) return lot < 0.5 ? text(lot < 0.25 ? UNKNOWN_DELIVERED : UNKNOWN_LOST) : undefined
+      const drawn = random.next()
+      if (connection === busy) return drawn < 0.01 ? text(BUSY_TWICE) : undefined
+      if (connection === unknown) return drawn < 0.5 ? text(drawn < 0.25 ? UNKNOWN_DELIVERED : UNKNOWN_LOST) : undefined
       if (connection === media) return picture(`${url}/picture.png`)
-      if (connection === dropping) return lot < 0.04 ? picture(`${url}/never.png`) : undefined
+      if (connection === dropping) return drawn < 0.04 ? picture(`${url}/never.png`) : undefined
       return undefined
     }
   }

@@ -15,7 +15,7 @@ import { PostgresMediaQueue } from '../../../../src/storage/postgres/media/media
 import { wrap } from '../wrap.ts'
 import { CARELESS_VARIABLE, ORDERS_VARIABLE, type Point } from './points.ts'
 
-const LOOK_FOR_ORDERS_EVERY_MS = 20
+const POLL_EVERY_MS = 20
 const INSIDE_MS = 15
 const INSIDE_FETCH_MS = 100
 
@@ -23,7 +23,7 @@ const file = process.env[ORDERS_VARIABLE] ?? ''
 let handled = 0
 let wanted: string | null = null
 
-function lookForOrders(): void {
+function readOrders(): void {
   const [number = '0', point = ''] = readOrEmpty(file).split(' ')
   if (Number(number) <= handled) return
   handled = Number(number)
@@ -49,7 +49,7 @@ function reachLater(point: Point, delayMs: number): void {
   if (point === wanted) setTimeout(() => reach(point), delayMs)
 }
 
-/** Stops before a method is called and after it has been answered, before whoever called it goes on. */
+/** Stops before a method is called, and after it has been answered but before its caller goes on. */
 function around(
   prototype: object,
   method: string,
@@ -81,7 +81,7 @@ const ON_ITS_WAY: readonly (readonly [text: string, Point])[] = [
   ['accept_requests(', 'accept-on-its-way'],
 ]
 
-setInterval(lookForOrders, LOOK_FOR_ORDERS_EVERY_MS).unref()
+setInterval(readOrders, POLL_EVERY_MS).unref()
 
 wrap(Client.prototype, 'query', (call, [statement]) => {
   const result = call()

@@ -15,7 +15,7 @@ export interface Stop {
   readonly isAtPoint: boolean
 }
 
-/** Tells one worker where to stop. */
+/** Orders one worker where to stop. */
 export class StopOrders {
   readonly #file: string
   #number = 0
@@ -24,7 +24,7 @@ export class StopOrders {
     this.#file = join(folder, `stop-${worker}`)
   }
 
-  /** What the worker must be started with. `careless`: it never looks at its claim before it calls, and its network lets late calls pass. */
+  /** What the worker must be started with. `careless`: it never checks its claim before it calls, and its network lets late calls pass. */
   environment({ careless = false } = {}): Readonly<Record<string, string>> {
     return {
       NODE_OPTIONS: `--import=${PRELOAD}`,

@@ -13,7 +13,7 @@ export interface WantedRows {
   readonly acked: readonly string[]
 }
 
-export interface Look {
+export interface CopyState {
   /** How many of the acknowledged rows are not there. */
   readonly lost: number
   /** What the server said, when nothing could be read. */
@@ -46,8 +46,8 @@ export function openOnCopy(copy: CutCopy, password: string): Promise<PostgresSer
   return PostgresServer.open({ dataFolder: join(copy.path, DATA_FOLDER), password, settings: SETTINGS })
 }
 
-/** Starts a server on what the cut has left, which recovers it, and looks for every acknowledged row. */
-export async function checkCopy(copy: CutCopy, { password, database, sql, acked }: WantedRows): Promise<Look> {
+/** Starts a server on what the cut has left, which recovers it, and searches it for every acknowledged row. */
+export async function checkCopy(copy: CutCopy, { password, database, sql, acked }: WantedRows): Promise<CopyState> {
   try {
     const server = await openOnCopy(copy, password)
     try {

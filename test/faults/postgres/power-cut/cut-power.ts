@@ -17,7 +17,7 @@ export interface ServiceReport {
   readonly lost: readonly number[]
   readonly damage: readonly string[]
   /** Acknowledged before the last cut, and put through by a service that was started on what it left. */
-  readonly judged: number
+  readonly checked: number
 }
 
 const RUN_IN_MS = 2_000
@@ -41,17 +41,17 @@ for (let cut = 1; cut < cuts; cut += 1) {
   const acked = load.ackedIds
   const copy = await disk.cut()
   const wanted = { password: server.password, database: DATABASE, sql: 'select id from message', acked }
-  const look = await checkCopy(copy, wanted)
-  lost.push(look.lost)
-  if (look.damage !== null) damage.push(look.damage)
+  const result = await checkCopy(copy, wanted)
+  lost.push(result.lost)
+  if (result.damage !== null) damage.push(result.damage)
   await copy.remove()
   await setTimeout(BETWEEN_CUTS_MS)
 }
-const judged = await startOnLastCut()
+const checked = await startOnLastCut()
 const acked = load.ackedIds.length
 await cluster.close()
 await server.close()
-reportAndExit({ cuts, acked, lost, damage, judged } satisfies ServiceReport)
+reportAndExit({ cuts, acked, lost, damage, checked } satisfies ServiceReport)
 
 /** The last cut is met as an operator would meet it: the machines come back, and all is started. */
 async function startOnLastCut(): Promise<number> {

@@ -12,7 +12,7 @@ const KEPT_BACK = 3_000_000
 const FILE_BYTES = 262_144
 const TRANSACTIONS_OF_A_FILE = FILE_BYTES * 4
 
-/** Starts a server anew that has this many transactions left until somebody must have vacuumed. */
+/** Starts a server anew that has this many transactions left until a vacuum must have run. */
 export async function leaveTransactions(server: PostgresServer, left: number): Promise<void> {
   const [oldest] = await server.query<{ xid: number }>(
     'select min(datfrozenxid::text::bigint)::int as xid from pg_database',
