@@ -36,21 +36,21 @@ import { runMaintenance } from './retention/maintenance.ts'
 import { PostgresRetention } from './retention/retention.ts'
 import { RollbackDetector } from './safety/rollback-detector.ts'
 
-// The look is the truth; being told only saves time.
+// Polling is authoritative; notifications only reduce latency.
 const POLL_EVERY_MS = 2_000
 const HEARTBEAT_EVERY_MS = 5_000
 const COUNT_EVERY_MS = 15_000
-const KEEP_HOUSE_EVERY_MS = 60_000
-// Longer than any statement of ours takes on a server that is well, shorter than a claim.
+const MAINTENANCE_EVERY_MS = 60_000
+// Longer than any of our statements takes on a healthy server, shorter than a lease.
 const ANSWER_WITHIN_MS = 8_000
 
 interface PostgresStorageOptions {
   readonly url: string
-  /** Leads to the server itself, where `url` leads through a pooler. */
+  /** A direct URL of the server, if `url` goes through a pooler. */
   readonly listenUrl: string
-  /** Of a role that may change the tables. */
+  /** The URL of a role that may change the tables. */
   readonly migrateUrl: string
-  /** Where this process remembers how far the database had got. */
+  /** The folder in which this process stores its checkpoint. */
   readonly dataDir: string
   readonly clock: Clock
   readonly worker: WorkerFacts
@@ -63,9 +63,9 @@ interface PostgresStorageOptions {
     readonly rows: number
     readonly tookMs: number
   }) => void
-  /** Without it there are no hashes of people who were erased. */
+  /** Without it, erased people are not blocked by hash. */
   readonly hashRecipient?: HashRecipient
-  /** Housekeeping failed; it is tried again by itself. */
+  /** Called when maintenance fails. It is retried by itself. */
   readonly onError: (error: unknown) => void
 }
 
@@ -74,7 +74,7 @@ interface PostgresStorageEvents {
   readonly lanesWoken: (ids: readonly ConnectionId[]) => void
 }
 
-/** Brings the database up to date, looks whether it may be used, and opens it. Refuses with a sentence. */
+/** Migrates, validates and opens the database. Refuses with a sentence. */
 export async function openPostgresStorage(options: PostgresStorageOptions): Promise<PostgresStorage> {
   await migrateDatabase({ url: options.url, migrateUrl: options.migrateUrl })
   const storage = new PostgresStorage(options)
@@ -83,7 +83,7 @@ export async function openPostgresStorage(options: PostgresStorageOptions): Prom
     return storage
   } catch (error) {
     await storage.close()
-    // Whoever starts it is told in full what the running service can only call unavailable.
+    // At start the caller gets the full refusal. The running service only reports storage as unavailable.
     throw error instanceof StorageUnavailable && error.cause instanceof Refusal ? error.cause : error
   }
 }
@@ -101,18 +101,18 @@ export class PostgresStorage {
   readonly pollEveryMs = POLL_EVERY_MS
   readonly health: StorageHealth
   readonly #options: PostgresStorageOptions
-  readonly #memory: RollbackDetector
+  readonly #rollbackDetector: RollbackDetector
   readonly #channels: PostgresChannelState
-  /** Of channels. */
-  readonly #looks: PgConnection
+  /** For the state and the connections of channels. */
+  readonly #channelReads: PgConnection
   readonly #again: SendAgainConnection
   readonly #links: PgConnection[] = []
-  /** For what is asked now and then. */
+  /** For occasional statements. */
   readonly #plain: PgConnection
-  readonly #wakes: WakeUpNotifier
+  readonly #wakeUpNotifier: WakeUpNotifier
   readonly #timers: NodeJS.Timeout[] = []
   #listener: Listener | null = null
-  #slots = 0
+  #fencedConnections = 0
   #accepting = 1
   #waiting = 0
   #figures = { databaseBytes: 0, spoolBytes: 0, pausedConnections: 0 }
@@ -122,7 +122,7 @@ export class PostgresStorage {
   constructor(options: PostgresStorageOptions) {
     this.#options = options
     const file = CheckpointFile.in(options.dataDir)
-    this.#memory = new RollbackDetector({
+    this.#rollbackDetector = new RollbackDetector({
       worker: options.worker.id,
       file,
       onAlarm: (sentence) => options.onError(new Error(sentence)),
@@ -131,15 +131,15 @@ export class PostgresStorage {
     this.notices = new PostgresNotices(this.#ask)
     this.clock = new DatabaseClock(options.clock)
     this.health = new StorageHealth(this.clock)
-    this.#wakes = new WakeUpNotifier(this.#newConnection('wakes'))
-    this.#looks = this.#newConnection('channels')
+    this.#wakeUpNotifier = new WakeUpNotifier(this.#newConnection('wakes'))
+    this.#channelReads = this.#newConnection('channels')
     this.#again = new SendAgainConnection({ url: options.url, file, now: () => this.clock.now() })
     this.#channels = new PostgresChannelState({
-      link: this.#looks,
+      link: this.#channelReads,
       additions: this.#newConnection('additions'),
     })
     this.intake = new PostgresIntake({
-      slots: this.#newSlots('accept'),
+      slots: this.#newFencedConnections('accept'),
       lookUps: this.#newConnection('look-ups'),
       background: this.#newConnection('background'),
       clock: this.clock,
@@ -149,7 +149,7 @@ export class PostgresStorage {
       acceptingProcesses: () => this.#accepting,
     })
     this.lanes = new PostgresLanes({
-      slots: this.#newSlots('steps'),
+      slots: this.#newFencedConnections('steps'),
       runs: this.#newLinks('runs'),
       claims: this.#newConnection('claims'),
       beats: this.#newConnection('beats'),
@@ -181,7 +181,7 @@ export class PostgresStorage {
     })
   }
 
-  /** Looks whether this is the database it should be, before anything is built on it. */
+  /** Checks that this is the right database, before anything uses it. */
   async validateConnection(): Promise<void> {
     await this.#ask('select 1')
     await this.lanes.renewLease()
@@ -204,7 +204,7 @@ export class PostgresStorage {
   }
 
   channelConnections(channel: string): ChannelConnections {
-    return new PostgresChannelConnections(this.#looks, channel)
+    return new PostgresChannelConnections(this.#channelReads, channel)
   }
 
   sendAgain(failed: Parameters<ChannelEvents['sendAgain']>[0]): Promise<MessageId | null> {
@@ -219,8 +219,8 @@ export class PostgresStorage {
         if (channel === WAKE_CHANNEL) return lanesWoken(readWake(payload))
         this.intake.forgetTokens()
         const ids = readWake(payload)
-        // A token or a block list: lanes are named when they are meant.
-        if (ids.length === 0) this.#lookAtBlocks()
+        // A notification without lanes is about a token or a block list.
+        if (ids.length === 0) this.#reloadBlocks()
         lanesChanged(ids)
       },
       onHearing: () => this.intake.forgetTokens(),
@@ -230,19 +230,19 @@ export class PostgresStorage {
     this.#every(HEARTBEAT_EVERY_MS, () => this.#renewLease())
     this.#every(COUNT_EVERY_MS, () => this.#count())
     if (this.#options.worker.roles.includes('dispatch')) this.#every(LOOK_EVERY_MS, () => this.blocked.lookAhead())
-    this.#every(KEEP_HOUSE_EVERY_MS, () => runMaintenance(this.#ask))
+    this.#every(MAINTENANCE_EVERY_MS, () => runMaintenance(this.#ask))
     await Promise.all([this.#renewLease(), this.#count()])
   }
 
   notifyPeers(ids: readonly ConnectionId[]): void {
-    this.#wakes.tell(ids)
+    this.#wakeUpNotifier.tell(ids)
   }
 
   acceptingProcesses(): number {
     return this.#accepting
   }
 
-  /** True when a row can be committed right now and nothing was turned away in the last seconds. */
+  /** True when a row can be committed now and no request failed in the last seconds. */
   async isWritable(): Promise<boolean> {
     try {
       await this.#ask(`select begin_durable_write(1000), record_fence($1, -1, 0)`, [this.#options.worker.id])
@@ -258,7 +258,7 @@ export class PostgresStorage {
     return this.#waiting
   }
 
-  /** Up to fifteen seconds old, except for what was counted here. */
+  /** Up to 15 seconds old, except for `connectionsMade`. */
   figures(): { databaseBytes: number; spoolBytes: number; pausedConnections: number; connectionsMade: number } {
     return { ...this.#figures, connectionsMade: this.#connectionsMade }
   }
@@ -273,16 +273,16 @@ export class PostgresStorage {
     await this.#listener?.close()
     await this.intake.close()
     await this.#again.close()
-    // So that a copy made a moment ago is older than what is remembered.
-    if (this.#timers.length > 0) await this.#memory.renewLease(this.#ask).catch(() => {})
+    // So that a copy of the database that was made just before is older than our checkpoint.
+    if (this.#timers.length > 0) await this.#rollbackDetector.renewLease(this.#ask).catch(() => {})
     await Promise.all(this.#links.map((link) => link.close()))
   }
 
-  /** Those that dispatch beat by themselves, as often as their claims need it; here is for all others. */
+  /** Dispatchers renew their own lease as often as they need. This renews it for all other processes. */
   async #renewLease(): Promise<void> {
     const { worker } = this.#options
     if (!worker.roles.includes('dispatch')) await this.lanes.renewLease()
-    await this.#memory.renewLease(this.#ask)
+    await this.#rollbackDetector.renewLease(this.#ask)
     const [row] = await this.#ask(
       `select count(*) as accepting from worker
          where ${validLeaseSql('now_ms()')} and ',' || roles || ',' like '%,api,%' and id <> $1`,
@@ -296,7 +296,7 @@ export class PostgresStorage {
     this.#figures = await countFigures(this.#ask, this.#options.spool)
   }
 
-  #lookAtBlocks(): void {
+  #reloadBlocks(): void {
     if (!this.#options.worker.roles.includes('dispatch')) return
     this.blocked.forget()
     this.blocked.look().catch((error: unknown) => this.#options.onError(error))
@@ -319,11 +319,11 @@ export class PostgresStorage {
     this.#timers.push(timer)
   }
 
-  #newSlots(purpose: 'accept' | 'steps'): readonly FencedConnection[] {
+  #newFencedConnections(purpose: 'accept' | 'steps'): readonly FencedConnection[] {
     const { worker, onCommit } = this.#options
     return this.#newLinks(purpose).map((link) => {
-      const slot = new FencedConnection(worker.id, {
-        number: this.#slots,
+      const connection = new FencedConnection(worker.id, {
+        number: this.#fencedConnections,
         link,
         onCommit: (rows, tookMs) => {
           this.health.wrote()
@@ -331,9 +331,9 @@ export class PostgresStorage {
         },
         onError: (error) => this.health.failed(error),
       })
-      this.#slots += 1
-      this.#memory.watch(slot)
-      return slot
+      this.#fencedConnections += 1
+      this.#rollbackDetector.watch(connection)
+      return connection
     })
   }
 
@@ -351,7 +351,7 @@ export class PostgresStorage {
       },
       validateConnection: async (ask) => {
         await checkServer(ask, this.#options.url)
-        await this.#memory.validateConnection(ask)
+        await this.#rollbackDetector.validateConnection(ask)
       },
     })
     this.#links.push(link)

@@ -80,7 +80,7 @@ create unique index token_name on token (account_id, name) where deleted_at is n
 create unique index token_successor on token (successor_id) where successor_id is not null;
 -- No column of it changes when a token is used, so accepting a message does not write to it.
 create index token_listed on token (account_id, created_at, id);
--- For the watchdog, which looks every 15 seconds for tokens that end soon.
+-- For the watchdog, which checks every 15 seconds for tokens that expire soon.
 create index token_end on token (expires_at) where deleted_at is null;
 
 -- One row. What was checked before its mark was changed must be checked again.
@@ -94,7 +94,7 @@ insert into rights ("only", mark) values (1, gen_random_uuid()::text);
 -- Messages and the API log
 
 -- Ranges of sequence numbers, one a day: a sequence is its period's number times 2^40, plus a count in that period. So a
--- sequence tells its partition. Period 0 holds what was copied from another database. The newest row is the period of new
+-- sequence determines its partition. Period 0 holds what was copied from another database. The newest row is the period of new
 -- messages.
 create table period (
   number integer primary key,

@@ -22,13 +22,13 @@ function inTurn<Result>(ask: () => Promise<Result>): Promise<Result> {
   return asked
 }
 
-/** A process with a memory, and what it has said. */
+/** A process with a rollback detector, and the alarms that it raised. */
 export class RememberingProcess {
   readonly alarms: string[] = []
   readonly memory: RollbackDetector
   readonly connection: FencedConnection
   readonly #parts: Parts
-  /** What the server would say of itself otherwise. */
+  /** Replaces values that the server reports about itself. */
   #said: Row = {}
 
   constructor(parts: Parts) {
@@ -60,7 +60,7 @@ export class RememberingProcess {
     })
   }
 
-  beat(): Promise<void> {
+  renewLease(): Promise<void> {
     return this.memory.renewLease(this.#ask)
   }
 

@@ -1,6 +1,6 @@
--- `record_fence` of a batch that must come in its turn. One of a connection that was given up may come after those of the next
--- one. Nobody waits for its answer then: what it would have a lane remember is out of date, and who sent what it would accept was told
--- that nobody knows, and has perhaps sent it again. Nor is anything written on a server that nobody has looked at.
+-- `record_fence` for a batch whose order matters. Rejects a batch of an abandoned connection that arrives after a batch of its
+-- successor: its callers already got `commit_unknown` and may have retried, and its lane state is stale. Also rejects writes on
+-- a server that no process has verified.
 create or replace function advance_fence(a_worker text, a_connection_index integer, a_count bigint) returns void language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off
 as $$

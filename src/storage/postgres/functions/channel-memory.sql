@@ -1,5 +1,5 @@
--- Adds entries, and returns which of them (by their place, from 1) were not there before. One kind at a time commits, so
--- that positions become visible in their order: whoever reads on after the last one that he saw misses none.
+-- Adds entries, and returns the 1-based indexes of those that were new. Transactions of one kind commit one after another,
+-- so positions become visible in their order: a reader that continues after its last position misses none.
 create or replace function remember_entries(kinds text[], connections text[], keys text[], contents text[], ats bigint[], reminders bigint[])
   returns setof integer language plpgsql set enable_seqscan = off
 as $$

@@ -1,4 +1,4 @@
--- What a worker must know of lanes that it has claimed, with the attempts that are open on them.
+-- The state of lanes that a worker has claimed, with their open attempts.
 create or replace function describe_lanes(a_connections text[], an_epochs bigint[]) returns setof claimed_lane language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
   set plan_cache_mode = force_generic_plan set jit = off
@@ -17,7 +17,7 @@ begin
     cross join lateral (select * from connection where connection.id = s.connection_id offset 0) c
     left join lateral (select * from open_attempt where open_attempt.connection_id = s.connection_id offset 0) o on true
     left join lateral (
-      -- By all that it may be found by: see `write_steps`.
+      -- By every indexed column: see `write_steps`.
       select * from queued where queued.account_id = o.account_id and queued.sequence = o.message_sequence
         and queued.connection_id = o.connection_id offset 0
     ) q on true;

@@ -1,14 +1,13 @@
--- Drops a period with all that happened in it. Refuses the current one, one with anything unfinished or kept back (of which
--- a file may still lie in a spool), and one that ended less than an hour ago: whoever has taken a number of it may not have
--- committed yet.
+-- Drops a period with all of its rows. Refuses the current period, one with unfinished or kept messages or with files in a
+-- spool, and one that ended less than an hour ago, because a transaction that took a number of it may not have committed.
 --
--- Whoever reads or writes these tables waits while partitions go. So what is deleted row by row goes before, and the locks
--- are given up when they are not to be had soon: then nothing was dropped, and the caller may try again.
+-- Readers and writers of these tables wait while partitions are dropped. So row-by-row deletes come first, and the function
+-- gives up when it does not get the locks soon: then nothing was dropped, and the caller may retry.
 create or replace function drop_period(dropped integer) returns boolean language plpgsql security definer set search_path from current
   set enable_seqscan = off
 as $$
 declare
-  patience constant interval := '300 ms';
+  lock_wait constant interval := '300 ms';
   grace_ms constant bigint := 3600000;
   first constant bigint := dropped::bigint << 40;
   past constant bigint := (dropped + 1)::bigint << 40;
@@ -29,13 +28,13 @@ begin
   end if;
   delete from media where message_sequence >= first and message_sequence < past;
   delete from leftover_file where message_sequence >= first and message_sequence < past;
-  -- By their age: there may be millions of younger ones, and nearly always there is none as old.
+  -- By age: there may be millions of younger keys, and almost always none as old.
   delete from idempotency where message_sequence >= first and message_sequence < past
     and accepted_at <= (select min(starts_at) from period where number > dropped) + grace_ms;
   delete from period where number = dropped;
-  gives_up_at := clock_timestamp() + patience;
+  gives_up_at := clock_timestamp() + lock_wait;
   foreach parent in array array['settled', 'ended_attempt', 'accept_commit', 'request', 'timeline'] loop
-    -- Never 0, which would mean for ever.
+    -- Never 0, which would mean no limit.
     perform set_config('lock_timeout', greatest(1, extract(epoch from gives_up_at - clock_timestamp()) * 1000)::integer::text, true);
     execute format('lock table only %I, only %I in access exclusive mode', parent, parent || '_p' || dropped);
   end loop;

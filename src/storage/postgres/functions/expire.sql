@@ -1,8 +1,8 @@
--- Settles what has outlived its lane's time to live, wherever it stands in the lane. The time to live belongs to the
--- connection and not to the message, so each lane's oldest message expires first: the front of a lane is looked at, up
--- to the first that may live on.
+-- Finishes messages older than the time to live of their connection. Within a lane the oldest message expires first,
+-- because the time to live belongs to the connection. So only the front of each lane is read, up to the first message that may stay.
 --
--- Nothing expires while all lanes are held: what waits in an old state may have been sent, and a person has to look (G12).
+-- Nothing expires while all lanes are held: a message that waits in an older state of the database may have been sent, and a
+-- person has to check it (G12).
 create or replace function expire_messages(most integer, default_lasts_ms bigint) returns integer language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off
   set plan_cache_mode = force_generic_plan set jit = off
@@ -33,14 +33,14 @@ begin
       where f.oldest <= now - f.lasts_ms
   loop
     for a_message in
-      -- What somebody else has locked is being opened, ended or cancelled.
+      -- Another transaction is opening, ending or cancelling the messages that it has locked.
       select q.account_id, q.sequence, q.accepted_at from queued q where q.connection_id >= a_lane.id and q.connection_id <= a_lane.id
         order by q.connection_id, q.sequence limit most - found_count for update skip locked
     loop
       exit when a_message.accepted_at > now - a_lane.lasts_ms;
-      -- Looked for after the message was locked: whoever opens locks it first.
+      -- After the lock, because opening an attempt locks the message first.
       continue when exists (select from open_attempt o where o.connection_id = a_lane.id and o.message_sequence = a_message.sequence);
-      -- What was handed over once with an unknown fate may have arrived: nobody may say that it expired.
+      -- A message with an attempt of unknown outcome may have arrived, so it must not end as expired.
       may_have_arrived := exists (select from ended_attempt a where a.message_sequence = a_message.sequence and a.outcome = 'unknown');
       perform end_queued(a_message.account_id, a_lane.id, a_message.sequence,
         case when may_have_arrived then 'UNCONFIRMED' else 'EXPIRED' end,

@@ -1,6 +1,6 @@
--- Whoever accepts holds these locks until its commit, and judges after it got them. Whoever takes a right away holds
--- them too. So nothing is accepted under a right whose end has committed (G7), and sequences of a lane commit in order
--- (G3). A thousand buckets, because a batch of a thousand locks of their own could exhaust the lock table.
+-- Accepting takes these locks, then checks permissions, and holds the locks until its commit. Revoking takes them too. So
+-- no message is accepted after the revocation has committed (G7), and sequences of a lane commit in order (G3). There are 1,024
+-- buckets, because a batch with a thousand separate locks could exhaust the lock table.
 create or replace function lane_bucket(account_id text, number text) returns integer language sql immutable as $$
   select hashtext(account_id || '/' || number) & 1023
 $$;
@@ -15,7 +15,7 @@ $$;
 create or replace function guard_token() returns trigger language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(1, token_bucket(old.id));
-  -- Told, so that what was looked up a moment ago is not believed any more. No connection is meant.
+  -- An empty notification makes processes drop their cached tokens. It names no connection.
   perform pg_notify('nuncio_change', '');
   return case when tg_op = 'DELETE' then old else new end;
 end

@@ -1,4 +1,4 @@
--- Whether a lane is held under this epoch. Asked where no attempt could be opened on it.
+-- Whether a lane is held under this epoch. Called when no attempt could be opened on it.
 create or replace function holds_lane(a_connection text, an_epoch bigint) returns boolean language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off
 as $$

@@ -1,8 +1,8 @@
--- A pooler in transaction mode keeps connections to us open while it leads them to another server, and then nobody who had looked at the
--- old one looks at the new one: a standby that was promoted, and perhaps lacks what was sent (G12). So the database itself knows by which
--- server it was last looked at, and what a message could be sent by is refused on any other until somebody has looked.
+-- A pooler in transaction mode keeps our connections open while it routes them to another server, such as a promoted standby that
+-- may lack messages that were sent (G12). No process would notice. So the database stores which server was last verified, and
+-- refuses statements by which a message could be sent on any other server until a process has verified that one.
 
--- The number of the timeline is the beginning of the name of the log's file. A standby writes none, and must not ask.
+-- The timeline is the first part of the name of the current WAL file. A standby writes no WAL, and must not call this.
 create or replace function this_timeline() returns integer language sql volatile as $$
   select ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer
 $$;
@@ -11,17 +11,17 @@ create or replace function this_server(out id text, out timeline integer) langua
   select system_identifier::text, this_timeline() from pg_control_system()
 $$;
 
--- To be called after something was written: on a standby that fails, and says more clearly what is wrong. Without settings of its own,
--- which take longer than the look: one row is found quickly however it is looked for.
+-- Must be called after a write: on a standby the write fails first, with a clearer error. Has no planner settings, because
+-- applying them takes longer than reading one row with any plan.
 create or replace function require_known_server() returns void language plpgsql as $$
 begin
   if (select s.timeline from known_server s where s."only" = 1) <> this_timeline() then
-    raise exception 'the server is another one than before, and nobody has looked at it yet' using errcode = 'NU001';
+    raise exception 'the server is another one than before, and no process has verified it yet' using errcode = 'NU001';
   end if;
 end
 $$;
 
--- Does nothing on any other server than the one that was looked at.
+-- Does nothing on any server other than the one that was checked.
 create or replace function verify_server(an_id text, a_timeline integer) returns void language plpgsql as $$
 begin
   perform begin_durable_write(5000);

@@ -1,7 +1,7 @@
--- What waits is found by all of its indexes alike, and never joined, or it might be read from end to end for a single
--- attachment: see `write_steps`.
+-- Queued messages are found by every indexed column and never by a plain join. With a join, the planner might scan the whole table
+-- for one attachment: see `write_steps`.
 
--- The time is read once and apart: only then the condition becomes part of the statement.
+-- Reads the time once, in a subquery. Otherwise the planner cannot inline this function.
 create or replace function worker_has_lease(a_worker text) returns boolean language sql stable as $$
   select exists (
     select from worker w cross join (select now_ms() as now offset 0) t
@@ -9,13 +9,13 @@ create or replace function worker_has_lease(a_worker text) returns boolean langu
   )
 $$;
 
--- Whether a worker may fetch for this lane: its own, or nobody's.
+-- Whether a worker may fetch for this lane: it owns the lane, or no live worker does.
 create or replace function may_fetch_for(a_worker text, owner text) returns boolean language sql stable as $$
   select owner is null or owner = a_worker or not worker_has_lease(owner)
 $$;
 
--- What may be fetched of one account. Looks at the oldest that wait to be fetched; forgets those whose message does not
--- wait any more, because they would be in the way at every look. URLs are kept in their canonical form.
+-- Attachments of one account that may be fetched now, among its oldest 500 pending ones. Forgets those whose message no longer
+-- waits, because every later query would read them again. URLs are stored in canonical form.
 create or replace function find_due_media(a_worker text, an_account text, now bigint, longest_wait_ms bigint, busy bigint[], most integer,
     full_hosts text[]) returns setof wanted_media
   language plpgsql
@@ -23,7 +23,7 @@ create or replace function find_due_media(a_worker text, an_account text, now bi
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off
 as $$
 declare
-  looked_at constant integer := 500;
+  scanned constant integer := 500;
   in_the_way record;
   has_forgotten boolean;
 begin
@@ -32,7 +32,7 @@ begin
     for in_the_way in
       select o.message_sequence, o.connection_id from (
         select m.account_id, m.message_sequence, m.connection_id from media m where m.account_id = an_account and m.state = 'pending'
-          order by m.message_sequence limit looked_at
+          order by m.message_sequence limit scanned
       ) o where (
         select true from queued q where q.account_id = o.account_id and q.sequence = o.message_sequence and q.connection_id = o.connection_id
       ) is null
@@ -44,7 +44,7 @@ begin
     end loop;
     exit when not has_forgotten;
   end loop;
-  -- Lane by lane, or what waits in the lanes of others would hide what is in ours.
+  -- Lane by lane. Otherwise attachments in lanes of other workers could fill the result.
   return query
   with recursive lanes (id) as (
     (select m.connection_id from media m where m.account_id = an_account and m.state = 'pending' order by m.connection_id limit 1)
@@ -59,7 +59,7 @@ begin
   select m.message_sequence, q.id, m.account_id, m.connection_id, m.url, m.type, m.tries, m.next_try_at, o.is_held
     from ours o cross join lateral (
       select p.* from media p where p.account_id = an_account and p.connection_id >= o.id and p.connection_id <= o.id and p.state = 'pending'
-        order by p.connection_id, p.message_sequence limit looked_at
+        order by p.connection_id, p.message_sequence limit scanned
     ) m
     cross join lateral (
       select queued.id from queued
@@ -71,15 +71,15 @@ begin
 end
 $$;
 
--- The same, and where that is little although the account has more that waits than was looked at, some of what lies further
--- on: after what the look before went through, which the last row tells when the next look has to go on.
-create or replace function look_for_media(a_worker text, an_account text, now bigint, longest_wait_ms bigint, busy bigint[], most integer,
+-- As `find_due_media`. If that finds too few and the account has more pending attachments, also scans the next 500 beyond the
+-- previous scan. The last row contains the position from which the next call must continue.
+create or replace function scan_due_media(a_worker text, an_account text, now bigint, longest_wait_ms bigint, busy bigint[], most integer,
     full_hosts text[], beyond bigint)
   returns table (media wanted_media, goes_on_after bigint) language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off
 as $$
 declare
-  looked_at constant integer := 500;
+  scanned constant integer := 500;
   number integer;
   after bigint;
 begin
@@ -87,7 +87,7 @@ begin
   get diagnostics number = row_count;
   if number >= most then return; end if;
   select m.message_sequence into after from media m where m.account_id = an_account and m.state = 'pending'
-    order by m.message_sequence offset looked_at - 1 limit 1;
+    order by m.message_sequence offset scanned - 1 limit 1;
   if not found then return; end if;
   after := greatest(after, beyond);
   return query
@@ -95,7 +95,7 @@ begin
       coalesce(l.owner = a_worker, false))::wanted_media, null::bigint
     from (
       select p.* from media p where p.account_id = an_account and p.state = 'pending' and p.message_sequence > after
-        order by p.message_sequence limit looked_at
+        order by p.message_sequence limit scanned
     ) m
     cross join lateral (
       select queued.id from queued
@@ -107,17 +107,17 @@ begin
       and (m.fetcher is null or m.fetcher = a_worker or not worker_has_lease(m.fetcher))
     limit most;
   get diagnostics number = row_count;
-  -- What was found is found again, until it is fetched.
+  -- With results, the next scan starts at the same place: they are due until they are fetched.
   if number = 0 then
     select m.message_sequence into after from media m where m.account_id = an_account and m.state = 'pending' and m.message_sequence > after
-      order by m.message_sequence offset looked_at - 1 limit 1;
+      order by m.message_sequence offset scanned - 1 limit 1;
   end if;
   return query select null::wanted_media, after where after is not null;
 end
 $$;
 
--- An account is looked for between itself and itself, and in that order: see `write_steps`. Otherwise all of the spool
--- might be read for it.
+-- The range condition on the account and the order keep the planner on the index: see `write_steps`. Otherwise it might read
+-- the whole spool.
 create or replace function spool_bytes(a_spool text, an_account text) returns bigint language sql stable
   set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
   select coalesce((select sum(size_bytes) from (
@@ -126,7 +126,7 @@ create or replace function spool_bytes(a_spool text, an_account text) returns bi
     + coalesce((select sum(size_bytes) from leftover_file where spool = a_spool and account_id = an_account), 0)::bigint
 $$;
 
--- Those of these messages that have an attachment and wait, and who holds their lanes.
+-- Those of these messages that have an attachment and wait, with the owners of their lanes.
 create or replace function waiting_media(sequences bigint[])
   returns table (sequence bigint, account_id text, message_id text, connection_id text, owner text) language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
@@ -145,8 +145,8 @@ begin
 end
 $$;
 
--- Takes these fetches for a worker and returns them. A fetch of a worker of another spool is taken over by whoever holds
--- the lane: that file would be of no use to it.
+-- Assigns these fetches to a worker and returns them. The owner of a lane also takes over fetches of workers with another
+-- spool, because it could not read their files.
 create or replace function take_media(a_worker text, a_spool text, sequences bigint[]) returns setof wanted_media language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
 as $$
@@ -167,9 +167,9 @@ begin
 end
 $$;
 
--- What the heads of lanes want for. A head whose file lies in another spool shows that its lane has come from there: that
--- file and the next of its lane are fetched anew. Null connections in `present`: still missing.
-create or replace function look_at_heads(a_worker text, a_spool text, sequences bigint[], moved_at_once integer, a_time bigint)
+-- State of the attachments at the heads of lanes. A head whose file lies in another spool shows that its lane was moved from
+-- there. Then that file and the next ones of the lane are fetched again.
+create or replace function read_head_media(a_worker text, a_spool text, sequences bigint[], moved_at_once integer, a_time bigint)
   returns table (media wanted_media, is_present boolean) language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
 as $$
@@ -177,7 +177,7 @@ declare
   moved bigint[];
 begin
   perform begin_durable_write(2000);
-  -- Of lanes that this worker holds, or two that both think so for a moment would take the files from each other.
+  -- Only lanes that this worker owns. Otherwise two workers that both believe so would take the files from each other.
   select array_agg(n.sequence order by n.sequence) into moved
     from waiting_media(sequences) w
     cross join lateral (
@@ -203,7 +203,7 @@ begin
         where m.message_sequence = any (moved) and m.state = 'ready' and m.spool is distinct from a_spool and m.spool is not null
       on conflict (spool, message_sequence) do update
         set path = excluded.path, size_bytes = excluded.size_bytes, sha256 = excluded.sha256, mime = excluded.mime;
-    -- What lies here from an earlier time is there again.
+    -- Files that this spool still holds from earlier are ready again.
     with here as (
       delete from leftover_file f where f.spool = a_spool and f.message_sequence = any (moved)
         returning f.message_sequence, f.path, f.size_bytes, f.sha256, f.mime
@@ -263,8 +263,8 @@ begin
 end
 $$;
 
--- Whoever ends a message locks it first, and what belongs to it after: so nobody waits for one who waits for him. False when
--- it does not wait any more.
+-- Transactions that finish a message lock it first and its other rows afterwards, so they cannot deadlock. False when the
+-- message no longer waits.
 create or replace function lock_queued(an_account text, a_connection text, a_sequence bigint) returns boolean language plpgsql
   set enable_seqscan = off as $$
 begin
@@ -274,8 +274,8 @@ begin
 end
 $$;
 
--- Fails the message of an attachment, unless it is being handed over: then it may be on its way. And what was handed over
--- once with an unknown fate may have arrived, so nothing may be said that denies it.
+-- Fails the message of an attachment, unless an attempt is open. A message with an attempt of unknown outcome may have
+-- arrived, so it ends as UNCONFIRMED.
 create or replace function fail_for_media(an_account text, a_connection text, a_sequence bigint, a_code text, some_words text, at bigint) returns boolean language plpgsql
   set enable_seqscan = off as $$
 declare
@@ -308,7 +308,7 @@ begin
 end
 $$;
 
--- These files of a spool were looked for and are not there. Returns the connections whose messages this has changed.
+-- These files are missing from a spool. Returns the connections of the messages that this changes.
 create or replace function lose_media(a_spool text, sequences bigint[], paths text[], a_time bigint, most_tries integer)
   returns setof text language plpgsql set enable_seqscan = off as $$
 declare
@@ -325,7 +325,7 @@ begin
     select m.account_id, m.connection_id into account, connection from media m where m.message_sequence = sequences[i];
     waits := lock_queued(account, connection, sequences[i]);
     select m.tries into tries_so_far from media m
-      -- By the message: the index by spool, which looks as good while nobody has gathered statistics, finds the whole spool.
+      -- By message. Without statistics the planner might choose the index by spool, and read the whole spool.
       where m.message_sequence = sequences[i] and m.path = paths[i] and m.spool || '' = a_spool and m.state = 'ready' for update;
     continue when not found;
     if not waits then

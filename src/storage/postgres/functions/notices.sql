@@ -1,4 +1,4 @@
--- Keeps notices that are wanted and were not kept before. A list as JSON text: they are rare and few.
+-- Stores new notices of kinds that a webhook wants. Takes one JSON list, because notices are rare and few.
 create or replace function announce_notices(notices text) returns void language plpgsql as $$
 begin
   perform begin_durable_write(2000);
@@ -14,7 +14,7 @@ create or replace function new_notice_id() returns text language sql volatile as
   select 'ntc_' || replace(gen_random_uuid()::text, '-', '')
 $$;
 
--- Whether any of these accounts wants notices. One look at a table that is empty where nobody has a webhook.
+-- Whether any of these accounts wants notices. The table is empty in installations without webhooks.
 create or replace function wants_notices(accounts text[]) returns boolean language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan set jit = off
 as $$

@@ -1,12 +1,11 @@
--- The day that has begun gets its period and its partitions, in one transaction: until then messages go on falling into
--- the period before. Days follow the clock of the database, but periods never go back, whatever that clock does: within
--- a lane the order of sequences is the order of acceptance (G3).
+-- Opens the period of a new day with its partitions, in one transaction. Until then messages go into the previous period. Days
+-- follow the clock of the database, but period numbers only grow, because within a lane sequences are in order of acceptance (G3).
 --
--- A clock that was ahead for a while has opened periods of days to come: until those have come no other would begin, and
--- the one before them would not end, so that nothing of it is deleted. They begin now instead. By that they are told from
--- days that were right, and look ahead of a clock that is behind: days follow upon each other without a gap.
+-- A clock that was ahead for a while may have opened periods that start in the future. Until then no new period would begin
+-- and the one before them would not end, so nothing of it would be deleted. Such periods begin now instead. They are recognised
+-- by a gap: a clock that is behind also makes valid periods start in the future, but those follow each other day by day.
 --
--- Made aside and attached, because that does not stop anybody who reads or writes meanwhile.
+-- Partitions are created first and attached afterwards, because that does not block readers and writers.
 create or replace function open_period() returns void language plpgsql security definer set search_path from current as $$
 declare
   a_day constant bigint := 86400000;
@@ -25,7 +24,7 @@ begin
     and (select last_value from message_block) - latest.block_base < (1::bigint << 28) then
     return;
   end if;
-  -- The first time also the period of what is copied from elsewhere.
+  -- The first call also makes period 0, for rows that are copied from another database.
   for next in coalesce(latest.number, -1) + 1 .. coalesce(latest.number + 1, 1) loop
     foreach parent in array array['settled', 'ended_attempt', 'accept_commit', 'request', 'timeline'] loop
       execute format('create table %I (like %I including all)', parent || '_p' || next, parent);

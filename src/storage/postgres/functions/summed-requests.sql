@@ -1,6 +1,6 @@
--- How many requests were refused that are not kept one by one. Whoever does not know whether it was written tries it again,
--- and what has its id already is left alone. The lock is let go of once the commit can be seen: so a first try that still waits for
--- the disk, or for a standby, is not overlooked.
+-- Stores counts of refused requests that have no row of their own. A caller with an unknown result retries, and existing ids are
+-- skipped. PostgreSQL releases the lock only when the commit is visible, so a retry sees a first try that still waits for the
+-- disk or for a standby.
 create or replace function log_summed_requests(
   lock_ms integer, account_ids text[], token_ids text[], request_ids text[], since bigint[], until bigint[], statuses integer[],
   codes text[], faults text[], counts integer[]

@@ -10,19 +10,19 @@ import type { MediaQueue } from '../../../core/ports/media-queue.ts'
 const HERE = 'spool-here' as SpoolId
 const FILE = { path: 'spool/file', sizeBytes: 1_000, sha256: '00', mime: 'image/png' }
 
-// Whoever cancels many messages locks them all, and puts an end to their fetches after. What ends a fetch meanwhile must not
-// hold what that one wants next: neither of the two would come through then.
-describe('the end of a fetch on PostgreSQL, while somebody cancels', () => {
+// Cancelling locks all of its messages and then ends their fetches. A transaction that ends a fetch must take locks in the same
+// order, or the two would deadlock.
+describe('the end of a fetch on PostgreSQL during a cancellation', () => {
   it.each<[string, (queue: MediaQueue, sequence: Sequence, at: number) => Promise<unknown>]>([
-    ['one that failed', (queue, sequence, at) => queue.fail(sequence, { code: 'media_status', words: '404', at })],
+    ['a failed fetch', (queue, sequence, at) => queue.fail(sequence, { code: 'media_status', words: '404', at })],
     [
-      'a file that was lost',
+      'a lost file',
       async (queue, sequence, at) => {
         await queue.ready(sequence, { file: FILE, tookMs: 5, at })
         return queue.lost([{ sequence, path: FILE.path }], { at, mostTries: 1 })
       },
     ],
-  ])('waits for the message before it takes anything else: %s', async (_, end) => {
+  ])('locks the message before any other row: %s', async (_, end) => {
     const world = await newPostgresWorld()
     const id = await accept(world, await addSender(world), { media: true })
     const { mediaQueue, lanes } = world.processOf(ANNA, HERE)

@@ -13,15 +13,15 @@ import type {
 import { bigintArray, textArray } from '../connection/binary-arrays.ts'
 import type { PgConnection, Row } from '../connection/pg-connection.ts'
 
-// A next try farther away than any that is planned was planned before a clock was set back: it is due.
+// A next try farther away than the longest planned wait was planned before a clock was set back. It counts as due.
 const LONGEST_WAIT_MS = 600_000
-// So many files of a lane that comes from another spool are fetched ahead at once.
+// How many files of a lane that was moved from another spool are fetched ahead.
 const MOVED_AT_ONCE = 300
 
 const IS_WAITING = `exists (select from queued q where q.account_id = f.account_id and q.sequence = f.message_sequence)`
 
-// What lies in a spool: the files of messages, and strays. With the conditions and the limit inside each half, so that
-// both are read by their index.
+// All files of a spool: those of messages, and leftover ones. Each half has the condition and the limit, so that PostgreSQL
+// reads both by index.
 const filesOf = (columns: string, condition: string) => `
   select message_sequence as sequence, path ${columns} from (
     (select f.message_sequence, f.path, f.account_id from media f
@@ -42,8 +42,8 @@ export class PostgresMediaQueue implements MediaQueue {
   readonly #link: PgConnection
   readonly #worker: WorkerId
   readonly #spool: SpoolId
-  /** Of accounts that have little to fetch among their oldest: where the next look goes on. */
-  readonly #goesOnAfter = new Map<AccountId, Sequence>()
+  /** Where the next scan continues, for accounts with few due attachments among their oldest. */
+  readonly #scanAfter = new Map<AccountId, Sequence>()
 
   constructor({ link, worker, spool }: Parts) {
     this.#link = link
@@ -55,8 +55,8 @@ export class PostgresMediaQueue implements MediaQueue {
     const accounts = await this.#accountsAfter(after, accountsAtOnce)
     if (accounts.length === 0) return { media: [], lookedThrough: null }
     const rows = await this.#link.ask(
-      `select a.id as looked_at, (d.media).*, d.goes_on_after from unnest($1::text[], $9::bigint[]) with ordinality a (id, beyond, i)
-         cross join lateral look_for_media($2, a.id, $3, $4, $5, $6, array(
+      `select a.id as scanned_account, (d.media).*, d.goes_on_after from unnest($1::text[], $9::bigint[]) with ordinality a (id, beyond, i)
+         cross join lateral scan_due_media($2, a.id, $3, $4, $5, $6, array(
            select full_host.host from unnest($10::text[], $11::text[]) full_host (account_id, host)
              where full_host.account_id in ('', a.id)), a.beyond) d
          where spool_bytes($7, a.id) < $8 order by a.i`,
@@ -69,17 +69,17 @@ export class PostgresMediaQueue implements MediaQueue {
         perAccount,
         this.#spool,
         quotaBytes,
-        bigintArray(accounts.map((id) => this.#goesOnAfter.get(id) ?? 0)),
+        bigintArray(accounts.map((id) => this.#scanAfter.get(id) ?? 0)),
         textArray(fullHosts.map(({ accountId }) => accountId ?? '')),
         textArray(fullHosts.map(({ host }) => host)),
       ],
     )
-    for (const id of accounts) this.#goesOnAfter.delete(id)
+    for (const id of accounts) this.#scanAfter.delete(id)
     const media = new Map<Sequence, MediaToFetch>()
     for (const row of rows) {
       const goesOnAfter = row['goes_on_after'] as Sequence | null
-      if (goesOnAfter !== null) this.#goesOnAfter.set(row['looked_at'] as AccountId, goesOnAfter)
-      // What lies further on may be among the oldest of its lane.
+      if (goesOnAfter !== null) this.#scanAfter.set(row['scanned_account'] as AccountId, goesOnAfter)
+      // Both scans may return the same attachment, because an attachment far back may be among the oldest of its lane.
       else media.set(row['sequence'] as Sequence, toFetch(row))
     }
     const lookedThrough = accounts.length < accountsAtOnce ? null : (accounts.at(-1) ?? null)
@@ -90,7 +90,7 @@ export class PostgresMediaQueue implements MediaQueue {
     const rows = await this.#link.ask(
       `select (media).sequence, (media).message_id, (media).account_id, (media).connection_id, (media).url, (media).type,
            (media).tries, (media).next_try_at, (media).is_lane_held, is_present
-         from look_at_heads($1, $2, $3, $4, now_ms())`,
+         from read_head_media($1, $2, $3, $4, now_ms())`,
       [this.#worker, this.#spool, bigintArray(sequences), MOVED_AT_ONCE],
     )
     return {
@@ -149,7 +149,7 @@ export class PostgresMediaQueue implements MediaQueue {
 
   async forget(sequences: readonly Sequence[]): Promise<void> {
     await this.#link.ask(
-      `with strays as (delete from leftover_file where spool = $1 and message_sequence = any ($2::bigint[]))
+      `with leftover as (delete from leftover_file where spool = $1 and message_sequence = any ($2::bigint[]))
          update media set state = 'forgotten'
            where message_sequence = any ($2::bigint[]) and (state = 'pending' or (state = 'ready' and spool = $1))`,
       [this.#spool, bigintArray(sequences)],

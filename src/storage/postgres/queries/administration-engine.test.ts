@@ -140,7 +140,7 @@ describe('a message', () => {
     assert.equal((await visit.administration.explainMessage(id as MessageId)).message.id, id)
   })
 
-  it('is found by an id that tells nothing, and refused by one that is none', async () => {
+  it('is found by an id without a time, and an unknown id is refused', async () => {
     await accept('plain')
     await pass(2)
 
@@ -149,7 +149,7 @@ describe('a message', () => {
       await assert.rejects(visit.administration.explainMessage(id as MessageId), { code: 'message_unknown' })
   })
 
-  it('tells of its repeats on the next day, and they of it', async () => {
+  it('lists its repeats of the next day, and they name it', async () => {
     await accept('original')
     await pass(1)
     await request('again', 'original')
@@ -162,7 +162,7 @@ describe('a message', () => {
     assert.deepEqual([repeat?.requestId, repeat?.messageId, repeat?.state], ['again', 'original', 'QUEUED'])
   })
 
-  it('that was copied tells of repeats in any later period', () => {
+  it('that was copied finds repeats in any later period', () => {
     assert.deepEqual(postgresEngine.repeatsOf(7), [{ from: 0, before: Number.MAX_SAFE_INTEGER }])
     assert.deepEqual(postgresEngine.repeatedBy({ from: 9 * PERIOD_LENGTH, before: 10 * PERIOD_LENGTH })[0], {
       from: 0,

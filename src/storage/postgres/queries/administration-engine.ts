@@ -8,8 +8,8 @@ import { PERIOD_LENGTH, periodOf } from '../retention/periods.ts'
 import { postgresOverviewEngine } from './overview-engine.ts'
 
 const HOUR_MS = 3_600_000
-// A key names its message for a day, so what repeats it lies in the period of the next day at the latest. One more,
-// because periods begin when somebody begins them.
+// A key is valid for a day, so a repeat lies in the period of the next day at the latest. One more, because a period only
+// begins when a process opens it.
 const REPEATED_FOR_PERIODS = 2
 
 export const postgresEngine: Engine = {
@@ -27,14 +27,14 @@ export const postgresEngine: Engine = {
     await sql`select lock_lane_of(${connectionId})`.execute(tables)
   },
 
-  // Where it waits, and where it has ended: it may be on its way from the one to the other.
+  // In both tables, because a concurrent transaction may be moving it from one to the other.
   async lockMessage(tables, sequence) {
     await sql`select 1 from queued where sequence = ${sequence} for update`.execute(tables)
     await sql`select 1 from settled where sequence = ${sequence} for update`.execute(tables)
   },
 
-  // From the last one backwards, as a worker takes them that ends one and opens the next: in the other order the two
-  // could wait for each other. Written as in `standings`.
+  // From the last message backwards, as a worker that ends one and opens the next: in the other order the two could
+  // deadlock. The condition is written as in `statuses`.
   async lockLastWaiting(tables, { connectionId, upTo, most }) {
     const lane = sql`select 1 from queued
       where connection_id >= ${connectionId} and connection_id <= ${connectionId} and sequence <= ${upTo}
@@ -42,19 +42,19 @@ export const postgresEngine: Engine = {
     await sql`${lane} for update`.execute(tables)
   },
 
-  // No connection is meant, as when a token changes.
+  // Names no connection, as when a token changes.
   async notifyOfBlocks(tables) {
     await sql`select pg_notify('nuncio_change', '')`.execute(tables)
   },
 
-  // The views of administration change only what administration changes every day.
+  // Writes to the tables, because the view that administration uses does not change these columns.
   async eraseMessage(tables, { accountId, sequence, recipient, body, bodyCrc }) {
     await sql`update settled set recipient = ${recipient}, body = ${body}, body_crc = ${bodyCrc}, words = null, network_id = ${ERASED}
       where account_id = ${accountId} and sequence = ${sequence}`.execute(tables)
     await sql`update ended_attempt set words = null where message_sequence = ${sequence}`.execute(tables)
   },
 
-  // Ordered by both, and not said to be equal, so that the lane's own index is taken and not the one over all that waits.
+  // A range condition and an order by both columns, so that the planner takes the lane's own index and not the one on all sequences.
   async statuses(tables, lanes, most) {
     await readByIndex(tables)
     const lane = sql`queued q where q.connection_id >= c.id and q.connection_id <= c.id
@@ -68,15 +68,15 @@ export const postgresEngine: Engine = {
 
   async publishedBefore(tables, { accountId, lanes, rows: most }) {
     await readByIndex(tables)
-    const looks = sql.join(lanes.map(({ id, before }) => sql`(${id}, ${before ?? Number.MAX_SAFE_INTEGER}::bigint)`))
-    const { rows } = await sql<{ id: ConnectionId; looked: number; times: number[] | null }>`
-      select l.id, count(*) as looked,
+    const scans = sql.join(lanes.map(({ id, before }) => sql`(${id}, ${before ?? Number.MAX_SAFE_INTEGER}::bigint)`))
+    const { rows } = await sql<{ id: ConnectionId; scanned: number; times: number[] | null }>`
+      select l.id, count(*) as scanned,
           json_agg(m.published_at) filter (where m.connection_id = l.id and m.published_at is not null) as times
-        from (values ${looks}) l (id, before) cross join lateral (
+        from (values ${scans}) l (id, before) cross join lateral (
           select s.connection_id, s.published_at from settled s where s.account_id = ${accountId} and s.sequence < l.before
             order by s.account_id desc, s.sequence desc limit ${most}) m
         group by l.id`.execute(tables)
-    return new Map(rows.map(({ id, looked, times }) => [id, { times: times ?? [], isWhole: looked < most }]))
+    return new Map(rows.map(({ id, scanned, times }) => [id, { times: times ?? [], isWhole: scanned < most }]))
   },
 
   unfinishedOfC: sql`queued e cross join lateral (select e.accepted_at) q where e.connection_id = c.id`,
@@ -86,7 +86,7 @@ export const postgresEngine: Engine = {
     return rows.map(({ number }) => spanOf(number, number))
   },
 
-  // Blocks of numbers are hardly ever used up, so rows are counted, in the index alone.
+  // Blocks of numbers are rarely full, so rows must be counted. The index alone suffices for that.
   async startOfRange(tables, { table, span, rows }) {
     const found = await tables
       .selectFrom(table)
@@ -120,7 +120,7 @@ export const postgresEngine: Engine = {
 
   repeatsOf(message) {
     const period = periodOf(message)
-    // What was copied from elsewhere may be repeated in any later period.
+    // A message that was copied from another database may be repeated in any later period.
     return [period === 0 ? { from: 0, before: Number.MAX_SAFE_INTEGER } : spanOf(period, period + REPEATED_FOR_PERIODS)]
   },
 
@@ -130,7 +130,7 @@ export const postgresEngine: Engine = {
   },
 }
 
-/** Where a message lies whose id tells when it was made. The clocks of who made it and of the database may differ. */
+/** The periods of a message whose id contains its time. The clock that made the id may differ from that of the database. */
 async function likelySpan(tables: Kysely<Tables>, id: MessageId): Promise<Span | null> {
   const madeAt = /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : null
   if (madeAt === null) return null
@@ -162,7 +162,7 @@ function spanOf(first: number, last: number): Span {
   return { from: first * PERIOD_LENGTH, before: (last + 1) * PERIOD_LENGTH }
 }
 
-/** For the rest of the transaction: a plan for all rows is never right where a few of each lane are wanted. */
+/** For the rest of the transaction: a few rows of each lane must never be read by a plan that reads all rows. */
 async function readByIndex(tables: Reader): Promise<void> {
   await sql`select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
     set_config('enable_sort', 'off', true)`.execute(tables)

@@ -108,8 +108,8 @@ async function actions(): Promise<string[]> {
   return rows.map(({ action }) => action)
 }
 
-/** Resolves once somebody waits for a lock that the service holds. */
-async function somebodyWaits(count = 1): Promise<void> {
+/** Resolves once a session waits for a lock that the service holds. */
+async function changeWaits(count = 1): Promise<void> {
   const waits = async () => {
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     return (await looker.query(waiting)).rows.length >= count
@@ -119,16 +119,16 @@ async function somebodyWaits(count = 1): Promise<void> {
 
 /** The change must have begun to wait before the service commits, and be refused after. */
 async function refusedOnCommit(changing: Promise<unknown>, refusal: { code: string; message?: RegExp }): Promise<void> {
-  await Promise.all([somebodyWaits().then(() => service.query('commit')), assert.rejects(changing, refusal)])
+  await Promise.all([changeWaits().then(() => service.query('commit')), assert.rejects(changing, refusal)])
 }
 
 describe('removing a connection while a message is being accepted for it', () => {
-  it('G7: waits for the message, and cancels it with the others', async () => {
+  it('G7: waits for the acceptance, and cancels its message as well', async () => {
     await service.query('begin')
     const { id } = await accept(service)
 
     const removing = administration.removeConnection(connection, true, 'test')
-    await somebodyWaits()
+    await changeWaits()
     await service.query('commit')
 
     assert.deepEqual(await removing, { cancelled: 1, unconfirmed: 0 })
@@ -143,7 +143,7 @@ describe('removing a connection while a message is being accepted for it', () =>
     await refusedOnCommit(removing, { code: 'connection_has_waiting' })
   })
 
-  it('would leave it behind without the lock of the lane', async () => {
+  it('leaves the message queued without the lock of the lane', async () => {
     const careless = administrationWith({
       ...postgresEngine,
       lockLane: async () => {},
@@ -153,7 +153,7 @@ describe('removing a connection while a message is being accepted for it', () =>
     const { id } = await accept(service)
 
     const removing = careless.removeConnection(connection, true, 'test')
-    await somebodyWaits()
+    await changeWaits()
     await service.query('commit')
 
     assert.deepEqual(await removing, { cancelled: 0, unconfirmed: 0 })
@@ -162,7 +162,7 @@ describe('removing a connection while a message is being accepted for it', () =>
 })
 
 describe('removing a connection while its lane moves on', () => {
-  it('G5: cancels a message too that goes back into the line at this moment', async () => {
+  it('G5: also cancels a message that is re-queued at the same time', async () => {
     const { id, sequence } = await accept()
     await open(sequence)
     await service.query('begin')
@@ -170,14 +170,14 @@ describe('removing a connection while its lane moves on', () => {
     await service.query('update queued set attempts = 1 where sequence = $1', [sequence])
 
     const removing = administration.removeConnection(connection, true, 'test')
-    await somebodyWaits()
+    await changeWaits()
     await service.query('commit')
 
     assert.deepEqual(await removing, { cancelled: 1, unconfirmed: 0 })
     assert.equal(await stateOf(id), 'CANCELLED')
   })
 
-  it('gives way to the step from one message to the next, and does not block it', async () => {
+  it('waits for the step from one message to the next, and does not block it', async () => {
     const messages = [await accept(), await accept(), await accept()]
     const [first, second, third] = messages as [(typeof messages)[0], (typeof messages)[0], (typeof messages)[0]]
     await open(first.sequence)
@@ -185,7 +185,7 @@ describe('removing a connection while its lane moves on', () => {
     await service.query('select 1 from queued where sequence = $1 for no key update', [second.sequence])
 
     const removing = administration.removeConnection(connection, true, 'test')
-    await somebodyWaits()
+    await changeWaits()
     await service.query('update open_attempt set message_sequence = $1', [second.sequence])
     await settle(first.sequence, 'PUBLISHED', service)
     await service.query('commit')
@@ -199,7 +199,7 @@ describe('removing a connection while its lane moves on', () => {
   })
 })
 
-describe('cancelling a message that the service takes up at this moment', () => {
+describe('cancelling a message for which the service opens an attempt at the same time', () => {
   it('G4: is refused when it is being handed over', async () => {
     const { id, sequence } = await accept()
     await service.query('begin')
@@ -226,7 +226,7 @@ describe('cancelling a message that the service takes up at this moment', () => 
   it.each([
     ['is being handed over', (sequence: string) => open(sequence, service)],
     ['has ended', (sequence: string) => settle(sequence, 'PUBLISHED', service)],
-  ])('is refused by the tables themselves when nobody locked it before and it %s', async (_, takeUp) => {
+  ])('is refused by the tables themselves when the message was not locked before and %s', async (_, takeUp) => {
     const { id, sequence } = await accept()
     await service.query('begin')
     await takeUp(sequence)
@@ -239,7 +239,7 @@ describe('cancelling a message that the service takes up at this moment', () => 
 })
 
 describe('retrying and resolving while a report of the network arrives', () => {
-  it('G5: refuses to send again what the report says has arrived', async () => {
+  it('G5: refuses to send again a message that was reported as arrived', async () => {
     const { id, sequence } = await accept()
     await settle(sequence, 'FAILED')
     await service.query('begin')
@@ -254,7 +254,7 @@ describe('retrying and resolving while a report of the network arrives', () => {
   it.each([
     ['locked before', postgresEngine],
     ['not locked before', WITHOUT_LOCKS],
-  ])('resolves no message, %s, that the report has resolved', async (_, engine) => {
+  ])('does not resolve a message, %s, that the report has resolved', async (_, engine) => {
     const { id, sequence } = await accept()
     await settle(sequence, 'UNCONFIRMED')
     await service.query('begin')
@@ -266,7 +266,7 @@ describe('retrying and resolving while a report of the network arrives', () => {
     assert.equal(await stateOf(id), 'DELIVERED')
   })
 
-  it('tells of both in the timeline', async () => {
+  it('writes both to the timeline', async () => {
     const { id, sequence } = await accept()
     await settle(sequence, 'FAILED')
     await service.query('begin')
@@ -276,7 +276,7 @@ describe('retrying and resolving while a report of the network arrives', () => {
     )
 
     const retrying = administration.retryMessage(id, 'test')
-    await somebodyWaits()
+    await changeWaits()
     await service.query('commit')
     await retrying
 
@@ -296,14 +296,14 @@ describe('several people who change things at once', () => {
     ['account', () => administration.createAccount('Twice', 'test')],
     ['connection', () => addConnection('15550002000')],
     ['token', () => createToken()],
-  ])('get one %s of a name, and the same refusal as later', async (kind, make) => {
+  ])('create one %s of a name, and the others are refused', async (kind, make) => {
     const results = await Promise.allSettled([make(), make(), make()])
 
     const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.code] : []))
     assert.deepEqual(refused, [`${kind}_exists`, `${kind}_exists`])
   })
 
-  it('put each copy at the end of the line, in the order in which they were made', async () => {
+  it('append each copy to the lane in the order in which they were made', async () => {
     const { id, sequence } = await accept()
     await settle(sequence, 'FAILED')
     const other = await accept()
@@ -321,7 +321,7 @@ describe('several people who change things at once', () => {
     assert.equal((await administration.explainMessage(waiting.id)).position, 1)
   })
 
-  it('keep a webhook from being disabled beside them, so that what the others want is not forgotten', async () => {
+  it('block the disabling of a webhook meanwhile, so that the notice kinds of other webhooks are kept', async () => {
     const store = { database: kysely(), engine: postgresEngine, now: () => Date.now() }
     const [hooks, work] = [createWebhooks(store), createDeliveries(store)]
     const add = (id: string, kind: NoticeKind) =>
@@ -338,9 +338,9 @@ describe('several people who change things at once', () => {
 
     await service.query('begin; select pg_advisory_xact_lock(3, 0)')
     const adding = add('whk_new', 'message.failed')
-    await somebodyWaits()
+    await changeWaits()
     const recording = work.record([{ ...claimed, at: Date.now(), tookMs: 1, judged }])
-    const hasWaited = await Promise.race([recording.then(() => false), somebodyWaits(2).then(() => true)])
+    const hasWaited = await Promise.race([recording.then(() => false), changeWaits(2).then(() => true)])
     await service.query('commit')
     await adding
     const disabled = await recording
@@ -351,7 +351,7 @@ describe('several people who change things at once', () => {
     assert.deepEqual(rows, [{ kind: 'message.failed' }])
   })
 
-  it('read a story as it was at one moment', async () => {
+  it('read everything from one snapshot', async () => {
     await accept()
     const store = { database: kysely(), engine: postgresEngine, now: () => 1 }
 

@@ -36,7 +36,7 @@ function open(to: string): ConsoleConnections {
 }
 
 describe('the connections of the console', () => {
-  it('answer what they are asked, and notice what was committed', async () => {
+  it('answer queries, and report that something was committed', async () => {
     const { administration, changes } = connections.store
     const before = await changes.poll()
 
@@ -46,14 +46,14 @@ describe('the connections of the console', () => {
     assert.notEqual(await changes.poll(), before)
   })
 
-  it('are not made before somebody asks, and say why they cannot be', async () => {
-    const nowhere = open('postgres://nobody@127.0.0.1:9/nuncio')
+  it('are opened on demand, and report why they cannot be', async () => {
+    const nowhere = open('postgres://stranger@127.0.0.1:9/nuncio')
 
     await assert.rejects(nowhere.store.administration.listAccounts(), /127\.0\.0\.1:9/)
     await nowhere.close()
   })
 
-  it('G7: are not used on an old primary: who uses the new one would never see what is changed there', async () => {
+  it('G7: are refused on an old primary, whose changes would be lost', async () => {
     const [found] = await withClient(url, async (client) => {
       const { rows } = await client.query<{ installation: string; id: string }>(
         'select installation, system_identifier::text as id from checkpoint cross join pg_control_system()',
@@ -66,7 +66,7 @@ describe('the connections of the console', () => {
     await assert.rejects(connections.store.administration.createAccount('Acme', 'test'), /it is an old primary/)
   })
 
-  it('do what is done in the background until they are closed, which may be done twice', async () => {
+  it('do background work until they are closed, which may be done twice', async () => {
     connections.start()
     await connections.store.administration.listAccounts()
 

@@ -10,19 +10,19 @@ import { postgresEngine } from './administration-engine.ts'
 
 interface ConsoleStoreOptions {
   readonly url: string
-  /** What the service remembers beside the data. */
+  /** The checkpoint that the service stores in its data folder. */
   readonly file: CheckpointFile
-  /** Time as all processes on this database agree on it. */
+  /** The time that all processes on this database use. */
   readonly now: () => Instant
-  /** Why the service itself can write nothing at present. */
+  /** Why the service cannot write at present. */
   readonly findError: () => StorageError | null
-  /** What went wrong in the background; it goes on by itself. */
+  /** Called for errors in the background, which goes on by itself. */
   readonly onError: (error: unknown) => void
 }
 
 /**
- * The console's store on connections of its own: few, so that people who look at pages never take those that accept and
- * dispatch. They are made when somebody comes, and given up when nobody does.
+ * The console's store on a few connections of its own, so that page views never use those that accept and dispatch. They
+ * are opened on demand and closed when idle.
  */
 export class ConsoleConnections {
   readonly store: ConsoleStore
@@ -35,7 +35,7 @@ export class ConsoleConnections {
     const database = new Kysely<Tables>({ dialect: createPostgresDialect(this.#pool, url) })
     const { store, start, stop } = createConsoleStore(
       { database, engine: postgresEngine, now, findStorageError: async () => findError() },
-      { look: () => lookAt(database), onError },
+      { look: () => readVersion(database), onError },
     )
     this.store = store
     this.#start = start
@@ -51,18 +51,18 @@ export class ConsoleConnections {
     return this.#pool.waitingCount
   }
 
-  /** Nothing: what it holds are connections, and the pool lets go of those by itself. */
+  /** Does nothing: the pool closes idle connections by itself. */
   rest(): void {}
 
-  /** Resolves when nothing is done in the background, and all connections are ended. Harmless twice. */
+  /** Resolves when all background work and all connections have ended. May be called twice. */
   async close(): Promise<void> {
     await this.#stop()
     if (!this.#pool.ending) await this.#pool.end()
   }
 }
 
-/** Which transactions are done, of all that ever wrote here. To look takes no lock and no place among them. */
-async function lookAt(database: Kysely<Tables>): Promise<string> {
-  const { rows } = await sql<{ mark: string }>`select pg_current_snapshot()::text as mark`.execute(database)
-  return rows[0]?.mark ?? ''
+/** Identifies the transactions that have committed. Reading it takes no lock and no transaction number. */
+async function readVersion(database: Kysely<Tables>): Promise<string> {
+  const { rows } = await sql<{ version: string }>`select pg_current_snapshot()::text as version`.execute(database)
+  return rows[0]?.version ?? ''
 }

@@ -38,7 +38,7 @@ export interface OpenAdministration {
 }
 
 export interface OpenOptions {
-  /** Makes the tables when there are none. Older ones are refused all the same: services may still be of that version. */
+  /** Makes the tables when there are none. Older tables are still refused: services may be of that version. */
   readonly create: boolean
   /** Instead of the time of the database. */
   readonly now?: () => Instant
@@ -49,10 +49,10 @@ export async function openAdministration(urls: DatabaseUrls, options: OpenOption
   const { url } = urls
   const isMissing = (ask: Query) => readVersion(ask, describeServer(url)).then((version) => version === null)
   if (options.create && (await withConnection(url, isMissing))) await migrateDatabase(urls)
-  // Whatever services remember: after a failover people look into the old primary for what was sent.
+  // Ignores the checkpoint of services: after a failover people read the old primary to see which messages were sent.
   const pool = openPool(url, { user: 'administration', file: null })
   try {
-    const databaseNow = await look(pool, url)
+    const databaseNow = await checkDatabase(pool, url)
     const database = new Kysely<Tables>({ dialect: createPostgresDialect(pool, url) })
     const store: Store = {
       database,
@@ -73,8 +73,8 @@ export async function openAdministration(urls: DatabaseUrls, options: OpenOption
   }
 }
 
-/** Looks whether the tables are there, and learns the time that all processes on this database agree on. */
-async function look(pool: ReturnType<typeof openPool>, url: string): Promise<() => Instant> {
+/** Checks the migrations. Returns a clock with the time that all processes on this database use. */
+async function checkDatabase(pool: ReturnType<typeof openPool>, url: string): Promise<() => Instant> {
   const client = await pool.connect().catch((error: unknown) => {
     throw translateConnectError(error, url)
   })
@@ -94,12 +94,12 @@ async function look(pool: ReturnType<typeof openPool>, url: string): Promise<() 
   }
 }
 
-// What this role may not do, or is kept from at the moment, says nothing of the services.
+// These show only that this role may not write, or cannot now. Services may be able to.
 const NO_ERROR: ReadonlySet<Kind> = new Set<Kind>(['denied', 'contended', 'connect', 'unknown', 'data', 'not-there'])
 
 /**
- * Services that cannot write cannot leave word of it either, so a visitor tries by itself: with a table that takes new room on
- * the disk of the server, and is never committed.
+ * Services that cannot write cannot store that fact either. So this tries it with a table that needs new disk space on the
+ * server and is never committed.
  */
 async function tryToWrite(pool: ReturnType<typeof openPool>): Promise<StorageError | null> {
   const client = await pool.connect().catch(() => null)

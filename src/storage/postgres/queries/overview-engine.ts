@@ -13,8 +13,8 @@ export const postgresOverviewEngine: OverviewEngine = {
     return rows[0]?.count ?? 0
   },
 
-  // For as long as the transaction: a lock of the session would be lost behind a pooler. Between two statements it keeps
-  // nothing that the database would have to keep for it.
+  // A transaction lock, because a pooler would lose a session lock. Between its statements the transaction holds no snapshot, so
+  // it does not hold back vacuum.
   runAlone(tables, work) {
     return tables.transaction().execute(async (within) => {
       const { rows } = await sql<{ got: boolean }>`select pg_try_advisory_xact_lock(6, 0) as got`.execute(within)

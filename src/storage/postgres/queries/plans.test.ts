@@ -13,15 +13,15 @@ const BATCH = 100
 const EARLY = '(1::bigint << 39)'
 const LATE = '(2::bigint << 40)'
 const LASTS_MS = 1_000_000
-// Entries of rows that have gone are looked at again while somebody looks at the server's own tables. A wrong way takes hundreds.
+// Index entries of deleted rows are read again while another transaction reads the server's own tables. A wrong plan reads hundreds.
 const FEW_BLOCKS = 20
 
 const obstacle = obstacleToDumping()
 const createOnSystem = shareDumpingServer()
 
-// What is planned while there is nothing must serve when there is much, and nobody may have to wait for an ANALYZE. So
-// rows are counted, in one session that plans everything on an empty database. Servers before version 18 see less of where
-// to end, and those before 17 use fewer columns of an index.
+// Plans that were made on empty tables must stay good on large ones, without an ANALYZE. So one session plans everything on
+// an empty database, and the test counts the rows that it touches later. Servers before version 18 bound index scans less
+// tightly, and those before 17 use fewer columns of an index.
 describe('the functions of dispatching', () => testOn(openOnNewest))
 
 describe.skipIf(obstacle !== null)(
@@ -30,7 +30,7 @@ describe.skipIf(obstacle !== null)(
 )
 
 function testOn(openDatabase: () => Promise<string>): void {
-  it('touch as few rows where much waits as where little does, planned while nothing was there', async () => {
+  it('touch as few rows with many queued messages as with few, when planned on empty tables', async () => {
     const session = await plannedOnNothing(await openDatabase())
     await add(session, 1, FEW)
     const few = await dispatch(session, 0)
@@ -45,7 +45,7 @@ function testOn(openDatabase: () => Promise<string>): void {
   })
 
   it.each(['queued_pkey', 'queued_lane', 'queued_newest', 'queued_id'])(
-    'touch as little where much waits, planned after a backlog had gone that left every index large but %s',
+    'touch as few rows with many queued messages, when planned after a backlog that left every index large but %s',
     async (index) => {
       const session = await plannedOnNothing(await openDatabase())
       await add(session, 1, MANY)
@@ -67,7 +67,7 @@ function testOn(openDatabase: () => Promise<string>): void {
     },
   )
 
-  it('would touch many without the index of lanes', async () => {
+  it('touch many rows without the index of lanes', async () => {
     const session = await plannedOnNothing(await openDatabase())
     await add(session, 1, FEW)
     await session.query('drop index queued_lane')
@@ -94,11 +94,11 @@ async function openOnSystem(): Promise<string> {
 
 async function plannedOnNothing(url: string): Promise<Client> {
   const session = new Client({ connectionString: url })
-  // Its database goes with the test, too, and may be the first of both.
+  // The test also drops its database, perhaps before this session ends.
   session.on('error', () => {})
   onTestFinished(() => session.end())
   await session.connect()
-  // By itself it would come at any moment, and count as what is touched.
+  // Autovacuum may start at any time, and its reads would be counted.
   await session.query(
     `do $$ declare t regclass; begin
        for t in select oid from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace loop
@@ -131,7 +131,7 @@ async function add(session: Client, first: number, last: number): Promise<void> 
   )
 }
 
-/** The only one of each of a hundred lanes, behind all that waits in others. */
+/** One message in each of a hundred lanes, accepted after all messages of other lanes. */
 async function addLate(session: Client): Promise<void> {
   await session.query(
     `insert into queued (sequence, id, account_id, connection_id, body, body_crc, recipient, type, accepted_at)
@@ -141,7 +141,7 @@ async function addLate(session: Client): Promise<void> {
   )
 }
 
-/** Has a hundred lanes through everything that is done to them. Returns how many rows that touched. */
+/** Runs every operation on a hundred lanes. Returns how many rows and blocks each touched. */
 async function dispatch(session: Client, batch: number): Promise<Record<string, number>> {
   const ids = Array.from({ length: BATCH }, (_, i) => `con${batch * BATCH + i}`)
   const ask = async (sql: string, ...values: unknown[]) => (await session.query(sql, values)).rows
@@ -165,7 +165,7 @@ async function dispatch(session: Client, batch: number): Promise<Record<string, 
     touched[what] = after.rows - before.rows
     touched[`${what}, blocks`] = after.blocks - before.blocks
   }
-  await count('look', () => ask(`select free_lanes('anna', null, null, false)`))
+  await count('find free lanes', () => ask(`select free_lanes('anna', null, null, false)`))
   await count('claim', () => ask(`select from claim_lanes('anna', $1, null, false)`, ids))
   await count('load', async () => {
     run = await load()
@@ -183,16 +183,16 @@ async function dispatch(session: Client, batch: number): Promise<Record<string, 
     ask(`select write_step('anna', 0, 1, 1000, 'late0', 'acc', 1, 1, ${NOTHING(8)}, ${LATE}, 1, true)`),
   )
   await count('open', () => ask(OPEN, ids, open))
-  await count('look who is locked', () =>
+  await count('find locked steps', () =>
     ask(`select busy_steps(${ALL('acc')}, $1, $2::bigint[], null, null, null)`, ids, open),
   )
-  await count('tell repeats', () => ask(REPEAT, ids, open))
+  await count('note repeats', () => ask(REPEAT, ids, open))
   await count('inspect', () => ask(`select from describe_lanes($1, ${ONES})`, ids))
   await count('move', () => ask(MOVE, ids, open, next))
-  // The only one of its lane, and all that waits in others comes after it.
+  // The only message of its lane, accepted before all messages of other lanes.
   await session.query(`delete from leftover_file; update media set state = 'ready', spool = 'there', path = 'file'`)
-  await count('look at heads', () => ask(`select * from look_at_heads('anna', 'here', array[${EARLY}], 300, 1)`))
-  await count('look for media', () => ask(`select * from look_for_media('anna', 'acc', 1, 600000, '{}', 32, '{}', 0)`))
+  await count('read head media', () => ask(`select * from read_head_media('anna', 'here', array[${EARLY}], 300, 1)`))
+  await count('scan due media', () => ask(`select * from scan_due_media('anna', 'acc', 1, 600000, '{}', 32, '{}', 0)`))
   await count('take media', () => ask(`select * from take_media('anna', 'here', array[${EARLY}])`))
   await count('have media', () => ask(`select media_is_ready('anna', 'here', ${EARLY}, 'file', 1, '', '', 1, 1)`))
   await count('lose media', () => ask(`select lose_media('here', array[${EARLY}], array['file'], 1, 9)`))
@@ -215,7 +215,7 @@ const MOVE = `${STEPS}, ${NUMBERS}, $2::bigint[], ${NUMBERS}, ${ONES}, ${ONES}, 
 const REPEAT = `select note_repeats(1, (select array_agg('r ' || sequence) from unnest($2::bigint[]) sequence), (select array_agg(i) from generate_series(1, cardinality($1::text[])) i),
   ${ALL('acc')}, ${ALL('token')}, ${ALL('request')}, ${ALL('body')}, ${ALL('address')}, ${ALL('agent')}, ${ONES})`
 
-/** How many rows were found and how many blocks were looked at until now, by anybody. Not all that is looked at is found. */
+/** How many rows all sessions have found and how many blocks they have read so far. A scan may read blocks without finding rows. */
 async function countTouched(session: Client): Promise<{ rows: number; blocks: number }> {
   await session.query('select pg_stat_force_next_flush()')
   const { rows } = await session.query<{ rows: string; blocks: string }>(

@@ -15,9 +15,9 @@ import type { PgConnection, Query } from '../connection/pg-connection.ts'
 
 const MOST_UNCONFIRMED = 100_000
 
-/** The watchdog's eyes on PostgreSQL. */
+/** The queries of the watchdog on PostgreSQL. */
 export class PostgresWatchDatabase implements WatchDatabase {
-  // Between a connection and itself, and in the order of both: else the index of all sequences may be read up to it.
+  // A range condition and an order by both columns. Otherwise the planner may read the index of all sequences up to the head.
   readonly headOfC =
     'select m.sequence from queued m where m.connection_id >= c.id and m.connection_id <= c.id order by m.connection_id, m.sequence limit 1'
   readonly unfinished = 'queued'
@@ -25,7 +25,7 @@ export class PostgresWatchDatabase implements WatchDatabase {
   readonly #link: PgConnection
   readonly #full: FullCount
 
-  /** `counts`: for what takes long. `waiting`: about how much waits in all. */
+  /** `counts`: for slow queries. `waiting`: estimate of how many messages wait in all. */
   constructor(parts: { link: PgConnection; counts: PgConnection; waiting: () => number }) {
     this.#link = parts.link
     const ask: Query = (sql, values) => parts.counts.ask(sql, values)
@@ -41,7 +41,7 @@ export class PostgresWatchDatabase implements WatchDatabase {
     return this.#link.ask(numbered(sql), values)
   }
 
-  /** One statement after the other: each says all that there is to say of one alarm, so half of them is no harm. */
+  /** Without a transaction: each statement writes one whole alarm, so writing only some of them does no harm. */
   async write(statements: readonly WatchStatement[]): Promise<void> {
     for (const { sql, values } of statements) await this.#link.ask(numbered(sql), values)
   }

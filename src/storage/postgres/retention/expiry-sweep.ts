@@ -2,10 +2,10 @@ import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { PgConnection } from '../connection/pg-connection.ts'
 import { retryOnLockTimeout } from '../connection/retry-on-lock-timeout.ts'
 
-// Each batch is a transaction of its own, and until its end nobody can hand over what is at the front of those lanes.
+// Each batch is one transaction, and until its end no attempt can begin at the heads of those lanes.
 const AT_ONCE = 200
 
-/** Settles what has outlived its lane's time to live, wherever it stands in the lane. Returns how many. */
+/** Finishes messages that are older than the time to live of their lane. Returns how many. */
 export async function sweepExpired(link: PgConnection, limit: number): Promise<number> {
   let expired = 0
   while (expired < limit) {

@@ -2,14 +2,14 @@ import { IDEMPOTENCY_KEPT_MS } from '../../../core/message/idempotency.ts'
 import type { Query } from '../connection/pg-connection.ts'
 
 const SWEPT_AT_ONCE = 2_000
-// Time enough for a person to see in `nuncio workers` who is gone.
+// Long enough for a person to see the dead worker in `nuncio workers`.
 const DEAD_WORKERS_KEPT_MS = 3_600_000
-// One that was suspended comes back by the name it had, and would miss what it was told to be committed.
+// A suspended worker may return under the same name, and checks that its confirmed commits are there.
 const COUNTS_KEPT_MS = 7 * 24 * 3_600_000
 
 /**
- * What somebody must do now and then; it does no harm when several do it at once. The next period is opened here too:
- * as long as nobody does, messages fall into the one before.
+ * Periodic maintenance; several processes may run it at once. It also opens the next period: until then messages go into
+ * the one before.
  */
 export async function runMaintenance(ask: Query): Promise<void> {
   await ask('select open_period()')
@@ -28,8 +28,8 @@ export async function runMaintenance(ask: Query): Promise<void> {
 }
 
 /**
- * Forgets idempotency keys whose time is over. The time is asked for once, and rows are named by their place: otherwise
- * the whole table would be read for it.
+ * Deletes expired idempotency keys. Reads the time once and names rows by ctid. Otherwise PostgreSQL would scan the whole
+ * table.
  */
 async function sweepKeys(ask: Query): Promise<number> {
   const rows = await ask(

@@ -22,7 +22,7 @@ afterEach(async () => {
 })
 
 describe('the periods of days', () => {
-  it('go on day by day after the clock of the database was ahead for a while', async () => {
+  it('continue day by day after the clock of the database was ahead for a while', async () => {
     await moveClock(1)
     await moveClock(40)
     await moveClock(1)
@@ -34,7 +34,7 @@ describe('the periods of days', () => {
     assert.deepEqual(await days(), [0, 0, 1, 1, 1, 2])
   })
 
-  it('let the days before go when their time is over, as if the clock had never been ahead', async () => {
+  it('are dropped in time, as if the clock had never been ahead', async () => {
     await moveClock(40)
     await moveClock(-40)
     const early = await drop(1)
@@ -43,7 +43,7 @@ describe('the periods of days', () => {
     assert.deepEqual([early, await drop(1)], [false, true])
   })
 
-  it('stay where they were while the clock of the database is behind, so that nothing is deleted too early', async () => {
+  it('keep their starts while the clock of the database is behind, so that nothing is deleted too early', async () => {
     for (let day = 0; day < 5; day++) await moveClock(1)
     const before = await days()
 

@@ -2,7 +2,7 @@ import type { RemovedKind, WalkOf } from '../../../core/ports/retention.ts'
 import type { WalkedRow } from '../../queries/retention/aging-rows.ts'
 import { textArray } from '../connection/binary-arrays.ts'
 
-/** One statement for each walk: `$1` the sequences, `$2` now. What it removed stands in `gone`. */
+/** One statement for each walk: `$1` the sequences, `$2` now. `gone` has the removed rows. */
 export const REMOVALS: Readonly<Record<WalkOf, { readonly kind: RemovedKind; readonly sql: string }>> = {
   'message.body': {
     kind: 'bodies',
@@ -42,7 +42,7 @@ export const REMOVALS: Readonly<Record<WalkOf, { readonly kind: RemovedKind; rea
   },
 }
 
-/** Goes with it in the same statement: what was passed and kept back, and how far the walk has come. */
+/** Part of the same statement: stores the kept messages, and how far the walk has come. */
 export function keepBackAndMark(
   what: WalkOf,
   {

@@ -8,7 +8,7 @@ import { StatementRefused } from '../connection/pg-connection.ts'
 import { PERIOD_LENGTH, periodOf } from './periods.ts'
 import { keepBackAndMark, REMOVALS } from './retention-statements.ts'
 
-// It has a connection of its own, so that others wait only for the locks of the rows that go, and for the disk.
+// Runs on a connection of its own, so other statements wait only for its row locks and for the disk.
 const AIM_MS = 50
 const MOST_ROWS = 2_000
 const ALL = ''
@@ -17,7 +17,7 @@ type Given = Parameters<Retention['step']>[1]
 type Step = Omit<RetentionStep, 'tookMs'>
 type Task<Do extends RetentionTask['do']> = Extract<RetentionTask, { do: Do }>
 
-/** Deletes by age on PostgreSQL: whole days at once where nothing of them is unfinished, and all else row by row. */
+/** Deletes by age on PostgreSQL: whole days when all of their messages are finished, and everything else row by row. */
 export class PostgresRetention implements Retention {
   readonly aimMs = AIM_MS
   readonly mostRows = MOST_ROWS
@@ -39,7 +39,7 @@ export class PostgresRetention implements Retention {
   }
 
   async takeTurn(who: string, now: Instant, forMs: number): Promise<boolean> {
-    // A turn that lasts longer than any was taken before the clock was set back.
+    // A lease that lasts longer than possible was acquired before the clock was set back.
     const rows = await this.#ask(
       `update retention_state set swept_by = $1, swept_until = $3
          where swept_until <= $2 or swept_by = $1 or swept_until > $2 + $4::bigint returning 1`,
@@ -78,7 +78,7 @@ export class PostgresRetention implements Retention {
       case 'walk':
         return this.#walk(task, given)
       case 'look-again':
-        return this.#lookAgain(task, given)
+        return this.#recheck(task, given)
       case 'drop-days':
         return this.#dropDay(task, given)
       case 'trim-inbox':
@@ -88,18 +88,18 @@ export class PostgresRetention implements Retention {
     }
   }
 
-  /** Each question names the numbers of one day, so that the server looks into that day alone. */
+  /** Each query names the sequences of one day, so that the server reads that day's partition alone. */
   async #walk({ what, accountId, before }: Task<'walk'>, { now, limit }: Given): Promise<Step> {
     const mark = await this.#markOf(accountId, what)
     const end = await this.#endOfWalk({ what, accountId, before })
     for (let [from, period] = [mark, periodOf(mark)]; ; ) {
-      // Of one account there may be a few rows in hundreds of days: they are found by its own index, in one go.
+      // One account may have few rows in hundreds of days. The index by account finds them with one query.
       const past = accountId === null ? Math.min(end, (period + 1) * PERIOD_LENGTH) : end
       const rows = await this.#read(what, { accountId, from, past, limit })
       if (rows.length > 0) {
-        const judged = decideRows(rows, { what, before, now })
-        const removed = await this.#remove(what, judged, { now, mark: { accountId, to: judged.mark } })
-        return { removed, isThrough: judged.isThrough, cursor: null }
+        const decided = decideRows(rows, { what, before, now })
+        const removed = await this.#remove(what, decided, { now, mark: { accountId, to: decided.mark } })
+        return { removed, isThrough: decided.isThrough, cursor: null }
       }
       if (accountId !== null) return { removed: {}, isThrough: true, cursor: null }
       const [next] = await this.#ask('select min(number) as number from period where number > $1', [period])
@@ -111,8 +111,8 @@ export class PostgresRetention implements Retention {
   }
 
   /**
-   * Days go as a whole. Row by row goes only what lies in days that are old enough and could not be dropped, and what was
-   * copied from elsewhere, which is of many days.
+   * Whole days are dropped. Rows are deleted one by one only in days that are old enough but could not be dropped, and in
+   * period 0, whose copied rows are from many days.
    */
   async #endOfWalk({ what, accountId, before }: Omit<Task<'walk'>, 'do'>): Promise<number> {
     if (what.endsWith('.body') || accountId !== null) return Number.MAX_SAFE_INTEGER
@@ -152,7 +152,7 @@ export class PostgresRetention implements Retention {
     return { [kind]: (row?.['gone'] as number | undefined) ?? 0 }
   }
 
-  async #lookAgain({ what, before }: Task<'look-again'>, { now, limit, cursor }: Given): Promise<Step> {
+  async #recheck({ what, before }: Task<'look-again'>, { now, limit, cursor }: Given): Promise<Step> {
     const [account = '', sequence = '0'] = (cursor ?? '').split(' ')
     const kept = (await this.#ask(
       `select account_id as account, message_sequence as sequence from retention_kept
@@ -208,14 +208,14 @@ export class PostgresRetention implements Retention {
       const removed = dropped?.['is'] === true ? { days: 1, ...(rows as { messages: number; requests: number }) } : {}
       return { removed, isThrough: false, cursor: `${number}` }
     } catch (error) {
-      // Somebody holds a lock of these tables for long. Others must not wait behind us: the next sweep tries again.
+      // Another session holds a lock of these tables for long. Waiting would block others, so the next sweep tries again.
       if (error instanceof StatementRefused && error.kind === 'contended')
         return { removed: {}, isThrough: false, cursor: `${number}` }
       throw error
     }
   }
 
-  /** By connection. The cursor is the connection to go on with. */
+  /** By connection. The cursor is the connection to continue with. */
   async #trimInbox({ before }: Task<'trim-inbox'>, { limit, cursor }: Given): Promise<Step> {
     const [connection] = await this.#ask(
       `select id, account_id as account from connection where channel = 'sandbox' and id ${cursor?.startsWith('=') ? '>=' : '>'} $1 order by id limit 1`,

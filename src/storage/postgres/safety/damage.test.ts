@@ -32,9 +32,9 @@ beforeEach(async () => {
 
 afterEach(() => world.close())
 
-// The server finds a page or a long value unreadable: not for all, but for whatever touches it.
-describe('damage that one lane meets', () => {
-  it('G8 G11: lets the requests of all others be accepted', async () => {
+// The server cannot read one page or one long value, so only statements that touch it fail.
+describe('damage to one lane', () => {
+  it('G8 G11: does not stop the acceptance of requests for other lanes', async () => {
     await damage('insert on queued', 'new.connection_id')
 
     const results = await Promise.all(senders.map((sender) => world.intake.accept(candidate(world, sender))))
@@ -44,7 +44,7 @@ describe('damage that one lane meets', () => {
     assert.equal(await world.storage.isWritable(), true)
   })
 
-  it('G8 G11: lets all others be claimed, and is told of once these are held', async () => {
+  it('G8 G11: does not stop claims of other lanes, and is reported once those are held', async () => {
     for (const sender of senders) await accept(world, sender)
     await damage('update on lane', 'new.connection_id')
     await beat(world, ANNA)
@@ -56,10 +56,10 @@ describe('damage that one lane meets', () => {
     assert.ok(thrown instanceof StorageUnavailable && !thrown.unknown)
   })
 
-  it('G3: keeps what was claimed of them when the connection breaks before the rest', async () => {
+  it('G3: keeps the lanes that were claimed before the connection breaks', async () => {
     for (const sender of senders.slice(0, 2)) await accept(world, sender)
     const session = await world.session()
-    // The first look at both meets it, so each is claimed by itself: one is, and the connection ends at the other.
+    // The claim of both lanes fails, so each is claimed alone: the first succeeds, and the connection ends at the second.
     await session.query(
       `create sequence claims;
        create function meet_twice() returns trigger language plpgsql as $$ begin
@@ -84,7 +84,7 @@ describe('damage that one lane meets', () => {
     assert.equal(lanes.length, 1)
   })
 
-  it('G8 G11: lets all others move on, and keeps what it was to write for later', async () => {
+  it('G8 G11: does not stop other lanes, and its own step is written later', async () => {
     for (const sender of senders) await accept(world, sender)
     await beat(world, ANNA)
     const lanes = await claim(world, ANNA)

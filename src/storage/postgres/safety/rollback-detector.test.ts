@@ -34,35 +34,35 @@ async function holdReason(): Promise<string | null> {
   return (await world.administration.readHold())?.reason ?? null
 }
 
-/** As after a restore: what was counted since is gone. */
+/** As after a restore: the database loses the latest heartbeats. */
 async function goBack(byMarks = 3): Promise<void> {
   await session.query('update checkpoint set mark = mark - $1', [byMarks])
 }
 
-async function beats(process: RememberingProcess, count = 5): Promise<void> {
+async function renewLeases(process: RememberingProcess, count = 5): Promise<void> {
   await process.validate()
-  for (let renewLease = 0; renewLease < count; renewLease += 1) await process.beat()
+  for (let heartbeat = 0; heartbeat < count; heartbeat += 1) await process.renewLease()
 }
 
-describe('the memory of a PostgreSQL database', () => {
-  it('G12: raises no alarm as long as the database goes on, whoever else works on it', async () => {
+describe('the rollback detector of PostgreSQL', () => {
+  it('G12: raises no alarm while several processes work on a database that goes on', async () => {
     const [anna, ben] = [newProcess(ANNA), newProcess(BEN)]
     await Promise.all([anna.live(), ben.live()])
-    await beats(anna)
-    await beats(ben)
+    await renewLeases(anna)
+    await renewLeases(ben)
 
     for (let round = 0; round < 20; round += 1) {
       await Promise.all([anna.commit(), ben.commit(), anna.validate(), ben.validate()])
-      await ben.beat()
+      await ben.renewLease()
     }
 
     assert.deepEqual([...anna.alarms, ...ben.alarms], [])
     assert.equal(await holdReason(), null)
   })
 
-  it('G12: holds all lanes when what a process remembers is damaged, and once only', async () => {
+  it('G12: holds all lanes once when the checkpoint file is damaged', async () => {
     const path = join(folder, ANNA, 'remembered.json')
-    await beats(newProcess(ANNA))
+    await renewLeases(newProcess(ANNA))
     await writeFile(path, '{"installation":')
 
     await newProcess(ANNA).validate()
@@ -74,32 +74,32 @@ describe('the memory of a PostgreSQL database', () => {
     assert.equal(await holdReason(), null)
   })
 
-  it('G12: goes by what it has in mind when the file is damaged while it runs', async () => {
+  it('G12: uses the checkpoint in memory when the file is damaged while the process runs', async () => {
     const anna = newProcess(ANNA)
-    await beats(anna)
+    await renewLeases(anna)
     await writeFile(join(folder, ANNA, 'remembered.json'), '')
 
     await anna.validate()
-    await anna.beat()
+    await anna.renewLease()
 
     assert.deepEqual([anna.alarms, await holdReason()], [[], null])
     assert.equal((new CheckpointFile(join(folder, ANNA, 'remembered.json')).read() as Checkpoint).holds, 0)
   })
 
-  it('G12: raises no alarm when another process on the folder beats while it looks', async () => {
+  it('G12: raises no alarm when another process on the same folder renews its lease during the check', async () => {
     const [anna, ben] = [newProcess(ANNA, 'shared'), newProcess(BEN, 'shared')]
-    await beats(ben)
+    await renewLeases(ben)
 
-    await anna.validate(() => ben.beat())
-    await anna.validate(() => anna.beat())
+    await anna.validate(() => ben.renewLease())
+    await anna.validate(() => anna.renewLease())
 
     assert.deepEqual(anna.alarms, [])
     assert.equal(await holdReason(), null)
   })
 
-  it('G12: holds all lanes when an older state was restored, and says so once', async () => {
+  it('G12: holds all lanes and raises one alarm when an older state was restored', async () => {
     const anna = newProcess(ANNA)
-    await beats(anna)
+    await renewLeases(anna)
     await goBack()
 
     await anna.validate()
@@ -107,11 +107,11 @@ describe('the memory of a PostgreSQL database', () => {
 
     assert.match((await holdReason()) ?? '', /older state/)
     assert.equal(anna.alarms.length, 1)
-    assert.match(anna.alarms[0] ?? '', /All lanes are held\. Look at what was sent, then: nuncio hold --release$/)
+    assert.match(anna.alarms[0] ?? '', /All lanes are held\. Check what was sent, then: nuncio hold --release$/)
   })
 
-  it('G12: remembers in its folder, for the process after it', async () => {
-    await beats(newProcess(ANNA))
+  it('G12: stores the checkpoint in its folder for the next process', async () => {
+    await renewLeases(newProcess(ANNA))
     await goBack()
 
     await newProcess(BEN, ANNA).validate()
@@ -119,8 +119,8 @@ describe('the memory of a PostgreSQL database', () => {
     assert.notEqual(await holdReason(), null)
   })
 
-  it('G12: knows nothing in a fresh folder, and holds nothing for that', async () => {
-    await beats(newProcess(ANNA))
+  it('G12: holds no lanes when its folder has no checkpoint', async () => {
+    await renewLeases(newProcess(ANNA))
     await goBack()
 
     await newProcess(BEN).validate()
@@ -128,25 +128,25 @@ describe('the memory of a PostgreSQL database', () => {
     assert.equal(await holdReason(), null)
   })
 
-  it('G12: holds nothing again after a person has released the lanes, whoever remembers what', async () => {
+  it('G12: holds no lanes again after a person released them, even for a process with a later checkpoint', async () => {
     const [anna, ben] = [newProcess(ANNA), newProcess(BEN)]
-    await beats(anna)
-    await beats(ben)
+    await renewLeases(anna)
+    await renewLeases(ben)
     await goBack(8)
     await anna.validate()
     await world.administration.releaseHold('test')
 
     await ben.validate()
-    await ben.beat()
+    await ben.renewLease()
     await anna.validate()
 
     assert.equal(await holdReason(), null)
     assert.deepEqual(ben.alarms, [])
   })
 
-  it('G12: holds nothing again when a person held the lanes before we came, and released them', async () => {
+  it('G12: holds no lanes when a person had already held and released them', async () => {
     const anna = newProcess(ANNA)
-    await beats(anna)
+    await renewLeases(anna)
     await goBack()
     await world.administration.holdLanes('restored', 'test')
     await world.administration.releaseHold('test')
@@ -156,24 +156,24 @@ describe('the memory of a PostgreSQL database', () => {
     assert.equal(await holdReason(), null)
   })
 
-  it('G12: holds all lanes at a heartbeat, too: behind a pooler no connection breaks', async () => {
+  it('G12: holds all lanes at a heartbeat, because behind a pooler no connection breaks', async () => {
     const anna = newProcess(ANNA)
-    await beats(anna)
+    await renewLeases(anna)
     await goBack()
 
-    await anna.beat()
+    await anna.renewLease()
 
     assert.match((await holdReason()) ?? '', /older state/)
   })
 
-  it('G12: notices it again the next time', async () => {
+  it('G12: holds all lanes again when the database goes back a second time', async () => {
     const anna = newProcess(ANNA)
-    await beats(anna)
+    await renewLeases(anna)
     await goBack()
     await anna.validate()
     await world.administration.releaseHold('test')
-    await anna.beat()
-    await anna.beat()
+    await anna.renewLease()
+    await anna.renewLease()
     await goBack(1)
 
     await anna.validate()
@@ -181,9 +181,9 @@ describe('the memory of a PostgreSQL database', () => {
     assert.notEqual(await holdReason(), null)
   })
 
-  it('G12: is not turned by several connections that look at once', async () => {
+  it('G12: counts one hold when several connections are validated at once', async () => {
     const anna = newProcess(ANNA)
-    await beats(anna)
+    await renewLeases(anna)
     await goBack()
 
     await Promise.all([anna.validate(), anna.validate(), anna.validate()])
@@ -194,10 +194,10 @@ describe('the memory of a PostgreSQL database', () => {
 })
 
 describe('the count of commits of each connection', () => {
-  it('G12: holds all lanes when a commit is missing that was confirmed, however young', async () => {
+  it('G12: holds all lanes when a confirmed commit is missing, even the latest', async () => {
     const anna = newProcess(ANNA)
     await anna.live()
-    await beats(anna)
+    await renewLeases(anna)
     await anna.commit()
     await anna.commit(false)
 
@@ -210,10 +210,10 @@ describe('the count of commits of each connection', () => {
     assert.equal(await holdReason(), null)
   })
 
-  it('G12: does not wonder at what was committed, but never confirmed', async () => {
+  it('G12: holds no lanes for a commit that was never confirmed', async () => {
     const anna = newProcess(ANNA)
     await anna.live()
-    await beats(anna)
+    await renewLeases(anna)
     const lost = anna.connection.run(1, async (count) => {
       await session.query('select record_fence($1, $2, $3)', [ANNA, anna.connection.number, count])
       throw new Error('the line broke')
@@ -225,10 +225,10 @@ describe('the count of commits of each connection', () => {
     assert.equal(await holdReason(), null)
   })
 
-  it('G12: does not wonder at a statement of a lost connection that comes after those of the next one', async () => {
+  it('G12: holds no lanes when a statement of a lost connection arrives after those of the next one', async () => {
     const anna = newProcess(ANNA)
     await anna.live()
-    await beats(anna)
+    await renewLeases(anna)
     for (let commits = 0; commits < 3; commits += 1) await anna.commit()
     await session.query('select record_fence($1, $2, 1)', [ANNA, anna.connection.number])
 
@@ -237,10 +237,10 @@ describe('the count of commits of each connection', () => {
     assert.equal(await holdReason(), null)
   })
 
-  it('G12: does not wonder that it is forgotten after it was away for hours', async () => {
+  it('G12: holds no lanes when its rows were deleted while it was away for hours', async () => {
     const anna = newProcess(ANNA)
     await anna.live()
-    await beats(anna)
+    await renewLeases(anna)
     await anna.commit()
     await session.query('delete from worker; delete from fence')
 
@@ -251,10 +251,10 @@ describe('the count of commits of each connection', () => {
     assert.equal(await holdReason(), null)
   })
 
-  it('G12: does not wonder when it was suspended for hours, and comes back by the name it had', async () => {
+  it('G12: holds no lanes when a suspended worker returns after hours under the same name', async () => {
     const anna = newProcess(ANNA)
     await anna.live()
-    await beats(anna)
+    await renewLeases(anna)
     await anna.commit()
     await session.query(
       'update worker set heartbeat_until = now_ms() - 7200000; update fence set at = now_ms() - 7200000',
@@ -274,7 +274,7 @@ describe('the count of commits of each connection', () => {
 describe('a standby that was promoted', () => {
   it('G12: holds all lanes when it did not confirm every commit', async () => {
     const anna = newProcess(ANNA)
-    await beats(anna)
+    await renewLeases(anna)
 
     await anna.saying({ timeline: 2 }).validate()
 
@@ -283,16 +283,16 @@ describe('a standby that was promoted', () => {
 
   it('G12: lets lanes go on when it confirmed every commit', async () => {
     const anna = newProcess(ANNA).saying({ is_synchronous: true })
-    await beats(anna)
+    await renewLeases(anna)
 
     await anna.saying({ is_synchronous: false, timeline: 2, is_known_synchronous: true }).validate()
 
     assert.equal(await holdReason(), null)
   })
 
-  it('G12: holds them when commits wait for a standby only since a moment ago', async () => {
+  it('G12: holds all lanes when commits began to wait for a standby only after the last heartbeat', async () => {
     const anna = newProcess(ANNA)
-    await beats(anna)
+    await renewLeases(anna)
     await anna.saying({ is_synchronous: true }).validate()
 
     await anna.saying({ is_synchronous: false, timeline: 2 }).validate()
@@ -300,26 +300,26 @@ describe('a standby that was promoted', () => {
     assert.notEqual(await holdReason(), null)
   })
 
-  it('G12: holds them when whoever looks at it first remembers nothing, as in a fresh folder', async () => {
-    await beats(newProcess(ANNA))
+  it('G12: holds all lanes when the first process on the promoted server has no checkpoint', async () => {
+    await renewLeases(newProcess(ANNA))
 
     await newProcess(BEN).saying({ timeline: 2 }).validate()
 
     assert.match((await holdReason()) ?? '', /a standby was promoted that did not confirm every commit/)
   })
 
-  it('G12: holds nothing of a database that was moved to another server', async () => {
-    await beats(newProcess(ANNA))
+  it('G12: holds no lanes when the database was moved to another server', async () => {
+    await renewLeases(newProcess(ANNA))
 
     await newProcess(BEN).saying({ server: '7', timeline: 2 }).validate()
 
     assert.equal(await holdReason(), null)
   })
 
-  it('G12: holds nothing again for whoever comes after a person has released the lanes', async () => {
+  it('G12: holds no lanes again for a process that connects after a person released them', async () => {
     const [anna, ben] = [newProcess(ANNA), newProcess(BEN)]
-    await beats(anna)
-    await beats(ben)
+    await renewLeases(anna)
+    await renewLeases(ben)
     await anna.saying({ timeline: 2 }).validate()
     await world.administration.releaseHold('test')
 
@@ -328,9 +328,9 @@ describe('a standby that was promoted', () => {
     assert.equal(await holdReason(), null)
   })
 
-  it('G12: refuses the old primary from then on, and says so once', async () => {
+  it('G12: refuses the old primary afterwards, and raises one alarm', async () => {
     const anna = newProcess(ANNA)
-    await beats(anna)
+    await renewLeases(anna)
     await anna.saying({ timeline: 2 }).validate()
     anna.alarms.length = 0
 
@@ -345,10 +345,10 @@ describe('a standby that was promoted', () => {
     )
   })
 
-  it('G12: refuses the old primary for another process that shares the data folder, too', async () => {
+  it('G12: refuses the old primary for another process on the same data folder', async () => {
     const [anna, ben] = [newProcess(ANNA), newProcess(BEN, ANNA)]
-    await beats(anna)
-    await beats(ben)
+    await renewLeases(anna)
+    await renewLeases(ben)
     await anna.saying({ timeline: 2 }).validate()
 
     await assert.rejects(ben.saying({ timeline: 1 }).validate(), /old primary/)
@@ -356,7 +356,7 @@ describe('a standby that was promoted', () => {
 
   it('refuses a standby, and another installation', async () => {
     const anna = newProcess(ANNA)
-    await beats(anna)
+    await renewLeases(anna)
 
     await assert.rejects(anna.saying({ is_standby: true }).validate(), /it is a standby and takes no writes/)
     await assert.rejects(anna.saying({ installation: 'theirs' }).validate(), /another installation/)
@@ -364,13 +364,13 @@ describe('a standby that was promoted', () => {
   })
 })
 
-describe('what processes still know from before', () => {
-  it('G12: means nothing after a hold: lost numbers and lost epochs are given to nothing else', async () => {
+describe('sequence numbers and epochs from before a rollback', () => {
+  it('G12: are not assigned again after a hold', async () => {
     const sender = await addSender(world)
     const lane = await holdLane(world, ANNA, (await acceptedBy(sender)).connectionId)
     const before = await lastSequence()
     const anna = newProcess(ANNA)
-    await beats(anna)
+    await renewLeases(anna)
     await goBack()
 
     await anna.validate()

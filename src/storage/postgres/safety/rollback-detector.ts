@@ -16,7 +16,7 @@ import {
 import type { FencedConnection } from '../connection/fenced-connection.ts'
 import type { Query, Row } from '../connection/pg-connection.ts'
 
-// What cannot be used is met again and again by each connection. People need to be told now and then.
+// Each new connection finds the same problem again. People need the same alarm once a minute at most.
 const ALARM_AGAIN_AFTER_MS = 60_000
 
 // A standby writes no log, and must not ask for its timeline.
@@ -24,28 +24,28 @@ const SERVER = `(select system_identifier::text from pg_control_system()) as ser
     case when pg_is_in_recovery() then 0 else this_timeline() end as timeline,
     current_setting('synchronous_standby_names') <> '' as is_synchronous`
 
-const LOOK = `select installation, mark, holds, pg_is_in_recovery() as is_standby, ${SERVER},
+const READ_STATE = `select installation, mark, holds, pg_is_in_recovery() as is_standby, ${SERVER},
     exists (select from worker w where w.id = $1) as is_known,
     (select coalesce(json_object_agg(p.connection_index, p.count), '{}') from fence p where p.worker = $1) as counts,
     k.id as known_server, k.timeline as known_timeline, k.is_synchronous as is_known_synchronous
   from checkpoint left join known_server k on true`
 
-const MOVE_ON = `select installation, mark, holds, ${SERVER} from advance_checkpoint()`
+const ADVANCE = `select installation, mark, holds, ${SERVER} from advance_checkpoint()`
 
 interface RollbackDetectorParts {
   readonly worker: WorkerId
   readonly file: CheckpointFile
-  /** Says what a person must know: the lanes are held, or a database is refused. */
+  /** Reports to people that the lanes are held or that a database is refused. */
   readonly onAlarm: (sentence: string) => void
 }
 
 /**
- * Remembers how far the database had got, and looks at every new connection whether it still is: after a failover or a
- * restore it may know nothing of messages that were sent, and would have them sent again (G12).
+ * Stores how far the database had got, and compares every new connection with it. After a failover or a restore the
+ * database may lack messages that were sent, and they would be sent again (G12).
  */
 export class RollbackDetector {
   readonly #parts: RollbackDetectorParts
-  readonly #slots: FencedConnection[] = []
+  readonly #connections: FencedConnection[] = []
   #remembered: Checkpoint | null = null
   #alarm = { sentence: '', at: Number.NEGATIVE_INFINITY }
 
@@ -53,17 +53,17 @@ export class RollbackDetector {
     this.#parts = parts
   }
 
-  /** What this slot was told to be committed must be found after a break. */
-  watch(slot: FencedConnection): void {
-    this.#slots.push(slot)
+  /** After a break the database must still have every commit that this connection got confirmed. */
+  watch(connection: FencedConnection): void {
+    this.#connections.push(connection)
   }
 
-  /** To be called with each fresh connection, before anything else is asked of it. Throws when it must not be used. */
+  /** Must be the first query on each new connection. Throws when the connection must not be used. */
   async validateConnection(ask: Query): Promise<void> {
-    // All of it before the look: what is confirmed or remembered meanwhile, by us or by others, need not be in what it sees.
-    const expected = this.#slots.map((slot) => slot.confirmed)
+    // Snapshot the local counters first: commits that any process makes after this may be missing from the result.
+    const expected = this.#connections.map((connection) => connection.confirmed)
     const ours = { written: this.#parts.file.read(), remembered: this.#remembered }
-    const [row] = await ask(LOOK, [this.#parts.worker])
+    const [row] = await ask(READ_STATE, [this.#parts.worker])
     if (!row || row['is_standby'] === true) throw refuse('it is a standby and takes no writes')
     const found = toRemembered(row)
     const latest = latestOf(ours, found)
@@ -71,12 +71,12 @@ export class RollbackDetector {
     const remembered = readable(latest)
     if (finding.is === 'not-ours') {
       const refusal = notOurs(finding.reason, this.#parts.file)
-      this.#tell(refusal.message)
+      this.#raiseAlarm(refusal.message)
       throw refuse(finding.reason, refusal)
     }
     const counts = row['counts'] as Record<string, number>
-    const isShort = this.#slots.some((slot, at) => (counts[slot.number] ?? 0) < (expected[at] ?? 0))
-    // Of a worker that was away for so long that it was forgotten, the counts are forgotten too.
+    const isShort = this.#connections.some(({ number }, at) => (counts[number] ?? 0) < (expected[at] ?? 0))
+    // Maintenance deletes a worker that was away for long, and later its counts. Then missing counts prove nothing.
     const isMissing = isShort && row['is_known'] === true && !wasHeldSince(remembered, found)
     const known = knownServer(row)
     const reason =
@@ -84,38 +84,38 @@ export class RollbackDetector {
       (isMissing ? 'commits that it had confirmed are missing' : null) ??
       (wasHeldSince(remembered, found) ? null : reasonToHold(checkFound(known && { ...found, server: known }, found)))
     const holds = reason === null ? found.holds : await this.#hold(ask, reason, [found.holds, remembered?.holds ?? 0])
-    // Whoever held the lanes has said so, too.
-    if (reason === null && !isSame(known, found.server)) await this.#makeKnown(ask, found)
-    if (isShort) for (const slot of this.#slots) slot.settleFor(counts[slot.number] ?? 0)
+    // `hold_lanes` stores the server as well.
+    if (reason === null && !isSame(known, found.server)) await this.#verifyServer(ask, found)
+    if (isShort) for (const connection of this.#connections) connection.settleFor(counts[connection.number] ?? 0)
     await this.#keep({ ...found, holds, server: asConfirmed(remembered, found) })
   }
 
-  /** Moves the mark on. To be called with every heartbeat. Throws when the database must not be used. */
+  /** Advances the checkpoint. Must be called with every heartbeat. Throws when the database must not be used. */
   async renewLease(ask: Query): Promise<void> {
     const remembered = this.#remembered
-    const [row] = await ask(MOVE_ON)
+    const [row] = await ask(ADVANCE)
     if (!row) return
     const found = toRemembered(row)
-    // Behind a pooler it may go back without a connection of ours that breaks.
+    // Behind a pooler the database may go back while our connection stays open.
     if (checkFound(remembered, found).is === 'as-remembered') await this.#keep(found)
     else await this.validateConnection(ask)
   }
 
-  /** Given how often they were held, as was seen just now and as was remembered. Returns how often they are now. */
+  /** `holds`: how often the lanes were held according to the database and to our checkpoint. Returns the new number. */
   async #hold(ask: Query, reason: string, holds: readonly [number, number]): Promise<number> {
     const [row] = await ask('select hold_lanes($1, $2, $3) as holds', [reason, ...holds])
-    this.#tell(
-      `The database is older than it was: ${reason}. All lanes are held. Look at what was sent, then: ${commandLine`hold --release`}`,
+    this.#raiseAlarm(
+      `The database is older than it was: ${reason}. All lanes are held. Check what was sent, then: ${commandLine`hold --release`}`,
     )
     return row?.['holds'] as number
   }
 
-  /** From now on others may take it for judged as well. */
-  async #makeKnown(ask: Query, { server }: Checkpoint): Promise<void> {
+  /** From now on other processes accept this server without checking it again. */
+  async #verifyServer(ask: Query, { server }: Checkpoint): Promise<void> {
     await ask('select verify_server($1, $2)', [server?.id, server?.timeline])
   }
 
-  #tell(sentence: string): void {
+  #raiseAlarm(sentence: string): void {
     const at = performance.now()
     if (sentence === this.#alarm.sentence && at - this.#alarm.at < ALARM_AGAIN_AFTER_MS) return
     this.#alarm = { sentence, at }
@@ -130,8 +130,8 @@ export class RollbackDetector {
 }
 
 /**
- * For connections beside those that the memory greets, such as the console's: refuses what is known not to be ours, above all
- * an old primary, whose changes nobody would ever see. Nothing is remembered or held by it.
+ * For connections that the detector does not validate, such as the console's. Refuses a database that is known not to be
+ * ours, above all an old primary, whose changes would be lost. Neither stores a checkpoint nor holds lanes.
  */
 export async function refuseNotOurs(ask: Query, file: CheckpointFile): Promise<void> {
   const remembered = file.read()
@@ -147,7 +147,7 @@ function notOurs(reason: string, file: CheckpointFile): Refusal {
   )
 }
 
-/** Others on the same data folder may have seen more, such as that a standby was promoted. */
+/** Another process on the same data folder may have stored a later checkpoint, such as after a standby was promoted. */
 function latestOf(
   { written, remembered }: { readonly written: Memory; readonly remembered: Checkpoint | null },
   found: Checkpoint,
@@ -161,8 +161,8 @@ function latestOf(
 }
 
 /**
- * That commits wait for standbys now says nothing of those that were made before: only when the mark has been moved on
- * since do the standbys have all that is remembered.
+ * Commits that wait for standbys prove nothing about earlier ones. Standbys have the whole checkpoint only once it has
+ * advanced since.
  */
 function asConfirmed(remembered: Checkpoint | null, { server }: Checkpoint): RememberedServer | null {
   const before = remembered?.server
@@ -170,7 +170,7 @@ function asConfirmed(remembered: Checkpoint | null, { server }: Checkpoint): Rem
   return server && { ...server, isSynchronous: server.isSynchronous && wasSynchronous === true }
 }
 
-/** By which server the database was last looked at, by whomever; null as long as nobody has noted it. */
+/** The server that any process last verified; null if none has. */
 function knownServer(row: Row): RememberedServer | null {
   const id = row['known_server'] as string | null
   return id === null

@@ -24,8 +24,8 @@ async function surveyVersion(): Promise<number | null> {
   return (await surveyServer(database.url, Date.now)).migrated
 }
 
-describe('a look at a server', () => {
-  it('finds no tables yet, those of this version, or more that a newer one has added', async () => {
+describe('the survey of a server', () => {
+  it('finds no tables, those of this version, or more from a newer version', async () => {
     const nothing = await surveyVersion()
     await migrateDatabase({ url: database.url, migrateUrl: database.url })
     const ours = await surveyVersion()
@@ -34,7 +34,7 @@ describe('a look at a server', () => {
     assert.deepEqual([nothing, ours, await surveyVersion()], [null, NEWEST, NEWEST + 1])
   })
 
-  it('counts what the server has left of its numbers, of which a new one has nearly all', async () => {
+  it('counts the transaction numbers that are left, nearly all on a new server', async () => {
     const { transactions, multixacts } = await surveyServer(database.url, Date.now)
 
     for (const { left, overdue } of [transactions, multixacts]) {
@@ -49,7 +49,7 @@ describe('a look at a server', () => {
     await assert.rejects(surveyVersion(), { code: 'database_foreign', message: /tables of another program/ })
   })
 
-  it('refuses those on which this version must not run, as the start does', async () => {
+  it('refuses tables on which this version must not run, as the start does', async () => {
     await migrateDatabase({ url: database.url, migrateUrl: database.url })
     await change(`insert into migration (number, name, breaking) values (${NEWEST + 1}, 'from-the-future', true)`)
 

@@ -4,7 +4,7 @@ import { checkServer, connect } from '../connection/open-database.ts'
 import { describeServer, translateStatementError } from '../connection/postgres-errors.ts'
 import { readMigrations, readVersion } from '../schema/migrate.ts'
 
-/** What can be seen of the server and our tables without changing anything. */
+/** State of the server and of our tables, read without changing anything. */
 export interface ServerSurvey {
   readonly server: string
   readonly version: string
@@ -13,27 +13,27 @@ export interface ServerSurvey {
   readonly fullPageWrites: string
   readonly synchronousCommit: string
   readonly synchronousStandbys: string
-  /** Connections that others may still make, and how many there may be in all. */
+  /** Connections that can still be opened, and the limit. */
   readonly connectionsLeft: number
   readonly connections: number
   readonly transactions: NumberSupply
-  /** Numbers of another kind, for rows that several transactions hold at once. */
+  /** Numbers of another kind, for rows that several transactions lock at once. */
   readonly multixacts: NumberSupply
   readonly isSuperuser: boolean
-  /** Something between us and the server answers for it, such as a pooler. */
+  /** A pooler or another proxy stands between us and the server. */
   readonly isThroughPooler: boolean
-  /** How much later the clock of the server shows than ours, in milliseconds, and how far that may be off. */
+  /** Server clock minus ours in milliseconds, and the greatest error of that. */
   readonly clockAheadMs: number
   readonly clockUncertainMs: number
-  /** The newest migration in the database, null when our tables are not there; and the newest that we know. */
+  /** The newest migration in the database, null when it has no tables of ours; and the newest that this version knows. */
   readonly migrated: number | null
   readonly known: number
 }
 
 export interface NumberSupply {
-  /** How many the server can still give out if nothing is vacuumed; then it writes no more. */
+  /** How many the server can still assign if nothing is vacuumed. At 0 it refuses writes. */
   readonly left: number
-  /** How many more it has given out than it was told to before it vacuums in any case; below 0: so many fewer. */
+  /** How many it has assigned beyond the number at which it must vacuum; negative below that number. */
   readonly overdue: number
 }
 
@@ -41,7 +41,7 @@ export interface NumberSupply {
 // million back.
 const MOST_NUMBERS = 2 ** 31 - 3_000_000
 
-const LOOK = `select current_setting('server_version') as version, current_setting('fsync') as fsync,
+const READ_STATE = `select current_setting('server_version') as version, current_setting('fsync') as fsync,
     current_setting('full_page_writes') as full_page_writes, current_setting('synchronous_commit') as synchronous_commit,
     current_setting('synchronous_standby_names') as synchronous_standbys, current_setting('is_superuser') = 'on' as is_superuser,
     pg_backend_pid() as pid,
@@ -52,13 +52,13 @@ const LOOK = `select current_setting('server_version') as version, current_setti
     (select max(mxid_age(datminmxid)) from pg_database) as multixacts,
     current_setting('autovacuum_multixact_freeze_max_age')::bigint as most_multixacts`
 
-/** Refuses, as the service does, a server that it could not trust, and tables that are not for it. */
+/** Refuses the servers and tables that the service would refuse. */
 export async function surveyServer(url: string, now: () => number): Promise<ServerSurvey> {
   const client = await connect(url)
   const ask = async (sql: string) => (await client.query<Record<string, unknown>>(sql)).rows
   try {
     await checkServer(ask, url)
-    const [row] = await ask(LOOK)
+    const [row] = await ask(READ_STATE)
     const found = row as Record<string, string & number & boolean>
     return {
       server: describeServer(url),
@@ -88,20 +88,20 @@ function supplyOf(inUse: number, vacuumsAfter: number): NumberSupply {
   return { left: MOST_NUMBERS - inUse, overdue: inUse - vacuumsAfter }
 }
 
-/** What the other end of the connection called itself. A pooler makes a number up. */
+/** The process number that the server sent at connect. A pooler invents one. */
 function processOf(client: Client): number | null {
   return (client as Client & { readonly processID: number | null }).processID
 }
 
-const LOOKS = 5
+const CLOCK_QUERIES = 5
 
-/** Of several looks the quickest, because half of the way there and back is all that is unknown of it. */
+/** Takes the fastest of several queries: the error is at most half of its round trip. */
 async function compareClocks(
   ask: (sql: string) => Promise<Record<string, unknown>[]>,
   now: () => number,
 ): Promise<Pick<ServerSurvey, 'clockAheadMs' | 'clockUncertainMs'>> {
   let best = { clockAheadMs: 0, clockUncertainMs: Number.POSITIVE_INFINITY }
-  for (let look = 0; look < LOOKS; look++) {
+  for (let query = 0; query < CLOCK_QUERIES; query++) {
     const [begun, before] = [now(), performance.now()]
     const [row] = await ask('select extract(epoch from clock_timestamp())::float8 * 1000 as ms')
     const half = (performance.now() - before) / 2

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Store } from '../../queries/store.ts'
 import { inBatch, type Verification, type VerifyEngine } from '../../queries/verify/verification.ts'
 
-/** The pages are the server's: this asks what it knows of them, and its extension amcheck where that is there. */
+/** The server owns the pages: reads its checksum statistics, and runs its extension amcheck if that is installed. */
 export const postgresVerifyEngine: VerifyEngine = {
   async verifyPages(verification) {
     await queryChecksums(verification)
@@ -10,7 +10,7 @@ export const postgresVerifyEngine: VerifyEngine = {
   },
 
   async verifyNumbers({ store, findings }) {
-    // Not `select last_value from`: a role that only uses the numbers may ask for the last one, but not look in.
+    // Not `select last_value from`: a role that may only use a sequence has no right to read it.
     const { rows } = await sql<{ name: string; behind: boolean }>`
       select 'message_block' as name, coalesce((greatest((select max(sequence) from queued), (select max(sequence) from settled))
           - (number::bigint << 40)) >> 10, -1) > coalesce(pg_sequence_last_value('message_block'), 0) - block_base as behind
@@ -46,7 +46,7 @@ async function queryAmcheck(verification: Verification): Promise<void> {
   if (schema === null) {
     findings.add(
       'not_looked_at',
-      'Indexes were not looked at: the extension amcheck is missing, or not for this user. Make it once, as a superuser: create extension amcheck; grant execute on function bt_index_check(regclass) to the user.',
+      'Indexes were not checked: the extension amcheck is missing, or not for this user. Make it once, as a superuser: create extension amcheck; grant execute on function bt_index_check(regclass) to the user.',
     )
     return
   }
@@ -61,7 +61,7 @@ async function queryAmcheck(verification: Verification): Promise<void> {
     onProgress({ doing: `index ${name}`, rows: at })
     await inBatch(verification, async () => {
       try {
-        // Takes no lock that anybody who reads or writes would notice.
+        // Its lock blocks neither reads nor writes.
         await sql`select ${sql.ref(`${schema}.bt_index_check`)}(${oid}::oid::regclass)`.execute(store.database)
       } catch (error) {
         findings.add('index_damaged', `${name}: ${error instanceof Error ? error.message : String(error)}`)
@@ -70,7 +70,7 @@ async function queryAmcheck(verification: Verification): Promise<void> {
   }
 }
 
-/** Null when it is not there, or this user may not call it. */
+/** Null when amcheck is not installed or this user may not call it. */
 async function schemaOfAmcheck({ database }: Store): Promise<string | null> {
   const { rows } = await sql<{
     schema: string

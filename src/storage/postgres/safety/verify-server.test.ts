@@ -21,9 +21,9 @@ import { type ClaimedLane, StorageUnavailable } from '../../../core/ports/lanes.
 const MOST_TRIES = 5
 const BETWEEN_TRIES_MS = 100
 
-// A pooler keeps connections open while it leads them to another server: no connection of ours breaks, and here neither does one.
-describe('a connection that leads to another server than before', () => {
-  it('G12: accepts nothing, is given up, and the next one has all lanes held', async () => {
+// A pooler keeps connections open while it routes them to another server. These tests keep their connections open, too.
+describe('a connection that a pooler routes to another server', () => {
+  it('G12: accepts nothing and is closed, and the next one holds all lanes', async () => {
     const { world, sender, session } = await heldLane()
     await promote(session)
 
@@ -42,7 +42,7 @@ describe('a connection that leads to another server than before', () => {
     await opensNothing(world, lane, message)
   })
 
-  it('G12: opens no attempt either where nothing is noted yet of what the process has written', async () => {
+  it('G12: opens no attempt for a process without a fence row', async () => {
     const { world, lane, message, session } = await waitingMessage()
     await promote(session)
     await session.query('delete from fence')
@@ -50,7 +50,7 @@ describe('a connection that leads to another server than before', () => {
     await opensNothing(world, lane, message)
   })
 
-  it('G12: moves no mark on, so that nobody remembers the new server as judged', async () => {
+  it('G12: does not advance the checkpoint, so no process stores the new server as verified', async () => {
     const { world, session } = await heldLane()
     await promote(session)
 
@@ -70,7 +70,7 @@ describe('a connection that leads to another server than before', () => {
   })
 })
 
-/** Each connection that is still open is refused once. */
+/** Each open connection is refused once. */
 async function acceptAtLast(world: PostgresWorld, sender: Sender): Promise<void> {
   for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
     if ((await world.intake.accept(candidate(world, sender))).kind === 'accepted') return
@@ -115,7 +115,7 @@ async function heldLane(): Promise<Held> {
   return { world, sender, lane, session: await world.session() }
 }
 
-/** As if its timeline had moved on since somebody looked. In one statement: the process may look at any moment. */
+/** As if the timeline had changed since the last check. In one statement, because the process may check at any time. */
 async function promote(session: Client, isSynchronous = false): Promise<void> {
   const { rowCount } = await session.query('update known_server set timeline = timeline - 1, is_synchronous = $1', [
     isSynchronous,

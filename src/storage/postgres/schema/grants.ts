@@ -4,24 +4,24 @@ import type { Query, Row } from '../connection/pg-connection.ts'
 const READ_ONLY = ['migration', 'applied_functions', 'period']
 
 /**
- * Lets a role use what this role has made in the first schema of its path: rows of tables, but not the tables
- * themselves. Whoever may use a partitioned table may use its partitions through it, those of tomorrow too. To be called
- * in a transaction that holds the lock of migrations, because two that grant at once get in each other's way.
+ * Grants a role the use of what this role has made in the first schema of its path: rows of tables, but not the tables
+ * themselves. A grant on a partitioned table also covers its partitions, including later ones. Must be called in a
+ * transaction that holds the migration lock, because concurrent grants fail.
  */
 export async function grantMissing(ask: Query, role: string): Promise<void> {
   await askAll(ask, await ask(MISSING, [role, READ_ONLY]))
 }
 
 /**
- * The same for each role that uses the tables already: also where whoever migrates was not told of it, services run on, and
- * must be able to use what is new.
+ * The same for each role that already uses the tables. Its services keep running and need the new objects, also when the
+ * migration was started without naming that role.
  */
 export async function grantToServices(ask: Query): Promise<void> {
   const services = (await ask(SERVICES)) as unknown as { role: string }[]
   for (const { role } of services) await grantMissing(ask, role)
 }
 
-/** What runs with the rights of its owner is nobody's but the service's. */
+/** Functions that run with the rights of their owner may be called by services only. */
 export async function closeDefiners(ask: Query): Promise<void> {
   await askAll(ask, await ask(CLOSING_DEFINERS))
 }
@@ -46,10 +46,10 @@ const OPEN_DEFINERS = `select format('revoke execute on function %s from public'
     from functions f where f.prosecdef
       and exists (select from aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a where a.grantee = 0)`
 
-/** Asks for the statements that `closeDefiners` runs. */
+/** Returns the statements that `closeDefiners` runs. */
 export const CLOSING_DEFINERS = `${OURS} ${OPEN_DEFINERS}`
 
-// Whoever was let write what waits. One that was let read alone, such as for reports, is none of them.
+// Roles that may insert into `queued`. Roles that may only read, such as for reports, are not services.
 const SERVICES = `select distinct pg_get_userbyid(a.grantee) as role
     from pg_class c cross join aclexplode(c.relacl) a
     where c.oid = to_regclass('queued') and a.privilege_type = 'INSERT' and a.grantee <> 0 and pg_get_userbyid(a.grantee) <> current_user`

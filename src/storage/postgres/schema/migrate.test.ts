@@ -43,7 +43,7 @@ function query(sql: string): Promise<Record<string, unknown>[]> {
 }
 
 describe('the migrations of PostgreSQL', () => {
-  it('are noted, each once, however often they are applied, and told from which version to which', async () => {
+  it('are stored once each, however often they are applied, and the old and new version are returned', async () => {
     const made = await migrateDatabase({ url, migrateUrl: url })
     const again = await migrateDatabase({ url, migrateUrl: url })
 
@@ -118,7 +118,7 @@ describe('the migrations of PostgreSQL', () => {
     })
   })
 
-  it('wait for a table that somebody uses, and go on when he is done', async () => {
+  it('wait for a table in use, and continue when it is free', async () => {
     await migrateWith()
 
     await withClient(url, async (client) => {
@@ -139,7 +139,7 @@ describe('the migrations of PostgreSQL', () => {
     })
   })
 
-  it('let those go on who come after them while somebody uses a table for long, and try again', async () => {
+  it('release waiting statements and retry while a table stays in use', async () => {
     await migrateWith()
 
     await withClient(url, async (client) => {
@@ -202,14 +202,14 @@ describe('a database of another version', () => {
     assert.deepEqual(await migrateWith(breaking), { from: NEWEST, to: NEWEST + 1 })
   })
 
-  it('that a newer one has only added to is borne', async () => {
+  it('that a newer version has only added to is accepted', async () => {
     await migrateWith(future('create table thing ();'))
 
     assert.deepEqual(await migrateDatabase({ url, migrateUrl: url }), { from: NEWEST + 1, to: NEWEST + 1 })
     await visit()
   })
 
-  it('that is older is refused to a visitor, who is told what to do', async () => {
+  it('that is older is refused to the CLI with a remedy', async () => {
     await migrateWith()
     const more = future('create table thing ();')
 
@@ -220,7 +220,7 @@ describe('a database of another version', () => {
     await visit(more)
   })
 
-  it('that is empty is refused to a visitor, who is told what to do', async () => {
+  it('that is empty is refused to the CLI with a remedy', async () => {
     await assert.rejects(visit(), { code: 'database_unavailable', message: /nothing in the database.*nuncio serve/ })
   })
 })
@@ -233,7 +233,7 @@ describe('a database that was made from another baseline', () => {
       `update migration set name = 'first-tables'; drop table applied_functions;
        insert into migration select n, 'more', false from generate_series(2, 30) n`,
     ],
-  ])('is refused to all, who are told what to do, and left as it was: %s', async (_, sql) => {
+  ])('is refused with a remedy by every opener, and left unchanged: %s', async (_, sql) => {
     await migrateWith()
     await query(sql)
     const before = await everythingIn()
@@ -271,7 +271,7 @@ describe('a database that is not ours', () => {
     ['a table', 'create table recipe (name text)'],
     ['a table of the name of ours', 'create table migration (id bigint, name text)'],
     ['a view', 'create view recipe as select 1'],
-  ])('is refused and left as it was: it has %s', async (_, sql) => {
+  ])('is refused and left unchanged: it has %s', async (_, sql) => {
     await query(sql)
 
     await assert.rejects(migrateDatabase({ url, migrateUrl: url }), {
@@ -286,7 +286,7 @@ describe('a database that is not ours', () => {
     )
   })
 
-  it('is refused when its user looks into no schema', async () => {
+  it('is refused when the search path of its user names no schema', async () => {
     await query('drop schema public')
 
     await assert.rejects(migrateDatabase({ url, migrateUrl: url }), {
@@ -301,7 +301,7 @@ describe('a database that is not ours', () => {
     assert.deepEqual(await migrateDatabase({ url, migrateUrl: url }), { from: 0, to: NEWEST })
   })
 
-  it('leaves room for ours in a schema that its user looks into first', async () => {
+  it('is used when an empty schema comes first in the search path of its user', async () => {
     await query('create table recipe (name text); create schema nuncio')
     url = `${url}?options=-c%20search_path%3Dnuncio`
 

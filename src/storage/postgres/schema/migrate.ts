@@ -19,12 +19,12 @@ import { classify, type Kind } from '../connection/postgres-errors.ts'
 import { closeDefiners, grantMissing, grantToServices } from './grants.ts'
 import { mustBeApplied, readFunctions, recordFunctions, type StoredFunctions } from './stored-functions.ts'
 
-// Whoever waits for a lock on a table keeps all who come after waiting too, so not for long, but again.
+// A statement that waits for a table lock blocks all later ones. So it waits briefly and retries.
 const TABLE_LOCK_WITHIN_MS = 3_000
 const TRIES = 10
 const PAUSE_BEFORE_AGAIN_MS = 1_000
 
-// The same migration would be refused again.
+// A retry would fail the same way.
 const REFUSED_FOR_GOOD: readonly Kind[] = ['data', 'denied', 'not-there', 'damaged', 'not-written']
 
 /** The baseline with the functions in it, and the migrations after it. */
@@ -35,14 +35,13 @@ export function readMigrations(functions = readFunctions()): readonly Migration[
   }))
 }
 
-/** Whom the tables are for, besides who makes them. */
 interface MigrationParts {
   readonly ask: Query
-  /** Null when it is the role of this connection. */
+  /** The role of the service. Null when it is the role of this connection. */
   readonly appRole: string | null
-  /** How people know it. */
+  /** The name of the database in messages. */
   readonly place: string
-  /** Others than ours, for tests. */
+  /** Replaces the built-in ones in tests. */
   readonly migrations?: readonly Migration[]
   readonly functions?: StoredFunctions
 }
@@ -53,30 +52,29 @@ interface Wanted {
 }
 
 /**
- * Brings the schema and the functions up to date and lets the role of the service use them, all in one transaction: other
- * processes never see a state between two migrations, neither those of the version before, which run on meanwhile, nor
- * those that are left with it when a later migration fails. When several processes start together, one migrates while the
- * others wait for its lock and then find nothing to do.
+ * Brings the schema and the functions up to date and grants the service's role their use, all in one transaction. So
+ * other processes, such as those of the previous version, never see a state between two migrations, even if one fails.
+ * When several processes start together, one migrates. The others wait for its lock, then find nothing to do.
  */
 export async function applyMigrations(parts: MigrationParts): Promise<{ readonly from: number; readonly to: number }> {
   const { ask, place, appRole, functions = readFunctions(), migrations = readMigrations(functions) } = parts
   const wanted = { migrations, functions }
   const before = await findUsable(ask, place, migrations)
   if (before.version === 0) refuseHelpless(before, place)
-  if (!(await isUpToDate(ask, before, wanted))) await applyPatiently(parts, wanted)
+  if (!(await isUpToDate(ask, before, wanted))) await applyWithRetries(parts, wanted)
   if (appRole !== null) {
-    // Also where nothing was migrated: the service may have got another role.
+    // Even if nothing was migrated, because the service may have a new role.
     await inTransaction(ask, async () => {
       await takeMigrationLock(ask)
       await grantMissing(ask, appRole)
     })
   }
-  const after = await lookAt(ask)
+  const after = await readState(ask)
   refuseNewer(after.applied, migrations, place)
   return { from: before.version, to: after.version }
 }
 
-/** For a short visitor (the CLI): the schema must be there already and not be too new. */
+/** For the CLI: the schema must exist and must not be too new. */
 export async function checkMigrations(ask: Query, place: string, migrations = readMigrations()): Promise<void> {
   const found = await findUsable(ask, place, migrations)
   refuseUnprepared(found.applied, migrations, place)
@@ -84,7 +82,7 @@ export async function checkMigrations(ask: Query, place: string, migrations = re
   refuseNewer(found.applied, migrations, place)
 }
 
-/** The number of the newest migration, or null where nothing was made yet. Refuses tables that the start would refuse. */
+/** The number of the newest applied migration, or null if there are no tables. Refuses tables that the start would refuse. */
 export async function readVersion(ask: Query, place: string): Promise<number | null> {
   const migrations = readMigrations()
   const { applied, version } = await findUsable(ask, place, migrations)
@@ -92,13 +90,13 @@ export async function readVersion(ask: Query, place: string): Promise<number | n
   return version === 0 ? null : version
 }
 
-/** What was applied to these tables. Refuses other tables than ours, and those of another baseline. */
+/** The applied migrations. Refuses tables of another program or of another baseline. */
 export async function readApplied(ask: Query, place: string): Promise<readonly AppliedMigration[]> {
   return (await findUsable(ask, place, readMigrations())).applied
 }
 
 async function findUsable(ask: Query, place: string, known: readonly Migration[]): Promise<Found> {
-  const found = await lookAt(ask)
+  const found = await readState(ask)
   refuseForeign(found, place)
   if (!hasOurBaseline(found.applied, known)) refuseOtherBaseline(place, 'Name an empty database in NUNCIO_DATABASE_URL')
   return found
@@ -111,7 +109,7 @@ async function isUpToDate(ask: Query, { version }: Found, { migrations, function
   return version > newest || !(await mustBeApplied(ask, functions))
 }
 
-async function applyPatiently(parts: MigrationParts, wanted: Wanted): Promise<void> {
+async function applyWithRetries(parts: MigrationParts, wanted: Wanted): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       return await inTransaction(parts.ask, () => applyMissing(parts, wanted))
@@ -138,11 +136,11 @@ async function applyMissing(parts: MigrationParts, wanted: Wanted): Promise<void
   if (await isUpToDate(ask, found, wanted)) return
   const missing = migrations.filter(({ number }) => number > found.version)
   if (found.version > 0 && missing.some(({ breaking }) => breaking)) await refuseWhileOthersServe(parts)
-  // Functions come in the order of their files, so the bodies of some name what comes after them.
+  // Functions are applied in the order of their files, so some bodies name later functions.
   await ask(
     `select set_config('lock_timeout', '${TABLE_LOCK_WITHIN_MS}', true), set_config('check_function_bodies', 'off', true)`,
   )
-  // Before the migrations, which may need them. The baseline has them in its middle.
+  // Before the migrations, which may need them. The baseline contains them.
   if (found.version > 0) await explained('functions', place, () => ask(functions.sql))
   for (const migration of missing) await applyOne(parts, migration)
   await recordFunctions(ask, functions)
@@ -151,7 +149,7 @@ async function applyMissing(parts: MigrationParts, wanted: Wanted): Promise<void
   if (appRole !== null) await grantMissing(ask, appRole)
 }
 
-/** Code from before a breaking migration refuses to start on its tables, so they must not change while it runs either. */
+/** Older code refuses to start after a breaking migration, so none may run during one either. */
 async function refuseWhileOthersServe({ ask, place }: MigrationParts): Promise<void> {
   const [first] = await ask('select host, pid from worker where worker_has_lease(id) order by id limit 1')
   if (!first) return
@@ -176,26 +174,26 @@ async function explained(what: string, place: string, work: () => Promise<unknow
   }
 }
 
-/** Refused by the server as it would be again, so whoever started it must do something. */
+/** The server would refuse it again, so a person must act: the refusal says how. */
 function explainFailure(error: unknown, what: string, place: string): unknown {
   const kind = classify(error)
   if (!(error instanceof DatabaseError) || !REFUSED_FOR_GOOD.includes(kind)) return error
-  const mend =
+  const remedy =
     kind === 'denied'
       ? 'Set NUNCIO_DATABASE_MIGRATE_URL to the URL of the owner of its tables, and try again.'
-      : 'Remove what was added to them by others, if that is it, and try again.'
+      : 'If another program added something to them, remove it and try again.'
   return new Refusal(
     'database_unavailable',
-    `The tables of the database at ${place} cannot be brought up to date (${what}): ${error.message}. Nothing was changed, and the version before still runs. ${mend}`,
+    `The tables of the database at ${place} cannot be brought up to date (${what}): ${error.message}. Nothing was changed, and the version before still runs. ${remedy}`,
     null,
     { cause: error },
   )
 }
 
 /**
- * Nothing of it outlives the transaction, so that it may go through a pooler. Everything is made in the first schema of
- * the path, and functions that run with the rights of their owner see nothing else: `pg_temp` would come first if it
- * were not named, and in it anybody can put a table of the same name.
+ * All settings end with the transaction, so this works through a pooler. Everything is created in the first schema of the
+ * path, and functions that run with the rights of their owner see only that schema. `pg_temp` is named because it would
+ * come first otherwise, and any role can create a table of the same name in it.
  */
 async function takeMigrationLock(ask: Query): Promise<void> {
   await ask(
@@ -207,7 +205,7 @@ async function takeMigrationLock(ask: Query): Promise<void> {
 }
 
 async function inTransaction<Result>(ask: Query, work: () => Promise<Result>): Promise<Result> {
-  // Whatever the role is set to: after the wait for the lock, what others have committed must be seen.
+  // Overrides the defaults of the role: after the wait for the lock, commits of other processes must be visible.
   await ask('begin transaction isolation level read committed read write')
   try {
     const result = await work()
@@ -233,7 +231,7 @@ interface Found {
   readonly version: number
 }
 
-async function lookAt(ask: Query): Promise<Found> {
+async function readState(ask: Query): Promise<Found> {
   const [row] = await ask(
     `select current_schema() as schema, current_user as role, m.oid is not null as is_ours,
          coalesce(has_schema_privilege(n.oid, 'create'), false) as may_make,
@@ -265,7 +263,7 @@ function refuseForeign({ schema, role, may_read, has_strangers }: Found, place: 
   if (schema === null) {
     throw new Refusal(
       'database_unavailable',
-      `The database at ${place} has no schema that its user looks into. Make one: create schema nuncio; alter role USER set search_path = nuncio`,
+      `The database at ${place} has no schema in the search path of its user. Make one: create schema nuncio; alter role USER set search_path = nuncio`,
     )
   }
   if (!may_read) {
@@ -281,7 +279,7 @@ function refuseForeign({ schema, role, may_read, has_strangers }: Found, place: 
   )
 }
 
-/** Only the owner of a database may make tables in its schema “public”, until others are let. */
+/** By default only the owner of a database may make tables in its schema “public”. */
 function refuseHelpless({ schema, role, may_make, let_make }: Found, place: string): void {
   if (may_make || schema === null) return
   throw new Refusal(

@@ -5,11 +5,11 @@ import { readMigrations } from './migrate.ts'
 import { readFunctions } from './stored-functions.ts'
 
 /**
- * Statements for a transaction that has read a dump in, before anything else is written: a trigger of somebody else would
- * run. Functions are ours from then on, whatever the dump says of them, and so are the names of all that can call any: the
- * schema is compared with one that is made beside it from the migrations that were applied, and thrown away again.
+ * Statements that a transaction runs after it has read in a dump and before any other write, because a foreign trigger in the
+ * dump would run. They replace all functions with ours. Then they build the expected schema beside the restored one from the
+ * applied migrations, compare the names of all objects that can call functions, and drop it again.
  *
- * Names and types are compared and no definitions, which a server may write otherwise after a dump than before.
+ * Only names and types are compared: after a dump a server may print definitions differently.
  */
 export function refuseChangedSchema(schema: string, appliedMigrations: number): string {
   const beside = `nuncio_expected_${randomBytes(6).toString('hex')}`
@@ -39,7 +39,7 @@ drop schema ${escapeIdentifier(beside)} cascade;
 `
 }
 
-/** Everything that a schema holds, by name. What belongs to an extension, and what makes a partition, is left out. */
+/** The names of all objects in a schema, without those of extensions and without partitions. */
 function objectsOf(schema: string): string {
   const isIn = (column: string) => `${column} = ${escapeLiteral(escapeIdentifier(schema))}::regnamespace`
   const isOwn = (catalog: string) =>

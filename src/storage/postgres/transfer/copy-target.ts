@@ -15,13 +15,13 @@ import {
 
 const ROWS_AT_ONCE = 5_000
 
-/** Where the rows of a table of the shared names lie. */
-const LIES_IN: Readonly<Record<string, string>> = {
+/** Tables on PostgreSQL of which the shared name is a view. */
+const STORED_IN: Readonly<Record<string, string>> = {
   attempt: 'ended_attempt',
   open_attempt: 'lane_attempt',
 }
 
-const KEPT_IN_QUEUED = [
+const COLUMNS_OF_QUEUED = [
   'sequence',
   'id',
   'account_id',
@@ -41,13 +41,13 @@ const KEPT_IN_QUEUED = [
 ]
 
 /**
- * An installation that is being filled, all in one transaction: whatever goes wrong, it stays as empty as it was. Numbers
- * of messages are small where they come from, so all of it falls into period 0, which is there for it.
+ * An empty installation that one transaction fills, so it stays empty if anything fails. Messages come with small
+ * sequences, so all of them go into period 0, which exists for that.
  */
 export class CopyTarget {
   readonly #client: Client
   readonly #url: string
-  /** In which spool a file lies. */
+  /** The spool of a file. */
   readonly #spoolOf: (path: string) => string | null
   #warned = false
 
@@ -60,7 +60,7 @@ export class CopyTarget {
     })
   }
 
-  /** The tables must be there already. Refuses one that holds anything, or that somebody uses. */
+  /** The tables must exist. Refuses an installation that holds data or is in use. */
   static async open(url: string, spoolOf: (path: string) => string | null): Promise<CopyTarget> {
     const target = new CopyTarget(await connect(url), url, spoolOf)
     try {
@@ -77,7 +77,7 @@ export class CopyTarget {
   async write(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
     const columns = Object.keys(table.columns)
     if (table.name === 'message') return this.#writeMessages(table, rows)
-    if (table.name !== 'media') return this.#insert(LIES_IN[table.name] ?? table.name, table, { columns, rows })
+    if (table.name !== 'media') return this.#insert(STORED_IN[table.name] ?? table.name, table, { columns, rows })
     const path = columns.indexOf('path')
     const spools = rows.map((row) => (row[path] === null ? null : this.#spoolOf(row[path] as string)))
     await this.#insert(
@@ -90,10 +90,10 @@ export class CopyTarget {
     )
   }
 
-  /** All rows as they are now, in the order of the key, some at a time. */
+  /** All rows in the order of the key, 5,000 at a time. */
   async *rows(table: CopiedTable): AsyncGenerator<CopiedRow[]> {
     const columns = Object.keys(table.columns)
-    const from = quoted(LIES_IN[table.name] ?? table.name)
+    const from = quoted(STORED_IN[table.name] ?? table.name)
     await this.#ask(
       `declare reading no scroll cursor for select ${columns.map(quoted).join()} from ${from} order by ${table.key.map(quoted).join()}`,
     )
@@ -105,19 +105,19 @@ export class CopyTarget {
     await this.#ask('close reading')
   }
 
-  /** As a text or a blob comes out of here, whatever it was before. */
+  /** A row as this database returns it: without NUL characters, which its texts cannot hold. */
   asKept(row: CopiedRow): CopiedRow {
     return row.map((value) => (typeof value === 'string' ? withoutNul(value) : value))
   }
 
-  /** Gives no number again that was given to a row before, also to one that is gone. */
+  /** Numbers of earlier rows are never assigned again, even of deleted ones. */
   async advance(table: 'audit' | 'channel_memory' | 'notice', highest: number): Promise<void> {
     if (highest === 0) return
     const column = table === 'audit' ? 'sequence' : 'position'
     await this.#ask('select setval(pg_get_serial_sequence($1, $2), $3)', [table, column, highest])
   }
 
-  /** Holds all lanes, where no hold came along, and doubts what was open: others may have followed it. */
+  /** Holds all lanes if the copied data has no hold, and marks open attempts: later ones may be missing from the copy. */
   async hold(reason: string, at: number): Promise<void> {
     const held = await this.#ask(
       'insert into hold ("only", since, reason) values (1, $1, $2) on conflict do nothing returning 1',
@@ -127,12 +127,12 @@ export class CopyTarget {
     await this.#ask('update open_attempt set possibly_superseded_sequence = message_sequence')
   }
 
-  /** What came along may be old: people are told a day before anything of it goes. */
+  /** Copied data may be old: delays its deletion, so that people are notified first. */
   async waitWithRetention(forMs: number): Promise<void> {
     await this.#ask(`update retention_state set begins_at = now_ms() + $1::bigint, waits_for = 'copy'`, [forMs])
   }
 
-  /** From here on it is the one that is served. Throws when it is not there; returns why when nobody knows. */
+  /** Makes the copy usable. Throws if the commit failed; returns a refusal if its result is unknown. */
   async commit(): Promise<Refusal | null> {
     this.#warned = false
     try {
@@ -145,32 +145,32 @@ export class CopyTarget {
   }
 
   /**
-   * Period 0 ends now. It ended when the tables were made, and what comes into it may be younger: it would go too early.
-   * Later ones are empty yet, and none may begin before the one that it follows.
+   * Makes period 0 end now. Its end is the time at which the tables were made, but copied messages may be younger, and would be
+   * deleted too early. Later periods are still empty, and none may begin before the one before it.
    */
   async endPeriodOfCopies(): Promise<void> {
     await this.#ask('update period set starts_at = greatest(starts_at, now_ms()) where number > 0')
   }
 
-  /** Lets the server know how much there is, so that it plans well from the first question on. */
+  /** Analyzes the tables, so that the server plans well from the first query on. */
   async learnSizes(tables: readonly CopiedTable[]): Promise<void> {
-    const names = tables.flatMap(({ name }) => (name === 'message' ? ['queued', 'settled'] : [LIES_IN[name] ?? name]))
+    const names = tables.flatMap(({ name }) => (name === 'message' ? ['queued', 'settled'] : [STORED_IN[name] ?? name]))
     await this.#ask(`analyze ${names.map(quoted).join()}`)
   }
 
-  /** Ends the connection; what was not committed never was. */
+  /** Ends the connection. The server rolls back what was not committed. */
   async abandon(): Promise<void> {
     await this.#client.end().catch(() => {})
   }
 
   async #begin(): Promise<void> {
     await this.#ask('begin transaction isolation level read committed read write')
-    // It takes as long as it takes, but must not wait for others for long.
+    // A copy has no time limit, but must not wait for locks for long.
     await this.#ask(
       `select set_config(name, case when name = 'lock_timeout' then '5000' else '0' end, true) from pg_settings
          where name in ('lock_timeout', 'statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout')`,
     )
-    // Nobody makes the first account meanwhile.
+    // Blocks the creation of the first account meanwhile.
     await this.#ask('select pg_advisory_xact_lock(3, 0)')
   }
 
@@ -205,10 +205,10 @@ export class CopyTarget {
   async #writeMessages(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
     const all = Object.keys(table.columns)
     const state = all.indexOf('state')
-    const kept = KEPT_IN_QUEUED.map((column) => all.indexOf(column))
+    const kept = COLUMNS_OF_QUEUED.map((column) => all.indexOf(column))
     const queued = rows.filter((row) => row[state] === 'QUEUED').map((row) => kept.map((at) => row[at] ?? null))
     const settled = rows.filter((row) => row[state] !== 'QUEUED')
-    await this.#insert('queued', table, { columns: KEPT_IN_QUEUED, rows: queued })
+    await this.#insert('queued', table, { columns: COLUMNS_OF_QUEUED, rows: queued })
     await this.#insert('settled', table, { columns: all, rows: settled })
   }
 

@@ -14,7 +14,7 @@ SET client_encoding = 'UTF8';
 SELECT pg_catalog.set_config('search_path', '', false);
 
 `
-// What is in a table may look like anything.
+// Table data may contain any line.
 const BODY = `CREATE TABLE a (b text);
 COPY a (b) FROM stdin;
 SET transaction_timeout = 0;
@@ -33,18 +33,21 @@ async function passed(text: string, { server, pieceBytes }: { server: number; pi
   return Buffer.concat(out).toString()
 }
 
-describe('what pg_restore writes for a server that is older than itself', () => {
-  it('loses the settings that server does not know, wherever its pieces end', async () => {
+describe('the output of pg_restore for an older server', () => {
+  it('loses the settings that the server does not know, however it is cut into pieces', async () => {
     for (let pieceBytes = 1; pieceBytes <= HEAD.length + BODY.length; pieceBytes += 1)
       assert.equal(await passed(HEAD + BODY, { server: 16, pieceBytes }), WITHOUT)
   })
 
-  it('is left as it is for a server that knows them', async () => {
+  it('is unchanged for a server that knows them', async () => {
     assert.equal(await passed(HEAD + BODY, { server: 17, pieceBytes: 7 }), HEAD + BODY)
   })
 
-  it.each(['', HEAD.trimEnd(), 'SET a', BODY, 'x'.repeat(200_000)])('is whole when it is cut off', async (text) => {
-    const expected = text.replace(/^SET transaction_timeout = 0;\n(?=SET client)/m, '')
-    assert.equal(await passed(text, { server: 15, pieceBytes: 4_096 }), expected)
-  })
+  it.each(['', HEAD.trimEnd(), 'SET a', BODY, 'x'.repeat(200_000)])(
+    'is passed on completely when it ends early',
+    async (text) => {
+      const expected = text.replace(/^SET transaction_timeout = 0;\n(?=SET client)/m, '')
+      assert.equal(await passed(text, { server: 15, pieceBytes: 4_096 }), expected)
+    },
+  )
 })

@@ -1,13 +1,13 @@
-/** Since which version a server knows what pg_restore sets. */
+/** Settings that pg_restore sets, with the first server version that knows each. */
 const KNOWN_SINCE: Readonly<Record<string, number>> = { transaction_timeout: 17 }
 const LINE_OF_HEAD = /^(?:--.*|SET .*|SELECT pg_catalog\.set_config\(.*|\\(?:un)?restrict .*)?\r?$/
-// Its lines are short. Whatever is longer is none of them.
+// Lines of the head are shorter than this.
 const LONGEST_LINE = 65_536
 const LINE_END = 10
 
 /**
- * Passes on what pg_restore writes, without the settings at its head that this server does not know: they change nothing
- * there, and psql would stop at them. Only at its head: in a table a line may look like anything.
+ * Passes on the output of pg_restore without the settings at its head that this server does not know. An older server does
+ * not need them, and psql would stop at them. The rest stays unchanged, because table data may contain any line.
  */
 export async function* dropNewerSettings(pieces: AsyncIterable<Buffer>, serverMajor: number): AsyncGenerator<Buffer> {
   let isHead = true

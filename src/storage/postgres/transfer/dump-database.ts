@@ -16,12 +16,12 @@ import {
   withoutPassword,
 } from './programs.ts'
 
-const TOLD_EVERY_MS = 250
-// Whoever waits longer for a table would have others wait behind it.
+const REPORT_EVERY_MS = 250
+// A statement that waits for a table lock blocks all later ones.
 const TABLE_LOCK_WITHIN_MS = 30_000
 
 interface Dump {
-  /** Of the owner of the tables, so that all of them can be read. */
+  /** The URL of the owner of the tables, who may read all of them. */
   readonly url: string
   /** Must not be there yet. */
   readonly target: string
@@ -35,8 +35,7 @@ interface Dumped {
 }
 
 /**
- * Dumps the schema that the URL looks into, as it stands at one moment, and counts what was in it at the same moment.
- * Refuses with `program_missing` when there is no pg_dump that is new enough.
+ * Dumps the schema that comes first in the search path of the URL, and counts its rows in the same snapshot. Refuses with `program_missing` when there is no pg_dump that is new enough.
  */
 export async function dumpDatabase({ url, target, childEnvironment, onProgress }: Dump): Promise<Dumped> {
   const dumpedBy = await programVersion('pg_dump', childEnvironment)
@@ -44,7 +43,7 @@ export async function dumpDatabase({ url, target, childEnvironment, onProgress }
   const ask: Query = async (sql, values = []) => (await client.query<Row>(sql, [...values])).rows
   try {
     await ask('begin isolation level repeatable read read only')
-    // Held open for as long as the dump takes, whatever the role is set to.
+    // Overrides the limits of the role: the transaction must stay open for the whole dump.
     await ask('set local idle_in_transaction_session_timeout = 0; set local statement_timeout = 0')
     const [row] = await ask(
       `select pg_export_snapshot() as snapshot, current_schema() as schema, current_setting('server_version') as version,
@@ -72,14 +71,14 @@ export async function dumpDatabase({ url, target, childEnvironment, onProgress }
 
 async function runDump(dump: Dump & { readonly snapshot: string; readonly schema: string }): Promise<void> {
   const { url, target, childEnvironment, onProgress, snapshot, schema } = dump
-  // Ours alone from the first byte: pg_dump writes over it.
+  // Creates the file readable by its owner only, and pg_dump overwrites it.
   closeSync(openSync(target, 'wx', 0o600))
   const { url: shown, added } = withoutPassword(url)
   const child = spawn(
     'pg_dump',
     [
       '--format=custom',
-      // The best packing takes four times as long, for a tenth less.
+      // The best compression takes four times as long and saves a tenth.
       '--compress=1',
       '--no-owner',
       '--no-privileges',
@@ -95,7 +94,7 @@ async function runDump(dump: Dump & { readonly snapshot: string; readonly schema
   const words = textOf(child)
   const timer = setInterval(() => {
     onProgress({ doing: 'copying', done: statSync(target, { throwIfNoEntry: false })?.size ?? 0, of: null })
-  }, TOLD_EVERY_MS)
+  }, REPORT_EVERY_MS)
   try {
     if ((await ended(child, 'pg_dump')) !== 0) throw failed('pg_dump', words())
   } finally {
@@ -104,7 +103,7 @@ async function runDump(dump: Dump & { readonly snapshot: string; readonly schema
   chmodSync(target, 0o600)
 }
 
-/** Of what the transaction sees. */
+/** From the snapshot of the transaction. */
 async function readFacts(ask: Query): Promise<BackupFacts> {
   const [found] = await ask(
     `select installation, mark, holds, (select key_id from key_ring) as key_id,

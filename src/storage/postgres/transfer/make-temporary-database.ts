@@ -9,11 +9,11 @@ const RIGHT_MISSING = '42501'
 /** An empty database beside another one, on the same server. */
 interface TemporaryDatabase {
   readonly name: string
-  /** Cuts off whoever uses it. */
+  /** Ends all of its connections. */
   readonly drop: () => Promise<void>
 }
 
-/** Refuses with `database_unavailable` when the role of this URL may not make one, and says how to let it. */
+/** Refuses with `database_unavailable` when the role of this URL may not make one, and says how to grant that. */
 export async function makeTemporaryDatabase(url: string, start: string): Promise<TemporaryDatabase> {
   const name = `${start}${randomBytes(6).toString('hex')}`
   const quoted = escapeIdentifier(name)

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { withoutPassword } from './programs.ts'
 
-const told = (options: string) => withoutPassword(`postgres://anna:s%40cret@db.example:5432/nuncio${options}`)
+const passed = (options: string) => withoutPassword(`postgres://anna:s%40cret@db.example:5432/nuncio${options}`)
 
-describe('how programs of PostgreSQL are told where the database is', () => {
+describe('the URL that programs of PostgreSQL get', () => {
   it('keeps the password off the command line', () => {
-    const hidden = [told(''), withoutPassword('postgres://anna@db.example/nuncio?password=s%40cret')]
+    const hidden = [passed(''), withoutPassword('postgres://anna@db.example/nuncio?password=s%40cret')]
 
     for (const { url, added } of hidden) {
       assert.doesNotMatch(url, /cret/)
@@ -28,7 +28,7 @@ describe('how programs of PostgreSQL are told where the database is', () => {
     ['?uselibpqcompat=true&sslmode=require', 'require'],
     ['?ssl=0', null],
     ['', null],
-  ])('has them connect as safely as the service does with %s', (options, mode) => {
-    assert.equal(new URL(told(options).url).searchParams.get('sslmode'), mode)
+  ])('makes them connect as safely as the service does with %s', (options, mode) => {
+    assert.equal(new URL(passed(options).url).searchParams.get('sslmode'), mode)
   })
 })

@@ -3,17 +3,17 @@ import { Refusal } from '../../../core/refusals.ts'
 
 type ProgramName = 'pg_dump' | 'pg_restore' | 'psql'
 
-/** What a program is started with: the environment of this process and something more. */
+/** The environment of a child process: that of this process and the added variables. */
 export type ChildEnvironment = (added: Readonly<Record<string, string>>) => Record<string, string | undefined>
 
 const INSTALL =
   'Install the client programs of PostgreSQL (on Debian: apt-get install postgresql-client) so that they are found on PATH'
-const KEPT_OF_WORDS = 2_000
-// What libpq and pg both know. What only pg knows would have libpq refuse the whole URL.
+const KEPT_CHARACTERS = 2_000
+// Options that both libpq and pg know. libpq refuses a URL with any other option.
 const KNOWN_TO_LIBPQ =
   /^(host|port|user|application_name|options|connect_timeout|sslmode|sslcert|sslkey|sslrootcert|sslcrl|channel_binding|target_session_attrs|keepalives\w*)$/
 
-/** The version of a program as it says it itself, such as `18.1`. Refuses with `program_missing`. */
+/** The version that a program prints, such as `18.1`. Refuses with `program_missing`. */
 export async function programVersion(name: ProgramName, environment: ChildEnvironment): Promise<string> {
   const child = spawn(name, ['--version'], { env: environment({}), stdio: ['ignore', 'pipe', 'ignore'] })
   let said = ''
@@ -26,7 +26,7 @@ export async function programVersion(name: ProgramName, environment: ChildEnviro
   return version
 }
 
-/** Refuses a program that knows less than what it has to read. */
+/** Refuses a program that is older than the data it must read. */
 export function refuseOlder(name: ProgramName, version: string, needed: string): void {
   if (majorOf(version) >= majorOf(needed)) return
   throw new Refusal(
@@ -40,8 +40,8 @@ function majorOf(version: string): number {
 }
 
 /**
- * How programs are told where the database is: whoever lists processes must not see the password. And as safely: pg, by
- * which the service connects, checks the certificate wherever TLS is asked for, and in words that libpq takes for less.
+ * The URL for programs of PostgreSQL, with the password in the environment, because lists of processes show arguments. The
+ * TLS mode becomes as strict as the service's: pg checks the certificate for modes with which libpq would not.
  */
 export function withoutPassword(given: string): { readonly url: string; readonly added: Record<string, string> } {
   const url = new URL(given)
@@ -53,7 +53,7 @@ export function withoutPassword(given: string): { readonly url: string; readonly
   return { url: url.href, added: password ? { PGPASSWORD: password } : {} }
 }
 
-/** What pg makes of the URL, in the words of libpq; null where it asks for no TLS. */
+/** The mode of libpq that does what pg does for this URL; null without TLS. */
 function tlsModeOf(options: URLSearchParams): string | null {
   const mode = options.get('sslmode')
   if (mode === 'disable' || options.get('uselibpqcompat') === 'true') return mode
@@ -63,11 +63,11 @@ function tlsModeOf(options: URLSearchParams): string | null {
   return asks || isOn ? 'verify-full' : null
 }
 
-/** Collects the end of what a program complains of. */
+/** Collects the end of the error output of a program. */
 export function textOf(child: ChildProcess): () => string {
   let words = ''
   child.stderr?.on('data', (piece: Buffer) => {
-    words = (words + piece.toString('utf8')).slice(-KEPT_OF_WORDS)
+    words = (words + piece.toString('utf8')).slice(-KEPT_CHARACTERS)
   })
   return () => words.trim().split('\n').slice(-3).join(' ')
 }

@@ -9,7 +9,7 @@ interface DumpToRead {
   readonly childEnvironment: ChildEnvironment
 }
 
-/** Unpacks a dump to nowhere. Refuses with `backup_unusable` when it cannot be read to its end. */
+/** Unpacks a dump and discards the result. Refuses with `backup_unusable` when it cannot be read to its end. */
 export async function readDump({ dump, dumpedBy, childEnvironment }: DumpToRead): Promise<void> {
   refuseOlder('pg_restore', await programVersion('pg_restore', childEnvironment), dumpedBy)
   const child = spawn('pg_restore', ['--file=/dev/null', dump], {

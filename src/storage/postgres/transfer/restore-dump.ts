@@ -24,30 +24,30 @@ import {
 const TABLE_LOCK_WITHIN_MS = 5_000
 
 interface DumpToRestore {
-  /** Of the role that shall own the tables. */
+  /** The URL of the role that becomes the owner of the tables. */
   readonly url: string
   readonly dump: string
   readonly bytes: number
   /** The version of pg_dump. */
   readonly dumpedBy: string
-  /** The schema that was dumped. It comes back under the same name. */
+  /** The schema that was dumped. It is restored under the same name. */
   readonly schema: string
   /** How many of our migrations made its tables. */
   readonly appliedMigrations: number
   readonly replace: boolean
-  /** What the schema is called from then on that is there now. */
+  /** The new name of the schema that the restored one replaces. */
   readonly aside: string
   readonly hold: RestoredHold
   readonly past: KnownPast
-  /** The id of the spool that fetched files were brought back to. */
+  /** The id of the spool to which fetched files were restored. */
   readonly spool: string | null
   readonly childEnvironment: ChildEnvironment
   readonly onProgress: (progress: BackupProgress) => void
 }
 
 /**
- * Reads a dump in, in one transaction with the hold and with the renaming of what was there: whenever it is cut off, the
- * database is as it was before. For that it goes through psql: pg_restore by itself commits before anything can be held.
+ * Restores a dump, holds all lanes and renames the previous schema, all in one transaction: if it fails at any point, the
+ * database is unchanged. psql runs the transaction, because pg_restore would commit before the lanes are held.
  */
 export async function restoreDump(
   request: DumpToRestore,
@@ -55,7 +55,7 @@ export async function restoreDump(
   const { url, schema, replace, dumpedBy, childEnvironment } = request
   refuseOlder('pg_restore', await programVersion('pg_restore', childEnvironment), dumpedBy)
   await programVersion('psql', childEnvironment)
-  const there = await withConnection(url, (ask) => lookAtTarget(ask, url))
+  const there = await withConnection(url, (ask) => readTarget(ask, url))
   if (there.schema !== schema) throw otherSchema(there.schema, schema)
   if (there.isServed) throw inUse(url)
   if (there.hasTables && !replace) {
@@ -68,13 +68,13 @@ export async function restoreDump(
   try {
     await readIn(request, aside, there.serverMajor)
   } catch (error) {
-    const isServed = await withConnection(url, (ask) => lookAtTarget(ask, url)).then(
+    const isServed = await withConnection(url, (ask) => readTarget(ask, url)).then(
       (found) => found.isServed,
       () => false,
     )
     throw isServed ? inUse(url) : error
   }
-  // It is there, and held. Whatever fails from here on, nobody may read that nothing was changed.
+  // The restore is committed. Later errors must not be reported as “Nothing was changed”.
   const since = await withConnection(url, (ask) => findBackwards(ask, request, aside)).catch(() => null)
   return { aside: aside && `the schema ${aside}`, since }
 }
@@ -86,8 +86,8 @@ interface Target {
   readonly serverMajor: number
 }
 
-async function lookAtTarget(ask: Query, url: string): Promise<Target> {
-  // A schema that the user looks into first may not be there yet: it comes with the dump.
+async function readTarget(ask: Query, url: string): Promise<Target> {
+  // The first schema of the search path may not exist yet: the dump creates it.
   const [row] = await ask(
     `select current_setting('server_version_num')::integer / 10000 as server_major, coalesce(current_schema(), btrim(split_part(replace(current_setting('search_path'), '"$user"', quote_ident(current_user)), ',', 1), ' "')) as schema,
        to_regclass('account') is not null and to_regclass('worker') is not null and to_regclass('migration') is not null as is_ours,
@@ -122,7 +122,7 @@ function inUse(url: string): Refusal {
 function otherSchema(ours: string, dumped: string): Refusal {
   return new Refusal(
     'backup_unusable',
-    `The backup is of the schema “${dumped}”, and the user of this database looks into “${ours}”. Make them the same: alter role USER in database NAME set search_path = ${dumped}`,
+    `The backup is of the schema “${dumped}”, and the search path of this user begins with “${ours}”. Make them the same: alter role USER in database NAME set search_path = ${dumped}`,
   )
 }
 
@@ -151,10 +151,10 @@ async function readIn(request: DumpToRestore, aside: string | null, serverMajor:
     for await (const piece of dropNewerSettings(reader.stdout, serverMajor)) {
       done += piece.length
       onProgress({ doing: 'restoring', done, of: null })
-      // Nobody reads any more: what it says then says why.
+      // psql has ended. Its error output says why.
       if (psql.exitCode !== null || psql.stdin.destroyed) break
       if (psql.stdin.write(piece)) continue
-      // Where the pipe breaks first, it is not the pipe that says why.
+      // If the pipe breaks first, the exit of psql explains it better.
       const hasRoom = once(psql.stdin, 'drain').catch(() => {})
       await Promise.race([hasRoom, isDone.psql])
     }
@@ -175,7 +175,7 @@ function explain(words: string): Refusal {
     : new Refusal('backup_unusable', words.slice(changed))
 }
 
-/** Without a commit the server takes everything back. */
+/** Without a commit the server rolls everything back. */
 async function stop(children: readonly ChildProcess[], done: readonly Promise<unknown>[]): Promise<void> {
   for (const child of children) if (child.exitCode === null) child.kill('SIGKILL')
   await Promise.allSettled(done)
@@ -186,17 +186,17 @@ function opening(schema: string, aside: string | null): string {
 begin;
 set local statement_timeout = 0;
 set local lock_timeout = ${TABLE_LOCK_WITHIN_MS};
-do ${literal(keepingOthersOut(aside === null ? null : schema))};
+do ${literal(lockOutServices(aside === null ? null : schema))};
 ${aside === null ? '' : `alter schema ${quoted(schema)} rename to ${quoted(aside)};\n`}create schema if not exists ${quoted(schema)};
 `
 }
 
 /**
- * From here on whoever starts waits or fails. The renaming alone stops nobody: until it is committed others would go on
- * under the old name, and what they answered with 200 would be moved aside (G1). Those that bring the schema up to date
- * wait for their lock, and the others for the heartbeats. Those that have come up since somebody looked are seen here.
+ * Services that start from here on wait or fail. Renaming alone would not stop them: until the commit they would use the old
+ * name, and messages that they accepted would be moved aside (G1). Services that migrate wait for the migration lock, and the
+ * others for the lock on the heartbeats. Services that started after the first check are found here.
  */
-function keepingOthersOut(schema: string | null): string {
+function lockOutServices(schema: string | null): string {
   const inSchema = (name: string) => `${quoted(schema ?? '')}.${name}`
   const tables = `
     lock table ${inSchema('worker')} in access exclusive mode;
@@ -209,11 +209,11 @@ function keepingOthersOut(schema: string | null): string {
   return `begin
     perform pg_advisory_xact_lock(5, 0);${schema === null ? '' : tables}
   exception when lock_not_available then
-    raise 'Somebody uses the tables of the database, such as a backup. Wait for its end, and try again.';
+    raise 'Another program uses the tables of the database, such as a backup. Wait until it ends, and try again.';
   end`
 }
 
-/** What the dump has set for itself is set anew: its search path is empty. */
+/** Sets the search path again, because the dump has emptied it. */
 function closing({ schema, hold, spool, appliedMigrations }: DumpToRestore): string {
   const reason = literal(hold.reason)
   const detail = literal(JSON.stringify({ reason: hold.reason }))
@@ -240,16 +240,16 @@ commit;
 }
 
 async function findBackwards(ask: Query, request: DumpToRestore, aside: string | null): Promise<HappenedSince | null> {
-  // It takes as long as it takes, whatever the role is set to.
+  // Overrides the time limits of the role.
   await ask(
     `select set_config(name, '0', false) from pg_settings where name in ('statement_timeout', 'transaction_timeout')`,
   )
-  // Else the server learns it by itself, a little later.
+  // If this fails, autovacuum analyzes the tables a little later.
   await learnSizes(ask, request.schema).catch(() => {})
   return aside === null ? null : compare(ask, request, aside)
 }
 
-/** Lets the server know how much there is, so that it plans well from the first question on. */
+/** Analyzes the tables, so that the server plans well from the first query on. */
 async function learnSizes(ask: Query, schema: string): Promise<void> {
   const tables = await ask(
     `select relname as name from pg_class where relnamespace = to_regnamespace($1) and relkind in ('r', 'p') and not relispartition`,
@@ -259,7 +259,7 @@ async function learnSizes(ask: Query, schema: string): Promise<void> {
   await ask(`analyze ${tables.map(({ name }) => `${quoted(schema)}.${quoted(name as string)}`).join()}`)
 }
 
-/** Null when they have nothing to do with each other, or the old one does not know all. */
+/** Null when they are different installations, or the old one lacks commits. */
 async function compare(ask: Query, { schema, past }: DumpToRestore, aside: string): Promise<HappenedSince | null> {
   const [now, old] = [quoted(schema), quoted(aside)]
   const [row] = await ask(
@@ -283,6 +283,6 @@ function quoted(name: string): string {
 }
 
 function literal(text: string): string {
-  // E'' whatever the server thinks of backslashes.
+  // E'' has one meaning of backslashes on every server.
   return `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 }
