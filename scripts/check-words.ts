@@ -64,7 +64,7 @@ const LEFT: Readonly<Record<string, number>> = {
   'src/operations': 135,
   'src/secrets': 20,
   'src/server': 163,
-  'src/storage/postgres': 1130,
+  'src/storage/postgres': 732,
   'src/storage/queries': 434,
   'src/storage/sqlite': 260,
   test: 6,
