@@ -1,5 +1,5 @@
-// What says who connects and how it is proven. All else would change what a program reads and writes, or where: a backup
-// through PGCLIENTENCODING=LATIN1 fails at the first emoji.
+// Variables about the user and about authentication. All others could change what a program reads and writes, or where: a
+// backup with PGCLIENTENCODING=LATIN1 fails at the first emoji.
 const KEPT = /^PG(USER|PASSWORD|PASSFILE|SSL\w*|GSS\w*|KRBSRVNAME|CHANNELBINDING|REQUIREAUTH)$/
 
 /** The environment of a program of PostgreSQL: that of this process without its settings for other programs, in UTF-8. */

@@ -1,9 +1,8 @@
 import { parseAddressRange } from '../core/media-address/ip-address.ts'
 
 /**
- * A range of addresses such as `10.0.0.0/8` or `fd00::/8`; a plain address means itself alone. Returns the range with
- * its prefix written out, or null when it is none: also when bits behind the prefix are set, because nobody could be
- * found in it.
+ * A range of addresses such as `10.0.0.0/8` or `fd00::/8`; a plain address is a range of one. Returns the range with its
+ * prefix, or null when the text is none, or when bits after the prefix are set, because then no address would match.
  */
 export function parseCidr(text: string): string | null {
   const range = parseAddressRange(text)

@@ -14,32 +14,32 @@ export interface HowStarted {
   readonly folder: string
 }
 
-/** What a person types before the words of a command: what stands in a clone is no command elsewhere, and the other way round. */
+/** The text that a person types before a command, which depends on how the program is installed. */
 export function prefixOf({ isExecutable, calledAs, environment, folder }: HowStarted): string {
   if (isExecutable) return shellWord(calledAs)
   const bootstrap = 'scripts/bootstrap.mjs'
-  // The second is of a build, which lies in a folder of the clone.
+  // The second one is for a build, which is in a folder of the clone.
   if (existsSync(join(folder, bootstrap)) || existsSync(join(folder, '..', bootstrap))) return 'npm run -s nuncio --'
-  // What npx runs starts programs of its own, which inherit its variables.
+  // Programs that npx started pass its variables on to their own children.
   const { npm_lifecycle_event: event, npm_lifecycle_script: script = '' } = environment
   return event === 'npx' && /^["']?nuncio["']?$/.test(script) ? `npx ${shellWord(packageOfNpx(folder))}` : 'nuncio'
 }
 
-/** Given a file, npx must be given it again: by the name alone it would fetch what stands under that name on npm. */
+/** If npx was called with a file, the command must name it again: with the name alone npx would fetch the package from npm. */
 function packageOfNpx(folder: string): string {
   try {
-    // It notes what it was given in the folder that it installs to.
+    // npx records its argument in the folder to which it installs.
     const { _npx } = JSON.parse(readFileSync(join(folder, '../../package.json'), 'utf8')) as {
       readonly _npx: { readonly packages: readonly string[] }
     }
     return _npx.packages.find((given) => given.includes('nuncio')) ?? 'nuncio'
   } catch {
-    // It runs what is installed in a project, or for the whole machine.
+    // npx runs a package that is installed in a project or globally.
     return 'nuncio'
   }
 }
 
-/** For programs that begin to run, before whatever has sentences with commands in it. */
+/** Programs must call this first, before any code that prints sentences with commands. */
 export function applyCommandPrefix(): void {
   setCommandPrefix(
     prefixOf({

@@ -9,7 +9,7 @@ const POSTGRES_FORM = 'postgres://user:password@host:port/database'
 const SOCKET_FORM = 'postgres://user:password@localhost/database?host=/FOLDER'
 const MASK = '********'
 
-/** Null when nothing is given: then the database lies in the data folder. */
+/** Null when no URL is given: then the database is in the data folder. */
 export const databaseUrl: SettingKind<DatabaseChoice | null> = {
   rule: `sqlite:PATH or ${POSTGRES_FORM}`,
   parse(text) {
@@ -18,7 +18,7 @@ export const databaseUrl: SettingKind<DatabaseChoice | null> = {
       return wrong === null ? { value: { engine: 'postgres', url: text } } : { wrong }
     }
     const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/i.exec(text)?.[1]
-    // A database in memory would lose with the process what was answered with 200 (G1).
+    // A database in memory would lose accepted messages with the process (G1).
     if (!path || path.includes('\0') || path.includes(':memory:')) {
       return { wrong: `it must be sqlite:PATH with the path of a file, or ${POSTGRES_FORM}.` }
     }
@@ -27,7 +27,7 @@ export const databaseUrl: SettingKind<DatabaseChoice | null> = {
   show: withoutPassword,
 }
 
-/** A further way to a database on PostgreSQL; null when nothing is given. */
+/** Another URL of the PostgreSQL database; null when none is given. */
 export const postgresUrl: SettingKind<string | null> = {
   rule: POSTGRES_FORM,
   parse(text): Parsed<string | null> {
@@ -44,7 +44,7 @@ export function describeDatabase(database: DatabaseChoice): string {
   return `PostgreSQL, ${searchParams.get('host') || host}${decodeURIComponent(pathname)}`
 }
 
-/** Said at every start; null when there is nothing to say. libpq means less by these words than the library we connect by. */
+/** A warning for every start, or null. libpq checks less for these modes than the library with which we connect. */
 export function warnOfTlsMode(url: string): string | null {
   const options = new URL(url).searchParams
   const mode = options.get('sslmode') ?? ''
@@ -57,8 +57,8 @@ function isPostgres(text: string): boolean {
 }
 
 /**
- * What is wrong with it, as the end of a sentence that must not repeat any of it. A password with a `/`, `?` or `#` of
- * its own would end the host too early: what then looks like a database or its options is half a password.
+ * The problem, as the end of a sentence that must not repeat any of the URL. A `/`, `?` or `#` in a password ends the host
+ * too early, so the parsed database or options may be half of a password.
  */
 function faultOfPostgresUrl(text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null
@@ -86,7 +86,7 @@ function isDecodable(text: string): boolean {
   }
 }
 
-/** Of a URL that is wrong nobody can say where its password ends, so that nothing of it is shown. */
+/** In an invalid URL the end of the password is unknown, so nothing of it is shown. */
 function withoutPassword(text: string): string {
   if (!isPostgres(text)) return /^sqlite:/i.test(text) || !/[@:]/.test(text) ? text : MASK
   if (faultOfPostgresUrl(text) !== null) return `postgres://${MASK}`

@@ -6,8 +6,8 @@ import { readSecretFiles } from './read-secret-files.ts'
 import { readSettings, type SettingProblem, type Settings, type SettingsReading } from './read-settings.ts'
 
 /**
- * Reads the settings of this process: what this call was given, its environment, and `./.env` where there is one. Never
- * throws for what it finds.
+ * Reads the settings of this process from the command line, its environment, and `./.env` if it exists. Returns problems and
+ * never throws.
  */
 export function loadSettings(commandLine: Readonly<Record<string, string | undefined>> = {}): SettingsReading {
   const { texts, problem } = readEnvFile('.env')
@@ -17,7 +17,7 @@ export function loadSettings(commandLine: Readonly<Record<string, string | undef
   return before.length === 0 ? reading : { ...reading, problems: [...before, ...reading.problems], settings: null }
 }
 
-/** The settings, or a refusal that tells all mistakes at once, one in a line. */
+/** The settings, or a refusal that lists all mistakes, one in a line. */
 export function settingsOf(reading: SettingsReading): Settings {
   if (reading.settings) return reading.settings
   const [first, ...others] = reading.problems
@@ -44,8 +44,8 @@ function readEnvFile(path: string): EnvFile {
 }
 
 /**
- * One line, one setting: what `parseEnv` cannot read it leaves out without a word, and a quote that is not closed takes the
- * lines after it. What stands in a line is not repeated, because it may be a secret.
+ * Each line must be one setting. `parseEnv` silently skips lines that it cannot read, and an unclosed quote swallows the
+ * lines after it. Sentences do not repeat a line, because it may contain a secret.
  */
 function parseLines(path: string, text: string): EnvFile {
   const texts: Record<string, string | undefined> = {}

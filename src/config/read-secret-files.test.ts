@@ -25,7 +25,7 @@ describe('secrets from files', () => {
     assert.equal(settings.database.engine, 'postgres')
   })
 
-  it('are told when they cannot be read, or stand beside the setting itself; never with what is in them', () => {
+  it('are reported when they cannot be read or stand beside the setting itself, without their content', () => {
     const { problems } = readSecretFiles({
       NUNCIO_METRICS_SECRET_FILE: '/nowhere',
       NUNCIO_TOKEN_FILE: fileWith('nco_secret'),

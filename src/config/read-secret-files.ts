@@ -15,8 +15,8 @@ interface FilledEnvironment {
 }
 
 /**
- * The environment with what `NAME_FILE` points at in the place of `NAME`, for settings that hold secrets: an environment is
- * seen by more programs than a file.
+ * The environment with the content of the file `NAME_FILE` as `NAME`, for settings that hold secrets: more programs can read an
+ * environment than a file.
  */
 export function readSecretFiles(environment: Environment): FilledEnvironment {
   const filled: Record<string, string | undefined> = { ...environment }

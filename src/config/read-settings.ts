@@ -27,7 +27,7 @@ type DatabaseKey = 'databaseUrl' | 'databaseListenUrl' | 'databaseMigrateUrl'
 type SettingSource = 'default' | 'command line' | 'environment' | '.env file'
 
 export interface SettingProblem {
-  /** Null when it is not the matter of one setting. */
+  /** Null when the problem concerns no single setting. */
   readonly setting: string | null
   readonly code: RefusalCode
   /** What is wrong, where, and how to mend it. */
@@ -36,7 +36,7 @@ export interface SettingProblem {
 
 export interface SettingReading {
   readonly name: string
-  /** As people may see it: secrets are masked, empty means none. */
+  /** The text for people: secrets are masked, empty means none. */
   readonly value: string
   readonly source: SettingSource
   readonly default: string
@@ -48,9 +48,9 @@ export interface SettingReading {
 export interface SettingsReading {
   readonly readings: readonly SettingReading[]
   readonly problems: readonly SettingProblem[]
-  /** What is dangerous in production, to be said at every start. */
+  /** Warnings for every start about settings that are dangerous in production. */
   readonly warnings: readonly string[]
-  /** A sentence for each name that looks like a setting and is none. */
+  /** A sentence for each name that resembles a setting and is none. */
   readonly unknown: readonly string[]
   /** Null while there is a problem. */
   readonly settings: Settings | null
@@ -123,7 +123,7 @@ function findText(entry: Setting<unknown>, texts: SettingTexts): FoundText {
   return { text: entry.default, source: 'default' }
 }
 
-/** Mistakes that no setting shows alone. */
+/** Mistakes in the combination of settings. */
 function findCrossing(values: Partial<SettingValues>): SettingProblem[] {
   return [
     findSmallSpool(values),
@@ -159,7 +159,7 @@ function findHalfTls({ tlsCertFile, tlsKeyFile, publicUrl }: Partial<SettingValu
   return [{ setting: 'NUNCIO_PUBLIC_URL', code: 'setting_invalid', sentence }]
 }
 
-/** What belongs to a message goes with it at the latest. */
+/** Data of a message must not be kept longer than the message. */
 function findLongBodies({
   retentionBodiesDays: bodies,
   retentionMessagesDays: messages,
@@ -173,7 +173,7 @@ function findLongBodies({
 /** On SQLite one process serves and does everything. */
 function findNeedsOfPostgres(values: Partial<SettingValues>): SettingProblem[] {
   const { databaseUrl, roles, processes } = values
-  // Undefined: it is wrong by itself, so nobody knows which engine is meant.
+  // Undefined: the URL itself is invalid, so the engine is unknown.
   if (databaseUrl === undefined || databaseUrl?.engine === 'postgres') return []
   const problems: SettingProblem[] = []
   const refuse = (key: SettingKey, why: string, otherwise: string) => {
@@ -209,7 +209,7 @@ function completeDatabase(values: SettingValues): DatabaseSettings {
   return { ...databaseUrl, listenUrl: databaseListenUrl ?? url, migrateUrl: databaseMigrateUrl ?? url }
 }
 
-/** Where a service that listens here is reached from this machine. */
+/** The URL of a service that listens here, for this machine. */
 export function localUrl({ host, tlsCertFile }: Pick<SettingValues, 'host' | 'tlsCertFile'>, port: number): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   return `${tlsCertFile === null ? 'http' : 'https'}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
@@ -241,7 +241,7 @@ function findUnknown(texts: SettingTexts): string[] {
     })
 }
 
-/** Compared without what all names share, or any would seem near to any other. */
+/** Compared without the prefix that all names share, which would make any two names similar. */
 function nearestSetting(name: string, known: readonly string[]): string | null {
   const nearest = nearestName(withoutStart(name.toUpperCase()), known.map(withoutStart))
   return nearest && START + nearest

@@ -5,7 +5,7 @@ import { parseCidr } from './cidr.ts'
 
 export type Parsed<T> = { readonly value: T } | { readonly wrong: string; readonly code?: RefusalCode }
 
-/** What texts a setting takes. `rule` completes the sentence "it must be …". */
+/** The texts that a setting accepts. `rule` completes the sentence "it must be …". */
 export interface SettingKind<T> {
   readonly rule: string
   readonly parse: (text: string) => Parsed<T>
@@ -82,7 +82,7 @@ export const baseUrl: SettingKind<string | null> = kind(
   },
 )
 
-// A path that begins with one of these could not be told from one of the service itself.
+// A path that begins with one of these would be confused with one of the service itself.
 const OWN_PATHS = ['channels', 'chat', 'console', 'docs', 'health', 'metrics', 'openapi.json']
 
 /** Where callers and people reach the service. Below its path, if it has one, everything is served. */
@@ -106,7 +106,7 @@ export const publicUrl: SettingKind<string | null> = {
   },
 }
 
-/** Where a network is spoken to. Without TLS only on this machine, where a simulator of it may stand. */
+/** The URL of a network's API. Without TLS only on this machine, for a simulator. */
 export const networkUrl: SettingKind<string> = kind(
   'an absolute https:// URL, or an http:// URL of this machine (127.0.0.1, [::1] or localhost), without user name, query or fragment',
   (text) => {

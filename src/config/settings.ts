@@ -29,12 +29,12 @@ export interface Setting<T> {
   readonly default: string
   /** What the value is while no text is given; left out where `default` is a text. */
   readonly whenUnset?: T
-  /** What it comes to while it is not set, in words, where that follows from other settings. */
+  /** Describes the value while it is not set, if that follows from other settings. */
   readonly otherwise?: string
   /** One sentence. */
   readonly purpose: string
   readonly secret: boolean
-  /** Said at every start, when it returns a sentence. */
+  /** Returns a warning for every start, or null. */
   warning?(value: T): string | null
 }
 
@@ -132,7 +132,7 @@ export const SETTINGS = {
     whenUnset: null,
     otherwise: 'plain HTTP',
     purpose:
-      'The certificate, followed by those that vouch for it, with which the service speaks https by itself; read anew when it changes.',
+      'The certificate, followed by its intermediates, with which the service speaks https by itself; read again when it changes.',
   }),
   tlsKeyFile: setting({
     name: 'NUNCIO_TLS_KEY_FILE',
@@ -150,7 +150,7 @@ export const SETTINGS = {
       'Opens the console over plain http to other machines, too, and not to this one alone; only for a network that you trust.',
     warning: (isOpen) =>
       isOpen
-        ? 'NUNCIO_CONSOLE_PLAIN_HTTP lets whoever can listen on the network read passwords and sessions of the console. Serve it by https instead.'
+        ? 'NUNCIO_CONSOLE_PLAIN_HTTP lets anyone who can listen on the network read passwords and sessions of the console. Serve it by https instead.'
         : null,
   }),
   quietFirstStart: setting({
@@ -291,7 +291,7 @@ export const SETTINGS = {
     warning: (url) =>
       url.startsWith('https://')
         ? null
-        : `NUNCIO_WHATSAPP_CLOUD_URL sends to ${url} and not to Meta: messages reach nobody, and access tokens go there unencrypted.`,
+        : `NUNCIO_WHATSAPP_CLOUD_URL sends to ${url} and not to Meta: messages reach no recipient, and access tokens go there unencrypted.`,
   }),
   sandboxMayCrash: setting({
     name: 'NUNCIO_SANDBOX_MAY_CRASH',
@@ -376,5 +376,5 @@ export const SETTINGS = {
 
 type Table = typeof SETTINGS
 export type SettingKey = keyof Table
-/** The values as they stand in the table, before what follows from others is filled in. */
+/** The values of the table, before those that follow from others are filled in. */
 export type SettingValues = { readonly [Key in SettingKey]: Table[Key] extends Setting<infer T> ? T : never }

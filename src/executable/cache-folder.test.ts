@@ -119,7 +119,7 @@ describe('the folder that the executable unpacks into', () => {
 })
 
 describe('a folder that cannot be written', () => {
-  it('is told apart from a disk that is full', () => {
+  it('gets another error than a full disk', () => {
     assert.match(cannotWrite('/c', Object.assign(new Error(), { code: 'ENOSPC' })).message, /Free 20 MB there/)
     assert.match(cannotWrite('/c', Object.assign(new Error(), { code: 'EROFS' })).message, /Make it writable/)
   })

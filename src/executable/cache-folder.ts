@@ -7,15 +7,15 @@ const WRITABLE_BY_OTHERS = 0o022
 // In such a folder users can remove and rename only what is their own.
 const STICKY = 0o1000
 
-/** The folder that the program is unpacked into, made if it is not there: of this user, and writable by no other. */
+/** The folder into which the program is unpacked. Made if missing; it belongs to this user, and no other may write to it. */
 export function openCacheFolder(): string {
   const named = process.env['XDG_CACHE_HOME'] ?? ''
-  // The rule of XDG: other paths than absolute ones count as not set.
+  // The rule of XDG: a path that is not absolute counts as not set.
   if (isAbsolute(named)) return openFolder(join(named, 'nuncio'))
   return openInHome() ?? openFolder(join(tmpdir(), `nuncio-${process.geteuid?.() ?? 'cache'}`))
 }
 
-/** Null where this user has no folder, or may not write there: services often have none. */
+/** Null if this user has no home folder or may not write there, as often for services. */
 function openInHome(): string | null {
   try {
     return isAbsolute(homedir()) ? makeFolder(join(homedir(), '.cache', 'nuncio')) : null
@@ -34,19 +34,19 @@ function openFolder(folder: string): string {
 }
 
 /**
- * Makes what is missing from above to below, and checks each folder before anything is made in it: what is made for another
- * user would be closed to them. Returns the path without links, because a link could be changed later.
+ * Makes missing folders from the top down, and checks each before it makes anything in it: a folder made inside one of another
+ * user would be closed to that user. Returns the path without links, because a link could be changed later.
  */
 function makeFolder(wanted: string): string {
   const above = dirname(wanted)
   const folder = join(existsSync(above) ? checkedAbove(realpathSync(above)) : makeFolder(above), basename(wanted))
-  // Recursive, so that it may be there: another start may have been faster.
+  // Recursive, so that an existing folder is no error: another start may have made it.
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   refuseForeign(folder)
   return folder
 }
 
-/** For what Node says when something could not be written below a folder. */
+/** Explains an error of Node about writing below a folder. */
 export function cannotWrite(folder: string, error: unknown): CannotUnpack {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
   const mend = ['ENOSPC', 'EDQUOT'].includes(code)
@@ -55,7 +55,7 @@ export function cannotWrite(folder: string, error: unknown): CannotUnpack {
   return new CannotUnpack(`The program unpacks itself into ${folder}, and cannot write there (${code}). ${mend}`)
 }
 
-/** Whoever can change the folder, or a folder above it, could have this user run another program. */
+/** A user who can change the folder, or one above it, could make this user run another program. */
 function refuseForeign(folder: string): void {
   const user = process.geteuid?.()
   if (user === undefined) return

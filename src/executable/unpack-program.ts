@@ -2,9 +2,9 @@ import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync,
 import { dirname, join } from 'node:path'
 import { cannotWrite } from './cache-folder.ts'
 
-// In the names of folders that are not in place yet.
+// Part of the names of unfinished folders.
 const ASIDE = '.new-'
-// It takes seconds, so a start that has not put its folder in place for so long was killed.
+// Unpacking takes seconds, so a start with an unfinished folder of this age was killed.
 const LEFT_BEHIND_AFTER_MS = 3_600_000
 
 /** A file by its path and size in bytes. */
@@ -25,7 +25,7 @@ export function unpackProgram(program: PackedProgram, cache: string): string {
   removeLeftBehind(cache)
   if (isWhole(folder, program)) return folder
   try {
-    // Made aside: what is cut short, or still being made by another process, is never run.
+    // Unpacked into another folder first, so that an unfinished program is never run.
     const aside = mkdtempSync(folder + ASIDE)
     try {
       writeFiles(aside, program)
@@ -34,13 +34,13 @@ export function unpackProgram(program: PackedProgram, cache: string): string {
       rmSync(aside, { recursive: true, force: true })
     }
   } catch (error) {
-    // Whole by now if another process was faster.
+    // Another process may have put the whole folder in place.
     if (!isWhole(folder, program)) throw cannotWrite(cache, error)
   }
   return folder
 }
 
-/** Of starts that were killed. A younger folder may belong to a start that is still unpacking. */
+/** Removes folders of killed starts. A younger folder may belong to a start that is still unpacking. */
 function removeLeftBehind(cache: string): void {
   try {
     for (const name of readdirSync(cache)) {
@@ -49,11 +49,11 @@ function removeLeftBehind(cache: string): void {
         rmSync(folder, { recursive: true, force: true })
     }
   } catch {
-    // It takes room, but hinders nothing. Another start may have removed it just now.
+    // A leftover folder only takes space. Another start may have just removed it.
   }
 }
 
-/** Files go missing where old files of temporary folders are removed, and are cut short when a disk fails. */
+/** Cleaners of temporary folders remove files, and failing disks truncate them. */
 function isWhole(folder: string, { files }: PackedProgram): boolean {
   return files.every(([path, size]) => lstatSync(join(folder, path), { throwIfNoEntry: false })?.size === size)
 }
@@ -64,7 +64,7 @@ function writeFiles(folder: string, { files, read }: PackedProgram): void {
   for (const [path, size] of files) {
     const file = join(folder, path)
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    // Flushed: otherwise a power cut could leave a folder that is in place, and its files empty.
+    // Flushed: otherwise a power cut could leave the finished folder with empty files.
     writeFileSync(file, bytes.subarray(start, start + size), { flag: 'wx', mode: 0o600, flush: true })
     start += size
   }

@@ -6,7 +6,7 @@ const ranges = (...texts: readonly string[]) => texts.map((text) => parseAddress
 const opened = (...texts: readonly string[]) => ({ allowed: ranges(...texts), refused: [] })
 
 describe('the address guard', () => {
-  it('G9: admits public addresses and what the operator opened, and nothing else', () => {
+  it('G9: admits public addresses and ranges that the operator opened, and nothing else', () => {
     const guard = createAddressGuard(opened('10.1.0.0/16', 'fd00::/8'), () => [])
 
     for (const address of ['8.8.8.8', '2606:4700::1', '10.1.2.3', 'fd00::1'])
@@ -16,14 +16,14 @@ describe('the address guard', () => {
     }
   })
 
-  it('G9: admits only what the operator opened where name or port were excused for its sake', () => {
+  it('G9: admits only ranges that the operator opened, for a name or port that is valid only for those', () => {
     const guard = createAddressGuard(opened('10.1.0.0/16'), () => [])
 
     expect(guard.admits('10.1.2.3', true)).toBe(true)
     expect(guard.admits('8.8.8.8', true)).toBe(false)
   })
 
-  it('G9: refuses what the operator closed, public or opened', () => {
+  it('G9: refuses ranges that the operator closed, public or opened', () => {
     const closed = { allowed: ranges('10.0.0.0/8'), refused: ranges('8.8.0.0/16', '2606:4700::/32', '10.1.0.0/16') }
     const guard = createAddressGuard(closed, () => [])
 

@@ -5,8 +5,8 @@ import { isPublic } from '../core/media-address/public-address.ts'
 
 export interface AddressGuard {
   /**
-   * Whether a connection to this address may be made. With `needsAllowedRange` only the operator's allowed ranges will
-   * do: the name or port was excused for their sake.
+   * Whether a connection to this address may be made. With `needsAllowedRange` the address must lie in a range that the
+   * operator allowed, because its name or port is valid only for those.
    */
   admits(address: string, needsAllowedRange: boolean): boolean
   /** Whether the operator opened this private address, and has not closed it. */
@@ -14,9 +14,9 @@ export interface AddressGuard {
 }
 
 /**
- * Refuses what is not public, and this machine's own addresses even when they are: a service bound to all of them, but
- * shielded from the internet by a firewall in front, would otherwise be reachable through us. Whoever serves media
- * from the same machine names its address in the allowed ranges. What the operator closed is refused whatever else is said of it.
+ * Refuses private addresses, and public addresses of this machine: a service that listens on all of them behind a
+ * firewall would otherwise be reachable through us. An operator who serves media from the same machine adds its address to the
+ * allowed ranges. Addresses that the operator closed are always refused.
  */
 export function createAddressGuard(
   { allowed, refused }: OperatorRanges,
@@ -47,7 +47,7 @@ function isOwn(text: string, own: readonly string[]): boolean {
   return own.some((address) => isSameAddress(address, text))
 }
 
-/** Read anew each time: addresses come and go while the process runs. */
+/** Read on each call, because addresses change while the process runs. */
 function listOwnAddresses(): readonly string[] {
   return Object.values(networkInterfaces()).flatMap((entries) => entries?.map(({ address }) => address) ?? [])
 }

@@ -76,7 +76,7 @@ describe('a file of 100 MB', () => {
   })
 })
 
-describe('a file that nobody is ready for', () => {
+describe('a file before its reader is ready', () => {
   it('is not read ahead while its spool file is being made', async () => {
     const sent = { bytes: 0 }
     const host = await world.host(sender(95, sent))
@@ -120,7 +120,7 @@ function stallingSpool(
   })({ directory: world.spoolDir, worker: FETCHER })
 }
 
-/** Waits until a number has stood still for a while and returns it. */
+/** Waits until a number no longer changes and returns it. */
 async function settle(read: () => number): Promise<number> {
   for (let last = -1; ; ) {
     await new Promise((resolve) => setTimeout(resolve, 100))

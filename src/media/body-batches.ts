@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/** How much may wait for the disk before the host has to. */
+/** How much may wait for the disk before the host is held back. */
 const BATCH_BYTES = 64 * 1024
 
 interface HeldBack {
@@ -9,15 +9,15 @@ interface HeldBack {
 }
 
 /**
- * Yields a body in batches of the pieces it came in. While the taker is busy the next batch gathers; once that is full,
- * the host is held back. So at most two batches are in memory, however large the file.
+ * Yields a body in batches of its chunks. While the consumer is busy the next batch fills; once that is full, the host is
+ * held back. So at most two batches are in memory, however large the file.
  */
 export async function* batchesOf(
   body: Readable,
   host: HeldBack,
   signal: AbortSignal,
 ): AsyncGenerator<readonly Buffer[]> {
-  // It may have failed already, while nobody listened.
+  // The body may have failed before these listeners were added.
   const state = { batch: [] as Buffer[], bytes: 0, hasEnded: false, error: body.errored, wake: () => {} }
   body.on('data', (chunk: Buffer) => {
     state.batch.push(chunk)
@@ -59,8 +59,8 @@ export async function* batchesOf(
 }
 
 /**
- * Gives the memory of a piece back at once. The collector would, too, but only after tens of megabytes: it sees a small
- * object and not the buffer behind it. Left alone where the buffer holds anything else besides this piece.
+ * Frees the memory of a chunk at once. The garbage collector would do so only after tens of megabytes, because it sees a
+ * small object and not the buffer behind it. Does nothing when the buffer holds anything besides this chunk.
  */
 export function freePiece(piece: Buffer): void {
   const { buffer, byteLength } = piece

@@ -107,14 +107,14 @@ it.each([
     ],
   ],
 ] satisfies [string, Script, [string, string]][])(
-  'tells the cause and the next step of %s',
+  'gives the cause and the next step of %s',
   async (_what, script, [cause, nextStep]) => {
     const host = await world.host(script)
     world.dns.set('inside.test', { a: ['10.1.2.3'] })
 
     const failed = await world.fetch(host.url(), { type: 'image' })
 
-    expect(told(failed)).toEqual([cause.replace('HOST', new URL(host.url()).hostname), nextStep])
+    expect(explained(failed)).toEqual([cause.replace('HOST', new URL(host.url()).hostname), nextStep])
   },
 )
 
@@ -130,13 +130,13 @@ it.each([
     'The URL names an address that is not public.',
     'Serve the file from another address on the internet.',
   ],
-])('tells the cause and the next step of %s', async (url, cause, nextStep) => {
+])('gives the cause and the next step of %s', async (url, cause, nextStep) => {
   world.dns.set('empty.example.com', {})
 
-  expect(told(await world.fetch(url))).toEqual([cause, nextStep])
+  expect(explained(await world.fetch(url))).toEqual([cause, nextStep])
 })
 
-function told(failed: Awaited<ReturnType<MediaWorld['fetch']>>): readonly string[] {
+function explained(failed: Awaited<ReturnType<MediaWorld['fetch']>>): readonly string[] {
   if (failed.kind !== 'failed') return ['fetched']
   const { sentence, nextStep, words } = explainReason(failed.code, null, failed.words)
   return [sentence, nextStep, ...(words === null ? [] : [words])]

@@ -3,7 +3,7 @@ import { readTracks } from './iso-tracks.ts'
 import { MediaProblem } from './media-problem.ts'
 import { sniffType } from './sniff-type.ts'
 
-/** What each type accepts, found by looking at the bytes. Null: anything. */
+/** The formats that each type accepts, found by the bytes of the file. Null: anything. */
 const ACCEPTED: Record<MediaType, { readonly mimes: readonly string[] | null; readonly words: string }> = {
   image: { mimes: ['image/jpeg', 'image/png', 'image/webp', 'image/gif'], words: 'JPEG, PNG, WebP or GIF' },
   video: { mimes: ['video/mp4', 'video/3gpp', 'video/quicktime', 'video/webm'], words: 'MP4, 3GPP, QuickTime or WebM' },
@@ -14,7 +14,7 @@ const ACCEPTED: Record<MediaType, { readonly mimes: readonly string[] | null; re
   document: { mimes: null, words: 'anything' },
 }
 
-/** The MIME type, judged by the first bytes. Null: only the whole file can tell. Throws when it is of another type. */
+/** The MIME type according to the first bytes. Null: the whole file is needed. Throws when it is of another type. */
 export function checkHead(type: MediaType, head: Uint8Array): string | null {
   const found = sniffType(head)
   if (accepts(type, found.mime)) return found.mime
@@ -28,7 +28,7 @@ interface WholeFile {
   read(position: number, length: number): Promise<Uint8Array>
 }
 
-/** The MIME type, judged by the whole file. Throws when it is of another type. */
+/** The MIME type according to the whole file. Throws when it is of another type. */
 export async function checkWhole(type: MediaType, whole: WholeFile): Promise<string> {
   const found = sniffType(whole.head)
   if (accepts(type, found.mime)) return found.mime
@@ -40,8 +40,8 @@ export async function checkWhole(type: MediaType, whole: WholeFile): Promise<str
 }
 
 /**
- * Phones record sound into files that say MP4 and nothing more. Whether there is a picture stands in the list of
- * tracks, which is often at the very end.
+ * Phones record sound into files that say only MP4. The list of tracks shows whether there is a picture, and it is often at
+ * the very end.
  */
 function mayBeSound(type: MediaType, mime: string): boolean {
   return type === 'audio' && mime === 'video/mp4'

@@ -1,19 +1,19 @@
 import type { MediaType } from '../core/message/message.ts'
 import { MediaProblem, quote } from './media-problem.ts'
 
-// All codings there are. Hosts send other words for files that are not packed, such as `binary` and `utf-8`.
+// All codings there are. Hosts send other words for files that are not compressed, such as `binary` and `utf-8`.
 const CODINGS: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd', 'compress'])
 
 interface Announcement {
   header(name: string): string | null
 }
 
-/** Judges what the headers say about the body that follows. Null when it may be read. */
+/** Checks the headers that describe the body. Null when the body may be read. */
 export function checkHeaders(
   response: Announcement,
   { type, capBytes }: { readonly type: MediaType; readonly capBytes: number },
 ): MediaProblem | null {
-  // We asked for no coding, and unpack none: 50 KB can unpack to gigabytes. What is packed would also be kept packed.
+  // We ask for no coding and decompress none, because 50 KB can become gigabytes. A compressed file would be kept compressed.
   const coding = response.header('content-encoding')
   if (coding !== null && listOf(coding).some((name) => CODINGS.has(name))) {
     return new MediaProblem(

@@ -127,15 +127,15 @@ describe('addresses of a name', () => {
     expect(dialled).toEqual([])
   })
 
-  it('G9: refuses a public address behind a port or name that was excused for the sake of private ones', async () => {
-    world.dns.set('looks-private.test', { a: ['8.8.8.8'] })
+  it('G9: refuses a public address behind a port or name that is allowed for private ones only', async () => {
+    world.dns.set('seems-private.test', { a: ['8.8.8.8'] })
     world.dns.set('both.test', { a: [fine.address, '8.8.8.8'] })
 
-    expect(await world.fetch('http://looks-private.test:22/')).toMatchObject({ code: 'media_blocked' })
+    expect(await world.fetch('http://seems-private.test:22/')).toMatchObject({ code: 'media_blocked' })
     expect(await world.fetch(`http://both.test:${fine.port}/`)).toMatchObject({ code: 'media_blocked' })
   })
 
-  it('G9: connects to the address it judged when the name points elsewhere a moment later', async () => {
+  it('G9: connects to the checked address when the name resolves to another one later', async () => {
     world.dns.set('rebind.test', (question) => ({ a: [question === 1 ? fine.address : '127.0.0.1'] }))
 
     const fetched = await world.fetch(`http://rebind.test:${fine.port}/`)
@@ -145,11 +145,11 @@ describe('addresses of a name', () => {
     expectNothingReached()
   })
 
-  it('control: a second look-up at the connection is what lets a rebinding name in', async () => {
+  it('control: a second look-up at the connection lets a rebinding name in', async () => {
     world.dns.set('rebind.test', (question) => ({ a: [question === 1 ? fine.address : '127.0.0.1'] }))
     const { createNameResolver } = await import('./resolve-name.ts')
     const lookUp = createNameResolver({ servers: [world.dns.address], timeoutMs: 1000 })
-    const dial: Dial = async (target, _judged, signal) => openDial(target, await lookUp(target.host, signal), signal)
+    const dial: Dial = async (target, _checked, signal) => openDial(target, await lookUp(target.host, signal), signal)
 
     const fetched = await world.fetch(`http://rebind.test:${canary.port}/`, { replaced: { dial } })
 
@@ -188,7 +188,7 @@ describe('addresses of a name', () => {
     expect(canary6.requests[0]).toContain(`host: [::1]:${canary6.port}\r\n`)
   })
 
-  it('tries the next judged address when one takes no connection', async () => {
+  it('tries the next checked address when one accepts no connection', async () => {
     const closed = await world.host(() => {})
     await closed.close()
     world.dns.set('two.test', { a: [closed.address, fine.address] })
@@ -236,7 +236,7 @@ describe('redirects', () => {
     expect(host.requests[1]).toContain('GET /to?x=%C3%A9%20b HTTP/1.1')
   })
 
-  it('G9: judges a rebinding name at the redirect as well', async () => {
+  it('G9: also checks a rebinding name at the redirect', async () => {
     world.dns.set('rebind.test', (question) => ({ a: [question === 1 ? host.address : '127.0.0.1'] }))
     const host: TestHost = await world.host((socket, request) =>
       redirecting(`http://rebind.test:${host.port}/again`)(socket, request),
@@ -247,7 +247,7 @@ describe('redirects', () => {
     expectNothingReached()
   })
 
-  it('G9: judges every hop, the last one too', async () => {
+  it('G9: checks every hop, the last one too', async () => {
     const third = await world.host(redirecting(`http://127.0.0.1:${canary.port}/`))
     const second = await world.host(redirecting(third.url()))
     const first = await world.host(redirecting(second.url()))
@@ -285,8 +285,8 @@ describe('redirects', () => {
   })
 })
 
-describe('each wall by itself', () => {
-  it('G9: holds when only the addresses of the look-up are judged', async () => {
+describe('each guard by itself', () => {
+  it('G9: works when only the addresses of the look-up are checked', async () => {
     world.dns.set('evil.test', { a: ['127.0.0.1'] })
 
     expect(await world.fetch(`http://evil.test:${canary.port}/`, { replaced: { dial: openDial } })).toMatchObject({
@@ -295,7 +295,7 @@ describe('each wall by itself', () => {
     expectNothingReached()
   })
 
-  it('G9: holds when only the connection is judged', async () => {
+  it('G9: works when only the connection is checked', async () => {
     world.dns.set('evil.test', { a: ['127.0.0.1'] })
 
     expect(await world.fetch(`http://evil.test:${canary.port}/`, { replaced: { guard: OPEN_GUARD } })).toMatchObject({
@@ -304,7 +304,7 @@ describe('each wall by itself', () => {
     expectNothingReached()
   })
 
-  it('G9: holds for an address in the URL when only the connection is judged', async () => {
+  it('G9: works for an address in the URL when only the connection is checked', async () => {
     const allowedPrivate = [parseAddressRange('127.0.0.1/32')!]
     const replaced = { guard: OPEN_GUARD, ranges: { allowed: allowedPrivate, refused: [] } }
 
@@ -312,7 +312,7 @@ describe('each wall by itself', () => {
     expectNothingReached()
   })
 
-  it('G9: says nothing to a peer that is not the one it judged', async () => {
+  it('G9: sends nothing to a peer that is not a checked address', async () => {
     const openSocket = ((options: object) =>
       connect({ ...options, host: '127.0.0.1', port: canary.port })) as typeof connect
     const dial = createDial({ guard: OPEN_GUARD, connectMs: 500, trustedCertificates: undefined, openSocket })
@@ -321,7 +321,7 @@ describe('each wall by itself', () => {
     expect(canary.requests).toEqual([])
   })
 
-  it('control: without both walls a name does reach the canary', async () => {
+  it('control: without both guards a name does reach the canary', async () => {
     world.dns.set('evil.test', { a: ['127.0.0.1'] })
 
     const fetched = await world.fetch(`http://evil.test:${canary.port}/`, {
@@ -332,7 +332,7 @@ describe('each wall by itself', () => {
     expect(canary.connects).toBe(1)
   })
 
-  it('control: without the walls an address does reach the canary', async () => {
+  it('control: without the guards an address does reach the canary', async () => {
     const allowedPrivate = [parseAddressRange('127.0.0.1/32')!]
     const replaced = { guard: OPEN_GUARD, dial: openDial, ranges: { allowed: allowedPrivate, refused: [] } }
 
@@ -341,7 +341,7 @@ describe('each wall by itself', () => {
   })
 })
 
-describe('what the outside learns and shares', () => {
+describe('isolation from other fetches and from the environment', () => {
   it('G9: uses no proxy of the environment', async () => {
     const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY', 'all_proxy']
     for (const name of names) process.env[name] = canary.url('')

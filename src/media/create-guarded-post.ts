@@ -15,14 +15,14 @@ import { createNameResolver } from './resolve-name.ts'
 export interface PostTiming {
   readonly dnsMs: number
   readonly connectMs: number
-  /** From the beginning to the end of the answer's headers. */
+  /** From the start to the end of the response headers. */
   readonly totalMs: number
-  /** What the answer says after its headers is waited for so long, and no longer. */
+  /** Time limit for the part of the response after its headers. */
   readonly excerptMs: number
 }
 
 const DEFAULT_TIMING: PostTiming = { dnsMs: 5_000, connectMs: 5_000, totalMs: 15_000, excerptMs: 1_000 }
-// Enough for the sentence of an error, whatever page it is wrapped in.
+// Enough to include the sentence of an error page.
 const EXCERPT_BYTES = 1_024
 
 interface GuardedPostOptions {
@@ -36,7 +36,7 @@ interface GuardedPostOptions {
   readonly trustedCertificates?: readonly string[]
 }
 
-/** `replaced` puts single parts in the place of ours: tests prove with it that each guard is needed. */
+/** `replaced` overrides single parts: with it tests prove that each guard is needed. */
 export function createGuardedPost(options: GuardedPostOptions, replaced: Partial<FollowRules> = {}): GuardedPost {
   const timing = { ...DEFAULT_TIMING, ...options.timing }
   const ranges = { allowed: options.allowed ?? [], refused: options.refused ?? [] }
@@ -54,8 +54,8 @@ export function createGuardedPost(options: GuardedPostOptions, replaced: Partial
 }
 
 /**
- * One try. As with media, whatever ends it early ends one `AbortController` with its reason, and each stage watches that.
- * Redirects are not followed: the account named this address, and a redirect would carry signed notices elsewhere.
+ * One try. As with media, every early end aborts one `AbortController` with its reason, and each stage watches its signal.
+ * Redirects are not followed, because a redirect would send signed notices to an address that the account did not name.
  */
 async function post(
   wanted: PostWanted,
@@ -93,7 +93,7 @@ async function post(
   }
 }
 
-/** What came by then, of a body that may drip for ever or never end. It decides nothing, so nothing about it can fail. */
+/** The part of the body that came in time. The body may never end. It decides nothing, so no error of it counts. */
 function readExcerpt({ body, connection }: OpenResponse, withinMs: number): Promise<string> {
   return new Promise((resolve) => {
     const pieces: Buffer[] = []
@@ -130,7 +130,7 @@ const CODES: Readonly<Record<MediaFailureCode, TryCode>> = {
   media_blocked: 'blocked',
   media_truncated: 'unreachable',
   media_protocol: 'protocol',
-  // None of these comes of a post: they are said of files and of statuses, which are judged elsewhere.
+  // A post has none of these problems: they concern files and statuses, which other code checks.
   media_status: 'protocol',
   media_too_big: 'protocol',
   media_wrong_type: 'protocol',
@@ -138,7 +138,7 @@ const CODES: Readonly<Record<MediaFailureCode, TryCode>> = {
 
 function explain({ failure }: MediaProblem): PostEnd {
   const code = CODES[failure.code]
-  // One sentence for every refused address, so that it tells nothing about what is or is not there.
+  // One sentence for every refused address, so that it reveals nothing about our network.
   const words =
     code === 'blocked'
       ? 'The URL leads to an address that webhooks are not posted to.'

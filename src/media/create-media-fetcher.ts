@@ -10,15 +10,15 @@ import { createNameResolver } from './resolve-name.ts'
 import { Spool } from './spool.ts'
 
 export interface MediaFetcherOptions {
-  /** Where fetched files wait: one folder for all processes of an installation on this machine, and for none of another. */
+  /** The folder of fetched files. All processes of an installation on this machine share it, and no other installation does. */
   readonly spoolDir: string
-  /** Whoever shares the folder must be able to tell this process from the others, and whether it lives. */
+  /** Processes that share the folder must be able to identify this one, and to see whether it is alive. */
   readonly worker: WorkerId
   /** Largest file of each type. */
   readonly maxBytes: Readonly<Record<MediaType, number>>
   /** Private ranges that the operator opened. The same list must be given to `checkMediaUrl` where messages are accepted. */
   readonly allowed?: readonly AddressRange[]
-  /** Ranges that the operator closed, public ones too. As with those that are opened. */
+  /** Ranges that the operator closed, public ones too. `checkMediaUrl` must get the same list. */
   readonly refused?: readonly AddressRange[]
   /** DNS servers such as `9.9.9.9` or `127.0.0.1:5353`; null or absent means those of the system. */
   readonly dnsServers?: readonly string[] | null
@@ -28,7 +28,7 @@ export interface MediaFetcherOptions {
   readonly trustedCertificates?: readonly string[]
 }
 
-/** `replaced` puts single parts in the place of ours: tests prove with it that each guard is needed. */
+/** `replaced` overrides single parts: with it tests prove that each guard is needed. */
 export function createMediaFetcher(options: MediaFetcherOptions, replaced: Partial<MediaParts> = {}): MediaFetcher {
   const timing = { ...DEFAULT_TIMING, ...options.timing }
   const ranges = { allowed: options.allowed ?? [], refused: options.refused ?? [] }
@@ -49,7 +49,7 @@ export function createMediaFetcher(options: MediaFetcherOptions, replaced: Parti
     fetch: (wanted, signal) => fetchMedia(wanted, parts, signal),
     discard: (path) => parts.spool.discard(path),
     sweep: (known) => parts.spool.sweep(known),
-    // Each fetch has a connection of its own and ends it, so nothing is idle.
+    // Each fetch opens and closes its own connection, so none stays idle.
     close: async () => {},
   }
 }

@@ -4,7 +4,7 @@ import type { CheckedUrl } from '../core/media-address/check-url.ts'
 import { type AddressGuard, isSameAddress } from './address-guard.ts'
 import { blocked, MediaProblem } from './media-problem.ts'
 
-/** Opens a connection to one of the judged addresses, with TLS where the URL says so. */
+/** Opens a connection to one of the checked addresses, with TLS if the URL says so. */
 export type Dial = (target: CheckedUrl, addresses: readonly string[], signal: AbortSignal) => Promise<Socket>
 
 interface DialRules {
@@ -12,17 +12,17 @@ interface DialRules {
   readonly connectMs: number
   /** Certificate authorities in PEM form; undefined means those that come with Node. */
   readonly trustedCertificates: readonly string[] | undefined
-  /** Replaced by the test that shows what happens when a connection ends up elsewhere. */
+  /** Replaced by the test in which a connection reaches another address. */
   readonly openSocket?: typeof connect
 }
 
-/** More than this many addresses of one host are not tried: each gets a share of the time, and the shares must do. */
+/** At most this many addresses of one host are tried, because they share the time. */
 const MOST_TRIES = 4
 
 /**
- * Connects to the address we judged, not to the name. A second look-up could answer differently, and a hostile server
- * would make sure that it does. HTTP libraries also skip a guarded look-up when the host is an address already, so the
- * library is never let near a connection: it gets the socket from here.
+ * Connects to the checked address, not to the name: a hostile server would answer a second look-up differently. HTTP
+ * libraries also skip a guarded look-up when the host is already an address. So the library never opens a connection: it
+ * gets the socket from here.
  */
 export function createDial(rules: DialRules): Dial {
   return async (target, addresses, signal) => {
@@ -42,10 +42,9 @@ async function reachAny(
   for (const [index, address] of addresses.entries()) {
     const shareMs = (endsAtMs - performance.now()) / (addresses.length - index)
     if (shareMs <= 0) break
-    // Asked again right before the connection, though the addresses come judged: an address that stands in the URL
-    // itself has never been through a look-up.
+    // Checked again right before the connection, because an address in the URL itself was never looked up.
     if (!rules.guard.admits(address, target.needsAllowedRange)) throw blocked()
-    // No names: `lookup` would be called for one, and must never be.
+    // Never a name: `lookup` would be called for it, and must never be.
     const socket = openSocket({
       host: address,
       port: target.port,
@@ -60,7 +59,7 @@ async function reachAny(
   throw new MediaProblem('media_connect', connectWords(lastCode, target.port, rules.connectMs))
 }
 
-/** The last look before the first byte: are we really connected to whom we judged? */
+/** The last check before the first byte: is the peer one of the checked addresses? */
 function checkPeer(
   socket: Socket,
   peer: { readonly address: string; readonly target: CheckedUrl; readonly guard: AddressGuard },
@@ -82,12 +81,12 @@ async function secure(
 ): Promise<Socket> {
   const secured = connectTls({
     socket,
-    // The certificate must be that of the name in the URL. An address is not sent as a server name, but checked.
+    // The certificate must match the host of the URL. An address is checked as well, but not sent as a server name.
     host: target.host,
     servername: target.isAddress ? '' : target.host,
     ALPNProtocols: ['http/1.1'],
     minVersion: 'TLSv1.2',
-    // Said aloud, because an environment variable can turn the default off.
+    // Explicit, because an environment variable can turn the default off.
     rejectUnauthorized: true,
     ...(rules.trustedCertificates && { ca: [...rules.trustedCertificates] }),
   })
@@ -103,7 +102,7 @@ async function secure(
   throw new MediaProblem('media_tls', `The TLS handshake with the media host failed: ${tlsWords(code)}.`)
 }
 
-/** Waits for a socket to be ready: null when it is, else the code of what happened, with the socket destroyed. */
+/** Waits until a socket is ready. Returns null, or destroys the socket and returns the code of the error. */
 function arrival(
   socket: Socket,
   event: string,
@@ -124,7 +123,7 @@ function arrival(
       finish(() => reject(signal.reason as Error))
     }
     const timer = setTimeout(() => fail('ETIMEDOUT'), ms)
-    // Stays for the life of the socket, so that a late error never goes unheard and ends the process.
+    // Stays as long as the socket, because an unhandled late error would end the process.
     socket.on('error', (error: NodeJS.ErrnoException) => fail(error.code ?? 'unknown'))
     socket.once('close', () => fail('ECONNRESET'))
     socket.once(event, () => finish(() => resolve(null)))
@@ -134,7 +133,7 @@ function arrival(
 }
 
 function refuseLookup(name: string): never {
-  throw new Error(`A connection must be made to a judged address, not to the name ${name}`)
+  throw new Error(`A connection must be made to a checked address, not to the name ${name}`)
 }
 
 function connectWords(code: string, port: number, connectMs: number): string {

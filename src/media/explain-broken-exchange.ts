@@ -17,7 +17,7 @@ const RESET_CODES: readonly string[] = [
   'ENETDOWN',
 ]
 
-/** The one place that knows the errors of the HTTP library. Decides by code and by what we saw, never by message text. */
+/** The only code that knows the errors of the HTTP library. Decides by their codes and by our state, never by message text. */
 export function explainBrokenExchange(error: unknown, exchange: Exchange): MediaProblem {
   if (error instanceof MediaProblem) return error
   const code = codeOf(error)
@@ -28,7 +28,7 @@ export function explainBrokenExchange(error: unknown, exchange: Exchange): Media
     return new MediaProblem('media_tls', `The TLS connection to the media host broke (${code}).`, { cause: error })
   }
   const wasCutOff = exchange.peerHasEnded || RESET_CODES.includes(code) || code === 'HPE_INVALID_EOF_STATE'
-  // Before the headers are complete the library says "length mismatch" of any broken header after the length.
+  // Before the headers are complete the library reports "length mismatch" for any broken header after the length.
   const isShort = exchange.hasAnswered && code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
   if (exchange.hasAnswered && (wasCutOff || isShort)) {
     const words = 'The media host closed the connection before the whole file had arrived.'
@@ -38,7 +38,7 @@ export function explainBrokenExchange(error: unknown, exchange: Exchange): Media
     const words = 'The media host closed the connection without an answer.'
     return new MediaProblem('media_connect', words, { cause: error })
   }
-  // What is left is an answer that the parser refused: broken framing, an upgrade nobody asked for, two lengths.
+  // The rest are responses that the parser refused: broken framing, an unrequested upgrade, two lengths.
   const detail = code.startsWith('HPE_') ? ` (${code})` : ''
   return new MediaProblem('media_protocol', `The answer of the media host is not usable HTTP/1.1${detail}.`, {
     cause: error,

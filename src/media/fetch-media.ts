@@ -12,12 +12,12 @@ export interface MediaParts extends FollowRules, Omit<ReceiveRules, 'capBytes'> 
 /**
  * Fetches one file, from the URL to the spool.
  *
- *   judge URL ▶ look up ▶ judge addresses ▶ connect ▶ judge peer ▶ ask ▶ judge headers ▶ receive ▶ keep
+ *   check URL ▶ look up ▶ check addresses ▶ connect ▶ check peer ▶ ask ▶ check headers ▶ receive ▶ keep
  *       ▲                                                            │
  *       └───────────────────── redirect (at most 5) ─────────────────┘
  *
- * Whatever ends it early (the caller, the whole time, a stage's time, a host that crawls) ends one `AbortController`
- * with its reason. Every stage watches that signal, so there is one way out and nothing to forget.
+ * Every early end (by the caller, the total time, a stage's time, a slow host) aborts one `AbortController` with its
+ * reason. All stages watch that one signal.
  */
 export async function fetchMedia(
   wanted: MediaWanted,
@@ -45,7 +45,7 @@ export async function fetchMedia(
       response.close()
     }
   } catch (thrown) {
-    // Once it was ended, whatever broke after that broke because of it.
+    // After an abort, later errors are its consequences.
     const cause: unknown = ending.signal.aborted ? ending.signal.reason : thrown
     if (cause instanceof MediaProblem) return cause.failure
     throw cause

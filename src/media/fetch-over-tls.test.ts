@@ -56,7 +56,7 @@ describe('a fetch over TLS', () => {
     expect(host.requests).toEqual([])
   })
 
-  it('refuses a certificate that nobody vouches for, whatever the environment says', async () => {
+  it('refuses a certificate without a trusted issuer, whatever the environment says', async () => {
     const { host, url } = await secureHost()
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
 
@@ -102,7 +102,7 @@ describe('a fetch over TLS', () => {
     expect((await world.fetch(plain.url(), trusted)).kind).toBe('fetched')
   })
 
-  it('G9: sends not even a greeting to a peer that is not the one it judged', async () => {
+  it('G9: starts no TLS handshake with a peer that is not a checked address', async () => {
     const heard: Buffer[] = []
     const listener = createServer((socket) => socket.on('data', (chunk) => heard.push(chunk)).on('error', () => {}))
     listener.listen(0, '127.0.0.1')

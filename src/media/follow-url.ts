@@ -22,7 +22,7 @@ export interface FollowRules extends RequestRules {
 const MOST_REDIRECTS = 5
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
 
-/** Asks for a URL and follows redirects, each judged like a URL of its own. Returns the response that holds the file. */
+/** Requests a URL and follows redirects, each checked like a URL of its own. Returns the response with the file. */
 export async function followUrl(url: string, rules: FollowRules, ending: AbortController): Promise<OpenResponse> {
   let target = checkRequested(url, rules)
   for (let redirects = 0; ; redirects += 1) {
@@ -72,21 +72,21 @@ function checkRedirect(response: OpenResponse, from: CheckedUrl, rules: FollowRu
   const text = Buffer.from(location, 'latin1').toString('utf8')
   const resolved = parseWebUrl(text, from.url)
   if (!resolved) throw new MediaProblem('media_protocol', `${from.host} redirects to something that is no URL.`)
-  // Whoever reads the plain connection could replace the file, though the message asked for a safe one.
+  // An attacker on the plain connection could replace the file, although the message asked for TLS.
   if (from.isTls && resolved.protocol !== 'https:')
     throw refusedRedirect(from, 'from https to http, which is not followed.')
   // The query as it came, because it may hold a signature.
   const query = resolved.search && (/\?[^#]*/.exec(text)?.[0] ?? '').trimEnd().replaceAll(' ', '%20')
   const authority = resolved.username || resolved.password ? `${resolved.username}:${resolved.password}@` : ''
-  const judged = checkMediaUrl(
+  const checked = checkMediaUrl(
     `${resolved.protocol}//${authority}${resolved.host}${resolved.pathname}${query}`,
     rules.ranges,
   )
-  if (judged.ok) return judged
-  throw refusedRedirect(from, redirectWords(judged, resolved))
+  if (checked.ok) return checked
+  throw refusedRedirect(from, redirectWords(checked, resolved))
 }
 
-/** The host has said itself where it leads, so that may be told: a name or an address, but none that a name resolved to. */
+/** May repeat the name or address in the redirect, which the host has sent, but no address that a name resolved to. */
 function redirectWords({ code, isClosed }: RefusedUrl, to: URL): string {
   if (isClosed) return 'to an address that Nuncio may not connect to.'
   if (code === 'url_not_public') return `to ${to.host}, which is not a public address.`
@@ -95,9 +95,9 @@ function redirectWords({ code, isClosed }: RefusedUrl, to: URL): string {
 }
 
 function checkRequested(url: string, rules: FollowRules): CheckedUrl {
-  const judged = checkMediaUrl(url, rules.ranges)
-  if (judged.ok) return judged
-  throw new MediaProblem('media_blocked', judged.detail)
+  const checked = checkMediaUrl(url, rules.ranges)
+  if (checked.ok) return checked
+  throw new MediaProblem('media_blocked', checked.detail)
 }
 
 function refusedRedirect(from: CheckedUrl, where: string): MediaProblem {

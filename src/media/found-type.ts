@@ -1,6 +1,6 @@
-/** What looking at the bytes of a file came to. */
+/** The format of a file according to its bytes. */
 export interface FoundType {
   readonly mime: string
-  /** With its article, as it stands in a sentence: "The file is a PNG image". */
+  /** With its article, for a sentence: "The file is a PNG image". */
   readonly words: string
 }

@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-const PATIENT = { dnsMs: 3_000, connectMs: 3_000, totalMs: 3_000, excerptMs: 300 }
+const LONG_TIMES = { dnsMs: 3_000, connectMs: 3_000, totalMs: 3_000, excerptMs: 300 }
 
 interface How {
   readonly timing?: Partial<PostTiming>
@@ -27,7 +27,7 @@ function post(url: string, hosts: readonly TestHost[], { timing, replaced }: How
     {
       allowed: hosts.map(({ address }) => parseAddressRange(address)!),
       dnsServers: [world.dns.address],
-      timing: { ...PATIENT, ...timing },
+      timing: { ...LONG_TIMES, ...timing },
     },
     replaced,
   )
@@ -36,7 +36,7 @@ function post(url: string, hosts: readonly TestHost[], { timing, replaced }: How
 }
 
 describe('posting to an address that an account gave', () => {
-  it('sends the body and the headers, and tells the status and the beginning of the answer', async () => {
+  it('sends the body and the headers, and returns the status and the beginning of the response', async () => {
     let request = ''
     const host = await world.host((socket, asked) => {
       request = asked
@@ -52,7 +52,7 @@ describe('posting to an address that an account gave', () => {
     expect(request).toContain('webhook-id: ntc_1')
   })
 
-  it('takes an answer behind interim answers that nobody asked for', async () => {
+  it('accepts a response after unrequested interim responses', async () => {
     const host = await world.host((socket, asked) => {
       socket.write('HTTP/1.1 100 Continue\r\n\r\n')
       answering(204, {}, '')(socket, asked)
@@ -61,7 +61,7 @@ describe('posting to an address that an account gave', () => {
     expect(await post(host.url(), [host])).toMatchObject({ kind: 'answered', status: 204 })
   })
 
-  it('G9: does not post to what the operator closed', async () => {
+  it('G9: does not post to addresses that the operator closed', async () => {
     const refused = [parseAddressRange(canary.address)!]
     const guarded = createGuardedPost({ allowed: refused, refused, dnsServers: [world.dns.address] })
     world.dns.set('closed.test', { a: [canary.address] })
@@ -81,7 +81,7 @@ describe('posting to an address that an account gave', () => {
     expect(canary.connects).toBe(0)
   })
 
-  it('G9: does not post where a name resolves into our network', async () => {
+  it('G9: does not post to a name that resolves into our network', async () => {
     world.dns.set('evil.nuncio-test.com', { a: ['127.0.0.1'] })
 
     const end = await post(`http://evil.nuncio-test.com:8080/`, [])
@@ -93,7 +93,7 @@ describe('posting to an address that an account gave', () => {
     expect(canary.connects).toBe(0)
   })
 
-  it('G9: would post there without the guard, so that the tests above can fail', async () => {
+  it('control: without the guard it posts there', async () => {
     const guard = { admits: () => true, allows: () => true }
     const dial = createDial({ guard, connectMs: 500, trustedCertificates: undefined })
     world.dns.set('evil.nuncio-test.com', { a: ['127.0.0.1'] })
@@ -103,7 +103,7 @@ describe('posting to an address that an account gave', () => {
       replaced: { guard, dial, ranges },
     })
 
-    // The port alone is refused without a look-up: what is reached is reached past that.
+    // The port alone would be refused without a look-up, so this test gets past that check.
     expect(end).toMatchObject(canary.port === 8080 ? { kind: 'answered' } : { kind: 'failed', code: 'blocked' })
     const literal = await post(canary.url(), [], { replaced: { guard, dial, ranges } })
     expect(literal).toMatchObject({ kind: 'answered', status: 200 })
@@ -117,7 +117,7 @@ describe('posting to an address that an account gave', () => {
     expect(canary.connects).toBe(0)
   })
 
-  it('waits no longer than a try may take for an answer that does not come', async () => {
+  it('times out when no response comes', async () => {
     const host = await world.host(() => {})
 
     expect(await post(host.url(), [host], { timing: { totalMs: 200 } })).toMatchObject({
@@ -127,7 +127,7 @@ describe('posting to an address that an account gave', () => {
     await expect.poll(() => host.open).toBe(0)
   })
 
-  it('waits no longer for headers that drip', async () => {
+  it('times out when headers drip', async () => {
     const host = await world.host(drip('HTTP/1.1 200 OK\r\n', { piece: Buffer.from('x: y\r\n'), everyMs: 20 }))
 
     expect(await post(host.url(), [host], { timing: { totalMs: 300 } })).toMatchObject({
@@ -137,7 +137,7 @@ describe('posting to an address that an account gave', () => {
     await expect.poll(() => host.open).toBe(0)
   })
 
-  it('takes the status of an answer whose body drips or never ends, and no more than a little of it', async () => {
+  it('returns the status and the beginning of a body that drips or never ends', async () => {
     const head = 'HTTP/1.1 200 OK\r\n\r\n'
     const dripping = await world.host(drip(head, { piece: Buffer.from('x'), everyMs: 20 }))
     const sent = { bytes: 0 }
@@ -149,7 +149,7 @@ describe('posting to an address that an account gave', () => {
     expect(sent.bytes).toBeLessThan(20_000_000)
   })
 
-  it('says what broke, and never which address a name had', async () => {
+  it('reports the error, and never the address of a name', async () => {
     const host = await world.host((socket) => socket.destroy())
 
     const end = await post(host.url(), [host])
@@ -159,7 +159,7 @@ describe('posting to an address that an account gave', () => {
     expect(JSON.stringify(end)).not.toContain('media')
   })
 
-  it('is ended by whoever asked', async () => {
+  it('is aborted by its caller', async () => {
     const host = await world.host(() => {})
     const guarded = createGuardedPost({ allowed: [parseAddressRange(host.address)!] })
     const caller = new AbortController()

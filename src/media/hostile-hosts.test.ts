@@ -161,10 +161,10 @@ describe('codings', () => {
   })
 })
 
-describe('answers that are not HTTP as agreed', () => {
+describe('responses that violate HTTP', () => {
   it.each([
     [
-      'an upgrade nobody asked for',
+      'an unrequested upgrade',
       (socket) => socket.write('HTTP/1.1 101 Switching\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\nxxxx'),
     ],
     ['an upgrade without headers', (socket) => socket.write('HTTP/1.1 101 Switching\r\n\r\nxxxx')],
@@ -223,7 +223,7 @@ describe('answers that are not HTTP as agreed', () => {
     expect(await world.fetch(host.url('/9'))).toMatchObject({ code: 'media_protocol' })
   })
 
-  it('takes a file behind interim answers that nobody asked for', async () => {
+  it('accepts a file after unrequested interim responses', async () => {
     const interim = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 100 \r\n\r\n'
     const answer = response(200, {}, 'HTTP/1.1 100 Continue\r\n\r\n')
     const host = await world.host((socket) => socket.end(Buffer.concat([Buffer.from(interim), answer])))

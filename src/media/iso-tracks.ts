@@ -5,14 +5,14 @@ interface Tracks {
 
 /** Larger lists of tracks belong to films of many hours. */
 const MOST_MOVIE_BYTES = 4 * 1024 * 1024
-/** A file has a handful of boxes at the top. More is somebody's attempt to keep us busy. */
+/** A file has a handful of top-level boxes. More is an attempt to keep us busy. */
 const MOST_BOXES = 1000
 
 type Read = (position: number, length: number) => Promise<Uint8Array>
 
 /**
- * Which kinds of track an MP4 file has. Only finds its list of tracks (`moov`) and looks for the handlers named there;
- * nothing is decoded. Null when there is no such list or it cannot be read.
+ * Which kinds of track an MP4 file has. Only finds its list of tracks (`moov`) and the handlers named there, and decodes
+ * nothing. Null when there is no such list or it cannot be read.
  */
 export async function readTracks(read: Read, sizeBytes: number): Promise<Tracks | null> {
   let position = 0
@@ -52,7 +52,7 @@ const SOUND = 0x736f756e
 const PICTURE = 0x76696465
 
 /**
- * Each track says in its `hdlr` box what it is: version and flags, four zero bytes, then `soun` or `vide`. Compares
+ * The `hdlr` box of a track contains its kind: version and flags, four zero bytes, then `soun` or `vide`. Compares
  * numbers and creates no strings: with one string per match, 4 MB of nothing but `hdlr` blocked the event loop for 0.9 s.
  */
 function findHandlers(movie: Uint8Array): Tracks {

@@ -1,8 +1,8 @@
 import type { MediaFailure, MediaFailureCode } from '../core/ports/media.ts'
 
 /**
- * Whether another try later may end differently. A try costs little and a failed message costs a person's time, so
- * doubt counts as yes.
+ * Whether a later retry may succeed. A retry costs little and a failed message costs a person's time, so the answer is yes
+ * in doubt.
  */
 const MAY_PASS: Record<MediaFailureCode, boolean> = {
   // A name that does not exist may be one that was made a minute ago and is not known everywhere yet.
@@ -18,13 +18,13 @@ const MAY_PASS: Record<MediaFailureCode, boolean> = {
   // The name may point elsewhere in a minute, but that is what a rebinding attack waits for.
   media_blocked: false,
   media_truncated: true,
-  // A matter of how the host is set up, not of the moment.
+  // Depends on the setup of the host and not on time.
   media_protocol: false,
 }
 
 /**
- * Thrown inside this folder for whatever the outside does wrong; `fetchMedia` turns it into the failure it carries.
- * Its words are for the account's own log: facts, but never an address that a name resolved to.
+ * Thrown inside this folder for errors of hosts and networks; `fetchMedia` turns it into the failure it carries. Its words
+ * are for the account's log: they state facts, but never an address that a name resolved to.
  */
 export class MediaProblem extends Error {
   readonly failure: MediaFailure
@@ -46,12 +46,12 @@ export class MediaProblem extends Error {
   }
 }
 
-/** One sentence for every refused address, so that it tells nothing about what is or is not there. */
+/** One sentence for every refused address, so that it reveals nothing about our network. */
 export function blocked(): MediaProblem {
   return new MediaProblem('media_blocked', 'The URL leads to an address that media is not fetched from.')
 }
 
-/** The same problem, saying that it was met behind redirects and not at the address in the message. */
+/** The same problem with the addition that it occurred after redirects and not at the URL of the message. */
 export function behindRedirects(problem: MediaProblem, redirects: number): MediaProblem {
   const { code, words, mayPass, retryAfterMs } = problem.failure
   const after = `Behind ${redirects} redirect${redirects === 1 ? '' : 's'}: ${words}`

@@ -1,13 +1,13 @@
 import { STATUS_CODES } from 'node:http'
 import { MediaProblem } from './media-problem.ts'
 
-/** Longest wait that a host may ask for: beyond it, the message would run out of time rather than wait. */
+/** Longest wait that a host may ask for. During a longer one the message would expire. */
 export const MAX_RETRY_AFTER_MS = 3_600_000
 
 const PASSING_CLIENT_ERRORS: readonly number[] = [408, 425, 429]
 
 interface StatusFacts {
-  /** Who answered. */
+  /** The host that answered. */
   readonly host: string
   readonly status: number
   readonly retryAfter: string | null
@@ -15,7 +15,7 @@ interface StatusFacts {
   readonly date: string | null
 }
 
-/** Judges a status that is no redirect. Returns the problem, or null when a file follows. */
+/** Checks a status that is no redirect. Returns the problem, or null when a file follows. */
 export function checkStatus({ host, status, retryAfter, date }: StatusFacts): MediaProblem | null {
   if (status === 200 || status === 203) return null
   // 202: the file is being made.
@@ -26,7 +26,7 @@ export function checkStatus({ host, status, retryAfter, date }: StatusFacts): Me
   })
 }
 
-/** What to do is found by these words: see core/reasons/media.ts. */
+/** core/reasons/media.ts finds the next step by these words. */
 function statusWords(status: number): string {
   if (status === 202) return 'answered 202: it is still making the file.'
   if (status < 400) return `answered ${status}, which holds no file.`

@@ -3,23 +3,23 @@ import { Duplex } from 'node:stream'
 import { InterimReplies } from '../core/interim-replies.ts'
 
 /**
- * A connection that counts what comes in and can be told to wait.
+ * A connection that counts received bytes and can be paused.
  *
  *   READING ── hold ──▶ HELD (nothing is taken from the network, so its buffers fill and the host must wait)
  *      ▲                  │
  *      └──── release ─────┘
  *
- * The host is held back here and not in the HTTP library, which takes a file for cut off when the host closes the
- * connection while the library itself is paused: with a slow disk that was every third large file.
+ * The host is held back here and not in the HTTP library. A paused library reports a file as cut off when the host closes
+ * the connection: with a slow disk that was every third large file.
  */
 export class MeteredConnection extends Duplex {
   receivedBytes = 0
   readonly #socket: Socket
   #isHeld = false
 
-  /** `onReceived` is told the sum each time that something came. */
+  /** `onReceived` gets the total after each chunk. */
   constructor(socket: Socket, onReceived: (receivedBytes: number) => void) {
-    // One piece at a time, so that pieces are never joined into new ones.
+    // One chunk at a time, so that chunks are never joined into new ones.
     super({ readableHighWaterMark: 1 })
     this.#socket = socket
     const interim = new InterimReplies()

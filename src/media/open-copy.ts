@@ -7,10 +7,10 @@ import { HEAD_BYTES, sniffType } from './sniff-type.ts'
 
 const PIECE_BYTES = 256 * 1024
 
-// A message's id as we make it. Nothing else is ever part of a path, so nothing leads out of the folder.
+// The form of our message ids. Only such an id becomes part of a path, so no path leads out of the folder.
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** The copy of what was delivered with this message, from the folder of the sandbox. Null when it lies there no more, or never did. */
+/** The copy of the file that was delivered with this message, from the folder of the sandbox. Null when there is none (any more). */
 export async function openCopy(folder: string, messageId: MessageId): Promise<OpenCopy | null> {
   if (!ID.test(messageId)) return null
   const file = await open(join(folder, messageId), 'r').catch(() => null)
@@ -19,13 +19,13 @@ export async function openCopy(folder: string, messageId: MessageId): Promise<Op
     const facts = await file.stat()
     if (facts.isFile()) return new FileCopy(file, facts.size, await sniff(file, facts.size))
   } catch {
-    // A disk that does not read it has no copy for us.
+    // An unreadable copy counts as missing.
   }
   await file.close()
   return null
 }
 
-/** By its bytes as they are now. A recording in an MP4 file is sound. */
+/** According to its current bytes. A recording in an MP4 file is sound. */
 async function sniff(file: FileHandle, sizeBytes: number): Promise<string> {
   const read = (position: number, length: number) => readAt(file, position, length)
   const { mime } = sniffType(await read(0, HEAD_BYTES))
@@ -50,7 +50,7 @@ class FileCopy implements OpenCopy {
     try {
       for (let position = from; position <= to; ) {
         const piece = await readAt(this.#file, position, Math.min(PIECE_BYTES, to - position + 1))
-        // It has become shorter since: whoever waits for the rest must learn that it does not come.
+        // The file has become shorter: the reader must get an error, because the rest does not come.
         if (piece.length === 0) throw new Error('The copy ended before it was read')
         yield piece
         position += piece.length

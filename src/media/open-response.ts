@@ -8,17 +8,17 @@ import { MediaProblem } from './media-problem.ts'
 import { MeteredConnection } from './metered-connection.ts'
 
 export interface OpenResponse {
-  /** Who answered. */
+  /** The host that answered. */
   readonly host: string
   readonly status: number
   /** The value of a header; several of one name are joined with a comma. Null when absent. */
   header(name: string): string | null
   readonly body: Readable
-  /** Holds the host back, and counts all that came from it: headers, framing and content, after decryption. */
+  /** Holds the host back, and counts all received bytes: headers, framing and content, after decryption. */
   readonly connection: Pick<MeteredConnection, 'hold' | 'release' | 'receivedBytes'>
-  /** Turns what the body stream failed with into words. */
+  /** Explains an error of the body stream. */
   explain(error: unknown): MediaProblem
-  /** Ends the connection. Harmless when called twice, or with the body half read. */
+  /** Ends the connection. May be called twice, or with the body half read. */
   close(): void
 }
 
@@ -28,24 +28,24 @@ export interface RequestRules {
   readonly userAgent: string
 }
 
-/** Signed URLs and cookies make for long headers, but not this long; the parser keeps them all in memory. */
+/** Signed URLs and cookies make long headers, but not this long. The parser keeps all headers in memory. */
 const MAX_HEADER_BYTES = 16 * 1024
-/** Early hints come once or twice. More is a host that keeps the connection busy without ever answering. */
+/** Early hints come once or twice. A host that sends more keeps the connection busy without answering. */
 const MOST_INTERIM_RESPONSES = 8
-/** The parser does not count everything, such as the text beside the status. This does. */
+/** Limits all received bytes: the parser does not count everything, such as the text beside the status. */
 const MOST_BYTES_BEFORE_BODY = 256 * 1024
 
-/** What is posted instead of asked for. */
+/** The body of a POST; without it the request is a GET. */
 export interface Posted {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
 /**
- * Sends one GET, or what is to be posted, over a connection of its own and returns once the headers are there.
+ * Sends one GET or POST over a connection of its own and returns once the headers have arrived.
  *
- * A fresh connection each time: nothing of one account's fetch (cookies, a kept-alive socket, a TLS session) can reach
- * another's. No proxy of the environment is used either, because it would connect to whom it likes.
+ * Each request has a new connection, so that no state of one account's fetch (cookies, a kept-alive socket, a TLS session)
+ * can reach another's. No proxy of the environment is used, because it could connect to any address.
  */
 export async function openResponse(
   {
@@ -56,7 +56,7 @@ export async function openResponse(
   rules: RequestRules,
   ending: AbortController,
 ): Promise<OpenResponse> {
-  // Loaded with the first fetch: a service that sends texts only need not keep it in memory.
+  // Loaded with the first fetch, because a service that sends only texts need not keep it in memory.
   const undici = await import('undici')
   const exchange = { peerHasEnded: false, hasAnswered: false }
   const connection = new MeteredConnection(await rules.dial(target, addresses, ending.signal), (receivedBytes) => {
@@ -71,15 +71,15 @@ export async function openResponse(
     void client.destroy().catch(() => {})
     connection.destroy()
   }
-  // The client itself would only notice once the request is under way.
+  // The client checks the signal only once the request is under way.
   ending.signal.addEventListener('abort', close, { once: true })
   const timer = setTimeout(() => ending.abort(tooSlow(rules.headersMs)), rules.headersMs)
   try {
     const answer = await request(client, { target, userAgent: rules.userAgent, posted }, ending)
     exchange.hasAnswered = true
-    // Until somebody is ready to take the body.
+    // Until the caller reads the body.
     connection.hold()
-    // The body may fail before anybody listens; unheard, that would end the process.
+    // The body may fail before the caller listens, and an unhandled error would end the process.
     answer.body.on('error', () => {})
     return {
       host: target.host,
@@ -99,16 +99,16 @@ export async function openResponse(
   }
 }
 
-/** An HTTP client that has this one connection and can never make another. */
+/** An HTTP client that has this one connection and can never open another. */
 function clientOver(undici: typeof import('undici'), connection: MeteredConnection, origin: string): Client {
   let unused: MeteredConnection | null = connection
   return new undici.Client(origin, {
     connect: (_options, callback) => {
       const given = unused
       unused = null
-      // Not at once: the client does not notice a connection that is there before it has finished asking for it.
+      // Not at once: the client misses a connection that is handed over during its own call.
       queueMicrotask(() => {
-        // The library uses it as a stream and nothing more, though its type asks for a socket.
+        // The library uses it only as a stream, although its type asks for a socket.
         if (given) callback(null, given as unknown as Socket)
         else callback(new Error('A fetch has one connection and makes no second one'), null)
       })
@@ -116,7 +116,7 @@ function clientOver(undici: typeof import('undici'), connection: MeteredConnecti
     allowH2: false,
     pipelining: 1,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // Ours are kept outside: these start anew with every byte, so a slow drip never meets them.
+    // Our own time limits replace these, which restart with every byte, so that a slow drip would never reach them.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
@@ -140,7 +140,7 @@ function request(
     // Asks the host to close the connection afterwards.
     reset: true,
     signal: ending.signal,
-    // Never pauses by itself: see MeteredConnection.
+    // So large that it never pauses by itself: see MeteredConnection.
     highWaterMark: Number.MAX_SAFE_INTEGER,
     onInfo: () => {
       interim += 1

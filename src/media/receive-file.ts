@@ -17,14 +17,14 @@ export interface ReceiveRules {
   readonly timing: FetchTiming
 }
 
-// Headers, and the framing of pieces that are not absurdly small, fit in this. One byte of content in a piece of its
-// own costs six on the wire and as much work for us as a full one.
+// Headers, and the framing of chunks of normal size, fit in this. A chunk with one byte of content takes six bytes on the
+// wire, and as much work as a full one.
 const MOST_OVERHEAD_BYTES = 1024 * 1024
 const MOST_OVERHEAD_FACTOR = 2
 
 /**
- * Streams the body of a response into the spool, counting and hashing on the way. The host is read only as fast as the
- * disk takes it, so the size of the file does not matter to memory. Whatever goes wrong, no file stays behind.
+ * Streams the body of a response into the spool, and counts and hashes it meanwhile. It reads only as fast as the disk
+ * writes, so memory use does not depend on the size of the file. After an error no file stays behind.
  */
 export async function receiveFile(
   { response, wanted }: { readonly response: OpenResponse; readonly wanted: MediaWanted },
@@ -38,7 +38,7 @@ export async function receiveFile(
     const received = await pour(response, { file, wanted, rules }, ending)
     ending.signal.throwIfAborted()
     const path = await file.keep()
-    // Ended while the disk was busy: the caller no longer waits for this file and would never discard it.
+    // Aborted while the disk was busy: the caller no longer waits for this file and would never discard it.
     ending.signal.throwIfAborted()
     return { path, ...received }
   } catch (error) {
@@ -72,7 +72,7 @@ async function pour(
       }
       if (progress.bytes > rules.capBytes) throw tooBig(progress.bytes, wanted, rules)
       refuseCrumbs(response.connection.receivedBytes, progress.bytes)
-      // Looked at as early as can be: a wrong file is not downloaded to its end.
+      // Checked as early as possible, so that a wrong file is not downloaded to its end.
       if (head.length < HEAD_BYTES) {
         head = Buffer.concat([head, ...batch]).subarray(0, HEAD_BYTES)
         if (head.length === HEAD_BYTES) mime = checkHead(wanted.type, head)
@@ -117,7 +117,7 @@ function watchSpeed(
   return () => clearInterval(timer)
 }
 
-/** Ends a transfer that is mostly framing: every byte wrapped on its own, or comments between the pieces. */
+/** Ends a transfer that is mostly framing, such as a chunk for every byte, or comments between the chunks. */
 function refuseCrumbs(receivedBytes: number, contentBytes: number): void {
   if (receivedBytes <= MOST_OVERHEAD_BYTES + MOST_OVERHEAD_FACTOR * contentBytes) return
   throw new MediaProblem(

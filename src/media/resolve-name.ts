@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises'
 import { MediaProblem, quote } from './media-problem.ts'
 
-/** All addresses of a name. Throws a `MediaProblem` when there are none or nobody answered in time. */
+/** All addresses of a name. Throws a `MediaProblem` when there are none or no server answered in time. */
 export type ResolveName = (name: string, signal: AbortSignal) => Promise<readonly string[]>
 
 interface NameServers {
@@ -11,14 +11,14 @@ interface NameServers {
 }
 
 /**
- * Asks DNS servers directly, instead of the system's resolver: that one would also read the hosts file and try the
- * local domain, and so find internal machines by names that look foreign. No answers are kept.
+ * Asks DNS servers directly instead of the system's resolver, which would also read the hosts file and try the local
+ * domain, and so find internal machines under foreign names. Answers are not cached.
  */
 export function createNameResolver({ servers, timeoutMs }: NameServers): ResolveName {
   return async (name, signal) => {
     signal.throwIfAborted()
-    // One for each look-up, so that ending this fetch ends its questions and no others. It also reads the system's
-    // servers anew, which may have changed since the process started.
+    // One resolver for each look-up, so that the end of this fetch cancels only its own queries. It also reads the
+    // system's servers again, which may have changed since the process started.
     const resolver = new Resolver({ timeout: Math.ceil(timeoutMs * 0.4), tries: 2 })
     if (servers) resolver.setServers([...servers])
     const cancel = () => resolver.cancel()
@@ -47,7 +47,7 @@ function explain(name: string, codes: readonly string[], timeoutMs: number): Med
   const saw = (...wanted: readonly string[]) => codes.some((code) => wanted.includes(code))
   if (saw('ENOTFOUND')) return new MediaProblem('media_dns', `The name ${quote(name)} does not exist.`)
   if (saw('ETIMEOUT', 'ECANCELLED')) {
-    return new MediaProblem('media_dns', `Nobody answered for the name ${quote(name)} within ${timeoutMs} ms.`)
+    return new MediaProblem('media_dns', `No DNS server answered for the name ${quote(name)} within ${timeoutMs} ms.`)
   }
   if (saw('EBADNAME')) return new MediaProblem('media_dns', `${quote(name)} is not a valid name.`, { mayPass: false })
   if (codes.every((code) => code === 'ENODATA'))

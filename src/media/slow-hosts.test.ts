@@ -48,7 +48,7 @@ describe('hosts that are slow', () => {
       }, 60)
     })
 
-    // Over a window so long, a machine that stands still for a moment does not make the host look slow.
+    // The window is so long that a short pause of this machine does not make the host seem slow.
     const timing = { slowBytesPerSecond: 1_000, slowAfterMs: 300, slowWindowMs: 2_000 }
     expect((await world.fetch(host.url(), { type: 'document', timing })).kind).toBe('fetched')
   })
@@ -100,7 +100,7 @@ describe('hosts that are slow', () => {
     })
   })
 
-  it('says when nobody listens, and when nobody answers for the name', async () => {
+  it('reports that no host listens, and that no DNS server answers', async () => {
     const closed = await world.host(() => {})
     await closed.close()
     world.dns.set('silent.test', 'silence')
@@ -111,7 +111,7 @@ describe('hosts that are slow', () => {
     expect(await world.fetch('http://silent.test/', { timing: { dnsMs: 300 } })).toMatchObject({
       code: 'media_dns',
       mayPass: true,
-      words: 'Nobody answered for the name "silent.test" within 300 ms.',
+      words: 'No DNS server answered for the name "silent.test" within 300 ms.',
     })
     expect(await world.fetch('http://broken.test/')).toMatchObject({ code: 'media_dns', mayPass: true })
     expect(await world.fetch('http://empty.test/')).toMatchObject({

@@ -7,8 +7,8 @@ const MP3_KBPS = {
 const MP3_HERTZ = [44_100, 48_000, 32_000]
 
 /**
- * Recognises MP3 and AAC without a header, which begin with a frame. Eleven bits in a row mark its start, and any file
- * may begin with those by chance: so the frame must also say something possible, and the next must follow where it ends.
+ * Recognises MP3 and AAC files that begin with a frame instead of a header. Eleven bits mark its start, and any file may
+ * begin with those by chance. So the values of the frame must be valid, and the next frame must follow where it ends.
  */
 export function sniffAudioFrames(head: Uint8Array): FoundType | null {
   if (areFrames(head, mp3FrameLength)) return { mime: 'audio/mpeg', words: 'an MP3 recording' }
@@ -22,7 +22,7 @@ type FrameLength = (head: Uint8Array, at: number) => number | null
 function areFrames(head: Uint8Array, frameLength: FrameLength): boolean {
   let at = 0
   for (let frames = 0; frames < 3; frames += 1) {
-    // The frame before filled the head: nothing speaks against it.
+    // The frame before reaches the end of the head, so the file may be valid.
     if (frames > 0 && at + 4 > head.length) return true
     const length = frameLength(head, at)
     if (length === null) return false

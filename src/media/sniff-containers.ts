@@ -1,6 +1,6 @@
 import type { FoundType } from './found-type.ts'
 
-/** Recognises the formats that wrap others, whose kind stands further inside. Null when it is none of them. */
+/** Recognises container formats by their content. Null when it is none of them. */
 export function sniffContainer(head: Uint8Array): FoundType | null {
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength)
   const start = bytes.toString('latin1', 0, 4)

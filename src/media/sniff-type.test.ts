@@ -202,7 +202,7 @@ describe('checkHead', () => {
     expect(checkHead('document', head)).toBe(mime)
     for (const type of types) {
       if (type === fits) expect(checkHead(type, head)).toBe(mime)
-      // Sound may be wrapped in a plain MP4: only the whole file can tell.
+      // A plain MP4 may contain only sound: that takes the whole file.
       else if (type === 'audio' && mime === 'video/mp4') expect(checkHead(type, head)).toBeNull()
       else expect(() => checkHead(type, head)).toThrow(MediaProblem)
     }

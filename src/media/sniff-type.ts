@@ -3,7 +3,7 @@ import { sniffAudioFrames } from './sniff-audio-frames.ts'
 import { sniffContainer } from './sniff-containers.ts'
 import { sniffText } from './sniff-text.ts'
 
-/** How much of a file is looked at. An office document names its parts within this. */
+/** How much of a file is examined. An office document names its parts within this. */
 export const HEAD_BYTES = 8 * 1024
 
 /** Files that begin with bytes of their own. `null` stands for any byte. */
@@ -43,9 +43,9 @@ const SIGNATURES: readonly (readonly [bytes: readonly (number | null)[], mime: s
 ]
 
 /**
- * Finds out what a file is by its first bytes, never by its name or by what the host calls it. Never fails: what nobody
- * recognises is `application/octet-stream`. Pure. Only tells kinds apart; nothing is unpacked or decoded, so a small
- * picture of a billion pixels or a zip bomb costs nothing here.
+ * Detects the format of a file by its first bytes, never by its name or by headers. Never fails: an unknown format is
+ * `application/octet-stream`. Pure. It unpacks and decodes nothing, so a small picture of a billion pixels or a zip bomb
+ * does no harm here.
  */
 export function sniffType(head: Uint8Array): FoundType {
   return (

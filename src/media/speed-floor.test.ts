@@ -3,7 +3,7 @@ import { SpeedFloor } from './speed-floor.ts'
 
 const RULE = { bytesPerSecond: 1000, afterMs: 10_000, windowMs: 10_000 }
 
-/** Looks every second at a transfer that brings so many bytes in each second. Returns the second at which it is too slow. */
+/** Checks every second a transfer with these bytes per second. Returns the second in which it is too slow. */
 function secondOfCrawl(bytesInSecond: (second: number) => number, floor = new SpeedFloor(RULE, 0)): number | null {
   let bytes = 0
   for (let second = 1; second <= 60; second += 1) {
@@ -14,11 +14,11 @@ function secondOfCrawl(bytesInSecond: (second: number) => number, floor = new Sp
 }
 
 describe('SpeedFloor', () => {
-  it('lets pass what keeps to the least speed', () => {
+  it('accepts a transfer at the least speed', () => {
     expect(secondOfCrawl(() => 1000)).toBeNull()
   })
 
-  it('ends a crawl, but not before its time', () => {
+  it('ends a transfer that is too slow, but not before the first window has passed', () => {
     expect(secondOfCrawl(() => 999)).toBe(10)
     expect(secondOfCrawl(() => 0)).toBe(10)
   })
@@ -31,7 +31,7 @@ describe('SpeedFloor', () => {
     expect(secondOfCrawl((second) => (second % 10 === 0 ? 10_000 : 0))).toBeNull()
   })
 
-  it('starts anew after a time when nobody was reading', () => {
+  it('restarts the window after a time without reading', () => {
     const floor = new SpeedFloor(RULE, 0)
     floor.restart(50_000, 5)
 

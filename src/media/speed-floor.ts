@@ -1,13 +1,13 @@
 interface SpeedRule {
   readonly bytesPerSecond: number
-  /** No judgement before this much time has passed: connections start slowly. */
+  /** Speed does not count before this time has passed, because connections start slowly. */
   readonly afterMs: number
-  /** The stretch of time over which the speed is averaged. */
+  /** The window over which the speed is averaged. */
   readonly windowMs: number
 }
 
 /**
- * Watches whether a transfer crawls. Pure: the caller brings the time and the count.
+ * Detects transfers that are too slow. Pure: the caller passes the time and the count.
  *
  * The speed is that of the last window, not of the whole transfer: a host that sends much at first could otherwise hold
  * the connection open for hours with one byte a second.
@@ -23,7 +23,7 @@ export class SpeedFloor {
     this.#samples = [{ atMs: nowMs, bytes: 0 }]
   }
 
-  /** Starts the window anew. For times when we were not reading, which are not the host's fault. */
+  /** Restarts the window, after a time in which we did not read. */
   restart(nowMs: number, receivedBytes: number): void {
     this.#samples = [{ atMs: nowMs, bytes: receivedBytes }]
   }

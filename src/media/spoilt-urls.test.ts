@@ -20,7 +20,7 @@ const answers = fc.array(
   { minLength: 1, maxLength: 3 },
 )
 
-/** Notes who would be connected to, and connects to nobody. */
+/** Records the addresses and opens no connection. */
 function notingDial(dialled: string[]): Dial {
   return async (_target, addresses) => {
     dialled.push(...addresses)
@@ -28,7 +28,7 @@ function notingDial(dialled: string[]): Dial {
   }
 }
 
-describe('whatever a caller, a DNS server or a host says', () => {
+describe('random URLs, DNS answers and redirects', () => {
   it('G9: only public addresses are ever dialled', async () => {
     const dialled: string[] = []
 
@@ -58,7 +58,7 @@ describe('whatever a caller, a DNS server or a host says', () => {
 
     await fc.assert(
       fc.asyncProperty(spoiltUrls, answers, async (url, addresses) => {
-        // What would break the header itself is another test's matter.
+        // Other tests send headers that are broken themselves.
         location = url.replace(/[\r\n\0]/g, '')
         const replaced = { dial, resolveName: async () => addresses }
         expect((await world.fetch(host.url(), { replaced })).kind).toBe('failed')

@@ -23,7 +23,7 @@ describe('the id of a spool', () => {
     expect(await openSpoolId(join(folder, 'other'))).not.toBe(first)
   })
 
-  it('is the same for all that come at once, and leaves nothing else behind', async () => {
+  it('is the same for concurrent callers, and leaves no other file behind', async () => {
     for (let round = 0; round < 20; round++) {
       const ours = join(folder, String(round))
       const late = async (ms: number) => {

@@ -7,13 +7,13 @@ import { SpoolUnavailable } from '../core/ports/media.ts'
 
 const FILE = 'spool-id'
 const ID = /^spool-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\n$/
-// Only where the file system knows no second names can a file be seen half written, and then for an instant.
-const LOOKS = 20
-const LOOK_AGAIN_AFTER_MS = 50
+// Another process can see a half-written file only on file systems without hard links, and then only for an instant.
+const READ_TRIES = 20
+const READ_AGAIN_AFTER_MS = 50
 
 /**
- * The id of the spool in a folder, made by whoever comes first. All who open it get the same, however many come at once:
- * a storage that several machines share tells by it which of them can read a file.
+ * The id of the spool in a folder. The first process makes it, and all get the same one, even if several start at once. By
+ * it a storage that several machines share knows which of them can read a file.
  */
 export async function openSpoolId(folder: string): Promise<SpoolId> {
   try {
@@ -36,7 +36,7 @@ async function make(folder: string): Promise<SpoolId> {
     await rm(own, { force: true })
   }
   const id = await read(folder)
-  if (id === null) throw new SpoolUnavailable(`Somebody removes files from the media spool ${folder}.`)
+  if (id === null) throw new SpoolUnavailable(`Another program removes files from the media spool ${folder}.`)
   return id
 }
 
@@ -44,10 +44,10 @@ async function make(folder: string): Promise<SpoolId> {
 async function read(folder: string): Promise<SpoolId | null> {
   const path = join(folder, FILE)
   try {
-    for (let looks = 0; looks < LOOKS; looks++) {
+    for (let tries = 0; tries < READ_TRIES; tries++) {
       const text = await readFile(path, 'utf8')
       if (ID.test(text)) return text.trimEnd() as SpoolId
-      await pause(LOOK_AGAIN_AFTER_MS)
+      await pause(READ_AGAIN_AFTER_MS)
     }
   } catch (error) {
     if (isError(error, 'ENOENT')) return null
@@ -56,7 +56,7 @@ async function read(folder: string): Promise<SpoolId | null> {
   throw new SpoolUnavailable(`${path} is damaged. Remove it: a new one is made at the next start.`)
 }
 
-/** Gives the file its name unless another has it. A second name appears at once and whole, and never replaces the first. */
+/** Gives the file its name unless another file has it. A hard link appears atomically and never replaces a file. */
 async function publish(own: string, name: string): Promise<void> {
   try {
     await link(own, name).catch((error: unknown) => {

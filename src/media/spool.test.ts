@@ -118,7 +118,7 @@ describe('the spool', () => {
     expect(await readFile(await keepOne('m-1', 'second'), 'utf8')).toBe('second')
   })
 
-  it('writes neither through a link nor into a file that somebody put there', async () => {
+  it('writes neither through a link nor into a file that another user put there', async () => {
     const victim = join(directory, '..', 'victim')
     await writeFile(victim, 'precious')
     await mkdir(own, { recursive: true })
@@ -205,7 +205,7 @@ describe('the spool', () => {
 describe('the sweep of the spool', () => {
   const nothing = { living: [], wanted: new Set<string>() }
 
-  it('removes what dead workers left and nobody wants, then their empty folders, and only that', async () => {
+  it('removes unneeded files of dead workers, then their empty folders, and only those', async () => {
     const dead = join(directory, 'dead')
     const wanted = join(dead, 'wanted.media')
     const others = [
@@ -231,7 +231,7 @@ describe('the sweep of the spool', () => {
     await access(join(directory, 'a b', 'x.media'))
   })
 
-  it('touches nothing of a worker that lives, nor of its own', async () => {
+  it('keeps the files of live workers and its own', async () => {
     const other = new Spool({ directory, worker: OTHER })
     const [running, othersRunning] = [await spool.create('running'), await other.create('running')]
     // Not recorded yet, so not wanted.
@@ -245,14 +245,14 @@ describe('the sweep of the spool', () => {
     for (const path of kept) await access(path)
   })
 
-  it('takes a worker that is not named for dead: the proof that the names are needed', async () => {
+  it('control: removes the files of a worker that is not named as alive', async () => {
     await keepOne('kept', 'content', new Spool({ directory, worker: OTHER }))
 
     expect(await spool.sweep(nothing)).toEqual({ removed: 1, missing: [] })
     expect(await readdir(directory)).toEqual([])
   })
 
-  it('lets a worker that was taken for dead go on', async () => {
+  it('does not stop a worker that was wrongly considered dead', async () => {
     const other = new Spool({ directory, worker: OTHER })
     const file = await other.create('m-1')
     await spool.sweep(nothing)
@@ -278,7 +278,7 @@ describe('the sweep of the spool', () => {
     expect(await spool.sweep(nothing)).toEqual({ removed: 0, missing: [] })
   })
 
-  it('G11: misses nothing while the disk does not answer', async () => {
+  it('G11: reports no file as missing while the disk does not answer', async () => {
     await writeFile(join(directory, '..', 'file'), '')
     const broken = new Spool({ directory: join(directory, '..', 'file'), worker: FETCHER })
 
@@ -287,7 +287,7 @@ describe('the sweep of the spool', () => {
     )
   })
 
-  it('can be done by several workers at once', async () => {
+  it('may run in several workers at once', async () => {
     for (let i = 0; i < 200; i++) {
       await mkdir(join(directory, `dead-${i % 20}`), { recursive: true })
       await writeFile(join(directory, `dead-${i % 20}`, `left-${i}.media`), '')

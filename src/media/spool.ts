@@ -11,9 +11,9 @@ const SPOOL_FILE = /^[A-Za-z0-9-]{1,200}\.(part|media)$/
 export interface SpoolFile {
   write(pieces: readonly Uint8Array[]): Promise<void>
   read(position: number, length: number): Promise<Buffer>
-  /** Makes the file permanent and returns its path: from then on it survives a power cut, whole. */
+  /** Makes the file durable and returns its path. From then on the whole file survives a power cut. */
   keep(): Promise<string>
-  /** Removes the file. Never fails, and is harmless after `keep` has failed. */
+  /** Removes the file. Never fails, and may be called after `keep` has failed. */
   abandon(): Promise<void>
 }
 
@@ -26,13 +26,13 @@ interface SpoolOptions {
 }
 
 /**
- * The folder where fetched files wait for their message to be sent. All processes that share it write into folders of
- * their own, so that none meets a half-written file of another; who has to send a file may read it wherever it lies.
+ * The folder in which fetched files wait until their message is sent. Each process writes into a folder of its own, so that
+ * none sees a half-written file of another. A process may send files from every folder.
  *
  *   WORKER/NAME.part ── keep: fsync, rename, fsync of the folder ──▶ WORKER/NAME.media ── discard ──▶ gone
  *       └── abandon ──▶ gone
  *
- * A `.media` file is always whole. What a crash leaves behind is found by `sweep`, once its worker is dead.
+ * A `.media` file is always whole. `sweep` removes what a crash leaves behind, once its worker is dead.
  */
 export class Spool {
   readonly #directory: string
@@ -57,9 +57,9 @@ export class Spool {
     try {
       const handle = await onDisk(async () => {
         await this.#makeOwnFolder()
-        // Nobody here writes it, so a failure left it behind.
+        // This process is not writing it, so a failure left it behind.
         await rm(part, { force: true })
-        // Private to us from the first moment. `x`: never write through a file or link that somebody put there.
+        // Private from its creation. `x`: never write through a file or link that another user put there.
         return this.#openFile(part, 'wx+', 0o600)
       })
       return this.#writer(handle, { part, path })
@@ -101,7 +101,7 @@ export class Spool {
   async #makeOwnFolder(): Promise<void> {
     const first = await mkdir(this.#own, { recursive: true, mode: 0o700 })
     if (first === undefined && this.#isFolderKept) return
-    // A folder that a power cut takes away would take its files along.
+    // If a power cut removed the folder, its files would be lost, too.
     for (const folder of foldersAbove(this.#own, first ?? this.#own)) await this.#syncDirectory(folder)
     this.#isFolderKept = true
   }
@@ -118,7 +118,7 @@ export class Spool {
   async discard(path: string): Promise<void> {
     const absolute = resolve(path)
     const folder = dirname(absolute)
-    // In no folder at all lies what was fetched before each worker had one.
+    // Files from before each worker had a folder lie directly in the spool.
     const isOurs =
       folder === this.#directory || (dirname(folder) === this.#directory && SPOOL_NAME.test(basename(folder)))
     if (isOurs && SPOOL_FILE.test(basename(absolute))) await onDisk(() => rm(absolute, { force: true }))
@@ -158,7 +158,7 @@ function foldersAbove(last: string, first: string): readonly string[] {
   return last === first ? [above] : [above, ...foldersAbove(above, first)]
 }
 
-/** Only what looks like ours: a mistyped directory must not cost its owner a file. */
+/** Only names that we make: a mistyped setting must not delete files of others. */
 async function listFiles(folder: string): Promise<readonly string[]> {
   const entries = await list(folder)
   return entries
@@ -166,7 +166,7 @@ async function listFiles(folder: string): Promise<readonly string[]> {
     .map((entry) => join(folder, entry.name))
 }
 
-/** Nothing when the folder is not there: it has not been made yet, or another worker has just removed it. */
+/** Empty when the folder does not exist: it is not made yet, or another worker has just removed it. */
 async function list(folder: string): Promise<readonly Dirent[]> {
   try {
     return await readdir(folder, { withFileTypes: true })
@@ -176,12 +176,12 @@ async function list(folder: string): Promise<readonly Dirent[]> {
   }
 }
 
-/** Others may do the same at the same time, or the worker may turn out to live and use it. */
+/** Other processes may do the same at once, or the worker may still be alive and use the folder. */
 async function removeIfEmpty(folder: string): Promise<void> {
   await rmdir(folder).catch(() => {})
 }
 
-/** What was not seen is asked for by name: a spool that was moved has files elsewhere. */
+/** Wanted files that the sweep did not see are checked by path, because a moved spool has files elsewhere. */
 async function findMissing(wanted: Iterable<string>, there: ReadonlySet<string>): Promise<readonly string[]> {
   const missing: string[] = []
   for (const path of wanted) if (!there.has(resolve(path)) && (await isGone(path))) missing.push(path)
@@ -194,19 +194,19 @@ async function isGone(path: string): Promise<boolean> {
     return false
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // Anything else, such as a disk that does not answer, says nothing about the file.
+    // Other errors, such as of a disk that does not answer, prove nothing about the file.
     if (code === 'ENOENT' || code === 'ENOTDIR') return true
     throw error
   }
 }
 
 async function writeAll(handle: FileHandle, pieces: readonly Uint8Array[]): Promise<void> {
-  // The system takes so many pieces in one call and no more.
+  // The system takes at most this many buffers in one call.
   for (let at = 0; at < pieces.length; at += 1000) {
     const some = pieces.slice(at, at + 1000)
     const wanted = some.reduce((sum, piece) => sum + piece.length, 0)
     const { bytesWritten } = await handle.writev(some)
-    // A nearly full disk takes a part, and refuses the rest only at the next call.
+    // A nearly full disk writes a part, and fails only at the next call.
     if (bytesWritten < wanted) await writeRest(handle, Buffer.concat(some).subarray(bytesWritten))
   }
 }

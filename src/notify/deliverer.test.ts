@@ -14,7 +14,7 @@ import { createWebhooks } from '../storage/queries/webhooks/webhooks.ts'
 import { Deliverer } from './deliverer.ts'
 
 const DAY = 86_400_000
-const LOOK = 250
+const POLL_MS = 250
 const LEASE = 60_000
 const ALL = { state: null, kind: null, after: null } as const
 
@@ -34,13 +34,13 @@ interface Posted {
   end(end: PostEnd): void
 }
 
-/** Receivers that answer at once, or where nobody has said how, when the test says so. */
+/** Receivers that answer at once; those without a configured answer wait until the test answers. */
 class Receivers implements GuardedPost {
   readonly posted: Posted[] = []
   readonly #clock: HandClock
   readonly #answers = new Map<string, () => PostEnd>()
   #taken = 0
-  /** How many wait for their answer. */
+  /** How many posts wait for their answer. */
   running = 0
 
   constructor(clock: HandClock) {
@@ -61,12 +61,12 @@ class Receivers implements GuardedPost {
     })
   }
 
-  /** From now on nobody answers who was not told to since. */
+  /** From now on no receiver answers until it is configured again. */
   hang(): void {
     this.#answers.clear()
   }
 
-  /** Those that nobody has taken before, in order. */
+  /** The posts that were not taken before, in order. */
   takeRunning(): readonly Posted[] {
     const taken = this.posted.slice(this.#taken)
     this.#taken = this.posted.length
@@ -101,7 +101,7 @@ class World {
     return createWebhooks(this.#storage.store)
   }
 
-  /** One process more that posts, with a clock of its own where it is to stand still while others go on. */
+  /** Another posting process. With a clock of its own it can stop while others continue. */
   deliverer(clock = this.clock): Deliverer {
     const deliverer = new Deliverer({
       watch: this.#storage.notices,
@@ -137,21 +137,21 @@ class World {
     await this.#storage.notices.announce(notices)
   }
 
-  /** All that was announced and is not on its way yet. */
+  /** Announced notices that are not being delivered yet. */
   async damage(): Promise<void> {
     await this.#storage.sql(`update notice set data = '{"to":"15550100000",' where is_new = 1`)
   }
 
-  /** Time passes, and all that follows from it has happened. */
+  /** Lets time pass, and waits for its effects. */
   async pass(ms: number): Promise<void> {
     await this.clock.pass(ms)
     await settle()
     await settle()
   }
 
-  /** The same, without each look of the time between: only the last one is made. */
+  /** The same without the polls in between, except for the last one. */
   async jumpTo(at: number): Promise<void> {
-    this.clock.setNow(Math.max(0, at - LOOK - this.clock.now()))
+    this.clock.setNow(Math.max(0, at - POLL_MS - this.clock.now()))
     await this.pass(at - this.clock.now())
   }
 
@@ -177,49 +177,49 @@ async function statesOf(accountId: AccountId) {
 describe('what posts notices', () => {
   afterEach(() => world.close())
 
-  it.each([0, 0.5, 0.999])('tries again when its schedule says, with lots of %d, and then no more', async (lot) => {
+  it.each([0, 0.5, 0.999])('retries on schedule, with a random value of %d, and then gives up', async (random) => {
     const { accountId, url } = await open()
-    world.clock.lot = lot
+    world.clock.lot = random
     world.receivers.at(url, () => answer(500))
     await world.announce(accountId, 1)
     world.deliverer().start()
 
-    await world.pass(LOOK)
+    await world.pass(POLL_MS)
     const waits: number[] = []
     for (const delayMs of RETRY_DELAYS_MS) {
       const last = world.receivers.posted.at(-1)?.at ?? 0
-      const due = last + Math.round(delayMs * (0.8 + 0.4 * lot))
-      await world.jumpTo(due - LOOK)
+      const due = last + Math.round(delayMs * (0.8 + 0.4 * random))
+      await world.jumpTo(due - POLL_MS)
       assert.equal(world.receivers.posted.at(-1)?.at, last, `too early, after ${delayMs} ms`)
-      await world.pass(2 * LOOK)
+      await world.pass(2 * POLL_MS)
       waits.push((world.receivers.posted.at(-1)?.at ?? 0) - due)
     }
     await world.jumpTo(world.clock.now() + DAY)
 
     assert.ok(
-      waits.every((lateMs) => lateMs >= 0 && lateMs <= LOOK),
+      waits.every((lateMs) => lateMs >= 0 && lateMs <= POLL_MS),
       `${waits}`,
     )
     assert.deepEqual(await statesOf(accountId), ['failed 9'])
     assert.equal(new Set(world.receivers.posted.map(({ id }) => id)).size, 1)
   })
 
-  it('looks every two seconds while no account has a webhook, and four times a second from the first one on', async () => {
+  it('polls every two seconds while no account has a webhook, and four times a second from the first one on', async () => {
     world = new World(await newSqliteWorld())
     const accountId = await world.account('15550001000')
-    const look = vi.spyOn(world.notices, 'pollDeliveries')
+    const poll = vi.spyOn(world.notices, 'pollDeliveries')
     world.deliverer().start()
     await world.pass(60_000)
-    const unused = look.mock.calls.length
+    const unused = poll.mock.calls.length
 
     const url = await world.hook(accountId, 'whk_a')
     world.receivers.at(url, () => answer(204))
     await world.announce(accountId, 1)
     await world.pass(2_000)
-    look.mockClear()
+    poll.mockClear()
     await world.pass(60_000)
 
-    assert.deepEqual([unused, look.mock.calls.length], [31, 240])
+    assert.deepEqual([unused, poll.mock.calls.length], [31, 240])
     assert.deepEqual(await statesOf(accountId), ['delivered 1'])
   })
 
@@ -230,7 +230,7 @@ describe('what posts notices', () => {
     await world.announce(accountId, 1)
     world.deliverer().start()
 
-    await world.pass(LOOK)
+    await world.pass(POLL_MS)
     const first = world.clock.now()
     await world.jumpTo(first + 19 * 60_000)
     const early = world.receivers.posted.length
@@ -249,7 +249,7 @@ describe('what posts notices', () => {
     await world.announce(accountId, 6)
     world.deliverer().start()
 
-    await world.pass(LOOK)
+    await world.pass(POLL_MS)
     const posted = world.receivers.posted.length
     await world.jumpTo(world.clock.now() + DAY)
 
@@ -266,23 +266,23 @@ describe('what posts notices', () => {
     world.deliverer().start()
 
     for (let turn = 0; turn < 20; turn++) {
-      await world.pass(LOOK)
+      await world.pass(POLL_MS)
       const running = world.receivers.takeRunning()
       assert.equal(new Set(running.map(({ id }) => id)).size, running.length)
       assert.ok(running.length <= 4, `${running.length} at once`)
       for (const one of running) one.end(answer(204))
     }
-    await world.pass(LOOK)
+    await world.pass(POLL_MS)
 
     assert.equal(world.receivers.to(url).length, 20)
     assert.equal(new Set(world.receivers.posted.map(({ id }) => id)).size, 20)
     assert.deepEqual(new Set(await statesOf(accountId)), new Set(['delivered 1']))
   })
 
-  it('repeats what one that died had begun, under the same id, once its lease is over; the dead one’s end counts no more', async () => {
+  it('repeats the delivery of a dead process under the same id once its lease has expired, and ignores a late result of that process', async () => {
     const { accountId } = await open()
     await world.announce(accountId, 1)
-    // Its clock stands still after its first look: it is as good as dead.
+    // Its clock stops after its first poll, as if it had died.
     const stopped = new HandClock(world.clock.now())
     world.deliverer(stopped).start()
     await stopped.pass(0)
@@ -290,20 +290,20 @@ describe('what posts notices', () => {
     const [first] = world.receivers.posted
     world.deliverer().start()
 
-    await world.jumpTo((first?.at ?? 0) + LEASE - LOOK)
+    await world.jumpTo((first?.at ?? 0) + LEASE - POLL_MS)
     const early = world.receivers.posted.length
-    await world.pass(2 * LOOK)
+    await world.pass(2 * POLL_MS)
     const [, second] = world.receivers.posted
     first?.end(answer(500))
     await settle()
     second?.end(answer(204))
-    await world.pass(LOOK)
+    await world.pass(POLL_MS)
 
     assert.deepEqual([early, second?.id], [1, first?.id])
     assert.deepEqual(await statesOf(accountId), ['delivered 1'])
   })
 
-  it('G8: a webhook that never answers slows no other, of its account or of another', async () => {
+  it('G8: a webhook that never answers delays no other, of its account or of another', async () => {
     const { accountId } = await open()
     const beside = await world.hook(accountId, 'whk_b')
     const other = await world.account('15550001009')
@@ -313,7 +313,7 @@ describe('what posts notices', () => {
     await world.announce(other, 40)
     world.deliverer().start()
 
-    await world.pass(20 * LOOK)
+    await world.pass(20 * POLL_MS)
 
     assert.deepEqual([world.receivers.to(beside).length, world.receivers.to(theirs).length], [40, 40])
     assert.equal(world.receivers.posted.length, 84, 'four of the one that never answers')
@@ -329,23 +329,23 @@ describe('what posts notices', () => {
     }
     for (const url of hung) world.receivers.at(url, () => answer(500))
     world.deliverer().start()
-    await world.pass(8 * LOOK)
+    await world.pass(8 * POLL_MS)
     world.receivers.hang()
     await world.jumpTo(world.clock.now() + 60_000)
     world.receivers.takeRunning()
 
-    await world.pass(10 * LOOK)
+    await world.pass(10 * POLL_MS)
 
     assert.ok(world.receivers.running <= 16, `${world.receivers.running} hang`)
     const other = await world.account('15550001009')
     const theirs = await world.hook(other, 'whk_theirs')
     world.receivers.at(theirs, () => answer(204))
     await world.announce(other, 40)
-    await world.pass(20 * LOOK)
+    await world.pass(20 * POLL_MS)
     assert.equal(world.receivers.to(theirs).length, 40)
   })
 
-  it('G11: says that a notice cannot be read, without a word of it, and goes on with the others', async () => {
+  it('G11: reports an unreadable notice without its content, and continues with the others', async () => {
     const { accountId, url } = await open()
     const other = await world.account('15550001009')
     world.receivers.at(url, () => answer(204))
@@ -355,41 +355,41 @@ describe('what posts notices', () => {
     await world.announce(accountId, 2)
     world.deliverer().start()
 
-    await world.pass(2 * LOOK)
+    await world.pass(2 * POLL_MS)
 
     assert.deepEqual(await statesOf(accountId), ['delivered 1', 'delivered 1'])
     const faults = world.events.flatMap((event) => (event.event === 'fault' ? [event] : []))
     assert.deepEqual(
       faults.map(({ where, error }) => [where, String(error).replace(/ntc_[0-9a-f]{32}/, 'ID')]),
-      [['a notice', 'Error: The notice ID cannot be read. Nobody is told of it.']],
+      [['a notice', 'Error: The notice ID cannot be read, so it is not sent.']],
     )
   })
 
-  it('lets what runs come to its end when it is stopped, and begins nothing more', async () => {
+  it('finishes running tries when it is stopped, and begins no more', async () => {
     const { accountId, url } = await open()
     await world.announce(accountId, 10)
     const deliverer = world.deliverer()
     deliverer.start()
-    await world.pass(LOOK)
+    await world.pass(POLL_MS)
     const running = world.receivers.takeRunning()
 
     const stopped = deliverer.stop(60_000)
-    await world.pass(LOOK)
+    await world.pass(POLL_MS)
     for (const one of running) one.end(answer(204))
     await stopped
-    await world.pass(10 * LOOK)
+    await world.pass(10 * POLL_MS)
 
     assert.equal(running.length, 4)
     assert.equal(world.receivers.to(url).length, 4)
     assert.equal((await statesOf(accountId)).filter((state) => state === 'delivered 1').length, 4)
   })
 
-  it('cuts off what does not end in time, and leaves it to whoever comes next', async () => {
+  it('aborts tries that do not end in time, and leaves them to the next process', async () => {
     const { accountId } = await open()
     await world.announce(accountId, 1)
     const deliverer = world.deliverer()
     deliverer.start()
-    await world.pass(LOOK)
+    await world.pass(POLL_MS)
 
     await deliverer.stop(0)
 

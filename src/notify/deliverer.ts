@@ -7,19 +7,19 @@ import type { Journal } from '../core/ports/journal.ts'
 import { type Secrets, SecretUnreadable } from '../core/ports/secrets.ts'
 import { signNotification } from './sign-notification.ts'
 
-// How soon a notice is on its way. A look costs some microseconds where there is nothing.
-const LOOK_EVERY_MS = 250
-// Where no account has a webhook. So the first notice to the first webhook comes that much later.
+// The delay until a new notice is sent. A poll without work takes some microseconds.
+const POLL_EVERY_MS = 250
+// While no account has a webhook. It delays the first notice of the first webhook.
 const POLL_UNUSED_EVERY_MS = 2_000
-// After a look that failed: the database is away.
-const POLL_EVERY_MS = 5_000
+// After a failed poll: the database is unavailable.
+const POLL_AFTER_ERROR_MS = 5_000
 /** How many tries this process makes at once. */
 export const MOST_AT_ONCE = 32
-// Of those, how many of webhooks that fail: each may hang for as long as a try may last.
+// At most so many of those to failing webhooks, each of which may hang until the time limit of a try.
 const MOST_FAILING = MOST_AT_ONCE / 2
-// Longer than a try can take, with a record that had to wait for the database.
+// Longer than a try can take, including a wait for the database to record it.
 const LEASE_MS = 60_000
-// Expiry of tokens is told by the day.
+// Expiry of tokens is announced by the day.
 const TOKENS_EVERY_MS = 10 * 60_000
 const SWEEP_EVERY_MS = 10 * 60_000
 const MOST_SWEEPS = 500
@@ -34,20 +34,20 @@ interface DelivererParts {
   readonly secrets: Secrets
   readonly clock: Clock
   readonly journal: Journal
-  /** How long the installation keeps messages; 0 is for ever. */
+  /** How many days the installation keeps messages; 0: for ever. */
   readonly messagesDays: number
 }
 
 /**
- * Posts what accounts are to be told. Any number of processes run one each.
+ * Posts the notices of accounts to their webhooks. Any number of processes run one each.
  *
- *   look ▶ spread new notices ▶ claim what is due ▶ post, many at once ▶ record ─┐
- *     ▲                                                                          │
- *     └────── 250 ms later, or at once while there is more ──────────────────────┘
+ *   poll ▶ fan out new notices ▶ claim due deliveries ▶ post, many at once ▶ record ─┐
+ *     ▲                                                                              │
+ *     └────── 250 ms later, or at once while there is more ──────────────────────────┘
  *             2 s later while no account has a webhook
  *
- * A process that dies in between has only claims that end by themselves: then the same is posted again, with the same
- * id. So a notice arrives at least once, and a receiver that keeps ids takes it once.
+ * The claims of a process that dies expire. Then another process posts the same notice again, with the same id. So a notice
+ * arrives at least once, and a receiver that stores ids can ignore repeats.
  */
 export class Deliverer {
   readonly #parts: DelivererParts
@@ -70,7 +70,7 @@ export class Deliverer {
     this.#after(0)
   }
 
-  /** Lets running tries come to their end for so long, then cuts them off: they are made again by whoever comes. */
+  /** Waits that long for running tries, then aborts them. The next process repeats those. */
   async stop(finishWithinMs: number): Promise<void> {
     this.#isStopped = true
     this.#cancel()
@@ -84,36 +84,36 @@ export class Deliverer {
   #after(ms: number): void {
     if (this.#isStopped) return
     this.#cancel = this.#parts.clock.after(ms, () => {
-      this.#turn = this.#look().then(
+      this.#turn = this.#poll().then(
         (delayMs) => this.#after(delayMs),
         (error: unknown) => {
           this.#parts.journal.record({ event: 'storage.unavailable', error })
-          this.#after(POLL_EVERY_MS)
+          this.#after(POLL_AFTER_ERROR_MS)
         },
       )
     })
   }
 
-  /** Returns after how many milliseconds to look again. */
-  async #look(): Promise<number> {
+  /** Returns the milliseconds until the next poll. */
+  async #poll(): Promise<number> {
     const { watch } = this.#parts
     const { isListened, isDue } = await watch.pollDeliveries()
     if (!isListened) return POLL_UNUSED_EVERY_MS
     await this.#runMaintenance()
-    if (!isDue) return LOOK_EVERY_MS
-    const spread = await this.#spread()
+    if (!isDue) return POLL_EVERY_MS
+    const fannedOut = await this.#fanOut()
     const room = MOST_AT_ONCE - this.#running.size
     const wanted = { room, roomForFailing: MOST_FAILING - this.#failing, leaseMs: LEASE_MS }
     const claimed = room > 0 ? await this.#parts.deliveries.claimDue(wanted) : []
     for (const delivery of claimed) this.#begin(delivery)
-    return spread > 0 ? 0 : LOOK_EVERY_MS
+    return fannedOut > 0 ? 0 : POLL_EVERY_MS
   }
 
-  async #spread(): Promise<number> {
+  async #fanOut(): Promise<number> {
     const { notices, dropped, damaged } = await this.#parts.deliveries.spread()
     if (dropped > 0) this.#parts.journal.record({ event: 'deliveries.dropped', count: dropped })
     for (const id of damaged) {
-      const error = new Error(`The notice ${id} cannot be read. Nobody is told of it.`)
+      const error = new Error(`The notice ${id} cannot be read, so it is not sent.`)
       this.#parts.journal.record({ event: 'fault', where: 'a notice', error })
     }
     return notices
@@ -131,7 +131,7 @@ export class Deliverer {
     this.#track(this.#sweep())
   }
 
-  /** Beside the tries, with rests in between. */
+  /** Runs beside the tries, with pauses in between. */
   async #sweep(): Promise<void> {
     try {
       for (let part = 0; part < MOST_SWEEPS && !this.#isStopped; part++) {
@@ -152,7 +152,7 @@ export class Deliverer {
     const failing = delivery.isFailing ? 1 : 0
     this.#failing += failing
     const trying = this.#try(delivery).catch((error: unknown) => {
-      // Its claim ends by itself. Cut off by a stop, it is no fault.
+      // Its claim expires by itself. An abort by `stop` is no fault.
       if (!this.#ending.signal.aborted) this.#parts.journal.record({ event: 'fault', where: 'a webhook', error })
     })
     this.#track(
@@ -168,18 +168,18 @@ export class Deliverer {
     const began = performance.now()
     const end = await this.#post(delivery, at)
     const tookMs = Math.round(performance.now() - began)
-    const judged = checkDeliveryTry(end, { number: delivery.scheduled, now: clock.now(), lot: clock.random() })
+    const result = checkDeliveryTry(end, { number: delivery.scheduled, now: clock.now(), lot: clock.random() })
     const { accountId, webhookId, position, claim, number } = delivery
     journal.record({
       event: 'delivery.tried',
       webhookId,
       position,
       number,
-      code: judged.code,
-      status: judged.status,
+      code: result.code,
+      status: result.status,
       tookMs,
     })
-    await this.#record({ accountId, webhookId, position, claim, number, at, tookMs, judged })
+    await this.#record({ accountId, webhookId, position, claim, number, at, tookMs, judged: result })
   }
 
   async #post(
@@ -198,7 +198,7 @@ export class Deliverer {
     return this.#parts.post.post({ url, headers, body: payload }, this.#ending.signal)
   }
 
-  /** Those that end in one turn share a transaction. */
+  /** Tries that end in the same tick share a transaction. */
   #record(tried: TriedDelivery): Promise<void> {
     this.#recorded.push(tried)
     this.#recording ??= this.#writeAll().finally(() => {
@@ -214,7 +214,7 @@ export class Deliverer {
       this.#recorded = []
       await this.#write(batch)
     }
-    // Whoever still waits for this one is not kept waiting for the next look.
+    // Deliveries may be waiting for the room that this one has left.
     this.#hurry()
   }
 
@@ -227,7 +227,7 @@ export class Deliverer {
         return
       } catch (error) {
         journal.record({ event: 'storage.unavailable', error })
-        // What cannot be written is tried again once its claim has ended.
+        // A try that cannot be recorded is repeated once its claim has expired.
         if (tries === RECORD_TRIES || this.#ending.signal.aborted) return
         await new Promise<void>((resolve) => setTimeout(resolve, RECORD_AGAIN_MS))
       }

@@ -5,11 +5,11 @@ interface ToSign {
   readonly noticeId: string
   readonly payload: string
   readonly at: Instant
-  /** `whsec_…`, the one that counts first. */
+  /** `whsec_…`, the current one first. */
   readonly secrets: readonly string[]
 }
 
-/** The headers by which a receiver knows that it is us. While a secret is being replaced, both sign. */
+/** The headers by which a receiver authenticates us. While a secret is being replaced, both sign. */
 export function signNotification({ noticeId, payload, at, secrets }: ToSign): Readonly<Record<string, string>> {
   const sentAt = new Date(at)
   return {

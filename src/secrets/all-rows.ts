@@ -1,6 +1,6 @@
 import type { SecretRow, SecretStore } from '../core/ports/secrets.ts'
 
-// Few enough that reading them keeps nobody waiting.
+// Few enough that reading them delays no other statement.
 const ROWS_AT_ONCE = 100
 
 /** All rows that may hold secrets, some at a time. */

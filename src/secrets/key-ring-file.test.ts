@@ -17,7 +17,7 @@ function madeFile(): KeyRingFile {
 }
 
 describe('the file of the key ring', () => {
-  it('is made with one key, for nobody but us', () => {
+  it('is made with one key, readable by its owner only', () => {
     const file = madeFile()
     const { keys, sealsWith, since } = file.read()
 
@@ -92,7 +92,7 @@ describe('the file of the key ring', () => {
     assert.throws(() => new KeyRingFile(join(temporaryFolder(), 'none')).read(), { code: 'key_ring_unusable' })
   })
 
-  it('keeps its rights and all keys when one is added', () => {
+  it('keeps its permissions and all keys when one is added', () => {
     const file = madeFile()
     const [key, before] = [Key.make(NOW), file.read()]
     file.change((found) => ({ ...found, keys: [...found.keys, key] }), NOW)
@@ -107,7 +107,7 @@ describe('the file of the key ring', () => {
     assert.deepEqual(readdirSync(join(file.place, '..')), ['key-ring.json'])
   })
 
-  it('is as it was after a change that failed', () => {
+  it('is unchanged after a change that failed', () => {
     const file = madeFile()
     const before = readFileSync(file.place, 'utf8')
     const fail = () => {
@@ -119,7 +119,7 @@ describe('the file of the key ring', () => {
     assert.deepEqual(readdirSync(join(file.place, '..')), ['key-ring.json'])
   })
 
-  it('is changed by one at a time, and by nobody for long who was killed in between', () => {
+  it('is changed by one process at a time, and a killed one blocks others only briefly', () => {
     const file = madeFile()
     const half = `${file.place}.new`
     writeFileSync(half, 'half')
@@ -133,12 +133,12 @@ describe('the file of the key ring', () => {
     assert.ok(!existsSync(half))
   })
 
-  it('is never replaced by the empty file of another who took a slow one for dead', () => {
+  it('is never replaced by the empty file of a process that considered a slow one dead', () => {
     const file = madeFile()
     const [half, before] = [`${file.place}.new`, readFileSync(file.place, 'utf8')]
     const slow = () =>
       file.change((found) => {
-        // It stood still for more than a minute, and the other has just begun.
+        // This one was suspended for more than a minute, and the other one has just begun.
         rmSync(half)
         writeFileSync(half, '')
         return { ...found, keys: [...found.keys, Key.make(NOW)] }
@@ -149,7 +149,7 @@ describe('the file of the key ring', () => {
     assert.deepEqual(readdirSync(join(half, '..')), ['key-ring.json', 'key-ring.json.new'])
   })
 
-  it('keeps what another changed while a slow one was taken for dead', () => {
+  it('keeps the change of another process that considered a slow one dead', () => {
     const file = madeFile()
     const [ofSlow, ofFast] = [Key.make(NOW), Key.make(NOW)]
     const slow = () =>
@@ -166,7 +166,7 @@ describe('the file of the key ring', () => {
     assert.deepEqual(readdirSync(join(file.place, '..')), ['key-ring.json'])
   })
 
-  it('is never replaced by what cannot be read as one', () => {
+  it('is never replaced by an unreadable one', () => {
     const file = madeFile()
     const before = readFileSync(file.place, 'utf8')
 

@@ -22,10 +22,10 @@ import { KEY_BYTES, Key } from './key.ts'
 import type { KeySet, KeySource } from './key-ring.ts'
 
 const OTHERS = 0o077
-// A process that was killed leaves its half-made file behind; one that lives needs it for some milliseconds.
+// A killed process leaves its unfinished file behind. A running one needs it for some milliseconds.
 const ABANDONED_AFTER_MS = 60_000
 
-/** As it stands in the file. */
+/** One key in the file. */
 interface Written {
   readonly version: 1
   /** New secrets are sealed with it. */
@@ -39,7 +39,7 @@ interface KeySetSince extends KeySet {
   readonly since: number
 }
 
-/** The file of the key ring. What it writes it writes beside it first, so that a crash leaves the old one or the new one. */
+/** The file of the key ring. Changes are written to a file beside it first, so a crash leaves either the old or the new ring. */
 export class KeyRingFile implements KeySource {
   readonly place: string
 
@@ -47,7 +47,7 @@ export class KeyRingFile implements KeySource {
     this.place = path
   }
 
-  /** Refuses with `key_ring_unusable` when nobody can tell. */
+  /** Refuses with `key_ring_unusable` when the check fails. */
   exists(): boolean {
     try {
       return statOf(this.place) !== null
@@ -67,12 +67,12 @@ export class KeyRingFile implements KeySource {
     )
   }
 
-  /** A ring with one key. Of several processes that do this at once one makes it, and the others find it made. */
+  /** Makes a ring with one key. If several processes do this at once, one makes it and the others read it. */
   make(now: number): void {
     const key = Key.make(now)
     this.#writeBeside({ keys: [key], sealsWith: key, since: now }, `${this.place}.${process.pid}`, (beside) => {
       try {
-        // A link, because it never replaces what is there.
+        // A link, because it never replaces an existing file.
         linkSync(beside, this.place)
       } catch (error) {
         if (codeOf(error) !== 'EEXIST') throw error
@@ -83,8 +83,8 @@ export class KeyRingFile implements KeySource {
   }
 
   /**
-   * Replaces what is in it. Two who change it at once would lose a key, so the second one is refused. `decide` returns
-   * null to leave it as it is.
+   * Replaces the content. Two concurrent changes could lose a key, so the second one is refused. `decide` returns null to
+   * leave the file unchanged.
    */
   change(decide: (found: KeySetSince) => KeySetSince | null, now: number): void {
     const beside = `${this.place}.new`
@@ -100,16 +100,16 @@ export class KeyRingFile implements KeySource {
       if (!next) return
       writeFileSync(file, print(next))
       fsyncSync(file)
-      // Whoever does this as root must not take the file from the service.
+      // A change by root must not take the file from the service's user.
       if (uid !== process.getuid?.()) fchownSync(file, uid, gid)
       this.#putInPlace(beside, file)
     })
   }
 
   /**
-   * Whoever stood still for a minute may find that another took it for dead, and that what now has the name is the other's,
-   * still empty. So the file gets a name that nobody else knows, and becomes the ring only if it is the one we wrote. That
-   * is a second name and no other: what stands under the first keeps everybody else out until the ring is replaced.
+   * If this process was suspended for a minute, another one may have considered it dead, and the file under this name may be
+   * the other's, still empty. So the file gets a unique second name, and becomes the ring only if it is the one we wrote. The
+   * first name stays and keeps other processes out until the ring is replaced.
    */
   #putInPlace(beside: string, file: number): void {
     const mine = uniqueName(beside)
@@ -137,7 +137,7 @@ export class KeyRingFile implements KeySource {
     } catch (error) {
       throw error instanceof Refusal ? error : this.#unwritable(error)
     } finally {
-      // Not that of another who came when we were taken for dead.
+      // Only our own file, not that of a process that considered us dead.
       if (isSame(beside, file)) rmSync(beside, { force: true })
       closeSync(file)
     }
@@ -156,11 +156,11 @@ export class KeyRingFile implements KeySource {
     try {
       const first = mkdirSync(dirname(this.place), { recursive: true, mode: 0o700 })
       if (first !== undefined) syncFolder(first)
-      // Left by a process of our number that was killed.
+      // Left by a killed process with our process number.
       rmSync(beside, { force: true })
       const file = openSync(beside, 'wx', 0o600)
       try {
-        // The mask of the process takes rights away, and an operator's own may take too many.
+        // Explicit, because the umask of an operator may remove too many permissions.
         chmodSync(beside, 0o600)
         writeFileSync(file, print(keySet))
         fsyncSync(file)
@@ -207,15 +207,15 @@ export class KeyRingFile implements KeySource {
 }
 
 /**
- * Takes away what a process left that was killed. Two may do this at once, and the slower one finds the new file of the
- * faster one under that name. So it is judged under a name of its own, and put back when it is not what was to be cleared.
+ * Removes the file of a killed process. Two processes may do this at once, and then the slower one finds the new file of the
+ * faster one under that name. So it renames the file first, checks it, and restores it if it is not the leftover one.
  */
 function clearAbandoned(beside: string, now: number): void {
   if (!isAbandoned(beside, now)) return
   const aside = uniqueName(beside)
   try {
     renameSync(beside, aside)
-    // A link, because it never replaces what is there. Whose file it is refuses when it misses it meanwhile.
+    // A link, because it never replaces an existing file. If the owner misses the file meanwhile, its change is refused.
     if (!isAbandoned(aside, now)) linkSync(aside, beside)
   } catch (error) {
     if (!['ENOENT', 'EEXIST'].includes(codeOf(error))) throw error
@@ -280,7 +280,7 @@ function statOf(path: string): Stats | null {
   return statSync(path, { throwIfNoEntry: false }) ?? null
 }
 
-/** A name is only kept over a power cut once its folder is. */
+/** A new name survives a power cut only once its folder is synced. */
 function syncFolder(path: string): void {
   const folder = openSync(dirname(path), 'r')
   try {

@@ -32,7 +32,7 @@ describe('a sealed text', () => {
     assert.equal(ring.open(ring.seal(plain, PLACE), PLACE), plain)
   })
 
-  it('has the form that tells its key, shows nothing of the secret, and never repeats', () => {
+  it('names its key, shows nothing of the secret, and never repeats', () => {
     const sealed = Array.from({ length: 200 }, () => ring.seal('short', PLACE))
 
     for (const text of sealed) assert.match(text, /^v1\.k[0-9a-f]{8}\.[\w-]{16}\.[\w-]{7}\.[\w-]{22}$/)
@@ -46,7 +46,7 @@ describe('a sealed text', () => {
     ['of no account', { accountId: null }],
     ['of another row', { owner: 'con_2' }],
     ['under another name', { name: 'appSecret' }],
-    // The same letters one after the other, cut elsewhere.
+    // The same letters, split at another point.
     ['whose names only read the same in a row', { owner: 'con_1accessToken', name: '' }],
   ])('does not open in a place %s', (_, other) => {
     const sealed = ring.seal(TOKEN, PLACE)
@@ -92,14 +92,16 @@ describe('a sealed text', () => {
     },
   )
 
-  it('is told of without the secret or a key in it', () => {
+  it('causes errors that contain neither the secret nor a key', () => {
     const sealed = ring.seal(TOKEN, PLACE)
     for (const bad of [changed(sealed, sealed.length - 3), TOKEN, ringOf(Key.make(1)).seal(TOKEN, PLACE)]) {
       assert.throws(
         () => ring.open(bad, PLACE),
         (error) => {
-          const told = `${String(error)} ${JSON.stringify(error)}`
-          return !told.includes(TOKEN) && !told.includes(bad) && !told.includes(key.export().toString('base64url'))
+          const printed = `${String(error)} ${JSON.stringify(error)}`
+          return (
+            !printed.includes(TOKEN) && !printed.includes(bad) && !printed.includes(key.export().toString('base64url'))
+          )
         },
       )
     }
@@ -132,7 +134,7 @@ describe('a key ring that is open while its file changes', () => {
     assert.throws(() => new KeyRing({ place: 'a ring', read: () => keys }).open(sealed, PLACE), SecretUnreadable)
   })
 
-  it('looks into the file for a key that it does not know, at most once a second', () => {
+  it('reads the file for an unknown key, at most once a second', () => {
     const [old, fresh, strange] = [Key.make(0), Key.make(1), Key.make(2)]
     let now = 0
     let reads = 0
@@ -163,7 +165,7 @@ describe('a key ring that is open while its file changes', () => {
     assert.equal(reads, 3)
   })
 
-  it('goes on with what it knows when the file is gone, but seals nothing', () => {
+  it('opens with the known keys when the file is gone, but seals nothing', () => {
     const [key, strange] = [Key.make(0), Key.make(1)]
     let now = 0
     let isGone = false

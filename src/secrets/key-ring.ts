@@ -2,30 +2,30 @@ import { type SecretPlace, type Secrets, SecretUnreadable } from '../core/ports/
 import type { Key } from './key.ts'
 import { readSealed } from './sealed-text.ts'
 
-// A key that another process has added is found at once, and a row that nobody can open does not have the file read for
-// every message.
+// Short enough to find a key that another process has added, and long enough that a row without a key does not cause a read
+// of the file for every message.
 const READ_AGAIN_AFTER_MS = 1_000
 
-/** The keys as they are at one moment. */
+/** A snapshot of the keys. */
 export interface KeySet {
   /** In the order in which they were made. */
   readonly keys: readonly Key[]
-  /** The one that new secrets are sealed with. */
+  /** The key that seals new secrets. */
   readonly sealsWith: Key
 }
 
 export interface KeySource {
-  /** How people find it. */
+  /** Where it is, for people. */
   readonly place: string
   /** Throws a `Refusal` when it cannot be read. */
   read(): KeySet
 }
 
-/** Seals and opens. Follows what the command line changes in the file while it is open. */
+/** Seals and opens secrets. Picks up changes that the command line makes to the file. */
 export class KeyRing implements Secrets {
   readonly #source: KeySource
   readonly #msNow: () => number
-  /** Also those that were dropped since: what was read from the database before may still be sealed with one. */
+  /** Includes keys that were removed since: secrets that were read from the database before may be sealed with one. */
   readonly #known = new Map<string, Key>()
   #keys: KeySet
   #readAt: number
@@ -37,7 +37,7 @@ export class KeyRing implements Secrets {
     this.#readAt = msNow()
   }
 
-  /** How people find it. */
+  /** Where it is, for people. */
   get place(): string {
     return this.#source.place
   }
@@ -47,8 +47,7 @@ export class KeyRing implements Secrets {
   }
 
   /**
-   * Secrets are sealed a few times a day, and the file may say since a moment ago that another key is to be used: so it
-   * is looked at each time.
+   * Reads the file each time, because it may have just changed the key to use. Secrets are sealed only a few times a day.
    */
   seal(plain: string, place: SecretPlace): string {
     this.readAgain()
@@ -88,7 +87,7 @@ export class KeyRing implements Secrets {
     try {
       this.readAgain()
     } catch {
-      // What is known goes on being known; the one who asks hears that this key is not.
+      // The known keys stay usable; the caller gets the error for this one.
     }
     return this.#known.get(id)
   }

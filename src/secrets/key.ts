@@ -6,11 +6,11 @@ export const KEY_BYTES = 32
 const CIPHER = 'aes-256-gcm'
 
 /**
- * One key of the ring. Each purpose gets a key of its own, drawn from this one, so that a mistake in one of them tells
- * nothing of the others.
+ * One key of the ring. Each purpose uses a key derived from it, so that a mistake in one of them reveals nothing about the
+ * others.
  */
 export class Key {
-  /** Follows from the key itself, so that a key under a wrong id is found out before anything is sealed with it. */
+  /** Derived from the key, so that a key under a wrong id is detected before it seals anything. */
   readonly id: string
   readonly madeAt: number
   readonly #bytes: KeyObject
@@ -67,7 +67,7 @@ export function keyIdOf(text: string): string | null {
   return readSealed(text)?.keyId ?? null
 }
 
-/** As JSON, in which no two places read the same. */
+/** As JSON, which differs for any two places. */
 function placeBytes({ purpose, accountId, owner, name }: SecretPlace, keyId: string): Buffer {
   return Buffer.from(JSON.stringify([purpose, accountId, owner, name, keyId]))
 }

@@ -9,13 +9,13 @@ const CANARY_SAYS = 'nuncio'
 interface OpenKeyRingParts {
   readonly file: KeyRingFile
   readonly facts: KeyFacts
-  /** Opened when something has to be stored, which at most starts it has not. */
+  /** Opened only if something must be stored, which is rare at a start. */
   readonly withStore: (work: (store: SecretStore) => Promise<void>) => Promise<void>
   readonly now: number
 }
 
 /**
- * Opens the ring of this installation, and makes it when nothing was ever sealed. Refuses with `key_ring_missing`,
+ * Opens the ring of this installation, or makes one if nothing was ever sealed. Refuses with `key_ring_missing`,
  * `key_ring_foreign` or `key_ring_unusable`.
  */
 export async function openKeyRing({ file, facts, withStore, now }: OpenKeyRingParts): Promise<KeyRing> {
@@ -30,7 +30,7 @@ export async function openKeyRing({ file, facts, withStore, now }: OpenKeyRingPa
   }
   await withStore(async (store) => {
     await store.addCanary(makeCanary(ring))
-    // Another machine with another ring may have been faster, and then ours is the wrong one.
+    // Another machine may have stored its ring first, and then ours is wrong.
     const { canary } = await store.readKeyFacts()
     if (canary) checkCanary(ring, canary)
   })

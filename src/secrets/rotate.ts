@@ -5,13 +5,13 @@ import type { KeyRing } from './key-ring.ts'
 import { makeCanary } from './open-key-ring.ts'
 import { placeOf } from './place-of.ts'
 
-// A row that is changed all the time is met again in the next pass. One pass finds nothing left to do.
+// A row that changes meanwhile is sealed in the next pass. The last pass finds no work.
 const MOST_PASSES = 20
 
 export interface Resealed {
   /** Secrets that are sealed with the new key now. */
   readonly secrets: number
-  /** Where a secret lies that cannot be opened, in words, and why. */
+  /** Sentences that say which secrets cannot be opened, and why. */
   readonly unreadable: readonly string[]
 }
 
@@ -22,8 +22,8 @@ interface ResealParts {
 }
 
 /**
- * Seals everything with the key that the ring seals with, while the service goes on, and the canary last: as long as
- * that is sealed with another key, this has not been finished, and can be run again.
+ * Seals everything with the current key while the service runs, and the canary last: while that is sealed with another key,
+ * the rotation is unfinished and can be run again.
  */
 export async function resealAll({ store, ring, onProgress }: ResealParts): Promise<Resealed> {
   let secrets = 0
@@ -47,7 +47,7 @@ export async function resealAll({ store, ring, onProgress }: ResealParts): Promi
 
 interface RowOutcome {
   readonly found: number
-  /** None when somebody changed the row meanwhile. */
+  /** 0 when another process changed the row meanwhile. */
   readonly sealed: number
   readonly unreadable: readonly string[]
 }

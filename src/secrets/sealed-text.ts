@@ -6,7 +6,7 @@ export interface SealedPieces {
   readonly tag: Buffer
 }
 
-/** 96 bits are what GCM is made for; drawn at random, some four thousand million fit under one key. */
+/** GCM is designed for 96 bits. At random, about four thousand million of them are safe under one key. */
 export const NONCE_BYTES = 12
 export const TAG_BYTES = 16
 
@@ -23,6 +23,6 @@ export function readSealed(text: string): SealedPieces | null {
   const [nonce, ciphertext, tag] = rest.map((piece) => Buffer.from(piece, 'base64url'))
   if (!nonce || !ciphertext || !tag) return null
   const pieces = { keyId, nonce, ciphertext, tag }
-  // The last letters of base64 have bits to spare: of all the ways to write the same bytes only ours counts.
+  // The last letter of base64 has unused bits. Only one spelling of the same bytes is accepted.
   return writeSealed(pieces) === text ? pieces : null
 }

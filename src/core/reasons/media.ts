@@ -16,7 +16,7 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
     nextStep: 'Check the DNS of the host, then retry.',
     steps: [
       [/ does not exist\./, 'Check the host in the URL. If it exists by now, retry.'],
-      [/^Nobody answered /, 'Retry later. If other hosts fail too, ask the person who runs Nuncio.'],
+      [/^No DNS server answered /, 'Retry later. If other hosts fail too, ask the person who runs Nuncio.'],
       [/ has no address\./, 'Add a DNS record for it, then retry.'],
       [/ is not a valid name\./, 'Send a new message with a correct URL.'],
     ],
