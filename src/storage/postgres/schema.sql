@@ -83,7 +83,7 @@ create index token_listed on token (account_id, created_at, id);
 -- For the watchdog, which checks every 15 seconds for tokens that expire soon.
 create index token_end on token (expires_at) where deleted_at is null;
 
--- One row. What was checked before its mark was changed must be checked again.
+-- One row. Permissions that were checked under another mark must be checked again.
 create table rights (
   "only" integer primary key check ("only" = 1),
   mark text collate "C" not null
@@ -219,7 +219,7 @@ create table ended_attempt (
   primary key (message_sequence, number)
 ) partition by range (message_sequence);
 
--- How long shared commits took, so that the log can show the whole duration of accepted requests. Written a moment after
+-- How long shared commits took, so that the log can show the whole duration of accepted requests. Written shortly after
 -- the commit, so the rows of the last commits before a crash may be missing.
 create table accept_commit (
   last_sequence bigint not null,
@@ -395,8 +395,7 @@ create table hold (
   reason text not null
 );
 
--- Counts up for as long as the database lives. A database whose count is below the one that a process remembers has gone
--- back (G12).
+-- A counter that only grows. A database whose counter is below the one that a process has stored has gone back (G12).
 create table checkpoint (
   "only" integer primary key check ("only" = 1),
   installation text not null,
@@ -410,11 +409,11 @@ insert into checkpoint ("only", installation, mark) values (1, gen_random_uuid()
 -- a standby was promoted.
 create table known_server (
   "only" integer primary key check ("only" = 1),
-  -- Drawn when its data folder was made. Its standbys have the same.
+  -- Made with its data folder. Its standbys have the same.
   id text not null,
   -- Counts the promotions of standbys.
   timeline integer not null,
-  -- Whether standbys confirmed the last heartbeat. A standby that knows this has everything before it.
+  -- Whether standbys confirmed the last heartbeat. A standby with this row has everything before it.
   is_synchronous boolean not null default false
 );
 

@@ -1,6 +1,5 @@
--- Notes for accounts that want it what has just become of these messages. To be called once in the transaction that
--- changed the state of each of them, and only where somebody wants it: `wants_notices`. By the letters of ASCII: in a database of
--- Turkish words the small form of `I` is another.
+-- Adds notices about the new states of these messages. Must be called once, in the transaction that changed the states, and only
+-- if `wants_notices` is true. Lowercases with the collation "C", because with Turkish collations the lowercase of `I` differs.
 create or replace function announce_messages(sequences bigint[]) returns void language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off
   set jit = off
@@ -11,7 +10,7 @@ begin
         json_build_object('messageId', m.id, 'connectionId', m.connection_id, 'to', m.recipient, 'type', m.type, 'state', m.state,
           'reason', m.reason, 'words', m.words, 'attempts', m.attempts, 'acceptedAt', m.accepted_at)::text
       from unnest(sequences) s (sequence) cross join lateral (
-          -- In its order: else an index that only ends with the sequence might be read from end to end.
+          -- Ordered: otherwise the planner might scan a whole index that only ends with the sequence.
           select * from settled where settled.sequence >= s.sequence and settled.sequence <= s.sequence
             order by settled.sequence offset 0
         ) m

@@ -1,11 +1,11 @@
--- What waits is taken out only while it is not being handed over: the row is locked first and the open attempt looked
--- for after, as opening an attempt does it (G4). Zero rows tell the caller that it came too late.
+-- A queued message is changed only while no attempt of it is open. Locks the row first and reads the open attempt afterwards, in
+-- the same order as opening an attempt (G4). Zero rows mean that the caller came too late.
 create or replace function update_message() returns trigger language plpgsql as $$
 declare
   is_changed boolean;
 begin
   if old.state <> 'QUEUED' then
-    -- Not over what a receipt has made of it since it was read.
+    -- Must not overwrite the result of a receipt that came since the message was read.
     update settled set state = new.state, reason = new.reason, words = new.words, published_at = new.published_at,
         resent_as = new.resent_as, resolved_at = new.resolved_at
       where account_id = old.account_id and sequence = old.sequence and state = old.state
@@ -16,7 +16,7 @@ begin
     end if;
     return case when is_changed then new end;
   end if;
-  -- By all that it may be found by: see `write_steps`.
+  -- By every indexed column: see `write_steps`.
   perform from queued where account_id = old.account_id and sequence = old.sequence and connection_id = old.connection_id for update;
   if not found then
     return null;

@@ -1,8 +1,8 @@
--- Takes these lanes, those of them that may be taken and have something to do. A worker that let go of an attempt while
--- its call was running counts as a crash of that attempt; one that was only waiting for evidence does not.
+-- Claims those of these lanes that may be taken and have work. If the previous owner lost the lane during the call of an
+-- attempt, that counts as a crash of the attempt; during a wait for evidence it does not.
 --
--- The rows are locked first, in one order, and judged by a later statement: so whoever came second sees what the first
--- one did. A row that somebody is writing just now is left for the next look.
+-- The rows are locked first, in one order, and checked by a later statement, so a second session sees the result of the first
+-- one. A row that another session is writing is left for the next poll.
 create or replace function claim_lanes(a_worker text, ids text[], expected bigint, ignore_expiry boolean) returns setof claimed_lane language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
   set plan_cache_mode = force_generic_plan set jit = off
@@ -14,7 +14,7 @@ declare
   now bigint;
   spared text[];
   is_held boolean;
-  -- A database that went back has forgotten claims, and who holds such a one must not find its epoch given to another.
+  -- A database that went back has lost claims. Their epochs must not be assigned again, because workers may still use them.
   past_lost_epochs constant bigint := (select r.holds from checkpoint r) * 1000000000::bigint;
 begin
   perform begin_durable_write(2000);
@@ -29,7 +29,7 @@ begin
     cross join lateral (
       select lane.connection_id from lane where lane.connection_id = s.id for no key update skip locked
     ) l;
-  -- A late worker may be opening or ending something in it.
+  -- A late worker may be opening or ending an attempt in this lane.
   select array_agg(s.id) into locked
     from unnest(locked) s (id)
     left join lateral (
@@ -49,8 +49,8 @@ begin
       returning l.connection_id, l.epoch
   )
   select array_agg(t.connection_id), array_agg(t.epoch) into taken, at_epochs from t;
-  -- Again a later statement. From here on nobody opens anything under an older epoch, because that is done in this row; and
-  -- what was opened while the row was waited for is seen.
+  -- Again a later statement, which sees attempts that were opened during the wait for the row. From here on no attempt opens
+  -- under an older epoch, because opening writes to this row.
   insert into lane_attempt as o (connection_id, account_id, epoch)
     select s.id, l.account_id, s.epoch
       from (select * from unnest(taken, at_epochs) u (id, epoch) order by u.id) s
@@ -70,15 +70,15 @@ begin
 end
 $$;
 
--- Gives lanes back. Those with nothing open leave no row for attempts behind, so that looking through these costs no more than
--- there are lanes held.
+-- Releases lanes. Deletes the attempt row of lanes without an open attempt, so that scans of these rows cost no more than the
+-- held lanes.
 create or replace function release_lanes(connections text[], epochs bigint[]) returns void language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
   set plan_cache_mode = force_generic_plan set jit = off
 as $$
 begin
   perform begin_durable_write(2000);
-  -- In the order in which others lock them, too.
+  -- In the order in which all functions lock them.
   perform from (select u.id, u.epoch from unnest(connections, epochs) u (id, epoch) order by u.id) s
     cross join lateral (select from lane l where l.connection_id = s.id and l.epoch = s.epoch for no key update) l;
   update lane l set owner = null from unnest(connections, epochs) s (id, epoch)

@@ -1,14 +1,14 @@
--- Whether a worker with this heartbeat is alive: `hasValidLease` in TypeScript says the same. A heartbeat that lies far in
--- the future was written before the clock of the database was set back.
+-- Whether a worker with this heartbeat is alive, by the same rule as `hasValidLease` in TypeScript. A heartbeat far in the
+-- future was written before the clock of the database was set back.
 create or replace function has_valid_lease(heartbeat_until bigint, now bigint) returns boolean language sql immutable as $$
   select heartbeat_until > now and heartbeat_until <= now + 60000
 $$;
 
--- Workers whose lanes nobody may take. `ignore_expiry`: the clock of the database has jumped, so heartbeats may only look as if
--- they had run out, and the lanes of every worker that has not retired are left alone.
+-- Workers whose lanes must not be taken. `ignore_expiry`: the clock of the database has jumped, so heartbeats may only seem
+-- expired, and every worker in the table counts.
 --
--- Volatile, so that it sees what has committed until it is called and not until the statement began that calls it: a
--- worker that has just come up must not be taken for dead by whoever has waited for its lane.
+-- Volatile, so that it sees all commits until its call and not only those until the calling statement began: a worker that has
+-- just started must not count as dead for a session that waited for its lane.
 create or replace function workers_to_spare(a_worker text, now bigint, ignore_expiry boolean) returns text[] language plpgsql volatile
   set jit = off
 as $$
@@ -23,7 +23,7 @@ create or replace function has_jumped(now bigint, expected bigint) returns boole
   select coalesce(abs(now - expected) > 2000, false)
 $$;
 
--- Renews the heartbeat, and returns the time and those that live and dispatch.
+-- Renews the heartbeat of a worker. Returns the time and the live workers that dispatch.
 create or replace function renew_lease(
   a_worker text, lasts_ms bigint, a_host text, a_pid integer, some_roles text, a_version text, a_spool text,
   out now bigint, out living text[]
@@ -32,7 +32,7 @@ as $$
 declare
   at constant bigint := now_ms();
 begin
-  -- While a standby hangs, the heartbeat before may still wait for it. Sessions that wait behind it would pile up.
+  -- While a standby hangs, the previous heartbeat may still wait for it. The lock timeout keeps sessions from piling up behind it.
   perform begin_durable_write(2000);
   insert into worker as w (id, heartbeat_until, host, pid, roles, version, started_at, spool)
     values (a_worker, at + lasts_ms, a_host, a_pid, some_roles, a_version, at, a_spool)
@@ -44,12 +44,11 @@ begin
 end
 $$;
 
--- Lanes that have something to do and whose owner is nobody, this worker, or one that lives no more, separated by commas.
--- Of all there are, when `only` is null: then it jumps from lane to lane, so that a million messages of one cost no more
--- than one.
+-- Lanes with work that have no owner, belong to this worker, or belong to a dead one, separated by commas. Considers all lanes
+-- when `only_these` is null. Then it jumps from lane to lane, so that a million messages of one lane cost no more than one.
 --
--- Lanes are looked for between a connection and itself, and in the order of both: see `write_steps`. With an equation, the
--- planner might take the index of all sequences for a way to find the first one of a lane.
+-- Each lane has a range condition on the connection and an order by both columns: see `write_steps`. With an equality, the planner
+-- might scan the index of all sequences for the first message of a lane.
 create or replace function free_lanes(a_worker text, only_these text[], expected bigint, ignore_expiry boolean) returns text language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
   set plan_cache_mode = force_generic_plan set jit = off
@@ -91,12 +90,12 @@ begin
 end
 $$;
 
--- The lowest unfinished messages of these lanes, in order of acceptance, up to so many of each.
+-- The oldest unfinished messages of these lanes, in order of acceptance, up to a limit for each.
 create or replace function load_runs(connections text[], limits integer[]) returns table (
   lane integer, sequence bigint, id text, account_id text, recipient text, type text, body text, body_crc bigint,
   attempts integer, accepted_at bigint, media json
 ) language plpgsql
-  -- Without sorting there is but one way to the first ones of a lane, however many there are: its own index.
+  -- Without sorting, the planner can only use the index of the lane, however many messages there are.
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off
   set plan_cache_mode = force_generic_plan set jit = off
 as $$

@@ -1,14 +1,13 @@
--- The messages that reports speak of: those that wait, and then those that have ended. Only few periods are looked
--- through at first, those of the times at which the ids say that they were made; an id that says nothing, or says it
--- wrongly, is looked for in all.
+-- The messages of reports: queued ones first, then finished ones. Finished messages are searched in the periods of the times
+-- that their ids contain. Ids without a time or with a wrong one are then searched in all periods.
 --
--- What has ended is looked for between an id and itself, and in the order of ids: see `write_steps`. With an equation, and
--- before statistics were gathered, the planner took all sequences of the period for the way to it.
+-- The query has a range condition on the id and an order by id: see `write_steps`. With an equality, and before statistics
+-- existed, the planner scanned all sequences of the period.
 create or replace function find_targets(ids text[], earliest bigint, latest bigint) returns setof receipt_target language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off set jit = off
 as $$
 declare
-  -- By how much the clock of whoever made an id may differ from ours.
+  -- The largest difference that is allowed between the clock that made an id and ours.
   slack_ms constant bigint := 3600000;
   search constant text := 'select array_agg(row(x.id, x.account_id, x.connection_id, x.sequence, x.state, x.attempts, x.network_id, false)::receipt_target)
     from unnest($1) s (id) cross join lateral (
@@ -44,8 +43,8 @@ begin
 end
 $$;
 
--- The messages that reports speak of by no more than the network's own ids, each within a connection. Such an id tells no
--- time, so every period is looked into, by the index on just those ids that begin like this.
+-- The messages of reports that contain only the network's id, each within a connection. Such an id contains no time, so every
+-- period is searched, by the partial index on ids with this prefix.
 create or replace function find_network_targets(connections text[], network_ids text[]) returns setof receipt_target language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off set jit = off
 as $$
