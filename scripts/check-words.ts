@@ -60,7 +60,7 @@ const LEFT: Readonly<Record<string, number>> = {
   'src/observability': 68,
   'src/operations': 135,
   'src/server': 163,
-  'src/storage/postgres': 732,
+  'src/storage/postgres': 676,
   'src/storage/queries': 434,
   'src/storage/sqlite': 260,
   test: 6,

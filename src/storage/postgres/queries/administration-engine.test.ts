@@ -41,7 +41,7 @@ afterEach(async () => {
   await database.drop()
 })
 
-/** So many days pass, each with a period of its own. */
+/** Lets days pass, each with a period of its own. */
 async function pass(days: number): Promise<void> {
   for (let day = 0; day < days; day++) await client.query(`update day set ms = ms + ${DAY_MS}; select open_period()`)
 }
@@ -81,7 +81,7 @@ function idAt(ms: number, end: string): string {
 }
 
 describe('lists over many periods', () => {
-  it('are complete and newest first, whatever lies between', async () => {
+  it('are complete and newest first, with empty periods in between', async () => {
     const ids = ['a', 'b', 'c', 'd', 'e', 'f']
     for (const [at, id] of ids.entries()) {
       await accept(id, at % 2 === 0 ? 'FAILED' : 'QUEUED')
@@ -100,7 +100,7 @@ describe('lists over many periods', () => {
     )
   })
 
-  it('hold what was copied from elsewhere, as the oldest', async () => {
+  it('contain rows that were copied from another database, as the oldest', async () => {
     await accept('newer')
     await client.query(
       `insert into queued (sequence, id, account_id, connection_id, body, body_crc, recipient, type, accepted_at)
@@ -111,7 +111,7 @@ describe('lists over many periods', () => {
     assert.deepEqual(await listed(), ['newer', 'copied'])
   })
 
-  it('are read in ever wider steps', () => {
+  it('are read in exponentially growing ranges', () => {
     const spans = Array.from({ length: 100 }, (_, at) => ({ from: 100 - at, before: 101 - at }))
 
     const steps = [...exponentialRanges(spans)]

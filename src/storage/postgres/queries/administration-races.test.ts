@@ -24,7 +24,7 @@ import { postgresEngine } from './administration-engine.ts'
 let database: TestDatabase
 let pool: Pool
 let administration: Administration
-/** In the part of a service that is in the middle of a transaction. */
+/** The session of a service that is in the middle of a transaction. */
 let service: Client
 let looker: Client
 let account: AccountId
@@ -74,7 +74,7 @@ async function addConnection(number = '15550001000'): Promise<ConnectionId> {
   return (await administration.addConnection(wanted, 'test')).id
 }
 
-/** As the service stores a message that was accepted. */
+/** Stores an accepted message, as the service does. */
 async function accept(client: Client = looker): Promise<{ id: MessageId; sequence: string }> {
   const id = `message-${++made}`
   const { rows } = await client.query<{ sequence: string }>(
@@ -117,7 +117,7 @@ async function changeWaits(count = 1): Promise<void> {
   await waitUntil('a change waits for the service', waits, { deadlineMs: 5_000, everyMs: 5 })
 }
 
-/** The change must have begun to wait before the service commits, and be refused after. */
+/** Asserts that the change waits until the service commits, and is refused then. */
 async function refusedOnCommit(changing: Promise<unknown>, refusal: { code: string; message?: RegExp }): Promise<void> {
   await Promise.all([changeWaits().then(() => service.query('commit')), assert.rejects(changing, refusal)])
 }
@@ -161,7 +161,7 @@ describe('removing a connection while a message is being accepted for it', () =>
   })
 })
 
-describe('removing a connection while its lane moves on', () => {
+describe('removing a connection while its lane proceeds', () => {
   it('G5: also cancels a message that is re-queued at the same time', async () => {
     const { id, sequence } = await accept()
     await open(sequence)

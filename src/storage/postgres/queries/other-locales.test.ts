@@ -5,7 +5,7 @@ import { openTestDatabase } from '../../../../test/support/postgres/test-databas
 import { migrateDatabase } from '../connection/open-database.ts'
 
 // There the small form of `I` is not `i`.
-it('notes what became of a message in a database of Turkish words, too', async () => {
+it('announces the end of a message in a database with a Turkish locale', async () => {
   const database = await openTestDatabase()
   const name = `${database.name}_turkish`
   const url = database.url.replace(database.name, name)

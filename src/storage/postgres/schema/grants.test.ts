@@ -12,7 +12,7 @@ import { applyMigrations, readMigrations } from './migrate.ts'
 const DENIED = { code: '42501' }
 
 let database: TestDatabase
-/** Roles belong to the whole server, which others use too. */
+/** Roles belong to the whole server, which other tests also use. */
 let roles: { readonly owner: string; readonly app: string; readonly stranger: string }
 
 beforeEach(async () => {
@@ -54,7 +54,7 @@ function migrate() {
 }
 
 describe('a role of its own for the migrations', () => {
-  it('makes the tables, which the role of the service then uses for all that people do', async () => {
+  it('makes the tables, which the role of the service can then use for every action of people', async () => {
     await migrate()
     const visit = await openAdministration({ url: urlOf('app'), migrateUrl: urlOf('app') }, { create: false })
 
@@ -102,7 +102,7 @@ describe('a role of its own for the migrations', () => {
       await assert.rejects(ask('app', sql), DENIED, sql)
   })
 
-  it('lets the service open and drop periods, and use the partitions of tomorrow', async () => {
+  it('lets the service open and drop periods, and use later partitions', async () => {
     await migrate()
 
     await setTime(9_000_000_000_000)
@@ -119,14 +119,14 @@ describe('a role of its own for the migrations', () => {
     assert.deepEqual([found, dropped], [{ period: 2 }, { is: true }])
   })
 
-  it('keeps everybody else out', async () => {
+  it('grants nothing to any other role', async () => {
     await migrate()
 
     for (const sql of ['select open_period()', 'select drop_period(0)', 'select from queued', 'select from token'])
       await assert.rejects(ask('stranger', sql), DENIED, sql)
   })
 
-  it('grants what a later migration brings, and to a role that comes later', async () => {
+  it('grants the objects of a later migration, also to a new role', async () => {
     await migrate()
     const more = { number: readMigrations().length + 1, name: 'more', breaking: false }
     const sql =
@@ -143,7 +143,7 @@ describe('a role of its own for the migrations', () => {
     await ask('stranger', 'select from queued; select do_more(); select open_period()')
   })
 
-  it('grants what a later migration brings to those who serve already, also where they are not named', async () => {
+  it('grants the objects of a later migration to roles that already serve, even if it does not name them', async () => {
     await migrate()
     await asSuperuser(`grant select on queued to ${roles.stranger}`)
     const sql =
@@ -158,7 +158,7 @@ describe('a role of its own for the migrations', () => {
     await assert.rejects(ask('stranger', 'select from more'), DENIED)
   })
 
-  it('is needed where the role of the service may make no tables, unless it is let', async () => {
+  it('is required if the role of the service may make no tables', async () => {
     const migrating = () => migrateDatabase({ url: urlOf('app'), migrateUrl: urlOf('app') })
 
     const refusal = await migrating().catch((error: unknown) => error)
@@ -172,7 +172,7 @@ describe('a role of its own for the migrations', () => {
     assert.equal((await migrating()).from, 0)
   })
 
-  it('is named where a later migration needs it', async () => {
+  it('is named by the refusal when a later migration needs it', async () => {
     await migrate()
     const more = { number: readMigrations().length + 1, name: 'more', breaking: false, sql: 'create table more ();' }
 
@@ -191,7 +191,7 @@ describe('a role of its own for the migrations', () => {
     await assert.rejects(migrate(), { code: 'database_unavailable', message: /same tables.*search_path/ })
   })
 
-  it('is named to a visitor who may not read what it has made', async () => {
+  it('is named by the refusal to a role that may not read its tables', async () => {
     await migrate()
 
     await assert.rejects(

@@ -24,7 +24,7 @@ beforeEach(async () => {
 
 afterEach(() => database.drop())
 
-/** What a version after ours would bring. */
+/** A migration of a later version. */
 function future(sql: string, more: Partial<Migration> = {}): Migration {
   return { number: NEWEST + 1, name: 'from-the-future', sql, breaking: false, ...more }
 }
@@ -78,7 +78,7 @@ describe('the migrations of PostgreSQL', () => {
     )
   })
 
-  it('leave the version before as it was when a later one fails, and say which and what to do', async () => {
+  it('leave the earlier version unchanged when a later one fails, and the refusal names it and a remedy', async () => {
     await migrateWith()
     const later = future('create table half ();')
 
@@ -97,7 +97,7 @@ describe('the migrations of PostgreSQL', () => {
     assert.deepEqual(await migrateWith(later), { from: NEWEST, to: NEWEST + 1 })
   })
 
-  it('are never seen half done by those who go on meanwhile', async () => {
+  it('are never visible half applied to running processes', async () => {
     await migrateWith()
     const second = future('lock table worker;', { number: NEWEST + 2, name: 'later-still' })
 
@@ -127,7 +127,7 @@ describe('the migrations of PostgreSQL', () => {
       await waitUntil(
         'the migration waits for the table',
         async () => {
-          // Not pg_stat_activity, which stays the same throughout a transaction.
+          // Not pg_stat_activity, of which a transaction keeps one snapshot.
           const waiting = `select from pg_locks where not granted and relation = 'worker'::regclass`
           return (await client.query(waiting)).rows.length > 0
         },
@@ -178,7 +178,7 @@ describe('the migrations of PostgreSQL', () => {
 })
 
 describe('a database of another version', () => {
-  it('that a newer one has changed for good is refused to all', async () => {
+  it('that a newer version has changed with a breaking migration is refused', async () => {
     await migrateWith(future('create table thing ();', { breaking: true }))
 
     const refusal = { code: 'database_newer', message: /from-the-future/ }
@@ -186,7 +186,7 @@ describe('a database of another version', () => {
     await assert.rejects(visit(), refusal)
   })
 
-  it('that a newer one would change for good is left alone while the older one serves', async () => {
+  it('gets no breaking migration while an older version serves', async () => {
     await migrateWith()
     const breaking = future('create table thing ();', { breaking: true })
     const renewLease = (untilMs: number) =>
@@ -256,7 +256,7 @@ describe('a database that was made from another baseline', () => {
     assert.deepEqual(await everythingIn(), before)
   })
 
-  /** What was applied, and when anything of the schema was last written. */
+  /** The applied migrations, and the last change of every object of the schema. */
   async function everythingIn() {
     return [
       await query('select * from migration order by number'),

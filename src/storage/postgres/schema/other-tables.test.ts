@@ -14,8 +14,8 @@ import {
 } from '../../../../test/conformance/storage-world.ts'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
 
-describe('a process that meets tables of another version', () => {
-  it('G1 G6: says that it has accepted and written nothing, and goes on when they fit again', async () => {
+describe('a process whose tables are of another version', () => {
+  it('G1 G6: reports that it has accepted and written nothing, and continues when they fit again', async () => {
     const world = await newPostgresWorld()
     const sender = await addSender(world)
     await accept(world, sender)

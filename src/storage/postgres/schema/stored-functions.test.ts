@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 afterEach(() => database.drop())
 
-/** Ours, and one more. */
+/** Our functions and one more. */
 function changed(version: string, answer: string): StoredFunctions {
   const more = `create or replace function answer() returns text language sql as $$ select '${answer}' $$;`
   return { version, hash: answer, sql: `${OURS.sql}\n${more}` }
@@ -81,7 +81,7 @@ describe('the stored functions', () => {
     assert.deepEqual(await query('insert into more default values returning answer'), [{ answer: 'yes' }])
   })
 
-  it('are all left as they were when one of them is refused, and the sentence says so', async () => {
+  it('all stay unchanged when one of them is refused, and the refusal says so', async () => {
     await migrate(changed('1.9.0', 'first'))
     const broken = changed('1.9.1', 'second')
     const sql = `${broken.sql} create or replace function now_ms() returns text language sql as $$ select '' $$;`
@@ -95,7 +95,7 @@ describe('the stored functions', () => {
     assert.deepEqual(await query('select hash from applied_functions'), [{ hash: 'first' }])
   })
 
-  it('are replaced while others use the tables', async () => {
+  it('are replaced while other sessions use the tables', async () => {
     await withClient(database.url, async (client) => {
       await client.query('begin; lock table queued, settled, lane, lane_attempt, token, connection, worker')
 
@@ -107,7 +107,7 @@ describe('the stored functions', () => {
     assert.equal(await answer(), 'second')
   })
 
-  it('of another version are refused to a visitor until the service has brought them up to date', async () => {
+  it('of another version are refused to the CLI until the service has brought them up to date', async () => {
     await query(`update applied_functions set version = '0.0.1', hash = 'other'`)
     const visit = () => withConnection(database.url, (ask) => checkMigrations(ask, 'here'))
 
@@ -117,7 +117,7 @@ describe('the stored functions', () => {
     await visit()
   })
 
-  it('can be applied again, and their bodies name what there is', async () => {
+  it('can be applied again, and their bodies name only existing objects', async () => {
     // The migration cannot check bodies, because some functions name others that come after them.
     await query(`begin; set local check_function_bodies = on; ${OURS.sql}; rollback`)
   })
