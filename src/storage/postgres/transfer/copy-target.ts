@@ -127,7 +127,7 @@ export class CopyTarget {
     await this.#ask('update open_attempt set possibly_superseded_sequence = message_sequence')
   }
 
-  /** Copied data may be old: delays its deletion, so that people are notified first. */
+  /** Copied data may be old: delays its deletion, so that people are notified a day before. */
   async waitWithRetention(forMs: number): Promise<void> {
     await this.#ask(`update retention_state set begins_at = now_ms() + $1::bigint, waits_for = 'copy'`, [forMs])
   }
