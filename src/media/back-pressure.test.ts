@@ -56,7 +56,7 @@ describe('a file of 100 MB', () => {
     expect(highest).toBeLessThan(16 * MEGABYTE)
   })
 
-  it('is not read ahead of a disk that stands still', async () => {
+  it('is not read ahead of a disk that hangs', async () => {
     const sent = { bytes: 0 }
     const host = await world.host(sender(95, sent))
     let release = () => {}
@@ -100,7 +100,7 @@ describe('a file before its reader is ready', () => {
   })
 })
 
-/** A spool whose disk takes so many bytes and then stands still until it is released. */
+/** A spool whose disk takes so many bytes and then hangs until it is released. */
 function stallingSpool(
   bytes: number,
   { released, written }: { readonly released: Promise<void>; readonly written: { bytes: number } },

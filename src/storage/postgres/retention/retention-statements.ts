@@ -19,7 +19,7 @@ export const REMOVALS: Readonly<Record<WalkOf, { readonly kind: RemovedKind; rea
         delete from settled where sequence = any ($1::bigint[]) returning 1
       ), attempts as (
         delete from ended_attempt where message_sequence = any ($1::bigint[])
-      ), moments as (
+      ), entries as (
         delete from timeline where message_sequence = any ($1::bigint[])
       ), files as (
         delete from media where message_sequence = any ($1::bigint[])

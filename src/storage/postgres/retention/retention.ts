@@ -38,18 +38,18 @@ export class PostgresRetention implements Retention {
     return new Map((rows as unknown as ({ id: AccountId } & OwnTimes)[]).map(({ id, ...times }) => [id, times]))
   }
 
-  async takeTurn(who: string, now: Instant, forMs: number): Promise<boolean> {
+  async takeTurn(owner: string, now: Instant, forMs: number): Promise<boolean> {
     // A lease that lasts longer than possible was acquired before the clock was set back.
     const rows = await this.#ask(
       `update retention_state set swept_by = $1, swept_until = $3
          where swept_until <= $2 or swept_by = $1 or swept_until > $2 + $4::bigint returning 1`,
-      [who, now, now + forMs, 2 * forMs],
+      [owner, now, now + forMs, 2 * forMs],
     )
     return rows.length > 0
   }
 
-  async giveTurnBack(who: string): Promise<void> {
-    await this.#ask('update retention_state set swept_until = 0 where swept_by = $1', [who])
+  async giveTurnBack(owner: string): Promise<void> {
+    await this.#ask('update retention_state set swept_until = 0 where swept_by = $1', [owner])
   }
 
   async postpone(until: Instant, why: RetentionState['waitsFor']): Promise<void> {
@@ -57,13 +57,13 @@ export class PostgresRetention implements Retention {
   }
 
   async finish(
-    who: string,
+    owner: string,
     { begunAt, endedAt, tookMs, removed }: NonNullable<RetentionState['last']>,
   ): Promise<boolean> {
     const rows = await this.#ask(
       `update retention_state set begun_at = $1, ended_at = $2, took_ms = $3, counts = $4
          where swept_by = $5 returning 1`,
-      [begunAt, endedAt, tookMs, JSON.stringify(removed), who],
+      [begunAt, endedAt, tookMs, JSON.stringify(removed), owner],
     )
     return rows.length > 0
   }
