@@ -99,7 +99,7 @@ describe.each(SIDES)('backup and restore on $name', ({ why, open }) => {
   })
 
   promises(
-    `G12: says that nobody knows what was sent when it replaces what was itself brought back${note}`,
+    `G12: says that it is unknown what was sent when it replaces what was itself brought back${note}`,
     async () => {
       const settings = await open()
       const nuncio = await startNuncio({ settings })
@@ -121,7 +121,7 @@ describe.each(SIDES)('backup and restore on $name', ({ why, open }) => {
     },
   )
 
-  promises(`G12: tells what was sent since when people have held the lanes meanwhile${note}`, async () => {
+  promises(`G12: shows what was sent since when people have held the lanes meanwhile${note}`, async () => {
     const settings = await open()
     const nuncio = await startNuncio({ settings })
     const { cli, taken, first, second } = await backUpAndGoOn(nuncio, settings)
@@ -225,14 +225,14 @@ describe.each(SIDES)('backup and restore on $name', ({ why, open }) => {
     assert.deepEqual(readdirSync(folder), [])
   })
 
-  promises(`keeps as many as it is told, and nothing of its own that was not finished${note}`, async () => {
+  promises(`keeps as many as the setting says, and nothing of its own that was not finished${note}`, async () => {
     const { cli, folder } = await openKept(open)
     const taken: string[] = []
     for (const day of [1, 2, 3]) {
       vi.setSystemTime(Date.UTC(2030, 0, day))
       taken.push((await cli.json<Taken>('backup', folder, '--keep', '2')).path)
     }
-    writeFileSync(join(folder, 'nuncio-2020-01-01T000000Z'), 'of somebody else')
+    writeFileSync(join(folder, 'nuncio-2020-01-01T000000Z'), 'of another program')
     vi.setSystemTime(Date.UTC(2030, 0, 3))
     const again = await cli.run('backup', folder)
     vi.setSystemTime(Date.UTC(2030, 0, 4))

@@ -158,7 +158,7 @@ describe.each(ENGINES)('connecting a number of a network, on $name', (engine) =>
     )
     for (const refused of [loser, again]) {
       assert.match(refused?.stderr ?? '', /\(network_key_taken\)\n$/)
-      // The sentence is the same whoever has it, and names nobody.
+      // The sentence is the same for every owner, and contains no name.
       assert.doesNotMatch(refused?.stderr ?? '', /Acme|Others|con_/)
     }
     const rows = await readRows(world.nuncio, `select count(*) as n from connection where network_key = '1001'`)
@@ -228,10 +228,10 @@ describe.each(ENGINES)('connecting a number of a network, on $name', (engine) =>
       said: world.said() + checked.stdout + checked.stderr + listed.stdout,
     }
     for (const [where, text] of Object.entries(everything)) {
-      assert.ok(text.length > 100, `${where} holds nothing to look at`)
+      assert.ok(text.length > 100, `${where} holds nothing to scan`)
       for (const secret of SECRETS) assert.ok(!text.includes(secret), `a secret in ${where}`)
     }
-    // So that the scan above does look at where secrets lie.
+    // So that the scan above covers where secrets lie.
     assert.match(everything.database, /v1\.k/)
   })
 })

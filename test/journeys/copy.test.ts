@@ -95,7 +95,7 @@ function leaveTraces(dataDir: string): void {
 }
 
 /** Everything that people can see, as programs get it. */
-async function lookAtAll(cli: CliOn): Promise<Record<string, unknown>> {
+async function readAll(cli: CliOn): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = {}
   for (const command of [
     'account list',
@@ -123,10 +123,10 @@ describe('moving from SQLite to PostgreSQL', () => {
     await nuncio.stop()
     leaveTraces(nuncio.dataDir)
     const [old, moved] = [new CliOn(nuncio.dataDir), new CliOn(nuncio.dataDir, home.settings)]
-    const before = await lookAtAll(old)
+    const before = await readAll(old)
 
     const counts = await moved.json<{ table: string; rows: number; sha256: string }[]>('copy')
-    const after = await lookAtAll(moved)
+    const after = await readAll(moved)
 
     const without = (seen: Record<string, unknown>) =>
       JSON.parse(JSON.stringify(seen).replaceAll('\\u0000', '␀')) as unknown
@@ -150,7 +150,7 @@ describe('moving from SQLite to PostgreSQL', () => {
 
     assert.equal(repeated.messageId, once)
     assert.deepEqual(link, { networkKey: '106540352242922', callbackApp: 'app' })
-    // Nobody knows whether it was sent by who died: that is asked first, and told.
+    // Whether the dead one has sent it is unknown: that is found out first, and reported.
     const timeline = await there.reaches(waiting, 'PUBLISHED', 'UNCONFIRMED')
     assert.ok(timeline.timeline.some(({ kind }) => kind === 'attempt-unknown'))
   })
@@ -329,7 +329,7 @@ describe('moving that is refused', () => {
     assert.equal(sqlite.prepare('select possibly_superseded_sequence as it from open_attempt').get()?.['it'], null)
   })
 
-  it('when nobody knows whether the new one took it: then the old one stays held', async () => {
+  it('when it is unknown whether the new one took it: then the old one stays held', async () => {
     const dataDir = await stopped()
     const proxy = await TcpProxy.open(Number(new URL(home.url).port))
     const url = new URL(home.url)

@@ -17,7 +17,7 @@ function of(answer: Answer, check: string): readonly Finding[] {
   return answer.findings.filter((finding) => finding.check === check)
 }
 
-/** What people see, and what else must not change by being looked at. */
+/** What people see, and what else a check must not change. */
 const COUNTED = `select (select count(*) from audit) as audits, (select count(*) from account) as accounts,
   (select count(*) from worker) as workers, (select count(*) from migration) as migrations`
 
@@ -43,17 +43,17 @@ describe.each(ENGINES)('doctor on $name', ({ start, openSettings }) => {
     assert.deepEqual(readdirSync(journey.dataDir).toSorted(), files)
   })
 
-  it('looks at data that nobody serves, and at a hold', async () => {
+  it('checks data that no service uses, and a hold', async () => {
     const journey = await start()
     const settings = settingsAt(journey)
     const cli = new CliOn(journey.dataDir, settings)
-    await cli.run('hold', '--because', 'a look at the disks')
+    await cli.run('hold', '--because', 'a check of the disks')
     await journey.stop()
 
     const answer = await cli.json<Answer>('doctor', '--offline')
 
     assert.match(of(answer, 'service')[0]?.sentence ?? '', /No service runs, and port \d+ is free/)
-    assert.match(of(answer, 'attention')[0]?.sentence ?? '', /All lanes are held.*a look at the disks/)
+    assert.match(of(answer, 'attention')[0]?.sentence ?? '', /All lanes are held.*a check of the disks/)
     assert.equal(answer.status, 'warning')
   })
 
@@ -70,7 +70,7 @@ describe.each(ENGINES)('doctor on $name', ({ start, openSettings }) => {
 })
 
 describe('doctor', () => {
-  it('tells of every wrong setting and looks at what it can all the same', async () => {
+  it('reports every wrong setting and checks what it can all the same', async () => {
     const cli = new CliOn(temporaryFolder(), { NUNCIO_PORT: 'http', NUNCIO_PROT: '8080' })
 
     const { code, stdout } = await cli.run('doctor', '--offline')
@@ -83,11 +83,11 @@ describe('doctor', () => {
     assert.match(stdout, /What to do:/)
   })
 
-  it('finds a program of somebody else on the port', async () => {
+  it('finds another program on the port', async () => {
     const other = await startNuncio()
     const { port } = new URL(other.url)
     const cli = new CliOn(temporaryFolder(), { NUNCIO_PORT: port })
-    // It is a Nuncio, but holds other data; only its pages tell, so that is taken for ours.
+    // It is a Nuncio, but holds other data; only its pages show that, so it is taken for ours.
     const ours = await cli.json<Answer>('doctor', '--offline')
     assert.match(of(ours, 'service')[0]?.sentence ?? '', /runs/)
 
@@ -127,7 +127,7 @@ describe('doctor', () => {
   })
 })
 
-/** With the port at which the service is looked for. */
+/** With the port at which the service is searched. */
 function settingsAt(journey: Awaited<ReturnType<typeof startNuncio>>): Record<string, string> {
   return { NUNCIO_PORT: new URL(journey.url).port, ...settingsOf(journey) }
 }

@@ -14,7 +14,7 @@ async function read({ url }: Journey, name: string, labels = ''): Promise<number
 }
 
 describe.each(ENGINES)('the metrics on $name', ({ start, name }) => {
-  it('tell of commits, lanes, waits and the database after some messages', async () => {
+  it('show commits, lanes, waits and the database after some messages', async () => {
     const nuncio = await start()
 
     const { messageId } = await nuncio.text('15550177001', 'hello')
@@ -29,15 +29,15 @@ describe.each(ENGINES)('the metrics on $name', ({ start, name }) => {
     await waitUntil('the lane has nothing to do', idle, { deadlineMs: 30_000 })
   })
 
-  it('tell of a paused connection', async () => {
+  it('show a paused connection', async () => {
     const nuncio = await start()
 
     const [connection] = await nuncio.operator.administration.listConnections(null)
     await nuncio.operator.administration.setConnectionState(connection!.id, 'paused', 'test')
 
-    const isTold = async () => (await read(nuncio, 'nuncio_connections_paused')) === 1
+    const isShown = async () => (await read(nuncio, 'nuncio_connections_paused')) === 1
     assert.equal(connection!.number, SENDER)
     // PostgreSQL is asked for it every fifteen seconds.
-    await waitUntil('the paused connection is told of', isTold, { deadlineMs: 25_000 })
+    await waitUntil('the paused connection is shown', isShown, { deadlineMs: 25_000 })
   })
 })

@@ -32,7 +32,7 @@ describe.each(ENGINES)('after a noisy run on $name', ({ start }) => {
 
     const { host: hostName } = new URL(host)
     const secrets = [SENDER, RECIPIENT, REFUSED, LOST, WORDS, CAPTION, KEY, AGENT, FORWARDED, PASSWORD, EMAIL]
-    const hidden = [...secrets, nuncio.token, hostName, 'picture.png', '/private/', 'nobody-knows-this']
+    const hidden = [...secrets, nuncio.token, hostName, 'picture.png', '/private/', 'known-to-no-one']
     assert.deepEqual(
       lines.flatMap((line) => hidden.filter((secret) => line.includes(secret)).map((secret) => [secret, line])),
       [],
@@ -45,7 +45,7 @@ describe.each(ENGINES)('after a noisy run on $name', ({ start }) => {
       const { level, time, msg } = JSON.parse(line) as Record<string, unknown>
       assert.deepEqual([typeof level, typeof time, typeof msg], ['number', 'string', 'string'], line)
     }
-    // It was noisy enough to tell, and ids are there.
+    // It was noisy enough, and ids are there.
     const events = new Set(lines.map((line) => (JSON.parse(line) as { msg: string }).msg))
     for (const event of ['attempt.finished', 'media.fetched', 'media.failed']) assert.ok(events.has(event), event)
     assert.ok(messageIds.every((id) => lines.some((line) => line.includes(id))))
@@ -54,7 +54,7 @@ describe.each(ENGINES)('after a noisy run on $name', ({ start }) => {
   })
 })
 
-/** Every kind of request that somebody may send, good and bad. Returns the ids of messages that came to an attempt. */
+/** Every kind of request that a caller may send, good and bad. Returns the ids of messages that came to an attempt. */
 async function makeNoise(nuncio: Journey, host: string): Promise<readonly string[]> {
   const headers = { 'user-agent': AGENT, 'x-forwarded-for': FORWARDED }
   const image = (url: string) => ({
@@ -75,7 +75,7 @@ async function makeNoise(nuncio: Journey, host: string): Promise<readonly string
   await nuncio.post({ from: SENDER, to: `+${RECIPIENT}`, nothing: WORDS, message: { type: WORDS } }, headers)
   await fetch(`${nuncio.url}${ENDPOINT}`, {
     method: 'POST',
-    headers: { ...headers, 'x-api-key': 'nobody-knows-this', 'content-type': 'application/json' },
+    headers: { ...headers, 'x-api-key': 'known-to-no-one', 'content-type': 'application/json' },
     body: JSON.stringify({ from: SENDER, to: RECIPIENT }),
   })
   await fetch(`${nuncio.url}${ENDPOINT}`, {
@@ -84,7 +84,7 @@ async function makeNoise(nuncio: Journey, host: string): Promise<readonly string
     body: `{"from": ${WORDS}`,
   })
   await fetch(`${nuncio.url}/${RECIPIENT}/${nuncio.token}?text=${encodeURIComponent(WORDS)}`, { headers })
-  await fetch(`${nuncio.url}/callbacks/whatsapp-cloud/nobody-knows-this`, { method: 'POST', headers, body: WORDS })
+  await fetch(`${nuncio.url}/callbacks/whatsapp-cloud/known-to-no-one`, { method: 'POST', headers, body: WORDS })
   await fetch(`${nuncio.url}/console/api/session`, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json' },

@@ -103,7 +103,7 @@ function countProcesses(calls: readonly Call[], wanted: number): number {
   return new Set(calls.flatMap(({ status, process }) => (status === wanted ? [process] : []))).size
 }
 
-/** How many messages somebody has got. */
+/** How many messages a recipient has got. */
 async function countHeard(recipient: string): Promise<number> {
   const inbox = await cli.json<{ to: string }[]>('sandbox', 'inbox', '--limit', '1000')
   return inbox.filter(({ to }) => to === recipient).length
@@ -113,9 +113,9 @@ const COMMAND = /^curl (?:.*\\\n)+.*'$/m
 
 // One after the other, as a person does in a day.
 describe('nuncio serve --processes 2 on PostgreSQL', () => {
-  it('greets once on the first day, with a command that works', async () => {
+  it('prints its banner once on the first day, with a command that works', async () => {
     const greeting = await waitUntil(
-      'it greets',
+      'it prints its banner',
       // All of it: its last line may come a moment after the others.
       async () => COMMAND.test(service.log) && service.log,
       DEADLINE,
@@ -170,7 +170,7 @@ describe('nuncio serve --processes 2 on PostgreSQL', () => {
     assert.deepEqual(new Set(callsAfter().map(({ status }) => status)), new Set([401]))
   })
 
-  it('G13: writes to nobody who has asked to stop, whichever process holds the lane', async () => {
+  it('G13: does not write to a recipient who has asked to stop, whichever process holds the lane', async () => {
     const token = await createToken('late')
     const [asked = ''] = RECIPIENTS
     await waitUntil('what was sent before has ended', async () => (await countWaiting()) === 0, DEADLINE)
@@ -193,7 +193,7 @@ describe('nuncio serve --processes 2 on PostgreSQL', () => {
     assert.deepEqual(await cli.run('hold'), { code: 0, stdout: 'The lanes are not held.\n', stderr: '' })
   })
 
-  it('ends in order when it is told to, and is not listed as alive any more', async () => {
+  it('ends in order at a signal, and is not listed as alive any more', async () => {
     service.signal('SIGTERM')
 
     assert.deepEqual(await service.ended(40_000), { code: 0, signal: null })

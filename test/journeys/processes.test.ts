@@ -24,7 +24,7 @@ function askForHealth(socket: Socket): Promise<string | null> {
 }
 
 describe('several processes on one machine', () => {
-  it('share one port, greet once, say in their log which one they are, and end in order', async () => {
+  it('share one port, print one banner, say in their log which one they are, and end in order', async () => {
     const group = new StubGroup({ processes: 3 })
 
     const url = await group.serves()
@@ -162,7 +162,7 @@ describe('several processes on one machine', () => {
     assert.deepEqual(new Set(heard), new Set([1, 2]))
   })
 
-  it('start another in the place of one that was told alone to end', async () => {
+  it('start another in the place of one that alone got a signal to end', async () => {
     const group = new StubGroup({})
     await group.serves()
     const [first = 0] = group.pids

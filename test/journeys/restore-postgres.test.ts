@@ -66,7 +66,7 @@ function haltAt(program: string): { readonly reached: () => Promise<unknown>; re
 }
 
 describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}`, () => {
-  it('G12: is done, and says that nobody knows the rest, where the replaced tables are damaged', async () => {
+  it('G12: is done, and says that the rest is unknown, where the replaced tables are damaged', async () => {
     const { cli, path, run } = await backUp()
     await run('alter view message rename to gone')
 
@@ -130,7 +130,7 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
     assert.match((await back.operator.administration.readHold())?.reason ?? '', /^it was restored/)
   })
 
-  it('G1: refuses when a service has started since it looked', async () => {
+  it('G1: refuses when a service has started since its check', async () => {
     const { nuncio, cli, path, settings } = await backUp()
     const halt = haltAt('psql')
     const restoring = cli.run('restore', path, '--replace')
@@ -196,7 +196,7 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
     ['a table', 'create table stranger (a integer)', /“stranger”/],
     ['a rule', 'create rule r as on update to audit do also nothing', /the rule “r” of “audit”/],
     ['a column', 'alter table audit add column more text', /the column “more” of “audit”/],
-  ])('refuses with one sentence a dump with %s of somebody else, and changes nothing', async (_, craft, sentence) => {
+  ])('refuses with one sentence a dump with %s of another program, and changes nothing', async (_, craft, sentence) => {
     const { nuncio, cli, run } = await backUp()
     await run(craft)
     const { path } = await cli.json<{ path: string }>('backup', join(nuncio.dataDir, 'crafted'))
@@ -232,7 +232,7 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
     assert.equal(code, 0, stderr)
   })
 
-  it('tells in the words of psql why it ended', async () => {
+  it('says in the words of psql why it ended', async () => {
     const { cli, path } = await backUp()
     standIn('psql', 'sleep 1; echo "psql: error: this is why" >&2; exit 2')
 

@@ -43,7 +43,7 @@ interface Ring {
   readonly keys: readonly { id: string; state: string; secrets: number }[]
 }
 
-/** All bytes that somebody gets who copies the database. */
+/** All bytes that a copy of the database contains. */
 async function dump(database: Settings['database']): Promise<Buffer> {
   if (database.engine === 'sqlite') {
     const files = ['', '-wal'].map((end) => database.path + end)

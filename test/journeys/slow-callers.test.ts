@@ -10,7 +10,7 @@ describe.each(TRANSPORTS)('a slow caller over $transport', ({ withServer }) => {
   it.each([
     ['with nothing', ''],
     ['in the headers', 'POST /chat/api/v1/public/message/send HTTP/1.1\r\nHost: a\r\n'],
-  ])('is told so and cut off: %s', async (_, bytes) => {
+  ])('gets an answer that says so, and is cut off: %s', async (_, bytes) => {
     await withServer({ limits: SHORT_TIMES }, async (server) => {
       const connection = await server.connect()
       connection.send(bytes)
@@ -23,7 +23,7 @@ describe.each(TRANSPORTS)('a slow caller over $transport', ({ withServer }) => {
     })
   })
 
-  it('in the body is told so and cut off, and the API log has it', async () => {
+  it('in the body gets an answer that says so, and is cut off, and the API log has it', async () => {
     await withServer({ limits: SHORT_TIMES }, async (server) => {
       const connection = await server.connect()
       connection.send(server.write().subarray(0, -1))

@@ -21,7 +21,7 @@ describe.each(ENGINES)('the trace of a message on $name', ({ start }) => {
     return { nuncio, receiver }
   }
 
-  it('tells its way from the request to the commit of the outcome, in order', async () => {
+  it('shows its way from the request to the commit of the outcome, in order', async () => {
     const { nuncio, receiver } = await open()
 
     const { messageId } = await nuncio.text(RECIPIENT, SECRET_TEXT, { traceparent: TRACEPARENT })
@@ -58,7 +58,7 @@ describe.each(ENGINES)('the trace of a message on $name', ({ start }) => {
     assert.equal(accept.resource['service.name'], 'nuncio')
   })
 
-  it('tells of each attempt, and what the lane waited for in between', async () => {
+  it('shows each attempt, and what the lane waited for in between', async () => {
     const { nuncio, receiver } = await open()
 
     const { messageId } = await nuncio.text(BUSY_TWICE, SECRET_TEXT)
@@ -79,7 +79,7 @@ describe.each(ENGINES)('the trace of a message on $name', ({ start }) => {
     assert.equal(waits[1]?.events[0]?.attributes['nuncio.code'], 'retrying')
   })
 
-  it('tells of its media', async () => {
+  it('shows its media', async () => {
     const host = await serveFiles({ '/secret-path.png': { body: tinyPng(), type: 'image/png' } })
     const { nuncio, receiver } = await open({ NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' })
     const media = { name: 'private-name.png', url: `${host}/secret-path.png`, caption: SECRET_TEXT }

@@ -68,7 +68,7 @@ async function openServer(): Promise<PostgresServer> {
   return server
 }
 
-/** Of whoever runs this. Returns its URL, as it stands in the documentation. */
+/** Of the user that runs this. Returns its URL, as it stands in the documentation. */
 async function createDatabase(server: PostgresServer): Promise<string> {
   const owner = escapeIdentifier(userInfo().username)
   await server.query(`create role ${owner} login`)

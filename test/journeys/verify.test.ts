@@ -90,7 +90,7 @@ describe.each(ENGINES)('nuncio verify on $name', ({ name, start }) => {
     await spoil(
       `insert into tally (account_id, connection_id, hour, state, count) values ('a', '', 3600000, 'failed', 2)`,
     )
-    await spoil(`insert into hold (only, since, reason) values (1, 1, 'to look')`.replace('only', '"only"'))
+    await spoil(`insert into hold (only, since, reason) values (1, 1, 'to check')`.replace('only', '"only"'))
     if (isPostgres) await spoil(`select setval(pg_get_serial_sequence('audit', 'sequence'), 1)`)
     else await spoil(`update sqlite_sequence set seq = 0 where name = 'channel_memory'`)
     if (!isPostgres) {

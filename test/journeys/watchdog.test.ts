@@ -13,20 +13,24 @@ describe.each(ENGINES)('the watchdog of a running service, on $name', ({ start }
   }
   const metricsOf = async ({ url }: Journey) => (await fetch(`${url}/metrics`)).text()
 
-  it('tells of a hold at its first look, in the log, in metrics and to the account, and clears it after a restart', async () => {
+  it('reports a hold at its first check, in the log, in metrics and to the account, and clears it after a restart', async () => {
     const log: string[] = []
     const before = await start({ onLog: (line) => void log.push(line) })
-    await before.operator.administration.holdLanes('a look at the disks', 'test')
+    await before.operator.administration.holdLanes('a check of the disks', 'test')
 
     const held = await before.restart()
     await waitUntil('the hold is found', async () => (await open(held)).includes('lanes_held'), DEADLINE)
     await waitUntil(
-      'the look is counted',
+      'the check is counted',
       async () => (await metricsOf(held)).includes('nuncio_alarms_open{kind="lanes_held",severity="critical"} 1'),
       DEADLINE,
     )
     const again = await held.restart()
-    await waitUntil('it looks', async () => /nuncio_watchdog_checks_total [1-9]/.test(await metricsOf(again)), DEADLINE)
+    await waitUntil(
+      'it checks',
+      async () => /nuncio_watchdog_checks_total [1-9]/.test(await metricsOf(again)),
+      DEADLINE,
+    )
     const raised = log.filter((line) => line.includes('"alarm.raised"') && line.includes('lanes_held')).length
     const stillOpen = await open(again)
     await again.operator.administration.releaseHold('test')
@@ -42,13 +46,13 @@ describe.each(ENGINES)('the watchdog of a running service, on $name', ({ start }
     )
   })
 
-  it('finds nothing wrong with a service that is well, and tells of room on the disk and the oldest that waits', async () => {
+  it('finds nothing wrong with a service that is well, and reports the room on the disk and the oldest that waits', async () => {
     const service = await start({ settings: { NUNCIO_ALARM_DISK_FREE_PERCENT: '0' } })
     const { messageId } = await service.text('15551234567', 'Hello')
     await service.reaches(messageId, 'PUBLISHED')
 
     await waitUntil(
-      'it looks',
+      'it checks',
       async () => /nuncio_watchdog_checks_total [1-9]/.test(await metricsOf(service)),
       DEADLINE,
     )

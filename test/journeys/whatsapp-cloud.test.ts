@@ -92,7 +92,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
       'attempt-accepted evidence_found',
       'settled',
     ])
-    // Meta tells whole seconds, which may have begun before the acceptance.
+    // Meta reports whole seconds, which may have begun before the acceptance.
     assert.deepEqual(
       timeline.filter(({ at }) => at < (timeline[0]?.at ?? 0)),
       [],
@@ -172,7 +172,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     assert.deepEqual(simulator.sent, [])
   })
 
-  it('lets the lane wait while the credentials are refused, and goes on once they are mended', async () => {
+  it('lets the lane wait while the credentials are refused, and goes on once they are replaced', async () => {
     const { nuncio, simulator, cli, send } = await openWay(engine)
     simulator.changeNumber(NUMBER.phoneNumberId, { accessToken: 'EAAG-another-access-token' })
 

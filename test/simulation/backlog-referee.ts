@@ -24,7 +24,7 @@ const FACTS = `select json_extract(c.policy, '$.confirmBacklogAfterMs') as allow
 
 /** Watches that an old backlog is not sent before a person has said so. */
 export class BacklogReferee {
-  /** A worker whose clock is wrong judges by another age. */
+  /** A worker whose clock is wrong decides by another age. */
   clocksJumped = false
   readonly #facts: ReturnType<DatabaseSync['prepare']>
   readonly #trace: Trace
@@ -56,7 +56,7 @@ export class BacklogReferee {
     if (startedAt - since > allowedMs + MARGIN_MS)
       this.#trace.violate(
         'an old backlog is asked about',
-        `${this.#nameOf(messageId)} of ${connectionId} goes out after ${startedAt - since} ms, and nobody was asked`,
+        `${this.#nameOf(messageId)} of ${connectionId} goes out after ${startedAt - since} ms, without confirmation`,
       )
   }
 }

@@ -15,12 +15,12 @@ import type { Breakage, SimulatedWorld } from './simulated-world.ts'
 
 /** Mistakes that a dispatcher or an engine could make. The referee must notice each of them. */
 export const BREAKAGES: Readonly<Record<string, Breakage>> = {
-  'the worker does not look at its own claim before it calls': { patch: withoutSelfCheck, aggravate: pauseOften },
+  'the worker does not check its own claim before it calls': { patch: withoutSelfCheck, aggravate: pauseOften },
   'a claim that ran out and was renewed counts as unbroken': { patch: withoutTerms, aggravate: cutOften },
   'the epoch of a record is not checked': { lanes: withoutEpochs, aggravate: pauseOften },
   'lanes of living workers are taken too': { lanes: withoutHeartbeats },
   'a lane reads on behind a cursor': { lanes: withCursor },
-  'what was accepted here is opened whatever waits before it': { lanes: withoutLookBefore },
+  'what was accepted here is started whatever waits before it': { lanes: withoutOrderCheck },
   'what may have arrived is simply sent again': { channel: withoutUnknown },
   'an attempt is called before it is committed': { lanes: withoutIntent },
   'an attempt ends and its message is settled in two commits': { lanes: inTwoCommits },
@@ -31,18 +31,18 @@ export const BREAKAGES: Readonly<Record<string, Breakage>> = {
   'a lane is handed over while its call still runs': { lanes: handedOverAtOnce, aggravate: joinOften },
   'a lane that should be another’s is left to it for good': {
     lanes: withAnIdler,
-    patch: withoutPatience,
+    patch: withoutTimeout,
   },
   'an attempt is opened before its media is uploaded': { channel: uploadingInAttempt, aggravate: upload },
   'a message is sent although its upload failed': { channel: withoutFailedUploads, aggravate: uploadBadly },
-  'an upload does not look at the claim': { patch: withoutUploadClaim, aggravate: uploadAndCut },
+  'an upload does not check the claim': { patch: withoutUploadClaim, aggravate: uploadAndCut },
   'the pace of the network is not asked': { channel: withoutRests, aggravate: upload },
   'an old backlog drains without being asked about': { lanes: withoutConfirmation, aggravate: restForLong },
   'what is proven not sent is called unconfirmed after three crashes': {
     lanes: withoutProof,
     aggravate: killBeforeTheWire,
   },
-  'a step whose answer was lost is taken for one of before': { lanes: withoutSecondLook, aggravate: loseAnswers },
+  'a step whose answer was lost is taken for one of before': { lanes: withoutSecondRead, aggravate: loseAnswers },
 }
 
 /** Mistakes of which no promise may depend: who should hold a lane is only advice, claims decide. */
@@ -75,29 +75,29 @@ function cutOften(world: SimulatedWorld): void {
 function upload(world: SimulatedWorld): void {
   const put = world.storage.database.prepare('update connection set channel = ? where id = ?')
   for (const connection of world.connections) put.run('uploads', connection.id)
-  world.uploadFaults.fates = { slow: 1 }
+  world.uploadFaults.weights = { slow: 1 }
   world.uploadFaults.rests = 0.5
 }
 
 function uploadBadly(world: SimulatedWorld): void {
   upload(world)
-  world.uploadFaults.fates = { busy: 2 }
+  world.uploadFaults.weights = { busy: 2 }
 }
 
 function uploadAndCut(world: SimulatedWorld): void {
   upload(world)
-  world.uploadFaults.fates = { stuck: 3 }
+  world.uploadFaults.weights = { stuck: 3 }
   cutOften(world)
 }
 
 function expireOften(world: SimulatedWorld): void {
   world.storage.database.exec(`update connection set policy = json_set(policy, '$.timeToLiveMs', 15000)`)
-  world.networkFaults.fates = { ...world.networkFaults.fates, slow: 2 }
+  world.networkFaults.weights = { ...world.networkFaults.weights, slow: 2 }
 }
 
 /** Workers come and go while calls take long. */
 function joinOften(world: SimulatedWorld): void {
-  world.networkFaults.fates = { ...world.networkFaults.fates, slow: 1 }
+  world.networkFaults.weights = { ...world.networkFaults.weights, slow: 1 }
   const random = world.random.fork('aggravation')
   for (let atMs = 4_000; atMs < 150_000; atMs += 12_000) world.schedule.after(atMs, () => join(world, random))
 }
@@ -148,7 +148,7 @@ function withoutTerms(): () => void {
   return replace(WorkerLease.prototype, 'term', { get: () => 1 })
 }
 
-function withoutPatience(): () => void {
+function withoutTimeout(): () => void {
   return replace(RendezvousAssignment.prototype, 'leave', {
     value(this: RendezvousAssignment, id: ConnectionId) {
       return this.belongsToPeer(id)
@@ -253,7 +253,7 @@ function withoutUploadClaim(): () => void {
   return replace(Preparation.prototype, 'heedClaim', { value() {} })
 }
 
-function withoutLookBefore(lanes: Lanes): Lanes {
+function withoutOrderCheck(lanes: Lanes): Lanes {
   return overrideLanes(lanes, {
     record: (step) => lanes.record({ ...step, open: step.open && { ...step.open, onlyIfLowest: false } }),
   })
@@ -324,7 +324,7 @@ function withAnIdler(lanes: Lanes, _: SimulatedStorage, worker: string): Lanes {
 }
 
 /** A fenced answer is believed, although an earlier answer to the same step was lost. */
-function withoutSecondLook(lanes: Lanes): Lanes {
+function withoutSecondRead(lanes: Lanes): Lanes {
   const fenced = new Set<string>()
   const keyOf = ({ connectionId, epoch }: { connectionId: ConnectionId; epoch: number }) => `${connectionId} ${epoch}`
   return overrideLanes(lanes, {

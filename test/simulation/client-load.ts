@@ -32,7 +32,7 @@ function send(
     : { type: 'message', text: name }
   const sent: Sent = { text: name, to, connectionId: connection.id, messageId: null }
   const candidate = candidateOf(world, connection, { content, to, name })
-  const fate = random.weighed({
+  const storageResult = random.weighed({
     works: 1,
     'fails before': world.storageFaults.failsBefore,
     'fails after': world.storageFaults.failsAfter,
@@ -42,19 +42,19 @@ function send(
     media: random.weighed({ ready: isUploading ? 40 : 5, failed: 1, never: isUploading ? 0.5 : 1 }),
     afterMs: random.between(50, 30_000),
   }
-  if (fate === 'fails before') return
+  if (storageResult === 'fails before') return
   world.referee.sent.push(sent)
   void world.schedule.work(async () => {
     const result = await world.storage.storage.intake.accept(candidate)
     if (result.kind !== 'accepted') return world.trace.violate('I1 no loss', `${name} is ${result.kind}`)
     // Otherwise its client does not know, and says nothing.
-    if (fate === 'works') sent.messageId = result.messageId
+    if (storageResult === 'works') sent.messageId = result.messageId
     const { sequence } = result
     world.trace.note(
       'client',
       `sends m${sequence} by ${connection.id}${content.type === 'message' ? '' : ' with media'}`,
     )
-    world.tellOf(toQueued(candidate, result, world.schedule.now), random)
+    world.notifyOf(toQueued(candidate, result, world.schedule.now), random)
     if (content.type !== 'message') planMedia(world, connection, { sequence, ...loads, random })
   })
 }
@@ -78,7 +78,7 @@ function planMedia(
       if (media === 'ready') await mediaQueue.ready(sequence, { file, tookMs: 1, at: now })
       else await mediaQueue.fail(sequence, { code: 'media_status', words: 'gone', at: now })
       world.trace.note('media', `of m${sequence}: ${media}`)
-      world.tell(connection.id, 'change', random)
+      world.notify(connection.id, 'change', random)
     })
   })
 }

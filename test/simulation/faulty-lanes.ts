@@ -10,7 +10,7 @@ export interface StorageFaults {
   failsAfter: number
   slow: number
   verySlow: number
-  /** Nothing gets through to anybody before this moment. */
+  /** Nothing gets through before this time. */
   awayUntil: number
 }
 
@@ -79,7 +79,7 @@ export class FaultyLanes implements Lanes {
     const cutMs = this.cutUntil - schedule.now
     // Cut off both ways, or only on the way back: then the answer comes when the line is there again.
     const isLost = schedule.now < faults.awayUntil || (cutMs > 0 && random.chance(0.7))
-    const fate = isLost
+    const callResult = isLost
       ? 'fails-before'
       : random.weighed({ 'fails-before': faults.failsBefore, 'fails-after': faults.failsAfter, works: 1 })
     const [thereMs, backMs] = [
@@ -96,9 +96,9 @@ export class FaultyLanes implements Lanes {
         answer(() => reject(new StorageUnavailable('simulated', unknown)))
       }
       const perform = () => {
-        if (fate === 'fails-before') return fail(false)
+        if (callResult === 'fails-before') return fail(false)
         schedule.work(run).then(
-          (result) => (fate === 'fails-after' ? fail(true) : answer(() => resolve(result))),
+          (result) => (callResult === 'fails-after' ? fail(true) : answer(() => resolve(result))),
           (error: unknown) => answer(() => reject(error instanceof Error ? error : new Error(String(error)))),
         )
       }

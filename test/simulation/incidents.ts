@@ -12,7 +12,7 @@ const AN_INCIDENT_IS_LIKELY = 0.35
 const MOST_WORKERS = 6
 const GENTLE_GRACE_MS = 25_000
 
-// Cancelling denies that a message arrived, which nobody can of one that is being repeated after an unknown fate.
+// Cancelling denies that a message arrived, which cannot be known of one that is repeated after an unknown result.
 const CANCELLABLE = 'select sequence, id from waiting where connection_id = ? order by sequence limit 3'
 
 const UNCONFIRMED_BACKLOGS = `select c.id, c.account_id from lane join connection c on c.id = lane.connection_id
@@ -40,7 +40,7 @@ const INCIDENTS: Readonly<Record<string, Incident>> = {
     world.trace.note(worker.machine.name, 'is cut off from storage')
   },
   'clock jump': (world, random) => {
-    // A jump ahead looks as if the machine had been suspended, so its running calls are given up.
+    // A jump ahead is like a suspension of the machine, so its running calls are given up.
     world.referee.outcomesMayBeLost = true
     const worker = random.pick(world.workers)
     const { machine } = worker
@@ -74,7 +74,7 @@ const INCIDENTS: Readonly<Record<string, Incident>> = {
   'person resolves': (world, random) => resolve(world, random),
 }
 
-/** Decides what goes wrong in this run, from its lots: a few kinds of trouble in each, so that they can be told apart. */
+/** Draws at random what goes wrong in this run: a few kinds of errors in each, so that they can be distinguished. */
 export function planFaults(world: SimulatedWorld, untilMs: number): void {
   const random = world.random.fork('faults')
   const { storageFaults, networkFaults, uploadFaults } = world
@@ -89,7 +89,7 @@ export function planFaults(world: SimulatedWorld, untilMs: number): void {
   networkFaults.freezes = likely() ? 0.03 : 0
   if (networkFaults.freezes > 0) world.referee.outcomesMayBeLost = true
   networkFaults.reports = likely() ? 0.3 : 0
-  const fates: Partial<Record<CallResult, number>> = {}
+  const weights: Partial<Record<CallResult, number>> = {}
   for (const result of [
     'answer-lost',
     'lost',
@@ -100,9 +100,9 @@ export function planFaults(world: SimulatedWorld, untilMs: number): void {
     'hangs-then-acts',
     'slow',
   ] as const) {
-    if (likely()) fates[result] = random.pick([0.02, 0.1, 0.4])
+    if (likely()) weights[result] = random.pick([0.02, 0.1, 0.4])
   }
-  networkFaults.fates = fates
+  networkFaults.weights = weights
   planUploadFaults(world)
   const kinds = Object.keys(INCIDENTS).filter(likely)
   world.trace.note(
@@ -120,11 +120,11 @@ export function planFaults(world: SimulatedWorld, untilMs: number): void {
 function planUploadFaults({ random: all, uploadFaults }: SimulatedWorld): void {
   const random = all.fork('upload faults')
   const likely = () => random.chance(AN_INCIDENT_IS_LIKELY)
-  const fates: Partial<Record<UploadResult, number>> = {}
+  const weights: Partial<Record<UploadResult, number>> = {}
   for (const result of ['slow', 'stuck', 'stuck-and-deaf', 'busy', 'away', 'refused', 'crash'] as const) {
-    if (likely()) fates[result] = random.pick([0.05, 0.2, 0.5])
+    if (likely()) weights[result] = random.pick([0.05, 0.2, 0.5])
   }
-  uploadFaults.fates = fates
+  uploadFaults.weights = weights
   uploadFaults.rests = likely() ? 0.3 : 0
 }
 
@@ -132,8 +132,8 @@ function planUploadFaults({ random: all, uploadFaults }: SimulatedWorld): void {
 export function stopFaults(world: SimulatedWorld): void {
   world.trace.note('world', 'all faults stop')
   Object.assign(world.storageFaults, { failsBefore: 0, failsAfter: 0, slow: 0, verySlow: 0, awayUntil: 0 })
-  Object.assign(world.networkFaults, { fates: {}, freezes: 0, reports: 0 })
-  Object.assign(world.uploadFaults, { fates: {}, rests: 0 })
+  Object.assign(world.networkFaults, { weights: {}, freezes: 0, reports: 0 })
+  Object.assign(world.uploadFaults, { weights: {}, rests: 0 })
   for (const worker of world.workers) {
     worker.line.cutUntil = 0
     if (!worker.machine.isPaused) worker.machine.wallOffsetMs = 0
@@ -148,7 +148,7 @@ export function stopFaults(world: SimulatedWorld): void {
   }
 }
 
-/** A person looks now and then, and lets drain what waits for that; after the faults, too. */
+/** A person checks now and then, and lets drain what waits for that; after the faults, too. */
 export function confirmBacklogs(world: SimulatedWorld, random: Random): void {
   world.schedule.after(random.between(5_000, 60_000), () => {
     for (const row of world.storage.database.prepare(UNCONFIRMED_BACKLOGS).all()) {
@@ -174,7 +174,7 @@ function stop(world: SimulatedWorld, random: Random): void {
   world.referee.outcomesMayBeLost = true
   const worker = random.pick(world.workers)
   const nextAfterMs = random.between(0, 5_000)
-  world.trace.note(worker.machine.name, 'is told to stop')
+  world.trace.note(worker.machine.name, 'is asked to stop')
   worker.stop(random.between(0, 12_000), () => world.replace(worker, nextAfterMs, 'has stopped'))
   world.schedule.after(45_000, () => world.replace(worker, nextAfterMs, 'is killed by its supervisor'))
 }
@@ -188,7 +188,7 @@ export function join(world: SimulatedWorld, random: Random): void {
   const worker = world.startWorker()
   world.schedule.after(random.between(2_000, 60_000), () => {
     if (worker.machine.isDead) return
-    world.trace.note(worker.machine.name, 'is told to stop')
+    world.trace.note(worker.machine.name, 'is asked to stop')
     // Calls end by themselves within this time.
     worker.stop(GENTLE_GRACE_MS, () => world.remove(worker, 'has stopped'))
   })
@@ -246,7 +246,7 @@ function administer(
     try {
       await change(world.storage.administration)
       world.trace.note('person', what)
-      world.tell(id, 'change', random)
+      world.notify(id, 'change', random)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       world.trace.note('person', `${what}: refused`)

@@ -1,6 +1,6 @@
 import { createRandom } from '../support/black-box/random.ts'
 
-/** Everything that is left to chance in a simulated world. The same seed draws the same lots. */
+/** Everything that is left to chance in a simulated world. The same seed draws the same values. */
 export class Random {
   readonly #seed: number
   readonly #next: () => number
@@ -9,11 +9,11 @@ export class Random {
     this.#seed = seed
     const random = createRandom(seed)
     this.#next = () => random.next()
-    // Neighbouring seeds begin alike; a few draws tell them apart.
+    // Neighbouring seeds begin alike; a few draws separate them.
     for (let i = 0; i < 4; i++) this.#next()
   }
 
-  /** Lots of their own for one part of the world, so that what one part draws does not move the others. */
+  /** Values of its own for one part of the world, so that what one part draws does not move the others. */
   fork(name: string): Random {
     let mixed = this.#seed
     for (const character of name) mixed = Math.imul(mixed ^ character.charCodeAt(0), 0x01000193)

@@ -5,7 +5,7 @@ import type { NetworkCall, NetworkKind, SimulatedNetwork } from './simulated-net
 import type { SimulatedUploads } from './simulated-uploads.ts'
 import type { Trace } from './trace.ts'
 
-/** What a client was told about a message it sent. */
+/** A message that a client sent, and its answer. */
 export interface Sent {
   readonly text: string
   readonly to: string
@@ -25,7 +25,7 @@ interface MessageRow {
   readonly reason: string | null
 }
 
-interface Judged {
+interface CalledMessage {
   readonly message: MessageRow
   readonly name: string
 }
@@ -37,7 +37,7 @@ const OPEN_ATTEMPT_ENDS_WITHIN_MS = 75_000
 // No rule makes a lane wait longer than a network may ask for, or than the head budget.
 const LONGEST_WAIT_MS = 3_600_000
 
-/** Judges a simulated world by what the database, the network and the clients saw; it asks the dispatcher nothing. */
+/** Checks a simulated world by what the database, the network and the clients saw; it asks the dispatcher nothing. */
 export class Referee {
   readonly #database: DatabaseSync
   readonly #network: () => SimulatedNetwork
@@ -83,13 +83,13 @@ export class Referee {
     const { handover } = call
     const name = `${this.nameOf(handover.messageId)} #${handover.attemptNumber} of ${handover.connectionId}`
     const message = this.#row('select * from message where id = ?', handover.messageId) as MessageRow | undefined
-    if (message) this.#judgeWanted(call, kind, { message, name })
+    if (message) this.#checkWanted(call, kind, { message, name })
     else this.#violate('I2 no invention', `${name} was never accepted`)
   }
 
-  #judgeWanted(call: NetworkCall, kind: NetworkKind, { message, name }: Judged): void {
+  #checkWanted(call: NetworkCall, kind: NetworkKind, { message, name }: CalledMessage): void {
     const { handover, machine } = call
-    this.#judgeContent(call, message, name)
+    this.#checkContent(call, message, name)
     const open = this.#row('select * from open_attempt where connection_id = ?', handover.connectionId)
     if (open?.['message_sequence'] !== message.sequence || open['number'] !== handover.attemptNumber) {
       this.#violate('I6 intent first', `${name} is called without its open attempt`)
@@ -102,7 +102,7 @@ export class Referee {
       handover.connectionId,
     )?.['head']
     if (head !== message.sequence) this.#violate('I4 order', `${name} is called while m${String(head)} is unfinished`)
-    this.#judgeRepeat(call, kind, { message, name })
+    this.#checkRepeat(call, kind, { message, name })
     for (const other of this.#network().callsOf(handover.connectionId)) {
       const gone =
         other.ended || other.machine.isDead || other.machine.isPaused || other.machine.pauses > other.pausesBefore
@@ -156,14 +156,14 @@ export class Referee {
 
   /** After the world has come to rest. */
   checkEnd(): void {
-    this.#judgeNoLoss()
-    this.#judgeStates()
-    this.#judgeTransitions()
-    this.#judgeAttempts()
-    this.#judgeTenants()
+    this.#checkNoLoss()
+    this.#checkStates()
+    this.#checkTransitions()
+    this.#checkAttempts()
+    this.#checkTenants()
   }
 
-  #judgeContent({ handover }: NetworkCall, message: MessageRow, name: string): void {
+  #checkContent({ handover }: NetworkCall, message: MessageRow, name: string): void {
     const { content, to, connectionId, accountId } = handover
     const text = content.type === 'message' ? content.text : content.caption
     const sent = this.sent.find((each) => each.text === text && each.to === to)
@@ -175,7 +175,7 @@ export class Referee {
       this.#violate('I2 no invention', `${name} goes out without its file`)
   }
 
-  #judgeRepeat({ handover }: NetworkCall, kind: NetworkKind, { message, name }: Judged): void {
+  #checkRepeat({ handover }: NetworkCall, kind: NetworkKind, { message, name }: CalledMessage): void {
     const called = this.#network().calls.some(
       (each) =>
         each.handover.messageId === handover.messageId && each.handover.attemptNumber === handover.attemptNumber,
@@ -186,13 +186,13 @@ export class Referee {
     const unknown = before.filter((attempt) => attempt['outcome'] === 'unknown').length
     const most = kind.recognisesRepeat ? Number.POSITIVE_INFINITY : this.mayResend.has(handover.connectionId) ? 1 : 0
     if (unknown > most)
-      this.#violate('G5 no silent duplicate', `${name} is called after ${unknown} attempts of unknown fate`)
+      this.#violate('G5 no silent duplicate', `${name} is called after ${unknown} attempts with an unknown result`)
     if (before.some((attempt) => attempt['outcome'] === 'accepted'))
       this.#violate('G5 no silent duplicate', `${name} is called after it was accepted`)
   }
 
   /** I1 and I2 over the whole run. */
-  #judgeNoLoss(): void {
+  #checkNoLoss(): void {
     for (const { messageId, text } of this.sent) {
       if (messageId && !this.#row('select 1 from message where id = ?', messageId))
         this.#violate('I1 no loss', `${text} was acknowledged and is gone`)
@@ -204,7 +204,7 @@ export class Referee {
   }
 
   /** The log never lies: what it says of a message is what became of it. */
-  #judgeStates(): void {
+  #checkStates(): void {
     for (const message of this.#all('select * from message') as unknown as MessageRow[]) {
       const effects = this.#network().effects.get(message.id) ?? []
       const said = `m${message.sequence} is ${message.state} (${message.reason ?? ''})`
@@ -233,7 +233,7 @@ export class Referee {
     }
   }
 
-  #judgeTransitions(): void {
+  #checkTransitions(): void {
     for (const { sequence, old, new: to } of this.#all('select * from transition') as unknown as {
       sequence: number
       old: string
@@ -252,7 +252,7 @@ export class Referee {
     return this.#row(`select 1 from attempt where outcome = 'unknown' and message_sequence = ?`, sequence) !== undefined
   }
 
-  #judgeAttempts(): void {
+  #checkAttempts(): void {
     const calls = new Map(
       this.#network().calls.map((call) => [
         `${this.nameOf(call.handover.messageId)}#${call.handover.attemptNumber}`,
@@ -269,17 +269,17 @@ export class Referee {
         this.#violate('the log never lies', `${key} is accepted, but no network took it`)
       }
     }
-    for (const key of calls.keys()) this.#violate('I6 intent first', `${key} was called, and no attempt tells of it`)
+    for (const key of calls.keys()) this.#violate('I6 intent first', `${key} was called, and no attempt records it`)
   }
 
-  #judgeTenants(): void {
+  #checkTenants(): void {
     const strangers = this.#all(
       `select message.sequence from message
          left join connection on connection.id = message.connection_id and connection.account_id = message.account_id
          left join token on token.id = message.token_id and token.account_id = message.account_id
          where connection.id is null or (message.token_id is not null and token.id is null)`,
     )
-    if (strangers.length > 0) this.#violate('I9 tenants', `${strangers.length} messages belong to nobody`)
+    if (strangers.length > 0) this.#violate('I9 tenants', `${strangers.length} messages belong to no account`)
   }
 
   #idOf(sequence: unknown): MessageId {
@@ -330,7 +330,7 @@ const HEADS = `select connection.id, connection.policy, waiting.sequence, media.
   left join lane on lane.connection_id = connection.id
   where connection.state = 'active' and connection.id not in (select connection_id from open_attempt)`
 
-const TOLD_ANEW: readonly string[] = ['media_pending', 'media_uploading', 'pace']
+const SAID_ANEW: readonly string[] = ['media_pending', 'media_uploading', 'pace']
 
 /** Says it anew from the rows, and not as `decideHead` does. */
 function isDue(lane: HeadRow, now: number): boolean {
@@ -345,7 +345,7 @@ function isDue(lane: HeadRow, now: number): boolean {
   // Until a person has said so.
   if (lane.wait_reason === 'backlog_confirmation' && confirmBacklogAfterMs > 0) return false
   if (lane.wait_reason === null || lane.wait_until === null) return true
-  if (TOLD_ANEW.includes(lane.wait_reason) || lane.wait_until > now + LONGEST_WAIT_MS) return true
+  if (SAID_ANEW.includes(lane.wait_reason) || lane.wait_until > now + LONGEST_WAIT_MS) return true
   const remembered = lane.head === null ? null : (JSON.parse(lane.head) as { sequence: number }).sequence
   // The wait for a retry is the message's own: it ends with the message.
   if (lane.wait_reason === 'retrying' && remembered !== lane.sequence) return true

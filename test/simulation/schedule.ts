@@ -52,7 +52,7 @@ export class Schedule {
     return happened
   }
 
-  /** Storage commits at the end of a turn of the real event loop, and what it wakes may ask for another commit. */
+  /** Storage commits at the end of a turn of the real event loop, and what follows may ask for another commit. */
   async #settle(): Promise<void> {
     do await new Promise<void>((resolve) => setImmediate(resolve))
     while (this.#working > 0)

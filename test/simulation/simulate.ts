@@ -51,7 +51,7 @@ export async function simulate(seed: number, breakage: Breakage = {}): Promise<R
 async function live(world: SimulatedWorld, breakage: Breakage): Promise<void> {
   const random = world.random.fork('world')
   const faultsLastMs = random.between(20_000, 150_000)
-  // Lots of their own, so that the worlds of before stay what they were.
+  // Random values of their own, so that the worlds of before stay what they were.
   const uploading = world.random.fork('uploading networks')
   const uploadsAreLikely = uploading.pick([0, 0, 0.5, 0.8])
   const confirming = world.random.fork('confirming backlogs')

@@ -19,7 +19,7 @@ export class SimulatedMachine {
   #state: 'running' | 'paused' | 'dead' = 'running'
   #held: (() => void)[] = []
   #pausedAt = 0
-  #pausedStandingStill = false
+  #clockIsPaused = false
   /** How far the monotonic clock is behind because it stood still. */
   #lostMs = 0
   /** How far the time of day is behind that has run on only while the machine did. */
@@ -51,7 +51,7 @@ export class SimulatedMachine {
     return this.#state === 'paused'
   }
 
-  /** Brings something to the worker's code: now, when it wakes, or never when it is dead. */
+  /** Brings something to the worker's code: now, when it resumes, or never when it is dead. */
   deliver(call: () => void): void {
     if (this.#state === 'running') call()
     else if (this.#state === 'paused') this.#held.push(call)
@@ -62,7 +62,7 @@ export class SimulatedMachine {
     if (this.#state !== 'running') return
     this.#state = 'paused'
     this.#pausedAt = this.#schedule.now
-    this.#pausedStandingStill = suspended
+    this.#clockIsPaused = suspended
     this.pauses += 1
     const pause = this.pauses
     this.#schedule.after(durationMs, () => {
@@ -73,7 +73,7 @@ export class SimulatedMachine {
   wake(): void {
     if (this.#state !== 'paused') return
     this.#state = 'running'
-    if (this.#pausedStandingStill) {
+    if (this.#clockIsPaused) {
       const lostMs = this.#schedule.now - this.#pausedAt
       this.#lostMs += lostMs
       this.#unlearnedMs += lostMs
@@ -84,7 +84,7 @@ export class SimulatedMachine {
     for (const call of held) this.#schedule.after(0, () => this.deliver(call))
   }
 
-  /** The database has told what time it is. */
+  /** The database has answered with its time. */
   learnTime(): void {
     this.#unlearnedMs = 0
   }
@@ -97,13 +97,13 @@ export class SimulatedMachine {
   #after(delayMs: number, call: () => void): () => void {
     const endsMonotonic = this.clock.monotonic() + Math.max(0, delayMs)
     let cancelled = false
-    const look = () => {
+    const fire = () => {
       if (cancelled) return
       const leftMs = endsMonotonic - this.clock.monotonic()
-      if (leftMs > 0) this.#schedule.after(leftMs, () => this.deliver(look))
+      if (leftMs > 0) this.#schedule.after(leftMs, () => this.deliver(fire))
       else call()
     }
-    this.#schedule.after(Math.max(0, delayMs), () => this.deliver(look))
+    this.#schedule.after(Math.max(0, delayMs), () => this.deliver(fire))
     return () => {
       cancelled = true
     }

@@ -58,7 +58,7 @@ export interface NetworkCall {
   readonly machine: SimulatedMachine
   readonly startedAt: number
   readonly pausesBefore: number
-  /** The worker was stopped between its last look at its claim and the wire. */
+  /** The worker was stopped between its last check of its claim and the wire. */
   readonly frozen: boolean
   /** It is on the wire. */
   left: boolean
@@ -78,7 +78,7 @@ interface Effect {
 
 /** How badly the network behaves. Only `accepts` is left once the faults have stopped. */
 export interface NetworkFaults {
-  fates: Readonly<Partial<Record<CallResult, number>>>
+  weights: Readonly<Partial<Record<CallResult, number>>>
   freezes: number
   reports: number
 }
@@ -96,7 +96,7 @@ interface NetworkParts {
   readonly hasFrozenWorkers: () => boolean
 }
 
-const NO_FATES: Readonly<Record<CallResult, number>> = {
+const NO_WEIGHTS: Readonly<Record<CallResult, number>> = {
   accepts: 1,
   'answer-lost': 0,
   lost: 0,
@@ -188,7 +188,7 @@ export class SimulatedNetwork {
         })
       signal.addEventListener('abort', () => {
         call.ended = true
-        // A channel that ignores the signal is left to the dispatcher's patience.
+        // A channel that ignores the signal is left to the dispatcher's timeout.
         if (random.chance(0.5))
           schedule.after(random.between(0, 500), () =>
             answer({ kind: 'unknown', words: 'aborted after the first byte' }),
@@ -203,7 +203,7 @@ export class SimulatedNetwork {
 
   #arrive(kind: NetworkKind, call: NetworkCall, answer: (outcome: Outcome) => void): void {
     const { schedule, random, faults, note, nameOf } = this.#parts
-    const result = random.weighed<CallResult>({ ...NO_FATES, ...faults.fates, accepts: 1 })
+    const result = random.weighed<CallResult>({ ...NO_WEIGHTS, ...faults.weights, accepts: 1 })
     const { handover } = call
     if (result !== 'accepts') note('network', `${nameOf(handover.messageId)} #${handover.attemptNumber}: ${result}`)
     const unknown = () =>
@@ -318,7 +318,7 @@ export class SimulatedNetwork {
       const effect = this.effects.get(messageId)?.find((each) => each.attemptNumber === attemptNumber)
       return { kind: 'accepted', networkId: effect?.networkId ?? 'net-?' }
     }
-    // A network that vouches for a message not having left must be sure that it cannot leave later.
+    // A network that reports a message as not having left must be sure that it cannot leave later.
     const cannotCome = call ? call.isOver || (!call.left && call.machine.isDead) : !hasFrozenWorkers()
     return cannotCome ? { kind: 'not-sent', words: 'no trace of it' } : { kind: 'nothing-yet' }
   }

@@ -17,7 +17,7 @@ export interface Upload {
 
 /** How badly uploads go, and how often the network wants a rest. */
 export interface UploadFaults {
-  fates: Readonly<Partial<Record<UploadResult, number>>>
+  weights: Readonly<Partial<Record<UploadResult, number>>>
   rests: number
 }
 
@@ -48,7 +48,7 @@ export class SimulatedUploads {
   readonly uploads: Upload[] = []
   readonly #there = new Set<MessageId>()
   readonly #restsUntil = new Map<ConnectionId, number>()
-  /** To whom it was said that they may go on. */
+  /** The workers that may go on. */
   readonly #allowed = new Set<string>()
 
   constructor(parts: UploadParts) {
@@ -63,7 +63,7 @@ export class SimulatedUploads {
     return this.uploads.filter((upload) => !upload.isOver && !upload.machine.isDead)
   }
 
-  /** True when this worker was told so since the last message of this connection went out. */
+  /** True when this worker was allowed to since the last message of this connection went out. */
   takeLeave(connectionId: ConnectionId, machine: SimulatedMachine): boolean {
     return this.#allowed.delete(`${machine.name} ${connectionId}`)
   }
@@ -74,7 +74,7 @@ export class SimulatedUploads {
     onUpload(upload)
     this.uploads.push(upload)
     const isThere = this.has(handover.messageId)
-    const result = isThere ? 'quick' : random.weighed<UploadResult>({ ...ALL_WELL, ...faults.fates, quick: 1 })
+    const result = isThere ? 'quick' : random.weighed<UploadResult>({ ...ALL_WELL, ...faults.weights, quick: 1 })
     note(
       machine.name,
       `uploads for ${handover.connectionId} ${nameOf(handover.messageId)}: ${isThere ? 'there' : result}`,

@@ -27,7 +27,7 @@ export interface Breakage {
   readonly channel?: (channel: Channel) => Channel
   /** What stays undone until the returned function is called. */
   readonly patch?: () => () => void
-  /** Makes more of the trouble in which the mistake shows. */
+  /** Makes more of the errors in which the mistake shows. */
   readonly aggravate?: (world: SimulatedWorld) => void
 }
 
@@ -50,19 +50,19 @@ export class SimulatedWorld {
   readonly uploadReferee: UploadReferee
   readonly backlogReferee: BacklogReferee
   readonly storageFaults: StorageFaults = { failsBefore: 0, failsAfter: 0, slow: 0, verySlow: 0, awayUntil: 0 }
-  readonly networkFaults: NetworkFaults = { fates: {}, freezes: 0, reports: 0 }
-  readonly uploadFaults: UploadFaults = { fates: {}, rests: 0 }
+  readonly networkFaults: NetworkFaults = { weights: {}, freezes: 0, reports: 0 }
+  readonly uploadFaults: UploadFaults = { weights: {}, rests: 0 }
   readonly connections: SimulatedConnection[] = []
   workers: SimulatedWorker[] = []
   readonly #breakage: Breakage
   readonly #main: SimulatedMachine
-  readonly #told: Random
+  readonly #notified: Random
   #workersMade = 0
 
   constructor(seed: number, breakage: Breakage) {
     this.#breakage = breakage
     this.random = new Random(seed)
-    this.#told = this.random.fork('told')
+    this.#notified = this.random.fork('told')
     this.#main = new SimulatedMachine('main', this.schedule, this.random.fork('main'))
     this.storage = new SimulatedStorage(this.#main.clock)
     const { database } = this.storage
@@ -146,7 +146,7 @@ export class SimulatedWorld {
       lanes: this.#breakage.lanes?.(line, this.storage, name) ?? line,
       channels: broken ? new Map([...channels].map(([key, channel]) => [key, broken(channel)])) : channels,
       journal: this.#journal(machine),
-      notifyPeers: (id) => this.tell(id, 'wake', this.#told),
+      notifyPeers: (id) => this.notify(id, 'wake', this.#notified),
     })
     this.workers.push(worker)
     this.trace.note(name, 'starts')
@@ -168,13 +168,13 @@ export class SimulatedWorld {
     return true
   }
 
-  /** Tells some of the workers, as a lost notification would reach only some of them. */
-  tell(connectionId: ConnectionId, how: 'wake' | 'change', random: Random): void {
+  /** Notifies some of the workers, as a lost notification would reach only some of them. */
+  notify(connectionId: ConnectionId, how: 'wake' | 'change', random: Random): void {
     for (const worker of this.workers) if (random.chance(0.7)) worker[how](connectionId)
   }
 
-  /** Some are told of a message, and some of them have accepted it themselves. */
-  tellOf(message: QueuedMessage, random: Random): void {
+  /** Notifies some workers of a message; some of them have accepted it themselves. */
+  notifyOf(message: QueuedMessage, random: Random): void {
     for (const worker of this.workers) {
       if (!random.chance(0.7)) continue
       if (message.media === null && random.chance(0.5)) worker.accepted(message)

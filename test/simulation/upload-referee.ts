@@ -4,16 +4,16 @@ import type { NetworkCall, NetworkKind } from './simulated-network.ts'
 import type { SimulatedUploads, Upload } from './simulated-uploads.ts'
 import type { Trace } from './trace.ts'
 
-// A worker looks four times a second whether its claim holds.
-const STRAYS_FOR_LOOKS = 3
+// A worker checks four times a second whether its claim holds.
+const LATE_AFTER_CHECKS = 3
 
-/** Judges what comes before an attempt: that its message is got ready, and that the network's pace is asked. */
+/** Checks what comes before an attempt: that its message is got ready, and that the network's pace is asked. */
 export class UploadReferee {
   readonly #database: DatabaseSync
   readonly #uploads: () => SimulatedUploads
   readonly #trace: Trace
   readonly #nameOf: (id: MessageId) => string
-  readonly #strays = new Map<Upload, number>()
+  readonly #lateChecks = new Map<Upload, number>()
 
   constructor(parts: {
     database: DatabaseSync
@@ -53,14 +53,14 @@ export class UploadReferee {
       this.#violate('I12 pace of the network', `${name} is called, though the network did not say that it may`)
   }
 
-  /** Every second: nobody goes on with what another has the lane of, unless it is told to stop or stands still (I5). */
+  /** Every second: no worker goes on in the lane of another one, unless it was stopped or is paused (I5). */
   watch(): void {
     for (const upload of this.#uploads().running()) {
       const { handover, machine, signal } = upload
-      const strays = !signal.aborted && !machine.isPaused && this.#ownerOf(handover.connectionId) !== machine.name
-      const looks = strays ? (this.#strays.get(upload) ?? 0) + 1 : 0
-      this.#strays.set(upload, looks)
-      if (looks < STRAYS_FOR_LOOKS) continue
+      const isLate = !signal.aborted && !machine.isPaused && this.#ownerOf(handover.connectionId) !== machine.name
+      const checks = isLate ? (this.#lateChecks.get(upload) ?? 0) + 1 : 0
+      this.#lateChecks.set(upload, checks)
+      if (checks < LATE_AFTER_CHECKS) continue
       const name = `${this.#nameOf(handover.messageId)} of ${handover.connectionId}`
       this.#violate('I5 fencing', `${name} is still got ready by ${machine.name}, whose lane it is no longer`)
     }

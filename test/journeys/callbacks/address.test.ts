@@ -77,7 +77,7 @@ describe.each(WORLDS)('an address for callbacks, on %s', (_, newWorld) => {
     })
   })
 
-  it('takes reports about a number that was removed, as long as another one of the app vouches for them', async () => {
+  it('takes reports about a number that was removed, as long as another one of the app verifies them', async () => {
     await withCallbacks(newWorld, async (world) => {
       const stays = await world.addSender()
       const goes = await world.addSender({ beside: stays })
@@ -98,7 +98,7 @@ describe.each(WORLDS)('an address for callbacks, on %s', (_, newWorld) => {
     })
   })
 
-  it('tells two numbers of one app apart', async () => {
+  it('distinguishes two numbers of one app', async () => {
     await withCallbacks(newWorld, async (world) => {
       const one = await world.addSender()
       const other = await world.addSender({ beside: one })

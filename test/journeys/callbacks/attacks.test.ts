@@ -116,7 +116,7 @@ describe.each(WORLDS)('callbacks that are not what they seem, on %s', (_, newWor
     })
   })
 
-  it('are not read at an address that nobody has', async () => {
+  it('are not read at an unknown address', async () => {
     await withCallbacks(newWorld, async (world) => {
       const { appSecret } = await world.addSender()
       const addresses = ['Z'.repeat(22), 'x', 'a'.repeat(64), '%00%00%00%00%00%00%00%00', '__proto__', 'constructor']
@@ -231,7 +231,7 @@ describe.each(WORLDS)('callbacks that are not what they seem, on %s', (_, newWor
     })
   })
 
-  it('keep nobody busy by their depth or their number', async () => {
+  it('do not keep the service busy by their depth or their number', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.publish(sender, 'wamid.A')

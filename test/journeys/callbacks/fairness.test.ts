@@ -30,8 +30,8 @@ function refusals(id: MessageId, count: number): readonly GivenStatus[] {
   }))
 }
 
-describe.each(WORLDS)('what one connection is told, on %s', (_, newWorld) => {
-  it('does not hold up what others are told, however much it is', async () => {
+describe.each(WORLDS)('reports on one connection, on %s', (_, newWorld) => {
+  it('do not hold up reports on others, however many they are', async () => {
     await withCallbacks(newWorld, async (world) => {
       const loud = await world.addSender()
       const quiet = await world.addSender()
@@ -52,7 +52,7 @@ describe.each(WORLDS)('what one connection is told, on %s', (_, newWorld) => {
     })
   })
 
-  it('does not let others wait for more than a look that has begun', async () => {
+  it('do not let others wait for more than a poll that has begun', async () => {
     await withCallbacks(newWorld, async (world) => {
       const loud = await world.addSender()
       const quiet = await world.addSender()
@@ -99,7 +99,7 @@ describe.each(WORLDS)('what one connection is told, on %s', (_, newWorld) => {
     })
   })
 
-  it('sends a message again once, and asks for that once, however often its refusal is told', async () => {
+  it('send a message again once, and ask for that once, however often its refusal is reported', async () => {
     await withCallbacks(newWorld, async (world) => {
       const loud = await world.addSender({ templates: TEXT_TEMPLATE })
       const id = await world.publish(loud, 'wamid.L')

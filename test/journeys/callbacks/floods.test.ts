@@ -20,13 +20,13 @@ const CRUMB = '1\r\n \r\n'
 const ANNOUNCED_BYTES = 3_050_000
 const SOON = { deadlineMs: 30_000, everyMs: 10 }
 
-/** Begins a callback that announces much, with a signature that only looks right. */
+/** Begins a callback that announces much, with a signature of the right form only. */
 async function begin({ server }: CallbackWorld, { callbackApp }: CloudSender, body: Buffer): Promise<RawConnection> {
   const connection = await server.connect()
   const headers = {
     'x-api-key': null,
     'Content-Length': String(ANNOUNCED_BYTES),
-    'X-Hub-Signature-256': sign('', 'no secret of anybody'),
+    'X-Hub-Signature-256': sign('', 'no secret of any app'),
   }
   connection.send(server.write({ target: addressOf(callbackApp), headers, body }))
   return connection
@@ -37,7 +37,7 @@ function addAddress(world: CallbackWorld, sender: CloudSender): Promise<CloudSen
   return world.addSender({ beside: { ...sender, callbackApp: 'Z'.repeat(22), appSecret: 'that of another app' } })
 }
 
-/** Of 20 KB, as a batch is: larger than what is left when somebody has filled nearly all. */
+/** Of 20 KB, as a batch is: larger than what is left when another sender has filled nearly all. */
 function batch(world: CallbackWorld, sender: CloudSender): string {
   return world.body(sender, ...Array.from({ length: 150 }, (_, i) => ({ id: `wamid.other-${i}`, status: 'sent' })))
 }
@@ -101,7 +101,7 @@ describe.each(WORLDS)('callbacks that are sent to keep us busy, on %s', (_, newW
         replies.map((reply) => reply?.status),
         [408, 408],
       )
-      // It is looked at twice, and the whole request would have 10 seconds.
+      // It is checked twice, and the whole request would have 10 seconds.
       assert.ok(tookMs < 9_500, `it took ${tookMs} ms`)
     })
   })

@@ -5,7 +5,7 @@ import { REPORT_KIND } from '../../../src/channels/whatsapp-cloud/statuses/repor
 import { status, WORLDS, withCallbacks } from '../../support/callback-world/callback-world.ts'
 
 describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
-  it('brings a message forward, in whichever order and however often it is told', async () => {
+  it('brings a message forward, in whichever order and however often it arrives', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.publish(sender, 'wamid.A')
@@ -49,7 +49,7 @@ describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
-  it('tells of a failure after Meta had taken the message, with its reason and words', async () => {
+  it('shows a failure after Meta had taken the message, with its reason and words', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.publish(sender, 'wamid.A')
@@ -69,7 +69,7 @@ describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
-  it('G5: settles what nobody knew, by evidence that comes minutes later', async () => {
+  it('G5: resolves an unknown result by evidence that comes minutes later', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const taken = await world.open(sender)
@@ -113,7 +113,7 @@ describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
-  it('tells of a failure that overtook the answer to our own call, also where our mark did not come back', async () => {
+  it('shows a failure that overtook the answer to our own call, also where our mark did not come back', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.open(sender)
@@ -191,7 +191,7 @@ describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
-  it('does not wait behind an entry that another version has left and nobody can read', async () => {
+  it('does not wait behind an unreadable entry that another version has left', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.publish(sender, 'wamid.A')
@@ -208,7 +208,7 @@ describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
-  it('is told once although its time is none that can be', async () => {
+  it('is recorded once although its time is impossible', async () => {
     await withCallbacks(newWorld, async (world) => {
       // Ids are made by the machine's own clock.
       world.storage.clock.setNow(Date.now() - world.storage.clock.now())
@@ -263,11 +263,11 @@ describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
   })
 })
 
-/** Looks rarely after a while: some looks let hours pass in all, and on a busy machine it must not become days. */
-async function eventually<T>(look: () => Promise<T>, isRight: (found: T) => boolean): Promise<T> {
+/** Polls rarely after a while: some polls let hours pass in all, and on a busy machine it must not become days. */
+async function eventually<T>(read: () => Promise<T>, isRight: (found: T) => boolean): Promise<T> {
   const began = performance.now()
   for (let turn = 0; ; turn++) {
-    const found = await look()
+    const found = await read()
     const isOver = turn >= 300 && performance.now() - began > 30_000
     if (isRight(found) || isOver) return found
     await new Promise((resolve) => setTimeout(resolve, turn < 300 ? 5 : 100))

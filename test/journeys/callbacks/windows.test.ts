@@ -33,7 +33,7 @@ function inbound({ phoneNumberId, businessAccountId }: CloudSender, from: string
   return JSON.stringify({ object: 'whatsapp_business_account', entry })
 }
 
-/** The body by which Meta tells of a number or its account. */
+/** The body in which Meta reports on a number or its account. */
 function news({ businessAccountId: id }: CloudSender, time: number, change: { field: string; value: unknown }): string {
   return JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id, time, changes: [change] }] })
 }
@@ -154,7 +154,7 @@ describe.each(WORLDS)('a window that is found closed by a callback, on %s', (_, 
   })
 })
 
-describe.each(WORLDS)('what Meta tells of a number, on %s', (_, newWorld) => {
+describe.each(WORLDS)('what Meta reports on a number, on %s', (_, newWorld) => {
   it('is remembered as of its own time, for the numbers that it names', async () => {
     await withCallbacks(newWorld, async (world) => {
       const one = await world.addSender()
@@ -170,15 +170,18 @@ describe.each(WORLDS)('what Meta tells of a number, on %s', (_, newWorld) => {
       await world.post(one, news(one, now - 5, { field, value: quality('THROUGHPUT_UPGRADE') }))
       await world.post(one, news(one, now, { field: 'account_update', value: { event: 'ACCOUNT_RESTRICTION' } }))
       await world.applied()
-      const [told, untold] = [await world.numbers.read(one.connectionId), await world.numbers.read(other.connectionId)]
+      const [reported, unreported] = [
+        await world.numbers.read(one.connectionId),
+        await world.numbers.read(other.connectionId),
+      ]
 
-      assert.deepEqual(told, {
+      assert.deepEqual(reported, {
         isFlagged: false,
         throughputPerSecond: 1_000,
         messagingLimit: 'TIER_250',
         accountEvent: 'ACCOUNT_RESTRICTION',
       })
-      assert.deepEqual([untold.isFlagged, untold.accountEvent], [false, 'ACCOUNT_RESTRICTION'])
+      assert.deepEqual([unreported.isFlagged, unreported.accountEvent], [false, 'ACCOUNT_RESTRICTION'])
     })
   })
 })

@@ -144,11 +144,11 @@ describe('the command line as a process', () => {
   })
 
   it('serves without loading the HTTP client of Node, which takes 10 MB', async () => {
-    const tell = `process.on('exit', () => {
+    const report = `process.on('exit', () => {
       const names = process.moduleLoadList.filter((name) => /_http_server|undici/.test(name))
       process.stderr.write(JSON.stringify(names))
     })`
-    const program = [process.execPath, '--import', `data:text/javascript,${encodeURIComponent(tell)}`, nuncioMain]
+    const program = [process.execPath, '--import', `data:text/javascript,${encodeURIComponent(report)}`, nuncioMain]
     const service = new NuncioProcess({ dataDir, port: await findFreePort(), workDir: folder, program })
     await service.start()
 
