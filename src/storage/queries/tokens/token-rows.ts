@@ -18,17 +18,17 @@ export async function listTokenRows(
   { tab, after }: { readonly tab: TokenTab; readonly after: string | null },
 ): Promise<TokenRows> {
   let query = selectTokens(database, accountId)
-    .where('deleted_at', tab === 'deleted' ? 'is not' : 'is', null)
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
+    .where('t.deleted_at', tab === 'deleted' ? 'is not' : 'is', null)
+    .orderBy('t.created_at', 'desc')
+    .orderBy('t.id', 'desc')
     .limit(PAGE + 1)
-  if (tab !== 'deleted') query = query.where('expires_at', tab === 'active' ? '>' : '<=', now())
+  if (tab !== 'deleted') query = query.where('t.expires_at', tab === 'active' ? '>' : '<=', now())
   const [, createdAt, id] = /^([0-9]{1,15})\.(tok_[0-9a-z]+)$/.exec(after ?? '') ?? []
   if (createdAt !== undefined) {
     query = query.where((where) =>
       where.or([
-        where('created_at', '<', Number(createdAt)),
-        where.and([where('created_at', '=', Number(createdAt)), where('id', '<', id as TokenId)]),
+        where('t.created_at', '<', Number(createdAt)),
+        where.and([where('t.created_at', '=', Number(createdAt)), where('t.id', '<', id as TokenId)]),
       ]),
     )
   }
@@ -43,7 +43,7 @@ export async function listTokenRows(
 
 /** Refuses with `token_unknown`, also for a token of another account. */
 export async function readToken(tables: Reader, accountId: AccountId, id: TokenId): Promise<TokenDetails> {
-  const found = await selectTokens(tables, accountId).where('id', '=', id).executeTakeFirst()
+  const found = await selectTokens(tables, accountId).where('t.id', '=', id).executeTakeFirst()
   if (!found) throw new Refusal('token_unknown')
   const [row] = await withConnections(tables, accountId, [found])
   const { successor_id } = found
@@ -76,29 +76,37 @@ function name(tables: Reader, accountId: AccountId, column: 'id' | 'successor_id
     .executeTakeFirst()
 }
 
-function selectTokens(tables: Reader, accountId: AccountId) {
+/** Null: the tokens of all accounts. */
+export function selectTokens(tables: Reader, accountId: AccountId | null) {
   return tables
-    .selectFrom('token')
+    .selectFrom('token as t')
+    .innerJoin('account as a', 'a.id', 't.account_id')
+    .$if(accountId !== null, (query) => query.where('t.account_id', '=', accountId as AccountId))
     .select([
-      'id',
-      'name',
-      'prefix',
-      'events',
-      'connection_ids',
-      'source_ranges',
-      'created_at',
-      'created_by',
-      'expires_at',
-      'last_used_at',
-      'deleted_at',
-      'successor_id',
+      't.id',
+      't.account_id',
+      'a.name as account_name',
+      't.name',
+      't.prefix',
+      't.events',
+      't.connection_ids',
+      't.source_ranges',
+      't.created_at',
+      't.created_by',
+      't.expires_at',
+      't.last_used_at',
+      't.deleted_at',
+      't.successor_id',
     ])
-    .where('account_id', '=', accountId)
 }
 
-type Row = Awaited<ReturnType<ReturnType<typeof selectTokens>['execute']>>[number]
+export type StoredToken = Awaited<ReturnType<ReturnType<typeof selectTokens>['execute']>>[number]
 
-async function withConnections(tables: Reader, accountId: AccountId, rows: readonly Row[]): Promise<TokenRow[]> {
+async function withConnections(
+  tables: Reader,
+  accountId: AccountId,
+  rows: readonly StoredToken[],
+): Promise<TokenRow[]> {
   const bound = rows.map(({ connection_ids }) => connection_ids && (JSON.parse(connection_ids) as ConnectionId[]))
   const ids = [...new Set(bound.flatMap((some) => some || []))]
   const known = ids.length === 0 ? [] : await connectionsOf(tables, accountId, ids)
@@ -119,7 +127,7 @@ function connectionsOf(tables: Reader, accountId: AccountId, ids: readonly Conne
     .execute()
 }
 
-function toRow(row: Row, connections: readonly TokenConnection[] | null): TokenRow {
+function toRow(row: StoredToken, connections: readonly TokenConnection[] | null): TokenRow {
   return {
     id: row.id,
     name: row.name,

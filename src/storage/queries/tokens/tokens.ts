@@ -4,6 +4,7 @@ import { Refusal } from '../../../core/refusals.ts'
 import type { TokenEvent } from '../../../core/token/token.ts'
 import { newTokenId } from '../new-id.ts'
 import { type Change, change, type Reader, type Store, writeAudit } from '../store.ts'
+import { type StoredToken, selectTokens } from './token-rows.ts'
 
 export function createToken(store: Store, token: NewToken, actor: Actor): Promise<TokenView> {
   return change(store, actor, async (making) => view(making.tables, await addToken(making, token)))
@@ -63,8 +64,7 @@ export async function refuseTakenName({ tables }: Change, accountId: AccountId, 
 }
 
 export async function listTokens(store: Store, accountId: AccountId | null): Promise<readonly TokenView[]> {
-  const rows = await selectTokens(store.database)
-    .$if(accountId !== null, (query) => query.where('t.account_id', '=', accountId as AccountId))
+  const rows = await selectTokens(store.database, accountId)
     .orderBy('t.created_at', 'desc')
     .orderBy('t.id', 'desc')
     .execute()
@@ -90,15 +90,14 @@ export function deleteToken(
   })
 }
 
-async function findOne(tables: Reader, which: string, accountId: AccountId | null): Promise<TokenRow> {
-  const fitting = await selectTokens(tables)
+async function findOne(tables: Reader, which: string, accountId: AccountId | null): Promise<StoredToken> {
+  const fitting = await selectTokens(tables, accountId)
     .where((where) =>
       where.or([where('t.id', '=', which as TokenId), where('t.prefix', '=', which), where('t.name', '=', which)]),
     )
-    .$if(accountId !== null, (query) => query.where('t.account_id', '=', accountId as AccountId))
     .execute()
   const living = fitting.filter((row) => row.deleted_at === null)
-  // An id names one token for ever, whatever names and prefixes others have.
+  // An id always names the same token, even if it is the name or prefix of another.
   const byId = living.find((row) => row.id === which)
   if (byId) return byId
   if (living.length > 1)
@@ -112,30 +111,11 @@ async function findOne(tables: Reader, which: string, accountId: AccountId | nul
   )
 }
 
-function selectTokens(tables: Reader) {
-  return tables
-    .selectFrom('token as t')
-    .innerJoin('account as a', 'a.id', 't.account_id')
-    .select([
-      't.id',
-      't.account_id',
-      'a.name as account_name',
-      't.name',
-      't.prefix',
-      't.events',
-      't.expires_at',
-      't.last_used_at',
-      't.deleted_at',
-    ])
-}
-
-type TokenRow = Awaited<ReturnType<ReturnType<typeof selectTokens>['execute']>>[number]
-
 async function view(tables: Reader, id: TokenId): Promise<TokenView> {
-  return toTokenView(await selectTokens(tables).where('t.id', '=', id).executeTakeFirstOrThrow())
+  return toTokenView(await selectTokens(tables, null).where('t.id', '=', id).executeTakeFirstOrThrow())
 }
 
-function toTokenView(row: TokenRow): TokenView {
+function toTokenView(row: StoredToken): TokenView {
   return {
     id: row.id,
     accountId: row.account_id,
