@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { dirname, resolve, sep } from 'node:path'
 import type { DatabaseSettings, Settings } from '../config/read-settings.ts'
 import { Refusal } from '../core/refusals.ts'
@@ -5,8 +6,12 @@ import { NOTIFIED_BEFORE_MS } from '../core/retention/retention-job.ts'
 import { spoolFolder } from '../server/wiring/spool-folder.ts'
 import type { CopyTarget } from '../storage/postgres/transfer/copy-target.ts'
 import { CheckpointFile, checkFound, type Memory } from '../storage/queries/checkpoint.ts'
-import { COPIED_TABLES, type CopiedTable } from '../storage/queries/verify/copied-tables.ts'
-import { RowDigest, type TableDigest } from '../storage/queries/verify/row-digest.ts'
+import {
+  COPIED_TABLES,
+  type CopiedRow,
+  type CopiedTable,
+  type CopiedValue,
+} from '../storage/queries/verify/copied-tables.ts'
 import type { CopySource } from '../storage/sqlite/transfer/copy-source.ts'
 
 type Sqlite = Extract<DatabaseSettings, { engine: 'sqlite' }>
@@ -178,4 +183,32 @@ async function commitBoth(
 
 function isIn(folder: string, path: string): boolean {
   return resolve(path).startsWith(folder + sep)
+}
+
+interface TableDigest {
+  readonly rows: number
+  readonly sha256: string
+}
+
+/** Counts rows and makes one checksum of all of them in order. Both sides hash the same text. */
+class RowDigest {
+  readonly #hash = createHash('sha256')
+  #rows = 0
+
+  get rows(): number {
+    return this.#rows
+  }
+
+  add(rows: readonly CopiedRow[]): void {
+    for (const row of rows) this.#hash.update(`${JSON.stringify(row.map(toText))}\n`)
+    this.#rows += rows.length
+  }
+
+  finish(): TableDigest {
+    return { rows: this.#rows, sha256: this.#hash.digest('hex') }
+  }
+}
+
+function toText(value: CopiedValue): string | number | null {
+  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
 }

@@ -1,5 +1,8 @@
 import { commandLine } from '../../core/command-line.ts'
+import type { AccountId, TokenId } from '../../core/ids.ts'
 import type { Administration, RequestFilter, RequestView } from '../../core/ports/administration.ts'
+import { Refusal } from '../../core/refusals.ts'
+import { TOKEN_START, tokenPrefix } from '../../core/token/token-format.ts'
 import type { Cli } from '../cli.ts'
 import { explainRequest } from '../format/explain-request.ts'
 import { requestJson, requestTimelineJson } from '../format/json-shapes.ts'
@@ -8,7 +11,6 @@ import { REQUEST_COLUMNS, requestRow } from '../format/request-row.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { parseLimit, parseNumber, parseStatuses } from '../parse/argument.ts'
 import { findAccountOrAll } from '../parse/find-account.ts'
-import { findTokensOrAll } from '../parse/find-tokens.ts'
 
 interface ListOptions extends CommonOptions {
   readonly token?: string
@@ -90,4 +92,25 @@ function addShow(group: NuncioCommand, cli: Cli): void {
         else await cli.say(explainRequest(timeline, cli.surroundings.now()))
       }),
     )
+}
+
+/**
+ * All tokens that an id, a prefix or a name fits: the log of a name is also that of the deleted tokens that had it.
+ * Null, meaning all tokens, when none is named.
+ */
+async function findTokensOrAll(
+  administration: Administration,
+  accountId: AccountId | null,
+  wanted: string | undefined,
+): Promise<readonly TokenId[] | null> {
+  if (wanted === undefined) return null
+  const tokens = await administration.listTokens(accountId)
+  // An id names one token for ever, whatever names and prefixes others have.
+  if (tokens.some(({ id }) => id === wanted)) return [wanted as TokenId]
+  const prefix = wanted.startsWith(TOKEN_START) ? tokenPrefix(wanted) : wanted
+  const fitting = tokens.filter((token) => token.name === wanted || token.prefix === prefix)
+  if (fitting.length > 0) return fitting.map(({ id }) => id)
+  // A whole token must not be said back: what is printed ends up in files.
+  const which = wanted.startsWith(TOKEN_START) ? `${TOKEN_START}${prefix}…` : wanted
+  throw new Refusal('token_unknown', `There is no token with the id, prefix or name “${which}”.`)
 }

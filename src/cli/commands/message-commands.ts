@@ -6,7 +6,7 @@ import { ACTOR, type Cli } from '../cli.ts'
 import { explainMessage } from '../format/explain-message.ts'
 import { messageJson, timelineJson } from '../format/json-shapes.ts'
 import { mapped } from '../format/mapped.ts'
-import { MESSAGE_COLUMNS, messageRow } from '../format/message-row.ts'
+import { relativeTime } from '../format/times.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { parseLimit, parseNumber, parseState } from '../parse/argument.ts'
 import { findAccountOrAll } from '../parse/find-account.ts'
@@ -152,4 +152,12 @@ function printResult(
   { message, sentence }: { message: MessageView; sentence: string },
 ): Promise<void> {
   return options.json ? cli.json(messageJson(message)) : cli.say(sentence)
+}
+
+const MESSAGE_COLUMNS = ['ID', 'FROM', 'TO', 'TYPE', 'STATE', 'REASON', 'ATTEMPTS', 'ACCEPTED', 'PUBLISHED']
+
+function messageRow(message: MessageView, now: number): readonly string[] {
+  const { id, connection, to, type, state, reason, attempts, acceptedAt, publishedAt } = message
+  const published = publishedAt === null ? '–' : relativeTime(publishedAt, now)
+  return [id, connection, to, type, state, reason ?? '–', String(attempts), relativeTime(acceptedAt, now), published]
 }

@@ -2,16 +2,21 @@ import { randomBytes } from 'node:crypto'
 import packageFile from '../../../package.json' with { type: 'json' }
 import { assetPath } from '../../assets/asset-path.ts'
 import { CHANNELS } from '../../channels/registry.ts'
+import { SANDBOX_COMMANDS } from '../../channels/sandbox/commands.ts'
+import { WHATSAPP_CLOUD } from '../../channels/whatsapp-cloud/name.ts'
+import { NumberMemory } from '../../channels/whatsapp-cloud/number-memory.ts'
+import { reportedFacts } from '../../channels/whatsapp-cloud/reported-facts.ts'
 import type { Settings } from '../../config/read-settings.ts'
 import { createSetUps } from '../../connections/channel-onboarding.ts'
 import { createConnectionService } from '../../connections/connection-service.ts'
 import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
+import type { ConnectionService } from '../../core/ports/connection-service.ts'
+import type { SandboxShow } from '../../core/ports/console/sandbox.ts'
 import type { StorageError } from '../../core/ports/lanes.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
 import type { ConsoleSettings } from '../../http/console-api/console-parts.ts'
-import { createReadReported } from './create-read-reported.ts'
-import { createSandboxShow } from './create-sandbox-inbox.ts'
+import { openCopy } from '../../media/open-copy.ts'
 import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
 import { rangesOfWebhooks } from './parse-cidrs.ts'
 import { sweepTimesOf } from './retention-job.ts'
@@ -64,5 +69,25 @@ export async function openConsole({
       mayUsePlainHttp: settings.consolePlainHttp,
       pagesFolder: assetPath('console/dist'),
     },
+  }
+}
+
+interface ReadReportedParts {
+  readonly channelState: (channel: string) => ChannelState
+  readonly clock: Clock
+}
+
+/** Reads what networks have reported of connections by themselves. */
+function createReadReported({ channelState, clock }: ReadReportedParts): ConnectionService['readReported'] {
+  const numbers = new NumberMemory(channelState(WHATSAPP_CLOUD), clock)
+  return async ({ channel, id }, after) =>
+    channel === WHATSAPP_CLOUD ? reportedFacts(await numbers.readAfter(id, after)) : []
+}
+
+/** What people see of the sandbox beside its inbox. The folder is the one in which it keeps copies of what it delivers. */
+function createSandboxShow(mediaFolder: string): SandboxShow {
+  return {
+    commands: Object.entries(SANDBOX_COMMANDS).map(([recipient, { happens, ends }]) => ({ recipient, happens, ends })),
+    openCopy: (messageId) => openCopy(mediaFolder, messageId),
   }
 }

@@ -1,11 +1,14 @@
+import { stat, statfs } from 'node:fs/promises'
 import { hostname } from 'node:os'
+import { dirname } from 'node:path'
 import type { Settings } from '../../config/read-settings.ts'
 import type { WorkerId } from '../../core/ids.ts'
 import type { Channel } from '../../core/ports/channel.ts'
 import type { Journal } from '../../core/ports/journal.ts'
 import { announceAlarms } from '../../core/watchdog/announce-alarms.ts'
+import type { DiskRoom } from '../../core/watchdog/check-disk.ts'
 import { Watchdog, type WatchState } from '../../core/watchdog/watchdog.ts'
-import { readDisks } from './read-disks.ts'
+import { spoolFolder } from './spool-folder.ts'
 import type { Storage } from './storage.ts'
 
 // Of a channel that this process does not know: longer than any call of ours.
@@ -57,4 +60,28 @@ export function createWatchdog({
     tell: (now) => announceAlarms({ watch, notices: storage.notices }, now),
     onChecked,
   })
+}
+
+/** How much room there is on the disks of this machine that we write to, each of them once. */
+async function readDisks(settings: Settings): Promise<readonly DiskRoom[]> {
+  const { dataDir, database } = settings
+  const folders = [
+    ...(database.engine === 'sqlite' ? [{ volume: 'database', folder: dirname(database.path) } as const] : []),
+    { volume: 'data', folder: dataDir } as const,
+    { volume: 'spool', folder: spoolFolder(settings) } as const,
+  ]
+  const seen = new Set<number>()
+  const disks: DiskRoom[] = []
+  for (const { volume, folder } of folders) {
+    try {
+      const { dev } = await stat(folder)
+      if (seen.has(dev)) continue
+      const { bavail, blocks, bsize } = await statfs(folder)
+      seen.add(dev)
+      disks.push({ host: hostname(), volume, folder, freeBytes: bavail * bsize, totalBytes: blocks * bsize })
+    } catch {
+      // The folder is created when it is first needed. Its writer reports any other failure.
+    }
+  }
+  return disks
 }

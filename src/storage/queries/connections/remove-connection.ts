@@ -2,10 +2,10 @@ import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import { addTakenOut, NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { Actor, TakenOut } from '../../../core/ports/administration.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import { looksSealed } from '../../../core/sealed-form.ts'
 import { cancelSome, selectCancellable, yieldToWriters } from '../messages/cancel-waiting.ts'
 import { type Change, change, type Reader, type Store, touchLane, writeAudit } from '../store.ts'
 import { announceConnection } from '../webhooks/announce-connection.ts'
-import { withoutSecrets } from './sealed-settings.ts'
 
 interface WantedRemoval {
   readonly id: ConnectionId
@@ -80,4 +80,16 @@ async function noteRemoval(
   const { id, number, accountId, removed, cancelled, unconfirmed } = what
   const action = removed ? 'connection.remove' : 'connection.cancel-waiting'
   await writeAudit(making, { action, object: id, accountId, detail: { number, cancelled, unconfirmed } })
+}
+
+/** A connection's settings, as JSON, without any that looks sealed, however deep it lies. */
+function withoutSecrets(settings: string): string {
+  return JSON.stringify(JSON.parse(settings), (_, value: unknown) => {
+    if (Array.isArray(value)) return (value as unknown[]).filter((each) => !isSealed(each))
+    return isSealed(value) ? undefined : value
+  })
+}
+
+function isSealed(value: unknown): boolean {
+  return typeof value === 'string' && looksSealed(value)
 }

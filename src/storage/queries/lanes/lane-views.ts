@@ -1,9 +1,10 @@
-import type { LaneViews } from '../../../core/ports/console/lanes.ts'
+import type { MessageId } from '../../../core/ids.ts'
+import type { LaneViews, OfMessage } from '../../../core/ports/console/lanes.ts'
+import { Refusal } from '../../../core/refusals.ts'
 import { cancelMessage, resolveMessage, retryMessage } from '../messages/change-message.ts'
 import type { Store } from '../store.ts'
 import { cancelWaiting, removeSome } from './cancel-lane.ts'
 import { changeSettings, endWait, setState } from './change-lane.ts'
-import { changeOwn } from './change-own-message.ts'
 import { confirmBacklog, findLastBefore } from './confirm-backlog.ts'
 import { listUnresolved } from './list-unresolved.ts'
 import { listWaiting } from './list-waiting.ts'
@@ -29,4 +30,27 @@ export function createLaneViews(store: Store): LaneViews {
     retryMessage: (of, actor) => changeOwn(store, of, (id) => retryMessage(store, id, actor)),
     resolveMessage: (of, as, actor) => changeOwn(store, of, (id) => resolveMessage(store, { id, as }, actor)),
   }
+}
+
+/**
+ * Changes a message of this account. A message of another account is refused like an unknown one. The account is checked
+ * before the change, because a message never changes its account.
+ */
+async function changeOwn<Result>(
+  { database, engine }: Store,
+  { accountId, id }: OfMessage,
+  make: (id: MessageId) => Promise<Result>,
+): Promise<Result> {
+  const sequence = await engine.locate(database, id)
+  const own =
+    sequence === null
+      ? undefined
+      : await database
+          .selectFrom('message')
+          .select('id')
+          .where('sequence', '=', sequence)
+          .where('account_id', '=', accountId)
+          .executeTakeFirst()
+  if (!own) throw new Refusal('message_unknown', 'There is no such message in this account.')
+  return make(own.id)
 }
