@@ -20,7 +20,7 @@ interface Verified {
 }
 
 /** What is left out on this machine is no finding about the data. */
-const LEFT_OUT = 'not_looked_at'
+const LEFT_OUT = 'not_checked'
 
 async function verify(journey: Journey, ...args: readonly string[]) {
   const { code, stdout, stderr } = await new CliOn(journey.dataDir, settingsOf(journey)).run(

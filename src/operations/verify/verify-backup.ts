@@ -45,7 +45,7 @@ async function verifyCopy(
   ])
   if (newestOf(manifest.migrations) !== newestOf(known)) {
     findings.add(
-      'not_looked_at',
+      'not_checked',
       `The backup is of version ${manifest.version}, so only its files were read. Restore it, and verify that.`,
     )
     return { place: folder, messages: manifest.counts.messages, findings: findings.all }
@@ -81,7 +81,7 @@ async function verifyDump(folder: string, manifest: Manifest, findings: Findings
     childEnvironment: postgresEnvironment,
   })
   findings.add(
-    'not_looked_at',
+    'not_checked',
     'A dump of PostgreSQL can be read through, but not looked into. For that restore it into an empty database, and verify that.',
   )
   return { place: folder, messages: manifest.counts.messages, findings: findings.all }

@@ -61,7 +61,7 @@ describe('what is found of a database, against what is remembered', () => {
 
   it.each<[string, Checkpoint]>([
     ['an old primary', differing({ server: { timeline: 1 } })],
-    // However far it has got on its own since, and whatever anybody did about it there.
+    // The number of its own later changes and holds does not matter.
     ['an old primary that went on', differing({ mark: 900, holds: 5, server: { timeline: 1 } })],
     ['that of another installation', differing({ installation: 'theirs' })],
   ])('G12: is not to be used when it is %s', (_, found) => {
@@ -94,7 +94,7 @@ describe('the file of what is remembered', () => {
   let folder = ''
   let path = ''
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'nuncio-remembrance-'))
+    folder = mkdtempSync(join(tmpdir(), 'nuncio-checkpoint-'))
     path = join(folder, 'data', 'remembered.json')
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))

@@ -3,25 +3,25 @@ import { readFileSync } from 'node:fs'
 import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-/** What a process knows of the database that it has worked with. */
+/** What a process remembers of its database, to detect an older state of it. */
 export interface Checkpoint {
-  /** Drawn when the database was made, and copied with it. */
+  /** A random id from the creation of the database, copied with it. */
   readonly installation: string
-  /** Counts on with every heartbeat of anybody. */
+  /** Grows with every heartbeat of any process. */
   readonly mark: number
-  /** How often all lanes have been held. Whatever happened before the last time, a person has looked after. */
+  /** How often all lanes have been held. A person has dealt with everything before the last hold. */
   readonly holds: number
   /** Null where the database is a file of ours (SQLite). */
   readonly server: RememberedServer | null
 }
 
-/** Null where nobody knows how far it had got. */
+/** Null where the file is missing or unreadable. */
 export function readable(memory: Memory): Checkpoint | null {
   return memory === 'unreadable' ? null : memory
 }
 
 export interface RememberedServer {
-  /** Drawn when its data folder was made. Its standbys have the same. */
+  /** A random id from the creation of its data folder. Its standbys have the same. */
   readonly id: string
   /** Counts the promotions of standbys. */
   readonly timeline: number
@@ -29,12 +29,12 @@ export interface RememberedServer {
   readonly isSynchronous: boolean
 }
 
-/** What is read of it. Null: nothing is remembered. Unreadable: something was, and nobody knows what. */
+/** Null: there is no checkpoint. Unreadable: there is one, but its content is unknown. */
 export type Memory = Checkpoint | 'unreadable' | null
 
 export type Finding =
   | { readonly is: 'as-remembered' }
-  /** It may know nothing of messages that were sent: nothing may be sent until a person has looked (G12). */
+  /** It may lack messages that were sent, so nothing may be sent until a person has checked (G12). */
   | { readonly is: 'gone-back'; readonly reason: string }
   /** It must not be used at all. */
   | { readonly is: 'not-ours'; readonly reason: string }
@@ -74,27 +74,27 @@ export function checkFound(remembered: Memory, found: Checkpoint): Finding {
     : FINE
 }
 
-/** Somebody else has found it gone back before us, or a person has held the lanes: all has been looked after. */
+/** Another process has detected the rollback before, or a person has held the lanes: nothing is left to do. */
 export function wasHeldSince(remembered: Checkpoint | null, found: Checkpoint): boolean {
   return remembered !== null && found.holds > remembered.holds
 }
 
-/** Of two that know the same database: whether the one has seen it later. Always, when it is not the same. */
+/** Whether the first of two checkpoints of one database is the later. True for checkpoints of different databases. */
 export function isLater(one: Checkpoint, other: Checkpoint): boolean {
   if (one.installation !== other.installation || (one.server === null) !== (other.server === null)) return true
   const { before, now } = timelines(other, one)
   if (now !== before) return now > before
-  // After a hold the mark goes on from wherever the database has gone back to.
+  // After a hold the mark continues from the value in the older state.
   return one.holds === other.holds ? one.mark >= other.mark : one.holds > other.holds
 }
 
-/** Equal when they say nothing: timelines of different servers have nothing to do with each other. */
+/** Equal for different servers, because their timelines cannot be compared. */
 function timelines(remembered: Checkpoint, found: Checkpoint): { readonly before: number; readonly now: number } {
   if (!remembered.server || remembered.server.id !== found.server?.id) return { before: 0, now: 0 }
   return { before: remembered.server.timeline, now: found.server.timeline }
 }
 
-/** Outlives the process, in a file beside the data. All processes on the folder keep it together: the latest counts. */
+/** A file beside the data, which outlives the process. All processes on the folder share it; the latest checkpoint wins. */
 export class CheckpointFile {
   readonly path: string
   #writing: Promise<void> = Promise.resolve()
@@ -117,8 +117,8 @@ export class CheckpointFile {
   }
 
   /**
-   * Resolves when it is on the disk; of several that come together one follows the other. A file that cannot be written costs
-   * only the memory: whoever runs the service is not troubled with it.
+   * Resolves when the checkpoint is on the disk. Writes run one after another. If the file cannot be written, only the
+   * checkpoint is lost, so the error is not reported.
    */
   write(remembered: Checkpoint): Promise<void> {
     this.#writing = this.#writing.then(() => this.#write(remembered))
@@ -130,7 +130,7 @@ export class CheckpointFile {
     const known = this.read()
     const text = JSON.stringify(remembered)
     if (known && known !== 'unreadable' && (!isLater(remembered, known) || text === JSON.stringify(known))) return
-    // Not by the number of the process: in two containers on one folder it may be the same.
+    // A random name, because processes in two containers on one folder may have the same process id.
     const draft = `${this.path}.${randomUUID()}`
     try {
       await mkdir(dirname(this.path), { recursive: true, mode: 0o700 })

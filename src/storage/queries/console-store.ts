@@ -18,9 +18,9 @@ import { createDeliveries } from './webhooks/deliveries.ts'
 import { createWebhooks } from './webhooks/webhooks.ts'
 
 interface ConsoleStoreParts {
-  /** As `Changes.look`: how the whole database stands is for the engine to say. */
-  readonly look: Changes['poll']
-  /** What went wrong in the background; it is tried again by itself. */
+  /** As `Changes.poll`: each engine reads the state of the whole database in its own way. */
+  readonly poll: Changes['poll']
+  /** Reports an error of the background job, which retries by itself. */
   readonly onError: (error: unknown) => void
 }
 
@@ -33,7 +33,7 @@ interface OpenConsoleStore {
 }
 
 /** The console's store over any engine that Kysely speaks to. Neither opens nor closes the database. */
-export function createConsoleStore(store: Store, { look, onError }: ConsoleStoreParts): OpenConsoleStore {
+export function createConsoleStore(store: Store, { poll, onError }: ConsoleStoreParts): OpenConsoleStore {
   const counter = new TallyCounter(store, { onFault: onError })
   const apiLog = createApiLog(store)
   return {
@@ -49,7 +49,7 @@ export function createConsoleStore(store: Store, { look, onError }: ConsoleStore
       inbox: createInboxViews(store),
       blockLists: createBlockLists(store),
       audit: createAuditLog(store),
-      changes: { poll: look, pollAccount: (accountId) => checkAccount(store, apiLog, accountId) },
+      changes: { poll, pollAccount: (accountId) => checkAccount(store, apiLog, accountId) },
       webhooks: createWebhooks(store),
       deliveries: createDeliveries(store),
     },

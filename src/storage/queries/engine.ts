@@ -38,36 +38,36 @@ interface ErasedMessage {
   readonly bodyCrc: number
 }
 
-/** What waits in a lane. */
-export interface Standing {
-  /** One more than the most that were to be counted: there may be any number. */
+/** How much waits in a lane. */
+export interface LaneStatus {
+  /** At most one more than the limit of the count. */
   readonly waiting: number
   readonly head: Sequence | null
 }
 
 /**
- * What administration must do otherwise on one engine than on another. Where one transaction writes at a time, as on
- * SQLite, there is nothing to hold off.
+ * The queries and locks of administration that differ between engines. On SQLite, where one transaction writes at a time,
+ * the locks do nothing.
  */
 export interface Engine {
-  /** Holds off the changes of other people until this one is done. */
+  /** Blocks other changes until this one is done. */
   beginChange(tables: Transaction<Tables>): Promise<void>
-  /** Holds off whoever else takes deliveries, until this transaction is done. */
+  /** Blocks other processes from claiming deliveries until this transaction is done. */
   beginDelivering(tables: Transaction<Tables>): Promise<void>
-  /** Holds off whoever accepts for this connection until the change is done, so that what is found after this is all. */
+  /** Blocks accepting for this connection until the change is done, so a query after this finds every message. */
   lockLane(tables: Transaction<Tables>, connectionId: ConnectionId): Promise<void>
-  /** Holds off whoever would hand this message over, end it, or move it on. What is found after this stays so. */
+  /** Blocks every change of this message, so what a query finds after this stays true. */
   lockMessage(tables: Transaction<Tables>, sequence: Sequence): Promise<void>
   /** The same for the last messages that wait in a lane, of those up to a sequence. */
   lockLastWaiting(tables: Transaction<Tables>, which: LastWaiting): Promise<void>
-  /** Lets running services know at once that a block list has changed: they would notice it by themselves, a moment later. */
+  /** Notifies running services of a changed block list. Without it they notice the change a little later by polling. */
   notifyOfBlocks(tables: Transaction<Tables>): Promise<void>
-  /** Puts these in the place of what a message that has ended held of its recipient, with all that its attempts were told. */
+  /** Replaces the personal data of a finished message, and the network's replies to its attempts. */
   eraseMessage(tables: Transaction<Tables>, erased: ErasedMessage): Promise<void>
   /** What waits in these lanes, without counting more than `most` in any. Lanes with nothing may be left out. */
-  statuses(tables: Reader, lanes: readonly ConnectionId[], most: number): Promise<ReadonlyMap<ConnectionId, Standing>>
-  /** When those messages of lanes were published that lie among so many rows before a place in the order of acceptance. */
-  publishedBefore(tables: Reader, look: BackwardScan): Promise<ReadonlyMap<ConnectionId, PublishedBefore>>
+  statuses(tables: Reader, lanes: readonly ConnectionId[], most: number): Promise<ReadonlyMap<ConnectionId, LaneStatus>>
+  /** The publication times of the messages of lanes within so many rows before a position in the order of acceptance. */
+  publishedBefore(tables: Reader, scan: BackwardScan): Promise<ReadonlyMap<ConnectionId, PublishedBefore>>
 
   /** What is unfinished in the lane of the connection `c` that an outer query stands at, as `e` (its sequence) and `q` (the message). */
   readonly unfinishedOfC: RawBuilder<unknown>

@@ -36,7 +36,7 @@ describe('the migrations of an engine', () => {
     assert.match(baseline?.name ?? '', /^baseline-[0-9a-f]{12}$/)
   })
 
-  it('tell one baseline from another by its statements, and not by its comments or white space', () => {
+  it('distinguish baselines by their statements, and not by comments or white space', () => {
     const name = baselineOf(SCHEMA)
 
     assert.equal(
@@ -92,7 +92,7 @@ describe('the migrations after the baseline', () => {
     ['-- Locks: nothing.\n-- breaking: no\n', false],
     ['-- Why: it is slow.\n-- breaking: no\n', false],
     ['-- Why: it is slow.\n-- Locks: nothing.\n-- breaking: perhaps\n', false],
-  ])('control: a head is judged by its lines, %j: %s', (sql, expected) => {
+  ])('control: the header of a migration is checked by its lines, %j: %s', (sql, expected) => {
     assert.equal(hasHead(sql), expected)
   })
 

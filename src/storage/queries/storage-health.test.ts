@@ -36,7 +36,7 @@ describe('the health of storage', () => {
     assert.equal(health.error, null)
   })
 
-  it('G11: tells once of a time that is over, of several as of one', () => {
+  it('G11: reports each past outage once, and several as one', () => {
     health.failed(FULL)
     ms = 4_000
     health.wrote()

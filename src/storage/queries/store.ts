@@ -13,14 +13,14 @@ import type { Tables } from './tables.ts'
 
 const MOST_TRIES = 20
 
-/** What every verb of administration works with. */
+/** What every function of administration works with. */
 export interface Store {
   readonly database: Kysely<Tables>
   readonly engine: Engine
   readonly now: () => Instant
-  /** Why nothing can be written at present. Left out where nobody asks why lanes stand still. */
+  /** Why nothing can be written at present. Left out where no lane is explained. */
   readonly findStorageError?: () => Promise<StorageError | null>
-  /** Which process holds the data, whether or not it shows a sign of life; null when that is not known. Only a visitor may ask. */
+  /** Which process holds the data, even if it is frozen; null when that is not known. Only another process may ask. */
   readonly findHolder?: () => number | null
 }
 
@@ -46,8 +46,8 @@ export function readingOf({ database, engine }: Store): Reading {
 }
 
 /**
- * Runs one change: all of it or nothing, and no two at once. Refuses a person whose right to make it has ended. The service goes on beside it: what a change found may be
- * otherwise a moment later, unless it was locked first.
+ * Runs one change in a transaction; changes run one at a time. Refuses a person whose right to make it has ended. The service
+ * runs beside it, so a fact that a change read may differ a moment later unless the change locked it first.
  */
 export function change<Result>(store: Store, actor: Actor, make: (change: Change) => Promise<Result>): Promise<Result> {
   const { database, engine } = store
@@ -74,7 +74,7 @@ async function refuseEndedRight(tables: Reader, { sessionId, membership }: Perso
   if (!isAtLeast(session.role, membership.least)) throw new Refusal('role_too_low')
 }
 
-/** Reads several things as they stood at one moment, without keeping anybody from writing. */
+/** Reads several things as of one moment, without blocking writers. */
 export function snapshot<Result>(
   store: Store,
   read: (tables: Transaction<Tables>) => Promise<Result>,
@@ -103,7 +103,7 @@ export async function writeAudit(
     .execute()
 }
 
-/** Makes the running service look at the lane again. Rows are never deleted: the service remembers the last one it saw. */
+/** Makes the running service reload the lane. Rows are never deleted, because the service remembers the last one it saw. */
 export async function touchLane({ tables }: Change, connectionId: ConnectionId): Promise<void> {
   await tables.insertInto('lane_change').values({ connection_id: connectionId }).execute()
 }
@@ -137,7 +137,7 @@ export async function addTimelineEntry(
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirstOrThrow()
     if (numInsertedOrUpdatedRows === 1n) return
-    // The service has noted something at the same time, such as a receipt.
+    // The service has stored an entry at the same time, such as a receipt.
   }
   throw new Error(`The timeline of message ${moment.sequence} changes all the time`)
 }

@@ -63,7 +63,7 @@ export class ConsoleWorld extends AdministrationWorld {
   async openConsole(engine: EngineName, options: OpenOptions = {}): Promise<() => Promise<void>> {
     const close = await this.open(engine)
     const { store } = createConsoleStore(this.store, {
-      look: async () => '',
+      poll: async () => '',
       onError: (error) => this.faults.push(error),
     })
     this.#console = options.changes ? { ...store, changes: options.changes } : store

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { ConnectionId, MessageId } from '../../../core/ids.ts'
 import { ERASED } from '../../../core/message/erased.ts'
-import type { Engine, Span, Standing } from '../../queries/engine.ts'
+import type { Engine, LaneStatus, Span } from '../../queries/engine.ts'
 import type { Reader } from '../../queries/store.ts'
 import type { Tables } from '../../queries/tables.ts'
 import { PERIOD_LENGTH, periodOf } from '../retention/periods.ts'
@@ -59,7 +59,7 @@ export const postgresEngine: Engine = {
     await readByIndex(tables)
     const lane = sql`queued q where q.connection_id >= c.id and q.connection_id <= c.id
       order by q.connection_id, q.sequence`
-    const { rows } = await sql<{ id: ConnectionId } & Standing>`
+    const { rows } = await sql<{ id: ConnectionId } & LaneStatus>`
       select c.id, (select count(*) from (select 1 from ${lane} limit ${most + 1}) few) as waiting,
           (select q.sequence from ${lane} limit 1) as head
         from connection c where c.id in (${sql.join(lanes)})`.execute(tables)

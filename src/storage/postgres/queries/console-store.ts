@@ -35,7 +35,7 @@ export class ConsoleConnections {
     const database = new Kysely<Tables>({ dialect: createPostgresDialect(this.#pool, url) })
     const { store, start, stop } = createConsoleStore(
       { database, engine: postgresEngine, now, findStorageError: async () => findError() },
-      { look: () => readVersion(database), onError },
+      { poll: () => readVersion(database), onError },
     )
     this.store = store
     this.#start = start

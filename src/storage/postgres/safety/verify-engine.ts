@@ -34,7 +34,7 @@ async function queryChecksums({ store, findings }: Verification): Promise<void> 
   const failures = rows[0]?.failures ?? null
   if (failures === null)
     findings.add(
-      'not_looked_at',
+      'not_checked',
       'The server keeps no checksums of its pages. They can be switched on with pg_checksums while it is stopped.',
     )
   else if (failures > 0) findings.add('checksum_failed', `${failures} pages of this database`)
@@ -45,7 +45,7 @@ async function queryAmcheck(verification: Verification): Promise<void> {
   const schema = await schemaOfAmcheck(store)
   if (schema === null) {
     findings.add(
-      'not_looked_at',
+      'not_checked',
       'Indexes were not checked: the extension amcheck is missing, or not for this user. Make it once, as a superuser: create extension amcheck; grant execute on function bt_index_check(regclass) to the user.',
     )
     return

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { validLeaseSql } from '../../../core/dispatch/workers/lease.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { CHANGED_SCHEMA } from '../../queries/migrations.ts'
-import { type KnownPast, placedHolds, type Replaced, tellsAllSince } from '../../queries/tells-all-since.ts'
+import { type KnownPast, placedHolds, type Replaced, knowsAllSince } from '../../queries/knows-all-since.ts'
 import type { BackupProgress, HappenedSince, RestoredHold } from '../../queries/verify/backup-facts.ts'
 import { withConnection } from '../connection/open-database.ts'
 import type { Query } from '../connection/pg-connection.ts'
@@ -268,7 +268,7 @@ async function compare(ask: Query, { schema, past }: DumpToRestore, aside: strin
          (select max(sequence) as sequence from ${now}.queued union all select max(sequence) from ${now}.settled) newest)) as accepted
        from ${now}.checkpoint join ${old}.checkpoint o using (installation)`,
   )
-  if (!row || !tellsAllSince(past, row as unknown as Replaced)) return null
+  if (!row || !knowsAllSince(past, row as unknown as Replaced)) return null
   const ended = await ask(
     `select q.id from ${now}.queued q where exists (select from ${old}.settled s where s.account_id = q.account_id and s.sequence = q.sequence)
        or exists (select from ${old}.queued o where o.account_id = q.account_id and o.sequence = q.sequence and o.attempts > q.attempts)

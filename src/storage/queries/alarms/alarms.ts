@@ -5,7 +5,7 @@ import { ALARM_KINDS, ALARM_SEVERITIES, type AlarmKind, isAlarmKind } from '../.
 import { alarmText } from '../../../core/watchdog/alarm-text.ts'
 import type { Store } from '../store.ts'
 
-// Whoever has more has one cause for most of them, and mends that first.
+// More open alarms than this have one common cause, which a person fixes first.
 const MOST_OPEN = 200
 
 export function createAlarms(store: Store): Alarms {

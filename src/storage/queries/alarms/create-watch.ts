@@ -6,12 +6,12 @@ import { readUnreported } from './unreported.ts'
 import type { WatchDatabase } from './watch-database.ts'
 import { readLanes, readLanesOf } from './watched-lanes.ts'
 
-// More than anybody has at their end at once.
+// More tokens than end at about the same time anywhere.
 const MOST_TOKENS = 5_000
-// Whoever has more keeps nobody else's from being watched (G8).
+// The share of one account, so that an account with many tokens does not keep the tokens of others from being watched (G8).
 const MOST_TOKENS_OF_ACCOUNT = 250
 const MOST_OPEN = 10_000
-// A caller of an expired token comes again and again: among the newest refusals of its account it is to be found.
+// A caller with an expired token keeps trying, so it is among the newest refusals of its account.
 const REQUESTS_BACK = 500
 const UNTOLD_AT_ONCE = 200
 
@@ -80,7 +80,7 @@ function alarmVerbs(database: WatchDatabase): AlarmVerbs {
     },
     noteTold: (alarms) =>
       database.write(
-        // What has changed meanwhile is told of again.
+        // An alarm that changed in the meantime is reported again.
         alarms.map(({ id, severity, clearedAt }) => ({
           sql: `update alarm set is_announced = 1 where id = ? and severity = ? and coalesce(cleared_at, 0) = ?`,
           values: [id, severity, clearedAt ?? 0],

@@ -18,13 +18,13 @@ interface Candidate {
 }
 
 /**
- * Connections whose network calls back (they have an address for it), and has said nothing since it took a message that long
- * ago. Those of which it has reported since cost nothing, all others one look into an index, and a count where that finds
- * something.
+ * Connections whose network calls back (they have a callback address) and has reported nothing since it accepted a message
+ * that long ago. A connection with a later report costs nothing; every other costs one index lookup, and a count where that
+ * finds something.
  *
- * - Messages within a minute of the last note are left out: they may have been reported, and that was not noted again.
- * - Messages from before the oldest process that takes callbacks began are left out, too: Nuncio was away, and what was called
- *   back meanwhile comes late. What has been told stays told until a report comes.
+ * - Messages within a minute of the last stored report are left out: a report on them may not have been stored again.
+ * - Messages from before the start of the oldest process that takes callbacks are left out, too: Nuncio was stopped, and the
+ *   callbacks of that time come late. An alarm that was raised stays until a report comes.
  */
 export async function readUnreported(
   database: WatchDatabase,
@@ -45,7 +45,7 @@ export async function readUnreported(
   }
 }
 
-/** Since when callbacks could be taken without a break; infinity while nobody takes any. */
+/** Since when callbacks are taken without a break; infinity while no process takes any. */
 async function readTakenSince(database: WatchDatabase, now: Instant): Promise<Instant> {
   const [row] = await database.ask(
     `select min(coalesce(started_at, 0)) as since from worker

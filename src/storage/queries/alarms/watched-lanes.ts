@@ -44,7 +44,7 @@ export async function readLanesOf(
   return found
 }
 
-/** Lane by lane, each by its key: what else is in the tables is not looked at. */
+/** Reads each lane by its key, so the query reads no other rows. */
 function selectLanes({ headOfC, unfinished }: WatchDatabase): string {
   return `select x.*, q.accepted_at as head_at,
       (select state from media where media.message_sequence = x.head) as head_media

@@ -82,7 +82,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     })
   })
 
-  it('tells accepted, repeated, refused and copied apart, newest first', async () => {
+  it('distinguishes accepted, repeated, refused and copied entries, newest first', async () => {
     const failed = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused', acceptedAt: NOON })
     await cameWith(world, failed.sequence, shop)
     await refused('again', { receivedAt: NOON + 2_000, messageId: failed.id })
@@ -296,7 +296,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     )
   })
 
-  it('looks through a part of a long log at a time and goes on from there', async () => {
+  it('scans a long log in parts, and continues from the cursor', async () => {
     const oldest = await world.accept({ connectionId, type: 'image', acceptedAt: NOON - 1_000 })
     await world.acceptMany(15_000, connectionId)
     const filter = { ...NO_FILTER, type: 'image' as const }
@@ -308,7 +308,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     assert.deepEqual([second.entries.map(({ id }) => id), second.next], [[oldest.id], null])
   })
 
-  it('tells everything about one entry, by the id of its message or of its request', async () => {
+  it('reads one entry by the id of its message or of its request', async () => {
     const { id } = await world.accept({ connectionId, type: 'image' })
     await refused('again', { messageId: id })
     await refused('bad', { body: '{"to": ' })
@@ -329,7 +329,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     assert.deepEqual([bad.entry.outcome, bad.message, bad.body], ['refused', null, '{"to": '])
   })
 
-  it('refuses a place that it never named, and notes that somebody took a copy', async () => {
+  it('refuses an invalid cursor, and records an export in the audit log', async () => {
     const refusal = await refusalOf(log.readPage(acme, { filter: NO_FILTER, cursor: 'nonsense', limit: 50 }))
     await log.noteExport(acme, { format: 'csv', filter: 'state=FAILED' }, 'anna')
 

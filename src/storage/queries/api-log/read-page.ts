@@ -61,7 +61,7 @@ async function readMerged(
   const only = await locate(store, search)
   const messages = await acceptedLogSource(store.database, search, only.messages)
   const requests = await rejectedLogSource(reading, search, only.requests)
-  // One more than the limit tells whether there are more.
+  // One more than the limit shows whether there are more.
   const wanted = { spans: await store.engine.spans(store.database), want: page.limit + 1, since: filter.since }
   const { rows, bodies } = page.most
   return mergeSources(

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import type { Span } from '../engine.ts'
 
-// More than one commit has ever had.
+// More rows than one commit ever holds.
 const LONGEST_COMMIT = 1_000_000
 
 /**
- * How long the commit took that the message `m` of an outer query was accepted in. Null while its row is not written:
- * that happens with the next commit. Where `m` lies is said too, so that commits of other days need not be looked at.
+ * How long the commit took in which the message `m` of an outer query was accepted. Null until the next commit, which
+ * writes the row of this one. The span of `m` limits the search to the commits of its time.
  */
 export function commitUsOfM({ from, before }: Span) {
   return sql<number | null>`(select case when k.first_sequence <= m.sequence then k.took_us end
@@ -14,7 +14,7 @@ export function commitUsOfM({ from, before }: Span) {
       and k.last_sequence >= ${from} and k.last_sequence < ${before + LONGEST_COMMIT} order by k.last_sequence limit 1)`
 }
 
-/** From the arrival of an accepted request until its commit was safe. Null while nobody knows all of it. */
+/** From the arrival of an accepted request until its commit was durable. Null until both parts are known. */
 export function acceptanceTookMs(row: {
   readonly took_us: number | null
   readonly commit_us: number | null

@@ -91,7 +91,7 @@ describe.each(ENGINES)('the API log, on %s', (engine) => {
     )
   })
 
-  it('tells of an accepted request what it was answered and how its message stands', async () => {
+  it('shows the reply to an accepted request and the state of its message', async () => {
     const { id, sequence } = await world.accept({ connectionId })
     await cameWith(world, sequence, shop)
     await world.openAttempt(connectionId, sequence)
@@ -139,7 +139,7 @@ describe.each(ENGINES)('the API log, on %s', (engine) => {
     )
   })
 
-  it('tells of a refused request what was wrong, and what it asked as far as that can be read', async () => {
+  it('shows the errors of a refused request, and its fields as far as they can be read', async () => {
     const errors = [{ field: 'from', code: 'number_malformed', message: 'A number is digits only.' }]
     await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'r', errors, body: bodyFrom('+1 555') })
 
@@ -263,11 +263,16 @@ describe.each(ENGINES)('the filters of the API log, on %s', (engine) => {
     const { id } = await world.accept({ connectionId: second })
     await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'r', body: bodyFrom('15550001001') })
     await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'again', messageId: id })
-    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'nobody', body: bodyFrom('15559999999') })
+    await logRequest(world, {
+      accountId: acme,
+      tokenId: shop,
+      requestId: 'unknown-sender',
+      body: bodyFrom('15559999999'),
+    })
     await world.administration.removeConnection(second, true, 'test')
 
     assert.deepEqual((await ids({ connection: '15550001001' })).toSorted(), ['again', 'r', 'request-2'])
-    assert.deepEqual(await ids({ connection: '15559999999' }), ['nobody'])
+    assert.deepEqual(await ids({ connection: '15559999999' }), ['unknown-sender'])
     assert.deepEqual(await ids({ connection: '15550001002' }), [])
   })
 

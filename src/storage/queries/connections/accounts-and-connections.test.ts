@@ -22,7 +22,7 @@ async function open(engine: EngineName) {
 describe.each(ENGINES)('accounts, on %s', (engine) => {
   beforeEach(() => open(engine))
 
-  it('have an id of their own and a name that nobody else has', async () => {
+  it('have an id of their own and a unique name', async () => {
     assert.match(acme, /^acc_[0-9a-z]{12}$/)
     await assert.rejects(world.account(), { code: 'account_exists' })
     assert.deepEqual(
@@ -73,7 +73,7 @@ describe.each(ENGINES)('connections, on %s', (engine) => {
     await assert.rejects(world.administration.findConnection('15550009999', other), { code: 'connection_unknown' })
   })
 
-  it('tell how much waits and since when, the message that is being sent included', async () => {
+  it('show how many messages wait and since when, including the one being sent', async () => {
     const id = await world.connection(acme)
     const first = await world.accept({ connectionId: id, acceptedAt: NOON - 5_000 })
     await world.accept({ connectionId: id, acceptedAt: NOON - 4_000 })
@@ -196,7 +196,7 @@ describe.each(ENGINES)('removing a connection, on %s', (engine) => {
     ])
   })
 
-  it('is refused for a connection nobody knows', async () => {
+  it('is refused for an unknown connection', async () => {
     await assert.rejects(world.administration.removeConnection('con_none' as ConnectionId, true, 'test'), {
       code: 'connection_unknown',
     })

@@ -104,7 +104,7 @@ export function setConnectionState(
   })
 }
 
-/** Inside a change that has found the connection living. */
+/** Runs inside a change that found the connection not removed. */
 export async function writeState(
   making: Change,
   { accountId, id }: OfAccount,
@@ -113,7 +113,7 @@ export async function writeState(
   const { tables } = making
   const before = await tables.selectFrom('connection').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
   await tables.updateTable('connection').set({ state }).where('id', '=', id).execute()
-  // Whoever resumes has mended the cause, so the lane tries at once instead of sitting out its wait.
+  // A person resumes after fixing the cause, so the lane tries at once instead of waiting further.
   if (state === 'active') await clearWait(tables, id)
   await touchLane(making, id)
   const action = state === 'active' ? 'connection.resume' : 'connection.pause'
@@ -157,7 +157,7 @@ export function noteCheck(
   })
 }
 
-/** Inside a change that has found the connection living. What is left out stays as it is. */
+/** Runs inside a change that found the connection not removed. Settings that are left out stay as they are. */
 export async function writeSettings(
   making: Change,
   { accountId, id }: OfAccount,
@@ -176,11 +176,11 @@ export async function writeSettings(
     .updateTable('connection')
     .set(columns)
     .where('id', '=', id)
-    // Once more: a change of the key ring seals secrets anew without waiting for changes like this one.
+    // Checked again, because a change of the key ring reseals secrets without waiting for this change.
     .$if(found !== undefined, (query) => query.where('channel_settings', '=', found ?? ''))
     .executeTakeFirst()
   if (numUpdatedRows !== 1n) throw new Refusal('connection_changed')
-  // Its network has just been asked with them, so what the lane may have waited for is mended, as after resuming.
+  // The network was just verified with these settings, so the lane tries at once, as after resuming.
   if (link) await clearWait(tables, id)
   await touchLane(making, id)
   // Only the names of the channel's settings: their values may be credentials.
@@ -204,7 +204,7 @@ interface OfAccount {
   readonly id: ConnectionId
 }
 
-/** The channel settings as they are written in their row, when they are those that are expected. */
+/** The stored text of the channel settings. Refuses if they differ from the expected ones. */
 async function requireUnchanged(
   { tables }: Change,
   id: ConnectionId,
@@ -215,15 +215,15 @@ async function requireUnchanged(
     .select('channel_settings')
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
-  // Not the texts themselves: whoever expects them has read them and knows nothing of blanks in between.
+  // Compares the parsed values, because the expected settings have lost the white space of the stored text.
   if (JSON.stringify(JSON.parse(found)) !== JSON.stringify(expected)) throw new Refusal('connection_changed')
   return found
 }
 
 /**
- * One number of a network, one connection of the installation: two would send as one sender in two lines, and nobody
- * could tell whose a report is. No two changes run at once, so that two who add it at once find each other here; the
- * index stands behind it.
+ * One number of a network has one connection in the installation: two connections would send as one sender in two lanes,
+ * and a report could not be assigned to one of them. Changes run one at a time, so this check finds a connection that was
+ * added at the same time; a unique index backs it up.
  */
 async function refuseTakenKey(
   { tables }: Change,
@@ -260,34 +260,57 @@ async function ownerOf({ tables }: Change, id: ConnectionId): Promise<AccountId>
   return row.account_id
 }
 
-/** Connections that are not removed, with how their lanes stand. */
+/** Connections that are not removed, with the status of their lanes. */
+export function selectWithLanes(tables: Reader, now: Instant) {
+  return (
+    tables
+      .selectFrom('connection as c')
+      .innerJoin('account as a', 'a.id', 'c.account_id')
+      .leftJoin('open_attempt as o', 'o.connection_id', 'c.id')
+      .leftJoin('lane as l', 'l.connection_id', 'c.id')
+      .leftJoin('worker as w', 'w.id', 'l.owner')
+      // A literal, so that the planner can use the index on just these.
+      .where(sql<SqlBool>`c.state <> 'removed'`)
+      .select([
+        'c.id',
+        'c.number',
+        'c.account_id',
+        'a.name as account_name',
+        'c.channel',
+        'c.policy',
+        'c.channel_settings',
+        'c.network_key',
+        'c.callback_app',
+        'l.last_report_at',
+        ...laneFacts(now),
+      ])
+  )
+}
+
+type LaneRow = Awaited<ReturnType<ReturnType<typeof selectWithLanes>['execute']>>[number]
+
+export function toConnectionFacts(row: LaneRow) {
+  return {
+    id: row.id,
+    number: row.number,
+    channel: row.channel,
+    policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
+    channelSettings: JSON.parse(row.channel_settings) as Record<string, unknown>,
+    // Null for a channel without an id of the number in its network.
+    link: row.network_key === null ? null : { networkKey: row.network_key, callbackApp: row.callback_app },
+    lastReportAt: row.last_report_at,
+  }
+}
+
 function selectConnections({ tables, engine }: Reading, now: Instant) {
-  return tables
-    .selectFrom('connection as c')
-    .innerJoin('account as a', 'a.id', 'c.account_id')
-    .leftJoin('open_attempt as o', 'o.connection_id', 'c.id')
-    .leftJoin('lane as l', 'l.connection_id', 'c.id')
-    .leftJoin('worker as w', 'w.id', 'l.owner')
-    .where('c.state', '<>', 'removed')
-    .select([
-      'c.id',
-      'c.number',
-      'c.account_id',
-      'c.channel',
-      'c.policy',
-      'c.channel_settings',
-      'c.network_key',
-      'c.callback_app',
-      'l.last_report_at',
-      'a.name as account_name',
-      ...laneFacts(now),
-      // The message that is being handed over counts too, because it has not come to its end.
-      sql<number>`(select count(*) from ${engine.unfinishedOfC})`.as('waiting'),
-      sql<Instant | null>`(select q.accepted_at from ${engine.unfinishedOfC} order by e.sequence limit 1)`.as(
-        'oldest_waiting_at',
-      ),
-      ...headMediaOf(engine.unfinishedOfC),
-    ])
+  return selectWithLanes(tables, now).select([
+    // Includes the message with an open attempt, because it is not finished.
+    sql<number>`(select count(*) from ${engine.unfinishedOfC})`.as('waiting'),
+    sql<Instant | null>`(select q.accepted_at from ${engine.unfinishedOfC} order by e.sequence limit 1)`.as(
+      'oldest_waiting_at',
+    ),
+    ...headMediaOf(engine.unfinishedOfC),
+  ])
 }
 
 type ConnectionRow = Awaited<ReturnType<ReturnType<typeof selectConnections>['execute']>>[number]
@@ -306,25 +329,14 @@ function removedMeanwhile(): Refusal {
 function toConnectionView(row: ConnectionRow, moment: SinceColumn): ConnectionView {
   const still = whyStandsStill(row, row.waiting, moment)
   return {
-    id: row.id,
-    number: row.number,
+    ...toConnectionFacts(row),
     account: row.account_name,
     accountId: row.account_id,
-    channel: row.channel,
     state: row.connection_state,
     waiting: row.waiting,
     oldestWaitingAt: row.oldest_waiting_at,
     reason: still?.reason ?? null,
     reasonWords: still?.words ?? null,
     reasonUntil: still?.until ?? null,
-    policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
-    channelSettings: JSON.parse(row.channel_settings) as Record<string, unknown>,
-    link: toLink(row),
-    lastReportAt: row.last_report_at,
   }
-}
-
-/** Null where no network knows the number by anything. */
-export function toLink(row: Pick<ConnectionRow, 'network_key' | 'callback_app'>): NetworkLink | null {
-  return row.network_key === null ? null : { networkKey: row.network_key, callbackApp: row.callback_app }
 }

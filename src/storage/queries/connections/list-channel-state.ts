@@ -64,7 +64,7 @@ async function beforeNewest(database: Kysely<Tables>, wanted: WantedMemory, coun
   return first ? first.position - 1 : 0
 }
 
-/** A mistyped number must not look like one that has sent nothing. */
+/** A mistyped number must differ from one that has sent nothing. */
 async function refuseUnknown(database: Kysely<Tables>, number: string): Promise<void> {
   const row = await database.selectFrom('connection').select('id').where('number', '=', number).executeTakeFirst()
   if (!row) throw new Refusal('connection_unknown', `There never was a connection with the number ${number}.`)

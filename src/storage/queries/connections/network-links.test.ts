@@ -115,7 +115,7 @@ describe.each(ENGINES)('what a connection hangs on, on %s', (engine) => {
     assert.deepEqual((await lanes.readLane(of)).link, LINK)
   })
 
-  it('is stored only where nobody changed the settings since they were read', async () => {
+  it('is stored only if the settings did not change since they were read', async () => {
     const read = { token: 'leaked', verify: 'old' }
     const { id } = await add(LINK, { channelSettings: read })
     const of = { accountId: acme, id }

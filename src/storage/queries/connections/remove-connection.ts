@@ -32,7 +32,7 @@ export async function removeStep(
   { id, cancelWaiting }: WantedRemoval,
 ): Promise<TakenOut & { readonly removed: boolean }> {
   const { tables, engine, at } = making
-  // First of all: what is just being accepted would stay behind, on a connection that nobody sends for any more.
+  // The lock comes first: a message accepted in the meantime would stay on a removed connection and never be sent.
   await engine.lockLane(tables, id)
   const connection = await tables
     .selectFrom('connection')
@@ -82,7 +82,7 @@ async function noteRemoval(
   await writeAudit(making, { action, object: id, accountId, detail: { number, cancelled, unconfirmed } })
 }
 
-/** A connection's settings, as JSON, without any that looks sealed, however deep it lies. */
+/** The settings as JSON without sealed values at any depth. */
 function withoutSecrets(settings: string): string {
   return JSON.stringify(JSON.parse(settings), (_, value: unknown) => {
     if (Array.isArray(value)) return (value as unknown[]).filter((each) => !isSealed(each))

@@ -35,14 +35,14 @@ describe.each(ENGINES)('the inbox of a sandbox connection, on %s', (engine) => {
   it('lists who got something last, with the newest words and how many', async () => {
     await deliver({ to: ANNA, text: 'one' })
     await deliver({ to: BEN, text: 'two' })
-    await deliver({ to: ANNA, type: 'image', name: 'a.png', caption: 'Look' })
+    await deliver({ to: ANNA, type: 'image', name: 'a.png', caption: 'Photo' })
     await remember('never#1', null)
 
     const page = await inbox.listChats(own(), NEWEST)
 
     assert.deepEqual(page, {
       items: [
-        { to: ANNA, lastType: 'image', lastText: 'Look', lastAt: NOON + 3, count: 2 },
+        { to: ANNA, lastType: 'image', lastText: 'Photo', lastAt: NOON + 3, count: 2 },
         { to: BEN, lastType: 'message', lastText: 'two', lastAt: NOON + 2, count: 1 },
       ],
       next: null,
@@ -103,7 +103,7 @@ describe.each(ENGINES)('the inbox of a sandbox connection, on %s', (engine) => {
     )
   })
 
-  it('tells how each message stands now, and which request brought it', async () => {
+  it('shows the current state of each message, and its request', async () => {
     for (const state of ['QUEUED', 'PUBLISHED', 'DELIVERED', 'READ', 'UNCONFIRMED']) {
       const { id } = await world.accept({ connectionId, state })
       await deliver({ to: ANNA, key: `${id}#1` })
@@ -196,7 +196,7 @@ describe.each(ENGINES)('the inbox of a sandbox connection, on %s', (engine) => {
     ])
   })
 
-  it('looks at a bounded part, says so, and finds what lies further back step by step', async () => {
+  it('scans a bounded part, says so, and finds older rows step by step', async () => {
     await deliver({ to: BEN, text: 'long ago' })
     await deliverMany(ANNA, 20_000)
 

@@ -3,8 +3,8 @@ import type { ChatPage, ChatView, WantedPage } from '../../../core/ports/console
 import { type Reading, type Store, snapshot } from '../store.ts'
 import { entriesOf, type InboxRow, readEntry } from './inbox-entries.ts'
 
-// So many of the newest deliveries are looked at, which takes some 10 ms. More would be a second index that each
-// delivery has to write, and nobody scrolls that far: an older chat is found by its number.
+// Reading so many of the newest deliveries takes some 10 ms. Reading more would need a second index, which every delivery
+// would write; an older chat is found by its number.
 export const CHATS_READ = 5_000
 const TEXT_SHOWN = 200
 

@@ -4,8 +4,8 @@ import { type Reading, type Store, snapshot } from '../store.ts'
 import { type Entry, entriesOf, type InboxRow, readEntry } from './inbox-entries.ts'
 import { withStatuses } from './message-status.ts'
 
-// What a recipient got is searched among all that its connection delivered, so much at a time: first the few that hold
-// most answers, at last what takes some 15 ms. Who looks for a rare one asks again where this ended.
+// The search reads the deliveries of the whole connection, so many rows at a time: first the few that hold most answers,
+// at last a range of some 15 ms. For a rare recipient the caller continues where this ended.
 const RANGES = [500, 1_500, 5_000]
 
 /** Positions begin at 1. */

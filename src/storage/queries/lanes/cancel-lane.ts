@@ -8,7 +8,7 @@ import { cancelSome, selectCancellable, yieldToWriters } from '../messages/cance
 import { type Change, change, type Store, touchLane, writeAudit } from '../store.ts'
 import { livingConnection } from './living-connection.ts'
 
-// How many parts one call makes: some 16,000 messages in half a second, so that whoever asked sees it move.
+// How many parts one call makes: some 16,000 messages in half a second, so that the console can show progress.
 const PARTS_AT_ONCE = 8
 const COUNTED = 10_000
 
@@ -41,8 +41,8 @@ async function cancelPart(
   const { accountId, id } = of
   const { number } = await livingConnection(making.tables, of)
   const { isAll, cancelled, unconfirmed, first } = await cancelSome(making, { id, upTo, reason: 'cancelled_by_person' })
-  // Told once for several parts: the service counts the lane each time it is told, and what it has loaded is the front
-  // of the lane, of which nothing is sent without a look whether it still waits.
+  // One notification for several parts: the service counts the lane at each. The messages that it has loaded already are
+  // checked again before they are sent.
   if (isAll || isLast) await touchLane(making, id)
   if (cancelled + unconfirmed > 0) {
     const detail = { number, cancelled, unconfirmed }
@@ -70,7 +70,7 @@ export async function removeSome(
   return { ...taken, isRemoved: false }
 }
 
-/** Not counted to the last one, because nobody may accept meanwhile. */
+/** The count is bounded, because accepting is blocked while it runs. */
 async function refuseWaiting({ tables, engine }: Change, { id }: OfConnection): Promise<void> {
   await engine.lockLane(tables, id)
   const some = await selectCancellable(tables, id)

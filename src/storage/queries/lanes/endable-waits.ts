@@ -20,7 +20,7 @@ const NOT_ENDED: ReadonlySet<string> = new Set<ReasonCode>([
   'storage_unavailable',
 ])
 
-/** Whether a lane that waits for this reason may be told to try at once. */
+/** Whether a person may end a wait for this reason. */
 export function mayBeEnded(reason: string): boolean {
   return !NOT_ENDED.has(reason)
 }

@@ -33,7 +33,7 @@ describe.each(ENGINES)('the hold of all lanes, on %s', (engine) => {
     assert.deepEqual(await reasons(), [null, null])
   })
 
-  it('G10 G12: is told to those behind a message that is being sent, too', async () => {
+  it('G10 G12: is the reason of the messages behind one that is being sent, too', async () => {
     const connectionId = await world.connection(await world.account())
     const [first, second] = [await world.accept({ connectionId }), await world.accept({ connectionId })]
     await world.lane(connectionId, { owner: 'a living worker' })
@@ -51,7 +51,7 @@ describe.each(ENGINES)('the hold of all lanes, on %s', (engine) => {
     assert.equal(connection?.reason, 'database_went_back')
   })
 
-  it('G12: tells the service of each lane that may move again, and of no other', async () => {
+  it('G12: notifies the service of each lane that may move again, and of no other', async () => {
     const account = await world.account()
     const [waiting, paused, empty] = [
       await world.connection(account, '15550001000'),
@@ -84,16 +84,16 @@ describe.each(ENGINES)('the hold of all lanes, on %s', (engine) => {
     await world.openAttempt(free, second.sequence)
 
     const rows = await world.all(
-      'select possibly_superseded_sequence as doubted from open_attempt order by message_sequence',
+      'select possibly_superseded_sequence as superseded from open_attempt order by message_sequence',
     )
 
     assert.deepEqual(
-      rows.map(({ doubted: possiblySuperseded }) => (possiblySuperseded === null ? null : Number(possiblySuperseded))),
+      rows.map(({ superseded }) => (superseded === null ? null : Number(superseded))),
       [first.sequence, null],
     )
   })
 
-  it('G12: counts on each time, so that nobody who remembers more holds the lanes again', async () => {
+  it('G12: increases the count each time, so that a process with a later checkpoint does not hold the lanes again', async () => {
     const holds = async () => Number((await world.all('select holds from checkpoint'))[0]?.['holds'])
     const before = await holds()
 

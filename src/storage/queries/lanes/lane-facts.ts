@@ -4,13 +4,12 @@ import { LONGEST_LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { Instant } from '../../../core/ids.ts'
 import type { Tables } from '../tables.ts'
 
-/** Whether a row of `worker` is of one that dispatches: others move no lane, however alive they are. */
+/** Whether the worker dispatches. Other processes send nothing. */
 const DISPATCHES = sql<boolean>`(roles is null or ',' || roles || ',' like '%,dispatch,%')`
 
 /**
- * What a query selects so that `explainLane` can tell why a lane stands still; the facts of its media come beside it. Tables:
- * connection `c`, lane `l`, its open attempt `o`, the lane's owner `w`. Workers whose lease cannot be
- * valid, because it ends too far ahead, are left out.
+ * The columns that `explainLane` needs, without those of the media. Tables: connection `c`, lane `l`, its open attempt `o`,
+ * the lane's owner `w`. Workers whose lease ends too far ahead to be valid are left out.
  */
 export function laneFacts(now: Instant) {
   return [

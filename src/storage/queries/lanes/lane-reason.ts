@@ -13,7 +13,7 @@ export interface LaneFacts {
   readonly wait_words: string | null
   readonly wait_until: Instant | null
   readonly owner: string | null
-  /** Null when nobody owns the lane, or its owner is gone without a trace. */
+  /** Null when the lane has no owner, or the row of its owner is gone. */
   readonly owner_until: Instant | null
   /** Why all lanes are held; null while they may move. */
   readonly held: string | null
@@ -66,7 +66,7 @@ export function explainLane(lane: LaneFacts, moment: SinceColumn): LaneReason {
   if (lane.connection_state === 'paused') return plain('paused')
   const hold = held(lane)
   if (hold) return hold
-  // The wait for a file is told by the download: the lane would wait for longer than that tries.
+  // The download explains a wait for a file, because the lane's own wait is longer than the download retries.
   const waits = lane.wait_reason !== 'media_pending' && (lane.wait_until === null || lane.wait_until > now)
   if (lane.wait_reason !== null && waits) {
     return { reason: lane.wait_reason, words: lane.wait_words, until: lane.wait_until }
@@ -78,7 +78,7 @@ function download({ head_words: words, head_try_at: tryAt }: LaneFacts, now: Ins
   return { reason: 'media_pending', words, until: tryAt !== null && tryAt > now ? tryAt : null }
 }
 
-/** The same for what stands behind the head: even while that is being sent, nothing may be going to follow it. */
+/** The same for the messages behind the head: they may be blocked even while the head is being sent. */
 export function explainBehind(lane: LaneFacts, moment: SinceColumn): LaneReason {
   if (moment.error) return unavailable(moment.error)
   if (lane.connection_state === 'paused') return plain('paused')
@@ -101,17 +101,17 @@ function held({ held: words }: LaneFacts): LaneReason | null {
   return words === null ? null : { reason: 'database_went_back', words, until: null }
 }
 
-/** Null while there is somebody to move the lane. */
+/** Null while a process can send for the lane. */
 function withoutWorker(lane: LaneFacts, { now, holder }: SinceColumn): LaneReason | null {
   const { workers_until: until } = lane
   if (until === null) return plain('service_stopped')
-  // One that ends as it should takes its row with it.
+  // A process that stops normally deletes its row.
   if (until <= now) return { reason: 'service_stopped', words: noSignOfLife(until, holder ?? null), until: null }
   const isOwnerGone = lane.owner !== null && (lane.owner_until === null || !hasValidLease(lane.owner_until, now))
   return isOwnerGone ? plain('process_gone') : null
 }
 
-/** A process that was killed, is frozen or cannot reach the database: only on SQLite the lock tells which. */
+/** The process was killed, is frozen or cannot reach the database. Only on SQLite the lock shows which process it is. */
 function noSignOfLife(heartbeatUntil: Instant, holder: number | null): string {
   const seen = instantText(heartbeatUntil - CLAIM_LASTS_MS)
   return holder === null

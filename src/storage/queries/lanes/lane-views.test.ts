@@ -49,7 +49,7 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     assert.deepEqual((await list('1777')).items, [])
   })
 
-  it('tell how much waits since when, up to a bound, and how fast they went of late', async () => {
+  it('show how many messages wait since when, up to a bound, and the recent pace', async () => {
     const idle = await world.connection(accountId, '15550001001')
     world.now = NOON - 90_000
     await world.accept({ connectionId: id, state: 'PUBLISHED' })
@@ -98,7 +98,7 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     )
   })
 
-  it('G10: tell why they stand still, and which waits a person may end', async () => {
+  it('G10: show why they wait, and which waits a person may end', async () => {
     await world.accept({ connectionId: id })
     const still = async () => (await lanes.readLane({ accountId, id })).standsStill
 
@@ -134,7 +134,7 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     assert.deepEqual(spoilt, first)
   })
 
-  it('are paused, resumed and set, with a note in the audit log, and the service is told', async () => {
+  it('are paused, resumed and changed, with an audit entry and a notification of the service', async () => {
     const policy = { ...DEFAULT_LANE_POLICY, leastGapMs: 2_000 }
 
     await lanes.setState({ accountId, id }, 'paused', 'anna')
@@ -164,7 +164,7 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     }
     await world.lane(id, { reason: 'trouble', until: NOON })
     await assert.rejects(end(), { code: 'lane_not_waiting' })
-    const told = (await world.changedLanes()).length
+    const notified = (await world.changedLanes()).length
 
     await world.lane(id, { reason: 'connection_away', until: NOON + 60_000 })
     await end()
@@ -172,7 +172,7 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     const [lane] = await world.all('select wait_reason, wait_until from lane where connection_id = ?', id)
     assert.deepEqual(lane, { wait_reason: null, wait_until: null })
     assert.equal((await world.audit()).at(-1), 'connection.end-wait')
-    assert.equal((await world.changedLanes()).length, told + 1)
+    assert.equal((await world.changedLanes()).length, notified + 1)
     assert.equal((await lanes.readLane({ accountId, id })).standsStill, null)
   })
 
@@ -212,10 +212,10 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
       NOON,
     )
 
-    const told = await lanes.cancelWaiting({ accountId, id }, null, 'anna')
+    const taken = await lanes.cancelWaiting({ accountId, id }, null, 'anna')
 
     assert.deepEqual(await statesOf(), ['CANCELLED 2', 'UNCONFIRMED 1'])
-    assert.deepEqual(told, { cancelled: 2, unconfirmed: 1, upTo: null })
+    assert.deepEqual(taken, { cancelled: 2, unconfirmed: 1, upTo: null })
     const [entry] = await world.all("select detail from audit where action = 'connection.cancel-waiting'")
     assert.deepEqual(JSON.parse(String(entry?.['detail'])), { number: '15550001000', cancelled: 2, unconfirmed: 1 })
   })
@@ -238,7 +238,7 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     assert.deepEqual((await list()).items, [])
   })
 
-  it('show what nobody knows the fate of, newest first, until a person resolves it', async () => {
+  it('show messages with an unknown result, newest first, until a person resolves them', async () => {
     const other = await world.connection(accountId, '15550001001')
     const made: MessageId[] = []
     for (let at = 0; at < 25; at++)
@@ -281,11 +281,11 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     assert.equal(second.next, null)
   })
 
-  it('G8: are seen and changed by nobody of another account, and an unknown one is told of alike', async () => {
+  it('G8: are neither visible nor changeable from another account, and refused like an unknown one', async () => {
     const stranger = await world.account('Stranger')
     const mine = await world.accept({ connectionId: id })
     await world.accept({ connectionId: id, state: 'UNCONFIRMED', reason: 'result_unknown' })
-    const told = (await world.audit()).length
+    const audited = (await world.audit()).length
     const asks = (of: { accountId: AccountId; id: ConnectionId }) => [
       lanes.readLane(of),
       lanes.listWaiting(of, null),
@@ -318,7 +318,7 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     assert.ok(foreign.every((answer) => /^(connection|message)_unknown: /.test(answer)))
     assert.deepEqual((await lanes.listLanes({ accountId: stranger, find: null, after: null })).items, [])
     assert.deepEqual((await lanes.listUnresolved({ accountId: stranger, connectionId: id, after: null })).items, [])
-    assert.equal((await world.audit()).length, told)
+    assert.equal((await world.audit()).length, audited)
     assert.equal((await lanes.readLane({ accountId, id })).waiting.count, 1)
   })
 })

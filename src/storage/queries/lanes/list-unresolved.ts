@@ -6,7 +6,7 @@ import { HAS_ENDED_BADLY } from '../messages/message-view.ts'
 import { type Reader, type Store, snapshot } from '../store.ts'
 
 const PAGE = 20
-const MOST_LOOKED_AT = 5_000
+const MOST_SCANNED = 5_000
 
 type Wanted = Parameters<LaneViews['listUnresolved']>[0]
 
@@ -31,20 +31,21 @@ export function listUnresolved(store: Store, wanted: Wanted): ReturnType<LaneVie
 }
 
 /**
- * Those of all accounts lie in one index, which is short as a rule. Where another account has many in between, the rest are
- * looked for among all that ended badly in this one: an index of them for each account would cost every acceptance more.
+ * One index holds the unresolved messages of all accounts, and is usually short. Where other accounts have many in between,
+ * the rest are searched among all messages of this account that ended badly: an index per account would cost every acceptance
+ * more.
  */
 async function find(tables: Reader, { accountId, connectionId, after }: Wanted) {
   const fits = (row: { account_id: AccountId; connection_id: unknown }) =>
     row.account_id === accountId && (connectionId === null || row.connection_id === connectionId)
   const ofAll = await unresolvedBelow(tables, before(after)).execute()
   let found = ofAll.filter(fits).map(({ sequence }) => sequence)
-  let lowest = ofAll.length < MOST_LOOKED_AT ? null : (ofAll.at(-1)?.sequence ?? null)
+  let lowest = ofAll.length < MOST_SCANNED ? null : (ofAll.at(-1)?.sequence ?? null)
   if (lowest !== null && found.length <= PAGE) {
     const own = await endedBadlyBelow(tables, accountId, lowest).execute()
     const further = own.filter((row) => row.state === 'UNCONFIRMED' && row.resolved_at === null && fits(row))
     found = [...found, ...further.map(({ sequence }) => sequence)]
-    lowest = own.length < MOST_LOOKED_AT ? null : (own.at(-1)?.sequence ?? null)
+    lowest = own.length < MOST_SCANNED ? null : (own.at(-1)?.sequence ?? null)
   }
   return { found: found.slice(0, PAGE), goesOnBelow: found.length > PAGE ? (found[PAGE - 1] ?? null) : lowest }
 }
@@ -57,7 +58,7 @@ function unresolvedBelow(tables: Reader, sequence: Sequence) {
     .where('resolved_at', 'is', null)
     .where('sequence', '<', sequence)
     .orderBy('sequence', 'desc')
-    .limit(MOST_LOOKED_AT)
+    .limit(MOST_SCANNED)
 }
 
 function endedBadlyBelow(tables: Reader, accountId: AccountId, sequence: Sequence) {
@@ -68,7 +69,7 @@ function endedBadlyBelow(tables: Reader, accountId: AccountId, sequence: Sequenc
     .where(HAS_ENDED_BADLY)
     .where('sequence', '<', sequence)
     .orderBy('sequence', 'desc')
-    .limit(MOST_LOOKED_AT)
+    .limit(MOST_SCANNED)
 }
 
 function read(tables: Reader, accountId: AccountId, sequences: readonly Sequence[]) {

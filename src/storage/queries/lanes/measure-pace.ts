@@ -19,17 +19,17 @@ interface Effort {
 }
 
 /**
- * How fast lanes went of late. Messages are in no order of their publication, but those of one lane are published in
- * their order: so the last ones stand right before its head, or among the newest of all when nothing waits. One looks
- * back over a fixed number of rows, because among those of many other lanes they may be rare.
+ * The recent pace of lanes. The messages of one lane are published in order, so the last published ones stand right before
+ * its head, or among the newest messages of all when nothing waits. The scan covers a fixed number of rows, because many
+ * other lanes may lie in between.
  */
 export async function measurePaces(
   { tables, engine }: Reading,
   { accountId, lanes, headOf }: Wanted,
   { now, rowsBack }: Effort,
 ): Promise<ReadonlyMap<ConnectionId, MeasuredPace>> {
-  const looks = lanes.map((id) => ({ id, before: headOf(id) }))
-  const found = await engine.publishedBefore(tables, { accountId, lanes: looks, rows: rowsBack })
+  const scans = lanes.map((id) => ({ id, before: headOf(id) }))
+  const found = await engine.publishedBefore(tables, { accountId, lanes: scans, rows: rowsBack })
   return new Map(lanes.map((id) => [id, toPace(found.get(id) ?? NOTHING, now)]))
 }
 

@@ -1,21 +1,19 @@
-import { type SqlBool, sql } from 'kysely'
-import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { NetworkCheck } from '../../../core/ports/administration.ts'
 import type { BoundedCount, LaneOverview, LaneViews, OfConnection } from '../../../core/ports/console/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import { toLink } from '../connections/connections.ts'
-import type { Standing } from '../engine.ts'
+import { selectWithLanes, toConnectionFacts } from '../connections/connections.ts'
+import type { LaneStatus } from '../engine.ts'
 import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
 import { mayBeEnded } from './endable-waits.ts'
-import { HEAD_MEDIA, laneFacts } from './lane-facts.ts'
+import { HEAD_MEDIA } from './lane-facts.ts'
 import { type LaneFacts, type SinceColumn, timelineEntryOf, whyStandsStill } from './lane-reason.ts'
 import { measurePaces, NO_PACE } from './measure-pace.ts'
 
 const PAGE = 25
 
-/** How much is looked at for each lane: much for a page of its own, little in a list. */
+/** How many rows are read for each lane: many for its own page, few for a list. */
 interface Effort {
   readonly counted: number
   readonly rowsBack: number
@@ -59,30 +57,7 @@ export function connectionUnknown(): Refusal {
 }
 
 function selectLanes(tables: Reader, accountId: AccountId, now: Instant) {
-  return (
-    tables
-      .selectFrom('connection as c')
-      .leftJoin('open_attempt as o', 'o.connection_id', 'c.id')
-      .leftJoin('lane as l', 'l.connection_id', 'c.id')
-      .leftJoin('worker as w', 'w.id', 'l.owner')
-      .where('c.account_id', '=', accountId)
-      // As a literal, so that the index on just these is used.
-      .where(sql<SqlBool>`c.state <> 'removed'`)
-      .select([
-        'c.id',
-        'c.number',
-        'c.account_id',
-        'c.channel',
-        'c.policy',
-        'c.channel_settings',
-        'c.network_key',
-        'c.callback_app',
-        'c.network_check',
-        'c.created_at',
-        'l.last_report_at',
-        ...laneFacts(now),
-      ])
-  )
+  return selectWithLanes(tables, now).where('c.account_id', '=', accountId).select(['c.network_check', 'c.created_at'])
 }
 
 type LaneRow = Awaited<ReturnType<ReturnType<typeof selectLanes>['execute']>>[number]
@@ -114,15 +89,9 @@ async function toOverviews(
     const head = heads.get(status.head ?? -1)
     const still = whyStandsStill({ ...row, ...(head ?? NO_MEDIA) }, status.waiting, moment)
     return {
-      id: row.id,
-      number: row.number,
-      channel: row.channel,
+      ...toConnectionFacts(row),
       state: row.connection_state === 'paused' ? 'paused' : 'active',
-      policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
-      channelSettings: JSON.parse(row.channel_settings) as Record<string, unknown>,
-      link: toLink(row),
       networkCheck: JSON.parse(row.network_check ?? 'null') as NetworkCheck | null,
-      lastReportAt: row.last_report_at,
       createdAt: row.created_at,
       waiting: bounded(status.waiting, counted),
       oldestWaitingAt: head?.accepted_at ?? null,
@@ -136,7 +105,7 @@ export function bounded(count: number, most: number): BoundedCount {
   return { count: Math.min(count, most), isMore: count > most }
 }
 
-async function readHeads(tables: Reader, statuses: readonly Standing[]): Promise<ReadonlyMap<Sequence, Head>> {
+async function readHeads(tables: Reader, statuses: readonly LaneStatus[]): Promise<ReadonlyMap<Sequence, Head>> {
   const sequences = statuses.flatMap(({ head }) => (head === null ? [] : [head]))
   if (sequences.length === 0) return new Map()
   const rows = await tables

@@ -4,7 +4,7 @@ import type { WorkerId } from '../../../core/ids.ts'
 import type { HeldLaneView, WorkerView } from '../../../core/ports/administration.ts'
 import { type Reader, type Store, snapshot } from '../store.ts'
 
-/** A process that serves the database, as its row tells of it. */
+/** A process that serves the database, from its row. */
 export interface WorkerFacts {
   readonly id: WorkerId
   readonly host: string
@@ -13,7 +13,7 @@ export interface WorkerFacts {
   readonly version: string
 }
 
-/** What each process writes of itself beside its heartbeat. */
+/** The columns that a process writes beside its heartbeat. */
 export function toWorkerRow({ host, pid, roles, version }: WorkerFacts) {
   return { host, pid, roles: roles.join(','), version }
 }
@@ -33,7 +33,7 @@ export async function listWorkers(store: Store): Promise<readonly WorkerView[]> 
       roles: row.roles?.split(',').filter((role) => role !== '') ?? [],
       version: row.version,
       startedAt: row.started_at,
-      // Every heartbeat holds for as long: whoever renews it writes when it ends.
+      // A heartbeat stores the end of the lease, which always lasts as long.
       lastHeartbeatAt: row.heartbeat_until - CLAIM_LASTS_MS,
       lanes: held.get(row.id)?.lanes ?? 0,
       busyLanes: held.get(row.id)?.busy ?? 0,

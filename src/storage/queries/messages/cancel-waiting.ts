@@ -31,7 +31,7 @@ export interface Cancelled extends TakenOut {
   readonly first: Sequence | null
 }
 
-/** What waits, without the message that is just being handed over: cutting that off would leave its fate unknown. */
+/** The waiting messages without the one that has an open attempt: cutting that off would leave its result unknown. */
 export function selectCancellable(tables: Reader, id: ConnectionId) {
   return selectUnfinished(tables, id).where('e.sequence', 'not in', (open) =>
     open.selectFrom('open_attempt').select('message_sequence').where('connection_id', '=', id),

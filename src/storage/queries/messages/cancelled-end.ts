@@ -3,8 +3,8 @@ import type { SettledState } from '../../../core/message/message.ts'
 import type { ReasonCode } from '../../../core/reasons.ts'
 
 /**
- * How a message ends that is taken out of its lane. One that was handed over before with an unknown fate may have
- * arrived, so nobody may say that it was cancelled. For an update of `message`.
+ * The final state of a message that is taken out of its lane. After an attempt with an unknown result it may have arrived,
+ * so it ends UNCONFIRMED and not CANCELLED. For an update of `message`.
  */
 export function cancelledEnd(reason: ReasonCode) {
   const mayHaveArrived = sql`exists (select 1 from attempt where message_sequence = message.sequence and outcome = 'unknown')`

@@ -60,7 +60,7 @@ export function retryMessage(store: Store, id: MessageId, actor: Actor): Promise
     if (state === 'UNCONFIRMED') {
       throw new Refusal(
         'message_not_ended',
-        `Nobody knows whether this message arrived. Use: ${commandLine`message resolve ID --arrived`} or --send-again`,
+        `It is not known whether this message arrived. Use: ${commandLine`message resolve ID --arrived`} or --send-again`,
       )
     }
     if (state !== 'FAILED' && state !== 'EXPIRED' && state !== 'CANCELLED') {
@@ -152,7 +152,7 @@ async function resolveSendAgain(making: Change, message: MessageRow): Promise<Me
   return view(making, resent)
 }
 
-/** A second copy by accident would be a duplicate nobody decided on (G5). */
+/** A second copy by accident would be an unwanted duplicate (G5). */
 async function refuseSentAgain({ tables }: Change, message: MessageRow): Promise<void> {
   if (message.resent_as === null) return
   const newer = await tables
@@ -162,7 +162,7 @@ async function refuseSentAgain({ tables }: Change, message: MessageRow): Promise
     .executeTakeFirst()
   throw new Refusal(
     'message_sent_again',
-    `This message was sent again already, as ${newer?.id ?? 'another message'}: look at that one instead.`,
+    `This message was sent again already, as ${newer?.id ?? 'another message'}: check that one instead.`,
   )
 }
 
@@ -181,15 +181,15 @@ async function view(making: Change, id: MessageId): Promise<MessageView> {
   return message
 }
 
-/** The engine changes nothing when the row is no longer as it was found. Then nothing that goes with it may be written. */
+/** Without an updated row the message changed in the meantime, so nothing else may be written either. */
 function refuseTooLate(
   { numUpdatedRows }: UpdateResult,
   code: 'message_not_waiting' | 'message_not_unconfirmed',
 ): void {
-  if (numUpdatedRows === 0n) throw new Refusal(code, 'This message has just moved on. Look at it again.')
+  if (numUpdatedRows === 0n) throw new Refusal(code, 'The state of this message has just changed. Check it again.')
 }
 
-/** As it stands while nobody else can move it on. */
+/** Locks the message, so that its state stays as read. */
 async function findLocked(making: Change, id: MessageId): Promise<MessageRow> {
   const { tables, engine } = making
   const sequence = await engine.locate(tables, id)

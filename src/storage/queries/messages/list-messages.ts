@@ -6,7 +6,7 @@ import { timelineEntryOf } from '../lanes/lane-reason.ts'
 import { type Reader, readingOf, type Store } from '../store.ts'
 import { type MessageRow, selectMessages, selectRows, toMessageViews } from './message-view.ts'
 
-/** A page is read in one go, so nobody who prints a long list slowly keeps a transaction open. */
+/** A page is read at once, so that slow printing of a long list keeps no transaction open. */
 const PAGE = 1_000
 
 export async function* listMessages(store: Store, filter: MessageFilter): AsyncIterable<MessageView> {

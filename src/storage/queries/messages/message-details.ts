@@ -4,7 +4,7 @@ import { commitUsOfM } from '../api-log/request-duration.ts'
 import type { Reader } from '../store.ts'
 import { selectMessages } from './message-view.ts'
 
-/** One message with all that its own row and its token tell. */
+/** One message with the facts of its row and its token. */
 export function selectDetails(tables: Reader, sequence: Sequence, now: Instant) {
   return selectMessages(tables, now)
     .leftJoin('token as t', 't.id', 'm.token_id')

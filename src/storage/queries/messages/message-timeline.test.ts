@@ -35,7 +35,7 @@ async function attempt(sequence: number, row: { number: number; at: number; outc
 describe.each(ENGINES)('G10: the story of a message, on %s', (engine) => {
   beforeEach(() => open(engine))
 
-  it('tells its whole life in order of time', async () => {
+  it('shows everything that happened, by time', async () => {
     const { id, sequence } = await world.accept({ connectionId, type: 'image', state: 'PUBLISHED' })
     await world.run(
       'insert into accept_commit (last_sequence, first_sequence, took_us) values (?, ?, 900)',
@@ -84,7 +84,7 @@ describe.each(ENGINES)('G10: the story of a message, on %s', (engine) => {
     )
   })
 
-  it('tells no report of the network before what it depends on, though its times are cut off to the second', async () => {
+  it('puts no report of the network before its cause, though its times are rounded down to the second', async () => {
     const acceptedAt = NOON + 300
     const { id, sequence } = await world.accept({ connectionId, state: 'FAILED', acceptedAt })
     // Settled at NOON + 1,300.
@@ -120,7 +120,7 @@ describe.each(ENGINES)('G10: the story of a message, on %s', (engine) => {
     )
   })
 
-  it('tells where a waiting message stands, why its lane waits, and when it expires', async () => {
+  it('shows the position of a waiting message, why its lane waits, and when it expires', async () => {
     await world.accept({ connectionId })
     const { id } = await world.accept({ connectionId })
     await world.lane(connectionId, { reason: 'connection_away', words: 'no route', until: NOON + 5_000 })
@@ -133,7 +133,7 @@ describe.each(ENGINES)('G10: the story of a message, on %s', (engine) => {
     assert.equal(timeline.expiresAt, NOON + 24 * 3_600_000)
   })
 
-  it('leaves the duration out while nobody knows how long the commit took', async () => {
+  it('leaves the duration out while that of the commit is unknown', async () => {
     const { id } = await world.accept({ connectionId })
 
     assert.equal((await world.administration.explainMessage(id)).timeline[0]?.facts['tookMs'], null)
@@ -149,7 +149,7 @@ describe.each(ENGINES)('G10: the story of a message, on %s', (engine) => {
     assert.equal(timeline.timeline.at(-1)?.kind, 'attempt-begun')
   })
 
-  it('tells why it failed, in the network’s words', async () => {
+  it('shows why it failed, in the network’s words', async () => {
     const { id, sequence } = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
     await world.database.rewriteMessage(sequence, { words: 'no such user' })
 

@@ -54,7 +54,7 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
   })
 }
 
-/** Why a lane stands still is judged by its head, whichever message is asked about. */
+/** The head of the lane explains why the lane waits, for every message in it. */
 async function findHead(reading: Reading, row: MessageDetails, now: Instant): Promise<MessageRow | null> {
   const sequence = (await findHeads(reading, [row.connection_id])).get(row.connection_id)
   if (sequence === row.sequence) return row

@@ -8,8 +8,8 @@ import { explainLane, type LaneFacts, type SinceColumn } from '../lanes/lane-rea
 import type { Reader, Reading } from '../store.ts'
 
 /**
- * What an index answers alone: on one engine those with a reason, which each of these states has, on the other those of
- * these states. As literals, or a database that plans without knowing them cannot use it.
+ * A condition that an index answers alone: on one engine the index of messages with a reason, which each of these states
+ * has, on the other the index of these states. Literals, because a planner that does not know the values cannot use it.
  */
 export const HAS_ENDED_BADLY = sql<boolean>`reason is not null and state in ('FAILED', 'EXPIRED', 'CANCELLED', 'UNCONFIRMED')`
 
@@ -45,8 +45,8 @@ export function selectRows(tables: Reader) {
 }
 
 /**
- * Messages with everything that tells how they stand. A page of a long list is given as the rows of that page: joined
- * with all the others first, the database may begin with the smaller table and sort.
+ * Messages with the facts of their state. For a page of a long list, `rows` selects the page before the joins: with one flat
+ * join, the planner may start from the smaller table and sort.
  */
 export function selectMessages(tables: Reader, now: Instant, rows = selectRows(tables)) {
   return tables
@@ -114,7 +114,7 @@ export function toMessageView(row: MessageRow, isHead: boolean, moment: SinceCol
   }
 }
 
-/** SENDING is not stored: it is what QUEUED looks like while an attempt is open. */
+/** SENDING is not stored: it is QUEUED with an open attempt. */
 export function shownState(row: Pick<MessageRow, 'state' | 'open_sequence'>): MessageState {
   return row.state === 'QUEUED' && row.open_sequence !== null ? 'SENDING' : row.state
 }

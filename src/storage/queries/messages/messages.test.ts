@@ -103,7 +103,7 @@ describe.each(ENGINES)('G10: every message that waits says why, on %s', (engine)
     assert.equal(behind?.reason, 'behind_others')
   })
 
-  it('one whose fate is asked about says so', async () => {
+  it('one that awaits evidence of its result says so', async () => {
     const { sequence } = await world.accept({ connectionId })
     await world.openAttempt(connectionId, sequence, { evidenceUntil: NOON + 60_000 })
 
@@ -118,7 +118,7 @@ describe.each(ENGINES)('G10: every message that waits says why, on %s', (engine)
     assert.deepEqual(await reasons(), ['service_stopped'])
   })
 
-  it('one whose process was killed or stands still says since when nobody has seen one', async () => {
+  it('one whose process was killed or is frozen shows its last sign of life', async () => {
     const { id } = await world.accept({ connectionId })
     await world.run('update worker set heartbeat_until = ?', world.now)
 
@@ -303,7 +303,7 @@ describe.each(ENGINES)('retrying, on %s', (engine) => {
     await assert.rejects(world.administration.retryMessage(id, 'test'), { code: 'message_not_ended' })
   })
 
-  it('is refused a second time, so that nobody makes a duplicate by accident', async () => {
+  it('is refused a second time, so that no duplicate is made by accident', async () => {
     const { id } = await world.accept({ connectionId, state: 'FAILED' })
     const resent = await world.administration.retryMessage(id, 'test')
 
@@ -332,7 +332,7 @@ describe.each(ENGINES)('retrying, on %s', (engine) => {
 describe.each(ENGINES)('resolving what is unconfirmed, on %s', (engine) => {
   beforeEach(() => open(engine))
 
-  it('lists what nobody has resolved, oldest first', async () => {
+  it('lists unresolved messages, oldest first', async () => {
     const first = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
     const second = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'quarantined' })
 

@@ -7,14 +7,14 @@ const SECOND = 1_768_478_400_000
 
 describe('G10: the order of moments', () => {
   it('leaves a report where its time says when that can be', () => {
-    const told = [
+    const derived = [
       entry('accepted', 0),
       entry('attempt-begun', 10),
       entry('attempt-accepted', 20),
       settled('PUBLISHED', 20),
     ]
 
-    const entries = orderTimeline(told, [entry('receipt-read', 3_000), entry('receipt-delivered', 2_000)])
+    const entries = orderTimeline(derived, [entry('receipt-read', 3_000), entry('receipt-delivered', 2_000)])
 
     assert.deepEqual(shown(entries.slice(4)), [
       ['receipt-delivered', 2_000],
@@ -24,9 +24,9 @@ describe('G10: the order of moments', () => {
   })
 
   it('puts reports of one second in the order of a life, whichever came first', () => {
-    const told = [entry('accepted', 100), entry('attempt-accepted', 400), settled('PUBLISHED', 400)]
+    const derived = [entry('accepted', 100), entry('attempt-accepted', 400), settled('PUBLISHED', 400)]
 
-    const entries = orderTimeline(told, [
+    const entries = orderTimeline(derived, [
       entry('receipt-read', 0),
       entry('receipt-delivered', 0),
       entry('receipt-sent', 0),
@@ -40,9 +40,9 @@ describe('G10: the order of moments', () => {
   })
 
   it('puts a report before what was done because of it, when the network’s clock goes before ours', () => {
-    const told = [entry('accepted', 100), entry('attempt-accepted', 400), settled('PUBLISHED', 400)]
+    const derived = [entry('accepted', 100), entry('attempt-accepted', 400), settled('PUBLISHED', 400)]
 
-    const entries = orderTimeline(told, [entry('receipt-failed', 5_000), entry('sent-again', 900)])
+    const entries = orderTimeline(derived, [entry('receipt-failed', 5_000), entry('sent-again', 900)])
 
     assert.deepEqual(shown(entries.slice(3)), [
       ['receipt-failed', 899],
@@ -51,15 +51,15 @@ describe('G10: the order of moments', () => {
     assert.deepEqual(entries[3]?.facts, { networkTime: SECOND + 5_000 })
   })
 
-  it('tells of a report on a message of unknown fate after that it was one', () => {
-    const told = [
+  it('puts a report on a message with an unknown result after the entry that says so', () => {
+    const derived = [
       entry('accepted', 100),
       entry('attempt-begun', 300),
       entry('attempt-unknown', 700),
       settled('UNCONFIRMED', 60_700),
     ]
 
-    const entries = orderTimeline(told, [entry('receipt-delivered', 2_000)])
+    const entries = orderTimeline(derived, [entry('receipt-delivered', 2_000)])
 
     assert.deepEqual(shown(entries.slice(3)), [
       ['settled', 60_700],
@@ -69,7 +69,7 @@ describe('G10: the order of moments', () => {
   })
 
   it('shows no report before the acceptance, however far the network’s clock goes after ours', () => {
-    const told = [
+    const derived = [
       entry('accepted', 853),
       entry('attempt-begun', 860),
       entry('attempt-accepted', 2_660),
@@ -77,7 +77,7 @@ describe('G10: the order of moments', () => {
     ]
     const broken = entry('attempt-unknown', 870)
 
-    const entries = orderTimeline(told, [broken, entry('receipt-read', 0), entry('receipt-delivered', -4_000)])
+    const entries = orderTimeline(derived, [broken, entry('receipt-read', 0), entry('receipt-delivered', -4_000)])
 
     assert.deepEqual(shown(entries), [
       ['accepted', 853],
@@ -95,7 +95,7 @@ describe('G10: the order of moments', () => {
   })
 
   it('puts nothing before the acceptance where our own clock was set back', () => {
-    const told = [
+    const derived = [
       entry('accepted', 5_000),
       entry('attempt-begun', 100),
       entry('attempt-accepted', 400),
@@ -103,15 +103,15 @@ describe('G10: the order of moments', () => {
     ]
 
     assert.deepEqual(
-      orderTimeline(told, []).map(({ kind }) => kind),
+      orderTimeline(derived, []).map(({ kind }) => kind),
       ['accepted', 'attempt-begun', 'attempt-accepted', 'settled'],
     )
   })
 
-  it('leaves times alone that are told to the millisecond', () => {
-    const told = [entry('accepted', 100), entry('attempt-accepted', 400), settled('PUBLISHED', 400)]
+  it('keeps times that are reported to the millisecond', () => {
+    const derived = [entry('accepted', 100), entry('attempt-accepted', 400), settled('PUBLISHED', 400)]
 
-    assert.deepEqual(shown(orderTimeline(told, [entry('receipt-delivered', 401)]).slice(3)), [
+    assert.deepEqual(shown(orderTimeline(derived, [entry('receipt-delivered', 401)]).slice(3)), [
       ['receipt-delivered', 401],
     ])
   })

@@ -1,10 +1,10 @@
 import type { Instant } from '../../../core/ids.ts'
 import type { TimelineEntry } from '../../../core/ports/administration.ts'
 
-// Networks tell their times in whole seconds, cut off.
+// Networks report times in whole seconds, rounded down.
 const CUT_OFF_MS = 1_000
 
-/** What happens first in every life, where two moments have one time. */
+/** The order of entries of the same time. */
 const RANKS: Readonly<Record<string, number>> = {
   accepted: 0,
   settled: 2,
@@ -22,21 +22,21 @@ interface Placed {
 }
 
 /**
- * Sorts by time. `told` is known from the rows of the message; `kept` was written when it became known here, in that order.
+ * Sorts by time. `derived` entries follow from the rows of the message; `kept` entries were stored as they became known.
  *
- * A report of the network carries the network's time: by another clock, and cut off to the second. So it is put after what
- * it depends on, and before what was written after it here. It shows the time of that place, and the network's own time
- * stands in its facts. Nothing comes before the acceptance, whatever a clock said that was set back.
+ * A report of the network carries the network's time, which is of another clock and rounded down to the second. So it is
+ * placed after the entries it depends on and before the entries stored after it. It shows the time of that place, and its
+ * facts hold the network's own time. No entry comes before the acceptance, even if a clock was set back.
  */
 export function orderTimeline(
-  told: readonly TimelineEntry[],
+  derived: readonly TimelineEntry[],
   kept: readonly TimelineEntry[],
 ): readonly TimelineEntry[] {
-  const ours = [...told, ...kept].filter((entry) => !isReport(entry))
+  const ours = [...derived, ...kept].filter((entry) => !isReport(entry))
   const acceptedAt = ours.find(({ kind }) => kind === 'accepted')?.at ?? Number.NEGATIVE_INFINITY
   const asItStands = (entry: TimelineEntry): Placed => ({ entry, sortsAt: Math.max(entry.at, acceptedAt) })
   const placed = [
-    ...told.map(asItStands),
+    ...derived.map(asItStands),
     ...kept.map((entry, place) =>
       isReport(entry) ? placeReport(entry, ours, kept.slice(place + 1)) : asItStands(entry),
     ),
@@ -48,7 +48,7 @@ export function orderTimeline(
 
 function placeReport(report: TimelineEntry, ours: readonly TimelineEntry[], later: readonly TimelineEntry[]): Placed {
   const earliest = dependsOn(report, ours)
-  // A moment before it: of one time, reports come last.
+  // 1 ms earlier, because reports come last among entries of the same time.
   const latest = (later.find((entry) => !isReport(entry))?.at ?? Number.POSITIVE_INFINITY) - 1
   const sortsAt = Math.max(earliest, Math.min(report.at, latest))
   const facts = { ...report.facts, networkTime: report.at }
@@ -56,7 +56,7 @@ function placeReport(report: TimelineEntry, ours: readonly TimelineEntry[], late
   return { entry, sortsAt }
 }
 
-/** The last of what certainly came before the report, or may have done so within its second. */
+/** The time of the last entry that came before the report, or may have come before it within its second. */
 function dependsOn(report: TimelineEntry, ours: readonly TimelineEntry[]): Instant {
   const taken =
     ours.find(({ kind }) => kind === 'attempt-accepted') ?? ours.find(({ kind }) => kind === 'attempt-begun')
@@ -72,7 +72,7 @@ function dependsOn(report: TimelineEntry, ours: readonly TimelineEntry[]): Insta
 
 const ENDS: ReadonlySet<string> = new Set(['attempt-accepted', 'attempt-unknown', 'attempt-rejected', 'settled'])
 
-/** While its fate was being asked for, a report would have ended it in another way than as unconfirmed. */
+/** A report during the wait for evidence would have ended the message in another state than UNCONFIRMED. */
 function endsBefore({ facts: { state } }: TimelineEntry, isTaken: boolean): boolean {
   return state === 'UNCONFIRMED' || (state === 'PUBLISHED' && isTaken)
 }

@@ -10,12 +10,12 @@ export function receiptEntry(
   return contrary ? { kind: 'receipt-contrary', words: words ?? kind } : { kind: `receipt-${kind}`, words }
 }
 
-/** Of a state in which nobody may say that the network has taken the message. */
+/** Whether it is not proven in this state that the network accepted the message. */
 export function isDoubtful(state: MessageState | null): boolean {
   return state === 'FAILED' || state === 'UNCONFIRMED'
 }
 
-/** Of a message whose recipient was erased: what becomes of it is still told, but nothing that may name the person. */
+/** After the recipient was erased, the receipt keeps the result but nothing that may name the person. */
 export function withoutPerson(receipt: Receipt): Receipt {
   return { ...receipt, words: null, networkId: null }
 }

@@ -51,7 +51,7 @@ function refuseWithoutBody({ body_deleted_at: at }: Selectable<Tables['message']
   )
 }
 
-/** What a copy shares with the message it repeats: what is sent to whom, but nothing of the request or of what became of it. */
+/** The content and recipient, which a copy shares with its original. It shares neither the request nor the result. */
 function copyOf(stored: Selectable<Tables['message']>) {
   return {
     account_id: stored.account_id,

@@ -8,11 +8,11 @@ import { orderTimeline } from './order-timeline.ts'
 
 type Moment = TimelineEntry & { readonly kind: TimelineKind | (string & {}) }
 
-/** Everything that happened to a message, in order of time. Much of it is not written a second time but told from the rows it left. */
+/** Everything that happened to a message, by time. Most entries are derived from other rows and not stored again. */
 export async function readTimeline(reading: Reading, message: MessageDetails): Promise<readonly TimelineEntry[]> {
   const { tables } = reading
   const kept = await keptEntries(tables, message)
-  const told = [
+  const derived = [
     ...acceptance(message),
     ...(await repeats(reading, message)),
     ...(await media(tables, message)),
@@ -20,7 +20,7 @@ export async function readTimeline(reading: Reading, message: MessageDetails): P
     ...openAttempt(message),
     ...settlement(message, kept),
   ].filter((moment) => !kept.some((other) => other.kind === moment.kind && other.at === moment.at))
-  return orderTimeline(told, kept)
+  return orderTimeline(derived, kept)
 }
 
 async function keptEntries(tables: Reader, message: MessageDetails): Promise<readonly Moment[]> {
@@ -82,9 +82,9 @@ async function attempts(tables: Reader, message: MessageDetails, kept: readonly 
     const networkId = row === last && row.outcome === 'accepted' ? { networkId: message.network_id } : {}
     const facts = { attempt: row.number, tookMs: row.ended_at - row.started_at, ...networkId }
     const begun = moment(row.started_at, 'attempt-begun', { attempt: row.number })
-    // Told when it broke, so what is left to tell is that the wait for evidence is over.
-    const isTold = kept.some((other) => other.kind === 'attempt-unknown' && other.facts['attempt'] === row.number)
-    if (isTold && row.outcome === 'unknown') return [begun, moment(row.ended_at, 'evidence', facts)]
+    // The stored entry reports the broken attempt, so only the end of the wait for evidence is added.
+    const isReported = kept.some((other) => other.kind === 'attempt-unknown' && other.facts['attempt'] === row.number)
+    if (isReported && row.outcome === 'unknown') return [begun, moment(row.ended_at, 'evidence', facts)]
     return [begun, { ...moment(row.ended_at, `attempt-${row.outcome}`, facts), code: row.code, words: row.words }]
   })
 }
@@ -110,9 +110,9 @@ function settlement(message: MessageDetails, kept: readonly Moment[]): readonly 
 /** The state in which it left its lane: receipts and people may have moved it on since. */
 function stateWhenSettled(message: MessageDetails, kept: readonly Moment[]): string {
   const { state, published_at: publishedAt, settled_at: settledAt } = message
-  // The very time: by the network's clock a late report may tell of one before the message left its lane.
+  // Exactly equal, because a late report may carry a time of the network's clock before the message left its lane.
   if (publishedAt !== null && publishedAt === settledAt) return 'PUBLISHED'
-  // Published after it had left: by evidence against a failure, or by evidence or a person about an unknown fate.
+  // Published after it left the lane: evidence contradicted a failure, or evidence or a person resolved an unknown result.
   if (publishedAt !== null) return kept.some(({ kind }) => kind === 'receipt-contrary') ? 'FAILED' : 'UNCONFIRMED'
   return state === 'FAILED' && kept.some(({ kind }) => kind === 'receipt-failed') ? 'UNCONFIRMED' : state
 }

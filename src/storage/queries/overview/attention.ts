@@ -16,7 +16,7 @@ interface Wanted {
   readonly recent: Recent | null
 }
 
-/** What came to a bad end that nobody has dealt with; most first. */
+/** The failures that no person has dealt with, most frequent first. */
 export async function readAttention(
   { database }: Store,
   { accountId, from, recent }: Wanted,

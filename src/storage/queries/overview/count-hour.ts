@@ -9,22 +9,21 @@ import { HOUR_MS, MINUTE_MS } from './hours.ts'
 import { type LongTable, lowerBoundByTime } from './lower-bound-by-time.ts'
 import { writeHour } from './write-hour.ts'
 
-// Rows of one moment are numbered at about that moment: by several at once, so not quite in order.
+// Several processes number rows at once, so numbers are only roughly in the order of time.
 const MARGIN_MS = MINUTE_MS
-// Some milliseconds: meanwhile whoever shares the thread or the connection waits.
+// Some milliseconds, during which other users of the thread or the connection wait.
 const ROWS_AT_ONCE = 5_000
 
-/** Of a message that somebody may have to do something about; null: nobody has to, or somebody has dealt with it. */
+/** The reason of a message that may need a person's action; null: no action is needed, or it was taken. */
 export const OPEN_REASON = sql<string | null>`case when state in ('FAILED', 'EXPIRED', 'UNCONFIRMED')
   and resent_as is null and resolved_at is null then coalesce(reason, '') end`
 
-/** Waits so long as is fair after something that took `tookMs`. False: give up. */
+/** Rests in proportion to the `tookMs` of the last step. False: give up. */
 export type Rest = (tookMs: number) => Promise<boolean>
 
 /**
- * Counts what became of the messages that were accepted within an hour, and the requests that were refused in it, and
- * keeps the figures. A little at a time: each message is counted as it stands at that moment. When told to give up, it
- * keeps nothing.
+ * Counts the results of the messages that were accepted within an hour and the requests that were refused in it, and stores
+ * the figures. It counts in small steps, each message by its state at that time. If `rest` says to give up, it stores nothing.
  */
 export async function countHour(
   reading: Reading,

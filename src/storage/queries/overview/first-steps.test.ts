@@ -21,7 +21,7 @@ describe.each(ENGINES)('the first steps of an account, on %s', (engine) => {
     return await world.open(engine)
   })
 
-  it('ticks off the steps of a new account, until somebody has seen a message of it', async () => {
+  it('ticks off the steps of a new account, until a person has seen a message of it', async () => {
     const account = await world.account('Acme')
     const overview = createOverview(world.store)
     const asked = { accountId: account, range: '24h', connectionId: null, timeZone: null, offsetMinutes: 0 } as const

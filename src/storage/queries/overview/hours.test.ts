@@ -15,7 +15,7 @@ describe('which hour is counted next', () => {
     assert.equal(nextHour(counted({}), quiet), null)
   })
 
-  it('is the hour at hand after ten seconds while somebody looks, else after ten minutes', () => {
+  it('is the current hour after ten seconds while a person watches, else after ten minutes', () => {
     const at = (agoMs: number) => counted({ at: all(NOW).set(CURRENT, NOW - agoMs) })
 
     assert.equal(nextHour(at(11_000), quiet), null)

@@ -4,10 +4,10 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS
 
-// While somebody looks the newest bar grows before their eyes; otherwise it only has to be there when they come.
+// While a person watches, the newest bar is updated often; otherwise rarely.
 const WATCHED_AFTER_MS = 10_000
 const COUNT_AGAIN_AFTER_MS = 10 * MINUTE_MS
-// What receipts decide later than this is seen a day later at the latest; what people decide, at once.
+// After this time, changes by receipts are counted within a day; changes by people at once.
 const FRESH_FOR_MS = 48 * HOUR_MS
 const FINAL_AFTER_MS = 8 * DAY_MS
 
@@ -29,7 +29,7 @@ export interface Counted {
 
 export interface Looking {
   readonly now: Instant
-  /** Somebody looks at this moment. */
+  /** A person is watching now. */
   readonly isWatched: boolean
   /** What was counted last. */
   readonly last: Instant | null

@@ -12,7 +12,7 @@ const BAR_MS = 5 * MINUTE_MS
 // Some milliseconds' worth. Where more came within the hour, the hours as they were counted must do.
 const MOST_ROWS = 10_000
 
-/** The last sixty minutes as they stand now, by five of them; null where there is too much to look at. */
+/** The last sixty minutes in steps of five, by the current states; null where there are too many rows to read. */
 export async function readLastHour(store: Store, wanted: WantedOverview, now: Instant): Promise<Bars | null> {
   const from = now - (now % BAR_MS) - HOUR_MS + BAR_MS
   const bars = new Map<Instant, Record<keyof Tallies, number>>()

@@ -13,8 +13,8 @@ const ROWS_AT_ONCE = 2_000
 type Latency = OverviewView['latency']
 
 /**
- * How long the newest published ones took. Behind a long queue none is among the newest of all: then those are looked at
- * that lie before the head of the lane which has come furthest.
+ * The latency of the newest published messages. Behind a long queue none is among the newest rows: then the rows before the
+ * head of the most advanced lane are read.
  */
 export async function readLatency(store: Store, accountId: AccountId, head: Sequence | null): Promise<Latency> {
   const newest = await findTook(store, accountId, Number.MAX_SAFE_INTEGER)
@@ -23,14 +23,14 @@ export async function readLatency(store: Store, accountId: AccountId, head: Sequ
 
 async function findTook(store: Store, accountId: AccountId, end: Sequence): Promise<readonly number[]> {
   const took: number[] = []
-  let looked = 0
+  let scanned = 0
   for (const span of await store.engine.spans(store.database)) {
     let before = await endOfRows(store, { from: span.from, before: Math.min(span.before, end) })
-    while (before !== null && before > span.from && looked < MOST_ROWS && took.length < MOST_MESSAGES) {
+    while (before !== null && before > span.from && scanned < MOST_ROWS && took.length < MOST_MESSAGES) {
       const range = { table: 'message' as const, span: { from: span.from, before }, rows: ROWS_AT_ONCE }
       const from = await store.engine.startOfRange(store.database, range)
       took.push(...(await readTook(store, accountId, { from, before })))
-      looked += ROWS_AT_ONCE
+      scanned += ROWS_AT_ONCE
       before = from
     }
   }

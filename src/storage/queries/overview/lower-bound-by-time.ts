@@ -12,44 +12,44 @@ export interface Moment {
 }
 
 /**
- * The first row that is of this moment or later; null: there is none. Both tables are numbered in the
- * order in which their rows came, so some forty looks find it among any number of rows, without an index by time. Where
- * a clock was set back the order of numbers and that of times differ, and some row close by is found.
+ * The first row of this time or later; null: there is none. Both tables number their rows in the order in which they came,
+ * so a binary search of some forty queries finds it without an index by time. Where a clock was set back, the orders of
+ * numbers and times differ, and the search finds a row close by.
  */
 export async function lowerBoundByTime(
   { tables, engine }: Reading,
   table: LongTable,
-  moment: Instant,
+  time: Instant,
 ): Promise<Moment | null> {
   let found: Moment | null = null
   for (const span of await engine.spans(tables)) {
     const first = await edgeOf({ tables, engine }, table, { span, newest: false })
     if (first === null) continue
-    if (first.at >= moment) {
+    if (first.at >= time) {
       found = first
       continue
     }
-    return (await searchIn({ tables, engine }, table, { span, moment, first })) ?? found
+    return (await searchIn({ tables, engine }, table, { span, time, first })) ?? found
   }
   return found
 }
 
 interface Search {
   readonly span: Span
-  readonly moment: Instant
+  readonly time: Instant
   /** Known to be earlier. */
   readonly first: Moment
 }
 
-async function searchIn(reading: Reading, table: LongTable, { span, moment, first }: Search): Promise<Moment | null> {
+async function searchIn(reading: Reading, table: LongTable, { span, time, first }: Search): Promise<Moment | null> {
   const last = await edgeOf(reading, table, { span, newest: true })
-  if (last === null || last.at < moment) return null
+  if (last === null || last.at < time) return null
   let [before, end, found] = [first.sequence, last.sequence, last]
   // Earlier: all up to `before`. Not earlier: `found`, the first row from `end` on.
   while (end - before > 1) {
     const middle = before + Math.floor((end - before) / 2)
     const row = await edgeOf(reading, table, { span: { from: middle, before: end }, newest: false })
-    if (row !== null && row.at < moment) {
+    if (row !== null && row.at < time) {
       before = row.sequence
     } else {
       end = middle

@@ -31,7 +31,7 @@ describe.each(ENGINES)('the overview over a million messages, a fifth of which w
   beforeAll(async () => {
     await world.open(engine)
     account = await world.account()
-    empty = await world.account('Nobody')
+    empty = await world.account('Empty')
     await world.run('update account set created_at = ?', NOON - 31 * DAY_MS)
     for (let made = 0; made < CONNECTIONS; made++) await world.connection(account, String(15550001000 + made))
     for (const statement of statementsOf(engine)) await world.run(statement)

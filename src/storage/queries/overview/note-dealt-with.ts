@@ -7,8 +7,8 @@ import { firstWhole, hourOf } from './hours.ts'
 type Dealt = Pick<MessageRow, 'account_id' | 'connection_id' | 'state' | 'reason' | 'accepted_at'>
 
 /**
- * Somebody has dealt with a message, so nothing may go on saying that it wants them. Its hour is counted anew at once; one
- * that is too old to be counted is mended instead.
+ * A person has dealt with a message, so the overview must no longer show that it needs attention. Its hour is counted again
+ * at once; the figures of an hour that is too old for that are corrected.
  */
 export async function noteDealtWith(making: Change, message: Dealt, now: MessageState): Promise<void> {
   const { tables, at } = making

@@ -25,7 +25,7 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     return close
   })
 
-  it('says that nothing was counted yet where there is too much to read on each look', async () => {
+  it('says that nothing was counted yet where there is too much to read for each view', async () => {
     await world.acceptMany(1_001, await world.connection(account))
 
     const { countedAt, isComplete, totals } = await read('24h')
@@ -131,11 +131,11 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
 
     assert.deepEqual([totals.accepted, totals.failed, totals.waiting, totals.refused], [2, 1, 1, 1])
     assert.deepEqual([bars.length, barMs, countedAt], [12, 5 * MINUTE_MS, NOON])
-    // By whole hours, and so from before the first bar on: whoever looks for these must look from there.
+    // By whole hours, so from before the first bar on: a search for these must begin there.
     assert.equal(attention.from, NOON - HOUR_MS)
   })
 
-  it('shows the last hours as they were counted where there is too much to look at', async () => {
+  it('shows the last hours as they were counted where there is too much to read', async () => {
     const connectionId = await world.connection(account)
     await world.acceptMany(10_001, connectionId)
     await count()
@@ -202,7 +202,7 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     assert.deepEqual([after.count, after.isMore], [6_000, true])
   })
 
-  it('tells how long the newest published ones took, also from behind a queue', async () => {
+  it('shows the latency of the newest published messages, also behind a queue', async () => {
     const connectionId = await world.connection(account)
     for (const tookMs of [100, 200, 300, 10_000]) {
       const { sequence } = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 90_000 })
@@ -240,7 +240,7 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
   it.each([
     ['3 days', 3 * DAY_MS],
     ['20 days', 20 * DAY_MS],
-  ])('shows no more among it what somebody has dealt with, though it is %s old', async (_, ageMs) => {
+  ])('no longer shows a message that a person has dealt with, though it is %s old', async (_, ageMs) => {
     await isAsOldAs(31 * DAY_MS, ageMs)
     const connectionId = await world.connection(account)
     const made = { connectionId, acceptedAt: NOON - ageMs }
@@ -269,7 +269,7 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
       assert.deepEqual([published, unconfirmed, failures], [1, 1, 2])
   })
 
-  it('tells of tokens that end within two weeks or ended in the last, and of none that were deleted', async () => {
+  it('shows tokens that end within two weeks or ended in the last two, and no deleted ones', async () => {
     for (const [name, days] of [
       ['later', 20],
       ['soon', 13],
@@ -289,13 +289,13 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     )
   })
 
-  it('G12: tells that all lanes are held, and why', async () => {
+  it('G12: shows that all lanes are held, and why', async () => {
     await world.administration.holdLanes('restored the backup of Monday', 'test')
 
     assert.deepEqual((await read('24h')).hold, { since: NOON, reason: 'restored the backup of Monday' })
   })
 
-  it('tells what is kept, since when, and how much room it takes', async () => {
+  it('shows what is kept, since when, and how much space it takes', async () => {
     await isAsOldAs(21 * DAY_MS, 20 * DAY_MS)
     const connectionId = await world.connection(account)
     await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 20 * DAY_MS })
@@ -334,7 +334,7 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     assert.deepEqual([last.messages, last.oldestAt], [1, NOON - 2 * DAY_MS])
   })
 
-  it('tells nothing of another account', async () => {
+  it('shows nothing of another account', async () => {
     const other = await world.account('Bolt')
     const connectionId = await world.connection(other)
     await world.accept({ connectionId, state: 'PUBLISHED' })

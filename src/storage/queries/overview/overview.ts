@@ -11,19 +11,19 @@ import { type Recent, readRecent } from './recent.ts'
 import { readRetention } from './retention.ts'
 import { readWaiting } from './waiting-lanes.ts'
 
-/** Told that somebody looks, so that the counting goes on faster for a while. */
+/** Learns that a person is watching, so that counting is faster for a while. */
 export interface Watched {
-  look(): void
+  noteWatched(): void
 }
 
 export function createOverview(store: Store, counter: Watched | null = null): Overview {
   return {
     readOverview(wanted) {
-      counter?.look()
+      counter?.noteWatched()
       return readOverview(store, wanted)
     },
     readRetention(accountId) {
-      counter?.look()
+      counter?.noteWatched()
       return readRetention(store, accountId)
     },
     noteMessageSeen: (accountId, actor) => noteMessageSeen(store, accountId, actor),

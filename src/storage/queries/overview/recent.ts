@@ -19,15 +19,16 @@ export interface Recent {
     readonly at: Instant
     readonly connectionId: ConnectionId
     readonly state: MessageState
-    /** Null where nobody has to do anything about it. */
+    /** Null where no action is needed. */
     readonly openReason: string | null
   }[]
   readonly refused: readonly { readonly at: Instant; readonly requests: number }[]
 }
 
 /**
- * What an account did within this hour and the one before, as it stands now: the background count of these hours is
- * always a little late. Null where it is too much to read on each look; then the counted hours are good enough.
+ * The messages and refusals of an account within this hour and the one before, by their current state: the background count
+ * of these hours is always a little late. Null where there are too many rows to read for each view; then the counted hours
+ * are good enough.
  */
 export async function readRecent(store: Store, accountId: AccountId, now: Instant): Promise<Recent | null> {
   const from = hourOf(now) - HOUR_MS

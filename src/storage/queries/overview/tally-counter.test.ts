@@ -64,7 +64,7 @@ describe.each(ENGINES)('the counting by the hour, on %s', (engine) => {
     assert.notDeepEqual(first, second)
   })
 
-  it('counts only those among what went wrong that nobody has dealt with', async () => {
+  it('counts only the failures that no person has dealt with', async () => {
     const account = await oldAccount('Acme')
     const connectionId = await world.connection(account)
     await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
@@ -142,9 +142,9 @@ describe.each(ENGINES)('the counting by the hour, on %s', (engine) => {
   })
 
   it.each([
-    { who: 'somebody', looks: true, times: 10 },
-    { who: 'nobody', looks: false, times: 40 },
-  ])('rests $times times as long as it counted while $who looks', async ({ looks, times }) => {
+    { who: 'a person', isWatched: true, times: 10 },
+    { who: 'no person', isWatched: false, times: 40 },
+  ])('rests $times times as long as it counted while $who watches', async ({ isWatched, times }) => {
     const connectionId = await world.connection(await oldAccount('Acme'))
     for (let made = 0; made < 5; made++) await world.accept({ connectionId })
     // By a clock that goes on whenever the time is asked for. The real one also does while others have the core.
@@ -156,7 +156,7 @@ describe.each(ENGINES)('the counting by the hour, on %s', (engine) => {
       return world.store.now()
     }
     const counter = new TallyCounter({ ...world.store, now }, { wait: async (ms) => void waits.push(ms) })
-    if (looks) counter.look()
+    if (isWatched) counter.noteWatched()
     const begunAtMs = clockMs
 
     await counter.countNext()
@@ -168,7 +168,7 @@ describe.each(ENGINES)('the counting by the hour, on %s', (engine) => {
     assert.ok(rested >= (counted * times) / 2, `${rested} ms of rest after ${counted} ms`)
   })
 
-  it('rests no longer after an hour once somebody looks', async () => {
+  it('rests no longer after an hour once a person watches', async () => {
     const connectionId = await world.connection(await oldAccount('Acme'))
     await world.accept({ connectionId })
     const resting = Promise.withResolvers<AbortSignal>()
@@ -185,7 +185,7 @@ describe.each(ENGINES)('the counting by the hour, on %s', (engine) => {
 
     const counting = slow.countNext()
     const rest = await resting.promise
-    slow.look()
+    slow.noteWatched()
 
     assert.ok(rest.aborted)
     assert.equal(await counting, true)
@@ -203,14 +203,14 @@ describe.each(ENGINES)('the counting by the hour, on %s', (engine) => {
     assert.equal((await countedAt()).size, 0)
   })
 
-  it('starts and stops, twice too, and counts faster as soon as somebody looks', async () => {
+  it('starts and stops, twice too, and counts faster as soon as a person watches', async () => {
     await oldAccount('Acme')
     let waiting = Promise.withResolvers<void>()
     const woken = Promise.withResolvers<void>()
     let isLooking = false
     const running = new TallyCounter(world.store, {
       wait: (ms, signal) => {
-        // The waits after an hour are short here; the one between two looks ends by `look` alone.
+        // The waits after an hour are short here; the one between two checks ends by `noteWatched` alone.
         if (ms !== 5_000) return Promise.resolve()
         waiting.resolve()
         if (isLooking) woken.resolve()
@@ -225,7 +225,7 @@ describe.each(ENGINES)('the counting by the hour, on %s', (engine) => {
     world.now += 15_000
     isLooking = true
     waiting = Promise.withResolvers()
-    await overview.readRetention('nobody' as AccountId)
+    await overview.readRetention('unknown' as AccountId)
     await woken.promise
     const counted = (await countedAt()).get(hourOf(world.now))
     await running.stop()

@@ -5,32 +5,32 @@ import type { Reader, Store } from '../store.ts'
 import { countHour } from './count-hour.ts'
 import { type Counted, DAY_MS, firstOpen, HOUR_MS, hourOf, nextHour } from './hours.ts'
 
-// So the counting takes at most a tenth of what one processor can do while somebody looks, however much there is to count,
-// and otherwise hardly anything from those who send.
+// So counting takes at most a tenth of one processor while a person watches, and otherwise hardly slows sending, however
+// much there is to count.
 const REST_TIMES_WATCHED = 10
 const REST_TIMES = 40
-// Within an hour that is being counted: a transaction that stands still for long is ended (PostgreSQL). What is left of
-// the rest comes after the hour.
+// Within the count of an hour, because PostgreSQL ends a transaction that is idle for long. The remaining rest follows
+// after the hour.
 const LONGEST_REST_WITHIN_MS = 2_000
 const WATCHED_FOR_MS = 60_000
-const LOOK_EVERY_MS = 5_000
-const LOOK_FOR_MISSING_EVERY_MS = 600_000
+const CHECK_EVERY_MS = 5_000
+const FIND_MISSING_EVERY_MS = 600_000
 
 interface CounterOptions {
-  /** What went wrong; it is tried again. */
+  /** Reports an error; the count is retried. */
   readonly onFault?: (error: unknown) => void
   /** Returns early when the signal comes. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>
 }
 
 /**
- * Counts by the hour what became of messages, in the background, so that nobody who looks has to wait for it.
+ * Counts the results of messages by the hour in the background, so that the overview does not wait for it.
  *
- *   LOOKING ── an hour is due ──▶ COUNTING ── through ──▶ RESTING (ten to forty times as long) ──▶ LOOKING
- *      └── none is due: looks again in some seconds, or as soon as somebody comes
+ *   CHECKING ── an hour is due ──▶ COUNTING ── done ──▶ RESTING (ten to forty times as long) ──▶ CHECKING
+ *      └── none is due: checks again in some seconds, or as soon as a person watches
  *
- * - Never two on one database: whoever finds another counting looks again later.
- * - Nothing is lost with the process: what was counted, and when, is in the database.
+ * - One counter runs on a database at a time: a second one checks again later.
+ * - The database holds what was counted and when, so nothing is lost with the process.
  */
 export class TallyCounter {
   readonly #store: Store
@@ -41,7 +41,7 @@ export class TallyCounter {
   #running: Promise<void> = Promise.resolve()
   #watchedUntil: Instant = 0
   #last: Instant | null = null
-  #lookForMissingAt: Instant = 0
+  #findMissingAt: Instant = 0
 
   constructor(store: Store, { onFault = () => {}, wait = waitFor }: CounterOptions = {}) {
     this.#store = store
@@ -63,8 +63,8 @@ export class TallyCounter {
     await this.#running
   }
 
-  /** Somebody looks at the figures. */
-  look(): void {
+  /** A person is watching the figures. */
+  noteWatched(): void {
     const now = this.#store.now()
     const wasWatched = this.#isWatched(now)
     this.#watchedUntil = now + WATCHED_FOR_MS
@@ -79,7 +79,7 @@ export class TallyCounter {
     return tookMs * (this.#isWatched() ? REST_TIMES_WATCHED : REST_TIMES)
   }
 
-  /** Counts the hour that needs it most. False: none does, or somebody else is counting. */
+  /** Counts the hour that needs it most. False: none does, or another process is counting. */
   async countNext(signal: AbortSignal = new AbortController().signal): Promise<boolean> {
     const { database, engine } = this.#store
     const begunAt = performance.now()
@@ -103,7 +103,7 @@ export class TallyCounter {
     })
     this.#last = hour
     const tookMs = performance.now() - begunAt - rested.tookMs
-    if (hour !== null) await rest(Math.max(0, this.#restAfter(tookMs) - rested.asked), this.#orLooked(signal))
+    if (hour !== null) await rest(Math.max(0, this.#restAfter(tookMs) - rested.asked), this.#orWatched(signal))
     return isAlone && hour !== null
   }
 
@@ -114,12 +114,12 @@ export class TallyCounter {
         return false
       })
       if (hasCounted || signal.aborted) continue
-      await this.#wait(LOOK_EVERY_MS, this.#orLooked(signal))
+      await this.#wait(CHECK_EVERY_MS, this.#orWatched(signal))
     }
   }
 
-  /** Comes also when somebody has begun to look since the last count began. */
-  #orLooked(signal: AbortSignal): AbortSignal {
+  /** Also aborts when a person has begun to watch since the last count began. */
+  #orWatched(signal: AbortSignal): AbortSignal {
     return AbortSignal.any([signal, this.#waking.signal])
   }
 
@@ -156,7 +156,7 @@ export class TallyCounter {
     tables: Reader,
     { oldest, from, now }: { oldest: Instant; from: Instant; now: Instant },
   ): Promise<Instant | null> {
-    if (now < this.#lookForMissingAt) return null
+    if (now < this.#findMissingAt) return null
     let upper = from
     while (upper > hourOf(oldest)) {
       const lower = Math.max(hourOf(oldest), upper - 30 * DAY_MS)
@@ -170,7 +170,7 @@ export class TallyCounter {
       for (let hour = upper - HOUR_MS; hour >= lower; hour -= HOUR_MS) if (!counted.has(hour)) return hour
       upper = lower
     }
-    this.#lookForMissingAt = now + LOOK_FOR_MISSING_EVERY_MS
+    this.#findMissingAt = now + FIND_MISSING_EVERY_MS
     return null
   }
 }

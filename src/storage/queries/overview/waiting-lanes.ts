@@ -18,8 +18,8 @@ type Waiting = Pick<OverviewView, 'waiting' | 'lanes' | 'furtherLanes'> & {
 }
 
 /**
- * The lanes that have something to do, and how much waits in all. Looks at each connection of the account once, and at
- * a bounded number of messages: at the head of each lane, and at more only where a lane is shown.
+ * The lanes with waiting messages, and how much waits in all. It reads each connection of the account once and a bounded
+ * number of messages: the head of each lane, and more only of the lanes that are shown.
  */
 export async function readWaiting(store: Store, accountId: AccountId, now: Instant): Promise<Waiting> {
   const aside = await store.engine.overview.findNotEntered(store.database, accountId)
@@ -61,7 +61,7 @@ export async function readWaiting(store: Store, accountId: AccountId, now: Insta
 async function countTogether(store: Store, accountId: AccountId): Promise<{ count: number; isMore: boolean }> {
   const count = await store.engine.overview.countWaiting(store.database, accountId, MOST_COUNTED_TOGETHER + 1)
   if (count <= MOST_COUNTED_TOGETHER) return { count, isMore: false }
-  // So many that nobody minds that they were counted a while ago.
+  // For so many, an older count is good enough.
   const counted = await store.database
     .selectFrom('tally')
     .select(sql<number | null>`sum(count)`.as('count'))

@@ -21,27 +21,27 @@ describe.each(ENGINES)('the mark of an account, on %s', (engine) => {
     return close
   })
 
-  const look = () => checkAccount(world.store, createApiLog(world.store), account)
+  const check = () => checkAccount(world.store, createApiLog(world.store), account)
 
   it('stays while nothing happens in it, whatever others do', async () => {
     await world.accept({ connectionId: connection })
-    const before = await look()
+    const before = await check()
 
     const others = await world.account('Others')
     await world.accept({ connectionId: await world.connection(others, '15550002000') })
 
-    assert.equal(await look(), before)
+    assert.equal(await check(), before)
   })
 
   it('changes with a message that is accepted, with one that ends, and with a lane that waits', async () => {
-    const marks = [await look()]
+    const marks = [await check()]
 
     const { id } = await world.accept({ connectionId: connection })
-    marks.push(await look())
+    marks.push(await check())
     await world.lane(connection, { reason: 'connection_away', until: world.now + 1 })
-    marks.push(await look())
+    marks.push(await check())
     await world.administration.cancelMessage(id, 'test')
-    marks.push(await look())
+    marks.push(await check())
 
     assert.equal(new Set(marks).size, 4)
   })

@@ -9,7 +9,7 @@ import { addMembership, insertPerson, setPassword, withdrawInvitations } from '.
 
 const HOUR_MS = 3_600_000
 
-/** A set-up or a reset is done at once; whoever is invited may be away for some days. */
+/** A set-up or a reset is done at once; an invited person may be away for some days. */
 const LASTS_MS: Readonly<Record<LinkKind, number>> = {
   'set-up': HOUR_MS,
   invitation: 7 * 24 * HOUR_MS,
@@ -78,7 +78,7 @@ async function withdrawOlder(
     .execute()
 }
 
-/** Not used, not too old, and not made by somebody who may no longer make it: rights are looked up when they are used. */
+/** Not used, not expired, and made by a person who may still make it: rights are checked at use. */
 export function selectLiving(tables: Reader, now: Instant) {
   return tables
     .selectFrom('person_link as l')

@@ -55,7 +55,7 @@ function renameAccount(
   return change(store, by, async (making) => {
     const { tables } = making
     const { name: was } = await readAccount(tables, accountId)
-    // Another account may have the name: to refuse it would tell that there is such an account.
+    // Another account may have the name: a refusal would reveal that the account exists.
     await tables.updateTable('account').set({ name }).where('id', '=', accountId).execute()
     await writeAudit(making, { action: 'account.rename', object: accountId, accountId, detail: { name, was } })
   })

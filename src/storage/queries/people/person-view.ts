@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Credentials, PersonView } from '../../../core/ports/console/people.ts'
 import type { Reader } from '../store.ts'
 
-/** What is looked up by. People write the same address in many ways; whoever owns one owns all of them. */
+/** The lookup key. People write one address in several ways, and all of them belong to the same person. */
 export function emailKey(email: string): string {
   return email.trim().normalize('NFC').toLowerCase()
 }

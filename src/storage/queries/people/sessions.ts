@@ -133,7 +133,7 @@ function begin(store: Store, session: NewSession): Promise<string> {
   })
 }
 
-/** What is over is of no use to anybody. */
+/** Deletes expired rows, which have no further use. */
 async function sweep(tables: Reader, now: Instant): Promise<void> {
   await tables
     .deleteFrom('session')

@@ -58,7 +58,7 @@ export async function withdrawInvitations(
   }
 }
 
-/** Whoever holds an old session or an old link may be the reason for the new password. */
+/** Ends old sessions and links, because a person who holds one may be the reason for the new password. */
 export async function setPassword(
   making: Change,
   { personId, hash, keep }: { readonly personId: string; readonly hash: string; readonly keep: string | null },

@@ -141,7 +141,7 @@ async function listBlocks(
 }
 
 function addHashKey(store: Store, accountId: AccountId, sealed: string): Promise<string> {
-  // No deed of a person: it is made on the way when the first one is erased.
+  // No person does this: the key is created when the first recipient is erased.
   return change(store, 'erasing', async (making) => {
     const found = await readList(making.tables, accountId)
     if (found?.hash_key) return found.hash_key
@@ -197,7 +197,7 @@ function toBlock(row: Tables['blocked_recipient']): Block {
   return { recipient: isHashedEntry(recipient) ? null : recipient, reason, since, blockedBy, entry: recipient }
 }
 
-/** For whoever would make a copy of a message. */
+/** Callers are about to copy a message. */
 export async function refuseBlocked(
   { tables }: Change,
   { accountId, recipient }: { readonly accountId: AccountId; readonly recipient: string },

@@ -4,12 +4,12 @@ import { yieldToWriters } from '../messages/cancel-waiting.ts'
 import { type Change, change, type Store } from '../store.ts'
 import type { OfRecipient } from './find-traces.ts'
 
-const LOOKED_AT_ONCE = 5_000
+const READ_AT_ONCE = 5_000
 const ERASED_AT_ONCE = 100
 
 /**
- * Takes a person out of what was told to webhooks, and out of what still will be. By the notices themselves and not by the
- * messages: an account may forget a message before its notices are swept.
+ * Removes a person from notifications that were sent to webhooks and from those that wait. It searches the notifications and
+ * not the messages, because a message may be deleted before its notifications are.
  */
 export async function eraseNotices(store: Store, of: OfRecipient, actor: Actor): Promise<void> {
   for await (const positions of noticesAbout(store, of)) {
@@ -29,12 +29,12 @@ async function* noticesAbout({ database }: Store, of: OfRecipient): AsyncGenerat
       .where('message_sequence', 'is not', null)
       .where('position', '>', after)
       .orderBy('position')
-      .limit(LOOKED_AT_ONCE)
+      .limit(READ_AT_ONCE)
       .execute()
     const about = found.filter(({ data }) => isAbout(data, of.recipient))
     if (about.length > 0) yield about.map(({ position }) => position)
     const last = found.at(-1)
-    if (!last || found.length < LOOKED_AT_ONCE) return
+    if (!last || found.length < READ_AT_ONCE) return
     after = last.position
     await yieldToWriters()
   }
@@ -42,7 +42,7 @@ async function* noticesAbout({ database }: Store, of: OfRecipient): AsyncGenerat
 
 async function eraseSome({ tables, engine }: Change, recipient: string, positions: readonly number[]): Promise<void> {
   const without = (text: string) => withoutPerson(text, recipient)
-  // Whoever makes deliveries of them meanwhile would copy what is erased here.
+  // A fan-out at the same time would copy the data that is erased here.
   await engine.beginDelivering(tables)
   const notices = await tables
     .selectFrom('notice')
@@ -79,7 +79,7 @@ async function eraseSome({ tables, engine }: Change, recipient: string, position
   }
 }
 
-/** What cannot be read is about whoever it names. */
+/** Text that cannot be parsed is about every person it names. */
 function isAbout(text: string, recipient: string): boolean {
   try {
     return (JSON.parse(text) as { readonly to?: unknown } | null)?.to === recipient

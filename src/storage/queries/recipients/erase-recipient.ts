@@ -35,9 +35,9 @@ interface ErasingParts {
 }
 
 /**
- * Erases what an account knows of one number: who it is and what was written to it, but not that something was sent, when
- * and how it ended. In small parts, each a transaction: cut off in between, the same call finishes the work, because what
- * remembers messages by their names goes before the messages do. Looks at the end whether anything is left.
+ * Erases the personal data of one number in an account: the number and the content sent to it, but not that something was
+ * sent, when, and its result. Each small part is a transaction. After an interruption the same call finishes the work,
+ * because rows that refer to messages are erased before the messages. At the end it checks whether anything is left.
  */
 export async function eraseRecipient(
   store: Store,

@@ -13,7 +13,7 @@ export interface ExportedItem {
   readonly item: Readonly<Record<string, unknown>>
 }
 
-/** That somebody was handed everything about a person, and who did it. */
+/** Records that a person's data was exported, and the person who did it. */
 export function noteExport(store: Store, { accountId, recipient }: OfRecipient, actor: Actor): Promise<void> {
   return change(store, actor, (making) =>
     writeAudit(making, { action: 'recipient.export', object: hintOf(recipient), accountId }),

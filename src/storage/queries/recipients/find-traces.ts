@@ -6,7 +6,7 @@ import { yieldToWriters } from '../messages/cancel-waiting.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 
-/** Rows that are gone through in one look: some 10 ms, and then others have their turn. */
+/** Rows that one query reads in some 10 ms; other writers run in between. */
 export const ROWS_AT_ONCE = 5_000
 /** Bodies that were refused may have 64 KiB each. */
 const REQUESTS_AT_ONCE = 250
@@ -72,7 +72,7 @@ interface Walk<Row> {
   readonly placeOf: (row: Row) => number
 }
 
-/** Rows in their order, and others have their turn between two looks. Also a look that finds nothing is told of. */
+/** Yields rows in order and lets other writers run between two queries. It also yields an empty result. */
 async function* someAtATime<Row>(
   from: number,
   atOnce: number,

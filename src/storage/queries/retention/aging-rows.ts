@@ -3,7 +3,7 @@ import type { Sequence } from '../../../core/message/message.ts'
 import type { WalkOf } from '../../../core/ports/retention.ts'
 import { decideRow } from '../../../core/retention/decide-row.ts'
 
-/** A row that a walk looks at, as both engines read it. */
+/** A row that a walk reads, in the form of both engines. */
 export interface WalkedRow {
   readonly sequence: Sequence
   readonly account_id: AccountId
@@ -11,17 +11,17 @@ export interface WalkedRow {
   readonly connection_id: ConnectionId | null
   readonly at: Instant
   readonly ended_at: Instant | null
-  /** As numbers, because one engine has no other truth. */
+  /** Numbers, because one engine has no booleans. */
   readonly is_unresolved: number
   readonly is_in_use: number
-  /** Its body went before. */
+  /** Its body was deleted before. */
   readonly is_bare: number
   readonly has_media: number
 }
 
 /**
- * What a walk reads of a row. For a message `m`: whether it is QUEUED is the same as not being finished, because whatever
- * is being handed over is QUEUED too.
+ * The columns that a walk reads. A message `m` is unfinished exactly if it is QUEUED, because a message with an open attempt
+ * is QUEUED too.
  */
 export const COLUMNS: Readonly<Record<WalkOf, string>> = {
   'message.body': messageColumns('0'),
@@ -50,7 +50,7 @@ function requestColumns(): string {
 export interface DecidedRows {
   readonly remove: readonly WalkedRow[]
   readonly keepBack: readonly WalkedRow[]
-  /** Up to here all were judged; null: none was. */
+  /** The last row that was decided; null: none was. */
   readonly mark: Sequence | null
   /** One was too young. */
   readonly isThrough: boolean
@@ -63,29 +63,29 @@ export function decideRows(
   const [remove, keepBack]: [WalkedRow[], WalkedRow[]] = [[], []]
   let mark: Sequence | null = null
   for (const row of rows) {
-    const result = judge(row, { before, now })
+    const result = decide(row, { before, now })
     if (result === 'too-young') return { remove, keepBack, mark, isThrough: true }
     mark = row.sequence
     const isDone = what.endsWith('.body') && row.is_bare === 1
-    // A request is finished at once, so only of one from a wrong clock nobody knows how old it is: that one stays.
+    // A request is finished at once. Only a request with a time of a wrong clock has an unknown age; it stays.
     if (result === 'remove' && !isDone) remove.push(row)
     else if (result === 'keep-back' && row.connection_id !== null) keepBack.push(row)
   }
   return { remove, keepBack, mark, isThrough: false }
 }
 
-/** Of those that were kept back: which go now. */
+/** The rows among those kept back that are removed now. */
 export function decideAgain(
   rows: readonly WalkedRow[],
   { before, now }: { readonly before: (accountId: AccountId) => Instant | null; readonly now: Instant },
 ): readonly WalkedRow[] {
   return rows.filter((row) => {
     const end = before(row.account_id)
-    return end !== null && judge(row, { before: end, now }) === 'remove'
+    return end !== null && decide(row, { before: end, now }) === 'remove'
   })
 }
 
-function judge(row: WalkedRow, times: { readonly before: Instant; readonly now: Instant }) {
+function decide(row: WalkedRow, times: { readonly before: Instant; readonly now: Instant }) {
   return decideRow(
     { at: row.at, endedAt: row.ended_at, isUnresolved: row.is_unresolved === 1, isInUse: row.is_in_use === 1 },
     times,

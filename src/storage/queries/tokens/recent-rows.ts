@@ -3,15 +3,15 @@ import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { Span } from '../engine.ts'
 import type { Reading } from '../store.ts'
 
-// These take some 10 ms on SQLite and 30 ms on PostgreSQL, on a small machine. More would be exact for busier accounts, but
-// who waits for a page notices 50 ms.
+// Reading these takes some 10 ms on SQLite and 30 ms on PostgreSQL on a small machine. More would be exact for busier
+// accounts, but a person notices 50 ms.
 const MOST_ROWS = 10_000
 // One for each day, on the engine that has several.
 const MOST_SPANS = 32
 
 /** The newest rows of an account in a table. */
 export interface Recent extends Span {
-  /** Nothing from then on is missing: what was asked for, or later when there are more rows than are looked at. */
+  /** All rows from this time on are included: the wanted time, or a later one when there are too many rows to read. */
   readonly completeFrom: Instant
 }
 

@@ -13,7 +13,7 @@ interface Wanted {
   readonly since: Instant
 }
 
-/** What is looked at of both halves of the API log, and from when on all of it is. */
+/** The part of both sources of the API log that is read, and since when it is complete. */
 interface Scanned extends Wanted {
   readonly tables: Reader
   readonly messages: Recent
@@ -22,7 +22,7 @@ interface Scanned extends Wanted {
 }
 
 export async function countTokenUse(reading: Reading, wanted: Wanted): Promise<TokenUse> {
-  return whoUsed(await look(reading, wanted), wanted)
+  return countCallers(await scan(reading, wanted), wanted)
 }
 
 /** Refuses with `token_unknown`, also for a token of another account. */
@@ -31,21 +31,21 @@ export async function describeTokenUse(
   wanted: Wanted & { tokenId: TokenId },
 ): Promise<TokenActivity> {
   await readToken(reading.tables, wanted.accountId, wanted.tokenId)
-  const looked = await look(reading, wanted)
-  const use = await whoUsed(looked, wanted)
-  return { ...use, activity: [...(await acceptedActivity(looked)), ...(await otherActivity(looked))] }
+  const scanned = await scan(reading, wanted)
+  const use = await countCallers(scanned, wanted)
+  return { ...use, activity: [...(await acceptedActivity(scanned)), ...(await otherActivity(scanned))] }
 }
 
-async function look(reading: Reading, wanted: Wanted): Promise<Scanned> {
+async function scan(reading: Reading, wanted: Wanted): Promise<Scanned> {
   const messages = await recentRows(reading, 'message', wanted)
   const requests = await recentRows(reading, 'request', wanted)
   const countedFrom = Math.max(messages.completeFrom, requests.completeFrom)
   return { ...wanted, tables: reading.tables, messages, requests, countedFrom }
 }
 
-async function whoUsed(looked: Scanned, { since }: Wanted): Promise<TokenUse> {
-  const accepted = await acceptedCallers(looked).execute()
-  const others = await otherCallers(looked).execute()
+async function countCallers(scanned: Scanned, { since }: Wanted): Promise<TokenUse> {
+  const accepted = await acceptedCallers(scanned).execute()
+  const others = await otherCallers(scanned).execute()
   const callers = new Map<string, TokenCaller>()
   for (const row of [...accepted.map((some) => ({ ...some, refused: 0 })), ...others]) {
     const { token_id, remote_address, user_agent, requests, refused, last_at } = row
@@ -61,7 +61,7 @@ async function whoUsed(looked: Scanned, { since }: Wanted): Promise<TokenUse> {
       lastAt: Math.max(last_at, before?.lastAt ?? 0),
     })
   }
-  const { countedFrom } = looked
+  const { countedFrom } = scanned
   return {
     countedFrom,
     isComplete: countedFrom === since,
@@ -69,8 +69,8 @@ async function whoUsed(looked: Scanned, { since }: Wanted): Promise<TokenUse> {
   }
 }
 
-function acceptedCallers(looked: Scanned) {
-  return acceptedRows(looked)
+function acceptedCallers(scanned: Scanned) {
+  return acceptedRows(scanned)
     .select([
       'token_id',
       'remote_address',
@@ -81,31 +81,31 @@ function acceptedCallers(looked: Scanned) {
     .groupBy(['token_id', 'remote_address', 'user_agent'])
 }
 
-function otherCallers(looked: Scanned) {
-  return otherRows(looked)
+function otherCallers(scanned: Scanned) {
+  return otherRows(scanned)
     .select([
       'token_id',
       'remote_address',
       'user_agent',
       countRequests().as('requests'),
       sql<number>`coalesce(sum(case when message_id is null then ${requestsOfRow()} end), 0)`.as('refused'),
-      // Of a sum only the first moment is certainly one of its requests.
+      // Only the first time of a sum certainly belongs to one of its requests.
       sql<Instant>`max(coalesce(summed_since, received_at))`.as('last_at'),
     ])
     .groupBy(['token_id', 'remote_address', 'user_agent'])
 }
 
-async function acceptedActivity(looked: Scanned): Promise<TokenActivityEntry[]> {
-  const rows = await acceptedRows(looked)
+async function acceptedActivity(scanned: Scanned): Promise<TokenActivityEntry[]> {
+  const rows = await acceptedRows(scanned)
     .select(['connection_id', 'type', 'state', ({ fn }) => fn.countAll<number>().as('count')])
     .groupBy(['connection_id', 'type', 'state'])
     .execute()
   const ids = [...new Set(rows.map(({ connection_id }) => connection_id))]
   if (ids.length === 0) return []
-  const connections = await looked.tables
+  const connections = await scanned.tables
     .selectFrom('connection')
     .select(['id', 'number'])
-    .where('account_id', '=', looked.accountId)
+    .where('account_id', '=', scanned.accountId)
     .where('id', 'in', ids)
     .execute()
   const numbers = new Map(connections.map(({ id, number }) => [id, number]))
@@ -118,9 +118,9 @@ async function acceptedActivity(looked: Scanned): Promise<TokenActivityEntry[]> 
   }))
 }
 
-/** A repeat tells of nothing new: its message is among those accepted. */
-async function otherActivity(looked: Scanned): Promise<TokenActivityEntry[]> {
-  const rows = await otherRows(looked)
+/** Without repeats, because their messages are among the accepted ones. */
+async function otherActivity(scanned: Scanned): Promise<TokenActivityEntry[]> {
+  const rows = await otherRows(scanned)
     .select(['status', countRequests().as('count')])
     .where('message_id', 'is', null)
     .groupBy('status')
@@ -128,7 +128,7 @@ async function otherActivity(looked: Scanned): Promise<TokenActivityEntry[]> {
   return rows.map(({ status, count }) => ({ number: null, type: null, state: null, status, count }))
 }
 
-/** Copies that a person made came by no request. */
+/** Without copies that a person made, because no request asked for them. */
 function acceptedRows({ tables, accountId, tokenId, messages, countedFrom }: Scanned) {
   const query = tables
     .selectFrom('message')

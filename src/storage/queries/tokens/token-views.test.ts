@@ -69,7 +69,7 @@ async function sent(tokenId: TokenId, acceptedAt = world.now): Promise<void> {
 describe.each(ENGINES)('the list of tokens, on %s', (engine) => {
   beforeEach(() => open(engine))
 
-  it('tells all about one', async () => {
+  it('shows a token with all its facts', async () => {
     const id = await make('shop', { connectionIds: [connectionId], sourceRanges: ['10.0.0.0/8'] })
 
     assert.deepEqual(await tokens.listTokenRows(acme, { tab: 'active', after: null }), {
@@ -257,7 +257,7 @@ describe.each(ENGINES)('the use of tokens, on %s', (engine) => {
     assert.deepEqual(one.callers, all.callers.slice(0, 1))
   })
 
-  it('tells what a token did: numbers, types and results', async () => {
+  it('shows the activity of a token: numbers, types and results', async () => {
     const shop = await make('shop')
     await sent(shop)
     await sent(shop)
@@ -307,7 +307,7 @@ describe.each(ENGINES)('the use of tokens, on %s', (engine) => {
     )
   })
 
-  it('says from when on it counted when there is more than it looks at', async () => {
+  it('says since when it counted if there is more than it reads', async () => {
     const shop = await make('shop')
     world.now = NOON - 60_000
     await sent(shop)

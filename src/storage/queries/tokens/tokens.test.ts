@@ -91,7 +91,7 @@ describe.each(ENGINES)('tokens, on %s', (engine) => {
     await world.administration.createToken(newToken({ accountId: other }), 'test')
 
     await assert.rejects(world.administration.deleteToken('server', null, 'test'), { code: 'token_ambiguous' })
-    await assert.rejects(world.administration.deleteToken('nobody', null, 'test'), { code: 'token_unknown' })
+    await assert.rejects(world.administration.deleteToken('unknown', null, 'test'), { code: 'token_unknown' })
     await world.administration.deleteToken('server', other, 'test')
   })
 

@@ -1,4 +1,4 @@
-/** What a backup says of the database in it, so that it can be judged without being opened. */
+/** Facts about the database in a backup, so that it can be checked without opening it. */
 export interface BackupFacts {
   readonly installation: string
   /** See `Remembered`. */
@@ -30,7 +30,7 @@ export interface BackupProgress {
   readonly doing: 'copying' | 'checking' | 'reading' | 'restoring'
   /** What is counted: bytes of files, or rows. */
   readonly done: number
-  /** Null where nobody knows before it is done. */
+  /** Null where it is not known in advance. */
   readonly of: number | null
 }
 

@@ -2,7 +2,7 @@ import { commandLine } from '../../../core/command-line.ts'
 
 /** What can be found wrong. */
 export interface Check {
-  /** Damage loses or doubles something, or will. All else is told, and the exit code stays 0. */
+  /** Damage loses or doubles something, or will. Anything else is reported with exit code 0. */
   readonly isDamage: boolean
   readonly sentence: string
   readonly mend: string
@@ -16,14 +16,14 @@ function note(sentence: string, mend: string): Check {
   return { isDamage: false, sentence, mend }
 }
 
-const RESTORE = `Keep a copy of the data before anything else, look at the disk and the memory of the machine, and restore a backup that ${commandLine`verify`} finds sound.`
+const RESTORE = `Keep a copy of the data before anything else, check the disk and the memory of the machine, and restore a backup that ${commandLine`verify`} finds sound.`
 
 /** By their codes, which programs may rely on. */
 export const CHECKS = {
   pages_damaged: damage('The file of the database is damaged.', RESTORE),
   index_damaged: damage(
     'An index does not fit its table.',
-    'Make it anew, on PostgreSQL with reindex, on SQLite with the command reindex of its own tool, and look at the disk.',
+    'Make it anew, on PostgreSQL with reindex, on SQLite with the command reindex of its own tool, and check the disk.',
   ),
   checksum_failed: damage('The server has read pages whose checksum was wrong.', RESTORE),
   reference_broken: damage('A row names another that is not there.', RESTORE),
@@ -38,7 +38,7 @@ export const CHECKS = {
   ),
   attempt_astray: damage(
     'An open attempt belongs to no message that is being sent, and holds its lane up.',
-    'Stop the service, make a backup, and look at the message. When its end is known, the row of open_attempt can go.',
+    'Stop the service, make a backup, and check the message. When its end is known, the row of open_attempt can go.',
   ),
   number_given_twice: damage(
     'The next number to be given to a row was given already.',
@@ -68,8 +68,8 @@ export const CHECKS = {
     'A fetched attachment that waits is not in the spool, or not whole.',
     'It is fetched again from its URL when its turn comes near.',
   ),
-  held: note('All lanes are held.', `Look at what was sent, then: ${commandLine`hold --release`}`),
-  not_looked_at: note('Something was left out.', 'See what it says.'),
+  held: note('All lanes are held.', `Check what was sent, then: ${commandLine`hold --release`}`),
+  not_checked: note('Something was left out.', 'See what it says.'),
 } as const satisfies Record<string, Check>
 
 export type CheckCode = keyof typeof CHECKS

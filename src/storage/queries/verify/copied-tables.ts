@@ -14,9 +14,9 @@ const text = 'text'
 const number = 'number'
 
 /**
- * What an installation takes along when it moves to another engine, in the order in which it must be written. Not: what
- * is made anew by itself (lane entries, marks, tallies, how far a sweep has come), what tells of processes that run no more (workers, owners of lanes), and
- * sessions: people sign in again.
+ * The tables that are copied to another engine, in the order in which they must be written. Left out are rows that are
+ * derived again (lane entries, marks, tallies, the progress of a sweep), rows of processes that no longer run (workers,
+ * owners of lanes), and sessions: people sign in again.
  */
 export const COPIED_TABLES: readonly CopiedTable[] = [
   {

@@ -10,12 +10,12 @@ export interface VerifyProgress {
 export interface Verification {
   readonly store: Store
   readonly findings: Findings
-  /** Told after each batch how long it took; waits as long as is fair to whoever else uses the database. */
+  /** Receives the duration of each batch, and rests in proportion so that others can use the database. */
   readonly rest: (tookMs: number) => Promise<void>
   readonly onProgress: (progress: VerifyProgress) => void
 }
 
-/** What an engine can look at that the other has not. */
+/** The checks that differ between engines. */
 export interface VerifyEngine {
   /** The files and indexes. */
   verifyPages(verification: Verification): Promise<void>

@@ -70,7 +70,7 @@ export async function verifyTallies(verification: Verification): Promise<void> {
   }
 }
 
-/** Not wrong, but whoever looks for what is wrong should know. */
+/** A hold is no damage, but a person who checks the database should know of it. */
 export async function noteHold({ store, findings }: Verification): Promise<void> {
   for (const { reason } of await ask<{ reason: string }>(store.database, sql`select reason from hold`))
     findings.add('held', reason)

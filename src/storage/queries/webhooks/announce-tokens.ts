@@ -11,8 +11,8 @@ const DAY_MS = 86_400_000
 const TOKENS_AT_ONCE = 200
 
 /**
- * See `Deliveries.announceTokens`. Only of accounts where somebody wants to hear it. All of them, a part at a time: however
- * many one account has, those of others have their turn (G8).
+ * See `Deliveries.announceTokens`. It covers the accounts that have a webhook for it, a part at a time, so that an account
+ * with many tokens does not delay others (G8).
  */
 export async function announceTokens(store: Store): Promise<void> {
   const now = store.now()

@@ -68,7 +68,7 @@ export function setWebhookState(
     const { tables, at } = making
     const before = await findWebhook(tables, of)
     if (before.state === state) return toWebhookView(tables, before, at)
-    // Days of before count no more: it was mended, or it is to rest.
+    // Earlier failures no longer count: the receiver was fixed, or the webhook is disabled on purpose.
     await write(making, of, { state, state_reason: null, failing_since: null })
     return finish(making, of, { action: state === 'enabled' ? 'webhook.enable' : 'webhook.disable' })
   })
@@ -92,7 +92,7 @@ export function rotateWebhookSecret(
       .set({ secret, old_secret: before.secret, old_secret_until: oldUntil })
       .where('account_id', '=', of.accountId)
       .where('id', '=', of.id)
-      // Or a secret that somebody has just been shown would sign nothing.
+      // Otherwise a secret that was just shown to a person would never sign.
       .where('secret', '=', before.secret)
       .executeTakeFirstOrThrow()
     if (numUpdatedRows === 0n) throw new Refusal('webhook_secrets_overlap')

@@ -8,13 +8,13 @@ import type { Tables } from '../tables.ts'
 import { LONGEST_AHEAD_MS } from './poll-deliveries.ts'
 
 // Of those with something due, the ones that have waited longest: as many that work, and as many that fail.
-const MOST_WEBHOOKS_LOOKED_AT = 500
+const MOST_WEBHOOKS_READ = 500
 
 interface ClaimWanted extends Room {
   readonly leaseMs: number
 }
 
-/** See `Deliveries.claimDue`. A claim is a later `next_try_at`: until then it is nobody else's, and after it anybody's. */
+/** See `Deliveries.claimDue`. A claim moves `next_try_at` ahead: until then no other process takes the delivery. */
 export function claimDue(store: Store, { leaseMs, ...room }: ClaimWanted): Promise<readonly ClaimedDelivery[]> {
   return store.database.transaction().execute(async (tables) => {
     await store.engine.beginDelivering(tables)
@@ -69,14 +69,14 @@ function dueWebhooks(tables: Transaction<Tables>, now: Instant, failingSince: 'i
         .whereRef('d.account_id', '=', 'w.account_id')
         .whereRef('d.webhook_id', '=', 'w.id')
         .where('d.state', '=', sql.lit('waiting'))
-      // Two looks into the index: for one that seeks both it would be read from end to end.
+      // Two index lookups: one query for both would scan the whole index.
       return where.or([
         where.exists(waiting.where('d.next_try_at', '<=', now)),
         where.exists(waiting.where('d.next_try_at', '>', now + LONGEST_AHEAD_MS)),
       ])
     })
     .orderBy('w.served_at')
-    .limit(MOST_WEBHOOKS_LOOKED_AT)
+    .limit(MOST_WEBHOOKS_READ)
 }
 
 async function claimShare(

@@ -10,8 +10,8 @@ import type { Tables } from '../tables.ts'
 import { findWebhook } from './webhook-rows.ts'
 
 const PAGE = 50
-// What one look goes through at most, so that a rare state in a long list does not keep the others waiting.
-const MOST_LOOKED_THROUGH = 5_000
+// What one query scans at most, so that the search for a rare state in a long list does not delay others.
+const MOST_SCANNED = 5_000
 const REPLAYED_AT_ONCE = 500
 
 export async function listDeliveries(
@@ -30,7 +30,7 @@ export async function listDeliveries(
     .where('webhook_id', '=', of.id)
     .where('notice_position', '<', before)
     .orderBy('notice_position', 'desc')
-    .offset(MOST_LOOKED_THROUGH)
+    .offset(MOST_SCANNED)
     .limit(1)
   const [end] = state === null && kind === null ? [] : await range.execute()
   const rows = await selectDeliveries(tables, of)

@@ -12,7 +12,7 @@ const NOTICES_AT_ONCE = 200
 // Of those who have any, whose oldest is oldest. The others have their turn when these have had theirs.
 const ACCOUNTS_AT_ONCE = 50
 const ROWS_PER_STATEMENT = 200
-/** How many may wait for one webhook. Beyond it the oldest are given up: what is new counts more to whoever was away. */
+/** How many notifications may wait for one webhook. Beyond it the oldest are dropped, because new ones matter more. */
 export const MOST_WAITING = 10_000
 
 type NoticeRow = Selectable<Tables['notice']>
@@ -48,9 +48,9 @@ export function fanOut(store: Store, mostWaiting: number): ReturnType<Deliveries
   })
 }
 
-/** The oldest ones, to each account its part: whoever has a million does not keep others waiting (G8). */
+/** The oldest ones, a share of each account, so that an account with a million does not delay others (G8). */
 async function readNew(tables: Transaction<Tables>): Promise<readonly NoticeRow[]> {
-  // From one account to the next through the index, so that a million of one are one look.
+  // Steps through the index from account to account, so that a million rows of one account cost one lookup.
   const { rows: accounts } = await sql<{ id: AccountId }>`
     with recursive found (id) as (
       select (select account_id from notice where is_new = 1 order by account_id limit 1)
@@ -169,7 +169,7 @@ async function dropOldest(
     .where('account_id', '=', hook.account_id)
     .where('webhook_id', '=', hook.id)
     .where('state', '=', sql.lit('waiting'))
-  // One look at an index that holds no more than what waits.
+  // One lookup in an index that holds only waiting deliveries.
   const past = await waiting.orderBy('notice_position', 'desc').offset(mostWaiting).limit(1).executeTakeFirst()
   if (!past) return 0
   const { numUpdatedRows } = await tables

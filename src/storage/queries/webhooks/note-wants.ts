@@ -1,7 +1,7 @@
 import type { AccountId } from '../../../core/ids.ts'
 import type { Change } from '../store.ts'
 
-/** Writes down anew what the enabled webhooks of an account want: who changes the state of a message looks there. */
+/** Stores the kinds that the enabled webhooks of an account want. Every change of a message's state reads them. */
 export async function noteWants({ tables }: Pick<Change, 'tables'>, accountId: AccountId): Promise<void> {
   const rows = await tables
     .selectFrom('webhook')

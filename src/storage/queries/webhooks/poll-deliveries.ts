@@ -1,7 +1,7 @@
 // Longer than any wait between two tries. What is due only after that was planned before the clock was set back.
 export const LONGEST_AHEAD_MS = 86_400_000
 
-/** For `DeliveryWatch`: a few looks into indexes, and where there never was a webhook two. `now` is how the engine writes it. */
+/** For `DeliveryWatch`: a few index lookups, and two where there never was a webhook. `now` is the engine's expression. */
 export const POLL_DELIVERIES = (now: string): string => `
   select case when exists (select 1 from webhook) or exists (select 1 from notice) then 1 else 0 end as listened,
     case when exists (select 1 from notice where is_new = 1) or exists (

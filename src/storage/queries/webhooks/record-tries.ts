@@ -14,7 +14,7 @@ const DISABLED_AFTER_MS = 3 * DAY_MS
 const WHY = {
   failing_for_days: [
     'Every try of the last 3 days failed.',
-    'Mend the receiver, enable the webhook, then replay what failed.',
+    'Repair the receiver, enable the webhook, then replay what failed.',
   ],
   gone: ['The receiver answered 410: it wants no more notices.', 'Enable the webhook again if that was not meant.'],
 } as const satisfies Record<DisabledWebhook['code'], readonly [string, string]>
@@ -27,8 +27,8 @@ export function recordTries(store: Store, tried: readonly TriedDelivery[]): Prom
   return store.database.transaction().execute(async (tables) => {
     const at = store.now()
     const mayDisable = await isAnyToDisable(tables, tried, at)
-    // First of all, as every change does: it writes anew what an account wants, and who does the same beside it would
-    // lose what the other has just written.
+    // First of all, as in every change: this rewrites the wanted kinds of an account, and a concurrent rewrite would lose
+    // one of the two.
     if (mayDisable) await store.engine.beginChange(tables)
     const suspects = new Map<string, OfOne & { readonly isGone: boolean }>()
     for (const one of tried) {
@@ -59,7 +59,7 @@ export function recordTries(store: Store, tried: readonly TriedDelivery[]): Prom
   })
 }
 
-/** Looked at before anything is written. A webhook that fails for days by then is no other one a moment later. */
+/** Checked before anything is written. A webhook that has failed for days stays the same a moment later. */
 async function isAnyToDisable(tables: Writing, tried: readonly TriedDelivery[], at: Instant): Promise<boolean> {
   if (tried.some(({ judged }) => judged.next.do === 'disable')) return true
   const failed = tried.filter(({ judged }) => judged.next.do !== 'done')
@@ -83,7 +83,7 @@ async function isAnyToDisable(tables: Writing, tried: readonly TriedDelivery[], 
   return failing !== undefined
 }
 
-/** False when the claim is another's by now: what it comes to is for that one to say. */
+/** False when another process holds the claim by now: that process records the result. */
 async function writeTry(tables: Writing, one: TriedDelivery): Promise<boolean> {
   const { judged, at, tookMs, number } = one
   const { next, status, code, words, excerpt } = judged

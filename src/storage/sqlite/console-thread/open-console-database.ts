@@ -29,7 +29,7 @@ export function openConsoleDatabase(
       now: () => Date.now(),
       findStorageError: async () => findError(),
     },
-    { look: async () => lookAt(database), onError },
+    { poll: async () => lookAt(database), onError },
   )
   start()
   return {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { ConnectionId } from '../../../core/ids.ts'
 import { ERASED } from '../../../core/message/erased.ts'
-import type { Engine, Span, Standing } from '../../queries/engine.ts'
+import type { Engine, LaneStatus, Span } from '../../queries/engine.ts'
 import { sqliteOverviewEngine } from './overview-engine.ts'
 
 // Entered a few times a second, so there are not more of them than are accepted in that time.
@@ -34,7 +34,7 @@ export const sqliteEngine: Engine = {
   async statuses(tables, lanes, most) {
     const entered = sql`lane_entry e cross join message q on q.sequence = e.sequence
       where e.connection_id = c.id and q.state = 'QUEUED' and e.sequence <= (select sequence from indexed_through)`
-    const { rows } = await sql<{ id: ConnectionId } & Standing>`
+    const { rows } = await sql<{ id: ConnectionId } & LaneStatus>`
       with tail as materialized (
         select connection_id, count(*) as waiting, min(sequence) as head from (
           select connection_id, sequence from message

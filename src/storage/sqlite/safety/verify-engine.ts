@@ -17,7 +17,7 @@ export function sqliteVerifyEngine({ isCopy }: { readonly isCopy: boolean }): Ve
       if (isCopy || size <= LOOKED_THROUGH_BYTES) await lookThrough(verification, isCopy)
       else
         findings.add(
-          'not_looked_at',
+          'not_checked',
           `The pages of so large a file are not looked through beside a service. ${commandLine`backup`} does so in its copy, and ${commandLine`verify`} does in a backup.`,
         )
       const broken = await sql<{

@@ -1,7 +1,7 @@
 import { existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type KnownPast, placedHolds, type Replaced, tellsAllSince } from '../../queries/tells-all-since.ts'
+import { type KnownPast, placedHolds, type Replaced, knowsAllSince } from '../../queries/knows-all-since.ts'
 import type { BackupFacts, HappenedSince, RestoredHold } from '../../queries/verify/backup-facts.ts'
 import { takeServiceLock } from '../connection/service-lock.ts'
 import { translateOpenError } from '../connection/sqlite-errors.ts'
@@ -98,7 +98,7 @@ export function compareWithReplaced(old: string, restored: string, past: KnownPa
              from main.checkpoint o join restored.checkpoint r using (installation)`,
         )
         .get()
-      if (!same || !tellsAllSince(past, same as unknown as Replaced)) return null
+      if (!same || !knowsAllSince(past, same as unknown as Replaced)) return null
       const accepted = one(
         'select count(*) as n from main.message where sequence > (select coalesce(max(sequence), 0) from restored.message)',
       )

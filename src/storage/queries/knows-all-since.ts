@@ -1,6 +1,6 @@
 import { type Checkpoint, isLater, type Memory } from './checkpoint.ts'
 
-/** What is known of a database besides what is in it. */
+/** What is known of a database from outside it. */
 export interface KnownPast {
   /** How often all lanes had been held when the backup was made. */
   readonly holds: number
@@ -15,11 +15,11 @@ export interface Replaced extends Pick<Checkpoint, 'installation' | 'mark' | 'ho
 }
 
 /**
- * Whether what a replaced database knows is all that happened since the backup. One that was restored or put back itself
- * knows nothing of what was sent before: that nothing happened in it says nothing (G12). Pure.
+ * Whether a replaced database knows everything that happened since the backup. A database that was itself restored or rolled
+ * back does not know the messages sent before, so it proves nothing (G12). Pure.
  */
-export function tellsAllSince({ holds, remembered }: KnownPast, replaced: Replaced): boolean {
-  // Each time that it went back it was held by no person: by `restore`, or by the service that found it older.
+export function knowsAllSince({ holds, remembered }: KnownPast, replaced: Replaced): boolean {
+  // After each rollback the hold was placed by no person, but by `restore` or by the service that detected the older state.
   if (replaced.holds - holds !== replaced.placed || remembered === 'unreadable') return false
   return remembered === null || isLater({ ...replaced, server: remembered.server }, remembered)
 }
