@@ -61,7 +61,7 @@ const LEFT: Readonly<Record<string, number>> = {
   'src/operations': 135,
   'src/server': 163,
   'src/storage/postgres': 676,
-  'src/storage/queries': 22,
+  'src/storage/queries': 17,
   'src/storage/sqlite': 260,
   test: 6,
   'test/browser': 1,

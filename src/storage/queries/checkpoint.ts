@@ -41,14 +41,14 @@ export type Finding =
 
 const FINE: Finding = { is: 'as-remembered' }
 
-/** Compares what is remembered with what is found. Pure. */
+/** Compares the stored checkpoint with that of the database. Pure. */
 export function checkFound(remembered: Memory, found: Checkpoint): Finding {
   if (remembered === 'unreadable')
     return {
       is: 'gone-back',
       reason: 'how far it had got cannot be read in remembered.json, so it may be an older state of the database',
     }
-  // What is remembered of a file says nothing of a server: the data have moved there.
+  // The checkpoint of a file says nothing about a server: the data were copied there.
   if (remembered === null || (remembered.server === null) !== (found.server === null)) return FINE
   if (found.installation !== remembered.installation)
     return { is: 'not-ours', reason: 'it is the database of another installation' }
@@ -139,7 +139,7 @@ export class CheckpointFile {
       await rename(draft, this.path)
       await syncFolder(dirname(this.path))
     } catch {
-      // Read-only or full: what is in memory still counts.
+      // The disk is full or read-only. The checkpoint in memory still counts.
       await rm(draft, { force: true }).catch(() => {})
     }
   }

@@ -69,14 +69,14 @@ export interface Engine {
   /** The publication times of the messages of lanes within so many rows before a position in the order of acceptance. */
   publishedBefore(tables: Reader, scan: BackwardScan): Promise<ReadonlyMap<ConnectionId, PublishedBefore>>
 
-  /** What is unfinished in the lane of the connection `c` that an outer query stands at, as `e` (its sequence) and `q` (the message). */
+  /** The unfinished messages in the lane of the connection `c` of an outer query, as `e` (its sequence) and `q` (the message). */
   readonly unfinishedOfC: RawBuilder<unknown>
 
   readonly overview: OverviewEngine
 
   /**
-   * The numbers of messages and requests in parts that are stored apart, newest first. A query that names one of them
-   * costs nothing for all the others.
+   * The spans of sequences that are stored in separate partitions, newest first. A query within one span reads no other
+   * partition.
    */
   spans(tables: Kysely<Tables>): Promise<readonly Span[]>
   /** A sequence in the span, with about so many rows of the table from it to the end of the span. */
@@ -86,11 +86,11 @@ export interface Engine {
   ): Promise<Sequence>
   /** The sequence of a message; null when there is none with this id. */
   locate(tables: Kysely<Tables>, id: MessageId): Promise<Sequence | null>
-  /** The sequences of a handful of messages that were made at about one time; without those that are not there. */
+  /** The sequences of a few messages from about one time; unknown ids are left out. */
   locateMany(tables: Kysely<Tables>, ids: readonly MessageId[]): Promise<ReadonlyMap<MessageId, Sequence>>
-  /** What stands in a column of JSON text under a name, as text; null where nothing does. */
+  /** The value under a name in a column of JSON, as text; null where there is none. */
   jsonText(column: string, name: string): RawBuilder<string | null>
-  /** Where requests lie that may repeat a message, and where messages lie that requests may repeat. */
+  /** The spans of requests that may repeat a message, and of messages that requests may repeat. */
   repeatsOf(message: Sequence): readonly Span[]
   repeatedBy(requests: Span): readonly Span[]
 }

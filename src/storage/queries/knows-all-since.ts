@@ -1,6 +1,6 @@
 import { type Checkpoint, isLater, type Memory } from './checkpoint.ts'
 
-/** What is known of a database from outside it. */
+/** Facts about a database that are stored outside it. */
 export interface KnownPast {
   /** How often all lanes had been held when the backup was made. */
   readonly holds: number

@@ -74,7 +74,7 @@ export interface Tables {
     body_deleted_at: Instant | null
   }
   lane_entry: { connection_id: ConnectionId; sequence: Sequence }
-  /** A view: what is unfinished. */
+  /** A view of the unfinished messages. */
   waiting: {
     connection_id: ConnectionId
     sequence: Sequence

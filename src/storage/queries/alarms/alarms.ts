@@ -57,7 +57,7 @@ async function selectAlarms({ database }: Store, { accountId, seesInstallation }
 
 type AlarmRow = Awaited<ReturnType<Awaited<ReturnType<typeof selectAlarms>>['execute']>>[number]
 
-/** As it stands now, or as it stood when it was cleared. Without kinds of a newer version, for which there are no words. */
+/** The current state, or the state when it was cleared. Kinds of a newer version are left out, because they have no text here. */
 function toView(row: AlarmRow, now: Instant): AlarmView[] {
   if (!isAlarmKind(row.kind)) return []
   const facts = JSON.parse(row.facts) as AlarmFacts

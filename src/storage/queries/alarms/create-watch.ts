@@ -140,7 +140,7 @@ async function readExpiredUse(
   const endOf = new Map(tokens.map(({ id, expiresAt }) => [id, expiresAt]))
   const found: ExpiredUse[] = []
   for (const accountId of new Set(tokens.map((token) => token.accountId))) {
-    // Of a sum only the first moment is certainly one of its requests.
+    // Only the first time of a sum certainly belongs to one of its requests.
     const rows = await database.ask(
       `select token_id, max(coalesce(summed_since, received_at)) as last_at
         from (select token_id, summed_since, received_at from request where account_id = ? order by sequence desc limit ${REQUESTS_BACK}) newest

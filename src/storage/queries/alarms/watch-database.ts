@@ -21,7 +21,7 @@ export interface FullCounts {
   readonly accounts: ReadonlyMap<AccountId, number>
 }
 
-/** What the watchdog needs of an engine, beside what both can share. */
+/** The queries of the watchdog that differ between engines. */
 export interface WatchDatabase {
   ask(sql: string, values: readonly WatchValue[]): Promise<readonly WatchRow[]>
   /** All of them or none, durably. */
@@ -32,15 +32,15 @@ export interface WatchDatabase {
   busyLanes(limit: number): string
   /** The sequence of the head of the connection `c`. */
   readonly headOfC: string
-  /** The table or view that holds messages which have not ended. */
+  /** The table or view of unfinished messages. */
   readonly unfinished: string
   /**
-   * `from … where …`: messages `m` that a network which calls back has taken, and of which it has not said that they were
-   * delivered. By an index of the connection and the time.
+   * `from … where …`: messages `m` that a network with callbacks accepted and has not reported as delivered. By an index of
+   * the connection and the time.
    */
   readonly undelivered: string
   measureLanes(lanes: readonly LaneToMeasure[]): Promise<ReadonlyMap<ConnectionId, LaneMeasure>>
   readUnconfirmed(): Promise<readonly Unconfirmed[]>
-  /** May be some minutes old; null while it is not known yet. Where `throttle` ends a count, the next call goes on with it. */
+  /** May be some minutes old; null while it is not known yet. If `throttle` ends a count, the next call continues it. */
   countFull(least: LeastFull, throttle: Throttle): Promise<FullCounts | null>
 }

@@ -67,7 +67,7 @@ function selectLanes({ headOfC, unfinished }: WatchDatabase): string {
 }
 
 function toLane(row: LaneRow, now: Instant): WatchedLane {
-  // While nothing can be written, what is found cannot be kept either.
+  // `error` is null, because while nothing can be written no alarm can be stored either.
   const explained = explainLane({ ...row, head_words: null, head_try_at: row.wait_until }, { now, error: null })
   return {
     connectionId: row.id,

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 
-/** For how many requests a row of `request` stands: for one, unless it sums up what was refused too often. */
+/** How many requests a row of `request` counts for: one, unless it sums up frequent refusals. */
 export function requestsOfRow(): RawBuilder<number> {
   return sql<number>`coalesce(summed_requests, 1)`
 }

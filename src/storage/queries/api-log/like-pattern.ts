@@ -1,8 +1,8 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 
 /**
- * Whether a column holds a text, in any case of letters. Some databases know the small form of the letters from A to Z
- * alone: there all others are found as they are written.
+ * Whether a column contains a text, ignoring case. Some databases lower only the letters A to Z; there other letters must
+ * match exactly.
  */
 export function holds(column: string, text: string): RawBuilder<SqlBool> {
   const forms = new Set([text.toLowerCase(), text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())])

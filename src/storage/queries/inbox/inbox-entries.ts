@@ -24,7 +24,7 @@ export interface InboxRow {
   readonly at: Instant
 }
 
-/** What a delivery is, without how its message stands. */
+/** A delivery without the state of its message. */
 export interface Entry {
   readonly position: number
   readonly key: string

@@ -4,7 +4,7 @@ import { shownState } from '../messages/message-view.ts'
 import type { Reading } from '../store.ts'
 import type { Entry } from './inbox-entries.ts'
 
-/** Deliveries with how their messages stand now. */
+/** Deliveries with the current states of their messages. */
 export async function withStatuses(reading: Reading, entries: readonly Entry[]): Promise<readonly DeliveryView[]> {
   const statuses = await findStatuses(reading, [...new Set(entries.map(({ messageId }) => messageId))])
   return entries.map(({ position: _, to: __, ...entry }) => {

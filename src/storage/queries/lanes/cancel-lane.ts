@@ -13,7 +13,7 @@ const PARTS_AT_ONCE = 8
 const COUNTED = 10_000
 
 interface Part extends TakenOut {
-  /** Where the next part goes on; null when there is none. */
+  /** Where the next part continues; null when there is none. */
   readonly upTo: Sequence | null
 }
 

@@ -7,8 +7,8 @@ import { change, type Store, touchLane, writeAudit } from '../store.ts'
 import { livingConnection } from './living-connection.ts'
 
 /**
- * Lets a backlog drain that waited for a person. From now on the lane counts as moving: for as long as it may stand still
- * unasked, it is tried as ever, even if its network is still away.
+ * Approves a backlog that waited for a person. The lane counts as moving from now on: until the time after which a person is
+ * asked again, it retries as usual, even if its network is still unreachable.
  */
 export function confirmBacklog(store: Store, of: OfConnection, actor: Actor): Promise<void> {
   return change(store, actor, async (making) => {

@@ -19,12 +19,12 @@ export function holdLanes(store: Store, reason: string, actor: Actor): Promise<H
       .returning('since')
       .executeTakeFirst()
     if (!held) throw new Refusal('lanes_held_already')
-    // It may be a restored backup that is held, and then these may have been followed by others (G12).
+    // The database may be a restored backup, and later attempts may have followed these (G12).
     await tables
       .updateTable('open_attempt')
       .set((its) => ({ possibly_superseded_sequence: its.ref('message_sequence') }))
       .execute()
-    // Who remembers more than the database knows need not hold them again: a person is looking.
+    // A process with a later checkpoint need not hold them again, because a person is checking.
     await tables
       .updateTable('checkpoint')
       .set(({ eb }) => ({ holds: eb('holds', '+', 1) }))

@@ -3,7 +3,7 @@ import type { ConnectionId } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { Reader, Reading } from '../store.ts'
 
-/** What is unfinished in one lane. */
+/** The unfinished messages of one lane. */
 export function selectUnfinished(tables: Reader, connectionId: ConnectionId) {
   return tables.selectFrom('waiting as e').where('e.connection_id', '=', connectionId)
 }

@@ -6,7 +6,7 @@ import type { StorageError } from '../../../core/ports/lanes.ts'
 import type { ReasonCode } from '../../../core/reasons.ts'
 import type { Store } from '../store.ts'
 
-/** What the rows around a lane say about why it stands still. */
+/** The facts that explain why a lane waits. */
 export interface LaneFacts {
   readonly connection_state: ConnectionState
   readonly wait_reason: string | null
@@ -39,7 +39,7 @@ export interface LaneReason {
 /** As of when lanes are explained. */
 export interface SinceColumn {
   readonly now: Instant
-  /** While nothing can be written, heartbeats run out and say nothing: this is why every lane stands still. */
+  /** Set while nothing can be written. Leases run out then, so this explains every lane. */
   readonly error: StorageError | null
   /** The process that holds the data; null when that is not known. */
   readonly holder?: number | null
@@ -86,8 +86,8 @@ export function explainBehind(lane: LaneFacts, moment: SinceColumn): LaneReason 
 }
 
 /**
- * As `explainBehind`, but null while the lane moves or has nothing to do. A lane with nothing to do stands still, too, while
- * nothing can be written: nothing could be accepted for it.
+ * As `explainBehind`, but null while the lane moves or is empty. While nothing can be written, an empty lane is blocked, too,
+ * because no message can be accepted for it.
  */
 export function whyStandsStill(lane: LaneFacts, waiting: number, moment: SinceColumn): LaneReason | null {
   if (moment.error) return unavailable(moment.error)

@@ -38,10 +38,10 @@ export function selectCancellable(tables: Reader, id: ConnectionId) {
   )
 }
 
-/** Cancels the last ones first, so that what is still sent meanwhile is sent in order and without gaps. */
+/** Cancels the last messages first, so that those still sent in the meantime are in order and without gaps. */
 export async function cancelSome(making: Change, { id, upTo, reason }: WhatToCancel): Promise<Cancelled> {
   const { tables, engine, at } = making
-  // With the lane's last messages comes the one that is being handed over, when there are no more than these.
+  // In a short lane the last messages include the one with an open attempt.
   await engine.lockLastWaiting(tables, { connectionId: id, upTo, most: CANCELLED_AT_ONCE + 1 })
   const rows = await selectCancellable(tables, id)
     .select('e.sequence')
@@ -78,7 +78,7 @@ export async function cancelSome(making: Change, { id, upTo, reason }: WhatToCan
   return { isAll, cancelled, unconfirmed: ended.length - cancelled, first }
 }
 
-/** Who did it, in the timeline of each. */
+/** Records in each timeline who cancelled the message. */
 async function notifyEach({ tables, at, actor }: Change, sequences: readonly Sequence[]): Promise<void> {
   const last = sql<number>`coalesce((select max(t.position) from timeline t where t.message_sequence = m.sequence), 0)`
   await tables

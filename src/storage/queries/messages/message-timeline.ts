@@ -15,7 +15,7 @@ import { type MessageRow, selectMessages, toMessageView } from './message-view.t
 import { findSuccessor } from './send-again.ts'
 import { readTimeline } from './timeline.ts'
 
-/** A message with all that is known of it, as it stood at one moment. */
+/** A message with all its facts, as of one moment. */
 export async function explainMessage(store: Store, id: MessageId): Promise<MessageTimeline> {
   const moment = await timelineEntryOf(store)
   return snapshot(store, async (tables) => {

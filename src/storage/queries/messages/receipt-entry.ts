@@ -2,7 +2,7 @@ import type { MessageState } from '../../../core/message/message.ts'
 import type { TimelineKind } from '../../../core/message/timeline.ts'
 import type { Receipt } from '../../../core/ports/channel.ts'
 
-/** As a report stands in the story of its message. A contrary one names its kind in its words, unless it has some. */
+/** The timeline entry of a report. A contrary report without words uses its kind as words. */
 export function receiptEntry(
   { kind, words }: Pick<Receipt, 'kind' | 'words'>,
   contrary: boolean,

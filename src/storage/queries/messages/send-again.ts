@@ -58,7 +58,7 @@ function copyOf(stored: Selectable<Tables['message']>) {
     recipient: stored.recipient,
     type: stored.type,
     body: stored.body,
-    // With the body, not computed anew: damage of the old row must be noticed in the copy too.
+    // Copied and not computed again, so that damage of the old row is detected in the copy, too.
     body_crc: stored.body_crc,
     state: 'QUEUED' as const,
     token_id: null,

@@ -20,8 +20,8 @@ function startOf(at: Instant, barMs: number, offsetAt: (at: Instant) => number):
 }
 
 /**
- * How far the reader's clock is ahead of UTC. Tallies are by the hour of UTC, so a reader whose clock is ahead by half an
- * hour gets the hour that is nearest. Of a zone that this machine does not know only the offset of today is known.
+ * The offset of the reader's time zone from UTC. Tallies are by the hour of UTC, so in a zone with an offset of half an hour
+ * bars begin at the nearest hour. For a zone that this machine does not know, today's offset applies to all times.
  */
 function offsetOf({ timeZone, offsetMinutes }: Reader): (at: Instant) => number {
   const inHours = (minutes: number) => Math.floor(minutes / 60) * HOUR_MS

@@ -114,7 +114,7 @@ async function addRefused({ tables }: Reading, { hour, span }: Part, tally: Hour
     .where('sequence', '<', span.before)
     .where('received_at', '>=', hour)
     .where('received_at', '<', hour + HOUR_MS)
-    // The others repeat a request that was accepted.
+    // The other requests repeat one that was accepted.
     .where('message_id', 'is', null)
     .groupBy('account_id')
     .execute()

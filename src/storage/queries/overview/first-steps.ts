@@ -5,7 +5,7 @@ import { change, type Reader, type Store } from '../store.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
 import type { Recent } from './recent.ts'
 
-/** How far a new account has come; null once a person has seen one of its messages in the log: then it is new no more. */
+/** The first steps that a new account has done; null once a person has seen one of its messages in the log. */
 export async function readFirstSteps(
   store: Store,
   accountId: AccountId,

@@ -15,7 +15,7 @@ export function hourOf(at: Instant): Instant {
   return at - (at % HOUR_MS)
 }
 
-/** What is known of the hours that are not final. */
+/** The hours that are not final. */
 export interface Counted {
   /** When each was counted, by its beginning. An hour that is not here was never counted. */
   readonly at: ReadonlyMap<Instant, Instant>
@@ -40,7 +40,7 @@ export function nextHour(counted: Counted, looking: Looking): Instant | null {
   const { now, last } = looking
   const current = hourOf(now)
   const isDue = (hour: Instant) => isHourDue(hour, counted, looking)
-  // A very full hour is due again as soon as it has been counted: the others get their turn between.
+  // A very full hour is due again as soon as it was counted, so the other hours take turns with it.
   if (last !== current && isDue(current)) return current
   for (let hour = current - HOUR_MS; hour >= firstOpen(counted, now); hour -= HOUR_MS) if (isDue(hour)) return hour
   const late = [...counted.waiting].find((hour) => hour < firstOpen(counted, now) && isDue(hour))
@@ -52,7 +52,7 @@ export function firstOpen({ oldest }: Pick<Counted, 'oldest'>, now: Instant): In
   return Math.max(hourOf(oldest), firstWhole(now))
 }
 
-/** The oldest hour of which surely nothing that ended was deleted for its age: messages are kept a day longer than this. */
+/** The oldest hour without deleted messages: they are kept a day longer than this. */
 export function firstWhole(now: Instant): Instant {
   return hourOf(now - FINAL_AFTER_MS - DAY_MS)
 }
@@ -62,7 +62,7 @@ function isHourDue(hour: Instant, { at, waiting }: Counted, { now, isWatched }: 
   if (countedAt === undefined) return true
   const since = now - countedAt
   const age = now - hour
-  // What came in the last seconds of an hour came after its last count, and goes on its way in the next hour.
+  // The messages of its last seconds came after the last count, and most of them end in the next hour.
   if (age < HOUR_MS + COUNT_AGAIN_AFTER_MS)
     return since < 0 || since >= (isWatched ? WATCHED_AFTER_MS : COUNT_AGAIN_AFTER_MS)
   if (age < FRESH_FOR_MS) return since >= COUNT_AGAIN_AFTER_MS

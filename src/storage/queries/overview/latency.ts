@@ -6,7 +6,7 @@ import type { Span } from '../engine.ts'
 import type { Store } from '../store.ts'
 
 const MOST_MESSAGES = 1_000
-// Of all accounts together, where these do not lie apart.
+// Rows of all accounts together, where an engine does not separate them.
 const MOST_ROWS = 4_000
 const ROWS_AT_ONCE = 2_000
 

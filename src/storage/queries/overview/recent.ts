@@ -61,6 +61,6 @@ async function readNewest<Table extends LongTable>(
     if (found.length > MOST_ROWS) return null
     if (rows.some(({ at }) => at < from)) break
   }
-  // The others repeat a request that was accepted.
+  // The other requests repeat one that was accepted.
   return found.filter(({ message_id }) => (message_id ?? null) === null)
 }

@@ -30,8 +30,8 @@ export async function readRetention(store: Store, accountId: AccountId): Promise
 }
 
 /**
- * Messages are deleted in the order of their acceptance, but for those that are kept back. So all that lies before the last
- * of these is gone, though the figures of its hours are kept for longer.
+ * Messages are deleted in the order of their acceptance, except those that are kept back. So all other messages before the
+ * last of these are deleted, though the figures of their hours are kept for longer.
  */
 async function readKeptBack(
   { database }: Store,

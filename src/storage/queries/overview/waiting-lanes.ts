@@ -8,7 +8,7 @@ import type { Store } from '../store.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
 
 const SHOWN = 8
-// What is shown as a number; above it only that there are more.
+// The greatest count that is shown exactly.
 const MOST_COUNTED = 1_000
 const MOST_COUNTED_TOGETHER = 5_000
 
@@ -72,7 +72,7 @@ async function countTogether(store: Store, accountId: AccountId): Promise<{ coun
   return { count: Math.max(MOST_COUNTED_TOGETHER, Number(counted?.count ?? 0)), isMore: true }
 }
 
-/** Those that stand still before those that move, and of each those whose head has waited longest. */
+/** Blocked lanes first, and within each group the lane with the oldest head first. */
 function worstFirst(one: WaitingLane, other: WaitingLane): number {
   const still = Number(other.reason !== null) - Number(one.reason !== null)
   return still || (one.oldestAt ?? 0) - (other.oldestAt ?? 0) || (one.number < other.number ? -1 : 1)

@@ -91,8 +91,8 @@ interface Kept {
 }
 
 /**
- * An old hour is counted only because something of it still waits, and messages of it may have been deleted since. What
- * waits is never deleted, but no other figure may become smaller. The whole of an account is what its connections come to.
+ * An old hour is counted again only because some of its messages still wait; others may have been deleted since. Waiting
+ * messages are never deleted, but no other figure may shrink. The figures of an account are the sums of its connections.
  */
 function withoutLosses(found: HourTally, kept: Kept): HourTally {
   const tally = new HourTally()

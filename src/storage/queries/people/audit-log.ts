@@ -45,7 +45,7 @@ function selectPage(tables: Reader, { before, limit }: Wanted) {
   return before === null ? page : page.where('audit.sequence', '<', before)
 }
 
-/** What concerns a person alone is shown to those who answer for their membership, from when it began. */
+/** Entries about a person alone are shown to the managers of the person's membership, from its beginning. */
 function ofMembersOf(tables: Reader, wanted: Wanted) {
   return selectPage(tables, wanted)
     .innerJoin('membership as m', (join) =>

@@ -91,7 +91,7 @@ function confirmTotp(store: Store, { personId, keep, by }: FactorChange, step: n
   })
 }
 
-/** One statement, so that of two who come with the same code only one is let in. */
+/** One statement, so that of two requests with the same code only one succeeds. */
 async function spendTotpStep(tables: Reader, { personId, step }: { readonly personId: string; readonly step: number }) {
   const { numUpdatedRows } = await tables
     .updateTable('totp')
@@ -117,7 +117,7 @@ function removeTotp(store: Store, { personId, keep, by }: FactorChange): Promise
   })
 }
 
-/** Recovery codes stand in for a second factor: without one there is nothing to stand in for. */
+/** Recovery codes replace a second factor, so they are deleted with the last one. */
 async function afterRemoval(making: Change, who: { readonly personId: string; readonly keep: string }): Promise<void> {
   const { totpSince, passkeys } = await readFactors(making.tables, who.personId)
   if (totpSince === null && passkeys.length === 0)

@@ -7,7 +7,7 @@ export function emailKey(email: string): string {
   return email.trim().normalize('NFC').toLowerCase()
 }
 
-/** Of the person `p` that an outer query stands at. */
+/** For the person `p` of an outer query. */
 const HAS_TOTP = sql<number>`case when exists (
   select 1 from totp t where t.person_id = p.id and t.confirmed_at is not null) then 1 else 0 end`
 const HAS_PASSKEY = sql<number>`case when exists (

@@ -36,7 +36,7 @@ export async function addMembership(
     .values({ account_id: accountId, person_id: personId, role, joined_at: making.at })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
-  // Who is removed later must not come back by another one.
+  // A person who is removed later must not come back by another invitation.
   await withdrawInvitations(making, { accountId, email })
   await writeAudit(making, { action: 'member.add', object: personId, accountId, detail: { email, role } })
 }
@@ -83,6 +83,6 @@ export async function endSessions(
   let sessions = tables.deleteFrom('session').where('person_id', '=', personId)
   if (keep !== null) sessions = sessions.where('id', '<>', keep)
   await sessions.execute()
-  // A sign-in that stands between its two steps would go on to a session, too.
+  // A sign-in between its two steps would lead to a session, too.
   await tables.deleteFrom('sign_in_ticket').where('person_id', '=', personId).execute()
 }

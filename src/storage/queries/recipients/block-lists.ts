@@ -114,7 +114,7 @@ export async function hideBlock(
   const version = await nextVersion(tables)
   const { numUpdatedRows } = await tables
     .updateTable('blocked_recipient')
-    // What was written beside it may name the person.
+    // The reason may name the person.
     .set({ recipient: entry, reason: null, version })
     .where('account_id', '=', accountId)
     .where('recipient', '=', recipient)

@@ -89,8 +89,8 @@ function isAbout(text: string, recipient: string): boolean {
 }
 
 /**
- * By name and not by letters: the digits of a number may stand in a time or in an id as well. The network's own words may
- * quote what was sent. Of what cannot be read nothing is left.
+ * Erases fields by name and not by content, because the digits of a number may also occur in a time or an id. The network's
+ * own words may quote the message. Text that cannot be parsed is erased completely.
  */
 function withoutPerson(text: string, recipient: string): string {
   const number = namesNumber(recipient)

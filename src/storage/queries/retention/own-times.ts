@@ -26,7 +26,7 @@ export async function readSweep({ database, now }: Store): Promise<RetentionStat
   return toRetentionState(rows[0], now())
 }
 
-/** Refuses with `argument_invalid` what is longer than the installation has it, or contradicts itself. */
+/** Refuses with `argument_invalid` times that are longer than the installation's or contradict each other. */
 export function setOwnTimes(
   store: Store,
   wanted: { readonly accountId: AccountId; readonly own: OwnTimes; readonly installation: RetentionTimes },
@@ -47,7 +47,7 @@ export function setOwnTimes(
   })
 }
 
-/** Ends the wait after a copy or a long pause: what is old goes with the next sweep. */
+/** Ends the wait after a copy or a long pause: the next sweep deletes expired rows. */
 export function beginRetention(store: Store, actor: Actor): Promise<void> {
   return change(store, actor, async (making) => {
     await making.tables.updateTable('retention_state').set({ begins_at: making.at, waits_for: null }).execute()

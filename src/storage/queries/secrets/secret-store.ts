@@ -83,7 +83,7 @@ async function listOfPeople(tables: Reader, after: string | null, limit: number)
   })
 }
 
-/** Each byte as the letter of its number: what is sealed reads as it is, and what is not loses nothing. */
+/** Decodes as Latin-1, which keeps sealed text as it is and loses no byte of other values. */
 function asText(name: string, bytes: Uint8Array | null): Record<string, string> {
   return bytes ? { [name]: Buffer.from(bytes).toString('latin1') } : {}
 }

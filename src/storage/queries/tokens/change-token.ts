@@ -34,8 +34,8 @@ export function renameToken(
 }
 
 /**
- * The successor takes over the name, because the name says who calls: that is the one which lives on. So also what
- * people have noted or scripted by name speaks of the living one.
+ * The successor takes over the name, because the name identifies the caller, which now uses the successor. Notes and scripts
+ * that use the name then refer to the valid token.
  */
 export function rotateToken(
   store: Store,
@@ -76,7 +76,7 @@ export function rotateToken(
   })
 }
 
-/** As they are kept: removed connections belong to them. */
+/** The stored bindings, which include removed connections. */
 async function bindingsOf({ tables }: Change, id: TokenId): Promise<Pick<NewToken, 'connectionIds' | 'sourceRanges'>> {
   const row = await tables
     .selectFrom('token')

@@ -43,6 +43,6 @@ export async function recentRows(
   if (!oldest) return { from: all.from, before, completeFrom: since }
   const time = sql.ref<Instant>(table === 'message' ? 'accepted_at' : 'received_at')
   const { at } = await rows.select(time.as('at')).where('sequence', '=', oldest.sequence).executeTakeFirstOrThrow()
-  // Others of the same millisecond may lie behind the oldest one.
+  // Older rows may have the same millisecond.
   return { from: oldest.sequence, before, completeFrom: at < since ? since : at + 1 }
 }

@@ -25,22 +25,22 @@ export interface BackupCounts {
   readonly waiting: number
 }
 
-/** How far something has come that takes its time. */
+/** The progress of a long task. */
 export interface BackupProgress {
   readonly doing: 'copying' | 'checking' | 'reading' | 'restoring'
-  /** What is counted: bytes of files, or rows. */
+  /** Bytes of files, or rows. */
   readonly done: number
   /** Null where it is not known in advance. */
   readonly of: number | null
 }
 
-/** How a database is held from the moment it is back. */
+/** The hold of a restored database. */
 export interface RestoredHold {
   readonly reason: string
   readonly at: number
-  /** How often it had been held as far as this machine remembers; 0 when it remembers nothing. */
+  /** The number of holds in this machine's checkpoint; 0 without one. */
   readonly holdsRemembered: number
-  /** The key ring is lost: what is sealed stays as it is and cannot be opened, and a new ring may be made. */
+  /** The key ring is lost: sealed values stay but cannot be opened, and a new ring may be made. */
   readonly withoutSecrets: boolean
   readonly media: MovedMedia | null
 }

@@ -13,7 +13,7 @@ export interface Finding {
   readonly where: readonly string[]
 }
 
-/** Collects what is found, without ever keeping all of it. */
+/** Collects findings, and keeps only some of each kind. */
 export class Findings {
   readonly #found = new Map<CheckCode, { count: number; where: string[] }>()
 

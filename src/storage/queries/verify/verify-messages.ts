@@ -23,7 +23,7 @@ const STATES = new Set<string>(MESSAGE_STATES)
 // Rows that belong to a message by its sequence.
 const BELONGING = ['attempt', 'timeline', 'media'] as const
 
-/** All messages with what hangs on them, newest first, some at a time. Each batch sees one moment. */
+/** All messages with their dependent rows, newest first, in batches. Each batch is a snapshot. */
 export async function verifyMessages(verification: Verification): Promise<number> {
   const { store, onProgress } = verification
   const known = new KnownRows()

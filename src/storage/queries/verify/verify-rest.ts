@@ -3,7 +3,7 @@ import { snapshot } from '../store.ts'
 import { inBatch, ROWS_AT_ONCE, type Verification } from './verification.ts'
 import { ask } from './verify-messages.ts'
 
-/** What is open: few rows, of which each holds up a lane when it is wrong. */
+/** Open attempts: few rows, each of which blocks a lane if it is wrong. */
 export async function verifyOpenAttempts(verification: Verification): Promise<void> {
   const { store, findings } = verification
   for (let after: string | null = ''; after !== null; ) {
@@ -53,7 +53,7 @@ export async function verifyIdempotency(verification: Verification): Promise<voi
   }
 }
 
-/** The whole of an account stands beside what its connections come to. Refused requests belong to no connection. */
+/** Compares the figures of an account with the sums of its connections. Refused requests belong to no connection. */
 export async function verifyTallies(verification: Verification): Promise<void> {
   const { store, findings } = verification
   const hours = await ask<{ hour: number }>(store.database, sql`select hour from tally_hour order by hour desc`)

@@ -7,7 +7,7 @@ import type { Tables } from '../tables.ts'
 import { writeNotices } from './write-notifications.ts'
 
 const DAY_MS = 86_400_000
-/** Few enough that others who write wait for a moment only. */
+/** Few enough that other writers wait only briefly. */
 const TOKENS_AT_ONCE = 200
 
 /**

@@ -27,7 +27,7 @@ export function claimDue(store: Store, { leaseMs, ...room }: ClaimWanted): Promi
 }
 
 async function findDue(tables: Transaction<Tables>, now: Instant): Promise<readonly DueWebhook[]> {
-  // Apart: of those that fail only a few may be tried at once, and the others would have to wait behind all of them.
+  // Queried separately, because only a few failing webhooks may be tried at once and the working ones must not wait behind them.
   const rows = [
     ...(await dueWebhooks(tables, now, 'is').execute()),
     ...(await dueWebhooks(tables, now, 'is not').execute()),

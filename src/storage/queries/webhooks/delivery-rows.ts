@@ -124,7 +124,7 @@ export async function replayFailed(
   }
 }
 
-/** With a new schedule. The number of tries goes on, because each keeps its row. */
+/** With a new schedule. The number of tries continues, because each try keeps its row. */
 function again(tables: Reader, { accountId, id }: OfWebhook, at: Instant) {
   return tables
     .updateTable('delivery')

@@ -7,9 +7,9 @@ import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { WAITING } from './change-webhook.ts'
 
-// On a laptop some 10 ms of writing: the service writes at the same time and must not wait long for its turn.
+// On a laptop some 10 ms of writing, because the service writes at the same time and must not wait long.
 const NOTICES_AT_ONCE = 200
-// Of those who have any, whose oldest is oldest. The others have their turn when these have had theirs.
+// The accounts with the oldest new notifications come first; the others follow in the next round.
 const ACCOUNTS_AT_ONCE = 50
 const ROWS_PER_STATEMENT = 200
 /** How many notifications may wait for one webhook. Beyond it the oldest are dropped, because new ones matter more. */
@@ -130,7 +130,7 @@ async function makeRows(tables: Transaction<Tables>, { notices, hooks, at }: ToM
   return { rows, damaged }
 }
 
-/** Null when it is none: one that is damaged must not keep all others of its commit waiting for ever (G8, G11). */
+/** Null for damaged data, which must not block the other notifications of its commit for ever (G8, G11). */
 function readData(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const data: unknown = JSON.parse(text)

@@ -1,4 +1,4 @@
-// Longer than any wait between two tries. What is due only after that was planned before the clock was set back.
+// Longer than any wait between two tries. A later try was planned before the clock was set back.
 export const LONGEST_AHEAD_MS = 86_400_000
 
 /** For `DeliveryWatch`: a few index lookups, and two where there never was a webhook. `now` is the engine's expression. */

@@ -9,7 +9,7 @@ const AT_ONCE = 200
 
 type Writing = Transaction<Tables>
 
-/** One small part of what is to be forgotten. False when there was less than that. */
+/** Deletes one small part of the expired rows. False when there was less than that. */
 export function sweepDeliveries(store: Store, messagesDays: number): Promise<boolean> {
   return store.database.transaction().execute(async (tables) => {
     const days = keptDays(messagesDays)
@@ -37,7 +37,7 @@ async function sweepOld(tables: Writing, before: number): Promise<boolean> {
   return old.length === AT_ONCE
 }
 
-/** Of accounts that keep their messages for a shorter time than others: by webhook, because so deliveries lie together. */
+/** The expired rows of accounts with shorter times of their own. By webhook, because its deliveries are stored together. */
 async function sweepOfAccounts(tables: Writing, days: number, now: number): Promise<boolean> {
   const hooks = await tables
     .selectFrom('account_retention as r')

@@ -55,7 +55,7 @@ export async function toWebhookView(tables: Reader, row: WebhookRow, now: Instan
   }
 }
 
-/** The newest ones by their place, so that a long list costs no more than a short one. */
+/** The newest ones by position, so that a long list costs no more than a short one. */
 async function countLastDay(tables: Reader, row: WebhookRow, now: Instant): Promise<WebhookView['lastDay']> {
   const rows = await tables
     .selectFrom((query) =>

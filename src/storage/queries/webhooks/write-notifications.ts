@@ -7,7 +7,7 @@ export function newNoticeId(): string {
   return `ntc_${randomUUID().replaceAll('-', '')}`
 }
 
-/** As `Notices.announce`, inside a change: what is rolled back is not announced. */
+/** As `Notices.announce`, inside a change: a rolled back change is not announced. */
 export async function writeNotices({ tables }: Pick<Change, 'tables'>, notices: readonly NewNotice[]): Promise<void> {
   for (const { accountId, kind, at, key, data } of notices) {
     const wanted = await tables
