@@ -10,7 +10,7 @@ import {
   type RetentionTimes,
 } from '../../../core/retention/retention-times.ts'
 import { change, type Store, writeAudit } from '../store.ts'
-import { READ_STATE, toRetentionState } from './retention-state.ts'
+import { READ_STATE, toRetentionState } from './age-retention.ts'
 
 export async function readOwnTimes({ database }: Store, accountId: AccountId): Promise<OwnTimes> {
   const row = await database

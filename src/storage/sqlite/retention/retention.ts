@@ -1,160 +1,99 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { AccountId, Instant } from '../../../core/ids.ts'
-import type {
-  Removed,
-  Retention,
-  RetentionState,
-  RetentionStep,
-  RetentionTask,
-  WalkOf,
-} from '../../../core/ports/retention.ts'
-import type { OwnTimes } from '../../../core/retention/retention-times.ts'
+import type { Removed, WalkOf } from '../../../core/ports/retention.ts'
 import {
-  COLUMNS,
-  type DecidedRows,
-  decideAgain,
-  decideRows,
-  type WalkedRow,
-} from '../../queries/retention/aging-rows.ts'
-import { READ_STATE, toRetentionState } from '../../queries/retention/retention-state.ts'
+  AgeRetention,
+  ALL_ACCOUNTS,
+  type Given,
+  type Job,
+  type KeptBack,
+  type Statement,
+  type Step,
+  type Task,
+} from '../../queries/retention/age-retention.ts'
+import { COLUMNS, type DecidedRows, decideRows, type WalkedRow } from '../../queries/retention/aging-rows.ts'
 
-// Everybody who is accepted in the same moment waits for it.
+// Every request accepted in the same commit waits for it.
 const AIM_MS = 3
 const MOST_ROWS = 400
-const ALL = ''
 
-type Given = Parameters<Retention['step']>[1]
 type Submit = <Result>(run: () => Result) => Promise<Result>
-type Task<Do extends RetentionTask['do']> = Extract<RetentionTask, { do: Do }>
 
-/**
- * Deletes by age on SQLite, as one short job among those that share a commit: so it costs no flush of its own, and nobody
- * has to wait for another writer.
- */
-export class SqliteRetention implements Retention {
+/** Runs each step as one short job of a shared commit, so a step costs no flush of its own and waits for no other writer. */
+export class SqliteRetention extends AgeRetention {
   readonly aimMs = AIM_MS
   readonly mostRows = MOST_ROWS
   readonly #database: DatabaseSync
   readonly #submit: Submit
 
   constructor(database: DatabaseSync, submit: Submit) {
+    super()
     this.#database = database
     this.#submit = submit
   }
 
-  async read(now: Instant): Promise<RetentionState> {
-    return toRetentionState(this.#database.prepare(READ_STATE).get(), now)
+  protected async query(statement: Statement) {
+    return this.#execute(statement)
   }
 
-  async readOwnTimes(): Promise<ReadonlyMap<AccountId, OwnTimes>> {
-    const rows = this.#database
-      .prepare(
-        `select account_id as id, bodies_days as bodiesDays, messages_days as messagesDays from account_retention order by account_id`,
-      )
-      .all() as unknown as ({ id: AccountId } & OwnTimes)[]
-    return new Map(rows.map(({ id, ...times }) => [id, times]))
-  }
-
-  takeTurn(who: string, now: Instant, forMs: number): Promise<boolean> {
-    const sql = `update retention_state set swept_by = ?1, swept_until = ?3
-      where swept_until <= ?2 or swept_by = ?1 or swept_until > ?2 + ?4`
-    // A turn that lasts longer than any was taken before the clock was set back.
-    return this.#submit(() => this.#run(sql, who, now, now + forMs, 2 * forMs) > 0)
-  }
-
-  async giveTurnBack(who: string): Promise<void> {
-    await this.#submit(() => this.#run('update retention_state set swept_until = 0 where swept_by = ?', who))
-  }
-
-  async postpone(until: Instant, why: RetentionState['waitsFor']): Promise<void> {
-    await this.#submit(() => this.#run('update retention_state set begins_at = ?, waits_for = ?', until, why))
-  }
-
-  finish(who: string, { begunAt, endedAt, tookMs, removed }: NonNullable<RetentionState['last']>): Promise<boolean> {
-    const sql = 'update retention_state set begun_at = ?, ended_at = ?, took_ms = ?, counts = ? where swept_by = ?'
-    return this.#submit(() => this.#run(sql, begunAt, endedAt, tookMs, JSON.stringify(removed), who) > 0)
-  }
-
-  step(task: RetentionTask, given: Given): Promise<RetentionStep> {
+  protected run<Result>(job: Job<Result>): Promise<Result> {
     return this.#submit(() => {
-      const begunAt = performance.now()
-      // What is deleted is overwritten with zeros, which costs what this job takes and nobody else.
+      // Overwrites deleted content with zeros. Only this job pays for that.
       this.#database.exec('pragma secure_delete = on')
       try {
-        return { ...this.#stepNow(task, given), tookMs: performance.now() - begunAt }
+        let next = job.next([])
+        while (!next.done) next = job.next(this.#execute(next.value))
+        return next.value
       } finally {
         this.#database.exec('pragma secure_delete = off')
       }
     })
   }
 
-  #stepNow(task: RetentionTask, given: Given): Omit<RetentionStep, 'tookMs'> {
-    switch (task.do) {
-      case 'walk':
-        return this.#walk(task, given)
-      case 'look-again':
-        return this.#lookAgain(task, given)
-      case 'drop-days':
-        return { removed: {}, isThrough: true, cursor: null }
-      case 'trim-inbox':
-        return this.#trimInbox(task, given)
-      case 'trim':
-        return this.#trim(task, given)
-    }
+  // PostgreSQL alone stores days apart.
+  // biome-ignore lint/correctness/useYield: it needs no statement
+  protected *dropDays(): Job<Step> {
+    return { removed: {}, isThrough: true, cursor: null }
   }
 
-  #walk({ what, accountId, before }: Task<'walk'>, { now, limit }: Given): Omit<RetentionStep, 'tookMs'> {
+  protected trims(table: Task<'trim'>['table']): readonly string[] {
+    return TRIMS[table]
+  }
+
+  protected *walk({ what, accountId, before }: Task<'walk'>, { now, limit }: Given): Job<Step> {
     const table = tableOf(what)
     const conditions = ['m.sequence > ?']
     if (accountId !== null) conditions.push('m.account_id = ?')
-    // The newest row stays for good: otherwise its number would be given to another one.
+    // The newest row is never deleted: SQLite would assign its number again.
     if (!what.endsWith('.body')) conditions.push(`m.sequence < (select max(sequence) from ${table})`)
     const rows = this.#all(
       `select ${COLUMNS[what]} from ${table} m where ${conditions.join(' and ')} order by m.sequence limit ?`,
-      this.#markOf(accountId, what),
+      yield* this.readPosition(accountId, what),
       ...(accountId === null ? [] : [accountId]),
       limit,
     ) as unknown as WalkedRow[]
-    const judged = decideRows(rows, { what, before, now })
-    this.#keepBack(what, judged)
-    const removed = this.#remove(what, judged.remove, now)
-    if (judged.mark !== null) this.#moveMark(accountId, what, judged.mark)
-    if (what === 'message' && accountId === null && judged.mark !== null) this.#trimCommits(judged.mark, limit)
-    return { removed, isThrough: judged.isThrough || rows.length < limit, cursor: null }
+    const decided = decideRows(rows, { what, before, now })
+    this.#keepBack(what, decided)
+    const removed = this.#remove(what, decided.remove, now)
+    if (decided.mark !== null) this.#moveMark(accountId, what, decided.mark)
+    if (what === 'message' && accountId === null && decided.mark !== null) this.#trimCommits(decided.mark, limit)
+    return { removed, isThrough: decided.isThrough || rows.length < limit, cursor: null }
   }
 
-  #lookAgain({ what, before }: Task<'look-again'>, { now, limit, cursor }: Given): Omit<RetentionStep, 'tookMs'> {
-    const [account, sequence] = readCursor(cursor)
-    const kept = this.#all(
-      `select account_id as account, message_sequence as sequence from retention_kept
-         where (account_id, message_sequence) > (?, ?) and what = ? order by account_id, message_sequence limit ?`,
-      account,
-      sequence,
-      what,
-      limit,
-    ) as unknown as { account: AccountId; sequence: number }[]
-    const rows = kept.flatMap(
-      (each) =>
-        this.#all(
-          `select ${COLUMNS[what]} from message m where m.sequence = ?`,
-          each.sequence,
-        ) as unknown as WalkedRow[],
-    )
-    const going = decideAgain(rows, { before, now })
-    const removed = this.#remove(what, going, now)
-    const there = new Set(rows.map((row) => row.sequence))
-    const settled = new Set(going.map((row) => row.sequence))
-    for (const each of kept) {
-      if (there.has(each.sequence) && !settled.has(each.sequence)) continue
-      this.#run(
-        'delete from retention_kept where account_id = ? and message_sequence = ? and what = ?',
-        each.account,
-        each.sequence,
-        what,
-      )
-    }
-    const last = kept.at(-1)
-    return { removed, isThrough: kept.length < limit, cursor: last ? `${last.account} ${last.sequence}` : null }
+  protected *readKept(what: WalkOf, kept: readonly KeptBack[]): Job<readonly WalkedRow[]> {
+    const sql = `select ${COLUMNS[what]} from message m where m.sequence = ?`
+    return kept.flatMap(({ sequence }) => this.#all(sql, sequence) as unknown as WalkedRow[])
+  }
+
+  // biome-ignore lint/correctness/useYield: it runs prepared statements itself
+  protected *removeKept(what: WalkOf, rows: readonly WalkedRow[], now: Instant): Job<Removed> {
+    return this.#remove(what, rows, now)
+  }
+
+  // biome-ignore lint/correctness/useYield: it runs prepared statements itself
+  protected *forgetKept(what: WalkOf, kept: readonly KeptBack[]): Job<void> {
+    const sql = 'delete from retention_kept where account_id = ? and message_sequence = ? and what = ?'
+    for (const { account, sequence } of kept) this.#run(sql, account, sequence, what)
   }
 
   #remove(what: WalkOf, rows: readonly WalkedRow[], now: Instant): Removed {
@@ -207,59 +146,6 @@ export class SqliteRetention implements Retention {
     )
   }
 
-  /** By connection, because what is delivered lies in that order. The cursor is the connection to go on with. */
-  #trimInbox({ before }: Task<'trim-inbox'>, { limit, cursor }: Given): Omit<RetentionStep, 'tookMs'> {
-    const [connection] = this.#all(
-      `select id, account_id as account from connection where channel = 'sandbox' and id ${cursor?.startsWith('=') ? '>=' : '>'} ? order by id limit 1`,
-      cursor?.slice(1) ?? '',
-    ) as unknown as { id: string; account: AccountId }[]
-    if (!connection) return { removed: {}, isThrough: true, cursor: null }
-    const end = before(connection.account)
-    const gone =
-      end === null
-        ? []
-        : (this.#all(
-            `delete from channel_memory where position in (
-               select position from (select position, at from channel_memory
-                 where kind = 'sandbox.inbox' and connection_id = ? order by position limit ?) where at < ?) returning key`,
-            connection.id,
-            limit,
-            end,
-          ) as unknown as { key: string }[])
-    return {
-      removed: { inbox: gone.length },
-      isThrough: false,
-      cursor: `${gone.length === limit ? '=' : '>'}${connection.id}`,
-      deliveries: gone.map(({ key }) => key.split('#')[0] ?? key),
-    }
-  }
-
-  #trim({ table, before }: Task<'trim'>, { limit }: Given): Omit<RetentionStep, 'tookMs'> {
-    const removed = table === 'audit' ? this.#trimAudit(before, limit) : this.#trimTallies(before, limit)
-    return { removed: { [table]: removed }, isThrough: removed < limit, cursor: null }
-  }
-
-  #trimAudit(before: Instant, limit: number): number {
-    return this.#run(
-      `delete from audit where sequence in (select sequence from (select sequence, at from audit order by sequence limit ?) where at < ?)
-         and sequence < (select max(sequence) from audit)`,
-      limit,
-      before,
-    )
-  }
-
-  #trimTallies(before: Instant, limit: number): number {
-    let removed = 0
-    for (const [table, key] of Object.entries(TALLY_KEYS)) {
-      removed += this.#run(
-        `delete from ${table} where (${key}) in (select ${key} from ${table} where hour < ? order by hour limit ?)`,
-        before,
-        limit,
-      )
-    }
-    return removed
-  }
-
   #keepBack(what: WalkOf, { keepBack }: DecidedRows): void {
     for (const { account_id, sequence } of keepBack)
       this.#run(
@@ -270,23 +156,19 @@ export class SqliteRetention implements Retention {
       )
   }
 
-  #markOf(accountId: AccountId | null, what: WalkOf): number {
-    const [row] = this.#all(
-      'select position from retention_mark where account_id = ? and what = ?',
-      accountId ?? ALL,
-      what,
-    )
-    return (row?.['position'] as number | undefined) ?? 0
-  }
-
   #moveMark(accountId: AccountId | null, what: WalkOf, position: number): void {
     this.#run(
       `insert into retention_mark (account_id, what, position) values (?, ?, ?)
          on conflict (account_id, what) do update set position = excluded.position`,
-      accountId ?? ALL,
+      accountId ?? ALL_ACCOUNTS,
       what,
       position,
     )
+  }
+
+  /** SQLite numbers `?1`, and would take `$1` for a name. */
+  #execute({ sql, values = [] }: Statement): Record<string, unknown>[] {
+    return this.#all(sql.replaceAll('$', '?'), ...(values as (string | number | null)[]))
   }
 
   #all(sql: string, ...values: (string | number | null)[]): Record<string, unknown>[] {
@@ -308,18 +190,21 @@ export class SqliteRetention implements Retention {
   }
 }
 
-const TALLY_KEYS = {
-  tally: 'account_id, connection_id, hour, state',
-  tally_reason: 'account_id, hour, state, reason',
-  tally_hour: 'hour',
-}
-
 function tableOf(what: WalkOf): 'message' | 'request' {
   return what.startsWith('message') ? 'message' : 'request'
 }
 
-/** An account and a sequence, in the order of the key. */
-function readCursor(cursor: string | null): [string, number] {
-  const [account = '', sequence = '0'] = (cursor ?? '').split(' ')
-  return [account, Number(sequence)]
+const TRIMS: Readonly<Record<Task<'trim'>['table'], readonly string[]>> = {
+  audit: [
+    `delete from audit where sequence in (select sequence from (select sequence, at from audit order by sequence limit $2) where at < $1)
+       and sequence < (select max(sequence) from audit) returning 1`,
+  ],
+  tallies: Object.entries({
+    tally: 'account_id, connection_id, hour, state',
+    tally_reason: 'account_id, hour, state, reason',
+    tally_hour: 'hour',
+  }).map(
+    ([table, key]) =>
+      `delete from ${table} where (${key}) in (select ${key} from ${table} where hour < $1 order by hour limit $2) returning 1`,
+  ),
 }
