@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { dirname, resolve, sep } from 'node:path'
 import type { DatabaseSettings, Settings } from '../config/read-settings.ts'
 import { Refusal } from '../core/refusals.ts'
@@ -6,12 +5,7 @@ import { NOTIFIED_BEFORE_MS } from '../core/retention/retention-job.ts'
 import { spoolFolder } from '../server/wiring/spool-folder.ts'
 import type { CopyTarget } from '../storage/postgres/transfer/copy-target.ts'
 import { CheckpointFile, checkFound, type Memory } from '../storage/queries/checkpoint.ts'
-import {
-  COPIED_TABLES,
-  type CopiedRow,
-  type CopiedTable,
-  type CopiedValue,
-} from '../storage/queries/verify/copied-tables.ts'
+import { type CopiedTable, RowDigest, type TableDigest } from '../storage/queries/verify/copied-tables.ts'
 import type { CopySource } from '../storage/sqlite/transfer/copy-source.ts'
 
 type Sqlite = Extract<DatabaseSettings, { engine: 'sqlite' }>
@@ -116,8 +110,9 @@ function readRemembered(folder: string): Memory {
 }
 
 async function copyTables(source: CopySource, target: CopyTarget, { onProgress }: CopyRequest): Promise<CopiedCount[]> {
+  const tables = source.tables()
   const written = new Map<CopiedTable, TableDigest>()
-  for (const table of COPIED_TABLES) {
+  for (const table of tables) {
     const of = source.count(table)
     const digest = new RowDigest()
     for (const rows of source.rows(table)) {
@@ -128,7 +123,7 @@ async function copyTables(source: CopySource, target: CopyTarget, { onProgress }
     }
     written.set(table, digest.finish())
   }
-  await target.learnSizes(COPIED_TABLES)
+  await target.learnSizes(tables)
   for (const [table, expected] of written) {
     const found = await digestOf(target, table, { of: expected.rows, onProgress })
     refuseDifferent(table, expected, found)
@@ -183,32 +178,4 @@ async function commitBoth(
 
 function isIn(folder: string, path: string): boolean {
   return resolve(path).startsWith(folder + sep)
-}
-
-interface TableDigest {
-  readonly rows: number
-  readonly sha256: string
-}
-
-/** Counts rows and makes one checksum of all of them in order. Both sides hash the same text. */
-class RowDigest {
-  readonly #hash = createHash('sha256')
-  #rows = 0
-
-  get rows(): number {
-    return this.#rows
-  }
-
-  add(rows: readonly CopiedRow[]): void {
-    for (const row of rows) this.#hash.update(`${JSON.stringify(row.map(toText))}\n`)
-    this.#rows += rows.length
-  }
-
-  finish(): TableDigest {
-    return { rows: this.#rows, sha256: this.#hash.digest('hex') }
-  }
-}
-
-function toText(value: CopiedValue): string | number | null {
-  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
 }

@@ -21,25 +21,6 @@ const STORED_IN: Readonly<Record<string, string>> = {
   open_attempt: 'lane_attempt',
 }
 
-const COLUMNS_OF_QUEUED = [
-  'sequence',
-  'id',
-  'account_id',
-  'connection_id',
-  'token_id',
-  'request_id',
-  'body',
-  'body_crc',
-  'recipient',
-  'type',
-  'attempts',
-  'accepted_at',
-  'remote_address',
-  'user_agent',
-  'took_us',
-  'resend_of',
-]
-
 /**
  * An empty installation that one transaction fills, so it stays empty if anything fails. Messages come with small
  * sequences, so all of them go into period 0, which exists for that.
@@ -205,11 +186,20 @@ export class CopyTarget {
   async #writeMessages(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
     const all = Object.keys(table.columns)
     const state = all.indexOf('state')
-    const kept = COLUMNS_OF_QUEUED.map((column) => all.indexOf(column))
-    const queued = rows.filter((row) => row[state] === 'QUEUED').map((row) => kept.map((at) => row[at] ?? null))
+    const columns = await this.#columnsOf('queued')
+    const positions = columns.map((column) => all.indexOf(column))
+    const queued = rows.filter((row) => row[state] === 'QUEUED').map((row) => positions.map((at) => row[at] ?? null))
     const settled = rows.filter((row) => row[state] !== 'QUEUED')
-    await this.#insert('queued', table, { columns: COLUMNS_OF_QUEUED, rows: queued })
+    await this.#insert('queued', table, { columns, rows: queued })
     await this.#insert('settled', table, { columns: all, rows: settled })
+  }
+
+  async #columnsOf(table: string): Promise<string[]> {
+    const rows = await this.#ask(
+      'select attname::text as name from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped',
+      [table],
+    )
+    return rows.map(({ name }) => name as string)
   }
 
   async #insert(

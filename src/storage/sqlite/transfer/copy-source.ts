@@ -12,12 +12,34 @@ import { readApplied, readMigrations } from '../schema/migrate.ts'
 const ROWS_AT_ONCE = 2_000
 const ACTOR = 'copy'
 
-/** What the other engine wants to know of a row, and this one keeps with the connection. */
-const WITH_ACCOUNT = 'join (select id, account_id from connection) c on c.id = connection_id'
-const FROM: Readonly<Record<string, string>> = {
-  lane: `lane ${WITH_ACCOUNT}`,
-  open_attempt: `open_attempt ${WITH_ACCOUNT}`,
-}
+/**
+ * Derived data, which the target computes again, records of processes that have ended, and sign-ins: people sign in again.
+ * Every other table is copied.
+ */
+const NOT_COPIED = [
+  'migration',
+  'worker',
+  'lane_entry',
+  'lane_mark',
+  'lane_change',
+  'remembrance',
+  'session',
+  'known_device',
+  'sign_in_throttle',
+  'sign_in_ticket',
+  'tally',
+  'tally_reason',
+  'tally_hour',
+  'alarm',
+  'retention_mark',
+  'retention_kept',
+  'retention_state',
+]
+
+/** PostgreSQL stores the account of these rows. SQLite stores it in the connection only. */
+const WITH_ACCOUNT = ['lane', 'open_attempt']
+
+const KINDS = { TEXT: 'text', INTEGER: 'number', BLOB: 'bytes' } as const
 
 interface Doubt {
   readonly connection_id: string
@@ -45,6 +67,15 @@ export class CopySource {
     }
   }
 
+  /** In the order in which they were created, so that a table follows those that it refers to. */
+  tables(): readonly CopiedTable[] {
+    const names = this.#database
+      .prepare(`select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' order by rowid`)
+      .all()
+      .map(({ name }) => name as string)
+    return names.filter((name) => !NOT_COPIED.includes(name)).map((name) => this.#describeTable(name))
+  }
+
   count({ name }: CopiedTable): number {
     return this.#database.prepare(`select count(*) as rows from "${name}"`).get()?.['rows'] as number
   }
@@ -52,7 +83,10 @@ export class CopySource {
   /** All rows in the order of the key, some at a time. */
   *rows({ name, columns, key }: CopiedTable): Generator<CopiedRow[]> {
     const names = Object.keys(columns)
-    const sql = `select ${names.map(quoted).join()} from ${FROM[name] ?? quoted(name)} order by ${key.map(quoted).join()}`
+    const from = WITH_ACCOUNT.includes(name)
+      ? `${quoted(name)} join (select id, account_id from connection) c on c.id = connection_id`
+      : quoted(name)
+    const sql = `select ${names.map(quoted).join()} from ${from} order by ${key.map(quoted).join()}`
     let batch: CopiedRow[] = []
     for (const row of this.#database.prepare(sql).iterate()) {
       batch.push(names.map((column) => row[column] as CopiedValue))
@@ -120,6 +154,23 @@ export class CopySource {
   close(): void {
     this.#database.close()
     this.#lock.release()
+  }
+
+  #describeTable(name: string): CopiedTable {
+    const found = this.#database.prepare('select name, type, pk from pragma_table_info(?)').all(name)
+    const columns = found as unknown as readonly { name: string; type: keyof typeof KINDS; pk: number }[]
+    return {
+      name,
+      key: columns
+        .filter(({ pk }) => pk > 0)
+        .sort((one, other) => one.pk - other.pk)
+        .map((column) => column.name),
+      columns: Object.fromEntries([
+        // The owner of a lane is a process that has ended.
+        ...columns.filter((column) => column.name !== 'owner').map((column) => [column.name, KINDS[column.type]]),
+        ...(WITH_ACCOUNT.includes(name) ? [['account_id', 'text']] : []),
+      ]),
+    }
   }
 
   #audit(action: string, reason: string, at: number): void {
