@@ -9,6 +9,7 @@ import { makeNoticesPage } from './pages/notices-page.ts'
 import { makeReasonsPage } from './pages/reasons-page.ts'
 import { makeRefusalsPage } from './pages/refusals-page.ts'
 import { makeWhatsAppCloudPage, WHATSAPP_CLOUD_PAGE } from './pages/whatsapp-cloud-page.ts'
+import { makeTableTypes } from './table-types.ts'
 
 /** A page that is printed from tables in the sources, so that it cannot say anything else than they do. */
 export interface Page {
@@ -29,4 +30,5 @@ export const PAGES: readonly Page[] = [
   { file: 'docs/notices.md', make: makeNoticesPage },
   { file: 'docs/reasons.md', make: makeReasonsPage },
   { file: 'docs/refusals.md', make: makeRefusalsPage },
+  { file: 'src/storage/queries/tables.generated.ts', make: makeTableTypes },
 ]

@@ -3,7 +3,7 @@ import type { AccountId, ConnectionId, Instant, MessageId } from '../../core/ids
 import type { Sequence } from '../../core/message/message.ts'
 import type { OverviewEngine } from './overview/overview-engine.ts'
 import type { Reader } from './reader.ts'
-import type { Tables } from './tables.ts'
+import type { Tables } from './tables.generated.ts'
 
 /** From the one number on, and before the other. */
 export interface Span {

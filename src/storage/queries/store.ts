@@ -9,7 +9,7 @@ import type { ReasonCode } from '../../core/reasons.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { Engine } from './engine.ts'
 import type { Reader } from './reader.ts'
-import type { Tables } from './tables.ts'
+import type { Tables } from './tables.generated.ts'
 
 const MOST_TRIES = 20
 

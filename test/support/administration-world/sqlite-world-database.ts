@@ -1,7 +1,7 @@
 import { Kysely } from 'kysely'
 import type { Instant } from '../../../src/core/ids.ts'
 import { createAdministration } from '../../../src/storage/queries/administration.ts'
-import type { Tables } from '../../../src/storage/queries/tables.ts'
+import type { Tables } from '../../../src/storage/queries/tables.generated.ts'
 import { createSqliteDialect } from '../../../src/storage/sqlite/connection/kysely-dialect.ts'
 import { openDatabase } from '../../../src/storage/sqlite/connection/open-database.ts'
 import { sqliteEngine } from '../../../src/storage/sqlite/queries/administration-engine.ts'

@@ -11,7 +11,7 @@ import type { TestDatabase } from '../../../../test/support/postgres/test-databa
 import { cutAt, TcpProxy } from '../../../../test/support/tcp-proxy.ts'
 import type { AccountId } from '../../../core/ids.ts'
 import { change, snapshot } from '../../queries/store.ts'
-import type { Tables } from '../../queries/tables.ts'
+import type { Tables } from '../../queries/tables.generated.ts'
 import { postgresEngine } from '../queries/administration-engine.ts'
 import { openAdministration } from '../queries/open-administration.ts'
 import { createPostgresDialect, openPool } from './kysely-dialect.ts'

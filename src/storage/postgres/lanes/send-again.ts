@@ -5,7 +5,7 @@ import { StorageUnavailable } from '../../../core/ports/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import type { CheckpointFile } from '../../queries/checkpoint.ts'
 import { sendFailedAgain } from '../../queries/messages/change-message.ts'
-import type { Tables } from '../../queries/tables.ts'
+import type { Tables } from '../../queries/tables.generated.ts'
 import { createPostgresDialect, openPool } from '../connection/kysely-dialect.ts'
 import { postgresEngine } from '../queries/administration-engine.ts'
 

@@ -3,7 +3,7 @@ import type { ConnectionId, MessageId } from '../../../core/ids.ts'
 import { ERASED } from '../../../core/message/erased.ts'
 import type { Engine, LaneStatus, Span } from '../../queries/engine.ts'
 import type { Reader } from '../../queries/store.ts'
-import type { Tables } from '../../queries/tables.ts'
+import type { Tables } from '../../queries/tables.generated.ts'
 import { PERIOD_LENGTH, periodOf } from '../retention/periods.ts'
 import { postgresOverviewEngine } from './overview-engine.ts'
 

@@ -4,7 +4,7 @@ import type { ConsoleStore } from '../../../core/ports/console/console-store.ts'
 import type { StorageError } from '../../../core/ports/lanes.ts'
 import type { CheckpointFile } from '../../queries/checkpoint.ts'
 import { createConsoleStore } from '../../queries/console-store.ts'
-import type { Tables } from '../../queries/tables.ts'
+import type { Tables } from '../../queries/tables.generated.ts'
 import { createPostgresDialect, openPool } from '../connection/kysely-dialect.ts'
 import { postgresEngine } from './administration-engine.ts'
 

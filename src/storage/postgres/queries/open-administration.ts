@@ -12,7 +12,7 @@ import {
 import { createSecretStore } from '../../queries/secrets/secret-store.ts'
 import { toStorageError } from '../../queries/storage-health.ts'
 import type { Store } from '../../queries/store.ts'
-import type { Tables } from '../../queries/tables.ts'
+import type { Tables } from '../../queries/tables.generated.ts'
 import { createPostgresDialect, openPool } from '../connection/kysely-dialect.ts'
 import { type DatabaseUrls, migrateDatabase, withConnection } from '../connection/open-database.ts'
 import { type Query, whyNotWritten } from '../connection/pg-connection.ts'

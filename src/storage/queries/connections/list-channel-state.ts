@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../tables.generated.ts'
 
 export interface RememberedEntry {
   /** The number of the connection, removed ones too. */

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { MOST_DOWNLOADS } from '../../../core/dispatch/media/stage.ts'
 import { LONGEST_LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { Instant } from '../../../core/ids.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../tables.generated.ts'
 
 /** Whether the worker dispatches. Other processes send nothing. */
 const DISPATCHES = sql<boolean>`(roles is null or ',' || roles || ',' like '%,dispatch,%')`

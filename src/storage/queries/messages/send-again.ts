@@ -6,7 +6,7 @@ import { Refusal } from '../../../core/refusals.ts'
 import { newMessageId } from '../new-id.ts'
 import { refuseBlocked } from '../recipients/block-lists.ts'
 import { addTimelineEntry, type Change, type Reader, touchLane } from '../store.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../tables.generated.ts'
 import type { MessageRow } from './message-view.ts'
 
 /** Puts a copy of a message at the end of its line, and links the two. Returns the id of the copy. */

@@ -1,7 +1,7 @@
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type { MessageState } from '../../../core/message/message.ts'
 import type { Tallies } from '../../../core/ports/console/overview.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../tables.generated.ts'
 
 type TalliedState = keyof Tallies
 export type TallyRow = Omit<Tables['tally'], 'hour'>

@@ -2,7 +2,7 @@ import type { Kysely, RawBuilder } from 'kysely'
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { Reader } from '../reader.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../tables.generated.ts'
 
 export interface NotEntered {
   readonly connectionId: ConnectionId

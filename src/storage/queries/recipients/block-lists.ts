@@ -5,7 +5,7 @@ import type { Actor } from '../../../core/ports/administration.ts'
 import { type Block, type BlockLists, type BlockPage, hintOf, isHashedEntry } from '../../../core/ports/recipients.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { type Change, change, type Reader, type Store, writeAudit } from '../store.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../tables.generated.ts'
 
 const BLOCKED_AT_ONCE = 1_000
 

@@ -4,7 +4,7 @@ import { mentionsNumber } from '../../../core/message/erased.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import { yieldToWriters } from '../messages/cancel-waiting.ts'
 import type { Store } from '../store.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../tables.generated.ts'
 
 /** Rows that one query reads in some 10 ms; other writers run in between. */
 export const ROWS_AT_ONCE = 5_000

@@ -3,7 +3,7 @@ import type { Instant } from '../../../core/ids.ts'
 import { NOTIFIED_AFTER_MS, NOTIFIED_DAYS_AHEAD, tokenNotice } from '../../../core/notifications/token-notifications.ts'
 import { yieldToWriters } from '../messages/cancel-waiting.ts'
 import type { Store } from '../store.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../tables.generated.ts'
 import { writeNotices } from './write-notifications.ts'
 
 const DAY_MS = 86_400_000

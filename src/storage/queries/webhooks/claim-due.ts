@@ -4,7 +4,7 @@ import type { AccountId, Instant } from '../../../core/ids.ts'
 import { type DueWebhook, type Room, type Share, shareOut } from '../../../core/notifications/fair-scheduling.ts'
 import type { ClaimedDelivery } from '../../../core/ports/deliveries.ts'
 import type { Store } from '../store.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../tables.generated.ts'
 import { LONGEST_AHEAD_MS } from './poll-deliveries.ts'
 
 // Of those with something due, the ones that have waited longest: as many that work, and as many that fail.

@@ -6,7 +6,7 @@ import type { DeliveryFilter, DeliveryRow, DeliveryView, OfWebhook } from '../..
 import { Refusal } from '../../../core/refusals.ts'
 import { yieldToWriters } from '../messages/cancel-waiting.ts'
 import { change, type Reader, type Store, writeAudit } from '../store.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../tables.generated.ts'
 import { findWebhook } from './webhook-rows.ts'
 
 const PAGE = 50

@@ -4,7 +4,7 @@ import { composePayload, type KeptNotice } from '../../../core/notifications/com
 import { isNoticeKind } from '../../../core/notifications/notification-kinds.ts'
 import type { Deliveries } from '../../../core/ports/deliveries.ts'
 import type { Store } from '../store.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../tables.generated.ts'
 import { WAITING } from './change-webhook.ts'
 
 // On a laptop some 10 ms of writing, because the service writes at the same time and must not wait long.

@@ -3,7 +3,7 @@ import type { Instant } from '../../../core/ids.ts'
 import type { DisabledWebhook, TriedDelivery } from '../../../core/ports/deliveries.ts'
 import type { Store } from '../store.ts'
 import { writeAudit } from '../store.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../tables.generated.ts'
 import { noteWants } from './note-wants.ts'
 import { writeNotices } from './write-notifications.ts'
 

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely'
 import type { Store } from '../store.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../tables.generated.ts'
 
 const DAY_MS = 86_400_000
 /** How long deliveries and their tries are kept; where messages are kept for a shorter time, no longer than those. */

@@ -5,7 +5,7 @@ import { DELIVERY_STATES, type DeliveryState } from '../../../core/notifications
 import type { OfWebhook, WebhookView } from '../../../core/ports/webhooks.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import type { Reader } from '../store.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../tables.generated.ts'
 
 const DAY_MS = 86_400_000
 // Counted to here, and “at least” beyond: a webhook may get a hundred thousand notices a day.

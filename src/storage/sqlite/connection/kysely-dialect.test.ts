@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Kysely } from 'kysely'
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import type { Tables } from '../../queries/tables.ts'
+import type { Tables } from '../../queries/tables.generated.ts'
 import { createSqliteDialect } from './kysely-dialect.ts'
 import { openDatabase } from './open-database.ts'
 

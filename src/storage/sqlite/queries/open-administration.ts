@@ -15,7 +15,7 @@ import {
 import { createSecretStore } from '../../queries/secrets/secret-store.ts'
 import { toStorageError } from '../../queries/storage-health.ts'
 import type { Store } from '../../queries/store.ts'
-import type { Tables } from '../../queries/tables.ts'
+import type { Tables } from '../../queries/tables.generated.ts'
 import { createSqliteDialect } from '../connection/kysely-dialect.ts'
 import { type OpenOptions, openDatabase, versionOf } from '../connection/open-database.ts'
 import { findServiceHolder } from '../connection/service-lock.ts'

@@ -22,7 +22,7 @@ const NOT_COPIED = [
   'lane_entry',
   'lane_mark',
   'lane_change',
-  'remembrance',
+  'checkpoint',
   'session',
   'known_device',
   'sign_in_throttle',
