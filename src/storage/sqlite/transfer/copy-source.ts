@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { Refusal } from '../../../core/refusals.ts'
 import type { Checkpoint } from '../../queries/checkpoint.ts'
 import { newestOf } from '../../queries/migrations.ts'
+import type { Tables } from '../../queries/tables.generated.ts'
 import type { CopiedRow, CopiedTable, CopiedValue } from '../../queries/verify/copied-tables.ts'
 import { openDatabase } from '../connection/open-database.ts'
 import { takeServiceLock } from '../connection/service-lock.ts'
@@ -16,11 +17,11 @@ const ACTOR = 'copy'
  * Derived data, which the target computes again, records of processes that have ended, and sign-ins: people sign in again.
  * Every other table is copied.
  */
-const NOT_COPIED = [
+const NOT_COPIED: readonly string[] = [
   'migration',
   'worker',
   'lane_entry',
-  'lane_mark',
+  'indexed_through',
   'lane_change',
   'checkpoint',
   'session',
@@ -34,7 +35,7 @@ const NOT_COPIED = [
   'retention_mark',
   'retention_kept',
   'retention_state',
-]
+] satisfies readonly (keyof Tables | 'migration')[]
 
 /** PostgreSQL stores the account of these rows. SQLite stores it in the connection only. */
 const WITH_ACCOUNT = ['lane', 'open_attempt']
