@@ -62,7 +62,7 @@ const LEFT: Readonly<Record<string, number>> = {
   'src/server': 163,
   'src/storage/postgres': 676,
   'src/storage/queries': 17,
-  'src/storage/sqlite': 260,
+  'src/storage/sqlite': 20,
   test: 6,
   'test/browser': 1,
   'test/conformance': 68,

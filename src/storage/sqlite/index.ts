@@ -39,11 +39,11 @@ import { KeySweep } from './retention/key-sweep.ts'
 import { SqliteRetention } from './retention/retention.ts'
 import { RollbackDetector } from './safety/rollback-detector.ts'
 
-// Everybody who changes a lane tells of it, so that the look is only for what was told and got lost.
+// Every change of a lane is reported. The poll finds only those whose report got lost.
 const POLL_EVERY_MS = 10_000
 const SWEEP_EVERY_MS = 60_000
 const REMEMBER_EVERY_MS = 5_000
-// Time enough for a person to see in `nuncio workers` who is gone.
+// Long enough for a person to see in `nuncio workers` which process ended.
 const DEAD_WORKERS_KEPT_MS = 3_600_000
 const PROBE = 'probe'
 const COUNT_PAUSED = `select count(*) as paused from connection where state = 'paused'`
@@ -63,7 +63,7 @@ interface SqliteStorageOptions {
   readonly refusedByChannel: ConstructorParameters<typeof SqliteIntake>[0]['refusedByChannel']
   /** The disk can no longer be trusted: the process should end, so that its supervisor starts a fresh one. */
   readonly onBroken: (error: unknown) => void
-  /** Housekeeping failed; it is tried again by itself. */
+  /** Maintenance failed; it is retried. */
   readonly onError: (error: unknown) => void
   /** After each commit; must be quick. */
   readonly onCommit?: (committed: {
@@ -73,12 +73,12 @@ interface SqliteStorageOptions {
   }) => void
   /** Without it there are no hashes of people who were erased. */
   readonly hashRecipient?: HashRecipient
-  /** What people are told of this process. Without it there is no more than a heartbeat. */
+  /** Shown to people. Without it this process has no row of its own in the list of workers. */
   readonly worker?: WorkerFacts
 }
 
 interface SqliteStorageEvents {
-  /** Tells of lanes that another process (the CLI) changed. */
+  /** Reports lanes that another process (the CLI) changed. */
   readonly lanesChanged: (ids: readonly ConnectionId[]) => void
 }
 
@@ -114,7 +114,7 @@ export class SqliteStorage {
   constructor(options: SqliteStorageOptions) {
     this.#lock = options.path === ':memory:' ? null : takeServiceLock(join(dirname(options.path), 'service.lock'))
     try {
-      // Never waits inside a call: that would stop the event loop. GroupCommit looks again instead.
+      // A wait inside SQLite would block the event loop, so GroupCommit retries instead.
       this.database = openDatabase(options.path, { create: true, busyTimeoutMs: 0 })
     } catch (error) {
       this.#lock?.release()
@@ -156,7 +156,7 @@ export class SqliteStorage {
       limits: options.limits,
       refusedByChannel: options.refusedByChannel,
     })
-    // After the intake, which makes what the directory says exact at the start of each transaction.
+    // After the intake, which refreshes the directory at the start of each transaction.
     this.#commits.join(new NotificationTrigger(database, this.#directory, () => options.clock.now()))
     this.notices = new SqliteNotices(database, this.#commits, () => options.clock.now())
     this.lanes = new SqliteLanes({
@@ -178,7 +178,7 @@ export class SqliteStorage {
     this.#visits = new SendAgainVisits({ path: options.path, now: () => options.clock.now() })
   }
 
-  /** True on a data directory that nobody has set up. */
+  /** True for a data directory that was never set up. */
   async isEmpty(): Promise<boolean> {
     return this.database.prepare('select 1 from account limit 1').get() === undefined
   }
@@ -187,7 +187,7 @@ export class SqliteStorage {
     return this.database.prepare('select 1 from person limit 1').get() !== undefined
   }
 
-  /** What a start must know of the secrets that are kept. */
+  /** What a start must know of the stored secrets. */
   async readKeyFacts(): Promise<KeyFacts> {
     return toKeyFacts(this.database.prepare(KEY_FACTS).get())
   }
@@ -202,12 +202,12 @@ export class SqliteStorage {
 
   async sendAgain(failed: Parameters<ChannelEvents['sendAgain']>[0]): Promise<MessageId | null> {
     const messageId = await this.#visits.sendAgain(failed)
-    // What a visitor did is found by itself too, a moment later.
+    // The next poll would find the new message too, a moment later.
     if (messageId && !this.#closed) this.#directory.refresh()
     return messageId
   }
 
-  /** Begins to watch what the command line does, and its own housekeeping. To be called once. */
+  /** Starts to watch for changes by the command line, and starts maintenance. Call it once. */
   async start({ lanesChanged }: SqliteStorageEvents): Promise<void> {
     const goneBack = await this.#commits.submit(() => {
       this.#takePlace()
@@ -217,12 +217,12 @@ export class SqliteStorage {
     if (goneBack)
       this.#onError(
         new Error(
-          `The database is not as it was left: ${goneBack}. All lanes are held. Look at what was sent, then: ${commandLine`hold --release`}`,
+          `The database is not as it was left: ${goneBack}. All lanes are held. Check what was sent, then: ${commandLine`hold --release`}`,
         ),
       )
     await this.#remember()
     this.#directory.onLanesChanged((ids) => {
-      // Told a moment after it was noticed: we may have been closed since.
+      // Reported in a later turn of the event loop, so the storage may be closed already.
       if (this.#closed) return
       for (const id of ids) this.#counts.recountOne(id)
       lanesChanged(ids)
@@ -236,7 +236,7 @@ export class SqliteStorage {
     this.#others?.start()
   }
 
-  /** Nobody else serves this database, so there is nobody to tell. */
+  /** No other process serves this database. */
   notifyPeers(): void {}
 
   acceptingProcesses(): number {
@@ -247,7 +247,7 @@ export class SqliteStorage {
     return this.#counts.total()
   }
 
-  /** What is told of the database for the metrics: each takes some microseconds, and is asked for now and then. */
+  /** For the metrics. Each figure takes some microseconds. */
   figures(): Figures {
     const [paused] = this.database.prepare(COUNT_PAUSED).all() as { paused: number }[]
     return {
@@ -258,14 +258,14 @@ export class SqliteStorage {
     }
   }
 
-  /** Enters what still waits into its lane, as happens by itself after `start`. */
+  /** Enters waiting messages into their lanes, as happens periodically after `start`. */
   enterLanes(): Promise<void> {
     return this.#tail.enter()
   }
 
   /**
-   * True when a row can be written to the disk right now and nothing was turned away in the last seconds: a full disk
-   * may still take a small row where it no longer takes a message.
+   * True when a row can be written to the disk right now and nothing was rejected in the last seconds: a full disk may
+   * still take a small row when it no longer takes a message.
    */
   async isWritable(): Promise<boolean> {
     try {
@@ -288,7 +288,7 @@ export class SqliteStorage {
     this.#others?.stop()
     this.#tail.stop()
     this.#keys.stop()
-    // So that a copy made a moment ago is older than what is remembered.
+    // A copy made a moment ago must be older than the checkpoint.
     const remembered = this.#timers.length > 0 ? this.#remember().catch(() => {}) : null
     this.#commits.flush()
     await remembered
@@ -298,9 +298,8 @@ export class SqliteStorage {
   }
 
   /**
-   * We hold the lock of the data directory, so every worker of before is dead: their lanes are free at once, without
-   * waiting for their claims to run out, and so is the turn to sweep. Our own row gets its first heartbeat when we
-   * begin to dispatch.
+   * This process holds the lock of the data directory, so all earlier workers are dead. Their lanes and the retention lease
+   * are free at once, before their leases expire. Our own row gets its first heartbeat when dispatching begins.
    */
   #takePlace(): void {
     this.database.exec('delete from worker; update retention_state set swept_until = 0')
@@ -322,11 +321,11 @@ export class SqliteStorage {
     await memory.keep()
   }
 
-  /** Forgets the lane changes that were noticed, workers that are long dead, and idempotency keys whose time is over. */
+  /** Deletes lane changes that were noticed, workers that died long ago, and expired idempotency keys. */
   async #sweep(): Promise<void> {
     const now = this.clock.now()
     await this.#commits.submit(() => {
-      // The newest stays: the next one must get a higher position, or it would be taken for one already seen.
+      // The newest stays, because the next one must get a higher position. Otherwise it would count as seen.
       this.database.exec('delete from lane_change where position < (select max(position) from lane_change)')
       this.database
         .prepare(

@@ -72,7 +72,7 @@ create unique index token_name on token (account_id, name) where deleted_at is n
 create unique index token_successor on token (successor_id) where successor_id is not null;
 -- No column of it changes when a token is used, so accepting a message does not write to it.
 create index token_listed on token (account_id, created_at, id);
--- For the watchdog, which looks every 15 seconds for tokens that end soon.
+-- For the watchdog, which checks every 15 seconds for tokens that expire soon.
 create index token_end on token (expires_at) where deleted_at is null;
 
 

@@ -124,7 +124,7 @@ export class SqliteIntake implements Intake, Participant {
 
   async accept(candidate: Candidate): Promise<AcceptResult> {
     try {
-      const result = await this.#parts.commits.submit(() => this.#judgeAndStore(candidate))
+      const result = await this.#parts.commits.submit(() => this.#decideAndStore(candidate))
       if (result.kind === 'accepted') this.#parts.counts.change(result.connectionId, candidate.accountId, 1)
       return result
     } catch (error) {
@@ -158,7 +158,7 @@ export class SqliteIntake implements Intake, Participant {
     }
   }
 
-  // Participant: measures each shared commit, and writes the row of the one before.
+  // Participant: measures each shared commit, and writes the row of the previous one.
 
   begin(): void {
     this.#batchStartedMs = this.#parts.clock.monotonic()
@@ -179,7 +179,7 @@ export class SqliteIntake implements Intake, Participant {
     this.#usedAt.clear()
   }
 
-  #judgeAndStore(candidate: Candidate): AcceptResult {
+  #decideAndStore(candidate: Candidate): AcceptResult {
     const { directory, clock, refusedByChannel } = this.#parts
     const now = clock.now()
     const token = directory.tokenById(candidate.tokenId)
@@ -227,7 +227,7 @@ export class SqliteIntake implements Intake, Participant {
     return { kind: 'accepted', messageId: id, connectionId: connection.id, sequence }
   }
 
-  /** Null when the key names no message. A replay leaves a row of its own in the same commit as it is judged in. */
+  /** Null when the key names no message. A replay writes its own row in the commit that decides it. */
   #repeat(candidate: Candidate, given: { key: string; fingerprint: string }, now: Instant): AcceptResult | null {
     const row = this.#liveKey(candidate.accountId, given.key, now)
     if (!row) return null

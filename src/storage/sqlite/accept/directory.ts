@@ -18,8 +18,8 @@ const CONNECTION = 'select id, account_id, number, channel, state, policy, chann
 const TOKEN = 'select id, account_id, events, expires_at, deleted_at, connection_ids, source_ranges from token'
 
 /**
- * Tokens and connections, remembered until somebody else changes the database. `refresh` inside a write transaction
- * makes what it says exact: nobody else can commit before that transaction ends (G7).
+ * Caches tokens and connections until another process changes the database. After `refresh` inside a write transaction
+ * the cache is exact, because no other process can commit before that transaction ends (G7).
  */
 export class Directory {
   readonly #dataVersion: StatementSync
@@ -60,22 +60,22 @@ export class Directory {
     this.#changePosition = (this.#lastChange.get() as { position: number }).position
   }
 
-  /** Called whenever another process may have written, before anything is judged by what was remembered. */
+  /** Called whenever another process may have written, before anything cached is used. */
   onOthers(call: () => void): void {
     this.#onOthers = call
   }
 
-  /** Tells of lanes that another process changed. Called outside of any transaction's outcome: look again, believe nothing. */
+  /** Reports lanes that another process changed. Called outside of transactions: the receiver must reload them. */
   onLanesChanged(call: (ids: readonly ConnectionId[]) => void): void {
     this.#onLanesChanged = call
   }
 
-  /** Another number after each change by others that was noticed. */
+  /** Changes with each change by another process that was noticed. */
   get version(): number {
     return this.#version
   }
 
-  /** Forgets everything if anybody else has committed since the last call. */
+  /** Clears the cache if another connection has committed since the last call. */
   refresh(): void {
     const version = (this.#dataVersion.get() as { data_version: number }).data_version
     if (version === this.#version) return
@@ -94,8 +94,8 @@ export class Directory {
   }
 
   /**
-   * As `refresh`, but false while another connection is writing: what it commits may not be seen yet. Not within a
-   * transaction.
+   * As `refresh`, but false while another connection is writing, because its commit may not be visible yet. Not within
+   * a transaction.
    */
   refreshExactly(): boolean {
     try {
@@ -112,12 +112,12 @@ export class Directory {
     return true
   }
 
-  /** Something of this process has changed a lane behind the back of whoever runs it. */
+  /** Reports a lane that another part of this process changed. */
   laneChanged(id: ConnectionId): void {
     setImmediate(() => this.#onLanesChanged([id]))
   }
 
-  /** As `refresh`, at most once in a turn of the event loop: for looks that are judged again before they count. */
+  /** As `refresh`, at most once in a turn of the event loop: for reads that a transaction checks again. */
   refreshOncePerTurn(): void {
     if (this.#freshThisTurn) return
     this.#freshThisTurn = true
@@ -132,7 +132,7 @@ export class Directory {
     let token = this.#tokens.get(key)
     if (token === undefined) {
       token = toToken(this.#tokenByHash.get(sha256))
-      // Unknown tokens are not remembered: a guesser could fill the memory with them.
+      // Unknown tokens are not cached: an attacker could fill the memory with them.
       if (token) this.#tokens.set(key, token).set(token.id, token)
     }
     return token

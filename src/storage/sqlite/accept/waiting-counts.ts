@@ -50,7 +50,7 @@ export class WaitingCounts {
     if (accountId) this.change(connectionId, accountId, -count)
   }
 
-  /** Counts one connection afresh, after somebody else changed its lane. */
+  /** Counts one connection again, after another process changed its lane. */
   recountOne(connectionId: ConnectionId): void {
     const row = this.#database
       .prepare(

@@ -95,7 +95,7 @@ export class CommitWatch implements Participant {
     this.#events = 0
     this.#writtenByPoll = this.#written
     this.#every(SAFETY_POLL_EVERY_MS, () => this.#safetyPoll())
-    // Somebody may have begun to write before it was watched.
+    // Another process may have written before the watch began.
     this.#onEvent()
   }
 

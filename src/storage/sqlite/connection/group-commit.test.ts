@@ -17,12 +17,12 @@ afterEach(() => {
 
 describe('the group commit', () => {
   it('lets all who write in one turn share one commit', async () => {
-    const { commits, insert, told } = createCommits()
+    const { commits, insert, calls } = createCommits()
 
     const results = await Promise.all([1, 2, 3].map((id) => commits.submit(() => insert(id))))
 
     assert.deepEqual(results, [1, 2, 3])
-    assert.deepEqual(told, ['begin', 'committed'])
+    assert.deepEqual(calls, ['begin', 'committed'])
   })
 
   it('G1: resolves only once another connection sees what was written', async () => {
@@ -35,16 +35,16 @@ describe('the group commit', () => {
     assert.deepEqual([before, count()], [0, 1])
   })
 
-  it('commits a long queue a stretch at a time', async () => {
-    const { commits, insert, count, told } = createCommits()
+  it('commits a long queue in parts', async () => {
+    const { commits, insert, count, calls } = createCommits()
 
     await Promise.all(Array.from({ length: 2_100 }, (_, id) => commits.submit(() => insert(id))))
 
     assert.equal(count(), 2_100)
-    assert.equal(told.filter((each) => each === 'committed').length, 3)
+    assert.equal(calls.filter((each) => each === 'committed').length, 3)
   })
 
-  it('commits at once what is queued when it is told to', () => {
+  it('commits what is queued when it is flushed', () => {
     const { commits, insert, count } = createCommits()
     void commits.submit(() => insert(1))
 
@@ -54,7 +54,7 @@ describe('the group commit', () => {
   })
 
   it('G11: lets a bad job fail alone', async () => {
-    const { commits, insert, count, told } = createCommits()
+    const { commits, insert, count, calls } = createCommits()
     const bad = new TypeError('cannot be stored')
 
     const results = await Promise.allSettled([
@@ -73,7 +73,7 @@ describe('the group commit', () => {
     )
     assert.equal(results[1]?.status === 'rejected' && results[1].reason, bad)
     assert.equal(count(), 2)
-    assert.deepEqual(told, ['begin', 'rolled back', 'begin', 'rolled back', 'begin', 'committed'])
+    assert.deepEqual(calls, ['begin', 'rolled back', 'begin', 'rolled back', 'begin', 'committed'])
   })
 
   it('waits, without stopping the event loop, while another process writes', async () => {
@@ -107,7 +107,7 @@ describe('the group commit', () => {
   })
 })
 
-describe('the group commit in trouble', () => {
+describe('the group commit after an error', () => {
   it('G11: refuses on a full disk as certainly not written, says why, and goes on once there is room', async () => {
     const { commits, database, count, broken, health } = createCommits()
     const { page_count: pages } = database.prepare('pragma page_count').get() as { page_count: number }
@@ -116,12 +116,12 @@ describe('the group commit in trouble', () => {
     const long = () => insertLong.run(1, 'x'.repeat(100_000))
 
     const refusal = await commits.submit(long).catch((error: unknown) => error)
-    const trouble = health.error
+    const problem = health.error
     database.exec('pragma max_page_count = 100000')
     await commits.submit(long)
 
     assert.ok(refusal instanceof StorageUnavailable && !refusal.unknown)
-    assert.deepEqual(trouble, { since: NOW, cause: 'The disk is full.' })
+    assert.deepEqual(problem, { since: NOW, cause: 'The disk is full.' })
     assert.deepEqual([broken, count()], [[], 1])
   })
 
@@ -162,11 +162,11 @@ function createCommits() {
   const broken: unknown[] = []
   const health = new StorageHealth({ now: () => NOW, monotonic: () => 0 })
   const commits = new GroupCommit(database, health, (error) => broken.push(error))
-  const told: string[] = []
+  const calls: string[] = []
   const participant: Participant = {
-    begin: () => told.push('begin'),
-    committed: () => told.push('committed'),
-    rolledBack: () => told.push('rolled back'),
+    begin: () => calls.push('begin'),
+    committed: () => calls.push('committed'),
+    rolledBack: () => calls.push('rolled back'),
   }
   commits.join(participant)
   const adding = database.prepare('insert into entry (id) values (?)')
@@ -176,5 +176,5 @@ function createCommits() {
   }
   const counting = other.prepare('select count(*) as entries from entry')
   const count = () => (counting.get() as { entries: number }).entries
-  return { commits, health, database, other, broken, told, insert, count }
+  return { commits, health, database, other, broken, calls, insert, count }
 }

@@ -3,12 +3,12 @@ import { StorageUnavailable } from '../../../core/ports/lanes.ts'
 import type { StorageHealth } from '../../queries/storage-health.ts'
 import { storageError, whyNotWritten } from './sqlite-errors.ts'
 
-// A commit costs one flush of the disk whatever it holds, so more per commit is cheaper for all; but everybody in it
-// waits for its last row. At a few microseconds a row this bounds that wait to a few milliseconds.
+// A commit costs one flush of the disk whatever it holds, so more jobs per commit are cheaper. But every job waits for
+// the last one. At a few microseconds a row this bounds that wait to a few milliseconds.
 const MOST_JOBS_PER_COMMIT = 1_024
 
-// A short writer beside us (the CLI) holds the database for milliseconds. We look again this often rather than let
-// SQLite wait inside a call, which would stop the whole event loop.
+// The CLI writes beside the service and locks the database for milliseconds. We retry this often, because a wait inside
+// SQLite would block the whole event loop.
 const BUSY_RETRY_MS = 3
 const BUSY_GIVE_UP_MS = 5_000
 
@@ -23,13 +23,13 @@ interface Job {
 export interface Participant {
   /** At the start of a transaction, before the first job. */
   begin(): void
-  /** After the commit reached the disk, with all who shared it. */
+  /** After the commit reached the disk. `jobs`: how many shared it. */
   committed(tookMs: number, jobs: number): void
   rolledBack(): void
 }
 
 /**
- * Lets all who write in one turn of the event loop share one durable commit.
+ * Lets all writes of one turn of the event loop share one durable commit.
  *
  *   submit ──▶ queued ──(end of turn)──▶ one transaction ──▶ resolved
  *                 ▲                           │ a job throws: rolled back, and tried again without that job
@@ -123,7 +123,7 @@ export class GroupCommit {
     return true
   }
 
-  /** Null when the transaction was rolled back; everybody has been answered or queued again then. */
+  /** Null when the transaction was rolled back: each job was rejected or queued again. */
   #runJobs(jobs: readonly Job[]): unknown[] | null {
     const results: unknown[] = new Array(jobs.length)
     let at = -1
@@ -136,7 +136,7 @@ export class GroupCommit {
       const guilty = jobs[at]
       if (storageError(error) !== null || !guilty) this.#refuse(jobs, error, false)
       else {
-        // One bad row never fails the others: they go again, without it.
+        // One bad row never fails the others: they run again without it.
         guilty.reject(error)
         this.#queue = [...jobs.filter((job) => job !== guilty), ...this.#queue]
         this.#schedule()
@@ -180,8 +180,8 @@ export class GroupCommit {
   }
 
   /**
-   * After an I/O error nobody knows which pages reached the disk, and the system may have dropped the error with the
-   * page: asking again can succeed and mean nothing. So this process never writes again.
+   * After an I/O error it is unknown which pages reached the disk. The system may have dropped the error with the page,
+   * so a second flush can succeed without having written it. This process therefore never writes again.
    */
   #break(error: unknown): void {
     if (this.#broken) return

@@ -61,12 +61,12 @@ describe('Kysely on node:sqlite', () => {
       await new Promise(setImmediate)
       order.push('committing')
     })
-    const look = kysely
+    const query = kysely
       .selectFrom('account')
       .selectAll()
       .execute()
       .then((rows) => order.push(`saw ${rows.length}`))
-    await Promise.all([change, look])
+    await Promise.all([change, query])
 
     assert.deepEqual(order, ['committing', 'saw 1'])
   })

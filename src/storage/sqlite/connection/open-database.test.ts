@@ -143,7 +143,7 @@ describe('opening what is no healthy database of ours', () => {
 })
 
 describe('bringing the database up to date', () => {
-  it('tells from which version to which', () => {
+  it('returns the versions before and after', () => {
     const path = newPath()
 
     const [made, again] = [migrateDatabase(path), migrateDatabase(path)]

@@ -16,7 +16,7 @@ export interface OpenOptions {
   readonly busyTimeoutMs?: number
 }
 
-/** Brings the database up to date, making it when there is none, and tells from which version to which. */
+/** Brings the database up to date, creates it if there is none, and returns the versions before and after. */
 export function migrateDatabase(path: string): { readonly from: number; readonly to: number } {
   const from = versionOf(path)
   const database = openDatabase(path, { create: true })
@@ -76,7 +76,7 @@ export function openDatabase(path: string, options: OpenOptions): DatabaseSync {
   }
 }
 
-/** Fails where nobody may look, which is not the same as that nothing is there. */
+/** Throws when the folder may not be read: a file may be there all the same. */
 export function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }

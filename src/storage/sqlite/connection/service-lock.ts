@@ -34,7 +34,7 @@ export function takeServiceLock(path: string): { release(): void } {
   }
 }
 
-/** Which process holds that lock; null when none does, or nobody can tell: another machine, or another system than Linux. */
+/** The process that holds that lock; null when none does, or when it cannot be found: on another machine, or not on Linux. */
 export function findServiceHolder(path: string): number | null {
   try {
     return findLockHolder(readFileSync('/proc/locks', 'utf8'), statSync(path))
@@ -44,8 +44,8 @@ export function findServiceHolder(path: string): number | null {
 }
 
 /**
- * Which process holds a lock on a file, from the text of /proc/locks; null when nobody does. Nothing is tried on the file
- * itself: for an instant that could keep a service from starting.
+ * The process that holds a lock on a file, from the text of /proc/locks; null when none does. It does not try to lock the
+ * file, because that could keep a service from starting for an instant.
  */
 export function findLockHolder(locks: string, file: { readonly ino: number }): number | null {
   // 1: POSIX  ADVISORY  WRITE 1234 08:01:5678 1073741824 1073741825

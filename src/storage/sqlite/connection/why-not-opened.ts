@@ -6,14 +6,14 @@ const { R_OK, W_OK, X_OK } = constants
 /** What keeps this user from a database, seen from outside of it, and how to mend it. Null when nothing does. */
 export function whyNotOpened(path: string): string | null {
   const place = nearest(path)
-  const found = look(place)
+  const found = statOf(place)
   if (!found) return null
   if (place !== path) return found.isDirectory() ? whyNotUsed(place, found) : noFolder(path, place)
   if (found.isDirectory())
     return `${path} is a folder, and must be a file. Move it away, or point NUNCIO_DATA_DIR at another folder.`
   // Its log and the index of that lie beside it, and may have been left by another user.
   for (const file of [path, `${path}-wal`, `${path}-shm`, dirname(path)]) {
-    const there = look(file)
+    const there = statOf(file)
     const why = there ? whyNotUsed(file, there) : null
     if (why !== null) return why
   }
@@ -23,11 +23,11 @@ export function whyNotOpened(path: string): string | null {
 /** What of the way to it can be seen. */
 function nearest(path: string): string {
   let place = path
-  while (!look(place) && place !== dirname(place)) place = dirname(place)
+  while (!statOf(place) && place !== dirname(place)) place = dirname(place)
   return place
 }
 
-function look(path: string): Stats | undefined {
+function statOf(path: string): Stats | undefined {
   try {
     return statSync(path)
   } catch {

@@ -2,7 +2,7 @@ import type { ConsoleArea } from '../../../core/ports/console/console-areas.ts'
 import type { StorageError } from '../../../core/ports/lanes.ts'
 import { Refusal, type RefusalCode } from '../../../core/refusals.ts'
 
-/** What the thread of the console is told. */
+/** Messages to the thread of the console. */
 export type ToThread =
   | {
       readonly kind: 'call'
@@ -16,12 +16,12 @@ export type ToThread =
   /** End once all calls before this one are answered. */
   | { readonly kind: 'close' }
 
-/** What it tells. `call` null: the thread itself could not begin, and ends. */
+/** Its answers. `call` null: the thread could not start, and ends. */
 export type FromThread =
   | { readonly kind: 'value'; readonly call: number; readonly value: unknown }
   | { readonly kind: 'thrown'; readonly call: number | null; readonly thrown: SentError }
   /** Something in the background went wrong; it is tried again by itself. */
-  | { readonly kind: 'trouble'; readonly thrown: SentError }
+  | { readonly kind: 'error'; readonly thrown: SentError }
 
 type SentError =
   | {
@@ -32,7 +32,7 @@ type SentError =
     }
   | { readonly refusal: null; readonly message: string; readonly stack: string | null }
 
-/** An error loses its class on the way between threads, and whoever catches it must know a refusal from a fault. */
+/** An error loses its class between threads, and the catcher must distinguish a refusal from a fault. */
 export function packError(thrown: unknown): SentError {
   if (thrown instanceof Refusal) {
     const { code, message, field, cause } = thrown

@@ -17,15 +17,15 @@ let folder: string
 let path: string
 let problems: unknown[]
 let thread: ConsoleThread
-let trouble: StorageError | null
+let storageError: StorageError | null
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'nuncio-console-'))
   path = join(folder, 'nuncio.db')
   problems = []
   openAdministration(path, { create: true, now: () => 1 }).close()
-  trouble = null
-  thread = new ConsoleThread({ path, findError: () => trouble, onError: (error) => problems.push(error) })
+  storageError = null
+  thread = new ConsoleThread({ path, findError: () => storageError, onError: (error) => problems.push(error) })
   return async () => {
     await thread.close()
     await rm(folder, { recursive: true })
@@ -69,7 +69,7 @@ describe('the thread of the console', () => {
     const { id } = await administration.addConnection(wanted, 'test')
     const before = await lanes.readLane({ accountId, id })
 
-    trouble = { since: 1, cause: 'The disk is full.' }
+    storageError = { since: 1, cause: 'The disk is full.' }
     const after = await lanes.readLane({ accountId, id })
 
     assert.equal(before.standsStill, null)
@@ -120,7 +120,7 @@ describe('the thread of the console', () => {
     assert.equal(problems.length, 1)
   })
 
-  it('ends when nobody asks for a while, and begins again with the next call', async () => {
+  it('ends after a while without calls, and starts again with the next call', async () => {
     const brief = new ConsoleThread({
       path,
       findError: () => null,

@@ -17,7 +17,7 @@ interface ConsoleThreadOptions {
   readonly endsAfterIdleMs?: number
 }
 
-// It takes some 40 MB, which an installation need not spend whose console nobody has open.
+// The thread takes some 40 MB, which is wasted while no browser has the console open.
 const ENDS_AFTER_IDLE_MS = 5 * 60_000
 
 interface OpenCall {
@@ -34,7 +34,7 @@ interface OpenCall {
  *                            ▼
  *                          CLOSED
  *
- * - Whatever is open when the thread dies is rejected: nobody knows whether a change was made, as after a crash.
+ * - Calls that are open when the thread dies are rejected: it is unknown whether a change was made, as after a crash.
  * - Each call finds a thread: the next one after a death starts another.
  */
 export class ConsoleThread {
@@ -58,7 +58,7 @@ export class ConsoleThread {
     return this.#open.size
   }
 
-  /** Nothing: what the thread does in the background it does while somebody looks, and for a while after. */
+  /** Does nothing: the background jobs of the thread run while the console is in use, and for a while after. */
   start(): void {}
 
   rest(): void {
@@ -96,7 +96,7 @@ export class ConsoleThread {
       {},
       {
         get: (_, verb) => {
-          // Whoever awaits the area itself would take it for a promise.
+          // Otherwise `await` would take the area itself for a promise.
           if (typeof verb !== 'string' || verb === 'then') return undefined
           return (...args: readonly unknown[]) => this.#call(area, verb, args)
         },
@@ -142,7 +142,7 @@ export class ConsoleThread {
         commandPrefix: commandPrefix(),
       },
       name: 'console',
-      // A look that takes more than this ends the thread, and not the process that accepts.
+      // A query that needs more than this ends the thread, and not the process that accepts.
       resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 256 },
     })
     const ended = Promise.withResolvers<void>()
@@ -162,13 +162,13 @@ export class ConsoleThread {
       this.#worker = null
       this.#rejectOpen(cause)
     })
-    // While nobody waits for an answer, it does not keep the process from ending.
+    // While no call is open, the thread does not keep the process alive.
     worker.unref()
     return worker
   }
 
   #receive(message: FromThread): void {
-    if (message.kind === 'trouble') {
+    if (message.kind === 'error') {
       this.#options.onError(unpackError(message.thrown))
       return
     }

@@ -4,21 +4,21 @@ import { type FromThread, packError, type ToThread, withBuffers } from './consol
 import { openConsoleDatabase } from './open-console-database.ts'
 
 /**
- * The thread in which the console reads. It opens the database as the command line does, beside the service, so that a
- * long look at the log never keeps the thread that accepts from accepting.
+ * The thread in which the console reads. It opens the database as the command line does, beside the service, so a long
+ * query of the log never blocks the thread that accepts.
  */
 const port = parentPort
 if (!port) throw new Error('This file is the body of a worker thread')
 
-function tell(message: FromThread): void {
+function send(message: FromThread): void {
   port?.postMessage(message)
 }
 
 try {
   const { path } = workerData as { readonly path: string }
-  const onError = (error: unknown) => tell({ kind: 'trouble', thrown: packError(error) })
-  let trouble: StorageError | null = null
-  const { store, close } = openConsoleDatabase(path, { findError: () => trouble, onError })
+  const onError = (error: unknown) => send({ kind: 'error', thrown: packError(error) })
+  let storageError: StorageError | null = null
+  const { store, close } = openConsoleDatabase(path, { findError: () => storageError, onError })
   const open = new Set<Promise<void>>()
 
   port.on('message', (message: ToThread) => {
@@ -28,7 +28,7 @@ try {
         .finally(() => port.close())
       return
     }
-    trouble = message.error
+    storageError = message.error
     const answered = answer(message).finally(() => open.delete(answered))
     open.add(answered)
   })
@@ -37,11 +37,11 @@ try {
     try {
       const verbs = store[area] as unknown as Readonly<Record<string, (...given: unknown[]) => Promise<unknown>>>
       if (!Object.hasOwn(verbs, verb)) throw new Error(`The console's store knows no ${area}.${verb}`)
-      tell({ kind: 'value', call, value: await verbs[verb]?.(...(withBuffers(args) as unknown[])) })
+      send({ kind: 'value', call, value: await verbs[verb]?.(...(withBuffers(args) as unknown[])) })
     } catch (error) {
-      tell({ kind: 'thrown', call, thrown: packError(error) })
+      send({ kind: 'thrown', call, thrown: packError(error) })
     }
   }
 } catch (error) {
-  tell({ kind: 'thrown', call: null, thrown: packError(error) })
+  send({ kind: 'thrown', call: null, thrown: packError(error) })
 }

@@ -10,7 +10,7 @@ import { pragma } from '../connection/pragma.ts'
 import { noteStates } from '../lanes/notification-trigger.ts'
 import { sqliteEngine } from '../queries/administration-engine.ts'
 
-// A quarter of what the service has: people look at the newest, and that is found in the system's own cache, too.
+// A quarter of the cache of the service: people mostly read the newest rows, which are in the system's cache, too.
 const CACHE_KB = 16_384
 
 /** Opens the database beside a running service, for as long as the console is served. */
@@ -29,7 +29,7 @@ export function openConsoleDatabase(
       now: () => Date.now(),
       findStorageError: async () => findError(),
     },
-    { poll: async () => lookAt(database), onError },
+    { poll: async () => readVersions(database), onError },
   )
   start()
   return {
@@ -41,8 +41,8 @@ export function openConsoleDatabase(
   }
 }
 
-/** The first number changes with what others commit, the second with what we do ourselves. */
-function lookAt(database: DatabaseSync): string {
+/** The first number changes with the commits of other connections, the second with our own changes. */
+function readVersions(database: DatabaseSync): string {
   const { own } = database.prepare('select total_changes() as own').get() as { own: number }
   return `${pragma(database, 'data_version')}.${own}`
 }

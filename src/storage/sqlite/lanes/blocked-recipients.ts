@@ -5,7 +5,7 @@ import { type HashRecipient, hashedEntry } from '../../../core/ports/recipients.
 import type { Directory } from '../accept/directory.ts'
 
 interface BlockList {
-  /** Sealed; null where nobody was erased. */
+  /** Sealed; null if no recipient was erased. */
   readonly hashKey: string | null
 }
 
@@ -28,13 +28,13 @@ export class SqliteBlockedRecipients implements BlockedRecipients {
     this.#entry = database.prepare('select 1 from blocked_recipient where account_id = ? and recipient = ?')
   }
 
-  /** Somebody else has written to the database. */
+  /** Another process has written to the database. */
   forget(): void {
     this.#lists.clear()
   }
 
   isBlocked(accountId: AccountId, recipient: string): boolean {
-    // Nobody but other connections writes lists, and each of them is noticed by this.
+    // Only other connections write lists, and this notices their commits.
     this.#directory.refreshOncePerTurn()
     const list = this.#listOf(accountId)
     if (!list) return false

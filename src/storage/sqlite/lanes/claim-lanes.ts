@@ -127,7 +127,7 @@ export class LaneClaims {
     if (!open && !this.#hasWork(id)) return null
     const owner = (this.#lane.get(id) as unknown as LaneRow | undefined)?.owner ?? null
     if (owner !== null && owner !== worker && this.#isAlive.get(owner, now)) return null
-    // Last, because whoever leaves a lane takes it for one that nobody has claimed.
+    // Last, because a worker that leaves a lane takes it for unclaimed.
     if (leave(id)) return null
     this.#take.run(id, worker)
     const lane = this.#lane.get(id) as unknown as LaneRow
@@ -141,7 +141,7 @@ export class LaneClaims {
   #hasWork(id: ConnectionId): boolean {
     if (!this.#directory.maySend(id)) return false
     if (this.#messages.hasAny(id)) return true
-    // A crash left entries of settled messages behind; without them the lane need not be looked at again.
+    // A crash left entries of settled messages behind; without them the lane need not be checked again.
     this.#clear.run(id)
     return false
   }

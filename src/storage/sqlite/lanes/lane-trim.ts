@@ -22,7 +22,7 @@ export class LaneTrim {
 
   constructor(database: DatabaseSync, tail: UnindexedTail) {
     this.#tail = tail
-    // An entry that went while its message waits would be a lost message: looked at twice rather than believed.
+    // An entry that is deleted while its message waits would be a lost message, so the state is checked again here.
     const isSettled = `(select state from message where message.sequence = lane_entry.sequence) <> 'QUEUED'`
     this.#through = database.prepare(
       `delete from lane_entry where connection_id = ? and sequence <= ? and ${isSettled}`,

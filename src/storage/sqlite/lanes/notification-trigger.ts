@@ -5,8 +5,7 @@ import type { Participant } from '../connection/group-commit.ts'
 
 const NAME = 'notice_of_state'
 
-// Of this connection alone: it lies in the temporary schema, and nobody else runs it. It sees every change of a state,
-// whoever makes it, also one that is not yet thought of.
+// A temporary trigger belongs to this connection alone. It sees every change of a state, whichever code makes it.
 const CREATE = `
   create temp trigger if not exists ${NAME} after update of state on main.message
     when new.state <> old.state and new.state <> 'QUEUED' and exists (
@@ -18,16 +17,15 @@ const CREATE = `
         'state', new.state, 'reason', new.reason, 'words', new.words, 'attempts', new.attempts, 'acceptedAt', new.accepted_at));
   end`
 
-/** Lets a connection that changes messages now and then note what its account wants to be told, in the same commit. */
+/** Lets a connection that rarely changes messages write their notifications in the same commit. */
 export function noteStates(database: DatabaseSync, now: () => Instant): void {
   database.function('notice_now', { deterministic: false }, () => now())
   database.exec(CREATE)
 }
 
 /**
- * The same for the connection that accepts and dispatches: the trigger is there only while anybody wants notices of
- * messages, so that all others pay nothing. Looked at inside each transaction, as the directory is: what others have
- * committed counts from the next one on.
+ * The same for the connection that accepts and dispatches: the trigger exists only while an account wants notices of
+ * messages, so other installations pay nothing. It is checked inside each transaction, as the directory is.
  */
 export class NotificationTrigger implements Participant {
   readonly #database: DatabaseSync

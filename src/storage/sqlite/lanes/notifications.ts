@@ -10,13 +10,13 @@ import type { GroupCommit } from '../connection/group-commit.ts'
 export class SqliteNotices implements Notices, DeliveryWatch {
   readonly #commits: GroupCommit
   readonly #insert: StatementSync
-  readonly #look: StatementSync
+  readonly #pollStatement: StatementSync
   readonly #now: () => Instant
 
   constructor(database: DatabaseSync, commits: GroupCommit, now: () => Instant) {
     this.#commits = commits
     this.#now = now
-    this.#look = database.prepare(POLL_DELIVERIES('?1'))
+    this.#pollStatement = database.prepare(POLL_DELIVERIES('?1'))
     this.#insert = database.prepare(
       `insert into notice (id, account_id, kind, at, key, data)
          select 'ntc_' || lower(hex(randomblob(16))), ?1, ?2, ?3, ?4, ?5
@@ -26,7 +26,7 @@ export class SqliteNotices implements Notices, DeliveryWatch {
   }
 
   async pollDeliveries(): ReturnType<DeliveryWatch['pollDeliveries']> {
-    const row = this.#look.get(this.#now()) as { listened: number; due: number }
+    const row = this.#pollStatement.get(this.#now()) as { listened: number; due: number }
     return { isListened: row.listened === 1, isDue: row.due === 1 }
   }
 

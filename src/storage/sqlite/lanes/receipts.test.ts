@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => database.close())
 
 describe('reports on SQLite', () => {
-  it('looks for a network’s own id in the index on just those', () => {
+  it('finds a network’s own id by the index on such ids', () => {
     const withIndex = planOf(FIND_BY_NETWORK_ID)
     database.exec('drop index message_network_id')
     const without = planOf(FIND_BY_NETWORK_ID)

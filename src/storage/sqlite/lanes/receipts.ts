@@ -10,16 +10,15 @@ const TARGET = 'select sequence, state, connection_id, attempts, network_id from
 // In the words of the index on just those ids, or it would not be used.
 export const FIND_BY_NETWORK_ID = `${TARGET} where network_id = ? and network_id >= 'wamid.' and network_id < 'wamid/' and connection_id = ?`
 
-// The newest moments alone, read backwards by the primary key: a story may be long, and this runs on the serving thread.
+// Only the newest entries, read backwards by the primary key: a timeline may be long, and this runs on the serving thread.
 const READ_TIMELINE = `
-  select count(*) filter (where kind between 'receipt-' and 'receipt.') as told,
+  select count(*) filter (where kind between 'receipt-' and 'receipt.') as reports,
       coalesce(max(kind = 'receipt-failed'), 0) as wasReportedFailed,
       coalesce(max(at = ? and code is ? and (kind = ? and words is ? or kind = ? and words is ?)), 0) as wasBrought
     from (select kind, at, code, words from timeline where message_sequence = ? order by position desc limit ${TIMELINE_ENTRIES_READ})`
 
-interface Story {
-  /** How many reports. */
-  readonly told: number
+interface Timeline {
+  readonly reports: number
   readonly wasReportedFailed: 0 | 1
   readonly wasBrought: 0 | 1
 }
@@ -43,7 +42,7 @@ export class ReceiptWriter {
   readonly #findById: StatementSync
   readonly #findByNetworkId: StatementSync
   readonly #isOpen: StatementSync
-  readonly #lookAtStory: StatementSync
+  readonly #readTimeline: StatementSync
   readonly #hasOtherUnknown: StatementSync
   readonly #wasUnknown: StatementSync
   readonly #move: StatementSync
@@ -53,15 +52,15 @@ export class ReceiptWriter {
     this.#findById = database.prepare(`${TARGET} where id = ?`)
     this.#findByNetworkId = database.prepare(FIND_BY_NETWORK_ID)
     this.#isOpen = database.prepare('select 1 from open_attempt where connection_id = ? and message_sequence = ?')
-    this.#lookAtStory = database.prepare(READ_TIMELINE)
+    this.#readTimeline = database.prepare(READ_TIMELINE)
     this.#hasOtherUnknown = database.prepare(
       `select 1 from attempt where message_sequence = ? and number <> ? and outcome = 'unknown' limit 1`,
     )
     this.#wasUnknown = database.prepare(
       `select 1 from attempt where message_sequence = ? and outcome = 'unknown' limit 1`,
     )
-    // A bad end that the network tells is for a person to look at, though the message may have been resolved before: all
-    // but what was sent again.
+    // A failure that the network reports needs attention again, even if the message was resolved before. A message that was
+    // sent again stays resolved.
     this.#move = database.prepare(
       `update message set state = ?, reason = coalesce(?, case when reason = 'possible_duplicate' then reason end),
            words = ?, published_at = coalesce(published_at, ${LEFT_AT}), settled_at = coalesce(settled_at, ${LEFT_AT}),
@@ -82,7 +81,7 @@ export class ReceiptWriter {
     if (!target || target.connection_id !== receipt.connectionId) return end('message-unknown')
     const { sequence, state, attempts } = target
     if (this.#isOpen.get(target.connection_id, sequence)) return end('too-early')
-    const timeline = this.#messageWithAttempts(sequence, receipt)
+    const timeline = this.#earlierReports(sequence, receipt)
     if (timeline.wasBrought) return end('applied')
     const wasReportedFailed = state === 'FAILED' && timeline.wasReportedFailed === 1
     const mayHaveArrivedOtherwise =
@@ -93,7 +92,8 @@ export class ReceiptWriter {
     const { network_id: networkId } = target
     const known = { state, attempts, networkId, wasReportedFailed, mayHaveArrivedOtherwise, waitsToBeRepeated }
     const effect = applyReceipt(known, receipt)
-    if (!effect.isTold || (effect.mostReported !== null && timeline.told >= effect.mostReported)) return end('applied')
+    if (!effect.isTold || (effect.mostReported !== null && timeline.reports >= effect.mostReported))
+      return end('applied')
     if (effect.to) {
       const { words, networkId, at } = receipt
       const isGood = !isDoubtful(effect.to)
@@ -111,11 +111,11 @@ export class ReceiptWriter {
     return row as unknown as Target | undefined
   }
 
-  /** What was told before, and whether this was: networks repeat themselves, and two workers may report the same. */
-  #messageWithAttempts(sequence: Sequence, receipt: Receipt): Story {
+  /** Earlier reports, and whether this one is among them: networks repeat reports, and two workers may bring the same one. */
+  #earlierReports(sequence: Sequence, receipt: Receipt): Timeline {
     const [kept, contrary] = [receiptEntry(receipt, false), receiptEntry(receipt, true)]
     const { at, code } = receipt
-    return this.#lookAtStory.get(
+    return this.#readTimeline.get(
       at,
       code,
       kept.kind,
@@ -123,7 +123,7 @@ export class ReceiptWriter {
       contrary.kind,
       contrary.words,
       sequence,
-    ) as unknown as Story
+    ) as unknown as Timeline
   }
 }
 

@@ -51,7 +51,7 @@ export class StepWriter {
     this.#directory = directory
     this.#messages = messages
     const waits = `exists (select 1 from message where sequence = ? and state = 'QUEUED')`
-    // Repeated when nobody knew whether the first time was committed: what this claim has opened already is open.
+    // Repeated when the result of the first commit is unknown: an attempt that this claim has opened already counts as open.
     this.#insertOpen = database.prepare(
       `insert into open_attempt (connection_id, message_sequence, number, epoch, started_at) select ?, ?, ?, ?, ? where ${waits}
          on conflict do update set started_at = excluded.started_at where connection_id = excluded.connection_id

@@ -52,7 +52,7 @@ afterEach(async () => {
 })
 
 describe('sending again on SQLite', () => {
-  it('wakes the lane in this process', async () => {
+  it('reports the lane in this process', async () => {
     const woken: ConnectionId[] = []
     await storage.start({ lanesChanged: (ids) => woken.push(...ids) })
     woken.length = 0

@@ -4,7 +4,7 @@ import type { ChannelEvents } from '../../../core/ports/channel.ts'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
 
-// As long as the service itself waits for a short writer beside it, and looks as often.
+// The same times as those of GroupCommit.
 const BUSY_RETRY_MS = 3
 const BUSY_GIVE_UP_MS = 5_000
 // A visit takes some 2 ms of the thread that accepts. When a network reports ten thousand failures at once, the next one waits

@@ -19,11 +19,11 @@ interface Newcomer {
  * The newest messages, before they have an entry in their lane.
  *
  * Entering each message into its lane as it is accepted would touch a page of its own for each of a thousand lanes:
- * that was a third of the cost of accepting. So the newest are known by heart and by their sequence alone
- * (`indexed_through`), and those that still wait a moment later are entered together, lane by lane. Most never are: they are
- * on their way by then.
+ * that was a third of the cost of accepting. So the newest are kept in memory, and in the database they are
+ * known by their sequence alone (`indexed_through`). Those that still wait a moment later are entered together, lane by
+ * lane. Most never are, because they have been sent by then.
  *
- * What is known by heart only saves a look. The truth is in the database: entered, or above the mark.
+ * The memory only saves queries. The database is authoritative: a message is entered, or above the mark.
  */
 export class UnindexedTail implements Participant {
   readonly #commits: GroupCommit
@@ -92,7 +92,7 @@ export class UnindexedTail implements Participant {
     return !this.#withoutEntries.has(connectionId)
   }
 
-  /** A look has found no unfinished entry. Only `enter` makes new ones, and what is settled stays so. */
+  /** A query has found no unfinished entry. Only `enter` makes new ones, and settled messages stay settled. */
   hasNoEntries(connectionId: ConnectionId): void {
     this.#withoutEntries.add(connectionId)
   }
@@ -133,7 +133,7 @@ export class UnindexedTail implements Participant {
         const some = waiting.slice(at, at + WRITE_AT_ONCE)
         await this.#commits.submit(() => {
           for (const { connection_id, sequence } of some) {
-            // Inside the transaction: whoever looks before it has begun must not take back what is noted here.
+            // Inside the transaction: a query from before its begin must not undo this.
             this.#withoutEntries.delete(connection_id)
             this.#enter.run(sequence)
           }
@@ -185,7 +185,7 @@ export class UnindexedTail implements Participant {
 
 const NONE: readonly Sequence[] = []
 
-/** At start nobody waits for us, so all that is left above the mark is entered at once. Returns the mark. */
+/** At start no request waits, so all messages above the mark are entered at once. Returns the mark. */
 function enterAll(database: DatabaseSync): Sequence {
   const mark = () => (database.prepare('select sequence as mark from indexed_through').get() as { mark: number }).mark
   try {

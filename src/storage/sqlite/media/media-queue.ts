@@ -21,10 +21,10 @@ const PENDING = `select media.message_sequence as sequence, message.id as messag
   from media join message on message.sequence = media.message_sequence
   where media.state = 'pending'`
 
-// A next try farther away than any that is planned was planned before the clock was set back: it is due.
+// A try that is planned later than this was planned before the clock was set back, so it is due.
 const LONGEST_WAIT_MS = 600_000
-// A millisecond. Whoever has more that cannot be fetched now must not keep all others waiting for each look.
-const LOOKED_AT = 200
+// Takes a millisecond. An account with more files that cannot be fetched now must not delay the others at each poll.
+const ROWS_PER_QUERY = 200
 
 type PendingRow = Omit<MediaToFetch, 'isLaneHeld'> & { readonly isWanted: 0 | 1 }
 
@@ -33,7 +33,7 @@ interface Owner {
   readonly account_id: AccountId
 }
 
-/** One process serves the database, so there is one worker and one spool: every lane is its own, and nobody else fetches. */
+/** One process serves the database, so there is one worker and one spool: it holds every lane and fetches every file. */
 export class SqliteMediaQueue implements MediaQueue {
   readonly #commits: GroupCommit
   readonly #counts: WaitingCounts
@@ -52,16 +52,16 @@ export class SqliteMediaQueue implements MediaQueue {
   readonly #missing: StatementSync
   readonly #again: StatementSync
   readonly #wanted: StatementSync
-  /** Of accounts that have nothing to fetch among their oldest: where the next look goes on. */
+  /** For accounts without anything to fetch among their oldest rows: where the next poll continues. */
   readonly #goesOnAfter = new Map<AccountId, Sequence>()
-  /** Bytes in the spool by account, kept in memory because it is asked for at every look. */
+  /** Bytes in the spool by account, kept in memory because every poll needs them. */
   readonly #spooled: Map<AccountId, number>
 
   constructor(database: DatabaseSync, commits: GroupCommit, counts: WaitingCounts) {
     this.#commits = commits
     this.#counts = counts
     this.#pendingOf = database.prepare(
-      `${PENDING} and media.account_id = ? and media.message_sequence > ? order by media.message_sequence limit ${LOOKED_AT}`,
+      `${PENDING} and media.account_id = ? and media.message_sequence > ? order by media.message_sequence limit ${ROWS_PER_QUERY}`,
     )
     // Jumps from account to account, so that a long backlog of one costs no more than one message.
     this.#nextAccount = database.prepare(
@@ -84,8 +84,8 @@ export class SqliteMediaQueue implements MediaQueue {
       `update media set state = 'failed', tries = tries + 1, code = ?, words = ?, ended_at = ?
          where message_sequence = ? and state in ('pending', 'ready')`,
     )
-    // Never while it is being handed over: then it may be on its way. And what was handed over once with an unknown fate
-    // may have arrived, so nothing may be said that denies it.
+    // Never while an attempt is open, because it may arrive. After an attempt with an unknown result the message may have
+    // arrived, so it becomes UNCONFIRMED.
     const mayHaveArrived = `exists (select 1 from attempt where message_sequence = message.sequence and outcome = 'unknown')`
     this.#failMessage = database.prepare(
       `update message set settled_at = ?, words = ?,
@@ -137,7 +137,7 @@ export class SqliteMediaQueue implements MediaQueue {
   async due(request: DueRequest): Promise<DueMedia> {
     const media: MediaToFetch[] = []
     let { after } = request
-    for (let looked = 0; looked < request.accountsAtOnce; looked++) {
+    for (let accounts = 0; accounts < request.accountsAtOnce; accounts++) {
       const account = this.#nextAccount.get(after ?? '') as { id: AccountId } | undefined
       if (!account) return { media, lookedThrough: null }
       after = account.id
@@ -147,14 +147,14 @@ export class SqliteMediaQueue implements MediaQueue {
   }
 
   async #dueOf(accountId: AccountId, request: DueRequest): Promise<readonly MediaToFetch[]> {
-    const oldest = await this.#lookAtSome(accountId, 0, request)
+    const oldest = await this.#readDue(accountId, 0, request)
     if (oldest.media.length >= request.perAccount || oldest.lookedThrough === null) {
       this.#goesOnAfter.delete(accountId)
       return oldest.media
     }
     const after = Math.max(this.#goesOnAfter.get(accountId) ?? 0, oldest.lookedThrough)
-    const further = await this.#lookAtSome(accountId, after, request)
-    // What was found is found again, until it is fetched.
+    const further = await this.#readDue(accountId, after, request)
+    // The same rows are found again until they are fetched.
     const goesOnAfter = further.media.length > 0 ? after : further.lookedThrough
     if (goesOnAfter === null) this.#goesOnAfter.delete(accountId)
     else this.#goesOnAfter.set(accountId, goesOnAfter)
@@ -162,23 +162,23 @@ export class SqliteMediaQueue implements MediaQueue {
   }
 
   /** `lookedThrough` is null at the end. */
-  async #lookAtSome(accountId: AccountId, after: Sequence, { now, busy, fullHosts, perAccount }: DueRequest) {
+  async #readDue(accountId: AccountId, after: Sequence, { now, busy, fullHosts, perAccount }: DueRequest) {
     const full = new Set(
       fullHosts.filter((some) => (some.accountId ?? accountId) === accountId).map(({ host }) => host),
     )
     for (;;) {
       const [media, unwanted]: [MediaToFetch[], Sequence[]] = [[], []]
-      let [looked, lookedThrough] = [0, after]
+      let [rows, lookedThrough] = [0, after]
       for (const row of this.#pendingOf.iterate(accountId, after) as Iterable<PendingRow>) {
-        looked += 1
+        rows += 1
         lookedThrough = row.sequence
         const isDue = row.nextTryAt <= now || row.nextTryAt > now + LONGEST_WAIT_MS
-        // Nobody wants the file of a message that was cancelled or has expired meanwhile.
+        // The file of a message that was cancelled or has expired is not needed.
         if (!row.isWanted) unwanted.push(row.sequence)
         else if (isDue && !busy.has(row.sequence) && !full.has(hostOf(row.url))) media.push(toFetch(row))
         if (media.length >= perAccount) break
       }
-      if (unwanted.length === 0) return { media, lookedThrough: looked < LOOKED_AT ? null : lookedThrough }
+      if (unwanted.length === 0) return { media, lookedThrough: rows < ROWS_PER_QUERY ? null : lookedThrough }
       await this.forget(unwanted)
     }
   }
@@ -261,7 +261,7 @@ export class SqliteMediaQueue implements MediaQueue {
     const row = this.#missing.get(sequence, path) as
       | (Owner & { size_bytes: number; tries: number; isWanted: 0 | 1; isOpen: 0 | 1 })
       | undefined
-    // Whoever hands it over may have it open. The next look comes when that is over.
+    // The open attempt may be reading the file. The next check comes after it.
     if (!row || row.isOpen) return []
     const trial = { code: 'media_lost', words: `it was fetched ${row.tries} times, and each time the file went`, at }
     const hasFailed = row.tries >= mostTries && this.#failOne(sequence, trial) !== undefined

@@ -18,7 +18,7 @@ export const sqliteEngine: Engine = {
   async lockLane() {},
   async lockMessage() {},
   async lockLastWaiting() {},
-  // Whoever looks finds that others have written.
+  // Readers notice the commits of other connections.
   async notifyOfBlocks() {},
 
   async eraseMessage(tables, { sequence, recipient, body, bodyCrc }) {
@@ -49,11 +49,11 @@ export const sqliteEngine: Engine = {
   },
 
   async publishedBefore(tables, { accountId, lanes, rows: most }) {
-    const looks = sql.join(lanes.map(({ id, before }) => sql`(${id}, ${before})`))
+    const scans = sql.join(lanes.map(({ id, before }) => sql`(${id}, ${before})`))
     const { rows } = await sql<{ id: ConnectionId; start: number; at: number | null }>`
-      with look (id, before) as (values ${looks}),
+      with scan (id, before) as (values ${scans}),
         bound (id, before) as (
-          select id, coalesce(before, (select max(sequence) + 1 from message), 0) from look)
+          select id, coalesce(before, (select max(sequence) + 1 from message), 0) from scan)
       select l.id, l.before - ${most} as start, m.published_at as at
         from bound l left join message m on m.sequence >= l.before - ${most} and m.sequence < l.before
           and m.connection_id = l.id and m.account_id = ${accountId} and m.published_at is not null`.execute(tables)

@@ -53,7 +53,7 @@ export class SqliteWatchDatabase implements WatchDatabase {
     })
   }
 
-  /** Nobody else serves this database. */
+  /** No other process serves this database. */
   async takeTurn(): Promise<boolean> {
     return true
   }

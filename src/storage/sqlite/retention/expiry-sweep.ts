@@ -11,11 +11,11 @@ const WAITING = (columns: string) =>
     .join(', ')} from lane_entry cross join message on message.sequence = lane_entry.sequence`
 
 /**
- * Settles what has outlived its lane's time to live, wherever it stands in the lane. The time to live belongs to the
+ * Settles messages that have outlived the time to live of their lane. The time to live belongs to the
  * connection and not to the message, so changing it works at once, and each lane's oldest message expires first: the
- * sweep looks at the front of a lane and stops at the first that may live on. What has no entry yet is too young to look at.
+ * sweep reads a lane from its front and stops at the first message that has not expired. A message without an entry is too young.
  *
- * Nothing expires while all lanes are held: what waits in an old state may have been sent, and a person has to look (G12).
+ * Nothing expires while all lanes are held: waiting messages of an old state may have been sent, and a person must check (G12).
  */
 export class ExpirySweep {
   readonly #directory: Directory
@@ -34,7 +34,7 @@ export class ExpirySweep {
            order by lane_entry.sequence limit 1) as oldest
          from busy where busy.id is not null`,
     )
-    // What was handed over once with an unknown fate may have arrived: nobody may say that it expired.
+    // After an attempt with an unknown result the message may have arrived, so it does not become EXPIRED.
     const mayHaveArrived = `exists (select 1 from attempt where message_sequence = message.sequence and outcome = 'unknown')`
     this.#expire = database.prepare(
       `update message set settled_at = ?,

@@ -49,7 +49,7 @@ async function pass(ms: number): Promise<void> {
   await settle()
 }
 
-describe('the housekeeping of SQLite', () => {
+describe('maintenance on SQLite', () => {
   it('forgets the workers of before, and says who serves now; its heartbeats leave that as it is', async () => {
     addWorker('worker-before', clock.now() + MINUTE_MS)
     const startedAt = clock.now()
@@ -71,13 +71,13 @@ describe('the housekeeping of SQLite', () => {
     ])
   })
 
-  it('counts nobody as alive who has not begun to dispatch', async () => {
+  it('counts no worker as alive that has not begun to dispatch', async () => {
     await storage.start({ lanesChanged: () => {} })
 
     assert.deepEqual(await storage.lanes.heartbeat('worker-other' as WorkerId, 15_000), ['worker-other'])
   })
 
-  it('forgets dead workers after an hour, but neither ourselves nor whoever still owns a lane', async () => {
+  it('deletes dead workers after an hour, but neither its own row nor workers that still own a lane', async () => {
     await storage.start({ lanesChanged: () => {} })
     addWorker('worker-lately', clock.now())
     addWorker('worker-long-ago', clock.now() - MINUTE_MS)
@@ -96,7 +96,7 @@ describe('the housekeeping of SQLite', () => {
     assert.deepEqual(problems, [])
   })
 
-  it('tells of its troubles and goes on', async () => {
+  it('reports its errors and continues', async () => {
     await storage.start({ lanesChanged: () => {} })
     storage.database.exec('alter table idempotency rename to elsewhere')
     await pass(MINUTE_MS)

@@ -68,7 +68,7 @@ function changes(): number {
   return Number(database.prepare('select total_changes() as changes').get()?.['changes'])
 }
 
-/** One more is accepted in each turn of the event loop, until it is told to end. Resolves with how many were. */
+/** One more is accepted in each turn of the event loop, until it is stopped. Resolves with how many were. */
 async function acceptUntil(isOver: () => boolean): Promise<number> {
   const insert = database.prepare(
     `insert into message (id, account_id, connection_id, body, body_crc, recipient, type, state, accepted_at)
@@ -100,7 +100,7 @@ function sweep() {
 }
 
 describe('deleting by age beside those who are accepted', () => {
-  it('holds no commit for more than one step, and no step for more rows than it may look at', async () => {
+  it('holds no commit for more than one step, and no step for more rows than it may read', async () => {
     let isOver = false
     const accepting = acceptUntil(() => isOver)
     const swept = await sweep()

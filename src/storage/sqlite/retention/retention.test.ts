@@ -44,10 +44,10 @@ describe('deleting by age on SQLite', () => {
     const plan = await world.sql(
       `explain query plan select sequence, body from message m where m.sequence > 5 and m.account_id = 'a' order by m.sequence limit 9`,
     )
-    const told = plan.map(({ detail }) => String(detail)).join()
+    const details = plan.map(({ detail }) => String(detail)).join()
 
-    assert.match(told, /message_of_account \(account_id=\? AND rowid>\?\)/)
-    assert.doesNotMatch(told, /TEMP B-TREE/)
+    assert.match(details, /message_of_account \(account_id=\? AND rowid>\?\)/)
+    assert.doesNotMatch(details, /TEMP B-TREE/)
     await world.close()
   })
 })

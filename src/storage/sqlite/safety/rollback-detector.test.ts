@@ -68,7 +68,7 @@ describe('the memory of a SQLite database', () => {
     await serve()
 
     assert.match((await holdReason()) ?? '', /older state/)
-    assert.match(problems.join(), /All lanes are held\. Look at what was sent, then: nuncio hold --release/)
+    assert.match(problems.join(), /All lanes are held\. Check what was sent, then: nuncio hold --release/)
   })
 
   it('G12: holds them even when the backup was made right before it was stopped', async () => {

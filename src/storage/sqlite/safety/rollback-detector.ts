@@ -8,7 +8,7 @@ import { type Checkpoint, type CheckpointFile, checkFound, readable } from '../.
  */
 export class RollbackDetector {
   readonly #file: CheckpointFile
-  readonly #look: StatementSync
+  readonly #readCheckpoint: StatementSync
   readonly #hold: StatementSync
   readonly #doubt: StatementSync
   readonly #countHold: StatementSync
@@ -16,7 +16,7 @@ export class RollbackDetector {
 
   constructor(database: DatabaseSync, file: CheckpointFile) {
     this.#file = file
-    this.#look = database.prepare('select installation, mark, holds from checkpoint')
+    this.#readCheckpoint = database.prepare('select installation, mark, holds from checkpoint')
     this.#hold = database.prepare('insert into hold (only, since, reason) values (1, ?, ?) on conflict do nothing')
     this.#doubt = database.prepare('update open_attempt set possibly_superseded_sequence = message_sequence')
     this.#countHold = database.prepare('update checkpoint set holds = max(holds, ?) + 1')
@@ -45,7 +45,11 @@ export class RollbackDetector {
   }
 
   #found(): Checkpoint {
-    const { installation, mark, holds } = this.#look.get() as { installation: string; mark: number; holds: number }
+    const { installation, mark, holds } = this.#readCheckpoint.get() as {
+      installation: string
+      mark: number
+      holds: number
+    }
     return { installation, mark, holds, server: null }
   }
 }

@@ -3,22 +3,22 @@ import { commandLine } from '../../../core/command-line.ts'
 import type { Store } from '../../queries/store.ts'
 import { inBatch, type Verification, type VerifyEngine } from '../../queries/verify/verification.ts'
 
-// One statement looks through a whole table, and while it runs the log of a service cannot begin anew. In a copy nobody
-// minds.
-const LOOKED_THROUGH_BYTES = 1024 * 1024 * 1024
+// One statement checks a whole table, and while it runs the write-ahead log of a service cannot start over. In a copy
+// that does not matter.
+const CHECKED_UP_TO_BYTES = 1024 * 1024 * 1024
 const MOST_FINDINGS = 20
 
-/** `isCopy`: nobody else uses it. */
+/** `isCopy`: no other process uses it. */
 export function sqliteVerifyEngine({ isCopy }: { readonly isCopy: boolean }): VerifyEngine {
   return {
     async verifyPages(verification) {
       const { store, findings } = verification
       const size = (await numberOf(store, 'page_count')) * (await numberOf(store, 'page_size'))
-      if (isCopy || size <= LOOKED_THROUGH_BYTES) await lookThrough(verification, isCopy)
+      if (isCopy || size <= CHECKED_UP_TO_BYTES) await checkPages(verification, isCopy)
       else
         findings.add(
           'not_checked',
-          `The pages of so large a file are not looked through beside a service. ${commandLine`backup`} does so in its copy, and ${commandLine`verify`} does in a backup.`,
+          `The pages of so large a file are not checked beside a service. ${commandLine`backup`} checks them in its copy, and ${commandLine`verify`} in a backup.`,
         )
       const broken = await sql<{
         table: string
@@ -38,7 +38,7 @@ export function sqliteVerifyEngine({ isCopy }: { readonly isCopy: boolean }): Ve
   }
 }
 
-async function lookThrough(verification: Verification, isCopy: boolean): Promise<void> {
+async function checkPages(verification: Verification, isCopy: boolean): Promise<void> {
   const { store, findings, onProgress } = verification
   const check = async (what: string | null) => {
     const { rows } = await sql<{

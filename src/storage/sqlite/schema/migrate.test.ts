@@ -143,7 +143,7 @@ describe('a database of another version', () => {
     }
   }
 
-  it('that is older is refused to a visitor, who is told what to do, and brought up to date by the service', () => {
+  it('that is older is refused by commands with a sentence that says what to do, and brought up to date by the service', () => {
     const more = future('create table thing (id integer);')
     const before = readFileSync(path)
 
@@ -163,7 +163,7 @@ describe('a database of another version', () => {
       `update migration set name = 'first-tables';
        insert into migration select value, 'more', 0 from json_each('${JSON.stringify(LATER)}'); pragma user_version = 30`,
     ],
-  ])('that was made from %s is refused to all, who are told what to do, and left as it was', (_, sql) => {
+  ])('that was made from %s is refused with a sentence that says what to do, and left as it was', (_, sql) => {
     change(`pragma journal_mode = delete; ${sql}`)
     const before = readFileSync(path)
 

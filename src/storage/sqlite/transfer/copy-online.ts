@@ -26,7 +26,7 @@ interface OnlineCopy {
 /**
  * Copies a database beside a running service, as it stands at one moment, and checks the copy.
  *
- * SQLite's own backup begins anew whenever somebody else writes: beside a busy service it would never be done. It does
+ * SQLite's own backup starts over whenever another connection writes: beside a busy service it would never finish. It does
  * not when its connection has a snapshot open already, so this opens one first. `vacuum into` reads a snapshot too, but
  * builds all trees anew, without a rest and without saying how far it is.
  */
@@ -73,19 +73,19 @@ async function copyPages({
     rate: PAGES_AT_ONCE,
     progress({ totalPages, remainingPages }) {
       onProgress({ doing: 'copying', done: (totalPages - remainingPages) * pageBytes, of: totalPages * pageBytes })
-      // The next step begins as soon as this returns, so the rest must be taken here. Nobody else uses this process.
+      // The next step begins as soon as this returns, so the rest must be taken here. This process does nothing else.
       if (logBytes() - logBefore < LOG_MAY_GROW_BYTES) Atomics.wait(clock, 0, 0, REST_MS)
     },
   })
   source.exec('commit')
 }
 
-/** Makes one whole file of it that can be read without a log beside it, and looks at every page. */
+/** Makes it one file that can be read without a write-ahead log, and checks every page. */
 async function finishCopy(target: string, path: string, onProgress: OnlineCopy['onProgress']): Promise<BackupFacts> {
   chmodSync(target, 0o600)
   const { size } = statSync(target)
   onProgress({ doing: 'checking', done: 0, of: size })
-  // So that it is told before the thread is busy with it.
+  // Lets the progress be printed before the check blocks the thread.
   await pause(0)
   const copy = new DatabaseSync(target)
   try {

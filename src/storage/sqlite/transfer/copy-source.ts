@@ -47,7 +47,7 @@ interface Doubt {
   readonly possibly_superseded_sequence: number | null
 }
 
-/** A stopped installation on SQLite that moves elsewhere. While this is open nobody serves it and nobody changes it. */
+/** A stopped installation on SQLite that is copied. While this is open no process can serve or change it. */
 export class CopySource {
   readonly #database: DatabaseSync
   readonly #lock: { release(): void }
@@ -107,7 +107,7 @@ export class CopySource {
     return this.#database.prepare(sql).get()?.['highest'] as number
   }
 
-  /** How far it has got, to be judged by what is remembered of it. */
+  /** Its checkpoint, to be compared with the remembered ones. */
   found(): Checkpoint {
     const row = this.#database.prepare('select installation, mark, holds from checkpoint').get()
     return { ...(row as unknown as Omit<Checkpoint, 'server'>), server: null }

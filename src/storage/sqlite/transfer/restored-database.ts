@@ -10,24 +10,24 @@ import { readBackupFacts } from './read-backup-facts.ts'
 
 const ACTOR = 'restore'
 
-/** While this is held nobody serves the database at the path, whether or not there is one. */
+/** While this is held no process can serve the database at the path, whether or not there is one. */
 export function lockForRestore(path: string): { release(): void } {
   return takeServiceLock(join(dirname(path), 'service.lock'))
 }
 
-/** Opens a copy, of which nobody else knows yet, and closes it again. */
+/** Opens a copy that no other process uses yet, and closes it again. */
 export function readFactsOf(path: string): BackupFacts {
   return within(path, { readOnly: true }, readBackupFacts)
 }
 
-/** Before anything is written, because what somebody has added to the tables of a copy may run with it. */
+/** Before anything is written, because a trigger that was added to a copy would run. */
 export function refuseOtherSchema(path: string): void {
   within(path, { readOnly: true }, (database) => refuseChangedSchema(database, path))
 }
 
 /**
- * Holds all lanes in a copy, before it is put in its place: whatever happens from then on, nothing of it is sent before a
- * person has looked (G12). People sign in again, because sessions that were ended since would be alive.
+ * Holds all lanes in a copy, before it is put in its place: from then on nothing of it is sent before a
+ * person has checked it (G12). People sign in again, because sessions that were ended since would be alive.
  */
 export function holdRestored(path: string, hold: RestoredHold): void {
   within(path, {}, (database) => {
@@ -63,7 +63,7 @@ export function holdRestored(path: string, hold: RestoredHold): void {
 }
 
 /**
- * Puts a copy in the place of a database that nobody serves, at once and as a whole; what was there is kept in a folder
+ * Puts a copy in the place of a database that no process serves, atomically; the replaced files are kept in a folder
  * aside. Killed at any moment, the old one is whole in that folder, and in its place is either of the two.
  */
 export function putInPlace({ from, path, aside }: { from: string; path: string; aside: string | null }): void {
