@@ -71,7 +71,7 @@ interface SqliteStorageOptions {
     readonly rows: number
     readonly tookMs: number
   }) => void
-  /** Without it there are no hashes of people who were erased. */
+  /** Hashes erased recipients. Without it no hash is stored. */
   readonly hashRecipient?: HashRecipient
   /** Shown to people. Without it this process has no row of its own in the list of workers. */
   readonly worker?: WorkerFacts
@@ -103,7 +103,7 @@ export class SqliteStorage {
   readonly #tail: UnindexedTail
   /** Null without a file. */
   readonly #memory: RollbackDetector | null = null
-  /** Notices what other connections commit. Null without a file. */
+  /** Notices commits of other connections. Null without a file. */
   readonly #others: CommitWatch | null = null
   readonly #lock: { release(): void } | null
   readonly #visits: SendAgainVisits
@@ -280,7 +280,7 @@ export class SqliteStorage {
     }
   }
 
-  /** Harmless twice. */
+  /** May be called twice. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true

@@ -39,7 +39,7 @@ interface Parts {
   readonly tail: UnindexedTail
   readonly clock: Clock
   readonly limits: IntakeLimits
-  /** What a channel can never send; null when it can. */
+  /** The refusal of a type that a channel can never send; null when it can. */
   readonly refusedByChannel: (channel: string, type: Candidate['content']['type']) => RefusalCode | null
 }
 
@@ -175,7 +175,7 @@ export class SqliteIntake implements Intake, Participant {
   }
 
   rolledBack(): void {
-    // What was noted in the lost transaction must be written again.
+    // Token uses in the lost transaction must be written again.
     this.#usedAt.clear()
   }
 

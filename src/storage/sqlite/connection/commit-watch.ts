@@ -7,7 +7,7 @@ const POLL_EVERY_MS = 100
 const SAFETY_POLL_EVERY_MS = 1_000
 // Our own commits cause events too, and each of them costs more than a poll. Per second.
 const MOST_EVENTS = 10
-// The first event of a commit comes before it counts, and several come together.
+// The first event of a commit arrives before the commit is visible, and several arrive together.
 const CHECK_AFTER_MS = 10
 const CHECK_AGAIN_AFTER_MS = 25
 
@@ -18,10 +18,10 @@ const CHECK_AGAIN_AFTER_MS = 25
  *   POLLING ──────────────────────────────────────────────▶ WATCHING the write-ahead log
  *      ▲  more than ten events in a second                     │
  *      ├───────────────────────────────────────────────────────┤
- *      └── for good: the system cannot watch, the watch has ended, or it has missed a commit of ours
+ *      └── permanently: the system cannot watch, the watch has ended, or it has missed a commit of ours
  *
- * A system that does not report what others write does not report what we write. We write every few seconds, so this is found
- * out; until then the safety poll notices commits within a second.
+ * A system that does not report the writes of others does not report ours either. We write every few seconds, so this is
+ * detected. Until then the safety poll notices commits within a second.
  */
 export class CommitWatch implements Participant {
   readonly #directory: Directory
@@ -32,9 +32,9 @@ export class CommitWatch implements Participant {
   #isReliable = true
   #commits = 0
   #events = 0
-  /** Counts what we have written for certain. */
+  /** Counts our own writes. */
   #written = 0
-  /** What was written by the last safety poll, and by the last event. */
+  /** `#written` at the last safety poll, and at the last event. */
   #writtenByPoll = 0
   #writtenByEvent = 0
 
@@ -47,7 +47,7 @@ export class CommitWatch implements Participant {
     this.#poll()
   }
 
-  /** Harmless twice, and before the start. */
+  /** May be called twice, and before `start`. */
   stop(): void {
     this.#isReliable = false
     this.#watcher?.close()
@@ -115,7 +115,7 @@ export class CommitWatch implements Participant {
   #safetyPoll(): void {
     this.#directory.refresh()
     this.#events = 0
-    // What was written since the last poll may not have been reported yet.
+    // Writes since the last poll may not have been reported yet.
     if (this.#writtenByEvent < this.#writtenByPoll) this.#giveUp()
     this.#writtenByPoll = this.#written
   }

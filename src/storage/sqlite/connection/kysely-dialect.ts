@@ -14,7 +14,7 @@ import { Refusal } from '../../../core/refusals.ts'
 import { storageError } from './sqlite-errors.ts'
 import { whyNotOpened } from './why-not-opened.ts'
 
-/** Lets Kysely speak to an open database. Who opened the database also closes it. */
+/** Lets Kysely use an open database. The caller closes the database. */
 export function createSqliteDialect(database: DatabaseSync): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
@@ -64,7 +64,7 @@ class SqliteDriver implements Driver {
   }
 
   async rollbackTransaction(): Promise<void> {
-    // A full disk makes SQLite roll back by itself.
+    // On a full disk SQLite may have rolled back already.
     if (this.#database.isTransaction) this.#connection.exec('rollback')
   }
 

@@ -27,7 +27,7 @@ export function migrateDatabase(path: string): { readonly from: number; readonly
   }
 }
 
-/** Of the newest migration in it; 0 where nothing was made yet. */
+/** The number of its newest migration; 0 without tables. */
 export function versionOf(path: string): number {
   try {
     if (!isThere(path)) return 0
@@ -60,7 +60,7 @@ export function openDatabase(path: string, options: OpenOptions): DatabaseSync {
       readApplied(database, path)
       makeDurable(database, path, inMemory)
       if (options.create && !inMemory) {
-        // SQLite opens what it may only read, and would say so at the first message.
+        // SQLite opens a file that it may only read, and would fail at the first message.
         accessSync(path, constants.R_OK | constants.W_OK)
         refuseDamaged(database, path)
       }

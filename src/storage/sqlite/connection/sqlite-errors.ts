@@ -65,13 +65,13 @@ export function whyNotWritten(error: unknown): string {
   return 'the database cannot be written'
 }
 
-/** Whether it is about what was being written, where one file is read into another: no room, or no right. */
+/** Whether the error concerns the target of a copy: no space, or no permission. */
 export function isOfWriting(error: unknown): boolean {
   const code = resultCode(error)
   return storageError(error) === 'full' || (code !== null && WRITING.includes(code & 0xff))
 }
 
-/** Whether SQLite refused the statement itself, as it would again. */
+/** Whether SQLite refused the statement itself, so a retry would fail too. */
 export function isRefusedStatement(error: unknown): error is Error {
   return resultCode(error) !== null && storageError(error) === null
 }

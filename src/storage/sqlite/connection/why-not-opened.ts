@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 
 const { R_OK, W_OK, X_OK } = constants
 
-/** What keeps this user from a database, seen from outside of it, and how to mend it. Null when nothing does. */
+/** Why this user cannot open a database, by its files and folders, and how to repair it. Null when nothing prevents it. */
 export function whyNotOpened(path: string): string | null {
   const place = nearest(path)
   const found = statOf(place)
@@ -20,7 +20,7 @@ export function whyNotOpened(path: string): string | null {
   return null
 }
 
-/** What of the way to it can be seen. */
+/** The longest part of the path that exists and can be read. */
 function nearest(path: string): string {
   let place = path
   while (!statOf(place) && place !== dirname(place)) place = dirname(place)

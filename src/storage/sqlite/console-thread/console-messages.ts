@@ -10,7 +10,7 @@ export type ToThread =
       readonly area: ConsoleArea
       readonly verb: string
       readonly args: readonly unknown[]
-      /** Why the service can write nothing, at the time of the call. */
+      /** Why the service cannot write at the time of the call. */
       readonly error: StorageError | null
     }
   /** End once all calls before this one are answered. */
@@ -20,7 +20,7 @@ export type ToThread =
 export type FromThread =
   | { readonly kind: 'value'; readonly call: number; readonly value: unknown }
   | { readonly kind: 'thrown'; readonly call: number | null; readonly thrown: SentError }
-  /** Something in the background went wrong; it is tried again by itself. */
+  /** An error in the background. The work is retried. */
   | { readonly kind: 'error'; readonly thrown: SentError }
 
 type SentError =

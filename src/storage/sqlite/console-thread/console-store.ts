@@ -9,9 +9,9 @@ import { type FromThread, type ToThread, unpackError, withBuffers } from './cons
 
 interface ConsoleThreadOptions {
   readonly path: string
-  /** Why the service itself can write nothing at present. */
+  /** Why the service itself cannot write at present. */
   readonly findError: () => StorageError | null
-  /** What went wrong in the background, or with the thread itself; it goes on by itself. */
+  /** An error in the background or of the thread itself. The work continues. */
   readonly onError: (error: unknown) => void
   /** Five minutes when left out; for tests. */
   readonly endsAfterIdleMs?: number
@@ -71,7 +71,7 @@ export class ConsoleThread {
     this.#worker = null
   }
 
-  /** Resolves when what is open has been answered and the database is closed. Harmless twice. */
+  /** Resolves when open calls have been answered and the database is closed. May be called twice. */
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#idle) clearTimeout(this.#idle)
@@ -86,7 +86,7 @@ export class ConsoleThread {
   }
 
   #letGo(): void {
-    // Its end is waited for, and a process with nothing else to do would not wait.
+    // The caller waits for its end, and without this an idle process would exit first.
     this.#worker?.ref()
     this.#post({ kind: 'close' })
   }
@@ -115,7 +115,7 @@ export class ConsoleThread {
       try {
         this.#post({ kind: 'call', call, area, verb, args, error: this.#options.findError() })
       } catch (error) {
-        // What cannot be cloned cannot be said.
+        // Values that cannot be cloned cannot be sent.
         this.#open.delete(call)
         throw error
       }
@@ -157,7 +157,7 @@ export class ConsoleThread {
     })
     worker.on('exit', () => {
       ended.resolve()
-      // Nothing was open when it was let go of, and another may be at work by now.
+      // No call was open when the thread was released, and another thread may run by now.
       if (this.#worker !== worker) return
       this.#worker = null
       this.#rejectOpen(cause)

@@ -5,7 +5,7 @@ import { StorageUnavailable } from '../../../core/ports/lanes.ts'
 import { CHANNEL_CONNECTION, toChannelConnection } from '../../queries/connections/channel-connection.ts'
 import type { GroupCommit } from '../connection/group-commit.ts'
 
-/** Reads what is there now, in the thread that serves: a handful of rows by an index. */
+/** Reads in the serving thread: a few rows by an index. */
 export class SqliteChannelConnections implements ChannelConnections {
   readonly #channel: string
   readonly #ofCallbackApp: StatementSync

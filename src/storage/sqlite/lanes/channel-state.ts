@@ -17,7 +17,7 @@ export class SqliteChannelState implements ChannelState {
   readonly #dueByTurns: StatementSync
   readonly #remove: StatementSync
 
-  /** What it holds belongs to one channel: kinds are stored under the channel's name. */
+  /** The state of one channel: kinds are stored under the name of the channel. */
   constructor(database: DatabaseSync, commits: GroupCommit, channel: string) {
     this.#commits = commits
     this.#channel = channel

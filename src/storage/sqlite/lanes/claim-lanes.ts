@@ -42,7 +42,7 @@ interface ClaimParts {
   readonly tail: UnindexedTail
 }
 
-/** Who holds which lane. Every method runs inside a transaction of the caller. */
+/** Which worker holds which lane. Every method runs inside a transaction of the caller. */
 export class LaneClaims {
   readonly #directory: Directory
   readonly #messages: QueuedMessages
@@ -137,7 +137,7 @@ export class LaneClaims {
     return this.#describe(id, lane)
   }
 
-  /** What may open nothing, or has nothing waiting, has nothing to do. */
+  /** A lane that may not open attempts, or has no waiting message, has no work. */
   #hasWork(id: ConnectionId): boolean {
     if (!this.#directory.maySend(id)) return false
     if (this.#messages.hasAny(id)) return true

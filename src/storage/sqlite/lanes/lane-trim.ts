@@ -40,7 +40,7 @@ export class LaneTrim {
     this.#tail.settledThrough(connectionId, sequence)
   }
 
-  /** What a crash left behind. */
+  /** Entries that a crash left behind. */
   allFronts(): void {
     for (const { id } of this.#connections.all() as { id: ConnectionId }[]) this.#front.run(id)
   }

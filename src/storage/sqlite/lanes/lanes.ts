@@ -25,7 +25,7 @@ interface LanesParts {
   readonly clock: Clock
 }
 
-/** Dispatching on SQLite: what all lanes do in one turn of the event loop shares one commit. */
+/** Dispatching on SQLite: the writes of all lanes in one turn of the event loop share one commit. */
 export class SqliteLanes implements Lanes {
   readonly #commits: GroupCommit
   readonly #directory: Directory

@@ -6,7 +6,7 @@ import { noticeText } from '../../queries/webhooks/notification-text.ts'
 import { POLL_DELIVERIES } from '../../queries/webhooks/poll-deliveries.ts'
 import type { GroupCommit } from '../connection/group-commit.ts'
 
-/** In the thread that serves, so only for what is rare. */
+/** Runs in the serving thread, so only for rare events. */
 export class SqliteNotices implements Notices, DeliveryWatch {
   readonly #commits: GroupCommit
   readonly #insert: StatementSync

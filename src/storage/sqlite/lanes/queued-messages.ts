@@ -55,13 +55,13 @@ export class QueuedMessages {
     )
   }
 
-  /** The lowest unfinished messages of a lane, in order of acceptance: first what has its entry, then the newest. */
+  /** The oldest unfinished messages of a lane, in order of acceptance: first those with an entry, then the newest. */
   run(connectionId: ConnectionId, limit: number): QueuedMessage[] {
     const run = this.#tail.mayHaveEntries(connectionId) ? this.#entered(connectionId, limit) : []
     const entered = run.at(-1)?.sequence ?? 0
     for (const sequence of this.#tail.of(connectionId)) {
       if (run.length >= limit) break
-      // Entered a moment ago, and not yet forgotten here.
+      // Entered already, and not yet removed from the tail.
       if (sequence <= entered) continue
       const row = this.#oneWaiting.get(sequence) as unknown as Row | undefined
       if (row) run.push(this.#toMessage(row))
@@ -75,10 +75,10 @@ export class QueuedMessages {
     return rows.map((row) => this.#toMessage(row))
   }
 
-  /** Whether nothing waits in the lane before this message, but for the one that is just being closed. */
+  /** Whether no message waits in the lane before this one, except the one that is being finished. */
   isNext(connectionId: ConnectionId, sequence: Sequence, closed: Sequence | null): boolean {
     const newest = this.#tail.of(connectionId)
-    // Known by heart for a lane in flow.
+    // In memory for a lane that keeps up.
     const first = newest[0] === closed ? newest[1] : newest[0]
     if (first === sequence && !this.#tail.mayHaveEntries(connectionId)) return true
     return this.run(connectionId, 2).find((message) => message.sequence !== closed)?.sequence === sequence

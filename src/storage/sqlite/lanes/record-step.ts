@@ -25,7 +25,7 @@ interface StepWriterParts {
   readonly messages: QueuedMessages
 }
 
-/** Writes one move of a lane. Runs inside a transaction of the caller; writes nothing when the claim is gone (G6). */
+/** Writes one step of a lane, inside a transaction of the caller. Writes nothing when the claim has ended (G6). */
 export class StepWriter {
   readonly #claims: LaneClaims
   readonly #directory: Directory
@@ -123,7 +123,7 @@ export class StepWriter {
       this.#noteUnknown.run(attempt.sequence, attempt.endedAt, disposition.words, facts)
       return NOT_OPENED
     }
-    // First the open attempt, because it carries the epoch: if that is not ours, nothing else may be written.
+    // The open attempt first, because it carries the epoch: with another epoch nothing may be written.
     const result = this.#endOpen(step, attempt)
     if (result.fenced) return result
     const settled = disposition.do === 'settle' ? disposition : this.#orphaned(step.connectionId, attempt)

@@ -68,7 +68,7 @@ export class SendAgainVisits {
   }
 
   async #visit(failed: Parameters<ChannelEvents['sendAgain']>[0]): Promise<MessageId | null> {
-    // Loaded by those who need it: it brings the query builder with it.
+    // Loaded when it is needed, because it loads the query builder.
     const { openAdministration } = await import('../queries/open-administration.ts')
     const { sendFailedAgain } = await import('../../queries/messages/change-message.ts')
     const visitor = openAdministration(this.#path, { create: false, now: this.#now, busyTimeoutMs: 0 })

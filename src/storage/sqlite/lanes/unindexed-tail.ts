@@ -4,9 +4,9 @@ import type { Sequence } from '../../../core/message/message.ts'
 import type { GroupCommit, Participant } from '../connection/group-commit.ts'
 import { storageError } from '../connection/sqlite-errors.ts'
 
-// Long enough that most messages are on their way by then, short enough that few need to be known by heart.
+// Long enough that most messages have been sent by then, short enough that few need to be kept in memory.
 const ENTERED_AFTER_MS = 250
-// Read and written a little at a time, because everybody else's commit waits for it.
+// Read and written in small parts, because other commits wait for each part.
 const READ_AT_ONCE = 2_048
 const WRITE_AT_ONCE = 256
 
@@ -18,7 +18,7 @@ interface Newcomer {
 /**
  * The newest messages, before they have an entry in their lane.
  *
- * Entering each message into its lane as it is accepted would touch a page of its own for each of a thousand lanes:
+ * Entering each message into its lane as it is accepted would touch one page for each of a thousand lanes:
  * that was a third of the cost of accepting. So the newest are kept in memory, and in the database they are
  * known by their sequence alone (`indexed_through`). Those that still wait a moment later are entered together, lane by
  * lane. Most never are, because they have been sent by then.
@@ -39,7 +39,7 @@ export class UnindexedTail implements Participant {
   #pending: Newcomer[] = []
   #isEntering = false
   #timer: NodeJS.Timeout | null = null
-  /** Null while nothing is entered by itself. */
+  /** Null before `start`. */
   #onError: ((error: unknown) => void) | null = null
 
   constructor(database: DatabaseSync, commits: GroupCommit) {
@@ -61,13 +61,13 @@ export class UnindexedTail implements Participant {
     commits.join(this)
   }
 
-  /** From now on what still waits a moment after it came is entered into its lane by itself. What fails is tried again. */
+  /** From now on messages that still wait some time after their acceptance are entered into their lanes. Failures are retried. */
   start(onError: (error: unknown) => void): void {
     this.#onError = onError
     this.#plan()
   }
 
-  /** Harmless twice, and before the start. */
+  /** May be called twice, and before `start`. */
   stop(): void {
     this.#onError = null
     clearTimeout(this.#timer ?? undefined)
@@ -122,7 +122,7 @@ export class UnindexedTail implements Participant {
     this.#pending = []
   }
 
-  /** Enters into their lanes what still waits of the messages up to now. Harmless while it runs already. */
+  /** Enters the messages that still wait into their lanes. May be called while it runs already. */
   async enter(): Promise<void> {
     const through = this.#last
     if (this.#isEntering || through === this.#mark) return
@@ -197,7 +197,7 @@ function enterAll(database: DatabaseSync): Sequence {
       commit`)
   } catch (error) {
     if (database.isTransaction) database.exec('rollback')
-    // On a full disk they stay known by heart, until there is room.
+    // On a full disk they stay in memory until there is room.
     if (storageError(error) !== 'full' && storageError(error) !== 'busy') throw error
   }
   return mark()

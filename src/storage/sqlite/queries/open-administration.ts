@@ -25,12 +25,12 @@ import { sqliteEngine } from './administration-engine.ts'
 
 export interface OpenAdministration {
   readonly administration: Administration
-  /** What administration works with. */
+  /** The store of the administration. */
   readonly store: Store
   /** What is sealed in it. */
   openSecretStore(): SecretStore
   listChannelMemory(wanted: WantedMemory): AsyncIterable<RememberedEntry>
-  /** Harmless twice. */
+  /** May be called twice. */
   close(): void
 }
 

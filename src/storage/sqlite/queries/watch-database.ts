@@ -18,8 +18,8 @@ const UNCONFIRMED_AT_ONCE = 500
 const MOST_UNCONFIRMED_PAGES = 40
 
 /**
- * The watchdog's eyes on SQLite: in the thread of the service, because a thread of its own would cost an idle
- * installation more memory than anything else. So each question is for a hundred lanes at most, and comes by itself.
+ * The queries of the watchdog on SQLite. They run in the thread of the service, because another thread would cost an idle
+ * installation more memory than anything else. So each query covers a hundred lanes at most.
  */
 export class SqliteWatchDatabase implements WatchDatabase {
   readonly headOfC = `select e.sequence from lane_entry e cross join message m

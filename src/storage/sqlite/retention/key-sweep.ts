@@ -25,7 +25,7 @@ export class KeySweep {
     this.#parts = parts
   }
 
-  /** Resolves when none is left, or it was stopped. While one is on its way another does nothing. */
+  /** Resolves when no expired key is left, or it was stopped. Does nothing while another sweep runs. */
   async sweep(): Promise<void> {
     if (this.#isSweeping) return
     this.#isSweeping = true

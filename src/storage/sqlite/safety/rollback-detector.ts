@@ -3,8 +3,8 @@ import type { Instant } from '../../../core/ids.ts'
 import { type Checkpoint, type CheckpointFile, checkFound, readable } from '../../queries/checkpoint.ts'
 
 /**
- * Remembers, in a file beside the database, how far it had got: one that was put back from a backup knows nothing of
- * what was sent since, and would have it sent again (G12).
+ * Stores the checkpoint of the database in a file beside it. A database that was restored from a backup lacks what was sent
+ * since, and would send it again (G12).
  */
 export class RollbackDetector {
   readonly #file: CheckpointFile

@@ -9,7 +9,7 @@ import { readApplied, readMigrations } from '../schema/migrate.ts'
 // Reading every page of one of this size takes some seconds.
 const CHECKED_BYTES = 512 * 1024 * 1024
 
-/** What can be seen of a database without changing it. */
+/** Facts about a database, found without changing it. */
 export interface DatabaseSurvey {
   readonly sizeBytes: number
   readonly walBytes: number

@@ -41,7 +41,7 @@ export function checkMigrations(database: DatabaseSync, path: string, migrations
   refuseNewer(applied, migrations, path)
 }
 
-/** What was applied to a database. Refuses one that was made from another baseline, and writes nothing. */
+/** The migrations of a database. Refuses one that was made from another baseline, and writes nothing. */
 export function readApplied(
   database: DatabaseSync,
   path: string,
@@ -73,7 +73,7 @@ export function refuseChangedSchema(database: DatabaseSync, path: string): void 
   }
 }
 
-/** What SQLite makes by itself has no text, or is a table of its own statistics. */
+/** Without the objects that SQLite creates: they have no SQL text, or are tables of its statistics. */
 function readObjects(database: DatabaseSync): ReadonlyMap<string, string> {
   const rows = database
     .prepare(

@@ -9,7 +9,7 @@ import { damaged, isOfWriting, translateOpenError } from '../connection/sqlite-e
 import { APPLICATION_ID, readApplied } from '../schema/migrate.ts'
 import { readBackupFacts } from './read-backup-facts.ts'
 
-// A mebibyte: some milliseconds of a disk, and then others have it.
+// A mebibyte: some milliseconds of the disk, then other processes can use it.
 const PAGES_AT_ONCE = 256
 const REST_MS = 2
 // While the copy is made the log of the service cannot begin anew, so what is written meanwhile adds to it. As long as that

@@ -98,7 +98,7 @@ export class CopySource {
     if (batch.length > 0) yield batch
   }
 
-  /** The highest number that was ever given to a row, also to one that is gone. */
+  /** The highest number that was ever assigned to a row, even to a deleted one. */
   highestNumber(table: 'audit' | 'channel_memory' | 'notice'): number {
     const sql =
       table === 'audit'
@@ -128,7 +128,7 @@ export class CopySource {
       .prepare('insert into hold (only, since, reason) values (1, ?, ?) on conflict do nothing')
       .run(at, reason)
     if (changes === 1) {
-      // Where they are copied to, others may have followed them by the time that this one is released (G12).
+      // The copy may have sent later attempts by the time that this database is released (G12).
       const before = database.prepare('select connection_id, possibly_superseded_sequence from open_attempt').all()
       this.#before = before as unknown as Doubt[]
       database.exec('update open_attempt set possibly_superseded_sequence = message_sequence')
@@ -151,7 +151,7 @@ export class CopySource {
     this.#audit('hold.release', reason, at)
   }
 
-  /** What was not committed is taken back. */
+  /** Rolls back an open transaction. */
   close(): void {
     this.#database.close()
     this.#lock.release()
@@ -182,7 +182,7 @@ export class CopySource {
 }
 
 /**
- * Others may bear what newer code has added, as long as they leave it alone. Here it would stay behind without a word.
+ * Other commands may ignore additions of newer code. A copy would silently leave them out.
  */
 function refuseUnknown(database: DatabaseSync, path: string): void {
   const name = readApplied(database, path).find(({ number }) => number > newestOf(readMigrations()))?.name

@@ -64,21 +64,21 @@ export function holdRestored(path: string, hold: RestoredHold): void {
 
 /**
  * Puts a copy in the place of a database that no process serves, atomically; the replaced files are kept in a folder
- * aside. Killed at any moment, the old one is whole in that folder, and in its place is either of the two.
+ * aside. After a crash at any point the old one is complete in that folder, and either of the two is in its place.
  */
 export function putInPlace({ from, path, aside }: { from: string; path: string; aside: string | null }): void {
   if (aside !== null) keepAside(path, aside)
-  // What is left in the old log must not be taken for something of the new database.
+  // SQLite must not apply the rest of the old log to the new database.
   for (const rest of ['-wal', '-shm']) rmSync(`${path}${rest}`, { force: true })
   renameSync(from, path)
 }
 
 function keepAside(path: string, aside: string): void {
   try {
-    // So that the file alone is the whole of it.
+    // Afterwards the file alone is the whole database.
     within(path, {}, (old) => old.exec('pragma wal_checkpoint(truncate)'))
   } catch {
-    // It may be damaged, which is a reason to restore: then it is kept as it is.
+    // It may be damaged, which is a reason to restore. Then it is kept as it is.
   }
   mkdirSync(aside, { mode: 0o700 })
   for (const rest of ['-wal', '-shm', ''])
