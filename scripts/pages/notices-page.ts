@@ -1,9 +1,13 @@
-import { NOTICE_GROUPS, NOTICE_KINDS, type NoticeKindFacts } from '../../src/core/notifications/notification-kinds.ts'
+import {
+  NOTIFICATION_GROUPS,
+  NOTIFICATION_KINDS,
+  type NotificationKindFacts,
+} from '../../src/core/notifications/notification-kinds.ts'
 
 /** The text of docs/notices.md. */
 export function makeNoticesPage(): string {
-  const kinds = Object.entries<NoticeKindFacts>(NOTICE_KINDS)
-  const groups = NOTICE_GROUPS.map((group) => {
+  const kinds = Object.entries<NotificationKindFacts>(NOTIFICATION_KINDS)
+  const groups = NOTIFICATION_GROUPS.map((group) => {
     const parts = kinds.filter(([, facts]) => facts.group === group).map(([kind, facts]) => printKind(kind, facts))
     return `## ${group.charAt(0).toUpperCase()}${group.slice(1)}\n\n${parts.join('\n\n')}`
   })
@@ -17,6 +21,6 @@ ${groups.join('\n\n')}
 `
 }
 
-function printKind(kind: string, { sentence, example }: NoticeKindFacts): string {
+function printKind(kind: string, { sentence, example }: NotificationKindFacts): string {
   return `### \`${kind}\`\n\n${sentence}\n\n\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``
 }

@@ -110,7 +110,7 @@ export class Deliverer {
   }
 
   async #fanOut(): Promise<number> {
-    const { notices, dropped, damaged } = await this.#parts.deliveries.spread()
+    const { notifications: notices, dropped, damaged } = await this.#parts.deliveries.fanOut()
     if (dropped > 0) this.#parts.journal.record({ event: 'deliveries.dropped', count: dropped })
     for (const id of damaged) {
       const error = new Error(`The notice ${id} cannot be read, so it is not sent.`)
@@ -168,7 +168,7 @@ export class Deliverer {
     const began = performance.now()
     const end = await this.#post(delivery, at)
     const tookMs = Math.round(performance.now() - began)
-    const result = checkDeliveryTry(end, { number: delivery.scheduled, now: clock.now(), lot: clock.random() })
+    const result = checkDeliveryTry(end, { number: delivery.scheduled, now: clock.now(), jitter: clock.random() })
     const { accountId, webhookId, position, claim, number } = delivery
     journal.record({
       event: 'delivery.tried',
@@ -179,11 +179,11 @@ export class Deliverer {
       status: result.status,
       tookMs,
     })
-    await this.#record({ accountId, webhookId, position, claim, number, at, tookMs, judged: result })
+    await this.#record({ accountId, webhookId, position, claim, number, at, tookMs, checked: result })
   }
 
   async #post(
-    { accountId, webhookId, noticeId, payload, url, secrets }: ClaimedDelivery,
+    { accountId, webhookId, notificationId, payload, url, secrets }: ClaimedDelivery,
     at: number,
   ): Promise<PostEnd> {
     const opened: string[] = []
@@ -194,7 +194,7 @@ export class Deliverer {
       if (!(error instanceof SecretUnreadable)) throw error
       return { kind: 'failed', code: 'secret_unreadable', words: error.message }
     }
-    const headers = signNotification({ noticeId, payload, at, secrets: opened })
+    const headers = signNotification({ notificationId, payload, at, secrets: opened })
     return this.#parts.post.post({ url, headers, body: payload }, this.#ending.signal)
   }
 

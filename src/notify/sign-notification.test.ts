@@ -9,7 +9,12 @@ const payload = '{"type":"message.failed","data":{"to":"ü"}}'
 
 describe('the signature of a notice', () => {
   it('is what Standard Webhooks verifies, with either secret while one is being replaced', () => {
-    const headers = signNotification({ noticeId: 'ntc_1', payload, at: Date.now(), secrets: [secret(1), secret(2)] })
+    const headers = signNotification({
+      notificationId: 'ntc_1',
+      payload,
+      at: Date.now(),
+      secrets: [secret(1), secret(2)],
+    })
 
     for (const fill of [1, 2])
       assert.deepEqual(new Webhook(secret(fill)).verify(payload, { ...headers }), JSON.parse(payload))
@@ -18,7 +23,7 @@ describe('the signature of a notice', () => {
   })
 
   it('carries the id and the second at which it was made', () => {
-    const headers = signNotification({ noticeId: 'ntc_1', payload, at: 1_700_000_000_999, secrets: [secret(1)] })
+    const headers = signNotification({ notificationId: 'ntc_1', payload, at: 1_700_000_000_999, secrets: [secret(1)] })
 
     assert.deepEqual([headers['webhook-id'], headers['webhook-timestamp']], ['ntc_1', '1700000000'])
     assert.match(headers['webhook-signature'] ?? '', /^v1,[A-Za-z0-9+/]{43}=$/)

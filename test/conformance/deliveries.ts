@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { checkDeliveryTry } from '../../src/core/notifications/check-delivery-try.ts'
-import type { NoticeKind } from '../../src/core/notifications/notification-kinds.ts'
+import type { NotificationKind } from '../../src/core/notifications/notification-kinds.ts'
 import type { ClaimedDelivery, TriedDelivery } from '../../src/core/ports/deliveries.ts'
 import type { PostEnd } from '../../src/core/ports/guarded-post.ts'
-import type { NewNotice } from '../../src/core/ports/notifications.ts'
+import type { NewNotification } from '../../src/core/ports/notifications.ts'
 import type { OfWebhook } from '../../src/core/ports/webhooks.ts'
 import { change } from '../../src/storage/queries/store.ts'
 import { createDeliveries } from '../../src/storage/queries/webhooks/deliveries.ts'
@@ -37,13 +37,13 @@ function spreading({ it }: Suite, newWorld: NewWorld): void {
     const id = await accept(world.storage, world.sender)
     await world.storage.administration.cancelMessage(id, 'test')
 
-    await work.spread()
-    const again = await work.spread()
+    await work.fanOut()
+    const again = await work.fanOut()
     const claimed = await work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
 
     assert.deepEqual(claimed.map(({ webhookId }) => webhookId).toSorted(), ['whk_a', 'whk_b'])
-    assert.deepEqual(again, { notices: 0, dropped: 0, damaged: [] })
-    assert.equal(claimed[0]?.noticeId, claimed[1]?.noticeId)
+    assert.deepEqual(again, { notifications: 0, dropped: 0, damaged: [] })
+    assert.equal(claimed[0]?.notificationId, claimed[1]?.notificationId)
     const payload = JSON.parse(claimed[0]?.payload ?? '') as Record<string, Record<string, unknown>>
     assert.equal(payload['type'], 'message.cancelled')
     const { data } = payload
@@ -65,11 +65,11 @@ function spreading({ it }: Suite, newWorld: NewWorld): void {
     await announce(world, 500)
     await announce(other, 1)
 
-    const fanOut = await world.work.spread()
+    const fanOut = await world.work.fanOut()
 
     const [late] = (await world.hooks.listDeliveries({ accountId: other.account, id: 'whk_b' }, EVERYTHING)).items
     assert.equal(late?.state, 'waiting')
-    assert.ok(fanOut.notices > 100, `only ${fanOut.notices} were taken`)
+    assert.ok(fanOut.notifications > 100, `only ${fanOut.notifications} were taken`)
     await world.close()
   })
 
@@ -78,7 +78,7 @@ function spreading({ it }: Suite, newWorld: NewWorld): void {
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 5)
 
-    const fanOut = await world.work.spread()
+    const fanOut = await world.work.fanOut()
 
     assert.equal(fanOut.dropped, 2)
     const { items } = await world.hooks.listDeliveries(of, { state: 'dropped', kind: null, after: null })
@@ -102,10 +102,10 @@ function harmless({ it }: Suite, newWorld: NewWorld): void {
       await hook(world, 'whk_a', ['token.expired'])
       await write(world, '\\u0000!\0@x.example')
 
-      const fanOut = await world.work.spread()
+      const fanOut = await world.work.fanOut()
 
       const { data } = JSON.parse((await claimOne(world)).payload) as { data: { name: string } }
-      assert.deepEqual(fanOut, { notices: 1, dropped: 0, damaged: [] })
+      assert.deepEqual(fanOut, { notifications: 1, dropped: 0, damaged: [] })
       assert.equal(data.name, '\\u0000!@x.example')
       await world.close()
     })
@@ -124,17 +124,17 @@ function harmless({ it }: Suite, newWorld: NewWorld): void {
         .where('position', '=', notices[at]?.position ?? 0)
         .execute()
 
-    const fanOut = await world.work.spread()
-    const again = await world.work.spread()
+    const fanOut = await world.work.fanOut()
+    const again = await world.work.fanOut()
 
     const damaged = notices.slice(0, 4).map(({ id }) => id)
-    assert.deepEqual([fanOut, again.notices], [{ notices: 5, dropped: 0, damaged }, 0])
+    assert.deepEqual([fanOut, again.notifications], [{ notifications: 5, dropped: 0, damaged }, 0])
     assert.equal((await world.hooks.listDeliveries(of, ALL)).items.length, 1)
     await world.close()
   })
 }
 
-function expired({ account }: World, name: string): NewNotice {
+function expired({ account }: World, name: string): NewNotification {
   return { accountId: account, kind: 'token.expired', at: 1, key: 'a', data: { name } }
 }
 
@@ -143,7 +143,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     const world = await open(newWorld)
     await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 1)
-    await world.work.spread()
+    await world.work.fanOut()
 
     const both = await Promise.all(
       [1, 2].map(() => world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })),
@@ -162,7 +162,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await world.work.record([tried(world, late, DONE)])
     const view = await world.hooks.readDelivery({ accountId: world.account, id: 'whk_a' }, first.position)
     assert.deepEqual([view.state, view.tries, view.tryRows.length], ['delivered', 1, 1])
-    assert.equal(late.noticeId, first.noticeId)
+    assert.equal(late.notificationId, first.notificationId)
     await world.close()
   })
 
@@ -170,7 +170,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     const world = await open(newWorld)
     await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 2)
-    await world.work.spread()
+    await world.work.fanOut()
     // A worker claims them and dies.
     await world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
 
@@ -189,7 +189,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 1)
-    await world.work.spread()
+    await world.work.fanOut()
 
     const waits: number[] = []
     let position = 0
@@ -218,7 +218,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     const other = await addSender(world.storage, { number: '15550001009' })
     await hook({ ...world, account: other.accountId }, 'whk_o', ['token.expired'])
     await announce({ ...world, account: other.accountId }, 2)
-    await world.work.spread()
+    await world.work.fanOut()
 
     const claimed = await world.work.claimDue({ room: 8, roomForFailing: 4, leaseMs: LEASE })
     const more = await world.work.claimDue({ room: 8, roomForFailing: 4, leaseMs: LEASE })
@@ -240,7 +240,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     const world = await open(newWorld)
     for (let at = 0; at < 20; at++) await hook(world, `whk_${at}`, ['token.expired'])
     await announce(world, 1)
-    await world.work.spread()
+    await world.work.fanOut()
     const claim = async () => (await world.work.claimDue({ room: 32, roomForFailing: 16, leaseMs: LEASE })).length
 
     assert.deepEqual([await claim(), await claim(), await claim()], [8, 0, 0])
@@ -254,7 +254,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await hook({ ...world, account: other.accountId }, 'whk_works', ['token.expired'])
     await announce(world, 1)
     await announce({ ...world, account: other.accountId }, 1)
-    await world.work.spread()
+    await world.work.fanOut()
     const { database } = world.storage.store
     const update = database.updateTable('webhook')
     await update.set({ failing_since: 1 }).where('id', '=', 'whk_down').execute()
@@ -273,7 +273,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     const of = await hook(world, 'whk_a', ['token.expired', 'webhook.disabled'])
     await hook(world, 'whk_b', ['webhook.disabled'])
     await announce(world, 1)
-    await world.work.spread()
+    await world.work.fanOut()
     const first = await claimOne(world)
     await world.work.record([tried(world, first, DOWN)])
     await world.storage.clock.pass(3 * DAY)
@@ -287,7 +287,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     )
     const view = await world.hooks.readWebhook(of)
     assert.deepEqual([view.state, view.stateReason], ['failing', 'Every try of the last 3 days failed.'])
-    await world.work.spread()
+    await world.work.fanOut()
     const events = await world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
     assert.deepEqual(
       events.map(({ webhookId, payload }) => [webhookId, (JSON.parse(payload) as { type: string }).type]),
@@ -301,7 +301,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 3)
-    await world.work.spread()
+    await world.work.fanOut()
     await world.work.record([tried(world, await claimOne(world), DOWN)])
     await world.storage.clock.pass(2 * DAY)
     await world.work.record([tried(world, await claimOne(world), DONE)])
@@ -321,14 +321,14 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 2)
-    await world.work.spread()
+    await world.work.fanOut()
     await world.work.record([tried(world, await claimOne(world), DOWN)])
     await world.storage.clock.pass(29 * DAY)
     while (await world.work.sweep(90));
     assert.equal((await world.hooks.listDeliveries(of, ALL)).items.length, 2)
     await world.storage.clock.pass(2 * DAY)
     await announce(world, 1, 'later')
-    await world.work.spread()
+    await world.work.fanOut()
 
     while (await world.work.sweep(90));
     const left = await world.hooks.listDeliveries(of, ALL)
@@ -358,7 +358,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     const ofStrict = await hook(strict, 'whk_s', ['token.expired'])
     await world.storage.sql(`insert into account_retention values ('${other.accountId}', null, 10)`)
     for (const each of [world, strict]) await announce(each, 2)
-    await world.work.spread()
+    await world.work.fanOut()
     await world.work.record([tried(world, await claimOne(world), DOWN)])
     const left = async () => {
       const lists = [of, ofStrict].map((each) => world.hooks.listDeliveries(each, ALL))
@@ -394,17 +394,17 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 1)
-    await world.work.spread()
+    await world.work.fanOut()
     await world.hooks.setWebhookState(of, 'disabled', 'test')
 
     await announce(world, 1, 'unseen')
-    const fanOut = await world.work.spread()
+    const fanOut = await world.work.fanOut()
     const idle = await world.storage.notices.pollDeliveries()
     const none = await world.work.claimDue({ room: 5, roomForFailing: 3, leaseMs: LEASE })
     await world.hooks.setWebhookState(of, 'enabled', 'test')
     const due = await world.storage.notices.pollDeliveries()
 
-    assert.equal(fanOut.notices, 0)
+    assert.equal(fanOut.notifications, 0)
     assert.deepEqual([idle.isListened, idle.isDue, due.isDue], [true, false, true])
     assert.deepEqual(none, [])
     assert.equal((await world.work.claimDue({ room: 5, roomForFailing: 3, leaseMs: LEASE })).length, 1)
@@ -415,7 +415,7 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 2)
-    await world.work.spread()
+    await world.work.fanOut()
     const oldUntil = world.storage.clock.now() + DAY
     await world.hooks.rotateWebhookSecret(of, { secret: 'new', oldUntil, endsEarlier: false }, 'test')
 
@@ -432,7 +432,7 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 3)
-    await world.work.spread()
+    await world.work.fanOut()
     const rotate = (secret: string, endsEarlier = false) => {
       const oldUntil = world.storage.clock.now() + DAY
       return world.hooks.rotateWebhookSecret(of, { secret, oldUntil, endsEarlier }, 'test')
@@ -465,10 +465,10 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 2)
-    await world.work.spread()
+    await world.work.fanOut()
     const failed = await claimOne(world)
     await world.work.record([
-      { ...tried(world, failed, DOWN), judged: checkDeliveryTry(DOWN, { number: 9, now: 0, lot: 0 }) },
+      { ...tried(world, failed, DOWN), checked: checkDeliveryTry(DOWN, { number: 9, now: 0, jitter: 0 }) },
     ])
     const delivered = await claimOne(world)
     await world.work.record([tried(world, delivered, DONE)])
@@ -479,8 +479,8 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
 
     assert.equal(count, 1)
     assert.deepEqual(
-      new Set(again.map(({ noticeId, number, scheduled }) => `${noticeId} ${number} ${scheduled}`)),
-      new Set([`${delivered.noticeId} 2 1`, `${failed.noticeId} 2 1`]),
+      new Set(again.map(({ notificationId, number, scheduled }) => `${notificationId} ${number} ${scheduled}`)),
+      new Set([`${delivered.notificationId} 2 1`, `${failed.notificationId} 2 1`]),
     )
     await world.close()
   })
@@ -529,7 +529,7 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 60)
-    await world.work.spread()
+    await world.work.fanOut()
     await world.work.record([tried(world, await claimOne(world), DONE)])
 
     const first = await world.hooks.listDeliveries(of, ALL)
@@ -557,7 +557,7 @@ function telling({ it }: Suite, newWorld: NewWorld): void {
     for (let day = 0; day <= 32; day++) {
       await world.work.announceTokens()
       await world.work.announceTokens()
-      await world.work.spread()
+      await world.work.fanOut()
       for (const claimed of await world.work.claimDue({ room: 5, roomForFailing: 3, leaseMs: LEASE })) {
         await world.work.record([tried(world, claimed, DONE)])
         const { type, data } = JSON.parse(claimed.payload) as { type: string; data: { daysLeft?: number } }
@@ -615,7 +615,7 @@ function telling({ it }: Suite, newWorld: NewWorld): void {
     await administration.addConnection(added, 'anna').catch(() => {})
     await assert.rejects(administration.addConnection(added, 'anna'))
 
-    await world.work.spread()
+    await world.work.fanOut()
     const { items } = await world.hooks.listDeliveries({ accountId: world.account, id: 'whk_a' }, ALL)
     assert.deepEqual(items.map(({ kind }) => kind).toReversed(), [
       'connection.added',
@@ -644,7 +644,7 @@ async function open(newWorld: NewWorld, mostWaiting = 1_000) {
 
 type World = Awaited<ReturnType<typeof open>>
 
-async function hook({ hooks, account }: World, id: string, kinds: readonly NoticeKind[]): Promise<OfWebhook> {
+async function hook({ hooks, account }: World, id: string, kinds: readonly NotificationKind[]): Promise<OfWebhook> {
   const of = { accountId: account, id }
   const wanted = { ...of, url: 'https://shop.example/hook', description: '', kinds, secret: 'sealed' }
   await hooks.addWebhook(wanted, 'test')
@@ -690,6 +690,6 @@ async function claimOne({ work }: World): Promise<ClaimedDelivery> {
 function tried({ storage }: { readonly storage: StorageWorld }, claimed: ClaimedDelivery, end: PostEnd): TriedDelivery {
   const { accountId, webhookId, position, claim, number, scheduled } = claimed
   const now = storage.clock.now()
-  const judged = checkDeliveryTry(end, { number: scheduled, now, lot: 0.5 })
-  return { accountId, webhookId, position, claim, number, at: now, tookMs: 5, judged }
+  const judged = checkDeliveryTry(end, { number: scheduled, now, jitter: 0.5 })
+  return { accountId, webhookId, position, claim, number, at: now, tookMs: 5, checked: judged }
 }

@@ -243,7 +243,10 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
     for (let batch = 0; batch < 3; batch++) {
       await Promise.all([0, 1, 2, 3].map((i) => accept(world, i % 2 === 0 ? sender : other, { text: `${batch}.${i}` })))
     }
-    const runs = [await world.lanes.loadRun(sender.connectionId, 100), await world.lanes.loadRun(otherConnection, 100)]
+    const runs = [
+      await world.lanes.fetchNext(sender.connectionId, 100),
+      await world.lanes.fetchNext(otherConnection, 100),
+    ]
 
     const texts = runs.map((run) => run.map(({ content }) => (content?.type === 'message' ? content.text : null)))
     assert.deepEqual(texts, [
@@ -308,7 +311,7 @@ function idempotencyKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     const lane = await holdLane(world, ANNA, sender.connectionId)
     await open(world, lane, message)
     await world.lanes.record(
-      step(world, lane, { close: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
+      step(world, lane, { finish: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
     )
 
     const repeated = await world.intake.accept(candidate(world, sender, { key: 'once' }))
@@ -327,7 +330,7 @@ function idempotencyKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     const message = await head(world, sender.connectionId)
     await open(world, lane, message)
     await world.lanes.record(
-      step(world, lane, { close: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
+      step(world, lane, { finish: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
     )
     const publishedAt = world.clock.now()
     const answers: string[] = []
@@ -451,7 +454,7 @@ function limitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
 
     await open(world, lane, message)
     await world.lanes.record(
-      step(world, lane, { close: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
+      step(world, lane, { finish: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
     )
 
     await learns(world, () => !isFull())

@@ -120,7 +120,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const idleId = await addConnection(world, sender.accountId, { number: '15550003000' })
     await accept(world, second)
     await beat(world, ANNA)
-    const everything = { only: null, held: new Set<typeof secondId>(), leave: () => false, limit: 100 }
+    const everything = { only: null, held: new Set<typeof secondId>(), shouldDefer: () => false, limit: 100 }
     const request = { worker: ANNA, ...everything }
 
     const limited = await world.lanes.claim({ ...request, limit: 1 })
@@ -144,7 +144,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const everything = { only: null, held: new Set<typeof secondId>(), limit: 100 }
     const leave = (id: string) => asked.push(id) > 0
 
-    const left = await world.lanes.claim({ worker: ANNA, ...everything, leave })
+    const left = await world.lanes.claim({ worker: ANNA, ...everything, shouldDefer: leave })
     const taken = await claim(world, ANNA)
 
     assert.deepEqual(left, [])
@@ -217,7 +217,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
       attempt: attempt(world, message, 'unknown'),
       disposition: { do: 'await-evidence', until: world.clock.now() + 60_000, words: 'reset' },
     } as const
-    await world.lanes.record(step(world, his, { close }))
+    await world.lanes.record(step(world, his, { finish: close }))
     await world.clock.pass(CLAIM_MS)
     await holdLane(world, ANNA, sender.connectionId)
 
@@ -239,7 +239,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
       attempt: attempt(world, message, 'unknown'),
       disposition: { do: 'await-evidence', until, words: 'reset' },
     } as const
-    await world.lanes.record(step(world, lane, { close }))
+    await world.lanes.record(step(world, lane, { finish: close }))
 
     await world.clock.pass(CLAIM_MS)
     const his = await holdLane(world, BEN, sender.connectionId)
@@ -261,15 +261,15 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
       const broken = { ...begun, endedAt: world.clock.now() }
       const until = world.clock.now() + 60_000
       const close = { attempt: broken, disposition: { do: 'await-evidence', until, words: 'reset' } } as const
-      await world.lanes.record(step(world, lane, { close }))
-      await world.lanes.record(step(world, lane, { close }))
+      await world.lanes.record(step(world, lane, { finish: close }))
+      await world.lanes.record(step(world, lane, { finish: close }))
       const meanwhile = await timelineOf(world, message.id)
       await world.clock.pass(1_800)
       const code = end === 'accepted' ? 'evidence_found' : 'result_unknown'
       const found = { ...attempt(world, message, end), startedAt: begun.startedAt, code, words: null }
-      const unconfirmed = { do: 'settle', as: 'UNCONFIRMED', reason: 'result_unknown', words: null } as const
+      const unconfirmed = { do: 'finalize', as: 'UNCONFIRMED', reason: 'result_unknown', words: null } as const
       const disposition = end === 'accepted' ? AS_PUBLISHED : unconfirmed
-      await world.lanes.record(step(world, lane, { close: { attempt: found, disposition } }))
+      await world.lanes.record(step(world, lane, { finish: { attempt: found, disposition } }))
       const { timeline } = await world.administration.explainMessage(message.id)
       const entries = timeline.map(({ at, kind, code: reported, words }) => [
         at - begun.startedAt,
@@ -309,9 +309,9 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     } as const
     const close = { attempt: attempt(world, message, 'rejected'), disposition: KEEP }
     const again = { sequence: message.sequence, number: 2 }
-    await world.lanes.record(step(world, lane, { close, open: again }))
+    await world.lanes.record(step(world, lane, { finish: close, start: again }))
 
-    const result = await world.lanes.record(step(world, lane, { close: late }))
+    const result = await world.lanes.record(step(world, lane, { finish: late }))
     const found = await world.lanes.inspect(lane)
 
     assert.deepEqual(result, { fenced: true })
@@ -329,7 +329,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.clock.pass(CLAIM_MS)
     const his = await holdLane(world, BEN, sender.connectionId)
     await accept(world, sender)
-    await world.lanes.record(step(world, his, { close: settled(world, message) }))
+    await world.lanes.record(step(world, his, { finish: settled(world, message) }))
     await open(world, his, await head(world, sender.connectionId))
     await world.clock.pass(CLAIM_MS)
     const hers = await holdLane(world, ANNA, sender.connectionId)
@@ -350,9 +350,9 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const memory = { head: null, failureStreak: null, wait: { reason: 'paused', words: null, until: null } }
 
     const results = [
-      await world.lanes.record(step(world, late, { close: settled(world, message), memory })),
+      await world.lanes.record(step(world, late, { finish: settled(world, message), memory })),
       await world.lanes.record(
-        step(world, late, { drop: { sequence: message.sequence, as: 'FAILED', reason: 'busy', words: null } }),
+        step(world, late, { discard: { sequence: message.sequence, as: 'FAILED', reason: 'busy', words: null } }),
       ),
       await open(world, late, message),
     ]
@@ -369,11 +369,11 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const { world, sender, id } = await waiting(newWorld)
     const second = await accept(world, sender, { text: 'second' })
     const lane = await holdLane(world, ANNA, sender.connectionId)
-    const [one, two] = await world.lanes.loadRun(sender.connectionId, 2)
+    const [one, two] = await world.lanes.fetchNext(sender.connectionId, 2)
     await open(world, lane, one!)
 
     const result = await world.lanes.record(
-      step(world, lane, { close: settled(world, one!), open: { sequence: two!.sequence, number: 1 } }),
+      step(world, lane, { finish: settled(world, one!), start: { sequence: two!.sequence, number: 1 } }),
     )
 
     assert.deepEqual(result, { fenced: false, opened: true })
@@ -386,11 +386,11 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const { world, sender } = await waiting(newWorld)
     await accept(world, sender, { text: 'second' })
     const lane = await holdLane(world, ANNA, sender.connectionId)
-    const [one, two] = await world.lanes.loadRun(sender.connectionId, 2)
+    const [one, two] = await world.lanes.fetchNext(sender.connectionId, 2)
     await open(world, lane, one!)
 
     const opened = await open(world, lane, two!).then(
-      (result) => !result.fenced && result.opened,
+      (result) => !result.fenced && result.started,
       () => false,
     )
 
@@ -419,7 +419,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const message = await head(world, sender.connectionId)
     await open(world, lane, message)
     const close = { attempt: attempt(world, message, 'rejected'), disposition: KEEP }
-    const again = step(world, lane, { close, open: { sequence: message.sequence, number: 2 } })
+    const again = step(world, lane, { finish: close, start: { sequence: message.sequence, number: 2 } })
 
     const answers = [await world.lanes.record(again), await world.lanes.record(again)]
 
@@ -433,7 +433,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const { world, sender, id } = await waiting(newWorld)
     await accept(world, sender, { text: 'second' })
     const lane = await holdLane(world, ANNA, sender.connectionId)
-    const [one, two] = await world.lanes.loadRun(sender.connectionId, 2)
+    const [one, two] = await world.lanes.fetchNext(sender.connectionId, 2)
 
     await world.administration.cancelMessage(id, 'test')
     const cancelled = await open(world, lane, one!)
@@ -457,12 +457,12 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const first = await head(world, sender.connectionId)
     await open(world, lane, first)
     await world.lanes.record(
-      step(world, lane, { close: { attempt: attempt(world, first, 'rejected'), disposition: KEEP } }),
+      step(world, lane, { finish: { attempt: attempt(world, first, 'rejected'), disposition: KEEP } }),
     )
 
     const again = await head(world, sender.connectionId)
     await open(world, lane, again)
-    await world.lanes.record(step(world, lane, { close: settled(world, again), settledThrough: again.sequence }))
+    await world.lanes.record(step(world, lane, { finish: settled(world, again), settledThrough: again.sequence }))
 
     assert.deepEqual([again.sequence, again.attempts], [first.sequence, 1])
     assert.ok((await head(world, sender.connectionId)).sequence > first.sequence)
@@ -473,20 +473,20 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const { world, sender } = await waiting(newWorld)
     for (const text of ['second', 'third']) await accept(world, sender, { text })
     const lane = await holdLane(world, ANNA, sender.connectionId)
-    const [one, two, three] = await world.lanes.loadRun(sender.connectionId, 3)
+    const [one, two, three] = await world.lanes.fetchNext(sender.connectionId, 3)
     const unseen = (message: typeof one) => ({ sequence: message!.sequence, number: 1, onlyIfLowest: true })
     const closing = (message: typeof one) => ({ close: settled(world, message!), settledThrough: message!.sequence })
 
     const results = [
-      await world.lanes.record(step(world, lane, { open: unseen(two) })),
-      await world.lanes.record(step(world, lane, { open: unseen(one) })),
-      await world.lanes.record(step(world, lane, { ...closing(one), open: unseen(three) })),
-      await world.lanes.record(step(world, lane, { open: unseen(two) })),
-      await world.lanes.record(step(world, lane, { ...closing(two), open: unseen(three) })),
+      await world.lanes.record(step(world, lane, { start: unseen(two) })),
+      await world.lanes.record(step(world, lane, { start: unseen(one) })),
+      await world.lanes.record(step(world, lane, { ...closing(one), start: unseen(three) })),
+      await world.lanes.record(step(world, lane, { start: unseen(two) })),
+      await world.lanes.record(step(world, lane, { ...closing(two), start: unseen(three) })),
     ]
 
     assert.deepEqual(
-      results.map((result) => !result.fenced && result.opened),
+      results.map((result) => !result.fenced && result.started),
       [false, true, false, true, true],
     )
     await world.close()
@@ -496,14 +496,14 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const { world, sender } = await waiting(newWorld)
     const second = await accept(world, sender, { text: 'second' })
     const lane = await holdLane(world, ANNA, sender.connectionId)
-    const [one, two] = await world.lanes.loadRun(sender.connectionId, 2)
+    const [one, two] = await world.lanes.fetchNext(sender.connectionId, 2)
     await open(world, lane, one!)
 
     const drop = { sequence: two!.sequence, as: 'EXPIRED', reason: 'time_to_live_over', words: null } as const
-    await world.lanes.record(step(world, lane, { close: settled(world, one!), drop }))
+    await world.lanes.record(step(world, lane, { finish: settled(world, one!), discard: drop }))
 
     assert.equal(await stateOf(world, second), 'EXPIRED')
-    assert.deepEqual(await world.lanes.loadRun(sender.connectionId, 10), [])
+    assert.deepEqual(await world.lanes.fetchNext(sender.connectionId, 10), [])
     await world.close()
   })
 
@@ -511,10 +511,10 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const { world, sender } = await waiting(newWorld)
     await accept(world, sender, { text: 'second' })
     const lane = await holdLane(world, ANNA, sender.connectionId)
-    const [one, two] = await world.lanes.loadRun(sender.connectionId, 2)
+    const [one, two] = await world.lanes.fetchNext(sender.connectionId, 2)
     await open(world, lane, one!)
 
-    await world.lanes.record(step(world, lane, { close: settled(world, one!), settledThrough: two!.sequence }))
+    await world.lanes.record(step(world, lane, { finish: settled(world, one!), settledThrough: two!.sequence }))
     await world.clock.pass(1_000)
 
     assert.equal((await head(world, sender.connectionId)).sequence, two!.sequence)
@@ -526,7 +526,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const lane = await holdLane(world, ANNA, sender.connectionId)
     const message = await head(world, sender.connectionId)
     const memory = {
-      head: { sequence: message.sequence, tries: 3, spentMs: 1_234, resent: true, crashes: 1 },
+      head: { sequence: message.sequence, tries: 3, budgetUsedMs: 1_234, resent: true, crashes: 1 },
       failureStreak: { failures: 2, since: 17, messages: 1, lastSequence: message.sequence },
       wait: { reason: 'retrying', words: 'busy', until: world.clock.now() + 5_000 },
     }
@@ -560,7 +560,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.administration.removeConnection(sender.connectionId, true, 'test')
 
     await world.lanes.record(
-      step(world, lane, { close: { attempt: attempt(world, message, 'rejected'), disposition: KEEP } }),
+      step(world, lane, { finish: { attempt: attempt(world, message, 'rejected'), disposition: KEEP } }),
     )
 
     assert.equal(await stateOf(world, id), 'CANCELLED')
@@ -576,11 +576,11 @@ function orphansKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await open(world, lane, message)
     const close = { attempt: attempt(world, message, 'unknown'), disposition: KEEP }
     const again = { sequence: message.sequence, number: 2 }
-    await world.lanes.record(step(world, lane, { close, open: again }))
+    await world.lanes.record(step(world, lane, { finish: close, start: again }))
     await world.administration.removeConnection(sender.connectionId, true, 'test')
 
     const second = { attempt: attempt(world, { ...message, attempts: 1 }, 'rejected'), disposition: KEEP }
-    await world.lanes.record(step(world, lane, { close: second }))
+    await world.lanes.record(step(world, lane, { finish: second }))
 
     assert.equal(await stateOf(world, id), 'UNCONFIRMED')
     await world.close()
@@ -635,7 +635,7 @@ function expiryKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     const message = await head(world, sender.connectionId)
     await open(world, lane, message)
     await world.lanes.record(
-      step(world, lane, { close: { attempt: attempt(world, message, 'unknown'), disposition: KEEP } }),
+      step(world, lane, { finish: { attempt: attempt(world, message, 'unknown'), disposition: KEEP } }),
     )
 
     await world.clock.pass(60_000)
@@ -701,7 +701,7 @@ async function published(
   const message = await head(world, sender.connectionId)
   await open(world, lane, message)
   await world.lanes.record(
-    step(world, lane, { close: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
+    step(world, lane, { finish: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
   )
   return { world, sender, id }
 }

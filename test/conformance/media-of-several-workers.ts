@@ -178,8 +178,8 @@ function lanesDecideWhoFetches({ it }: Suite, newWorld: NewWorld): void {
     const [wanted] = await anna.due()
     await ben.claim(sender.connectionId)
 
-    assert.deepEqual(await anna.queue.lookAtHeads([wanted!.sequence]), { missing: [], present: [] })
-    assert.deepEqual(sequences((await ben.queue.lookAtHeads([wanted!.sequence])).missing), [wanted!.sequence])
+    assert.deepEqual(await anna.queue.checkHeads([wanted!.sequence]), { missing: [], present: [] })
+    assert.deepEqual(sequences((await ben.queue.checkHeads([wanted!.sequence])).missing), [wanted!.sequence])
     await world.close()
   })
 
@@ -189,7 +189,7 @@ function lanesDecideWhoFetches({ it }: Suite, newWorld: NewWorld): void {
     await anna.bring(wanted!.sequence)
     await ben.claim(sender.connectionId)
 
-    const { missing, present } = await ben.queue.lookAtHeads([wanted!.sequence])
+    const { missing, present } = await ben.queue.checkHeads([wanted!.sequence])
 
     assert.deepEqual([missing, present], [[], [sender.connectionId]])
     assert.deepEqual(await ben.mediaOf(sender.connectionId), { kind: 'ready', file: fileOf(ANNA) })
@@ -235,7 +235,7 @@ function spoolsAreApart({ it }: Suite, newWorld: NewWorld): void {
     const [head, ...others] = await carl.run(sender.connectionId)
     const seenBefore = head?.media?.kind
 
-    const { missing } = await carl.queue.lookAtHeads([head!.sequence])
+    const { missing } = await carl.queue.checkHeads([head!.sequence])
     const due = sequences(await carl.due())
     for (const sequence of due) await carl.bring(sequence)
 
@@ -255,12 +255,12 @@ function spoolsAreApart({ it }: Suite, newWorld: NewWorld): void {
   it('finds its files again when a lane comes back', async () => {
     const { world, sender, anna, carl, lane } = await withFilesHere(newWorld, 2)
     const [head] = await carl.run(sender.connectionId)
-    await carl.queue.lookAtHeads([head!.sequence])
+    await carl.queue.checkHeads([head!.sequence])
     await carl.process.lanes.release([lane])
     await anna.beat()
     await anna.claim(sender.connectionId)
 
-    const { missing, present } = await anna.queue.lookAtHeads([head!.sequence])
+    const { missing, present } = await anna.queue.checkHeads([head!.sequence])
 
     assert.deepEqual([missing, present, await anna.due()], [[], [sender.connectionId], []])
     assert.deepEqual(await anna.mediaOf(sender.connectionId), { kind: 'ready', file: fileOf(ANNA) })
@@ -272,12 +272,12 @@ function spoolsAreApart({ it }: Suite, newWorld: NewWorld): void {
     const { world, sender, anna, ben, carl, lane } = await withFilesHere(newWorld, 2)
     const run = await carl.run(sender.connectionId)
     const [one, two] = sequences(run)
-    await carl.queue.lookAtHeads([one!])
+    await carl.queue.checkHeads([one!])
     for (const message of run) await carl.bring(message.sequence)
     for (const [index, message] of run.entries()) {
-      await carl.process.lanes.record(step(world, lane, { open: { sequence: message.sequence, number: 1 } }))
+      await carl.process.lanes.record(step(world, lane, { start: { sequence: message.sequence, number: 1 } }))
       if (index === 0) assert.deepEqual(await filesOf(anna, carl), [[], []])
-      await carl.process.lanes.record(step(world, lane, { close: settled(world, message) }))
+      await carl.process.lanes.record(step(world, lane, { finish: settled(world, message) }))
     }
     const both = await filesOf(anna, ben, carl)
 
@@ -318,7 +318,7 @@ function spoolsAreApart({ it }: Suite, newWorld: NewWorld): void {
     const { world, sender, anna, carl } = await withFilesHere(newWorld, 1)
     const [head] = await carl.run(sender.connectionId)
     const { sequence } = head!
-    await carl.queue.lookAtHeads([sequence])
+    await carl.queue.checkHeads([sequence])
     await carl.bring(sequence)
     const when = { at: world.clock.now(), mostTries: 3 }
 
@@ -335,7 +335,7 @@ function spoolsAreApart({ it }: Suite, newWorld: NewWorld): void {
   it('wants no file in any spool for a message that was cancelled', async () => {
     const { world, sender, anna, carl, ids } = await withFilesHere(newWorld, 1)
     const [head] = await carl.run(sender.connectionId)
-    await carl.queue.lookAtHeads([head!.sequence])
+    await carl.queue.checkHeads([head!.sequence])
     await world.administration.cancelMessage(ids[0]!, 'test')
 
     assert.deepEqual([await carl.due(), await carl.queue.take([head!.sequence])], [[], []])
@@ -398,7 +398,7 @@ class Worker {
       worker: this.#id,
       only: [connectionId],
       held: new Set<ConnectionId>(),
-      leave: () => false,
+      shouldDefer: () => false,
       limit: 1,
     }
     const [lane] = await this.process.lanes.claim(request)
@@ -423,7 +423,7 @@ class Worker {
   }
 
   run(connectionId: ConnectionId) {
-    return this.process.lanes.loadRun(connectionId, 10)
+    return this.process.lanes.fetchNext(connectionId, 10)
   }
 
   async mediaOf(connectionId: ConnectionId) {

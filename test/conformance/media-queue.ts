@@ -74,7 +74,7 @@ function fetchesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
       false,
     )
     assert.deepEqual(await due(world), [])
-    assert.deepEqual(await world.mediaQueue.lookAtHeads([wanted!.sequence]), { missing: [], present: [] })
+    assert.deepEqual(await world.mediaQueue.checkHeads([wanted!.sequence]), { missing: [], present: [] })
     await world.close()
   })
 
@@ -86,7 +86,7 @@ function fetchesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.mediaQueue.retry(wanted!.sequence, { ...failed, nextTryAt })
 
     const before = await due(world)
-    const { missing } = await world.mediaQueue.lookAtHeads([wanted!.sequence])
+    const { missing } = await world.mediaQueue.checkHeads([wanted!.sequence])
     await world.clock.pass(5_000)
 
     assert.deepEqual(before, [])
@@ -165,10 +165,10 @@ function lookingKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
       accounts.add(sender.accountId)
     }
     const seen: string[] = []
-    let after: DueMedia['lookedThrough'] = null
+    let after: DueMedia['scannedThrough'] = null
     let queries = 0
     do {
-      const { media, lookedThrough }: DueMedia = await world.mediaQueue.due({
+      const { media, scannedThrough }: DueMedia = await world.mediaQueue.due({
         ...everything(world),
         after,
         accountsAtOnce: 2,
@@ -176,7 +176,7 @@ function lookingKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
       })
       assert.ok(media.length <= 2)
       seen.push(...media.map(({ accountId }) => accountId))
-      after = lookedThrough
+      after = scannedThrough
     } while (after !== null && queries++ < 20)
 
     assert.equal(after, null)
@@ -259,7 +259,7 @@ function lookingKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     await holdLane(world, ANNA, sender.connectionId)
     await bring(world, one!, FILE)
 
-    const { missing, present } = await world.mediaQueue.lookAtHeads([one!.sequence, two!.sequence, 999_999])
+    const { missing, present } = await world.mediaQueue.checkHeads([one!.sequence, two!.sequence, 999_999])
 
     assert.deepEqual(
       missing.map(({ sequence, isLaneHeld }) => [sequence, isLaneHeld]),
@@ -280,14 +280,14 @@ function spoolRecordsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void 
     const message = await head(world, sender.connectionId)
     await open(world, lane, message)
     const whileOpen = await world.mediaQueue.releasable(0, 100)
-    await world.lanes.record(step(world, lane, { close: settled(world, message) }))
+    await world.lanes.record(step(world, lane, { finish: settled(world, message) }))
 
     const afterwards = await world.mediaQueue.releasable(0, 100)
     await world.mediaQueue.forget(afterwards.files.map(({ sequence }) => sequence))
 
     assert.deepEqual(whileOpen.files, [])
     assert.deepEqual(afterwards.files, [{ sequence: one!.sequence, path: 'spool/0' }])
-    assert.deepEqual(await world.mediaQueue.releasable(0, 100), { files: [], lookedThrough: null })
+    assert.deepEqual(await world.mediaQueue.releasable(0, 100), { files: [], scannedThrough: null })
     assert.deepEqual(await world.mediaQueue.wantedFiles(0, 10), [{ sequence: two!.sequence, path: 'spool/1' }])
     // Forgotten files no longer fill the account's part.
     await accept(world, sender, { media: true })
@@ -302,14 +302,14 @@ function spoolRecordsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void 
 
     const first = await world.mediaQueue.wantedFiles(0, 2)
     const rest = await world.mediaQueue.wantedFiles(first.at(-1)!.sequence, 2)
-    const { lookedThrough } = await world.mediaQueue.releasable(0, 2)
+    const { scannedThrough } = await world.mediaQueue.releasable(0, 2)
 
     assert.deepEqual(
       [...first, ...rest].map(({ path }) => path),
       ['spool/0', 'spool/1', 'spool/2'],
     )
-    assert.equal(lookedThrough, first[1]?.sequence)
-    assert.equal((await world.mediaQueue.releasable(lookedThrough ?? 0, 2)).lookedThrough, null)
+    assert.equal(scannedThrough, first[1]?.sequence)
+    assert.equal((await world.mediaQueue.releasable(scannedThrough ?? 0, 2)).scannedThrough, null)
     await world.close()
   })
 }
@@ -364,7 +364,7 @@ function lostFilesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await open(world, lane, message)
 
     const handedOver = await lose(world, wanted!.sequence, FILE.path)
-    await world.lanes.record(step(world, lane, { close: { attempt: rejected(world, message), disposition: KEEP } }))
+    await world.lanes.record(step(world, lane, { finish: { attempt: rejected(world, message), disposition: KEEP } }))
     const afterwards = await lose(world, wanted!.sequence, FILE.path)
 
     assert.deepEqual([anew, handedOver, afterwards], [[], [], [sender.connectionId]])
@@ -381,7 +381,7 @@ function lostFilesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
 
     assert.deepEqual([changed, await due(world)], [[], []])
     assert.deepEqual(await world.mediaQueue.wantedFiles(0, 10), [])
-    assert.deepEqual(await world.mediaQueue.releasable(0, 10), { files: [], lookedThrough: null })
+    assert.deepEqual(await world.mediaQueue.releasable(0, 10), { files: [], scannedThrough: null })
     assert.equal(await stateOf(world, ids[0]!), 'CANCELLED')
     await world.close()
   })
@@ -427,5 +427,5 @@ async function sendWithUnknownResult(world: StorageWorld, { connectionId }: Send
   const message = await head(world, connectionId)
   await open(world, lane, message)
   const close = { attempt: attempt(world, message, 'unknown'), disposition: KEEP }
-  await world.lanes.record(step(world, lane, { close }))
+  await world.lanes.record(step(world, lane, { finish: close }))
 }

@@ -90,9 +90,9 @@ describe.each(WORLDS)('missing reports of a network, on %s', (_, newWorld) => {
         await open(storage, lane, message)
         const close = {
           attempt: { ...attempt(storage, message), networkId: `wamid.${made}` },
-          disposition: { do: 'settle', as: 'PUBLISHED', reason: null, words: null },
+          disposition: { do: 'finalize', as: 'PUBLISHED', reason: null, words: null },
         } as const
-        await storage.lanes.record(step(storage, lane, { close }))
+        await storage.lanes.record(step(storage, lane, { finish: close }))
       }
 
       assert.deepEqual(await watch.watchFor(30 * MINUTE_MS), [])

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { AccountId, MessageId } from '../../src/core/ids.ts'
 import type { QueuedMessage, SettledState } from '../../src/core/message/message.ts'
-import { NOTICE_KIND_NAMES } from '../../src/core/notifications/notification-kinds.ts'
+import { NOTIFICATION_KIND_NAMES } from '../../src/core/notifications/notification-kinds.ts'
 import type { ClaimedLane } from '../../src/core/ports/lanes.ts'
-import type { NewNotice } from '../../src/core/ports/notifications.ts'
+import type { NewNotification } from '../../src/core/ports/notifications.ts'
 import { createLaneViews } from '../../src/storage/queries/lanes/lane-views.ts'
 import {
   ANNA,
@@ -199,7 +199,7 @@ const TRANSITIONS: Readonly<Record<string, (given: Listened) => Promise<readonly
         world.lanes.record(
           step(world, lane, {
             ...settle(world, message, { as: at % 2 === 0 ? 'PUBLISHED' : 'FAILED' }),
-            open: at === 0 ? { sequence: message.sequence + 1_000_000, number: 1 } : null,
+            start: at === 0 ? { sequence: message.sequence + 1_000_000, number: 1 } : null,
           }),
         ),
       ),
@@ -304,7 +304,7 @@ const TRANSITIONS: Readonly<Record<string, (given: Listened) => Promise<readonly
   },
 }
 
-async function listening(newWorld: NewWorld, kinds: readonly string[] = NOTICE_KIND_NAMES): Promise<Listened> {
+async function listening(newWorld: NewWorld, kinds: readonly string[] = NOTIFICATION_KIND_NAMES): Promise<Listened> {
   const world = await newWorld()
   const sender = await addSender(world)
   await want(world, sender.accountId, kinds)
@@ -334,7 +334,7 @@ function noticesOf({ store: { database } }: StorageWorld, accountId: AccountId) 
 function announce({ notices, clock }: StorageWorld, accountId: AccountId, ...keys: readonly string[]): Promise<void> {
   const at = clock.now()
   return notices.announce(
-    keys.map((key): NewNotice => ({ accountId, kind: 'token.expired', at, key, data: { name: 'ü"\\' } })),
+    keys.map((key): NewNotification => ({ accountId, kind: 'token.expired', at, key, data: { name: 'ü"\\' } })),
   )
 }
 
@@ -344,8 +344,8 @@ function settle(
   { as, reason = null }: { readonly as: SettledState; readonly reason?: string | null },
 ) {
   const outcome = as === 'PUBLISHED' ? 'accepted' : as === 'UNCONFIRMED' ? 'unknown' : 'rejected'
-  const disposition = as === 'PUBLISHED' ? AS_PUBLISHED : ({ do: 'settle', as, reason, words: 'No' } as const)
-  return { close: { attempt: attempt(world, message, outcome), disposition } }
+  const disposition = as === 'PUBLISHED' ? AS_PUBLISHED : ({ do: 'finalize', as, reason, words: 'No' } as const)
+  return { finish: { attempt: attempt(world, message, outcome), disposition } }
 }
 
 async function finishHead({ world, sender }: Listened, as: SettledState, reason: string | null): Promise<MessageId> {
@@ -371,7 +371,7 @@ async function dropOne({ world, sender }: Listened): Promise<void> {
   const lane = await holdLane(world, ANNA, sender.connectionId)
   const { sequence } = await head(world, sender.connectionId)
   const drop = { sequence, as: 'FAILED', reason: 'media_not_found', words: 'No' } as const
-  await world.lanes.record(step(world, lane, { drop }))
+  await world.lanes.record(step(world, lane, { discard: drop }))
   await world.lanes.release([lane])
 }
 
@@ -382,7 +382,7 @@ async function keepAfter({ world, sender }: Listened, outcome: 'rejected' | 'unk
   const message = await head(world, sender.connectionId)
   await open(world, lane, message)
   await world.lanes.record(
-    step(world, lane, { close: { attempt: attempt(world, message, outcome), disposition: KEEP } }),
+    step(world, lane, { finish: { attempt: attempt(world, message, outcome), disposition: KEEP } }),
   )
   await world.lanes.release([lane])
   return message.id
@@ -395,7 +395,7 @@ async function orphan({ world, sender }: Listened, outcome: 'rejected' | 'unknow
   await open(world, lane, message)
   await world.administration.removeConnection(sender.connectionId, true, 'test')
   await world.lanes.record(
-    step(world, lane, { close: { attempt: attempt(world, message, outcome), disposition: KEEP } }),
+    step(world, lane, { finish: { attempt: attempt(world, message, outcome), disposition: KEEP } }),
   )
 }
 

@@ -383,7 +383,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     it(`G5: ends a message that waits to be sent once more when the network says ${kind}`, async () => {
       const { world, id, about, sender, lane } = await ended(newWorld, [SENT_ONCE_MORE])
       const next = await accept(world, sender)
-      const [first] = await world.lanes.loadRun(about.connectionId, 1)
+      const [first] = await world.lanes.fetchNext(about.connectionId, 1)
       assert.ok(first)
 
       const answers = [
@@ -504,18 +504,18 @@ const REJECTED = { outcome: 'rejected', networkId: null, disposition: KEEP } as 
 const NOT_SENT_AGAIN = {
   outcome: 'rejected',
   networkId: null,
-  disposition: { do: 'settle', as: 'UNCONFIRMED', reason: 'result_unknown', words: null },
+  disposition: { do: 'finalize', as: 'UNCONFIRMED', reason: 'result_unknown', words: null },
 } as const
 const SENT_ONCE_MORE = { outcome: 'unknown', networkId: null, disposition: KEEP } as const
 const REFUSED = {
   outcome: 'rejected',
   networkId: null,
-  disposition: { do: 'settle', as: 'FAILED', reason: 'recipient_refused', words: null },
+  disposition: { do: 'finalize', as: 'FAILED', reason: 'recipient_refused', words: null },
 } as const
 const UNCONFIRMED = {
   outcome: 'unknown',
   networkId: null,
-  disposition: { do: 'settle', as: 'UNCONFIRMED', reason: 'no_evidence', words: null },
+  disposition: { do: 'finalize', as: 'UNCONFIRMED', reason: 'no_evidence', words: null },
 } as const
 
 interface End {
@@ -541,7 +541,7 @@ async function ended(newWorld: NewWorld, ends: readonly End[], eachMs = 0) {
     const startedAt = world.clock.now()
     await world.clock.pass(eachMs)
     const made = { ...attempt(world, message, outcome), startedAt, networkId }
-    await world.lanes.record(step(world, lane, { close: { attempt: made, disposition } }))
+    await world.lanes.record(step(world, lane, { finish: { attempt: made, disposition } }))
   }
   return { world, id, sender, lane, about: { connectionId: sender.connectionId, messageId: id } }
 }

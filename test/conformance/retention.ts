@@ -61,8 +61,8 @@ export async function sweep(
       mostRows,
       read: (now) => retention.read(now),
       readOwnTimes: () => retention.readOwnTimes(),
-      takeTurn: (...turn) => retention.takeTurn(...turn),
-      giveTurnBack: (by) => retention.giveTurnBack(by),
+      acquireLease: (...turn) => retention.acquireLease(...turn),
+      releaseLease: (by) => retention.releaseLease(by),
       postpone: (...until) => retention.postpone(...until),
       finish: (...last) => retention.finish(...last),
       async step(task, how) {
@@ -90,7 +90,7 @@ export async function publish(
   const lane = await holdLane(world, ANNA, sender.connectionId)
   const message = await head(world, sender.connectionId)
   await open(world, lane, message)
-  await world.lanes.record(step(world, lane, { close: settled(world, message) }))
+  await world.lanes.record(step(world, lane, { finish: settled(world, message) }))
   return id
 }
 
@@ -101,8 +101,8 @@ export async function lose(world: StorageWorld, sender: Sender): Promise<Message
   const lane = await holdLane(world, ANNA, sender.connectionId)
   const message = await head(world, sender.connectionId)
   await open(world, lane, message)
-  const disposition = { do: 'settle', as: 'UNCONFIRMED', reason: 'result_unknown', words: null } as const
-  await world.lanes.record(step(world, lane, { close: { attempt: attempt(world, message, 'unknown'), disposition } }))
+  const disposition = { do: 'finalize', as: 'UNCONFIRMED', reason: 'result_unknown', words: null } as const
+  await world.lanes.record(step(world, lane, { finish: { attempt: attempt(world, message, 'unknown'), disposition } }))
   return id
 }
 
@@ -333,8 +333,8 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
   it('is done by one at a time, and by another when that one has died', async () => {
     const world = await newWorld()
     const { retention, clock } = world
-    const first = await retention.takeTurn('anna', clock.now(), 60_000)
-    const second = await retention.takeTurn('ben', clock.now(), 60_000)
+    const first = await retention.acquireLease('anna', clock.now(), 60_000)
+    const second = await retention.acquireLease('ben', clock.now(), 60_000)
     const meanwhile = await sweep(world, { who: 'ben' })
     await clock.pass(60_000)
     const late = await sweep(world, { who: 'ben' })
@@ -348,12 +348,12 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
   it('shows no sweeper for a lease that was taken before the clock was set back', async () => {
     const world = await newWorld()
     const { retention, clock } = world
-    await retention.takeTurn('anna', clock.now() + DAY_MS, 60_000)
+    await retention.acquireLease('anna', clock.now() + DAY_MS, 60_000)
 
     const { sweptBy } = await retention.read(clock.now())
 
     assert.equal(sweptBy, null)
-    assert.equal(await retention.takeTurn('ben', clock.now(), 60_000), true)
+    assert.equal(await retention.acquireLease('ben', clock.now(), 60_000), true)
     await world.close()
   })
 
@@ -366,9 +366,9 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
       tookMs: 1,
       removed: { bodies },
     })
-    await retention.takeTurn('anna', clock.now(), 60_000)
+    await retention.acquireLease('anna', clock.now(), 60_000)
     await clock.pass(60_000)
-    await retention.takeTurn('ben', clock.now(), 60_000)
+    await retention.acquireLease('ben', clock.now(), 60_000)
 
     const kept = [await retention.finish('ben', resultOf(2)), await retention.finish('anna', resultOf(1))]
 

@@ -31,7 +31,7 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
     const copy = await world.sendAgain(about)
 
     assert.ok(copy)
-    const run = await world.lanes.loadRun(sender.connectionId, 10)
+    const run = await world.lanes.fetchNext(sender.connectionId, 10)
     assert.deepEqual(
       run.map(({ id }) => id),
       [waiting, copy],
@@ -68,7 +68,7 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
 
     const copy = await world.sendAgain(about)
 
-    const [only] = await world.lanes.loadRun(sender.connectionId, 10)
+    const [only] = await world.lanes.fetchNext(sender.connectionId, 10)
     assert.deepEqual([only?.id, only?.content?.type], [copy, 'image'])
     await world.close()
   })
@@ -144,7 +144,7 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
       ...Array.from({ length: 20 }, () => accept(world, sender)),
     ])
 
-    const run = await world.lanes.loadRun(sender.connectionId, 50)
+    const run = await world.lanes.fetchNext(sender.connectionId, 50)
     assert.deepEqual(new Set(run.map(({ id }) => id)), new Set([copy, ...accepted]))
     assert.equal(run.length, 21)
     await world.close()
@@ -167,7 +167,7 @@ async function publish(world: StorageWorld, sender: Sender): Promise<void> {
   const message = await head(world, sender.connectionId)
   await open(world, lane, message)
   await world.lanes.record(
-    step(world, lane, { close: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
+    step(world, lane, { finish: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
   )
   await world.lanes.release([lane])
 }

@@ -33,7 +33,7 @@ describe('message storage on SQLite', () => {
     const before = world.intake.isBacklogFull(sender.accountId, null)
 
     await world.lanes.record(
-      step(world, lane, { close: { attempt: attempt(world, message, 'rejected'), disposition: KEEP } }),
+      step(world, lane, { finish: { attempt: attempt(world, message, 'rejected'), disposition: KEEP } }),
     )
 
     assert.deepEqual([before, world.intake.isBacklogFull(sender.accountId, null)], ['account_backlog_full', null])
@@ -53,7 +53,7 @@ describe('message storage on SQLite', () => {
     await noticed.promise
 
     await world.lanes.record(
-      step(world, lane, { drop: { sequence, as: 'FAILED', reason: 'media_not_found', words: null } }),
+      step(world, lane, { discard: { sequence, as: 'FAILED', reason: 'media_not_found', words: null } }),
     )
 
     assert.equal(await stateOf(world, id), 'CANCELLED')

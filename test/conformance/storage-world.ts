@@ -8,9 +8,15 @@ import type { ChannelConnections } from '../../src/core/ports/channel-connection
 import type { ChannelState } from '../../src/core/ports/channel-state.ts'
 import type { DeliveryWatch } from '../../src/core/ports/deliveries.ts'
 import type { Candidate, Intake } from '../../src/core/ports/intake.ts'
-import type { AttemptRecord, ClaimedLane, Lanes, Step, StepResult } from '../../src/core/ports/lanes.ts'
+import type {
+  AttemptRecord,
+  ClaimedLane,
+  Lanes,
+  LaneTransition,
+  LaneTransitionResult,
+} from '../../src/core/ports/lanes.ts'
 import type { MediaQueue } from '../../src/core/ports/media-queue.ts'
-import type { Notices } from '../../src/core/ports/notifications.ts'
+import type { Notifications } from '../../src/core/ports/notifications.ts'
 import type { BlockLists } from '../../src/core/ports/recipients.ts'
 import type { Retention } from '../../src/core/ports/retention.ts'
 import type { Watch } from '../../src/core/ports/watch.ts'
@@ -23,7 +29,7 @@ export interface StorageWorld {
   readonly lanes: Lanes
   /** ANNA's. */
   readonly mediaQueue: MediaQueue
-  readonly notices: Notices & DeliveryWatch
+  readonly notices: Notifications & DeliveryWatch
   readonly watch: Watch
   readonly blocked: BlockedRecipients
   readonly retention: Retention
@@ -215,23 +221,23 @@ export function claim(
   worker: WorkerId,
   only: readonly ConnectionId[] | null = null,
 ): Promise<readonly ClaimedLane[]> {
-  return lanes.claim({ worker, only, held: new Set(), leave: () => false, limit: 100 })
+  return lanes.claim({ worker, only, held: new Set(), shouldDefer: () => false, limit: 100 })
 }
 
 export async function head({ lanes }: StorageWorld, connectionId: ConnectionId): Promise<QueuedMessage> {
-  const [first] = await lanes.loadRun(connectionId, 1)
+  const [first] = await lanes.fetchNext(connectionId, 1)
   if (!first) throw new Error('the lane is empty')
   return first
 }
 
 /** A step that does nothing but what is given. */
-export function step({ clock }: StorageWorld, lane: ClaimedLane, does: Partial<Step>): Step {
-  const nothing = { close: null, drop: null, open: null, settledThrough: null }
+export function step({ clock }: StorageWorld, lane: ClaimedLane, does: Partial<LaneTransition>): LaneTransition {
+  const nothing = { finish: null, discard: null, start: null, settledThrough: null }
   return { connectionId: lane.connectionId, epoch: lane.epoch, at: clock.now(), ...nothing, ...does }
 }
 
-export function open(world: StorageWorld, lane: ClaimedLane, message: QueuedMessage): Promise<StepResult> {
-  return world.lanes.record(step(world, lane, { open: { sequence: message.sequence, number: message.attempts + 1 } }))
+export function open(world: StorageWorld, lane: ClaimedLane, message: QueuedMessage): Promise<LaneTransitionResult> {
+  return world.lanes.record(step(world, lane, { start: { sequence: message.sequence, number: message.attempts + 1 } }))
 }
 
 export function attempt(
@@ -251,10 +257,10 @@ export function attempt(
   }
 }
 
-export const AS_PUBLISHED = { do: 'settle', as: 'PUBLISHED', reason: null, words: null } as const
+export const AS_PUBLISHED = { do: 'finalize', as: 'PUBLISHED', reason: null, words: null } as const
 export const KEEP = { do: 'keep-queued' } as const
 
-export function settled(world: StorageWorld, message: QueuedMessage): NonNullable<Step['close']> {
+export function settled(world: StorageWorld, message: QueuedMessage): NonNullable<LaneTransition['finish']> {
   return { attempt: attempt(world, message), disposition: AS_PUBLISHED }
 }
 

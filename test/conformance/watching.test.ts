@@ -70,7 +70,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
       limits: { oldestWaitingMs: 15 * MINUTE_MS, diskFreeShare: 0.1 },
       readDisks: async () => disks,
       callBudgetMs: () => 30 * SECOND_MS,
-      tell: (now) => announceAlarms({ watch, notices: world.notices }, now),
+      announce: (now) => announceAlarms({ watch, notices: world.notices }, now),
       onChecked: (checked) => {
         state = checked
       },
@@ -98,7 +98,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     const message = await head(world, sender.connectionId)
     await open(world, lane, message)
     await world.lanes.record(
-      step(world, lane, { close: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
+      step(world, lane, { finish: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
     )
   }
 
@@ -160,7 +160,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     const after = await watchFor(2 * MINUTE_MS)
     const before = said()
     await world.lanes.record(
-      step(world, lane, { open: { sequence: (await head(world, sender.connectionId)).sequence, number: 1 } }),
+      step(world, lane, { start: { sequence: (await head(world, sender.connectionId)).sequence, number: 1 } }),
     )
     const cleared = await watchFor(45 * SECOND_MS)
 
@@ -312,7 +312,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     const message = await head(world, sender.connectionId)
     await open(world, lane, message)
     await world.lanes.record(
-      step(world, lane, { close: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
+      step(world, lane, { finish: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
     )
     // On PostgreSQL it is noted a moment later.
     const isNoted = async () => {
@@ -344,8 +344,10 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     const [lane, sender] = await laneWith()
     const message = await head(world, sender.connectionId)
     await open(world, lane, message)
-    const disposition = { do: 'settle', as: 'UNCONFIRMED', reason: 'result_unknown', words: null } as const
-    await world.lanes.record(step(world, lane, { close: { attempt: attempt(world, message, 'unknown'), disposition } }))
+    const disposition = { do: 'finalize', as: 'UNCONFIRMED', reason: 'result_unknown', words: null } as const
+    await world.lanes.record(
+      step(world, lane, { finish: { attempt: attempt(world, message, 'unknown'), disposition } }),
+    )
 
     const found = await watchFor(15 * SECOND_MS)
     await world.administration.resolveMessage(message.id, 'arrived', 'test')
@@ -436,19 +438,19 @@ describe('several processes on PostgreSQL', () => {
   it('let one of them watch, and another when that one is gone', async () => {
     const world = await newPostgresWorld()
     const { watch } = world.processOf(BEN, 'another' as SpoolId)
-    const turns = async () => [await world.watch.takeTurn(ANNA, 40_000), await watch.takeTurn(BEN, 40_000)]
+    const turns = async () => [await world.watch.acquireLease(ANNA, 40_000), await watch.acquireLease(BEN, 40_000)]
 
     const first = await turns()
     await world.clock.pass(30 * SECOND_MS)
     const second = await turns()
     await world.clock.pass(41 * SECOND_MS)
-    const third = await watch.takeTurn(BEN, 40_000)
-    const back = await world.watch.takeTurn(ANNA, 40_000)
+    const third = await watch.acquireLease(BEN, 40_000)
+    const back = await world.watch.acquireLease(ANNA, 40_000)
 
-    await watch.endTurn(ANNA)
-    const kept = await world.watch.takeTurn(ANNA, 40_000)
-    await watch.endTurn(BEN)
-    const left = await world.watch.takeTurn(ANNA, 40_000)
+    await watch.releaseLease(ANNA)
+    const kept = await world.watch.acquireLease(ANNA, 40_000)
+    await watch.releaseLease(BEN)
+    const left = await world.watch.acquireLease(ANNA, 40_000)
 
     assert.deepEqual([first, second, third, back], [[true, false], [true, false], true, false])
     assert.deepEqual([kept, left], [false, true])

@@ -4,7 +4,7 @@ import { WorkerLease } from '../../src/core/dispatch/workers/lease.ts'
 import type { ConnectionId } from '../../src/core/ids.ts'
 import type { Sequence } from '../../src/core/message/message.ts'
 import type { Channel } from '../../src/core/ports/channel.ts'
-import type { Lanes, Step, StepResult } from '../../src/core/ports/lanes.ts'
+import type { Lanes, LaneTransition, LaneTransitionResult } from '../../src/core/ports/lanes.ts'
 import { overrideLanes } from '../support/dispatch-world/override-lanes.ts'
 import { preferredWorker } from '../support/preferred-worker.ts'
 import { join } from './incidents.ts'
@@ -141,15 +141,15 @@ function often(world: SimulatedWorld, happen: (worker: SimulatedWorker, random: 
 }
 
 function withoutSelfCheck(): () => void {
-  return replace(WorkerLease.prototype, 'holds', { value: () => true })
+  return replace(WorkerLease.prototype, 'isHeld', { value: () => true })
 }
 
 function withoutTerms(): () => void {
-  return replace(WorkerLease.prototype, 'term', { get: () => 1 })
+  return replace(WorkerLease.prototype, 'generation', { get: () => 1 })
 }
 
 function withoutTimeout(): () => void {
-  return replace(RendezvousAssignment.prototype, 'leave', {
+  return replace(RendezvousAssignment.prototype, 'shouldDefer', {
     value(this: RendezvousAssignment, id: ConnectionId) {
       return this.belongsToPeer(id)
     },
@@ -192,9 +192,9 @@ function withoutHeartbeats(lanes: Lanes, { database }: SimulatedStorage): Lanes 
 function withCursor(lanes: Lanes): Lanes {
   const readThrough = new Map<ConnectionId, Sequence>()
   return overrideLanes(lanes, {
-    async loadRun(connectionId, limit) {
+    async fetchNext(connectionId, limit) {
       const after = readThrough.get(connectionId) ?? 0
-      const run = (await lanes.loadRun(connectionId, limit)).filter((message) => message.sequence > after)
+      const run = (await lanes.fetchNext(connectionId, limit)).filter((message) => message.sequence > after)
       readThrough.set(connectionId, run.at(-1)?.sequence ?? after)
       return run
     },
@@ -250,12 +250,12 @@ function without(channel: Channel, name: 'prepare' | 'restOf'): Channel {
 }
 
 function withoutUploadClaim(): () => void {
-  return replace(Preparation.prototype, 'heedClaim', { value() {} })
+  return replace(Preparation.prototype, 'cutIfLeaseLost', { value() {} })
 }
 
 function withoutOrderCheck(lanes: Lanes): Lanes {
   return overrideLanes(lanes, {
-    record: (step) => lanes.record({ ...step, open: step.open && { ...step.open, onlyIfLowest: false } }),
+    record: (step) => lanes.record({ ...step, start: step.start && { ...step.start, onlyIfLowest: false } }),
   })
 }
 
@@ -263,9 +263,9 @@ function withoutIntent(lanes: Lanes): Lanes {
   return overrideLanes(lanes, {
     async record(step) {
       const written = lanes.record(step)
-      if (!step.open) return written
+      if (!step.start) return written
       written.catch(() => {})
-      return { fenced: false, opened: true }
+      return { fenced: false, started: true }
     },
   })
 }
@@ -273,15 +273,15 @@ function withoutIntent(lanes: Lanes): Lanes {
 /** The attempt is closed first, and its message is settled by a second commit that may never come. */
 function inTwoCommits(lanes: Lanes): Lanes {
   return overrideLanes(lanes, {
-    async record(step): Promise<StepResult> {
-      if (step.close?.disposition.do !== 'settle') return lanes.record(step)
-      const { as, reason, words } = step.close.disposition
-      const close: Step['close'] = { ...step.close, disposition: { do: 'keep-queued' } }
-      const closed = await lanes.record({ ...step, close, open: null, drop: null })
+    async record(step): Promise<LaneTransitionResult> {
+      if (step.finish?.disposition.do !== 'finalize') return lanes.record(step)
+      const { as, reason, words } = step.finish.disposition
+      const close: LaneTransition['finish'] = { ...step.finish, disposition: { do: 'keep-queued' } }
+      const closed = await lanes.record({ ...step, finish: close, start: null, discard: null })
       if (closed.fenced) return closed
-      const { sequence } = step.close.attempt
-      await lanes.record({ ...step, close: null, open: null, drop: { sequence, as, reason: reason ?? '', words } })
-      return lanes.record({ ...step, close: null })
+      const { sequence } = step.finish.attempt
+      await lanes.record({ ...step, finish: null, start: null, discard: { sequence, as, reason: reason ?? '', words } })
+      return lanes.record({ ...step, finish: null })
     },
   })
 }
@@ -289,15 +289,16 @@ function inTwoCommits(lanes: Lanes): Lanes {
 function withoutProof(lanes: Lanes): Lanes {
   return overrideLanes(lanes, {
     async record(step) {
-      const disposition = step.close?.disposition
-      if (!step.close || disposition?.do !== 'settle' || disposition.reason !== 'quarantined') return lanes.record(step)
-      return lanes.record({ ...step, close: { ...step.close, disposition: { ...disposition, as: 'UNCONFIRMED' } } })
+      const disposition = step.finish?.disposition
+      if (!step.finish || disposition?.do !== 'finalize' || disposition.reason !== 'quarantined')
+        return lanes.record(step)
+      return lanes.record({ ...step, finish: { ...step.finish, disposition: { ...disposition, as: 'UNCONFIRMED' } } })
     },
   })
 }
 
 function withoutDropBesideClose(lanes: Lanes): Lanes {
-  return overrideLanes(lanes, { record: (step) => lanes.record(step.close ? { ...step, drop: null } : step) })
+  return overrideLanes(lanes, { record: (step) => lanes.record(step.finish ? { ...step, discard: null } : step) })
 }
 
 /** Lanes that are another's now are given back as soon as the worker learns of it, whatever they are doing. */

@@ -58,8 +58,8 @@ export class FaultyLanes implements Lanes {
     return this.#call('release', () => this.#parts.inner.release(...given))
   }
 
-  loadRun(...given: Parameters<Lanes['loadRun']>) {
-    return this.#call('loadRun', () => this.#parts.inner.loadRun(...given))
+  fetchNext(...given: Parameters<Lanes['fetchNext']>) {
+    return this.#call('loadRun', () => this.#parts.inner.fetchNext(...given))
   }
 
   record(...given: Parameters<Lanes['record']>) {

@@ -63,13 +63,13 @@ export function Delivery() {
 }
 
 function Whole({ delivery }: { readonly delivery: DeliveryReply }) {
-  const { state, noticeId, nextTryAt, payload, tryRows } = delivery
+  const { state, notificationId, nextTryAt, payload, tryRows } = delivery
   return (
     <>
       <Stack gap="xs">
         <DeliveryBadge state={state} />
         <Text size="sm">
-          The receiver gets it as <Code>webhook-id: {noticeId}</Code>, the same at each try.
+          The receiver gets it as <Code>webhook-id: {notificationId}</Code>, the same at each try.
         </Text>
         {nextTryAt === null ? null : (
           <Text size="sm">

@@ -213,9 +213,9 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     for (const each of [sequence, forgotten.sequence]) await note(each, PERSON, words)
     await note(sequence, '15550199999', 'busy')
     const work = createDeliveries(world.store)
-    await work.spread()
+    await work.fanOut()
     const claimed = await work.claimDue({ room: 10, roomForFailing: 5, leaseMs: 60_000 })
-    const tries = claimed.map((each) => ({ ...each, at: world.now, tookMs: 1, judged: answer(`not for ${PERSON}`) }))
+    const tries = claimed.map((each) => ({ ...each, at: world.now, tookMs: 1, checked: answer(`not for ${PERSON}`) }))
     await work.record(tries.slice(0, 1))
     await note(sequence, PERSON, words)
     await world.run('update message set recipient = ? where sequence = ?', 'erased', forgotten.sequence)
@@ -223,7 +223,7 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     await world.json('recipient', 'erase', PERSON, '--yes', '--cancel-waiting')
     // Those that were under way while it was erased come to their end now, too late to be written down.
     await work.record(tries.slice(1, 2))
-    await work.spread()
+    await work.fanOut()
 
     const tables = ['notice', 'delivery', 'delivery_try'].map((table) => world.all(`select * from ${table}`))
     const [notices = [], deliveries = [], tried = []] = await Promise.all(tables)
@@ -235,7 +235,7 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     )
     world.now += 60_000
     const again = await work.claimDue({ room: 10, roomForFailing: 5, leaseMs: 60_000 })
-    assert.ok(again.some(({ noticeId }) => noticeId === claimed[1]?.noticeId))
+    assert.ok(again.some(({ notificationId }) => notificationId === claimed[1]?.notificationId))
     assert.ok(again.every(({ webhookId }) => webhookId === webhook.id))
   })
 
@@ -246,7 +246,7 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     world.now = Number(`${PERSON}123`)
     const acceptedAt = world.now
     for (const to of [PERSON, '15550199999', PERSON]) await note(sequence, to, 'busy')
-    await createDeliveries(world.store).spread()
+    await createDeliveries(world.store).fanOut()
     await note(sequence, PERSON, 'busy')
     const third = `(select position from notice order by position limit 1 offset 2)`
     await world.run(`update notice set data = '{"to":"${PERSON}",' where position = ${third}`)
@@ -278,7 +278,7 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
   const answer = (excerpt: string) =>
     checkDeliveryTry(
       { kind: 'answered', status: 200, retryAfterMs: null, excerpt },
-      { number: 1, now: world.now, lot: 0.5 },
+      { number: 1, now: world.now, jitter: 0.5 },
     )
 
   /** A notice of a message, as the service writes it. */

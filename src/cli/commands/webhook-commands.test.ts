@@ -34,7 +34,12 @@ function claim(): Promise<readonly ClaimedDelivery[]> {
 async function answerAll(status: number, number = 1): Promise<void> {
   const tried = (await claim()).map((claimed) => {
     const end = { kind: 'answered', status, retryAfterMs: null, excerpt: '' } as const
-    return { ...claimed, at: world.now, tookMs: 7, judged: checkDeliveryTry(end, { number, now: world.now, lot: 0.5 }) }
+    return {
+      ...claimed,
+      at: world.now,
+      tookMs: 7,
+      checked: checkDeliveryTry(end, { number, now: world.now, jitter: 0.5 }),
+    }
   })
   await createDeliveries(world.store).record(tried)
 }

@@ -204,10 +204,10 @@ function addDeliveries(group: NuncioCommand, cli: Cli): void {
 }
 
 function deliveryRow(item: DeliveryRow, now: number): readonly string[] {
-  const { position, kind, state, tries, lastStatus, lastCode, createdAt, nextTryAt, noticeId } = item
+  const { position, kind, state, tries, lastStatus, lastCode, createdAt, nextTryAt, notificationId } = item
   const last = lastStatus === null ? (lastCode ?? '') : `${lastStatus}`
   const next = nextTryAt === null ? '' : relativeTime(nextTryAt, now)
-  return [`${position}`, kind, state, `${tries}`, last, relativeTime(createdAt, now), next, noticeId]
+  return [`${position}`, kind, state, `${tries}`, last, relativeTime(createdAt, now), next, notificationId]
 }
 
 function parseDeliveryState(text: string | undefined): DeliveryState | null {

@@ -228,10 +228,10 @@ export function webhookJson(view: WebhookView) {
 }
 
 export function deliveryJson(row: DeliveryRow) {
-  const { position, noticeId, kind, state, tries, createdAt, nextTryAt, endedAt, lastStatus, lastCode } = row
+  const { position, notificationId, kind, state, tries, createdAt, nextTryAt, endedAt, lastStatus, lastCode } = row
   return {
     delivery: position,
-    webhookId: noticeId,
+    webhookId: notificationId,
     notice: kind,
     state,
     tries,

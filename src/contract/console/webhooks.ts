@@ -53,7 +53,7 @@ const delivery = z.object({
   /** Its id within the webhook. */
   position: z.int(),
   /** The header `webhook-id`. */
-  noticeId: plain,
+  notificationId: plain,
   kind: plain,
   state: z.enum(DELIVERY_STATES),
   tries: z.int(),

@@ -26,9 +26,9 @@ export function endOfQuietHours(quiet: QuietHours, now: Instant): Instant | null
   // The clocks may be set in between: then it is another time of day than meant, by as much as they were set.
   const shown = minuteOfDay(end, quiet.timeZone) ?? to
   const off = shown === to ? 0 : nearest(to - shown)
-  const mended = end + off * MINUTE_MS
+  const endAfterChange = end + off * MINUTE_MS
   // Where the clocks jump over the end, there is no such time: it is looked for minute by minute, once a year.
-  return mended > now ? mended : startOfMinute + MINUTE_MS
+  return endAfterChange > now ? endAfterChange : startOfMinute + MINUTE_MS
 }
 
 /** Minutes from one time of day to the next time that it is the other; a whole day when they are the same. */

@@ -146,15 +146,15 @@ describe('checkMediaUrl with ranges that the operator opened', () => {
 /** Checks what passes. The property would hold for a judge that refuses everything, so more than `least` must. */
 function checkPassed(
   { runs, least }: { readonly runs: number; readonly least: number },
-  check: (judged: CheckedUrl, url: string) => void,
+  check: (checked: CheckedUrl, url: string) => void,
 ): void {
   let passed = 0
   fc.assert(
     fc.property(urls, (url) => {
-      const judged = checkMediaUrl(url)
-      if (!judged.ok) return
+      const checked = checkMediaUrl(url)
+      if (!checked.ok) return
       passed += 1
-      check(judged, url)
+      check(checked, url)
     }),
     { numRuns: runs },
   )
@@ -163,35 +163,35 @@ function checkPassed(
 
 describe('checkMediaUrl on spoilt URLs', () => {
   it('G9: lets no address through that is not public, whatever the spelling', () => {
-    checkPassed({ runs: 30_000, least: 1000 }, (judged, url) => {
-      const seen = new URL(judged.url)
+    checkPassed({ runs: 30_000, least: 1000 }, (checked, url) => {
+      const seen = new URL(checked.url)
       const host = seen.hostname.replace(/^\[|\]$/g, '')
       expect(['http:', 'https:']).toContain(seen.protocol)
       expect(seen.username + seen.password).toBe('')
-      expect(MEDIA_PORTS).toContain(judged.port)
-      expect(host).toBe(judged.host)
-      expect(parseIpAddress(host) !== null).toBe(judged.isAddress)
-      if (judged.isAddress) expect(isPublicAddress(host), url).toBe(true)
+      expect(MEDIA_PORTS).toContain(checked.port)
+      expect(host).toBe(checked.host)
+      expect(parseIpAddress(host) !== null).toBe(checked.isAddress)
+      if (checked.isAddress) expect(isPublicAddress(host), url).toBe(true)
       else expect(host).toMatch(/^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.[a-z0-9_-]*[a-z_-][a-z0-9_-]*$/)
     })
   })
 
   it('G9: asks for what the URL parser reads, whichever way it is written', () => {
-    checkPassed({ runs: 10_000, least: 300 }, (judged, url) => {
-      const [read, asked] = [new URL(url), new URL(judged.url)]
+    checkPassed({ runs: 10_000, least: 300 }, (checked, url) => {
+      const [read, asked] = [new URL(url), new URL(checked.url)]
       expect([asked.hostname, asked.port]).toEqual([read.hostname.replace(/\.$/, ''), read.port])
       expect(asked.pathname + asked.search).toBe(read.pathname + read.search)
-      expect(judged.path, url).toMatch(/^\/[\x21-\x7e]*$/)
-      expect(judged.url).toBe(asked.origin + judged.path)
+      expect(checked.path, url).toMatch(/^\/[\x21-\x7e]*$/)
+      expect(checked.url).toBe(asked.origin + checked.path)
     })
   })
 
   it('judges its own canonical form alike', () => {
     fc.assert(
       fc.property(urls, (url) => {
-        const judged = checkMediaUrl(url)
-        if (judged.ok && judged.url.length <= 2048)
-          expect(checkMediaUrl(judged.url)).toEqual(judged satisfies CheckedUrl)
+        const checked = checkMediaUrl(url)
+        if (checked.ok && checked.url.length <= 2048)
+          expect(checkMediaUrl(checked.url)).toEqual(checked satisfies CheckedUrl)
       }),
       { numRuns: 10_000 },
     )

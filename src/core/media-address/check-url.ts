@@ -162,8 +162,8 @@ function isLocalName(host: string): boolean {
   return lastDot === -1 || RESERVED_LABELS.has(host.slice(lastDot + 1))
 }
 
-function pass(url: URL, judged: Omit<CheckedUrl, 'ok' | 'url'>): CheckedUrl {
-  return { ok: true, url: url.origin + judged.path, ...judged }
+function pass(url: URL, checked: Omit<CheckedUrl, 'ok' | 'url'>): CheckedUrl {
+  return { ok: true, url: url.origin + checked.path, ...checked }
 }
 
 function refuse(code: RefusedUrl['code'], detail: string): RefusedUrl {

@@ -30,7 +30,7 @@ const TABLE: Readonly<Record<MessageState, readonly [sent: string, delivered: st
 describe('a report of the network', () => {
   it.each(MESSAGE_STATES)('moves a message that is %s only forward, and is never dropped', (state) => {
     const effects = (['sent', 'delivered', 'read', 'failed'] as const).map((kind) =>
-      judge(known(state), { kind, code: null, attemptNumber: 1 }),
+      applied(known(state), { kind, code: null, attemptNumber: 1 }),
     )
 
     assert.deepEqual(effects.map(inText), TABLE[state])
@@ -39,16 +39,16 @@ describe('a report of the network', () => {
   it('gives the network’s own reason of a failure, or says what is known without it', () => {
     const failed = { kind: 'failed', code: null, attemptNumber: null } as const
 
-    assert.equal(judge(known('PUBLISHED'), { ...failed, code: 'content_refused' }).reason, 'content_refused')
-    assert.equal(judge(known('PUBLISHED'), failed).reason, 'refused_later')
-    assert.equal(judge(known('UNCONFIRMED'), failed).reason, 'evidence_not_sent')
-    assert.equal(judge(known('FAILED'), { ...failed, kind: 'read' }).reason, 'evidence_found')
-    assert.equal(judge(known('UNCONFIRMED'), { ...failed, kind: 'sent' }).reason, 'evidence_found')
+    assert.equal(applied(known('PUBLISHED'), { ...failed, code: 'content_refused' }).reason, 'content_refused')
+    assert.equal(applied(known('PUBLISHED'), failed).reason, 'refused_later')
+    assert.equal(applied(known('UNCONFIRMED'), failed).reason, 'evidence_not_sent')
+    assert.equal(applied(known('FAILED'), { ...failed, kind: 'read' }).reason, 'evidence_found')
+    assert.equal(applied(known('UNCONFIRMED'), { ...failed, kind: 'sent' }).reason, 'evidence_found')
   })
 
   it.each(MESSAGE_STATES)('G5: that another attempt failed says nothing of a message that is %s', (state) => {
     const after = [1, 3].map((attemptNumber) =>
-      judge({ ...known(state), attempts: 2 }, { kind: 'failed', code: null, attemptNumber }),
+      applied({ ...known(state), attempts: 2 }, { kind: 'failed', code: null, attemptNumber }),
     )
 
     assert.deepEqual(after.map(inText), [CONTRARY, CONTRARY])
@@ -57,7 +57,7 @@ describe('a report of the network', () => {
   it('G5: does not say that a message failed of which another attempt may have arrived', () => {
     const failed = { kind: 'failed', code: null, attemptNumber: 2 } as const
     const after = (['PUBLISHED', 'UNCONFIRMED'] as const).map((state) =>
-      judge({ ...known(state), attempts: 2, mayHaveArrivedOtherwise: true }, failed),
+      applied({ ...known(state), attempts: 2, mayHaveArrivedOtherwise: true }, failed),
     )
 
     assert.deepEqual(after.map(inText), ['UNCONFIRMED', STAYS])
@@ -66,7 +66,7 @@ describe('a report of the network', () => {
   it('G5: ends what waits to be handed over once more, but not because an attempt of it failed', () => {
     const waiting = { ...known('QUEUED'), waitsToBeRepeated: true }
     const after = (['sent', 'delivered', 'read', 'failed'] as const).map((kind) =>
-      judge(waiting, { kind, code: null, attemptNumber: 1 }),
+      applied(waiting, { kind, code: null, attemptNumber: 1 }),
     )
 
     assert.deepEqual(after.map(inText), ['PUBLISHED', 'DELIVERED', 'READ', CONTRARY])
@@ -76,7 +76,7 @@ describe('a report of the network', () => {
   it('G12: believes of an attempt that nobody here made that it was made before the database went back', () => {
     const forgotten = (state: MessageState) =>
       (['sent', 'delivered', 'read', 'failed'] as const).map((kind) =>
-        judge({ ...known(state), attempts: 0 }, { kind, code: null, attemptNumber: 1 }),
+        applied({ ...known(state), attempts: 0 }, { kind, code: null, attemptNumber: 1 }),
       )
     const arrived = ['PUBLISHED', 'DELIVERED', 'READ', CONTRARY]
 
@@ -88,7 +88,7 @@ describe('a report of the network', () => {
 
   it('counts a message as arrived whichever of its attempts it was', () => {
     const arrived = (['sent', 'delivered', 'read'] as const).map((kind) =>
-      judge({ ...known('UNCONFIRMED'), attempts: 2 }, { kind, code: null, attemptNumber: 1 }),
+      applied({ ...known('UNCONFIRMED'), attempts: 2 }, { kind, code: null, attemptNumber: 1 }),
     )
 
     assert.deepEqual(arrived.map(inText), ['PUBLISHED', 'DELIVERED', 'READ'])
@@ -97,7 +97,7 @@ describe('a report of the network', () => {
   it('is given up when many were told, but for what moves a message forward, and never a first failure', () => {
     const limits = (state: MessageState) =>
       (['delivered', 'failed'] as const).map(
-        (kind) => judge(known(state), { kind, code: null, attemptNumber: 1 }).mostReported,
+        (kind) => applied(known(state), { kind, code: null, attemptNumber: 1 }).mostReported,
       )
 
     assert.deepEqual(limits('PUBLISHED'), [null, MOST_REPORTED_FAILURES])
@@ -111,7 +111,7 @@ describe('a report of the network', () => {
     const failedLater = { ...known('FAILED'), wasReportedFailed: true }
 
     const after = (['sent', 'delivered'] as const).map((kind) =>
-      judge(failedLater, { kind, code: null, attemptNumber: 1 }),
+      applied(failedLater, { kind, code: null, attemptNumber: 1 }),
     )
 
     assert.deepEqual(after.map(inText), [SILENT, 'PUBLISHED!'])
@@ -136,6 +136,6 @@ function inText({ to, contrary, isTold }: ReceiptEffect): string {
 }
 
 /** Of a network that names no id of its own. */
-function judge(of: KnownMessage, receipt: Omit<Parameters<typeof applyReceipt>[1], 'networkId'>): ReceiptEffect {
+function applied(of: KnownMessage, receipt: Omit<Parameters<typeof applyReceipt>[1], 'networkId'>): ReceiptEffect {
   return applyReceipt(of, { ...receipt, networkId: null })
 }

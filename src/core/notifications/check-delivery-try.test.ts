@@ -9,7 +9,7 @@ const answered = (status: number, retryAfterMs: number | null = null): PostEnd =
   retryAfterMs,
   excerpt: '',
 })
-const judge = (end: PostEnd, number = 1, lot = 0.5) => checkDeliveryTry(end, { number, now: 0, lot })
+const check = (end: PostEnd, number = 1, jitter = 0.5) => checkDeliveryTry(end, { number, now: 0, jitter })
 
 describe('what a try to post a notice comes to', () => {
   it.each([
@@ -23,16 +23,16 @@ describe('what a try to post a notice comes to', () => {
     [410, 'gone', 'disable'],
     [500, 'refused_status', 'retry'],
   ])('takes %i for %s', (status, code, next) => {
-    const judged = judge(answered(status))
+    const checked = check(answered(status))
 
-    assert.deepEqual([judged.code, judged.next.do, judged.status], [code, next, status])
+    assert.deepEqual([checked.code, checked.next.do, checked.status], [code, next, status])
   })
 
   it('waits longer each time, a fifth more or less, and gives up after the last', () => {
     const down: PostEnd = { kind: 'failed', code: 'unreachable', words: 'No' }
-    const waits = (lot: number) =>
+    const waits = (jitter: number) =>
       Array.from({ length: MOST_TRIES }, (_, at) => {
-        const { next } = judge(down, at + 1, lot)
+        const { next } = check(down, at + 1, jitter)
         return next.do === 'retry' ? next.at : null
       })
 
@@ -43,7 +43,7 @@ describe('what a try to post a notice comes to', () => {
 
   it('waits as long as the receiver asks, up to an hour, and never shorter than it would', () => {
     const at = (retryAfterMs: number) => {
-      const { next } = judge(answered(503, retryAfterMs))
+      const { next } = check(answered(503, retryAfterMs))
       return next.do === 'retry' ? next.at : null
     }
 

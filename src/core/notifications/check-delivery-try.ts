@@ -41,7 +41,7 @@ export interface CheckedTry {
 /** What a try comes to. `number` counts from 1, `lot` is in [0, 1). */
 export function checkDeliveryTry(
   end: PostEnd,
-  { number, now, lot }: { readonly number: number; readonly now: Instant; readonly lot: number },
+  { number, now, jitter }: { readonly number: number; readonly now: Instant; readonly jitter: number },
 ): CheckedTry {
   const code = codeOf(end)
   const said =
@@ -52,7 +52,7 @@ export function checkDeliveryTry(
   if (code === 'gone') return { ...said, code, next: { do: 'disable' } }
   const delayMs = RETRY_DELAYS_MS[number - 1]
   if (delayMs === undefined) return { ...said, code, next: { do: 'give-up' } }
-  const jittered = Math.round(delayMs * (1 - JITTER + 2 * JITTER * lot))
+  const jittered = Math.round(delayMs * (1 - JITTER + 2 * JITTER * jitter))
   const asked = end.kind === 'answered' ? (end.retryAfterMs ?? 0) : 0
   // What the receiver asks for only ever makes us wait longer: “at once” is no reason to hurry.
   return { ...said, code, next: { do: 'retry', at: now + Math.max(jittered, Math.min(asked, MOST_RETRY_AFTER_MS)) } }

@@ -1,17 +1,17 @@
 import type { Instant } from '../ids.ts'
 import { explainReason, isReasonCode } from '../reasons.ts'
 import { type RemedyOf, renderRemedy } from '../render-remedy.ts'
-import type { NoticeKind } from './notification-kinds.ts'
+import type { NotificationKind } from './notification-kinds.ts'
 
 /** A notice as storage keeps it. */
-export interface KeptNotice {
-  readonly kind: NoticeKind
+export interface StoredNotification {
+  readonly kind: NotificationKind
   readonly at: Instant
   readonly data: Readonly<Record<string, unknown>>
 }
 
 /** What is posted: the form that Standard Webhooks gives. `from` is the number of the message's connection. */
-export function composePayload({ kind, at, data }: KeptNotice, from: string | null): string {
+export function composePayload({ kind, at, data }: StoredNotification, from: string | null): string {
   const told = kind.startsWith('message.') ? messageData(data, from) : data
   return JSON.stringify({ type: kind, timestamp: new Date(at).toISOString(), data: told })
 }

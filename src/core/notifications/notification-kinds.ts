@@ -1,16 +1,16 @@
 import type { SettledState } from '../message/message.ts'
 
-export interface NoticeKindFacts {
+export interface NotificationKindFacts {
   /** Under which heading people choose it. */
-  readonly group: NoticeGroup
+  readonly group: NotificationGroup
   /** When it is sent, in one sentence. */
   readonly sentence: string
   /** An example of `data`. */
   readonly example: Readonly<Record<string, unknown>>
 }
 
-export const NOTICE_GROUPS = ['messages', 'connections', 'tokens', 'alarms', 'webhooks'] as const
-type NoticeGroup = (typeof NOTICE_GROUPS)[number]
+export const NOTIFICATION_GROUPS = ['messages', 'connections', 'tokens', 'alarms', 'webhooks'] as const
+type NotificationGroup = (typeof NOTIFICATION_GROUPS)[number]
 
 const MESSAGE = {
   messageId: '0197b1c2-7a3e-7c11-9d5e-2f6a4b8c0d1e',
@@ -43,7 +43,7 @@ const explained = (code: string, meaning: string, nextStep: string) => ({
 })
 
 /** What an account can be told. docs/notices.md is printed from this table. The names are stable: never rename one. */
-export const NOTICE_KINDS = {
+export const NOTIFICATION_KINDS = {
   'message.published': {
     group: 'messages',
     sentence:
@@ -166,13 +166,14 @@ export const NOTICE_KINDS = {
     sentence: 'A person asked for a test. It goes to that webhook alone, whichever notices it wants.',
     example: { ...WEBHOOK, by: 'anna@shop.example' },
   },
-} as const satisfies Record<string, NoticeKindFacts> & Record<`message.${Lowercase<SettledState>}`, NoticeKindFacts>
+} as const satisfies Record<string, NotificationKindFacts> &
+  Record<`message.${Lowercase<SettledState>}`, NotificationKindFacts>
 
-export type NoticeKind = keyof typeof NOTICE_KINDS
-export const NOTICE_KIND_NAMES = Object.keys(NOTICE_KINDS) as readonly NoticeKind[]
+export type NotificationKind = keyof typeof NOTIFICATION_KINDS
+export const NOTIFICATION_KIND_NAMES = Object.keys(NOTIFICATION_KINDS) as readonly NotificationKind[]
 /** What a webhook can ask for: a test is asked for by a person, each time. */
-export const WANTABLE_KINDS = NOTICE_KIND_NAMES.filter((kind) => kind !== 'webhook.test')
+export const WANTABLE_KINDS = NOTIFICATION_KIND_NAMES.filter((kind) => kind !== 'webhook.test')
 
-export function isNoticeKind(text: string): text is NoticeKind {
-  return Object.hasOwn(NOTICE_KINDS, text)
+export function isNotificationKind(text: string): text is NotificationKind {
+  return Object.hasOwn(NOTIFICATION_KINDS, text)
 }

@@ -1,6 +1,6 @@
 import { checkMediaUrl, type OperatorRanges, type RefusedUrl } from '../media-address/check-url.ts'
 import { Refusal } from '../refusals.ts'
-import { isNoticeKind, type NoticeKind } from './notification-kinds.ts'
+import { isNotificationKind, type NotificationKind } from './notification-kinds.ts'
 
 const FOR_DEVELOPERS =
   'For a receiver on your own machine while you develop, the operator can set NUNCIO_WEBHOOK_ALLOWED_PRIVATE, for the service and for commands.'
@@ -9,12 +9,12 @@ const CLOSED = 'It lies in a range of NUNCIO_OUTBOUND_DENIED_CIDRS: only the ope
 
 /** The address in its canonical form. Refuses what could never be posted to, by the rules for media URLs. */
 export function readWebhookUrl(text: string, ranges: OperatorRanges): string {
-  const judged = checkMediaUrl(text, ranges)
-  if (!judged.ok) {
-    const hint = hintFor(judged)
-    throw new Refusal('argument_invalid', hint === null ? judged.detail : `${judged.detail} ${hint}`, 'url')
+  const checked = checkMediaUrl(text, ranges)
+  if (!checked.ok) {
+    const hint = hintFor(checked)
+    throw new Refusal('argument_invalid', hint === null ? checked.detail : `${checked.detail} ${hint}`, 'url')
   }
-  return judged.url
+  return checked.url
 }
 
 /** What would help; null where the sentence itself says it. */
@@ -24,9 +24,9 @@ function hintFor({ code, isClosed }: RefusedUrl): string | null {
 }
 
 /** In the order of the table, each once. */
-export function readWebhookKinds(names: readonly string[]): readonly NoticeKind[] {
+export function readWebhookKinds(names: readonly string[]): readonly NotificationKind[] {
   const kinds = [...new Set(names)].map((name) => {
-    if (!isNoticeKind(name)) throw new Refusal('argument_invalid', `There is no notice “${name}”.`, 'kinds')
+    if (!isNotificationKind(name)) throw new Refusal('argument_invalid', `There is no notice “${name}”.`, 'kinds')
     if (name === 'webhook.test')
       throw new Refusal('argument_invalid', 'A test is sent when somebody asks for it, and to any webhook.', 'kinds')
     return name

@@ -1,5 +1,5 @@
 import type { AccountId, Instant, TokenId } from '../ids.ts'
-import type { NewNotice } from '../ports/notifications.ts'
+import type { NewNotification } from '../ports/notifications.ts'
 
 const DAY_MS = 86_400_000
 /** So many days ahead it is told, the largest first. */
@@ -17,7 +17,7 @@ export interface EndingToken {
 }
 
 /** What is to be told now of a token that is not deleted; null when nothing is. The key makes it be told once. */
-export function tokenNotice(token: EndingToken, now: Instant): NewNotice | null {
+export function tokenNotification(token: EndingToken, now: Instant): NewNotification | null {
   const { id, accountId, name, prefix, createdAt, expiresAt } = token
   const data = { tokenId: id, name, prefix, expiresAt: new Date(expiresAt).toISOString() }
   if (expiresAt <= now) {

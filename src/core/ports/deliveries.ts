@@ -13,7 +13,7 @@ export interface ClaimedDelivery {
   readonly number: number
   /** Which of its schedule: that begins anew when a person replays it. */
   readonly scheduled: number
-  readonly noticeId: string
+  readonly notificationId: string
   readonly url: string
   readonly payload: string
   /** Its webhook failed the last time that it was tried. */
@@ -26,7 +26,7 @@ export interface TriedDelivery
   extends Pick<ClaimedDelivery, 'accountId' | 'webhookId' | 'position' | 'claim' | 'number'> {
   readonly at: Instant
   readonly tookMs: number
-  readonly judged: CheckedTry
+  readonly checked: CheckedTry
 }
 
 export interface DisabledWebhook {
@@ -45,7 +45,7 @@ export interface Deliveries {
    * oldest where too many wait. All of a notice's deliveries are made in one commit, so a crash repeats nothing.
    * `damaged`: the ids of those that cannot be read. Nobody is told of them, and they keep no others waiting.
    */
-  spread(): Promise<{ readonly notices: number; readonly dropped: number; readonly damaged: readonly string[] }>
+  fanOut(): Promise<{ readonly notifications: number; readonly dropped: number; readonly damaged: readonly string[] }>
   /** Takes what is due, fairly between accounts. Claims end by themselves, so that a crash only delays a try. */
   claimDue(wanted: Room & { readonly leaseMs: number }): Promise<readonly ClaimedDelivery[]>
   /**

@@ -13,12 +13,12 @@ export interface LaneWait {
 }
 
 /** What a lane remembers about its head message, over restarts. */
-export interface HeadMemory {
+export interface HeadRetryState {
   readonly sequence: Sequence
   /** Transient failures counted against this message. */
   readonly tries: number
   /** How much of the head budget it has used, in milliseconds. */
-  readonly spentMs: number
+  readonly budgetUsedMs: number
   /** True when it was sent once more although nobody knows whether the first one arrived. */
   readonly resent: boolean
   /** How often a worker died while this message was open, over all its attempts. */
@@ -37,7 +37,7 @@ export interface FailureStreak {
 }
 
 export interface LaneMemory {
-  readonly head: HeadMemory | null
+  readonly head: HeadRetryState | null
   readonly failureStreak: FailureStreak | null
   readonly wait: LaneWait | null
 }
@@ -91,13 +91,18 @@ export interface AttemptRecord {
 
 /** What becomes of the message whose attempt ends. */
 export type Disposition =
-  | { readonly do: 'settle'; readonly as: SettledState; readonly reason: string | null; readonly words: string | null }
+  | {
+      readonly do: 'finalize'
+      readonly as: SettledState
+      readonly reason: string | null
+      readonly words: string | null
+    }
   /** Certainly not sent: it goes back to being the head of its lane. */
   | { readonly do: 'keep-queued' }
   /** Nobody knows yet: the attempt stays open while evidence is waited for. */
   | { readonly do: 'await-evidence'; readonly until: Instant; readonly words: string }
 
-interface Opening {
+interface Start {
   readonly sequence: Sequence
   /** Of the attempt, from 1. */
   readonly number: number
@@ -106,19 +111,19 @@ interface Opening {
 }
 
 /** One committed move of a lane: what ends and what begins share one commit (G4). */
-export interface Step {
+export interface LaneTransition {
   readonly connectionId: ConnectionId
   readonly epoch: number
   readonly at: Instant
-  readonly close: { readonly attempt: AttemptRecord; readonly disposition: Disposition } | null
+  readonly finish: { readonly attempt: AttemptRecord; readonly disposition: Disposition } | null
   /** A message that is settled without an attempt of this step (expired, bad media, damaged). */
-  readonly drop: {
+  readonly discard: {
     readonly sequence: Sequence
     readonly as: SettledState
     readonly reason: string
     readonly words: string | null
   } | null
-  readonly open: Opening | null
+  readonly start: Start | null
   /** Everything in the lane up to and with this message is settled now, so storage need not look at it again. */
   readonly settledThrough: Sequence | null
   /** Written only when it changed; undefined leaves it. */
@@ -130,7 +135,7 @@ export interface Step {
  * `opened` is false when the message to open is no longer waiting, another waits before it that nobody had looked for, or
  * the connection may not open: look again.
  */
-export type StepResult = { readonly fenced: true } | { readonly fenced: false; readonly opened: boolean }
+export type LaneTransitionResult = { readonly fenced: true } | { readonly fenced: false; readonly started: boolean }
 
 /** What the dispatcher needs of storage. Throws StorageUnavailable when nothing could be committed. */
 export interface Lanes {
@@ -153,7 +158,7 @@ export interface Lanes {
     readonly worker: WorkerId
     readonly only: readonly ConnectionId[] | null
     readonly held: { has(id: ConnectionId): boolean }
-    readonly leave: (id: ConnectionId) => boolean
+    readonly shouldDefer: (id: ConnectionId) => boolean
     readonly limit: number
   }): Promise<readonly ClaimedLane[]>
 
@@ -164,10 +169,10 @@ export interface Lanes {
   release(lanes: readonly { readonly connectionId: ConnectionId; readonly epoch: number }[]): Promise<void>
 
   /** The lowest unfinished messages of a lane, in order of acceptance. Never a cursor: what commits late is found too (G3). */
-  loadRun(connectionId: ConnectionId, limit: number): Promise<readonly QueuedMessage[]>
+  fetchNext(connectionId: ConnectionId, limit: number): Promise<readonly QueuedMessage[]>
 
   /** Commits one step. Steps of one turn share a commit. The next attempt may be called only after this resolved (G4). */
-  record(step: Step): Promise<StepResult>
+  record(step: LaneTransition): Promise<LaneTransitionResult>
 
   /**
    * Settles as EXPIRED what has outlived its connection's time to live and has no open attempt, but nothing while all lanes

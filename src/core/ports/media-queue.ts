@@ -49,7 +49,7 @@ export interface DueMedia {
   /** Account by account. */
   readonly media: readonly MediaToFetch[]
   /** The account to go on after; null when there are no more. More may remain even though there is no media in here. */
-  readonly lookedThrough: AccountId | null
+  readonly scannedThrough: AccountId | null
 }
 
 export interface HeadsMedia {
@@ -68,7 +68,7 @@ export interface SpooledFile {
 export interface Releasable {
   readonly files: readonly SpooledFile[]
   /** Where to go on; null at the end of the spool. */
-  readonly lookedThrough: Sequence | null
+  readonly scannedThrough: Sequence | null
 }
 
 /**
@@ -98,7 +98,7 @@ export interface MediaQueue extends SpoolRecords {
    * lie here from an earlier time; the other spool keeps its own until the messages are settled. Neither missing nor present: what is settled, and what is in a
    * lane that another living worker holds.
    */
-  lookAtHeads(sequences: readonly Sequence[]): Promise<HeadsMedia>
+  checkHeads(sequences: readonly Sequence[]): Promise<HeadsMedia>
   /**
    * Takes these fetches, except those that are no longer wanted, or that another living worker is at, and returns them as
    * they are now. What a worker of another spool is at is taken over if this worker holds the lane: that file would be

@@ -1,10 +1,10 @@
 import type { AccountId, Instant } from '../ids.ts'
-import type { NoticeKind } from '../notifications/notification-kinds.ts'
+import type { NotificationKind } from '../notifications/notification-kinds.ts'
 
 /** What an account is to be told. */
-export interface NewNotice {
+export interface NewNotification {
   readonly accountId: AccountId
-  readonly kind: NoticeKind
+  readonly kind: NotificationKind
   /** When it happened. */
   readonly at: Instant
   /** Names what happened: the same key of an account is announced once, as long as notices are kept. */
@@ -17,11 +17,11 @@ export interface NewNotice {
  * Tells accounts what happens to what is theirs. For rare notices: those of messages are written by storage itself, in
  * the commit that changes their state.
  */
-export interface Notices {
+export interface Notifications {
   /**
    * Keeps those notices that a webhook of their account wants by now, all of them or none; of the others nothing is kept.
    * Once it has resolved they survive a crash. What was announced under the same key is left as it was. Two that announce
    * the same at once announce it once. Rejects with `StorageUnavailable`, and may then be asked again.
    */
-  announce(notices: readonly NewNotice[]): Promise<void>
+  announce(notifications: readonly NewNotification[]): Promise<void>
 }

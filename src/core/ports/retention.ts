@@ -67,8 +67,8 @@ export interface Retention {
    * Keeps others from sweeping for `forMs`, or for longer where it is ours already. False: somebody else sweeps. Two that
    * sweep at once do no harm, and no good.
    */
-  takeTurn(who: string, now: Instant, forMs: number): Promise<boolean>
-  giveTurnBack(who: string): Promise<void>
+  acquireLease(who: string, now: Instant, forMs: number): Promise<boolean>
+  releaseLease(who: string): Promise<void>
   /** Lets nothing be deleted before a moment. */
   postpone(until: Instant, why: RetentionState['waitsFor']): Promise<void>
   /** One short transaction: all of it or nothing. A step that was done again does no harm. */

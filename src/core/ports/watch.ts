@@ -97,7 +97,7 @@ export interface InstallationFacts {
 }
 
 /** An alarm that was raised or cleared, and that nobody may have been told of. */
-export interface UntoldAlarm extends OpenAlarm {
+export interface UnannouncedAlarm extends OpenAlarm {
   readonly clearedAt: Instant | null
 }
 
@@ -110,9 +110,9 @@ export interface Watch {
    * Whether this process is the one that watches the database, from now on for `lastsMs`. Of several processes on one
    * database one is; another takes its place once it has not asked for as long.
    */
-  takeTurn(watcher: WorkerId, lastsMs: number): Promise<boolean>
+  acquireLease(watcher: WorkerId, lastsMs: number): Promise<boolean>
   /** Leaves it to the next who asks. Harmless for whoever does not watch. */
-  endTurn(watcher: WorkerId): Promise<void>
+  releaseLease(watcher: WorkerId): Promise<void>
   /** Lanes in which something waits, by their id from `after` on. Those with nothing to do cost nothing. */
   readLanes(after: ConnectionId | null, limit: number): Promise<readonly WatchedLane[]>
   /** The same for these, also when nothing waits. Removed ones are left out. */
@@ -141,10 +141,10 @@ export interface Watch {
   ): Promise<void>
   clearAlarms(alarms: readonly OpenAlarm[], now: Instant): Promise<void>
   /** Of which it has not been noted that they were told. */
-  readUntoldAlarms(): Promise<readonly UntoldAlarm[]>
+  readUnannouncedAlarms(): Promise<readonly UnannouncedAlarm[]>
   /** The account of the installation; null while it has none, or several. */
   readOnlyAccount(): Promise<AccountId | null>
-  noteTold(alarms: readonly UntoldAlarm[]): Promise<void>
+  markAnnounced(alarms: readonly UnannouncedAlarm[]): Promise<void>
   /** Forgets alarms that were cleared before. */
   forgetAlarms(before: Instant): Promise<void>
 }

@@ -1,5 +1,5 @@
 import type { AccountId, Instant } from '../ids.ts'
-import type { NoticeKind } from '../notifications/notification-kinds.ts'
+import type { NotificationKind } from '../notifications/notification-kinds.ts'
 import type { DeliveryState, WebhookState } from '../notifications/webhook.ts'
 import type { Actor } from './administration.ts'
 
@@ -11,7 +11,7 @@ export interface OfWebhook {
 export interface NewWebhook extends OfWebhook {
   readonly url: string
   readonly description: string
-  readonly kinds: readonly NoticeKind[]
+  readonly kinds: readonly NotificationKind[]
   /** Sealed. */
   readonly secret: string
 }
@@ -19,7 +19,7 @@ export interface NewWebhook extends OfWebhook {
 export interface WebhookView extends OfWebhook {
   readonly url: string
   readonly description: string
-  readonly kinds: readonly NoticeKind[]
+  readonly kinds: readonly NotificationKind[]
   readonly state: WebhookState
   /** Why it was disabled by itself, in a sentence. */
   readonly stateReason: string | null
@@ -40,8 +40,8 @@ export interface DeliveryRow {
   /** The place of its notice: with the webhook it names the delivery. */
   readonly position: number
   /** What the receiver knows it by: `webhook-id`. */
-  readonly noticeId: string
-  readonly kind: NoticeKind
+  readonly notificationId: string
+  readonly kind: NotificationKind
   readonly state: DeliveryState
   readonly tries: number
   readonly createdAt: Instant
@@ -69,7 +69,7 @@ export interface DeliveryView extends DeliveryRow {
 
 export interface DeliveryFilter {
   readonly state: DeliveryState | null
-  readonly kind: NoticeKind | null
+  readonly kind: NotificationKind | null
   /** From the row before; null begins with the newest. */
   readonly after: string | null
 }

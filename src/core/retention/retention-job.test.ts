@@ -38,14 +38,14 @@ class MadeUpRetention implements Retention {
     return this.ownTimes
   }
 
-  async takeTurn(who: string, now: number, forMs: number): Promise<boolean> {
+  async acquireLease(who: string, now: number, forMs: number): Promise<boolean> {
     if (this.state.sweptBy !== null && this.state.sweptBy !== who) return false
     this.state = { ...this.state, sweptBy: who }
     this.turnEndsAt = now + forMs
     return true
   }
 
-  async giveTurnBack(): Promise<void> {
+  async releaseLease(): Promise<void> {
     this.turns += 1
     this.state = { ...this.state, sweptBy: null }
   }
@@ -77,7 +77,7 @@ class MadeUpRetention implements Retention {
 let clock: HandClock
 let storage: MadeUpRetention
 let told: Told[]
-let keeper: RetentionJob
+let job: RetentionJob
 let prepared: number
 
 beforeEach(() => {
@@ -85,7 +85,7 @@ beforeEach(() => {
   storage = new MadeUpRetention()
   told = []
   prepared = 0
-  keeper = new RetentionJob({
+  job = new RetentionJob({
     storage,
     times: { bodiesDays: 30, messagesDays: 90, auditDays: 400 },
     who: 'anna',
@@ -99,7 +99,7 @@ beforeEach(() => {
   })
 })
 
-afterEach(() => keeper.stop())
+afterEach(() => job.stop())
 
 function eventsOf(): string[] {
   return told.map(({ event }) => event)
@@ -113,7 +113,7 @@ function sweptJust(agoMs: number): void {
 describe('the keeper of the retention', () => {
   it('sweeps a minute after the start, and every hour from then on', async () => {
     const startedAt = clock.now()
-    keeper.start()
+    job.start()
     await clock.pass(MINUTE_MS - 1)
     const early = storage.steps.length
     await clock.pass(1 + 3 * HOUR_MS + 10_000)
@@ -126,7 +126,7 @@ describe('the keeper of the retention', () => {
   })
 
   it('rests after each step ten times as long as the step took', async () => {
-    keeper.start()
+    job.start()
     await clock.pass(MINUTE_MS)
     const counts: number[] = []
     for (const ms of [19, 1, 19, 1]) {
@@ -142,7 +142,7 @@ describe('the keeper of the retention', () => {
     storage.stepTakesMs = 50
     for (let n = 0; n < 700; n += 1)
       storage.ownTimes.set(`account-${n}` as AccountId, { bodiesDays: 1, messagesDays: 1 })
-    keeper.start()
+    job.start()
     await clock.pass(HOUR_MS)
 
     assert.ok(storage.steps.length > 2_800)
@@ -152,7 +152,7 @@ describe('the keeper of the retention', () => {
 
   it('stops at a task of one step when another worker has taken its lease', async () => {
     storage.stepsOfATask = 1
-    keeper.start()
+    job.start()
     await clock.pass(MINUTE_MS)
     storage.state = { ...storage.state, sweptBy: 'ben' }
     await clock.pass(10 * MINUTE_MS)
@@ -163,7 +163,7 @@ describe('the keeper of the retention', () => {
 
   it('draws lots when to begin, so that workers do not look all at once', async () => {
     clock.lot = 0
-    keeper.start()
+    job.start()
     await clock.pass(45_000)
 
     assert.ok(storage.steps.length > 0)
@@ -172,7 +172,7 @@ describe('the keeper of the retention', () => {
   it('waits for a day after a copy, says so once, and begins by itself', async () => {
     storage.state = { ...storage.state, beginsAt: clock.now() + DAY_MS, waitsFor: 'copy' }
     const until = storage.state.beginsAt
-    keeper.start()
+    job.start()
     await clock.pass(DAY_MS - 1)
     const early = [storage.steps.length, eventsOf()]
     await clock.pass(HOUR_MS + 10_000)
@@ -185,7 +185,7 @@ describe('the keeper of the retention', () => {
 
   it('begins when a person ended the wait', async () => {
     storage.state = { ...storage.state, beginsAt: clock.now() + DAY_MS, waitsFor: 'copy' }
-    keeper.start()
+    job.start()
     await clock.pass(MINUTE_MS)
     await storage.postpone(clock.now(), null)
     await clock.pass(HOUR_MS + 10_000)
@@ -195,7 +195,7 @@ describe('the keeper of the retention', () => {
 
   it('waits for a day after a clock that leapt, or after a long stop', async () => {
     sweptJust(7 * DAY_MS)
-    keeper.start()
+    job.start()
     await clock.pass(MINUTE_MS)
     const { beginsAt, waitsFor } = storage.state
     const early = storage.steps.length
@@ -209,7 +209,7 @@ describe('the keeper of the retention', () => {
   it('waits no longer than a day when the clock that leapt is right again', async () => {
     sweptJust(HOUR_MS)
     storage.state = { ...storage.state, beginsAt: clock.now() + 40 * DAY_MS, waitsFor: 'pause' }
-    keeper.start()
+    job.start()
     await clock.pass(MINUTE_MS)
     const until = clock.now() + DAY_MS
     const early = storage.steps.length
@@ -223,7 +223,7 @@ describe('the keeper of the retention', () => {
 
   it('does not wait after a stop that was not long', async () => {
     sweptJust(7 * DAY_MS - HOUR_MS)
-    keeper.start()
+    job.start()
     await clock.pass(2 * MINUTE_MS)
 
     assert.equal(storage.sweptAt.length, 1)
@@ -231,12 +231,12 @@ describe('the keeper of the retention', () => {
 
   it('stops in the middle, gives its turn back, and leaves no timer', async () => {
     storage.stepsOfATask = 1_000
-    keeper.start()
+    job.start()
     await clock.pass(MINUTE_MS + 100)
     const before = storage.steps.length
-    const stopped = keeper.stop()
+    const stopped = job.stop()
     await stopped
-    await keeper.stop()
+    await job.stop()
     const { timers } = clock
     await clock.pass(3 * HOUR_MS)
 
@@ -247,7 +247,7 @@ describe('the keeper of the retention', () => {
 
   it('leaves it to whoever sweeps already', async () => {
     storage.state = { ...storage.state, sweptBy: 'ben' }
-    keeper.start()
+    job.start()
     await clock.pass(HOUR_MS)
     const meanwhile = storage.steps.length
     storage.state = { ...storage.state, sweptBy: null }
@@ -262,7 +262,7 @@ describe('the keeper of the retention', () => {
     ['a database that is away', new StorageUnavailable('the disk is full', false), 'storage.unavailable'],
   ])('tries %s again an hour later', async (_, fault, event) => {
     storage.fault = fault
-    keeper.start()
+    job.start()
     await clock.pass(HOUR_MS)
     storage.fault = null
     await clock.pass(HOUR_MS)

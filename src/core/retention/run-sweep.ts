@@ -4,7 +4,7 @@ import { BatchSize } from './batch-size.ts'
 import { planSweep, type SweepTimes } from './plan-sweep.ts'
 
 // Longer than a step with its rest ever takes: whoever dies in the middle holds up the others for no longer.
-export const TURN_LASTS_MS = 120_000
+export const LEASE_MS = 120_000
 
 interface SweepParts {
   readonly storage: Retention
@@ -32,7 +32,7 @@ export interface Swept {
 export async function runSweep(parts: SweepParts): Promise<Swept | null> {
   const { storage, who, now } = parts
   const begunAt = now()
-  if (!(await storage.takeTurn(who, begunAt, TURN_LASTS_MS))) return null
+  if (!(await storage.acquireLease(who, begunAt, LEASE_MS))) return null
   try {
     const sweep = new Sweep(parts, begunAt)
     for (const task of planSweep(parts.times, await storage.readOwnTimes(), begunAt))
@@ -40,7 +40,7 @@ export async function runSweep(parts: SweepParts): Promise<Swept | null> {
     const swept = { begunAt, endedAt: now(), tookMs: Math.round(sweep.tookMs), removed: sweep.removed }
     return (await storage.finish(who, swept)) ? swept : null
   } finally {
-    await storage.giveTurnBack(who)
+    await storage.releaseLease(who)
   }
 }
 
@@ -73,7 +73,7 @@ class Sweep {
       if (step.deliveries?.length) await onDeliveriesGone?.(step.deliveries)
       if (!(await rest(step.tookMs))) return false
       // After the last step of a task, too: there may be thousands of tasks that take one step each.
-      if (!(await storage.takeTurn(who, now(), TURN_LASTS_MS))) return false
+      if (!(await storage.acquireLease(who, now(), LEASE_MS))) return false
       if (step.isThrough) return true
       cursor = step.cursor
     }

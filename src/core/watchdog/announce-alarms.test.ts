@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { AccountId } from '../ids.ts'
-import type { NewNotice } from '../ports/notifications.ts'
-import type { UntoldAlarm } from '../ports/watch.ts'
+import type { NewNotification } from '../ports/notifications.ts'
+import type { UnannouncedAlarm } from '../ports/watch.ts'
 import { announceAlarms } from './announce-alarms.ts'
 
 const NOW = Date.UTC(2026, 0, 15, 12)
 const ACME = 'acc_acme' as AccountId
 const DAY_MS = 86_400_000
 
-const STALLED: UntoldAlarm = {
+const STALLED: UnannouncedAlarm = {
   id: 7,
   kind: 'lane_stalled',
   accountId: ACME,
@@ -21,7 +21,7 @@ const STALLED: UntoldAlarm = {
   changedAt: NOW,
   clearedAt: null,
 }
-const TOKEN: UntoldAlarm = {
+const TOKEN: UnannouncedAlarm = {
   ...STALLED,
   kind: 'token_expiring',
   object: 'tok_1',
@@ -30,21 +30,21 @@ const TOKEN: UntoldAlarm = {
 }
 
 /** What is announced of these, and which of them are noted as told. */
-async function announce(untold: readonly UntoldAlarm[], only: AccountId | null = ACME, fails = false) {
-  const announced: NewNotice[] = []
+async function announce(untold: readonly UnannouncedAlarm[], only: AccountId | null = ACME, fails = false) {
+  const announced: NewNotification[] = []
   const told: number[] = []
   const watch = {
-    readUntoldAlarms: async () => untold,
+    readUnannouncedAlarms: async () => untold,
     readOnlyAccount: async () => only,
-    noteTold: async (alarms: readonly UntoldAlarm[]) => void told.push(...alarms.map(({ id }) => id)),
+    markAnnounced: async (alarms: readonly UnannouncedAlarm[]) => void told.push(...alarms.map(({ id }) => id)),
   }
-  const notices = {
-    async announce(news: readonly NewNotice[]) {
+  const notifications = {
+    async announce(news: readonly NewNotification[]) {
       if (fails) throw new Error('away')
       announced.push(...news)
     },
   }
-  await announceAlarms({ watch, notices }, NOW).catch((error: unknown) => assert.ok(fails, String(error)))
+  await announceAlarms({ watch, notifications }, NOW).catch((error: unknown) => assert.ok(fails, String(error)))
   return { announced, told }
 }
 

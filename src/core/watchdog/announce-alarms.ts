@@ -1,6 +1,6 @@
 import type { AccountId, Instant } from '../ids.ts'
-import type { NewNotice, Notices } from '../ports/notifications.ts'
-import type { UntoldAlarm, Watch } from '../ports/watch.ts'
+import type { NewNotification, Notifications } from '../ports/notifications.ts'
+import type { UnannouncedAlarm, Watch } from '../ports/watch.ts'
 import type { AlarmKind } from './alarm-kinds.ts'
 import { alarmText } from './alarm-text.ts'
 
@@ -8,28 +8,28 @@ import { alarmText } from './alarm-text.ts'
 const ANNOUNCED_APART = 'token_expiring' satisfies AlarmKind
 
 interface AnnouncingParts {
-  readonly watch: Pick<Watch, 'readUntoldAlarms' | 'readOnlyAccount' | 'noteTold'>
-  readonly notices: Notices
+  readonly watch: Pick<Watch, 'readUnannouncedAlarms' | 'readOnlyAccount' | 'markAnnounced'>
+  readonly notifications: Notifications
 }
 
 /**
  * Announces what was raised, got worse or was cleared. Whoever dies in between announces it again after a restart, under
  * the same key.
  */
-export async function announceAlarms({ watch, notices }: AnnouncingParts, now: Instant): Promise<void> {
-  const untold = await watch.readUntoldAlarms()
+export async function announceAlarms({ watch, notifications }: AnnouncingParts, now: Instant): Promise<void> {
+  const untold = await watch.readUnannouncedAlarms()
   if (untold.length === 0) return
   const whole = untold.some(({ accountId }) => accountId === null) ? await watch.readOnlyAccount() : null
   const news = untold.flatMap((alarm) => {
     // What concerns the machine is nobody's business who only has an account on it among others (G8).
     const accountId = alarm.accountId ?? whole
-    return accountId === null || alarm.kind === ANNOUNCED_APART ? [] : [noticeOf(alarm, accountId, now)]
+    return accountId === null || alarm.kind === ANNOUNCED_APART ? [] : [notificationOf(alarm, accountId, now)]
   })
-  if (news.length > 0) await notices.announce(news)
-  await watch.noteTold(untold)
+  if (news.length > 0) await notifications.announce(news)
+  await watch.markAnnounced(untold)
 }
 
-function noticeOf(alarm: UntoldAlarm, accountId: AccountId, now: Instant): NewNotice {
+function notificationOf(alarm: UnannouncedAlarm, accountId: AccountId, now: Instant): NewNotification {
   const { id, kind, severity, clearedAt, changedAt, facts } = alarm
   const data = { alarm: kind, severity, object: nameOf(alarm), since: iso(alarm.since), ...alarmText(alarm, now) }
   return clearedAt === null
@@ -44,7 +44,7 @@ function noticeOf(alarm: UntoldAlarm, accountId: AccountId, now: Instant): NewNo
 }
 
 /** What people call it. */
-function nameOf({ facts, object }: UntoldAlarm): string {
+function nameOf({ facts, object }: UnannouncedAlarm): string {
   return String(facts['number'] ?? facts['name'] ?? facts['folder'] ?? object)
 }
 

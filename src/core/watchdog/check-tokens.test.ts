@@ -16,7 +16,7 @@ function token(given: Partial<WatchedToken>): WatchedToken {
 }
 
 /** Kind and severity of what is found of one token; null when nothing is. */
-function judge(given: Partial<WatchedToken>, lastCallAgoMs: number | null = null): string | null {
+function checkOne(given: Partial<WatchedToken>, lastCallAgoMs: number | null = null): string | null {
   const uses = lastCallAgoMs === null ? [] : [{ tokenId: ID, lastAt: NOON - lastCallAgoMs }]
   const [found] = checkTokens([token(given)], uses, NOON)
   return found ? `${found.kind} ${found.severity}` : null
@@ -29,20 +29,20 @@ describe('what is found of tokens', () => {
     ['a warning a week before', 7 * DAY, 'token_expiring warning'],
     ['the worst on the last day', DAY, 'token_expiring critical'],
   ])('is %s', (_, leftMs, found) => {
-    assert.equal(judge({ expiresAt: NOON + leftMs }), found)
+    assert.equal(checkOne({ expiresAt: NOON + leftMs }), found)
   })
 
   it('is no more than a word where nobody uses it', () => {
-    assert.equal(judge({ expiresAt: NOON + HOUR, lastUsedAt: NOON - 31 * DAY }), 'token_expiring info')
-    assert.equal(judge({ expiresAt: NOON + HOUR, lastUsedAt: null }), 'token_expiring info')
+    assert.equal(checkOne({ expiresAt: NOON + HOUR, lastUsedAt: NOON - 31 * DAY }), 'token_expiring info')
+    assert.equal(checkOne({ expiresAt: NOON + HOUR, lastUsedAt: null }), 'token_expiring info')
   })
 
   it('is the worst when it has expired and is still called with, until that has ended for a day', () => {
     const expired = { expiresAt: NOON - 3 * DAY }
 
-    assert.equal(judge(expired, HOUR), 'token_expired_in_use critical')
-    assert.equal(judge(expired, DAY), null)
-    assert.equal(judge(expired), null)
+    assert.equal(checkOne(expired, HOUR), 'token_expired_in_use critical')
+    assert.equal(checkOne(expired, DAY), null)
+    assert.equal(checkOne(expired), null)
     const [found] = checkTokens([token(expired)], [{ tokenId: ID, lastAt: NOON - HOUR }], NOON)
     assert.deepEqual([found?.since, found?.facts['lastCallAt'], found?.object], [NOON - 3 * DAY, NOON - HOUR, ID])
   })

@@ -65,15 +65,15 @@ describe('which messages will expire', () => {
 
   it('comes to what sending one after the other comes to', () => {
     let seed = 7
-    const lot = () => {
+    const random = () => {
       seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
       return seed / 2 ** 32
     }
     for (let round = 0; round < 500; round++) {
-      const waiting = 1 + Math.floor(lot() * 200)
-      const oldestAgoMs = Math.floor(lot() * 50) * MINUTE_MS
-      const newestAgoMs = Math.floor((lot() * oldestAgoMs) / MINUTE_MS) * MINUTE_MS
-      const leastGapMs = 1_000 + Math.floor(lot() * 120) * 1_000
+      const waiting = 1 + Math.floor(random() * 200)
+      const oldestAgoMs = Math.floor(random() * 50) * MINUTE_MS
+      const newestAgoMs = Math.floor((random() * oldestAgoMs) / MINUTE_MS) * MINUTE_MS
+      const leastGapMs = 1_000 + Math.floor(random() * 120) * 1_000
 
       const apartMs = waiting > 1 ? (oldestAgoMs - newestAgoMs) / (waiting - 1) : 0
       let late = 0

@@ -11,31 +11,31 @@ function finding(kind: AlarmKind, given: Partial<Finding> = {}): Finding {
 }
 
 /** What happens when these are found one look after the other: `+` raised, `-` cleared, `!` told again. */
-function run(looks: readonly (Finding | null)[]): { readonly at: number; readonly what: string }[] {
+function run(checks: readonly (Finding | null)[]): { readonly at: number; readonly what: string }[] {
   let open: OpenAlarm[] = []
   let memory = NO_ALARM_MEMORY
   const moves: { at: number; what: string }[] = []
-  looks.forEach((found, look) => {
-    const now = 1_000_000 + look * LOOK_MS
+  checks.forEach((found, check) => {
+    const now = 1_000_000 + check * LOOK_MS
     const settled = settleAlarms({ open, findings: found ? [found] : [], memory, now })
     memory = settled.memory
     for (const raised of settled.raise) {
-      moves.push({ at: look, what: '+' })
-      open.push({ ...raised, id: look, raisedAt: now, changedAt: now })
+      moves.push({ at: check, what: '+' })
+      open.push({ ...raised, id: check, raisedAt: now, changedAt: now })
     }
     for (const { alarm, finding: after, isWorse } of settled.change) {
-      if (isWorse) moves.push({ at: look, what: '!' })
+      if (isWorse) moves.push({ at: check, what: '!' })
       open = open.map((one) => (one === alarm ? { ...one, ...after, changedAt: now } : one))
     }
     for (const cleared of settled.clear) {
-      moves.push({ at: look, what: '-' })
+      moves.push({ at: check, what: '-' })
       open = open.filter((one) => one !== cleared)
     }
   })
   return moves
 }
 
-const told = (looks: readonly (Finding | null)[]) => run(looks).map(({ at, what }) => `${at}${what}`)
+const told = (checks: readonly (Finding | null)[]) => run(checks).map(({ at, what }) => `${at}${what}`)
 const times = <Item>(count: number, item: Item) => Array.from({ length: count }, () => item)
 
 describe('what becomes of alarms', () => {
@@ -84,17 +84,17 @@ describe('what becomes of alarms', () => {
   it.each(ALARM_KIND_NAMES)('never flaps, whatever is found: %s', (kind) => {
     const { raisedAfterMs, clearedAfterMs } = ALARM_KINDS[kind]
     for (let seed = 1; seed <= 60; seed++) {
-      const lot = lots(seed)
-      const looks = times(400, null).map(() =>
-        lot() < 0.5 ? null : finding(kind, { raises: lot() < 0.7, facts: { n: Math.floor(lot() * 3) } }),
+      const random = randoms(seed)
+      const checks = times(400, null).map(() =>
+        random() < 0.5 ? null : finding(kind, { raises: random() < 0.7, facts: { n: Math.floor(random() * 3) } }),
       )
-      const moves = run(looks).filter(({ what }) => what !== '!')
+      const moves = run(checks).filter(({ what }) => what !== '!')
 
       moves.forEach(({ at, what }, index) => {
         // Always in turn, and each only after as long as its kind wants of the same.
         assert.equal(what, index % 2 === 0 ? '+' : '-')
         const needed = Math.ceil((what === '+' ? raisedAfterMs : clearedAfterMs) / LOOK_MS) + 1
-        const before = looks.slice(Math.max(0, at - needed + 1), at + 1)
+        const before = checks.slice(Math.max(0, at - needed + 1), at + 1)
         assert.ok(before.length === needed && before.every((found) => (what === '+' ? found?.raises : found === null)))
       })
       assert.equal(moves.length > 0 || raisedAfterMs > 30_000, true)
@@ -103,7 +103,7 @@ describe('what becomes of alarms', () => {
 })
 
 /** The same row of lots for the same seed, each in [0, 1). */
-function lots(seed: number): () => number {
+function randoms(seed: number): () => number {
   let state = seed
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0

@@ -14,7 +14,7 @@ const MOST_PARTS = 1_000
 
 describe('a look at many lanes whose messages have to be counted', () => {
   it('takes a twentieth of the time, so that others have the rest', async () => {
-    const { watchdog, clock, counted, looks } = watching()
+    const { watchdog, clock, counted, looks: checks } = watching()
     watchdog.start()
 
     await clock.pass(1)
@@ -25,28 +25,28 @@ describe('a look at many lanes whose messages have to be counted', () => {
 
     assert.deepEqual([first, beforeItsTime, counted.length], [AT_ONCE, AT_ONCE, 2 * AT_ONCE])
     await clock.pass(2_000)
-    assert.deepEqual([counted.length, looks.length], [LANES, 1])
+    assert.deepEqual([counted.length, checks.length], [LANES, 1])
     await watchdog.stop()
   })
 
   it('lasts only so much longer for that, however long it takes to count', async () => {
-    const { watchdog, clock, looks } = watching({ countTakesMs: 5_000 })
+    const { watchdog, clock, looks: checks } = watching({ countTakesMs: 5_000 })
     watchdog.start()
 
     await clock.pass(10_100)
 
-    assert.equal(looks.length, 1)
+    assert.equal(checks.length, 1)
     await watchdog.stop()
   })
 
   it('comes to its end at once when the process wants to stop', async () => {
-    const { watchdog, clock, counted, looks } = watching()
+    const { watchdog, clock, counted, looks: checks } = watching()
     watchdog.start()
     await clock.pass(1)
 
     await watchdog.stop()
 
-    assert.deepEqual([counted.length, looks.length], [LANES, 1])
+    assert.deepEqual([counted.length, checks.length], [LANES, 1])
   })
 })
 
@@ -67,13 +67,13 @@ describe('a look that counts all that waits', () => {
   })
 
   it('ends when the process wants to stop', async () => {
-    const { watchdog, clock, parts, looks } = counting({ partTakesMs: 400 })
+    const { watchdog, clock, parts, looks: checks } = counting({ partTakesMs: 400 })
     watchdog.start()
     await clock.pass(600)
 
     await watchdog.stop()
 
-    assert.deepEqual([parts(), looks.length], [3, 1])
+    assert.deepEqual([parts(), checks.length], [3, 1])
   })
 
   it('clears no alarm of a limit that is near before it knows', async () => {
@@ -156,14 +156,14 @@ function watching({
   const clock = new HandClock()
   let countedMs = 0
   const counted: ConnectionId[] = []
-  const looks: unknown[] = []
+  const checks: unknown[] = []
   const cleared: string[] = []
   const raised: string[] = []
   let alarms = open
   const lanes = Array.from({ length: laneCount }, (_, at) => pausedLane(`con_${at}` as ConnectionId, clock.now()))
   const watch: Watch = {
-    takeTurn: async () => true,
-    endTurn: async () => {},
+    acquireLease: async () => true,
+    releaseLease: async () => {},
     readLanes: async () => lanes,
     readLanesOf: async () => [],
     measureLanes: async (wanted) => {
@@ -184,9 +184,9 @@ function watching({
       cleared.push(...gone.map(({ kind }) => kind))
       alarms = alarms.filter((alarm) => !gone.includes(alarm))
     },
-    readUntoldAlarms: async () => [],
+    readUnannouncedAlarms: async () => [],
     readOnlyAccount: async () => null,
-    noteTold: async () => {},
+    markAnnounced: async () => {},
     forgetAlarms: async () => {},
   }
   const watchdog = new Watchdog({
@@ -207,9 +207,9 @@ function watching({
     readDisks: async () => [],
     callBudgetMs: () => 30_000,
     tell: async () => {},
-    onChecked: (state) => void looks.push(state),
+    onChecked: (state) => void checks.push(state),
   })
-  return { watch, watchdog, clock, counted, looks, cleared, raised }
+  return { watch, watchdog, clock, counted, looks: checks, cleared, raised }
 }
 
 function pausedLane(connectionId: ConnectionId, acceptedAt: number): WatchedLane {

@@ -24,7 +24,7 @@ import { type AlarmMemory, NO_ALARM_MEMORY, settleAlarms } from './settle-alarms
 // A lane that stands still is told of within a minute and a quarter; a look at ten thousand idle ones costs next to nothing.
 const LOOK_EVERY_MS = 15_000
 // Another takes over after two looks that did not come.
-const TURN_LASTS_MS = 40_000
+const LEASE_MS = 40_000
 // Some milliseconds of whoever accepts in the same thread.
 const LANES_AT_ONCE = 100
 const REST_MS = 20
@@ -121,13 +121,13 @@ export class Watchdog {
     this.#rest.interrupt()
     await this.#looking
     // Where it cannot be told, another takes over a little later.
-    if (wasRunning) await this.#parts.watch.endTurn(this.#parts.watcher).catch(() => {})
+    if (wasRunning) await this.#parts.watch.releaseLease(this.#parts.watcher).catch(() => {})
   }
 
   /** One look. Rejects with `StorageUnavailable`; then all is as it was. */
   async look(): Promise<void> {
     const { watch, watcher, clock, readDisks, takeOutage, onChecked, tell } = this.#parts
-    const isOurs = await watch.takeTurn(watcher, TURN_LASTS_MS)
+    const isOurs = await watch.acquireLease(watcher, LEASE_MS)
     const disks = await readDisks()
     const before = await watch.readOpenAlarms()
     const seen = isOurs ? await this.#lookAtAll(before) : { findings: [], oldestAt: null, isFullKnown: true }
@@ -204,10 +204,10 @@ export class Watchdog {
     const take = async (lanes: readonly WatchedLane[]) => {
       const now = clock.now()
       for (const [id, mark] of followLanes(this.#marks, lanes, { open, now })) marks.set(id, mark)
-      const foreseen = await this.#measures.predict(lanes, now)
+      const predicted = await this.#measures.predict(lanes, now)
       for (const lane of lanes) {
         if (lane.head) oldestAt = Math.min(oldestAt ?? now, lane.head.acceptedAt)
-        findings.push(...(await this.#judge(lane, marks, foreseen.get(lane.connectionId) ?? null)))
+        findings.push(...(await this.#checkLane(lane, marks, predicted.get(lane.connectionId) ?? null)))
       }
     }
     let after: WatchedLane['connectionId'] | null = null
@@ -226,14 +226,14 @@ export class Watchdog {
     return { findings, oldestAt: oldestAt as Instant | null }
   }
 
-  async #judge(lane: WatchedLane, marks: LaneMarks, foreseen: LaneMeasure | null): Promise<readonly Finding[]> {
+  async #checkLane(lane: WatchedLane, marks: LaneMarks, predicted: LaneMeasure | null): Promise<readonly Finding[]> {
     const { clock, limits, callBudgetMs } = this.#parts
     const now = clock.now()
     const mark = marks.get(lane.connectionId)
     if (!mark) return []
     const context = { mark, oldestWaitingMs: limits.oldestWaitingMs, callBudgetMs: callBudgetMs(lane.channel), now }
-    const found = checkLane(lane, { ...context, measure: foreseen })
-    if (found.length === 0 || foreseen !== null) return found
+    const found = checkLane(lane, { ...context, measure: predicted })
+    if (found.length === 0 || predicted !== null) return found
     const measures = await this.#measures.measure([lane], now)
     return checkLane(lane, { ...context, measure: measures.get(lane.connectionId) ?? null })
   }

@@ -46,7 +46,7 @@ export class Dispatch {
       lanes: parts.lanes,
       blocked: storage.blocked,
       channels: new Map(
-        [...channels].map(([name, channel]) => [name, noticeLostMedia(channel, () => this.#media.lookForLost())]),
+        [...channels].map(([name, channel]) => [name, noticeLostMedia(channel, () => this.#media.checkForLost())]),
       ),
       clock: storage.clock,
       journal: parts.journal,

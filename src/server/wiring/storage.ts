@@ -9,7 +9,7 @@ import type { DeliveryWatch } from '../../core/ports/deliveries.ts'
 import type { Intake } from '../../core/ports/intake.ts'
 import type { Lanes } from '../../core/ports/lanes.ts'
 import type { MediaQueue } from '../../core/ports/media-queue.ts'
-import type { Notices } from '../../core/ports/notifications.ts'
+import type { Notifications } from '../../core/ports/notifications.ts'
 import type { HashRecipient } from '../../core/ports/recipients.ts'
 import type { Retention } from '../../core/ports/retention.ts'
 import type { KeyFacts } from '../../core/ports/secrets.ts'
@@ -56,7 +56,7 @@ export interface Storage {
   readonly lanes: Lanes
   readonly mediaQueue: MediaQueue
   /** For what happens rarely, and what comes of it. */
-  readonly notices: Notices & DeliveryWatch
+  readonly notices: Notifications & DeliveryWatch
   /** What the watchdog reads and writes. */
   readonly watch: Watch
   readonly blocked: BlockedRecipients

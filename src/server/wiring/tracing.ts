@@ -66,14 +66,14 @@ export class Traces {
       claim: (request) => lanes.claim(request),
       inspect: (lane) => lanes.inspect(lane),
       release: (given) => lanes.release(given),
-      loadRun: (id, limit) => lanes.loadRun(id, limit),
+      fetchNext: (id, limit) => lanes.fetchNext(id, limit),
       expire: (limit) => lanes.expire(limit),
       applyReceipt: (receipt) => lanes.applyReceipt(receipt),
       record: async (step) => {
         const began = performance.now()
         const result = await lanes.record(step)
         // While evidence is waited for, the attempt is not told of as finished.
-        const isEnd = step.close !== null && step.close.disposition.do !== 'await-evidence'
+        const isEnd = step.finish !== null && step.finish.disposition.do !== 'await-evidence'
         if (isEnd && !result.fenced) this.#tracer.committed(step.connectionId, performance.now() - began)
         return result
       },

@@ -7,7 +7,7 @@ import type { AccountId, ConnectionId, MessageId, SpoolId, TokenId, WorkerId } f
 import type { QueuedMessage } from '../../../src/core/message/message.ts'
 import type { Receipt } from '../../../src/core/ports/channel.ts'
 import type { Candidate } from '../../../src/core/ports/intake.ts'
-import type { ClaimedLane, Step } from '../../../src/core/ports/lanes.ts'
+import type { ClaimedLane, LaneTransition } from '../../../src/core/ports/lanes.ts'
 import { systemClock } from '../../../src/server/system-clock.ts'
 import { countWaiting } from '../../../src/storage/postgres/accept/waiting-count.ts'
 import { PostgresStorage } from '../../../src/storage/postgres/index.ts'
@@ -69,12 +69,12 @@ export class DispatchingProcess {
   async dispatch(round: number): Promise<void> {
     const { lanes } = this.storage
     const mine = Array.from({ length: 20 }, (_, i) => `con${(round * 20 + i) % LANES}` as ConnectionId)
-    const request = { worker: this.#worker, held: new Set<ConnectionId>(), leave: () => false }
+    const request = { worker: this.#worker, held: new Set<ConnectionId>(), shouldDefer: () => false }
     await lanes.claim({ ...request, only: null, limit: 5 })
     const claimed = await lanes.claim({ ...request, only: mine, limit: 20 })
     await Promise.all(
       claimed.map(async (lane, at) => {
-        const run = await lanes.loadRun(lane.connectionId, 5)
+        const run = await lanes.fetchNext(lane.connectionId, 5)
         await this.#send(lane, run as [QueuedMessage, QueuedMessage, QueuedMessage], at)
         await lanes.inspect(lane)
       }),
@@ -117,7 +117,7 @@ export class DispatchingProcess {
     const limits = { fullHosts: [], accountsAtOnce: 10, perAccount: 3, quotaBytes: 1e12 }
     const { media } = await mediaQueue.due({ now: at, busy: new Set(), after: null, ...limits })
     const taken = await mediaQueue.take(media.slice(0, 4).map(({ sequence }) => sequence))
-    await mediaQueue.lookAtHeads(media.map(({ sequence }) => sequence))
+    await mediaQueue.checkHeads(media.map(({ sequence }) => sequence))
     const [first, second, third] = taken.map(({ sequence }) => sequence)
     const file = { path: 'a/b', sizeBytes: 10, sha256: 'sha', mime: 'image/png' }
     const trial = { code: 'media_unreachable', words: 'no', at }
@@ -155,8 +155,8 @@ export class DispatchingProcess {
   ): Promise<void> {
     const { lanes, clock } = this.storage
     const [one, two, three] = run
-    const step = (does: Partial<Step>): Step => {
-      const nothing = { close: null, drop: null, open: null, settledThrough: null }
+    const step = (does: Partial<LaneTransition>): LaneTransition => {
+      const nothing = { finish: null, discard: null, start: null, settledThrough: null }
       return { connectionId: lane.connectionId, epoch: lane.epoch, at: clock.now(), ...nothing, ...does }
     }
     const opening = ({ sequence, attempts }: QueuedMessage) => ({ sequence, number: attempts + 1 })
@@ -164,32 +164,34 @@ export class DispatchingProcess {
       const said = { code: outcome === 'accepted' ? null : 'busy', words: null, networkId: 'net' }
       return { sequence, number: attempts + 1, startedAt: clock.now(), endedAt: clock.now(), outcome, ...said }
     }
-    const published = { do: 'settle', as: 'PUBLISHED', reason: null, words: null } as const
-    await lanes.record(step({ open: opening(one) }))
-    await lanes.record(step({ close: { attempt: ended(one, 'accepted'), disposition: published }, open: opening(two) }))
+    const published = { do: 'finalize', as: 'PUBLISHED', reason: null, words: null } as const
+    await lanes.record(step({ start: opening(one) }))
+    await lanes.record(
+      step({ finish: { attempt: ended(one, 'accepted'), disposition: published }, start: opening(two) }),
+    )
     if (at % 3 === 0) {
       const waiting = { do: 'await-evidence', until: clock.now() + 1_000, words: 'gone' } as const
-      await lanes.record(step({ close: { attempt: ended(two, 'unknown'), disposition: waiting } }))
+      await lanes.record(step({ finish: { attempt: ended(two, 'unknown'), disposition: waiting } }))
     }
     const memory = { head: null, failureStreak: null, wait: { reason: 'busy', words: null, until: 1 } }
     const kept = { attempt: ended(two, 'rejected'), disposition: { do: 'keep-queued' } as const }
-    await lanes.record(step({ close: kept, memory }))
+    await lanes.record(step({ finish: kept, memory }))
     const dropped = { sequence: three.sequence, as: 'FAILED', reason: 'damaged', words: null } as const
-    if (three.media === null) await lanes.record(step({ drop: dropped }))
+    if (three.media === null) await lanes.record(step({ discard: dropped }))
   }
 
   /** Without other steps beside it a step goes another way. */
   async #sendAlone(lane: ClaimedLane): Promise<void> {
     const { lanes, clock } = this.storage
-    const [message] = await lanes.loadRun(lane.connectionId, 1)
+    const [message] = await lanes.fetchNext(lane.connectionId, 1)
     const { sequence, attempts } = message!
     const [at, number] = [clock.now(), attempts + 1]
-    const step = { connectionId: lane.connectionId, epoch: lane.epoch, at, drop: null, settledThrough: null }
-    await lanes.record({ ...step, close: null, open: { sequence, number } })
+    const step = { connectionId: lane.connectionId, epoch: lane.epoch, at, discard: null, settledThrough: null }
+    await lanes.record({ ...step, finish: null, start: { sequence, number } })
     const said = { outcome: 'accepted', code: null, words: null, networkId: 'net' } as const
     const attempt = { sequence, number, startedAt: at, endedAt: at, ...said }
-    const disposition = { do: 'settle', as: 'PUBLISHED', reason: null, words: null } as const
-    await lanes.record({ ...step, close: { attempt, disposition }, open: null })
+    const disposition = { do: 'finalize', as: 'PUBLISHED', reason: null, words: null } as const
+    await lanes.record({ ...step, finish: { attempt, disposition }, start: null })
   }
 
   #candidate(lane: number, { key, isMedia = false }: { key?: string; isMedia?: boolean } = {}): Candidate {

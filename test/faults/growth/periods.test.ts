@@ -4,7 +4,7 @@ import type { Client } from 'pg'
 import { describe, it, onTestFinished } from 'vitest'
 import type { ConnectionId, SpoolId, WorkerId } from '../../../src/core/ids.ts'
 import type { QueuedMessage } from '../../../src/core/message/message.ts'
-import type { ClaimedLane, StepResult } from '../../../src/core/ports/lanes.ts'
+import type { ClaimedLane, LaneTransitionResult } from '../../../src/core/ports/lanes.ts'
 import { newPostgresWorld, type PostgresWorld } from '../../conformance/postgres-world.ts'
 import {
   ANNA,
@@ -116,16 +116,16 @@ describe('a day that is dropped', () => {
     const until = world.clock.now() + HOUR
     const waiting = { do: 'await-evidence', until, words: 'gone' } as const
     await world.lanes.record(
-      step(world, lane, { close: { attempt: attempt(world, message, 'unknown'), disposition: waiting } }),
+      step(world, lane, { finish: { attempt: attempt(world, message, 'unknown'), disposition: waiting } }),
     )
     answers.push(await dropPeriod(session, 1))
     await world.lanes.record(
-      step(world, lane, { close: { attempt: attempt(world, message, 'rejected'), disposition: KEEP } }),
+      step(world, lane, { finish: { attempt: attempt(world, message, 'rejected'), disposition: KEEP } }),
     )
     answers.push(await dropPeriod(session, 1))
     const again = await head(world, sender.connectionId)
     await open(world, lane, again)
-    await world.lanes.record(step(world, lane, { close: settled(world, again) }))
+    await world.lanes.record(step(world, lane, { finish: settled(world, again) }))
 
     assert.deepEqual(answers, [false, false, false, false])
     assert.equal(again.sequence, message.sequence)
@@ -227,7 +227,7 @@ class Traffic {
         await this.#time(() => Promise.all([accept(world, sender), accept(world, sender)]))
         this.accepted += 2
       }
-      const run = await this.#time(() => world.lanes.loadRun(sender.connectionId, 10))
+      const run = await this.#time(() => world.lanes.fetchNext(sender.connectionId, 10))
       if (run.length === 0 && !this.#isAccepting) {
         this.#isEmpty.set(worker, true)
         await pause(2)
@@ -249,9 +249,9 @@ class Traffic {
   }
 }
 
-async function send(world: PostgresWorld, lane: ClaimedLane, message: QueuedMessage): Promise<StepResult> {
+async function send(world: PostgresWorld, lane: ClaimedLane, message: QueuedMessage): Promise<LaneTransitionResult> {
   await open(world, lane, message)
-  return world.lanes.record(step(world, lane, { close: settled(world, message) }))
+  return world.lanes.record(step(world, lane, { finish: settled(world, message) }))
 }
 
 /** After a jump of the clock the claim may have ended. */

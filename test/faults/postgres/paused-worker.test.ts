@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
-import { CLAIM_LASTS_MS } from '../../../src/core/dispatch/workers/lease.ts'
+import { LEASE_MS } from '../../../src/core/dispatch/workers/lease.ts'
 import { checkRun } from '../../support/black-box/check-run.ts'
 import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
 import { collectLedger, drain } from '../../support/black-box/collect-ledger.ts'
@@ -191,7 +191,7 @@ class Pauser {
 
   /** How many pauses were where they should be, and which points were not passed in time. */
   report(): Record<string, string> {
-    const where = this.#paused.map(({ point, claims }) => `${point} (${Math.round(claims * CLAIM_LASTS_MS) / 1_000} s)`)
+    const where = this.#paused.map(({ point, claims }) => `${point} (${Math.round(claims * LEASE_MS) / 1_000} s)`)
     return {
       'stopped at': rounds < POINTS.length ? where.join(', ') : `${where.length} points and lengths`,
       'stopped elsewhere, because the point was not passed': this.#missed.join(', ') || 'none',
@@ -204,7 +204,7 @@ class Pauser {
     const { at, isAtPoint } = await this.#orders[worker]!.stop(service, pause.point)
     if (isAtPoint) this.#paused.push(pause)
     else this.#missed.push(pause.point)
-    await setTimeout(pause.claims * CLAIM_LASTS_MS)
+    await setTimeout(pause.claims * LEASE_MS)
     service.signal('SIGCONT')
     this.losses.push({ at, until: Date.now(), worker: id })
   }

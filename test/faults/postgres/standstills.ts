@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { CLAIM_LASTS_MS, RENEW_EVERY_MS } from '../../../src/core/dispatch/workers/lease.ts'
+import { LEASE_MS, RENEW_EVERY_MS } from '../../../src/core/dispatch/workers/lease.ts'
 import type { WorkerId } from '../../../src/core/ids.ts'
 import type { LedgerInput } from '../../support/ledger/ledger-input.ts'
 import { preferredWorker } from '../../support/preferred-worker.ts'
@@ -120,7 +120,7 @@ function isHolder(history: LaneHistory, connection: string, { at, worker }: Loss
 }
 
 // As long as others may believe that it lives.
-const BELIEVED_MS = CLAIM_LASTS_MS + RENEW_EVERY_MS
+const BELIEVED_MS = LEASE_MS + RENEW_EVERY_MS
 const CHECK_EVERY_MS = 500
 
 /** Whether the lane was left to this worker by the others, although it was dead. */

@@ -116,14 +116,14 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
     }),
   }),
   'takes lanes that another worker is to take': ({ lanes }) => ({
-    lanes: over(lanes, { claim: (request) => lanes.claim({ ...request, leave: () => false }) }),
+    lanes: over(lanes, { claim: (request) => lanes.claim({ ...request, shouldDefer: () => false }) }),
   }),
   'asks whether to leave a lane that is not free': ({ lanes }) => {
     const taken = new Set<ConnectionId>()
     return {
       lanes: over(lanes, {
         async claim(request) {
-          for (const id of taken) request.leave(id)
+          for (const id of taken) request.shouldDefer(id)
           const claimed = await lanes.claim(request)
           for (const { connectionId } of claimed) taken.add(connectionId)
           return claimed
@@ -167,8 +167,8 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
     const readThrough = new Map<ConnectionId, Sequence>()
     return {
       lanes: over(lanes, {
-        async loadRun(connectionId, limit) {
-          const run = (await lanes.loadRun(connectionId, limit)).filter(
+        async fetchNext(connectionId, limit) {
+          const run = (await lanes.fetchNext(connectionId, limit)).filter(
             ({ sequence }) => sequence > (readThrough.get(connectionId) ?? 0),
           )
           readThrough.set(connectionId, run.at(-1)?.sequence ?? readThrough.get(connectionId) ?? 0)
@@ -179,11 +179,11 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
   },
   'starts any message that it is given, whatever waits before it': ({ lanes }) => ({
     lanes: over(lanes, {
-      record: (step) => lanes.record({ ...step, open: step.open && { ...step.open, onlyIfLowest: false } }),
+      record: (step) => lanes.record({ ...step, start: step.start && { ...step.start, onlyIfLowest: false } }),
     }),
   }),
   'forgets to drop beside the end of an attempt': ({ lanes }) => ({
-    lanes: over(lanes, { record: (step) => lanes.record(step.close ? { ...step, drop: null } : step) }),
+    lanes: over(lanes, { record: (step) => lanes.record(step.finish ? { ...step, discard: null } : step) }),
   }),
   'counts no crash': ({ lanes }) => ({
     lanes: over(lanes, {
@@ -223,7 +223,7 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
   }),
   'lets go of files that are still needed': ({ mediaQueue }) => ({
     mediaQueue: overMedia(mediaQueue, {
-      releasable: async () => ({ files: await mediaQueue.wantedFiles(0, 100), lookedThrough: null }),
+      releasable: async () => ({ files: await mediaQueue.wantedFiles(0, 100), scannedThrough: null }),
     }),
   }),
   'fetches for messages that are not wanted any more': ({ mediaQueue }) => {
@@ -241,7 +241,7 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
   },
   'reads the first accounts only': ({ mediaQueue }) => ({
     mediaQueue: overMedia(mediaQueue, {
-      due: async (request) => ({ ...(await mediaQueue.due({ ...request, after: null })), lookedThrough: null }),
+      due: async (request) => ({ ...(await mediaQueue.due({ ...request, after: null })), scannedThrough: null }),
     }),
   }),
   'knows no quota': ({ mediaQueue }) => ({
@@ -251,7 +251,7 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
   }),
   'takes every head for missing': ({ mediaQueue }) => ({
     mediaQueue: overMedia(mediaQueue, {
-      lookAtHeads: async (sequences) => ({ ...(await mediaQueue.lookAtHeads(sequences)), present: [] }),
+      checkHeads: async (sequences) => ({ ...(await mediaQueue.checkHeads(sequences)), present: [] }),
     }),
   }),
   'does not care for lost files': ({ mediaQueue }) => ({
@@ -272,8 +272,8 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
     const owners = new Map<MessageId, ConnectionId>()
     return {
       lanes: over(lanes, {
-        async loadRun(connectionId, limit) {
-          const run = await lanes.loadRun(connectionId, limit)
+        async fetchNext(connectionId, limit) {
+          const run = await lanes.fetchNext(connectionId, limit)
           for (const { id } of run) owners.set(id, connectionId)
           return run
         },

@@ -176,7 +176,7 @@ export class CallbackWorld {
     const lane = await holdLane(this.storage, ANNA, sender.connectionId)
     const message = await head(this.storage, sender.connectionId)
     const open = { sequence: message.sequence, number: message.attempts + 1 }
-    await this.storage.lanes.record(step(this.storage, lane, { open }))
+    await this.storage.lanes.record(step(this.storage, lane, { start: open }))
   }
 
   /** The call of the open attempt has ended. */
@@ -189,13 +189,13 @@ export class CallbackWorld {
       as === 'UNCONFIRMED'
         ? {
             attempt: attempt(storage, message, 'unknown'),
-            disposition: { do: 'settle', as: 'UNCONFIRMED', reason: 'result_unknown', words: null } as const,
+            disposition: { do: 'finalize', as: 'UNCONFIRMED', reason: 'result_unknown', words: null } as const,
           }
         : {
             attempt: { ...attempt(storage, message), networkId: as.wamid },
-            disposition: { do: 'settle', as: 'PUBLISHED', reason: null, words: null } as const,
+            disposition: { do: 'finalize', as: 'PUBLISHED', reason: null, words: null } as const,
           }
-    await storage.lanes.record(step(storage, lane, { close }))
+    await storage.lanes.record(step(storage, lane, { finish: close }))
   }
 
   /** A message that Meta has taken. */

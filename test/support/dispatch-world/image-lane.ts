@@ -1,7 +1,7 @@
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../src/core/connection/lane-policy.ts'
 import type { ConnectionId, MessageId } from '../../../src/core/ids.ts'
 import type { Failure, Prepared } from '../../../src/core/ports/channel.ts'
-import type { Lanes, Step } from '../../../src/core/ports/lanes.ts'
+import type { Lanes, LaneTransition } from '../../../src/core/ports/lanes.ts'
 import { ANNA } from '../../conformance/storage-world.ts'
 import { BOTH, type DispatchWorld, openDispatchWorld, type Upload } from './open-dispatch-world.ts'
 import { overrideLanes } from './override-lanes.ts'
@@ -51,7 +51,7 @@ export function failed(kind: Failure['class'], code: string): Prepared {
 }
 
 /** Keeps each step. */
-export function noting({ storage }: DispatchWorld, steps: Step[]): Lanes {
+export function noting({ storage }: DispatchWorld, steps: LaneTransition[]): Lanes {
   return overrideLanes(storage.lanes, {
     record(step) {
       steps.push(step)

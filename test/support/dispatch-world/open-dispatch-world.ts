@@ -103,7 +103,7 @@ export class DispatchWorld {
   }
 
   /** Lets all others know, as a notification would. */
-  tell(from: WorkerId, connectionId: ConnectionId): void {
+  notifyPeers(from: WorkerId, connectionId: ConnectionId): void {
     for (const { id, dispatcher } of this.#workers) if (id !== from) dispatcher.wake(connectionId)
   }
 
@@ -119,7 +119,7 @@ export class DispatchWorld {
   }
 
   /** Who called the network with what, in order. */
-  get told(): readonly string[] {
+  get sent(): readonly string[] {
     return this.calls.map(({ worker, text, number }) => `${worker}: ${text}${number === 1 ? '' : ` #${number}`}`)
   }
 
@@ -132,7 +132,7 @@ export class DispatchWorld {
   }
 
   async #find({ connectionId }: Sender, id: MessageId): Promise<QueuedMessage> {
-    const message = (await this.storage.lanes.loadRun(connectionId, 1_000)).find((each) => each.id === id)
+    const message = (await this.storage.lanes.fetchNext(connectionId, 1_000)).find((each) => each.id === id)
     if (!message) throw new Error('what was accepted is not in its lane')
     return message
   }
@@ -160,7 +160,7 @@ export class TestWorker {
       mediaFetchedSince: () => world.fetchedSince,
       wantMedia: () => {},
       pollEveryMs,
-      notifyPeers: (connectionId) => world.tell(id, connectionId),
+      notifyPeers: (connectionId) => world.notifyPeers(id, connectionId),
     })
   }
 
@@ -226,7 +226,7 @@ export class TestWorker {
       claim: unlessDead((...given) => lanes.claim(...given)),
       inspect: unlessDead((...given) => lanes.inspect(...given)),
       release: unlessDead((...given) => lanes.release(...given)),
-      loadRun: unlessDead((...given) => lanes.loadRun(...given)),
+      fetchNext: unlessDead((...given) => lanes.fetchNext(...given)),
       record: unlessDead((...given) => lanes.record(...given)),
       expire: unlessDead((...given) => lanes.expire(...given)),
     })

@@ -8,7 +8,7 @@ export function overrideLanes(lanes: Lanes, changed: Partial<Lanes>): Lanes {
     claim: (request) => lanes.claim(request),
     inspect: (lane) => lanes.inspect(lane),
     release: (released) => lanes.release(released),
-    loadRun: (connectionId, limit) => lanes.loadRun(connectionId, limit),
+    fetchNext: (connectionId, limit) => lanes.fetchNext(connectionId, limit),
     record: (step) => lanes.record(step),
     expire: (limit) => lanes.expire(limit),
     applyReceipt: (receipt) => lanes.applyReceipt(receipt),
@@ -27,6 +27,6 @@ export function cuttable(lanes: Lanes, line: { isCut: boolean }): Lanes {
     claim: cut((...given) => lanes.claim(...given)),
     record: cut((...given) => lanes.record(...given)),
     inspect: cut((...given) => lanes.inspect(...given)),
-    loadRun: cut((...given) => lanes.loadRun(...given)),
+    fetchNext: cut((...given) => lanes.fetchNext(...given)),
   })
 }

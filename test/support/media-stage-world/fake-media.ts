@@ -22,7 +22,7 @@ export class FakeQueue implements MediaQueue {
   /** A full disk: what is there can be read. */
   isReadOnly = false
   spooled = 0
-  looks = 0
+  polls = 0
   /** What other workers are at. */
   readonly ofOthers = new Set<number>()
 
@@ -53,17 +53,17 @@ export class FakeQueue implements MediaQueue {
   }
 
   async due({ now, busy, fullHosts, after, accountsAtOnce, perAccount, quotaBytes }: DueRequest): Promise<DueMedia> {
-    this.looks += 1
+    this.polls += 1
     const hasRoom = ({ url, accountId }: Pending) =>
       !fullHosts.some((full) => url.includes(`/${full.host}/`) && (full.accountId ?? accountId) === accountId)
     const waiting = this.#pending().filter((item) => item.nextTryAt <= now && !busy.has(item.sequence) && hasRoom(item))
     const accounts = [...new Set(waiting.map(({ accountId }) => accountId))].filter((id) => id > (after ?? '')).sort()
     const some = this.spooled >= quotaBytes ? [] : accounts.slice(0, accountsAtOnce)
     const media = some.flatMap((id) => waiting.filter(({ accountId }) => accountId === id).slice(0, perAccount))
-    return { media, lookedThrough: some.length < accounts.length ? (some.at(-1) ?? null) : null }
+    return { media, scannedThrough: some.length < accounts.length ? (some.at(-1) ?? null) : null }
   }
 
-  async lookAtHeads(sequences: readonly number[]) {
+  async checkHeads(sequences: readonly number[]) {
     const asked = this.items.filter((item) => sequences.includes(item.sequence))
     const present = asked.filter((item) => item.isDone).map((item) => item.connectionId)
     return { missing: asked.filter((item) => !item.isDone), present }
@@ -93,7 +93,7 @@ export class FakeQueue implements MediaQueue {
   }
 
   async releasable() {
-    return { files: this.settledFiles.splice(0), lookedThrough: null }
+    return { files: this.settledFiles.splice(0), scannedThrough: null }
   }
 
   async forget(sequences: readonly number[]) {

@@ -15,17 +15,17 @@ let world: DispatchWorld
 let sender: Sender
 let anna: TestWorker
 /** How often Anna has looked what waits. */
-let looks: number
+let reads: number
 
 beforeEach(async () => {
   world = await openDispatchWorld()
   sender = await addSender(world.storage)
-  looks = 0
+  reads = 0
   const { lanes } = world.storage
   const counting = overrideLanes(lanes, {
-    loadRun(connectionId, limit) {
-      looks += 1
-      return lanes.loadRun(connectionId, limit)
+    fetchNext(connectionId, limit) {
+      reads += 1
+      return lanes.fetchNext(connectionId, limit)
     },
   })
   anna = await world.startWorker(ANNA, { lanes: counting })
@@ -36,33 +36,33 @@ beforeEach(async () => {
 
 describe('a message that was accepted in the process of its lane', () => {
   it('is sent without a look', async () => {
-    looks = 0
+    reads = 0
 
     const answers = [await world.acceptAt(anna, sender, 'second'), await world.acceptAt(anna, sender, 'third')]
     await world.pass(100)
 
-    assert.deepEqual(world.told, ['anna: first', 'anna: second', 'anna: third'])
+    assert.deepEqual(world.sent, ['anna: first', 'anna: second', 'anna: third'])
     assert.deepEqual(answers, [true, true])
-    assert.equal(looks, 0)
+    assert.equal(reads, 0)
   })
 
   it('is sent without a look after those that came while another was on its way, however many', async () => {
     world.answer = ({ text }) => (text === 'slow' ? null : ACCEPTED)
     await world.acceptAt(anna, sender, 'slow')
     await world.pass(100)
-    looks = 0
+    reads = 0
     const texts = Array.from({ length: 100 }, (_, at) => `text ${at}`)
 
     for (const text of texts) await world.acceptAt(anna, sender, text)
     world.callOf('slow').end(ACCEPTED)
-    for (let second = 0; second < 20 && world.told.length < 102; second += 1) await world.pass(1_000)
+    for (let second = 0; second < 20 && world.sent.length < 102; second += 1) await world.pass(1_000)
 
     assert.deepEqual(
-      world.told.slice(2),
+      world.sent.slice(2),
       texts.map((text) => `anna: ${text}`),
     )
     // The first are known, and the rest takes a look for each stretch.
-    assert.ok(looks <= 4, `${looks} looks`)
+    assert.ok(reads <= 4, `${reads} looks`)
   })
 
   it('G3: comes after what another process has accepted before, of which nobody told', async () => {
@@ -70,7 +70,7 @@ describe('a message that was accepted in the process of its lane', () => {
     await world.acceptAt(anna, sender, 'third')
     await world.pass(100)
 
-    assert.deepEqual(world.told, ['anna: first', 'anna: second', 'anna: third'])
+    assert.deepEqual(world.sent, ['anna: first', 'anna: second', 'anna: third'])
   })
 
   it('G3: comes after it, also when both came while a call was under way', async () => {
@@ -82,7 +82,7 @@ describe('a message that was accepted in the process of its lane', () => {
     world.callOf('slow').end(ACCEPTED)
     await world.pass(100)
 
-    assert.deepEqual(world.told.slice(2), ['anna: second', 'anna: third'])
+    assert.deepEqual(world.sent.slice(2), ['anna: second', 'anna: third'])
   })
 
   it('G3: comes after it, also when the lane has to wait first', async () => {
@@ -93,7 +93,7 @@ describe('a message that was accepted in the process of its lane', () => {
     await world.acceptAt(anna, slow, 'three')
     await world.pass(20_000)
 
-    assert.deepEqual(world.told.slice(1), ['anna: one', 'anna: two', 'anna: three'])
+    assert.deepEqual(world.sent.slice(1), ['anna: one', 'anna: two', 'anna: three'])
   })
 
   it('is not waited for when another comes first that may go', async () => {
@@ -108,7 +108,7 @@ describe('a message that was accepted in the process of its lane', () => {
     await world.acceptAt(third, bens, { text: 'three', to: OTHER })
     await world.pass(100)
 
-    assert.deepEqual(world.told.slice(1), ['ben: one', 'ben: two'])
+    assert.deepEqual(world.sent.slice(1), ['ben: one', 'ben: two'])
   })
 
   it('is not sent when somebody has cancelled it meanwhile, nor one of a connection that was paused', async () => {
@@ -116,7 +116,7 @@ describe('a message that was accepted in the process of its lane', () => {
     await world.acceptAt(anna, sender, 'slow')
     await world.pass(100)
     await world.acceptAt(anna, sender, 'unwanted')
-    const [, unwanted] = await world.storage.lanes.loadRun(sender.connectionId, 2)
+    const [, unwanted] = await world.storage.lanes.fetchNext(sender.connectionId, 2)
     await world.storage.administration.cancelMessage(unwanted!.id, 'test')
     world.answer = () => ACCEPTED
     world.callOf('slow').end(ACCEPTED)
@@ -125,7 +125,7 @@ describe('a message that was accepted in the process of its lane', () => {
     await world.acceptAt(anna, sender, 'paused')
     await world.pass(100)
 
-    assert.deepEqual(world.told, ['anna: first', 'anna: slow'])
+    assert.deepEqual(world.sent, ['anna: first', 'anna: slow'])
   })
 
   it('is for others to send when its lane is another worker’s', async () => {
@@ -134,10 +134,10 @@ describe('a message that was accepted in the process of its lane', () => {
     const bens = await world.addSenderOf(BEN, [ANNA, BEN])
 
     const isHers = await world.acceptAt(anna, bens, 'for ben')
-    world.tell(ANNA, bens.connectionId)
+    world.notifyPeers(ANNA, bens.connectionId)
     await world.pass(100)
 
     assert.equal(isHers, false)
-    assert.deepEqual(world.told, ['anna: first', 'ben: for ben'])
+    assert.deepEqual(world.sent, ['anna: first', 'ben: for ben'])
   })
 })

@@ -50,13 +50,13 @@ describe('a lane that asks before an old backlog drains', () => {
     await setState('active')
     await world.accept(sender, 'new')
     await world.pass(15_000)
-    const asked = [await wait(), world.told]
+    const asked = [await wait(), world.sent]
 
     await confirm()
     await world.pass(15_000)
 
     assert.deepEqual(asked, ['backlog_confirmation', []])
-    assert.deepEqual([await wait(), world.told], [null, ['anna: old', 'anna: new']])
+    assert.deepEqual([await wait(), world.sent], [null, ['anna: old', 'anna: new']])
   })
 
   it('drains by itself after a short pause', async () => {
@@ -67,7 +67,7 @@ describe('a lane that asks before an old backlog drains', () => {
     await setState('active')
     await world.pass(15_000)
 
-    assert.deepEqual(world.told, ['anna: old'])
+    assert.deepEqual(world.sent, ['anna: old'])
   })
 
   it('waits when nobody was there to send for long, also after another worker took over', async () => {
@@ -75,16 +75,16 @@ describe('a lane that asks before an old backlog drains', () => {
     await world.pass(15 * MINUTE)
     const anna = await world.startWorker(ANNA)
     await world.pass(1_000)
-    const before = [await wait(), world.told]
+    const before = [await wait(), world.sent]
     anna.crash()
     await world.startWorker(BEN)
     await world.pass(60_000)
 
     assert.deepEqual(before, ['backlog_confirmation', []])
-    assert.deepEqual([await wait(), world.told], ['backlog_confirmation', []])
+    assert.deepEqual([await wait(), world.sent], ['backlog_confirmation', []])
     await confirm()
     await world.pass(60_000)
-    assert.deepEqual(world.told, ['ben: old'])
+    assert.deepEqual(world.sent, ['ben: old'])
   })
 
   it('is tried no more once its network has been away for so long; confirmed, it is tried as ever', async () => {
@@ -116,7 +116,7 @@ describe('a lane that asks before an old backlog drains', () => {
 
     await world.pass(32 * MINUTE)
 
-    assert.deepEqual(world.told, ['anna: one', 'anna: two', 'anna: three', 'anna: four'])
+    assert.deepEqual(world.sent, ['anna: one', 'anna: two', 'anna: three', 'anna: four'])
   })
 
   it('lets what waits grow too old meanwhile', async () => {

@@ -51,7 +51,7 @@ describe('a recipient who asked to stop', () => {
     await goOn()
 
     assert.deepEqual(await ends(first, second), ['FAILED recipient_blocked', 'FAILED recipient_blocked'])
-    assert.deepEqual(world.told, [])
+    assert.deepEqual(world.sent, [])
     assert.equal((await world.storage.administration.explainMessage(first)).message.attempts, 0)
   })
 
@@ -72,7 +72,7 @@ describe('a recipient who asked to stop', () => {
       'FAILED recipient_blocked',
       'PUBLISHED null',
     ])
-    assert.deepEqual(world.told, ['anna: one', 'anna: three'])
+    assert.deepEqual(world.sent, ['anna: one', 'anna: three'])
   })
 
   it('G13: is not written to by the step that settles the message before', async () => {
@@ -88,7 +88,7 @@ describe('a recipient who asked to stop', () => {
 
     // What was open runs to its end.
     assert.deepEqual(await ends(first, second), ['PUBLISHED null', 'FAILED recipient_blocked'])
-    assert.deepEqual(world.told, ['anna: one'])
+    assert.deepEqual(world.sent, ['anna: one'])
   })
 
   it('G13: is not tried again after a failure', async () => {
@@ -110,7 +110,7 @@ describe('a recipient who asked to stop', () => {
     const { lanes } = world.storage
     const record: typeof lanes.record = async (step) => {
       const result = await lanes.record(step)
-      if (step.open && world.calls.length === 0) await block(RECIPIENT)
+      if (step.start && world.calls.length === 0) await block(RECIPIENT)
       return result
     }
     worker = await world.startWorker(ANNA, { lanes: overrideLanes(lanes, { record }) })
@@ -118,17 +118,17 @@ describe('a recipient who asked to stop', () => {
 
     await goOn()
 
-    assert.deepEqual([world.told, await ends(id)], [[], ['FAILED recipient_blocked']])
+    assert.deepEqual([world.sent, await ends(id)], [[], ['FAILED recipient_blocked']])
   })
 
   it.each(['stops', 'gives the lane up'] as const)(
     'G13: is not called by a worker that %s before it could look whether the recipient is blocked',
     async (ending) => {
-      let looks = 0
+      let reads = 0
       let fail: (error: Error) => void = () => {}
       // The first look lets the attempt be opened; the one right before the wire gets no answer.
       const isBlocked = () =>
-        looks++ === 0
+        reads++ === 0
           ? false
           : new Promise<boolean>((_, reject) => {
               fail = reject
@@ -143,8 +143,8 @@ describe('a recipient who asked to stop', () => {
       await world.pass(0)
       await stopped
 
-      assert.equal(looks, 2)
-      assert.deepEqual(world.told, [])
+      assert.equal(reads, 2)
+      assert.deepEqual(world.sent, [])
       // What was opened is for whoever takes the lane next, unless this worker could still say that there was no call.
       const { message } = await world.storage.administration.explainMessage(id)
       assert.equal(message.state, ending === 'stops' ? 'QUEUED' : 'SENDING')
@@ -152,10 +152,10 @@ describe('a recipient who asked to stop', () => {
   )
 
   it('G6: is not called when the lane was given up during that look, whatever the answer', async () => {
-    let looks = 0
+    let reads = 0
     let answer: (isBlocked: boolean) => void = () => {}
     const isBlocked = () =>
-      looks++ === 0
+      reads++ === 0
         ? false
         : new Promise<boolean>((resolve) => {
             answer = resolve
@@ -168,7 +168,7 @@ describe('a recipient who asked to stop', () => {
     answer(false)
     await world.pass(0)
 
-    assert.deepEqual([looks, world.told], [2, []])
+    assert.deepEqual([reads, world.sent], [2, []])
   })
 
   it('G13: stays unconfirmed where an attempt before may have arrived', async () => {

@@ -12,7 +12,7 @@ import { RENEW_EVERY_MS } from '../workers/lease.ts'
 const MINUTE = 60_000
 const GRACE_MS = 1_000
 const SWEEP_MS = 250
-const LOOK_MS = 15_000
+const CHECK_MS = 15_000
 
 describe('an upload that nobody wants any more', () => {
   it('is cut short when the worker stops, and holds that up no longer than its grace', async () => {
@@ -43,21 +43,21 @@ describe('an upload that nobody wants any more', () => {
     await world.startWorker(BEN)
     await world.pass(RENEW_EVERY_MS + GRACE_MS + 1_000)
 
-    assert.deepEqual(world.told, ['ben: first'])
+    assert.deepEqual(world.sent, ['ben: first'])
     assert.equal(world.uploads[0]?.signal.aborted, true)
     await world.close()
   })
 
   it.each([
     ['told of it', true, 100],
-    ['not told of it', false, LOOK_MS + GRACE_MS + 100],
-  ])('is cut short when its connection is paused, %s', async (_, isTold, withinMs) => {
+    ['not told of it', false, CHECK_MS + GRACE_MS + 100],
+  ])('is cut short when its connection is paused, %s', async (_, isNotified, withinMs) => {
     const { world, sender, ids } = await openImageLane(['first'])
     const anna = await world.startWorker(ANNA)
     await world.pass(100)
 
     await world.storage.administration.setConnectionState(sender.connectionId, 'paused', 'test')
-    if (isTold) anna.dispatcher.change([sender.connectionId])
+    if (isNotified) anna.dispatcher.change([sender.connectionId])
     await world.pass(withinMs)
     const { aborted } = uploadOf(world, 'first').signal
     await world.pass(5_000)
@@ -78,7 +78,7 @@ describe('an upload that nobody wants any more', () => {
     anna.dispatcher.change([sender.connectionId])
     await world.pass(GRACE_MS + 2 * SWEEP_MS)
 
-    assert.deepEqual(world.told, ['anna: second'])
+    assert.deepEqual(world.sent, ['anna: second'])
     await world.close()
   })
 
@@ -92,7 +92,7 @@ describe('an upload that nobody wants any more', () => {
     anna.dispatcher.change([sender.connectionId])
     await world.pass(GRACE_MS + 2 * SWEEP_MS)
 
-    assert.deepEqual(world.told, ['anna: first'])
+    assert.deepEqual(world.sent, ['anna: first'])
     await world.close()
   })
 
@@ -162,7 +162,7 @@ describe('a worker that is lost while it uploads', () => {
     await world.startWorker(BEN)
     await world.pass(MINUTE)
 
-    assert.deepEqual(world.told, ['ben: first'])
+    assert.deepEqual(world.sent, ['ben: first'])
     assert.equal(world.eventsOf(BEN, 'attempt.recovered').length, 0)
     const timeline = await timelineOf(world.storage, ids.first)
     assert.deepEqual(timeline, ['accepted', 'media-fetched', 'attempt-begun', 'attempt-accepted', 'settled'])
@@ -189,7 +189,7 @@ describe('a worker that is lost while it uploads', () => {
       world.uploads.map(({ worker }) => worker),
       [ANNA, BEN],
     )
-    assert.deepEqual(world.told, ['ben: first'])
+    assert.deepEqual(world.sent, ['ben: first'])
     await world.close()
   })
 
@@ -217,7 +217,7 @@ describe('a worker that is lost while it uploads', () => {
     await world.pass(5_000)
 
     assert.equal(stepsMeanwhile, 1)
-    assert.deepEqual(world.told, ['anna: first'])
+    assert.deepEqual(world.sent, ['anna: first'])
     await world.close()
   })
 
@@ -235,7 +235,7 @@ describe('a worker that is lost while it uploads', () => {
     uploadOf(world, 'first').end(READY)
     await world.pass(MINUTE)
 
-    assert.deepEqual(world.told, ['ben: first'])
+    assert.deepEqual(world.sent, ['ben: first'])
     await world.close()
   })
 })

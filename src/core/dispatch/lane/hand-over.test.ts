@@ -23,15 +23,15 @@ describe('a lane whose worker should be another', () => {
     await world.pass(100)
     await world.startWorker(BEN)
     await world.pass(2 * RENEW_EVERY_MS)
-    const whileCalling = [...world.told]
-    const wakes = anna.dispatcher.wake(bens.connectionId)
+    const whileCalling = [...world.sent]
+    const isOwn = anna.dispatcher.wake(bens.connectionId)
 
     world.callOf('for ben').end(ACCEPTED)
     await world.pass(300)
 
     assert.deepEqual([...whileCalling].sort(), ['anna: for anna', 'anna: for ben'])
-    assert.equal(wakes, false)
-    assert.deepEqual(world.told.slice(2), ['ben: second'])
+    assert.equal(isOwn, false)
+    assert.deepEqual(world.sent.slice(2), ['ben: second'])
     assert.equal(await stateOf(world.storage, second), 'PUBLISHED')
     assert.equal(world.eventsOf(BEN, 'attempt.recovered').length, 0)
     await world.close()
@@ -49,12 +49,12 @@ describe('a lane whose worker should be another', () => {
     await world.pass(RENEW_EVERY_MS + 100)
     const held = anna.dispatcher.laneCount
     await world.pass(15_000)
-    const before = [...world.told]
+    const before = [...world.sent]
     await world.pass(5_000)
 
     assert.equal(held, 0)
     assert.deepEqual(before, ['anna: first'])
-    assert.deepEqual(world.told, ['anna: first', 'ben: second'])
+    assert.deepEqual(world.sent, ['anna: first', 'ben: second'])
     await world.close()
   })
 
@@ -66,12 +66,12 @@ describe('a lane whose worker should be another', () => {
     await world.pass(RENEW_EVERY_MS)
 
     await world.accept(bens, 'second')
-    const wakes = [anna, ben].map(({ dispatcher }) => dispatcher.wake(bens.connectionId))
+    const isOwn = [anna, ben].map(({ dispatcher }) => dispatcher.wake(bens.connectionId))
     await world.pass(100)
 
     assert.equal(anna.dispatcher.laneCount, 1)
-    assert.deepEqual(wakes, [false, true])
-    assert.equal(world.told.at(-1), 'ben: second')
+    assert.deepEqual(isOwn, [false, true])
+    assert.equal(world.sent.at(-1), 'ben: second')
     await world.close()
   })
 
@@ -94,7 +94,7 @@ describe('a lane whose worker should be another', () => {
     assert.deepEqual(held, [0, 1])
     assert.equal(before, 'SENDING')
     assert.equal(await stateOf(world.storage, id), 'PUBLISHED')
-    assert.deepEqual(world.told, ['anna: first'])
+    assert.deepEqual(world.sent, ['anna: first'])
     // That would count against the message.
     assert.equal(world.eventsOf(BEN, 'attempt.recovered').length, 0)
     await world.close()
@@ -106,7 +106,7 @@ describe('a lane whose worker should be another', () => {
     const id = await world.accept(sender, 'first')
     let isAway = false
     const record: Lanes['record'] = (step) =>
-      isAway && step.close ? Promise.reject(new StorageUnavailable('away', false)) : world.storage.lanes.record(step)
+      isAway && step.finish ? Promise.reject(new StorageUnavailable('away', false)) : world.storage.lanes.record(step)
     world.answer = () => null
     await world.startWorker(ANNA, { lanes: overrideLanes(world.storage.lanes, { record }) })
     await world.pass(100)
@@ -121,7 +121,7 @@ describe('a lane whose worker should be another', () => {
 
     assert.equal(meanwhile, 'SENDING')
     assert.equal(await stateOf(world.storage, id), 'PUBLISHED')
-    assert.deepEqual(world.told, ['anna: first'])
+    assert.deepEqual(world.sent, ['anna: first'])
     await world.close()
   })
 
@@ -140,7 +140,7 @@ describe('a lane whose worker should be another', () => {
     world.callOf('for ben').end(ACCEPTED)
     await world.pass(100)
 
-    assert.equal(world.told.at(-1), 'anna: second')
+    assert.equal(world.sent.at(-1), 'anna: second')
     await world.close()
   })
 
@@ -164,17 +164,17 @@ describe('a lane whose worker should be another', () => {
   it('opens nothing that was being loaded when the other worker came', async () => {
     const { world } = await openTwoLanes()
     const { lanes, clock } = world.storage
-    const loadRun: Lanes['loadRun'] = async (...given) => {
+    const fetchNext: Lanes['fetchNext'] = async (...given) => {
       await new Promise<void>((resolve) => clock.after(2 * RENEW_EVERY_MS, resolve))
-      return lanes.loadRun(...given)
+      return lanes.fetchNext(...given)
     }
-    await world.startWorker(ANNA, { lanes: overrideLanes(lanes, { loadRun }) })
+    await world.startWorker(ANNA, { lanes: overrideLanes(lanes, { fetchNext }) })
     await world.pass(100)
 
     await world.startWorker(BEN)
     await world.pass(3 * RENEW_EVERY_MS)
 
-    assert.deepEqual([...world.told].sort(), ['anna: for anna', 'ben: for ben'])
+    assert.deepEqual([...world.sent].sort(), ['anna: for anna', 'ben: for ben'])
     await world.close()
   })
 
@@ -192,7 +192,7 @@ describe('a lane whose worker should be another', () => {
     await world.startWorker(BEN)
     await world.pass(RENEW_EVERY_MS + 1_500)
 
-    assert.deepEqual([...world.told].sort(), ['anna: for anna', 'ben: for ben'])
+    assert.deepEqual([...world.sent].sort(), ['anna: for anna', 'ben: for ben'])
     await world.close()
   })
 })

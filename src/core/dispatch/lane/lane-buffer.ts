@@ -1,10 +1,10 @@
 import type { ConnectionId } from '../../ids.ts'
 import type { QueuedMessage, Sequence } from '../../message/message.ts'
-import type { Lanes, Step } from '../../ports/lanes.ts'
+import type { Lanes, LaneTransition } from '../../ports/lanes.ts'
 import type { Decision } from '../rules/decide-head.ts'
 
 // Enough that a fast lane rarely has to look for more, small enough that a thousand busy lanes stay small.
-const RUN_LENGTH = 32
+const CHUNK_LENGTH = 32
 
 /**
  * The next messages of a lane: loaded a stretch at a time, and behind them what this process has just accepted itself.
@@ -20,7 +20,7 @@ export class LaneBuffer {
   #isLoading = false
   #settledThrough: Sequence | null = null
   /** True when nothing is known to have come behind what is here. */
-  #isWhole = false
+  #isComplete = false
 
   constructor(lanes: Lanes, connectionId: ConnectionId) {
     this.#lanes = lanes
@@ -28,8 +28,8 @@ export class LaneBuffer {
   }
 
   /** The lowest unfinished message, as it will be once `close` is committed. Null when there is none. */
-  async head(close: Step['close']): Promise<QueuedMessage | null> {
-    const settled = close?.disposition.do === 'settle' ? close.attempt.sequence : null
+  async head(finish: LaneTransition['finish']): Promise<QueuedMessage | null> {
+    const settled = finish?.disposition.do === 'finalize' ? finish.attempt.sequence : null
     if (settled !== null && this.#messages[this.#at]?.sequence === settled) {
       // Storage keeps the lane short while nothing is loaded.
       if (!this.isLowest) this.#settledThrough = settled
@@ -38,12 +38,12 @@ export class LaneBuffer {
     if (this.#at >= this.#messages.length) {
       this.#settledThrough = settled
       this.#keep([])
-      if (!this.#isWhole) await this.#load(settled)
+      if (!this.#isComplete) await this.#load(settled)
     }
     const head = this.#messages[this.#at]
-    if (!head || head.sequence !== close?.attempt.sequence) return head ?? null
+    if (!head || head.sequence !== finish?.attempt.sequence) return head ?? null
     // It stays the head of its lane, one attempt older.
-    const older = { ...head, attempts: close.attempt.number }
+    const older = { ...head, attempts: finish.attempt.number }
     const loaded = Math.max(1, this.#loaded - this.#at)
     this.#keep([older, ...this.#messages.slice(this.#at + 1)], loaded)
     return older
@@ -58,8 +58,8 @@ export class LaneBuffer {
    * True when something may come before the head, and is looked for now. Whether that is so where the head is opened, storage
    * looks itself.
    */
-  looksFirst(decided: Decision['do']): boolean {
-    if (this.isLowest || decided === 'open' || decided === 'idle') return false
+  mustFetchFirst(decided: Decision['do']): boolean {
+    if (this.isLowest || decided === 'start' || decided === 'idle') return false
     this.forget()
     return true
   }
@@ -73,8 +73,8 @@ export class LaneBuffer {
   add(message: QueuedMessage): boolean {
     const last = this.#messages.at(-1)
     const isNext = !last || last.sequence < message.sequence
-    if (!this.#isWhole || this.#isLoading || !isNext || this.#messages.length >= RUN_LENGTH) {
-      this.#isWhole = false
+    if (!this.#isComplete || this.#isLoading || !isNext || this.#messages.length >= CHUNK_LENGTH) {
+      this.#isComplete = false
       return false
     }
     this.#messages = [...this.#messages, message]
@@ -83,13 +83,13 @@ export class LaneBuffer {
 
   /** More may have come that is not here, also before what was added. */
   expectMore(): void {
-    this.#isWhole = false
+    this.#isComplete = false
     if (!this.#isLoading) this.#messages = this.#messages.slice(0, Math.max(this.#loaded, this.#at + 1))
   }
 
   /** Somebody may have changed what was loaded. */
   forget(): void {
-    this.#isWhole = false
+    this.#isComplete = false
     this.#keep([])
   }
 
@@ -108,14 +108,14 @@ export class LaneBuffer {
 
   async #load(settled: Sequence | null): Promise<void> {
     // Before the look: whoever comes during it says so again.
-    this.#isWhole = true
+    this.#isComplete = true
     this.#isLoading = true
     try {
-      const messages = await this.#lanes.loadRun(this.#connectionId, RUN_LENGTH)
+      const messages = await this.#lanes.fetchNext(this.#connectionId, CHUNK_LENGTH)
       this.#keep(settled === null ? messages : messages.filter((message) => message.sequence !== settled))
-      if (messages.length === RUN_LENGTH) this.#isWhole = false
+      if (messages.length === CHUNK_LENGTH) this.#isComplete = false
     } catch (error) {
-      this.#isWhole = false
+      this.#isComplete = false
       throw error
     } finally {
       this.#isLoading = false

@@ -17,7 +17,7 @@ export interface LaneParts {
   readonly lanes: Lanes
   readonly clock: Clock
   readonly journal: Journal
-  readonly claim: WorkerLease
+  readonly lease: WorkerLease
   readonly channel: Channel
   readonly blocked: BlockedRecipients
   /** Since when this process is at the file of a message; null while it is not, and while it cannot be. */

@@ -23,7 +23,7 @@ export class LaneRules {
   #lastAttemptAt: Instant | null
   #paceJitter: number
   /** What the network's pace made the lane wait for last. */
-  #networkRest: LaneWait | null = null
+  #rateLimitWait: LaneWait | null = null
 
   constructor(claimed: ClaimedLane, parts: LaneRulesParts) {
     this.#parts = parts
@@ -89,8 +89,8 @@ export class LaneRules {
       isBlocked,
     }
     const decision = decideHead(head, context)
-    if (decision.do === 'open' && channel.rateLimitDelayOf)
-      return this.#applyRateLimitDelay(this.#askRest(head, now), now)
+    if (decision.do === 'start' && channel.rateLimitDelayOf)
+      return this.#applyRateLimitDelay(this.#askRateLimitDelay(head, now), now)
     if (decision.do === 'wait' || decision.do === 'prepare') this.#memory = decision.memory
     return decision
   }
@@ -113,12 +113,12 @@ export class LaneRules {
 
   get #isRateLimitDelay(): boolean {
     const { wait } = this.#memory
-    const rest = this.#networkRest
+    const rest = this.#rateLimitWait
     // By what they say, because what was looked up again is another object.
     return wait !== null && rest !== null && wait.reason === rest.reason && wait.until === rest.until
   }
 
-  #askRest(head: QueuedMessage, now: Instant): RateLimitDelay | null {
+  #askRateLimitDelay(head: QueuedMessage, now: Instant): RateLimitDelay | null {
     const { channel, journal } = this.#parts
     const { accountId, connectionId, recipient: to, content } = head
     if (!content) return null
@@ -140,7 +140,7 @@ export class LaneRules {
     const decision = applyRateLimitDelay(rest, this.#memory, now)
     if (decision.do === 'wait') {
       this.#memory = decision.memory
-      this.#networkRest = decision.memory.wait
+      this.#rateLimitWait = decision.memory.wait
     }
     return decision
   }
@@ -151,7 +151,7 @@ export class LaneRules {
       policy: this.#claimed.policy,
       memory: this.#memory,
       now,
-      lot: clock.random(),
+      jitter: clock.random(),
       recognisesRepeat: channel.capabilities.recognisesRepeat,
       evidenceWaitMs: channel.capabilities.evidenceWaitMs,
     }

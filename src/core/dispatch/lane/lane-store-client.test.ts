@@ -14,9 +14,9 @@ import { InterruptibleSleep } from '../../interruptible-sleep.ts'
 import {
   type ClaimedLane,
   type Lanes,
+  type LaneTransition,
+  type LaneTransitionResult,
   type OpenAttempt,
-  type Step,
-  type StepResult,
   StorageUnavailable,
 } from '../../ports/lanes.ts'
 import { LaneStoreClient } from './lane-store-client.ts'
@@ -24,12 +24,12 @@ import { LaneStoreClient } from './lane-store-client.ts'
 describe('a step whose answer was lost', () => {
   it('G4 G5: is known by what is open now, so that what it opened is called, and called once', async () => {
     const { world, sender, ids } = await openOneLane(['first', 'second', 'third'])
-    const lanes = losingAnswers(world, (step) => step.close !== null && step.open !== null)
+    const lanes = losingAnswers(world, (step) => step.finish !== null && step.start !== null)
     await world.startWorker(ANNA, { lanes })
 
     await world.pass(5_000)
 
-    assert.deepEqual(world.told, ['anna: first', 'anna: second', 'anna: third'])
+    assert.deepEqual(world.sent, ['anna: first', 'anna: second', 'anna: third'])
     const timelines = await Promise.all(ids.map((id) => timelineOf(world.storage, id)))
     assert.deepEqual(new Set(timelines.map(String)), new Set(['accepted,attempt-begun,attempt-accepted,settled']))
     assert.equal(world.eventsOf(ANNA, 'lane.claimed').length, 1, `${sender.connectionId} was claimed again`)
@@ -38,7 +38,7 @@ describe('a step whose answer was lost', () => {
 
   it('goes on after a step that opened nothing', async () => {
     const { world, sender } = await openOneLane(['first'])
-    const lanes = losingAnswers(world, (step) => step.close !== null)
+    const lanes = losingAnswers(world, (step) => step.finish !== null)
     const anna = await world.startWorker(ANNA, { lanes })
     await world.pass(1_000)
 
@@ -46,14 +46,14 @@ describe('a step whose answer was lost', () => {
     anna.dispatcher.wake(sender.connectionId)
     await world.pass(1_000)
 
-    assert.deepEqual(world.told, ['anna: first', 'anna: second'])
+    assert.deepEqual(world.sent, ['anna: first', 'anna: second'])
     assert.equal(world.eventsOf(ANNA, 'lane.claimed').length, 1)
     await world.close()
   })
 
   it('opened nothing when the connection was paused, and the lane goes', async () => {
     const { world, sender, ids } = await openOneLane(['first', 'second'])
-    const lanes = losingAnswers(world, (step) => step.close !== null)
+    const lanes = losingAnswers(world, (step) => step.finish !== null)
     world.answer = () => null
     const anna = await world.startWorker(ANNA, { lanes })
     await world.pass(100)
@@ -71,12 +71,12 @@ describe('a step whose answer was lost', () => {
   it('G4: has opened what is called, though the connection was paused before it was asked again', async () => {
     const { world, sender, ids } = await openOneLane(['first', 'second'])
     const pause = () => world.storage.administration.setConnectionState(sender.connectionId, 'paused', 'test')
-    const lanes = losingAnswers(world, (step) => step.open !== null, pause)
+    const lanes = losingAnswers(world, (step) => step.start !== null, pause)
     await world.startWorker(ANNA, { lanes })
 
     await world.pass(5_000)
 
-    assert.deepEqual(world.told, ['anna: first'])
+    assert.deepEqual(world.sent, ['anna: first'])
     assert.deepEqual(await Promise.all(ids.map((id) => stateOf(world.storage, id))), ['PUBLISHED', 'QUEUED'])
     assert.deepEqual(world.eventsOf(ANNA, 'attempt.recovered'), [])
     await world.close()
@@ -87,8 +87,8 @@ describe('a step whose answer was lost', () => {
     const line = { isCut: false }
     const lanes = cuttable(
       losingAnswers(world, (step) => {
-        line.isCut ||= step.close !== null
-        return step.close !== null
+        line.isCut ||= step.finish !== null
+        return step.finish !== null
       }),
       line,
     )
@@ -102,7 +102,7 @@ describe('a step whose answer was lost', () => {
     await world.pass(10_000)
 
     assert.ok(taken)
-    assert.deepEqual(world.told, ['anna: first'])
+    assert.deepEqual(world.sent, ['anna: first'])
     assert.deepEqual(await Promise.all(ids.map((id) => stateOf(world.storage, id))), ['PUBLISHED', 'UNCONFIRMED'])
     await world.close()
   })
@@ -112,17 +112,17 @@ describe('an attempt that is open though the lane was told that nothing is', () 
   it('is found, and stops its lane no more than that of a worker that died', async () => {
     const { world, ids } = await openOneLane(['first', 'second'])
     let isTold = true
-    const record = async (step: Step): Promise<StepResult> => {
+    const record = async (step: LaneTransition): Promise<LaneTransitionResult> => {
       const result = await world.storage.lanes.record(step)
-      if (!isTold || !step.open) return result
+      if (!isTold || !step.start) return result
       isTold = false
-      return { fenced: false, opened: false }
+      return { fenced: false, started: false }
     }
     await world.startWorker(ANNA, { lanes: overrideLanes(world.storage.lanes, { record }) })
 
     await world.pass(30_000)
 
-    assert.deepEqual(world.told, ['anna: second'])
+    assert.deepEqual(world.sent, ['anna: second'])
     assert.deepEqual(await Promise.all(ids.map((id) => stateOf(world.storage, id))), ['UNCONFIRMED', 'PUBLISHED'])
     assert.equal(world.eventsOf(ANNA, 'attempt.recovered').length, 1)
     await world.close()
@@ -133,19 +133,21 @@ describe('an answer that may be that to a step which was written before', () => 
   const OPEN = { message: { sequence: 2 }, number: 1 } as unknown as OpenAttempt
   const lost = new StorageUnavailable('the line broke', true)
   const away = new StorageUnavailable('away', false)
-  const FENCED: StepResult = { fenced: true }
-  const NOT_OPENED: StepResult = { fenced: false, opened: false }
+  const FENCED: LaneTransitionResult = { fenced: true }
+  const NOT_OPENED: LaneTransitionResult = { fenced: false, started: false }
 
-  const cases: Readonly<Record<string, { answers: Answer[]; open: OpenAttempt | null; comesTo: StepResult }>> = {
+  const cases: Readonly<
+    Record<string, { answers: Answer[]; open: OpenAttempt | null; comesTo: LaneTransitionResult }>
+  > = {
     'fenced, after a lost one, means opened if what the step opens is open': {
       answers: [lost, away, FENCED],
       open: OPEN,
-      comesTo: { fenced: false, opened: true },
+      comesTo: { fenced: false, started: true },
     },
     'fenced, after a lost one, means written if nothing is open': {
       answers: [lost, FENCED],
       open: null,
-      comesTo: { fenced: false, opened: false },
+      comesTo: { fenced: false, started: false },
     },
     'fenced stays so if something else is open': {
       answers: [lost, FENCED],
@@ -156,7 +158,7 @@ describe('an answer that may be that to a step which was written before', () => 
     'not opened, after a lost one, means opened if what the step opens is open': {
       answers: [lost, NOT_OPENED],
       open: OPEN,
-      comesTo: { fenced: false, opened: true },
+      comesTo: { fenced: false, started: true },
     },
     'not opened, after a lost one, stays so if nothing is open': {
       answers: [lost, NOT_OPENED],
@@ -179,7 +181,7 @@ describe('an answer that may be that to a step which was written before', () => 
   })
 })
 
-type Answer = StorageUnavailable | StepResult
+type Answer = StorageUnavailable | LaneTransitionResult
 
 async function recordOnce(answers: readonly Answer[], lane: { open: OpenAttempt | null } | null) {
   const clock = new HandClock()
@@ -196,10 +198,10 @@ async function recordOnce(answers: readonly Answer[], lane: { open: OpenAttempt 
   const storage = new LaneStoreClient({
     lanes: lanes as Lanes,
     journal,
-    rest: new InterruptibleSleep(clock),
+    sleeper: new InterruptibleSleep(clock),
     ending: () => null,
   })
-  const recorded = storage.record({ close: {}, open: { sequence: 2, number: 1 } } as Step)
+  const recorded = storage.record({ finish: {}, start: { sequence: 2, number: 1 } } as LaneTransition)
   await clock.pass(5_000)
   return recorded
 }
@@ -215,7 +217,7 @@ async function openOneLane(texts: readonly string[]) {
 /** The first step that matches is committed, and nobody learns of it. */
 function losingAnswers(
   { storage }: DispatchWorld,
-  matches: (step: Step) => boolean,
+  matches: (step: LaneTransition) => boolean,
   meanwhile: () => Promise<unknown> = () => Promise.resolve(),
 ): Lanes {
   let isLost = false

@@ -1,13 +1,19 @@
 import type { InterruptibleSleep } from '../../interruptible-sleep.ts'
 import type { Journal } from '../../ports/journal.ts'
-import { type Lanes, type OpenAttempt, type Step, type StepResult, StorageUnavailable } from '../../ports/lanes.ts'
+import {
+  type Lanes,
+  type LaneTransition,
+  type LaneTransitionResult,
+  type OpenAttempt,
+  StorageUnavailable,
+} from '../../ports/lanes.ts'
 
 const STORAGE_RETRY_MS = 500
 
 interface LaneStoreClientParts {
   readonly lanes: Lanes
   readonly journal: Journal
-  readonly rest: InterruptibleSleep
+  readonly sleeper: InterruptibleSleep
   readonly ending: () => LaneEnding | null
 }
 
@@ -33,7 +39,7 @@ export class LaneStoreClient {
   }
 
   /** Null when it was given up, and then nobody knows whether it was written. */
-  async record(step: Step): Promise<StepResult | null> {
+  async record(step: LaneTransition): Promise<LaneTransitionResult | null> {
     const { lanes } = this.#parts
     this.#isInDoubt = false
     const result = await this.#untilAnswered('record', () => lanes.record(step))
@@ -46,7 +52,7 @@ export class LaneStoreClient {
   }
 
   async #untilAnswered<Result>(what: 'read' | 'record', ask: () => Promise<Result>): Promise<Result | null> {
-    const { journal, rest, ending } = this.#parts
+    const { journal, sleeper, ending } = this.#parts
     while (ending() !== 'gone') {
       try {
         return await ask()
@@ -56,7 +62,7 @@ export class LaneStoreClient {
         if (error.unknown) this.#isInDoubt = true
         const end = ending()
         if (end !== null && !(end === 'hand-over' && what === 'record')) return null
-        await rest.sleep(STORAGE_RETRY_MS)
+        await sleeper.sleep(STORAGE_RETRY_MS)
       }
     }
     return null
@@ -64,14 +70,14 @@ export class LaneStoreClient {
 }
 
 /** Whether this could also be the answer to a step that was written before. */
-function isAmbiguous({ open }: Step, result: StepResult): boolean {
-  return result.fenced || (open !== null && !result.opened)
+function isAmbiguous({ start: open }: LaneTransition, result: LaneTransitionResult): boolean {
+  return result.fenced || (open !== null && !result.started)
 }
 
 /** What an attempt that is open now, or none, says of a step whose answer was lost. */
-function whatBecameOf({ open }: Step, found: OpenAttempt | null): StepResult {
-  if (!found) return { fenced: false, opened: false }
+function whatBecameOf({ start: open }: LaneTransition, found: OpenAttempt | null): LaneTransitionResult {
+  if (!found) return { fenced: false, started: false }
   const isOwn = found.message.sequence === open?.sequence && found.number === open.number
   // It was committed and never called: the answer that would have allowed the call did not come (G4).
-  return isOwn ? { fenced: false, opened: true } : { fenced: true }
+  return isOwn ? { fenced: false, started: true } : { fenced: true }
 }

@@ -12,7 +12,7 @@ import {
   uploadOf,
 } from '../../../../test/support/dispatch-world/image-lane.ts'
 import { ACCEPTED, type DispatchWorld, READY } from '../../../../test/support/dispatch-world/open-dispatch-world.ts'
-import type { Step } from '../../ports/lanes.ts'
+import type { LaneTransition } from '../../ports/lanes.ts'
 
 const MINUTE = 60_000
 
@@ -29,14 +29,14 @@ describe('a message that is to be got ready', () => {
 
     assert.deepEqual([meanwhile, reason], ['QUEUED', 'media_uploading'])
     assert.deepEqual(timeline, ['accepted', 'media-fetched'])
-    assert.deepEqual(world.told, ['anna: first'])
+    assert.deepEqual(world.sent, ['anna: first'])
     assert.equal(await stateOf(world.storage, ids.first), 'PUBLISHED')
     await world.close()
   })
 
   it('says so in the commit that ends the attempt before, which opens nothing', async () => {
     const { world, sender } = await openImageLane([])
-    const steps: Step[] = []
+    const steps: LaneTransition[] = []
     await world.accept(sender, 'text')
     await world.acceptImage(sender, 'image')
 
@@ -44,7 +44,7 @@ describe('a message that is to be got ready', () => {
     await world.pass(100)
 
     assert.deepEqual(
-      steps.map(({ close, open, memory }) => [close !== null, open !== null, memory?.wait?.reason ?? null]),
+      steps.map(({ finish, start: open, memory }) => [finish !== null, open !== null, memory?.wait?.reason ?? null]),
       [
         [false, true, null],
         [true, false, 'media_uploading'],
@@ -69,7 +69,7 @@ describe('a message that is to be got ready', () => {
     await world.pass(20)
 
     assert.equal(before, 'QUEUED')
-    assert.deepEqual(world.told, [])
+    assert.deepEqual(world.sent, [])
     assert.equal(await stateOf(world.storage, ids.first), 'EXPIRED')
     await world.close()
   })
@@ -83,7 +83,7 @@ describe('a message that is to be got ready', () => {
 
     await world.pass(8 * MINUTE)
 
-    assert.deepEqual(world.told, ['anna: first', 'anna: second'])
+    assert.deepEqual(world.sent, ['anna: first', 'anna: second'])
     assert.ok(world.uploads.length > 2)
     await world.close()
   })
@@ -97,7 +97,7 @@ describe('a message that is to be got ready', () => {
 
     await world.pass(5_000)
 
-    assert.deepEqual(world.told, ['anna: first', 'anna: first #2'])
+    assert.deepEqual(world.sent, ['anna: first', 'anna: first #2'])
     assert.equal(world.uploads.length, 2)
     await world.close()
   })
@@ -107,7 +107,7 @@ describe('a message that is to be got ready', () => {
       const { world, sender } = await openImageLane([])
       world.ready = ready
       for (const text of ['first', 'second', 'third']) await world.accept(sender, text)
-      const steps: Step[] = []
+      const steps: LaneTransition[] = []
       await world.startWorker(ANNA, { lanes: noting(world, steps) })
       await world.pass(100)
       const { length } = world.uploads
@@ -134,7 +134,7 @@ describe('a message that cannot be got ready', () => {
       ['FAILED', 'content_refused', 'words of the network'],
     )
     assert.deepEqual([message.attempts, attempts], [0, 0])
-    assert.deepEqual(world.told, ['anna: second'])
+    assert.deepEqual(world.sent, ['anna: second'])
     assert.equal(world.eventsOf(ANNA, 'message.dropped').length, 1)
     await world.close()
   })
@@ -149,7 +149,7 @@ describe('a message that cannot be got ready', () => {
     await world.pass(5_000)
 
     assert.equal(reason, 'retrying')
-    assert.deepEqual(world.told, ['anna: first', 'anna: second'])
+    assert.deepEqual(world.sent, ['anna: first', 'anna: second'])
     assert.equal((await messageWithAttempts(world, ids.first)).attempts, 1)
     await world.close()
   })
@@ -165,18 +165,18 @@ describe('a message that cannot be got ready', () => {
     await world.pass(10 * MINUTE)
 
     assert.equal(reason, 'credentials_refused')
-    assert.deepEqual(world.told, ['anna: first', 'anna: second'])
+    assert.deepEqual(world.sent, ['anna: first', 'anna: second'])
     await world.close()
   })
 
   it.each([
     ['heeds the signal', true],
     ['does not heed the signal', false],
-  ])('holds its lane for no longer than the head budget when its upload is stuck and %s', async (_, heeds) => {
+  ])('holds its lane for no longer than the head budget when its upload is stuck and %s', async (_, obeys) => {
     const { world, ids } = await openImageLane(['first', 'second'], { headBudgetMs: 10 * MINUTE })
     world.ready = (each) => {
       if (each.text === 'second') return READY
-      if (heeds) each.signal.addEventListener('abort', () => each.end(failed('connection', 'network_error')))
+      if (obeys) each.signal.addEventListener('abort', () => each.end(failed('connection', 'network_error')))
       return null
     }
     await world.startWorker(ANNA)
@@ -189,7 +189,7 @@ describe('a message that cannot be got ready', () => {
     assert.equal(before, 'QUEUED')
     assert.deepEqual([message.state, message.reason, attempts], ['FAILED', 'head_budget_over', 0])
     assert.equal(reasonWords, 'getting it ready took longer than it may')
-    assert.deepEqual(world.told, ['anna: second'])
+    assert.deepEqual(world.sent, ['anna: second'])
     await world.close()
   })
 
@@ -204,7 +204,7 @@ describe('a message that cannot be got ready', () => {
     await world.pass(5_000)
 
     assert.equal(world.eventsOf(ANNA, 'fault').length, 1)
-    assert.deepEqual(world.told, ['anna: first'])
+    assert.deepEqual(world.sent, ['anna: first'])
     await world.close()
   })
 })

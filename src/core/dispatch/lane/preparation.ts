@@ -7,7 +7,7 @@ import type { WorkerLease } from '../workers/lease.ts'
 import { BoundedCall } from './bounded-call.ts'
 
 // While something is got ready, the lane looks this often whether it is still wanted, told or not.
-const LOOK_EVERY_MS = 15_000
+const CHECK_EVERY_MS = 15_000
 // Long enough for the pace of a connection to pass. The channel answers quickly when it is asked once more.
 const READY_FOR_MS = 60_000
 
@@ -19,15 +19,15 @@ interface PreparationParts {
   readonly channel: Channel
   readonly clock: Clock
   readonly journal: Journal
-  readonly rest: InterruptibleSleep
-  readonly claim: WorkerLease
+  readonly sleeper: InterruptibleSleep
+  readonly lease: WorkerLease
 }
 
 interface Preparing {
   readonly handover: Handover
   readonly budgetMs: number
   /** The stretch of the claim in which the lane was seen to be this worker's. */
-  readonly term: number
+  readonly generation: number
   /** Looks afresh whether the message is still to be sent, by this worker, from this connection. */
   readonly isWanted: () => Promise<boolean>
 }
@@ -38,7 +38,7 @@ interface Preparing {
  */
 export class Preparation {
   readonly #parts: PreparationParts
-  #running: { readonly call: PrepareCall; readonly term: number } | null = null
+  #running: { readonly call: PrepareCall; readonly generation: number } | null = null
   #isCut = false
   #ready: { readonly sequence: Sequence; readonly untilMonotonic: number } | null = null
 
@@ -58,15 +58,15 @@ export class Preparation {
   }
 
   /** Null when it was cut short: then nothing is known, and nothing speaks against the message. */
-  async run(sequence: Sequence, { handover, budgetMs, term, isWanted }: Preparing): Promise<Prepared | null> {
-    const { channel, clock, journal, rest } = this.#parts
+  async run(sequence: Sequence, { handover, budgetMs, generation, isWanted }: Preparing): Promise<Prepared | null> {
+    const { channel, clock, journal, sleeper } = this.#parts
     const call = new PrepareCall(clock, budgetMs)
-    this.#running = { call, term }
+    this.#running = { call, generation }
     this.#isCut = false
-    this.heedClaim()
+    this.cutIfLeaseLost()
     const beganMonotonic = clock.monotonic()
     if (!this.#isCut) {
-      void call.run(channel, handover, journal).then(() => rest.interrupt())
+      void call.run(channel, handover, journal).then(() => sleeper.interrupt())
       await this.#ended(call, isWanted)
     }
     this.#running = null
@@ -89,21 +89,21 @@ export class Preparation {
   }
 
   /** Another worker may have the lane: whoever has it does this, and twice is once too often. */
-  heedClaim(): void {
-    const { claim } = this.#parts
-    if (this.#running && !(claim.holds() && claim.term === this.#running.term)) this.cut()
+  cutIfLeaseLost(): void {
+    const { lease } = this.#parts
+    if (this.#running && !(lease.isHeld() && lease.generation === this.#running.generation)) this.cut()
   }
 
   /** Ends what is overdue, or goes on after the claim has run out. */
   sweep(): void {
-    this.heedClaim()
+    this.cutIfLeaseLost()
     this.#running?.call.sweep()
   }
 
   async #ended(call: PrepareCall, isWanted: () => Promise<boolean>): Promise<void> {
-    const { rest } = this.#parts
+    const { sleeper } = this.#parts
     while (!call.prepared) {
-      await rest.sleep(LOOK_EVERY_MS)
+      await sleeper.sleep(CHECK_EVERY_MS)
       if (!call.prepared && !call.isAborted && !(await isWanted())) this.cut()
     }
   }

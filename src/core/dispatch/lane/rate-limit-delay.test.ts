@@ -18,13 +18,13 @@ describe('a message that the pace of the network lets rest', () => {
     await world.startWorker(ANNA)
     await world.pass(50_000)
     const { laneWait } = await world.storage.administration.explainMessage(id)
-    const before = [...world.told]
+    const before = [...world.sent]
 
     await world.pass(10_100)
 
     assert.deepEqual(laneWait, { reason: 'rate_limited', words: 'at most 10 in a minute', until })
     assert.deepEqual(before, [])
-    assert.deepEqual(world.told, ['anna: first'])
+    assert.deepEqual(world.sent, ['anna: first'])
     assert.equal((await messageWithAttempts(world, id)).attempts, 1)
     await world.close()
   })
@@ -39,7 +39,7 @@ describe('a message that the pace of the network lets rest', () => {
     isOver = true
     await world.pass(15_100)
 
-    assert.deepEqual(world.told, ['anna: first'])
+    assert.deepEqual(world.sent, ['anna: first'])
     await world.close()
   })
 
@@ -57,7 +57,7 @@ describe('a message that the pace of the network lets rest', () => {
     anna.dispatcher.change([sender.connectionId])
     await world.pass(100)
 
-    assert.deepEqual(world.told, ['anna: second'])
+    assert.deepEqual(world.sent, ['anna: second'])
     await world.close()
   })
 
@@ -122,7 +122,7 @@ describe('a message that the pace of the network lets rest', () => {
 
     await world.pass(100)
 
-    assert.deepEqual(world.told, ['anna: first'])
+    assert.deepEqual(world.sent, ['anna: first'])
     assert.equal(world.eventsOf(ANNA, 'fault').length, 1)
     await world.close()
   })
@@ -146,7 +146,7 @@ describe('a message that the pace of the network lets rest', () => {
     assert.equal(await stateOf(world.storage, id), 'QUEUED')
     assert.equal(await reasonOf(world, id), 'rate_limited')
     await world.pass(30 * MINUTE)
-    assert.deepEqual(world.told, ['ben: first'])
+    assert.deepEqual(world.sent, ['ben: first'])
     await world.close()
   })
 
@@ -155,18 +155,18 @@ describe('a message that the pace of the network lets rest', () => {
     await world.accept(sender, 'second')
     const until = world.storage.clock.now() + 6_000
     world.rest = (_, now) => (world.calls.length === 1 && now < until ? rest(until) : null)
-    let looks = 0
+    let reads = 0
     const { lanes } = world.storage
     const inspect: Lanes['inspect'] = (lane) => {
-      looks += 1
+      reads += 1
       return lanes.inspect(lane)
     }
     await world.startWorker(ANNA, { lanes: overrideLanes(lanes, { inspect }) })
 
     await world.pass(20_000)
 
-    assert.deepEqual(world.told, ['anna: first', 'anna: second'])
-    assert.equal(looks, 0)
+    assert.deepEqual(world.sent, ['anna: first', 'anna: second'])
+    assert.equal(reads, 0)
     await world.close()
   })
 })

@@ -5,14 +5,14 @@ import type { Channel, Failure, Handover, Outcome, Prepared } from '../../ports/
  * transient, so the lane tries again by itself, and by then the file is being fetched once more.
  */
 export function noticeLostMedia(channel: Channel, onLost: () => void): Channel {
-  const hear = ({ code }: Failure) => {
+  const reportLost = ({ code }: Failure) => {
     if (code === 'media_lost') onLost()
   }
-  const look = (outcome: Outcome) => {
-    if (outcome.kind === 'rejected') hear(outcome.failure)
+  const checkOutcome = (outcome: Outcome) => {
+    if (outcome.kind === 'rejected') reportLost(outcome.failure)
   }
-  const lookAtPrepared = (prepared: Prepared) => {
-    if (prepared.kind === 'failed') hear(prepared.failure)
+  const checkPrepared = (prepared: Prepared) => {
+    if (prepared.kind === 'failed') reportLost(prepared.failure)
   }
   const prepare = channel.prepare?.bind(channel)
   const rateLimitDelayOf = channel.rateLimitDelayOf?.bind(channel)
@@ -26,14 +26,14 @@ export function noticeLostMedia(channel: Channel, onLost: () => void): Channel {
     send(handover, signal, stillHolds) {
       const sending = channel.send(handover, signal, stillHolds)
       // Beside the call and not around it: texts, which are most messages, pay nothing for it.
-      if (handover.media) sending.then(look, () => {})
+      if (handover.media) sending.then(checkOutcome, () => {})
       return sending
     },
     // Left out where the channel leaves them out, because a lane looks whether they are there.
     ...(prepare && {
       prepare(handover: Handover, signal: AbortSignal) {
         const preparing = prepare(handover, signal)
-        preparing.then(lookAtPrepared, () => {})
+        preparing.then(checkPrepared, () => {})
         return preparing
       },
     }),

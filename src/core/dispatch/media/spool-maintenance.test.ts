@@ -13,43 +13,43 @@ const LATEST_SWEEP_MS = 375_000
 
 describe('the keeper of the spool', () => {
   it('tells the spool at start who lives and what is wanted, however much that is', async () => {
-    const { keeper, records, swept } = createJob()
+    const { keeper: maintenance, records, swept } = createJob()
     for (let i = 1; i <= 1_203; i++) records.add(i)
     records.living = ['anna' as WorkerId]
 
-    await keeper.start()
+    await maintenance.start()
 
     assert.deepEqual(swept[0]?.living, ['anna'])
     assert.equal(swept[0]?.wanted.size, 1_203)
-    await keeper.stop()
+    await maintenance.stop()
   })
 
   it('asks who lives before it asks what is wanted: in between, a worker may record a file and die', async () => {
-    const { keeper, records } = createJob()
+    const { keeper: maintenance, records } = createJob()
 
-    await keeper.start()
+    await maintenance.start()
 
     assert.deepEqual(records.asked.slice(0, 2), ['living', 'wanted'])
-    await keeper.stop()
+    await maintenance.stop()
   })
 
   it('sweeps again every few minutes', async () => {
-    const { keeper, clock, swept } = createJob()
-    await keeper.start()
+    const { keeper: maintenance, clock, swept } = createJob()
+    await maintenance.start()
 
     await clock.pass(LATEST_SWEEP_MS)
     await clock.pass(LATEST_SWEEP_MS)
 
     assert.equal(swept.length, 3)
-    await keeper.stop()
+    await maintenance.stop()
   })
 
   it('has missing files fetched again, and tells their lanes', async () => {
-    const { keeper, records, spool, changed, events } = createJob()
+    const { keeper: maintenance, records, spool, changed, events } = createJob()
     for (const sequence of [1, 2, 3]) records.add(sequence)
     spool.missing = ['spool/1', 'spool/3']
 
-    await keeper.start()
+    await maintenance.start()
 
     assert.deepEqual(records.lostFiles, [
       { sequence: 1, path: 'spool/1' },
@@ -57,35 +57,35 @@ describe('the keeper of the spool', () => {
     ])
     assert.deepEqual(changed, ['connection 1', 'connection 3'])
     assert.deepEqual(events, [{ event: 'media.lost', connections: 2 }])
-    await keeper.stop()
+    await maintenance.stop()
   })
 
   it('looks soon when a file was missed, once for many, and not all the time', async () => {
-    const { keeper, clock, swept } = createJob()
-    await keeper.start()
+    const { keeper: maintenance, clock, swept } = createJob()
+    await maintenance.start()
     await clock.pass(60_000)
 
-    for (let i = 0; i < 100; i++) keeper.lookForLost()
+    for (let i = 0; i < 100; i++) maintenance.checkForLost()
     await clock.pass(249)
     const before = swept.length
     await clock.pass(1)
     const soon = swept.length
     for (let i = 0; i < 15; i++) {
-      keeper.lookForLost()
+      maintenance.checkForLost()
       await clock.pass(100)
     }
     const duringGap = swept.length
     await clock.pass(1_000)
 
     assert.deepEqual([before, soon, duringGap, swept.length], [1, 2, 2, 3])
-    await keeper.stop()
+    await maintenance.stop()
   })
 
   it('looks again when a file was missed during a look', async () => {
-    const { keeper, records, clock, swept } = createJob()
-    await keeper.start()
-    keeper.lookForLost()
-    records.onAsked = () => keeper.lookForLost()
+    const { keeper: maintenance, records, clock, swept } = createJob()
+    await maintenance.start()
+    maintenance.checkForLost()
+    records.onAsked = () => maintenance.checkForLost()
     await clock.pass(250)
     records.onAsked = () => {}
     const before = swept.length
@@ -94,13 +94,13 @@ describe('the keeper of the spool', () => {
     await clock.pass(60_000)
 
     assert.deepEqual([before, swept.length], [2, 3])
-    await keeper.stop()
+    await maintenance.stop()
   })
 
   it('lets go of files of settled messages, and is told of none twice', async () => {
-    const { keeper, records, spool, clock } = createJob()
+    const { keeper: maintenance, records, spool, clock } = createJob()
     for (const sequence of [1, 2]) records.add(sequence)
-    await keeper.start()
+    await maintenance.start()
     const before = [...spool.discarded]
 
     records.settled.add(2)
@@ -108,14 +108,14 @@ describe('the keeper of the spool', () => {
     await clock.pass(5_000)
 
     assert.deepEqual([before, spool.discarded, records.forgotten], [[], ['spool/2'], [2]])
-    await keeper.stop()
+    await maintenance.stop()
   })
 
   it('walks a long spool a stretch at a time, and begins anew at its end', async () => {
-    const { keeper, records, spool, clock } = createJob()
+    const { keeper: maintenance, records, spool, clock } = createJob()
     for (let i = 1; i <= 1_200; i++) records.add(i)
     records.settled.add(1_200)
-    await keeper.start()
+    await maintenance.start()
     await clock.pass(0)
     const first = spool.discarded.length
 
@@ -125,15 +125,15 @@ describe('the keeper of the spool', () => {
     await clock.pass(2_000)
 
     assert.deepEqual([first, walked, spool.discarded], [0, 1, ['spool/1200', 'spool/1']])
-    await keeper.stop()
+    await maintenance.stop()
   })
 
   it('G11: goes on by itself when storage or the disk was away', async () => {
-    const { keeper, records, spool, clock, swept, events } = createJob()
+    const { keeper: maintenance, records, spool, clock, swept, events } = createJob()
     records.add(1)
     records.settled.add(1)
     records.isAway = true
-    await keeper.start()
+    await maintenance.start()
     spool.isBroken = true
     records.isAway = false
     await clock.pass(LATEST_SWEEP_MS)
@@ -145,19 +145,19 @@ describe('the keeper of the spool', () => {
     assert.deepEqual(kinds, new Set(['storage.unavailable', 'media.stalled']))
     assert.equal(swept.length, 1)
     assert.deepEqual(records.forgotten, [1])
-    await keeper.stop()
+    await maintenance.stop()
   })
 
   it('does nothing more once it has stopped, and is harmless to stop before start and twice', async () => {
-    const { keeper, clock, swept } = createJob()
-    await keeper.stop()
-    keeper.lookForLost()
-    await keeper.start()
+    const { keeper: maintenance, clock, swept } = createJob()
+    await maintenance.stop()
+    maintenance.checkForLost()
+    await maintenance.start()
     await clock.pass(0)
 
-    await keeper.stop()
-    await keeper.stop()
-    keeper.lookForLost()
+    await maintenance.stop()
+    await maintenance.stop()
+    maintenance.checkForLost()
     await clock.pass(LATEST_SWEEP_MS)
 
     assert.deepEqual([swept.length, clock.timers], [1, 0])
@@ -182,7 +182,7 @@ class FakeRecords implements SpoolRecords {
     this.#answer('releasable')
     const some = this.files.filter(({ sequence }) => sequence > after).slice(0, limit)
     const files = some.filter(({ sequence }) => this.settled.has(sequence) && !this.forgotten.includes(sequence))
-    return { files, lookedThrough: some.length < limit ? null : (some.at(-1)?.sequence ?? null) }
+    return { files, scannedThrough: some.length < limit ? null : (some.at(-1)?.sequence ?? null) }
   }
 
   async forget(sequences: readonly Sequence[]) {
@@ -231,12 +231,12 @@ function createJob() {
       return { removed: 0, missing: spool.missing }
     },
   }
-  const keeper = new SpoolMaintenance({
+  const maintenance = new SpoolMaintenance({
     records,
     fetcher: spool,
     clock,
     journal: { record: (event) => events.push(event) },
     onChanged: (connectionId) => changed.push(connectionId),
   })
-  return { keeper, records, spool, clock, swept, changed, events }
+  return { keeper: maintenance, records, spool, clock, swept, changed, events }
 }

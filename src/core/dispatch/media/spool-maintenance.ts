@@ -12,7 +12,7 @@ const RELEASE_IDLE_MS = 1_000
 const BATCH = 500
 const SWEEP_EVERY_MS = 300_000
 // The attempt that missed a file is recorded by then, and the next one has not begun.
-const LOOK_FOR_LOST_AFTER_MS = 250
+const CHECK_FOR_LOST_AFTER_MS = 250
 // If files go missing all the time, looking for them must not become all that is done.
 const SWEEP_GAP_MS = 2_000
 /** A file that still goes missing after this many fetches fails its message: somebody takes them away. */
@@ -35,7 +35,7 @@ export class SpoolMaintenance {
   readonly #parts: SpoolMaintenanceParts
   #releasedThrough: Sequence = 0
   #sweeping: Promise<void> | null = null
-  #lookedForLostMonotonic = Number.NEGATIVE_INFINITY
+  #checkedForLostMonotonic = Number.NEGATIVE_INFINITY
   #sweepsAtMonotonic = Number.POSITIVE_INFINITY
   #missedMore = false
   #started = false
@@ -62,13 +62,13 @@ export class SpoolMaintenance {
   }
 
   /** A file that should be in the spool was not found. Where one is missing, more may be. */
-  lookForLost(): void {
+  checkForLost(): void {
     // The running sweep may have looked there before the file went.
     this.#missedMore = this.#sweeping !== null
     if (this.#missedMore) return
     const now = this.#parts.clock.monotonic()
-    const at = Math.max(now + LOOK_FOR_LOST_AFTER_MS, this.#lookedForLostMonotonic + SWEEP_GAP_MS)
-    if (this.#sweepIn(at - now)) this.#lookedForLostMonotonic = at
+    const at = Math.max(now + CHECK_FOR_LOST_AFTER_MS, this.#checkedForLostMonotonic + SWEEP_GAP_MS)
+    if (this.#sweepIn(at - now)) this.#checkedForLostMonotonic = at
   }
 
   /** False when one is planned for an earlier time. */
@@ -92,7 +92,7 @@ export class SpoolMaintenance {
         this.#sweepsAtMonotonic = Number.POSITIVE_INFINITY
         // Jittered, so that workers which started together do not all walk the same folders at once.
         this.#sweepIn(SWEEP_EVERY_MS * (0.75 + clock.random() / 2))
-        if (this.#missedMore) this.lookForLost()
+        if (this.#missedMore) this.checkForLost()
       })
     return this.#sweeping
   }
@@ -140,11 +140,11 @@ export class SpoolMaintenance {
   /** True when there is more to walk, or something was let go. */
   async #releaseSome(): Promise<boolean> {
     const { records, fetcher } = this.#parts
-    const { files, lookedThrough } = await records.releasable(this.#releasedThrough, BATCH)
-    this.#releasedThrough = lookedThrough ?? 0
+    const { files, scannedThrough } = await records.releasable(this.#releasedThrough, BATCH)
+    this.#releasedThrough = scannedThrough ?? 0
     for (const { path } of files) await fetcher.discard(path)
     if (files.length > 0) await records.forget(files.map(({ sequence }) => sequence))
-    return files.length > 0 || lookedThrough !== null
+    return files.length > 0 || scannedThrough !== null
   }
 
   #note(error: unknown): void {

@@ -235,11 +235,11 @@ describe('the media stage beside other workers', () => {
   it('looks once a second while there is nothing to do', async () => {
     const { stage, queue, clock } = createStage()
     await stage.start()
-    const before = queue.looks
+    const before = queue.polls
 
     await clock.pass(10_000)
 
-    assert.equal(queue.looks - before, 10)
+    assert.equal(queue.polls - before, 10)
     await stage.stop()
   })
 })
@@ -321,12 +321,12 @@ describe('the media stage after failures', () => {
     const stalled = [before === null, stage.fetchedSince(1), fetcher.running.length, events.map(({ event }) => event)]
 
     await clock.pass(6_000)
-    const whileNobodyKnows = stage.fetchedSince(1)
+    const whileUnknown = stage.fetchedSince(1)
     fetcher.end(FETCHED)
     await clock.pass(0)
 
     assert.deepEqual(stalled, [false, null, 0, ['media.stalled']])
-    assert.deepEqual([whileNobodyKnows, queue.done], [null, ['1 ready']])
+    assert.deepEqual([whileUnknown, queue.done], [null, ['1 ready']])
     await stage.stop()
   })
 

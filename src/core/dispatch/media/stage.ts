@@ -8,9 +8,9 @@ import type { MediaQueue, MediaToFetch } from '../../ports/media-queue.ts'
 import { FETCHES_AT_ONCE, FetchScheduler, findFullHosts, type HostFetch, Turns } from './scheduler.ts'
 import { SpoolMaintenance } from './spool-maintenance.ts'
 
-const LOOK_EVERY_MS = 1_000
+const POLL_EVERY_MS = 1_000
 // Many messages may arrive during one look; they share the next.
-const LOOK_AGAIN_AFTER_MS = 10
+const POLL_AGAIN_AFTER_MS = 10
 const CANDIDATES_PER_ACCOUNT = 32
 const ACCOUNTS_AT_ONCE = 32
 /** Waits after the first, second and third try that may pass. The fourth is the last: within three minutes, or ten if the host asks for it. */
@@ -48,7 +48,7 @@ interface Running extends HostFetch {
  */
 export class MediaStage {
   readonly #parts: MediaStageParts
-  readonly #keeper: SpoolMaintenance
+  readonly #maintenance: SpoolMaintenance
   /** Chosen, being taken, or being fetched. */
   readonly #running = new Map<Sequence, Running>()
   /** Of those that are being fetched. */
@@ -61,44 +61,44 @@ export class MediaStage {
   /** The account that had its turn last; null begins with the first. */
   #turn: AccountId | null = null
   #stalledUntilMonotonic: number | null = null
-  #looking = false
-  #lookAgain = false
+  #polling = false
+  #pollAgain = false
   #started = false
-  #cancelLook: (() => void) | null = null
+  #cancelPoll: (() => void) | null = null
 
   constructor(parts: MediaStageParts) {
     this.#parts = parts
-    this.#keeper = new SpoolMaintenance({ ...parts, records: parts.queue, onChanged: parts.onSettled })
+    this.#maintenance = new SpoolMaintenance({ ...parts, records: parts.queue, onChanged: parts.onSettled })
   }
 
   /** The worker's heartbeat must hold by now, or others take its files for rubbish. */
   async start(): Promise<void> {
     if (this.#started) return
     this.#started = true
-    await this.#keeper.start()
+    await this.#maintenance.start()
     this.wake()
   }
 
   /** Ends running fetches, which are begun afresh after the next start. Harmless twice. */
   async stop(): Promise<void> {
     this.#started = false
-    this.#cancelLook?.()
+    this.#cancelPoll?.()
     for (const running of this.#running.values()) running.abort.abort()
-    await Promise.all([...this.#ends.values(), this.#keeper.stop()])
+    await Promise.all([...this.#ends.values(), this.#maintenance.stop()])
   }
 
   /** There may be something to fetch. Cheap. */
   wake(): void {
     if (!this.#started) return
-    if (this.#looking) {
-      this.#lookAgain = true
+    if (this.#polling) {
+      this.#pollAgain = true
       return
     }
-    this.#looking = true
-    void this.#look().finally(() => {
-      this.#looking = false
-      this.#scheduleLook(this.#lookAgain ? LOOK_AGAIN_AFTER_MS : LOOK_EVERY_MS)
-      this.#lookAgain = false
+    this.#polling = true
+    void this.#poll().finally(() => {
+      this.#polling = false
+      this.#schedulePoll(this.#pollAgain ? POLL_AGAIN_AFTER_MS : POLL_EVERY_MS)
+      this.#pollAgain = false
     })
   }
 
@@ -109,8 +109,8 @@ export class MediaStage {
   }
 
   /** A file that should be in the spool was not found there. */
-  lookForLost(): void {
-    this.#keeper.lookForLost()
+  checkForLost(): void {
+    this.#maintenance.checkForLost()
   }
 
   /** How many fetches are under way. */
@@ -126,12 +126,12 @@ export class MediaStage {
     return this.#stalledUntilMonotonic === null ? (this.#beganAt.get(sequence) ?? null) : null
   }
 
-  #scheduleLook(delayMs: number): void {
-    this.#cancelLook?.()
-    if (this.#started) this.#cancelLook = this.#parts.clock.after(delayMs, () => this.wake())
+  #schedulePoll(delayMs: number): void {
+    this.#cancelPoll?.()
+    if (this.#started) this.#cancelPoll = this.#parts.clock.after(delayMs, () => this.wake())
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { clock, journal } = this.#parts
     if (this.#stalledUntilMonotonic !== null && clock.monotonic() < this.#stalledUntilMonotonic) return
     try {
@@ -146,7 +146,7 @@ export class MediaStage {
     const { queue, clock, onSettled } = this.#parts
     const asked = [...this.#heads].filter((sequence) => !this.#running.has(sequence))
     if (asked.length === 0) return
-    const { missing, present } = await queue.lookAtHeads(asked)
+    const { missing, present } = await queue.checkHeads(asked)
     const stillMissing = new Set(missing.map((wanted) => wanted.sequence))
     for (const sequence of asked) if (!stillMissing.has(sequence)) this.#forgetHead(sequence)
     // Fetched by another worker, which can tell only its own lanes.
@@ -168,7 +168,7 @@ export class MediaStage {
     const { queue, clock, quotaBytes, belongsToPeer } = this.#parts
     let after = this.#turn
     while (this.#started && this.#running.size < FETCHES_AT_ONCE) {
-      const { media, lookedThrough } = await queue.due({
+      const { media, scannedThrough } = await queue.due({
         now: clock.now(),
         busy: new Set(this.#running.keys()),
         fullHosts: findFullHosts(this.#running.values()),
@@ -184,10 +184,10 @@ export class MediaStage {
       // Who found no room is first next time.
       const last =
         this.#running.size < FETCHES_AT_ONCE ? null : media.findLast(({ sequence }) => this.#running.has(sequence))
-      this.#turn = last?.accountId ?? lookedThrough
+      this.#turn = last?.accountId ?? scannedThrough
       // The accounts before come with the next look, which the end of a running fetch brings.
-      if (lookedThrough === null) return
-      after = lookedThrough
+      if (scannedThrough === null) return
+      after = scannedThrough
     }
   }
 

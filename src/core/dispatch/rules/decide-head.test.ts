@@ -8,7 +8,7 @@ import { applyRateLimitDelay, decideHead, type HeadContext } from './decide-head
 
 const NOON = Date.UTC(2026, 0, 15, 12)
 const NOTHING: LaneMemory = { head: null, failureStreak: null, wait: null }
-const OPEN = { do: 'open' } as const
+const OPEN = { do: 'start' } as const
 const DAY = 24 * 3_600_000
 const FILE = { path: 'spool/file', sizeBytes: 1, sha256: '00', mime: 'image/png' }
 const PENDING = { kind: 'pending', tries: 1, nextTryAt: 0, lastWords: 'slow' } as const
@@ -47,19 +47,24 @@ function context(given: Partial<HeadContext> = {}): HeadContext {
 }
 
 function waiting(wait: LaneWait, sequence = 7, resent = false): LaneMemory {
-  return { head: { sequence, tries: 1, spentMs: 0, resent, crashes: 0 }, failureStreak: null, wait }
+  return { head: { sequence, tries: 1, budgetUsedMs: 0, resent, crashes: 0 }, failureStreak: null, wait }
 }
 
 describe('the decision about the head of a lane', () => {
   it('opens what is due', () => {
-    assert.deepEqual(decideHead(MESSAGE, context()), { do: 'open' })
+    assert.deepEqual(decideHead(MESSAGE, context()), { do: 'start' })
   })
 
   it('expires what has lived its time, to the millisecond', () => {
     const [just, over] = [context({ now: NOON + DAY - 1 }), context({ now: NOON + DAY })]
 
     assert.equal(decideHead(MESSAGE, just).do, 'open')
-    assert.deepEqual(decideHead(MESSAGE, over), { do: 'drop', as: 'EXPIRED', reason: 'time_to_live_over', words: null })
+    assert.deepEqual(decideHead(MESSAGE, over), {
+      do: 'discard',
+      as: 'EXPIRED',
+      reason: 'time_to_live_over',
+      words: null,
+    })
   })
 
   it('fails what is damaged, and what the channel cannot send', () => {
@@ -69,7 +74,7 @@ describe('the decision about the head of a lane', () => {
     ]
 
     assert.deepEqual(
-      decisions.map((each) => each.do === 'drop' && [each.as, each.reason]),
+      decisions.map((each) => each.do === 'discard' && [each.as, each.reason]),
       [
         ['FAILED', 'message_damaged'],
         ['FAILED', 'type_unsupported'],
@@ -82,7 +87,7 @@ describe('the decision about the head of a lane', () => {
 
     const decision = decideHead(MESSAGE, context({ memory, now: NOON + DAY }))
 
-    assert.deepEqual(decision, { do: 'drop', as: 'UNCONFIRMED', reason: 'result_unknown', words: null })
+    assert.deepEqual(decision, { do: 'discard', as: 'UNCONFIRMED', reason: 'result_unknown', words: null })
   })
 })
 
@@ -178,7 +183,7 @@ describe('the decision about media', () => {
 
     assert.deepEqual(first.memory.wait, { reason: 'media_pending', words: 'slow', until })
     assert.ok(again.do === 'wait' && again.memory === first.memory)
-    assert.deepEqual(over, { do: 'drop', as: 'FAILED', reason: 'head_budget_over', words: 'slow' })
+    assert.deepEqual(over, { do: 'discard', as: 'FAILED', reason: 'head_budget_over', words: 'slow' })
   })
 
   it('G5: still knows what it tried when a file that was there has to be fetched again', () => {
@@ -208,13 +213,13 @@ describe('the decision about media', () => {
   it.each([
     ['began late', 60_000, -60_000],
     ['began before the clock was set back', 0, DAY],
-  ])('leaves a file that %s its whole budget', (_, spentMs, sinceMs) => {
+  ])('leaves a file that %s its whole budget', (_, budgetUsedMs, sinceMs) => {
     const memory = waiting({ reason: 'media_pending', words: null, until: NOON })
 
     const decision = decideHead(IMAGE, context({ memory, fetchedSince: NOON + sinceMs }))
 
-    assert.equal(decision.do === 'wait' && decision.memory.wait?.until, until - spentMs)
-    const over = context({ memory, now: until - spentMs, fetchedSince: NOON - spentMs })
+    assert.equal(decision.do === 'wait' && decision.memory.wait?.until, until - budgetUsedMs)
+    const over = context({ memory, now: until - budgetUsedMs, fetchedSince: NOON - budgetUsedMs })
     assert.equal(decideHead(IMAGE, over).do, 'drop')
   })
 
@@ -276,8 +281,11 @@ describe('a head that is to be got ready', () => {
   it.each([
     ['with what is left of its head budget', 800_000, 100_000],
     ['with enough for one more try when nothing is left', 900_000, 30_000],
-  ])('is so %s', (_, spentMs, budgetMs) => {
-    const memory = { ...NOTHING, head: { sequence: 7, tries: 3, spentMs, resent: false, crashes: 0 } }
+  ])('is so %s', (_, budgetUsedMs, budgetMs) => {
+    const memory = {
+      ...NOTHING,
+      head: { sequence: 7, tries: 3, budgetUsedMs: budgetUsedMs, resent: false, crashes: 0 },
+    }
 
     const decision = unready({ memory })
 

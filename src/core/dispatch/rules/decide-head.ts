@@ -3,7 +3,7 @@ import { endOfQuietHours } from '../../connection/quiet-hours.ts'
 import type { Instant } from '../../ids.ts'
 import type { QueuedMessage } from '../../message/message.ts'
 import type { RateLimitDelay } from '../../ports/channel.ts'
-import type { LaneMemory, LaneWait, Step } from '../../ports/lanes.ts'
+import type { LaneMemory, LaneTransition, LaneWait } from '../../ports/lanes.ts'
 import { whatsAppCloudReason } from '../../reasons/whatsapp-cloud.ts'
 import type { ReasonCode } from '../../reasons.ts'
 import { wantsConfirmation } from './confirmation.ts'
@@ -31,19 +31,19 @@ export interface HeadContext {
   readonly isBlocked: boolean
 }
 
-type DroppedState = 'EXPIRED' | 'FAILED' | 'UNCONFIRMED'
+type DiscardedState = 'EXPIRED' | 'FAILED' | 'UNCONFIRMED'
 
 export type HeadDecision =
-  | { readonly do: 'open' }
+  | { readonly do: 'start' }
   | { readonly do: 'wait'; readonly memory: LaneMemory }
   /** The channel gets it ready now, for at most `budgetMs`. Nothing is opened yet. */
   | { readonly do: 'prepare'; readonly memory: LaneMemory; readonly budgetMs: number }
-  | { readonly do: 'drop'; readonly as: DroppedState; readonly reason: string; readonly words: string | null }
+  | { readonly do: 'discard'; readonly as: DiscardedState; readonly reason: string; readonly words: string | null }
 
 /** `idle`: there is no head, or nothing may be opened. */
 export type Decision = HeadDecision | { readonly do: 'idle' }
 
-const OPEN: HeadDecision = { do: 'open' }
+const OPEN: HeadDecision = { do: 'start' }
 
 // What getting a file ready may take: as long as a line needs that carries 50 kB in a second, and then some.
 const PREPARING_MS = 3 * 60_000
@@ -55,7 +55,7 @@ const PREPARING_LEAST_MS = 30_000
 export function decideHead(head: QueuedMessage, context: HeadContext): HeadDecision {
   const decision = checkHead(head, context)
   // What was handed over once with an unknown fate may have arrived, so nothing may be said that denies it.
-  if (decision.do !== 'drop' || !wasRepeated(head, context.memory)) return decision
+  if (decision.do !== 'discard' || !wasRepeated(head, context.memory)) return decision
   return drop('UNCONFIRMED', 'result_unknown', decision.words)
 }
 
@@ -72,7 +72,7 @@ function checkHead(head: QueuedMessage, context: HeadContext): HeadDecision {
   if (head.media?.kind === 'pending') return waitForMedia(head, context)
   const quietUntil = policy.quietHours && endOfQuietHours(policy.quietHours, now)
   if (quietUntil !== null) return waitUntil(quietUntil, 'quiet_hours', memory)
-  const restsUntil = throttledUntil(context)
+  const restsUntil = throttleUntil(context)
   if (restsUntil > now) return waitUntil(restsUntil, 'pace', memory)
   return context.isReady ? OPEN : prepare(head, context)
 }
@@ -89,34 +89,38 @@ export function applyRateLimitDelay(rest: RateLimitDelay | null, memory: LaneMem
 /** Said anew each time: writing it shows that the lane is still this worker's before anything is begun. */
 function prepare(head: QueuedMessage, { policy, memory, now }: HeadContext): HeadDecision {
   const sizeBytes = head.media?.kind === 'ready' ? head.media.file.sizeBytes : 0
-  const leftMs = policy.headBudgetMs - (memory.head?.sequence === head.sequence ? memory.head.spentMs : 0)
+  const leftMs = policy.headBudgetMs - (memory.head?.sequence === head.sequence ? memory.head.budgetUsedMs : 0)
   const wantedMs = PREPARING_MS + Math.ceil(sizeBytes / PREPARING_BYTES_PER_MS)
   const budgetMs = Math.max(PREPARING_LEAST_MS, Math.min(wantedMs, leftMs))
   const wait = { reason: 'media_uploading', words: null, until: now + budgetMs }
   return { do: 'prepare', memory: withWait(memory, wait), budgetMs }
 }
 
-type ToldAnew = 'quiet_hours' | 'pace' | 'backlog_confirmation'
+type Recomputed = 'quiet_hours' | 'pace' | 'backlog_confirmation'
 
 /** The same memory when it says so already, so that looking again writes nothing. */
-function waitUntil(until: Instant | null, reason: ToldAnew, memory: LaneMemory): HeadDecision {
+function waitUntil(until: Instant | null, reason: Recomputed, memory: LaneMemory): HeadDecision {
   const { wait } = memory
   if (wait?.reason === reason && wait.until === until) return { do: 'wait', memory }
   return { do: 'wait', memory: withWait(memory, { reason, words: null, until }) }
 }
 
 /** What a step writes for a decision. `isLowest` false: nobody has looked whether something waits before the head. */
-export function moveOf(head: QueuedMessage | null, decision: Decision, isLowest: boolean): Pick<Step, 'drop' | 'open'> {
-  if (head && decision.do === 'open') {
+export function transitionOf(
+  head: QueuedMessage | null,
+  decision: Decision,
+  isLowest: boolean,
+): Pick<LaneTransition, 'discard' | 'start'> {
+  if (head && decision.do === 'start') {
     const { sequence, attempts } = head
-    return { drop: null, open: { sequence, number: attempts + 1, ...(!isLowest && { onlyIfLowest: true }) } }
+    return { discard: null, start: { sequence, number: attempts + 1, ...(!isLowest && { onlyIfLowest: true }) } }
   }
-  if (!head || decision.do !== 'drop') return { drop: null, open: null }
+  if (!head || decision.do !== 'discard') return { discard: null, start: null }
   const { as, reason, words } = decision
-  return { drop: { sequence: head.sequence, as, reason, words }, open: null }
+  return { discard: { sequence: head.sequence, as, reason, words }, start: null }
 }
 
-const TOLD_ANEW: ReadonlySet<string> = new Set<ReasonCode>([
+const RECOMPUTED: ReadonlySet<string> = new Set<ReasonCode>([
   'media_pending',
   'media_uploading',
   'pace',
@@ -129,7 +133,7 @@ const FOR_ONE_RECIPIENT: ReadonlySet<string> = new Set([whatsAppCloudReason(131_
 
 /** A wait whose end is farther away than any wait we make was planned before the clock was set back: it is over. */
 function isStillOn(wait: LaneWait, head: QueuedMessage, context: HeadContext): boolean {
-  if (TOLD_ANEW.has(wait.reason) || context.isRateLimitDelay) return false
+  if (RECOMPUTED.has(wait.reason) || context.isRateLimitDelay) return false
   const { policy, memory, now } = context
   // The wait for a retry is the message's own: it ends when that message is cancelled or expires.
   if (wait.reason === 'retrying' && memory.head?.sequence !== head.sequence) return false
@@ -151,7 +155,7 @@ function waitForMedia(head: QueuedMessage, context: HeadContext): HeadDecision {
     const isKnown = memory.head?.sequence === head.sequence
     const remembered = isKnown
       ? memory.head
-      : { sequence: head.sequence, tries: 0, spentMs: 0, resent: false, crashes: 0 }
+      : { sequence: head.sequence, tries: 0, budgetUsedMs: 0, resent: false, crashes: 0 }
     return {
       do: 'wait',
       memory: {
@@ -169,7 +173,7 @@ function waitForMedia(head: QueuedMessage, context: HeadContext): HeadDecision {
   return drop('FAILED', 'head_budget_over', words)
 }
 
-function throttledUntil({ policy, lastAttemptAt, paceJitter, now }: HeadContext): Instant {
+function throttleUntil({ policy, lastAttemptAt, paceJitter, now }: HeadContext): Instant {
   // An attempt in the future was made before the clock was set back: nobody knows how long ago that was.
   if (policy.leastGapMs === 0 || lastAttemptAt === null || lastAttemptAt > now) return 0
   return lastAttemptAt + policy.leastGapMs + Math.round(policy.gapJitterMs * paceJitter)
@@ -183,6 +187,6 @@ function wasRepeated(head: QueuedMessage, { head: remembered }: LaneMemory): boo
   return remembered?.sequence === head.sequence && remembered.resent
 }
 
-function drop(as: DroppedState, reason: string, words: string | null): HeadDecision {
-  return { do: 'drop', as, reason, words }
+function drop(as: DiscardedState, reason: string, words: string | null): HeadDecision {
+  return { do: 'discard', as, reason, words }
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { Evidence } from '../../ports/channel.ts'
-import type { Begun } from './describe-attempt.ts'
+import type { StartedAttempt } from './describe-attempt.ts'
 import { discountEvidence, recordOf } from './describe-attempt.ts'
 
 const NOT_SENT: Evidence = { kind: 'not-sent', words: 'nobody knows of it' }
 const ACCEPTED = { kind: 'accepted', networkId: 'net-1' } as const
 const weighed = (evidence: Evidence, isPossiblySuperseded: boolean) =>
-  discountEvidence(evidence, { isPossiblySuperseded } as Begun)
+  discountEvidence(evidence, { isPossiblySuperseded } as StartedAttempt)
 
 describe('evidence', () => {
   it('G12: that a message was not sent counts for nothing when the database may have gone back since', () => {

@@ -2,12 +2,12 @@ import type { ConnectionId, Instant } from '../../ids.ts'
 import type { QueuedMessage } from '../../message/message.ts'
 import type { Evidence, Handover, OpenQuestion, Outcome } from '../../ports/channel.ts'
 import type { JournalEvent } from '../../ports/journal.ts'
-import type { AttemptRecord, ClaimedLane, Disposition, LaneWait, Step } from '../../ports/lanes.ts'
+import type { AttemptRecord, ClaimedLane, Disposition, LaneTransition, LaneWait } from '../../ports/lanes.ts'
 import type { HeadDecision } from './decide-head.ts'
 import type { EndedAttempt } from './next-step.ts'
 
 /** An attempt that was committed, and whose outcome is not recorded. */
-export interface Begun {
+export interface StartedAttempt {
   readonly message: QueuedMessage
   readonly number: number
   readonly startedAt: Instant
@@ -18,17 +18,17 @@ export interface Begun {
 }
 
 /** An attempt on its way to being recorded. */
-export interface Closing extends Begun {
-  readonly close: NonNullable<Step['close']>
+export interface FinishedAttempt extends StartedAttempt {
+  readonly finish: NonNullable<LaneTransition['finish']>
 }
 
 /** The next attempt of a message. */
-export function attemptOf(message: QueuedMessage, startedAt: Instant): Begun {
+export function attemptOf(message: QueuedMessage, startedAt: Instant): StartedAttempt {
   return { message, number: message.attempts + 1, startedAt, crashes: 0, isPossiblySuperseded: false }
 }
 
-export function endedWith(begun: Begun, endedAt: Instant, outcome: Outcome): EndedAttempt {
-  const { message, number, startedAt, crashes, isPossiblySuperseded } = begun
+export function endedWith(started: StartedAttempt, endedAt: Instant, outcome: Outcome): EndedAttempt {
+  const { message, number, startedAt, crashes, isPossiblySuperseded } = started
   return {
     sequence: message.sequence,
     number,
@@ -42,20 +42,24 @@ export function endedWith(begun: Begun, endedAt: Instant, outcome: Outcome): End
 }
 
 /** There was no call, so the message is the head of its lane as before. */
-export function closeUncalled(begun: Begun, now: Instant, code: 'call_interrupted' | 'recipient_blocked'): Closing {
+export function finishUncalled(
+  started: StartedAttempt,
+  now: Instant,
+  code: 'call_interrupted' | 'recipient_blocked',
+): FinishedAttempt {
   const failure = { class: 'connection', code, words: null, suspectsNetwork: false, retryAfterMs: null } as const
-  const attempt = recordOf(endedWith(begun, now, { kind: 'rejected', failure }))
-  return { ...begun, close: { attempt, disposition: { do: 'keep-queued' } } }
+  const attempt = recordOf(endedWith(started, now, { kind: 'rejected', failure }))
+  return { ...started, finish: { attempt, disposition: { do: 'keep-queued' } } }
 }
 
 /** What the channel is asked about an attempt whose fate is unknown. */
-export function question({ message, number }: Begun): OpenQuestion {
+export function question({ message, number }: StartedAttempt): OpenQuestion {
   const { id, accountId, connectionId, recipient } = message
   return { messageId: id, accountId, connectionId, to: recipient, attemptNumber: number }
 }
 
 /** What the channel is handed. A damaged message never gets this far: `decideHead` drops it. */
-export function handover(lane: ClaimedLane, attempt: Begun): Handover {
+export function handover(lane: ClaimedLane, attempt: StartedAttempt): Handover {
   const { message } = attempt
   if (!message.content) throw new Error(`message ${message.id} is damaged and must not be sent`)
   return {
@@ -76,7 +80,7 @@ export function handover(lane: ClaimedLane, attempt: Begun): Handover {
  * What evidence is worth. That a doubted attempt did not arrive says nothing: later ones may have, of which a database that
  * has gone back knows nothing (G12).
  */
-export function discountEvidence(evidence: Evidence, { isPossiblySuperseded }: Begun): Evidence {
+export function discountEvidence(evidence: Evidence, { isPossiblySuperseded }: StartedAttempt): Evidence {
   return isPossiblySuperseded && evidence.kind === 'not-sent' ? { kind: 'nothing-ever' } : evidence
 }
 
@@ -143,7 +147,7 @@ export function finished(
     startedAt: attempt.startedAt,
     tookMs: attempt.endedAt - attempt.startedAt,
     waitedMs: attempt.startedAt - message.acceptedAt,
-    next: disposition.do === 'settle' ? disposition.as : 'QUEUED',
+    next: disposition.do === 'finalize' ? disposition.as : 'QUEUED',
   }
 }
 
@@ -151,7 +155,7 @@ export function waits(connectionId: ConnectionId, { reason, until }: LaneWait): 
   return { event: 'lane.waiting', connectionId, reason, until }
 }
 
-export function dropped(message: QueuedMessage, decision: Extract<HeadDecision, { do: 'drop' }>): JournalEvent {
+export function discarded(message: QueuedMessage, decision: Extract<HeadDecision, { do: 'discard' }>): JournalEvent {
   const { as, reason } = decision
   return { event: 'message.dropped', messageId: message.id, connectionId: message.connectionId, as, reason }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { DEFAULT_LANE_POLICY } from '../../connection/lane-policy.ts'
 import type { Failure, Outcome } from '../../ports/channel.ts'
-import type { HeadMemory, LaneMemory } from '../../ports/lanes.ts'
+import type { HeadRetryState, LaneMemory } from '../../ports/lanes.ts'
 import { afterPreparing, type EndedAttempt, nextStep, type StepContext, type Unready } from './next-step.ts'
 
 const NOON = Date.UTC(2026, 0, 15, 12)
@@ -40,15 +40,15 @@ function context(given: Partial<StepContext> = {}): StepContext {
     policy: DEFAULT_LANE_POLICY,
     memory: NOTHING,
     now: NOON,
-    lot: 0.5,
+    jitter: 0.5,
     recognisesRepeat: false,
     evidenceWaitMs: 0,
     ...given,
   }
 }
 
-function head(given: Partial<HeadMemory> = {}): LaneMemory {
-  return { ...NOTHING, head: { sequence: 7, tries: 0, spentMs: 0, resent: false, crashes: 0, ...given } }
+function head(given: Partial<HeadRetryState> = {}): LaneMemory {
+  return { ...NOTHING, head: { sequence: 7, tries: 0, budgetUsedMs: 0, resent: false, crashes: 0, ...given } }
 }
 
 describe('the next step after an attempt', () => {
@@ -58,7 +58,7 @@ describe('the next step after an attempt', () => {
     const step = nextStep(ended(ACCEPTED), context({ memory }))
 
     assert.deepEqual(step, {
-      disposition: { do: 'settle', as: 'PUBLISHED', reason: null, words: null },
+      disposition: { do: 'finalize', as: 'PUBLISHED', reason: null, words: null },
       memory: NOTHING,
     })
   })
@@ -74,7 +74,7 @@ describe('the next step after an attempt', () => {
     )
 
     assert.deepEqual(step.disposition, {
-      do: 'settle',
+      do: 'finalize',
       as: 'FAILED',
       reason: 'recipient_refused',
       words: 'no such number',
@@ -88,36 +88,44 @@ describe('the next step after a transient failure', () => {
 
     assert.deepEqual(disposition, { do: 'keep-queued' })
     assert.deepEqual(memory.wait, { reason: 'retrying', words: 'come back later', until: NOON + 1_000 })
-    assert.deepEqual(memory.head, { sequence: 7, tries: 1, spentMs: 1_100, resent: false, crashes: 0 })
+    assert.deepEqual(memory.head, { sequence: 7, tries: 1, budgetUsedMs: 1_100, resent: false, crashes: 0 })
   })
 
   it('counts anew for another message', () => {
-    const memory = { ...NOTHING, head: { sequence: 6, tries: 5, spentMs: 10 * MINUTE, resent: true, crashes: 2 } }
+    const memory = { ...NOTHING, head: { sequence: 6, tries: 5, budgetUsedMs: 10 * MINUTE, resent: true, crashes: 2 } }
 
     assert.equal(nextStep(ended(BUSY), context({ memory })).memory.head?.tries, 1)
   })
 
   it('cuts the last wait, so that the budget ends with an attempt', () => {
-    const memory = head({ tries: 6, spentMs: 15 * MINUTE - 10_100 })
+    const memory = head({ tries: 6, budgetUsedMs: 15 * MINUTE - 10_100 })
 
     assert.equal(nextStep(ended(BUSY), context({ memory })).memory.wait?.until, NOON + 10_000)
   })
 
   it('fails the message once its budget is used up', () => {
-    const { disposition, memory } = nextStep(ended(BUSY), context({ memory: head({ spentMs: 15 * MINUTE - 100 }) }))
+    const { disposition, memory } = nextStep(
+      ended(BUSY),
+      context({ memory: head({ budgetUsedMs: 15 * MINUTE - 100 }) }),
+    )
 
-    assert.deepEqual(disposition, { do: 'settle', as: 'FAILED', reason: 'head_budget_over', words: 'come back later' })
+    assert.deepEqual(disposition, {
+      do: 'finalize',
+      as: 'FAILED',
+      reason: 'head_budget_over',
+      words: 'come back later',
+    })
     assert.deepEqual(memory, NOTHING)
   })
 
   it('charges no message for the time in which its worker was dead', () => {
     const attempt = ended(BUSY, { startedAt: NOON - 60 * MINUTE, crashes: 1 })
 
-    assert.equal(nextStep(attempt, context()).memory.head?.spentMs, 1_000)
+    assert.equal(nextStep(attempt, context()).memory.head?.budgetUsedMs, 1_000)
   })
 
   it('charges no message for a clock that was set back', () => {
-    assert.equal(nextStep(ended(BUSY, { startedAt: NOON + MINUTE }), context()).memory.head?.spentMs, 1_000)
+    assert.equal(nextStep(ended(BUSY, { startedAt: NOON + MINUTE }), context()).memory.head?.budgetUsedMs, 1_000)
   })
 })
 
@@ -135,7 +143,7 @@ describe('the next step after the connection’s own trouble', () => {
   })
 
   it('keeps what the message had used up before', () => {
-    const memory = head({ tries: 2, spentMs: 500, resent: true })
+    const memory = head({ tries: 2, budgetUsedMs: 500, resent: true })
 
     assert.deepEqual(nextStep(ended(away), context({ memory })).memory.head, memory.head)
   })
@@ -173,7 +181,7 @@ describe('the next step after an unknown fate', () => {
   it('G5: leaves the message UNCONFIRMED when there is no evidence to wait for', () => {
     const { disposition } = nextStep(ended(UNKNOWN), context())
 
-    assert.deepEqual(disposition, { do: 'settle', as: 'UNCONFIRMED', reason: 'result_unknown', words: 'reset' })
+    assert.deepEqual(disposition, { do: 'finalize', as: 'UNCONFIRMED', reason: 'result_unknown', words: 'reset' })
   })
 
   it('G5: waits for evidence as long as the channel can give any, once', () => {
@@ -181,7 +189,7 @@ describe('the next step after an unknown fate', () => {
     const second = nextStep(ended(UNKNOWN, { evidenceRequested: true }), context({ evidenceWaitMs: MINUTE }))
 
     assert.deepEqual(first.disposition, { do: 'await-evidence', until: NOON + MINUTE, words: 'reset' })
-    assert.equal(second.disposition.do === 'settle' && second.disposition.as, 'UNCONFIRMED')
+    assert.equal(second.disposition.do === 'finalize' && second.disposition.as, 'UNCONFIRMED')
   })
 
   it('G5: repeats at will what the network recognises as a repeat', () => {
@@ -200,7 +208,7 @@ describe('the next step after an unknown fate', () => {
     const second = nextStep(ended(UNKNOWN, { number: 2 }), context({ policy, memory: first.memory }))
 
     assert.deepEqual([first.disposition.do, first.memory.head?.resent], ['keep-queued', true])
-    assert.equal(second.disposition.do === 'settle' && second.disposition.as, 'UNCONFIRMED')
+    assert.equal(second.disposition.do === 'finalize' && second.disposition.as, 'UNCONFIRMED')
   })
 
   it('G12: never repeats what was open in an older state of the database: it may have been repeated since', () => {
@@ -214,7 +222,7 @@ describe('the next step after an unknown fate', () => {
     ]
 
     assert.deepEqual(
-      dispositions.map((each) => (each.do === 'settle' ? each.as : each.do)),
+      dispositions.map((each) => (each.do === 'finalize' ? each.as : each.do)),
       ['UNCONFIRMED', 'UNCONFIRMED', 'await-evidence'],
     )
   })
@@ -225,7 +233,7 @@ describe('the next step after an unknown fate', () => {
 
     const reasons = [{}, resent, { ...resent, recognisesRepeat: true }].map((given) => {
       const { disposition } = nextStep(accepted, context(given))
-      return disposition.do === 'settle' && disposition.reason
+      return disposition.do === 'finalize' && disposition.reason
     })
 
     assert.deepEqual(reasons, [null, 'possible_duplicate', null])
@@ -235,13 +243,13 @@ describe('the next step after an unknown fate', () => {
     const found = nextStep(ended(ACCEPTED, { evidenceRequested: true }), context()).disposition
     const resent = nextStep(ended(ACCEPTED, { evidenceRequested: true }), context({ memory: head({ resent: true }) }))
 
-    assert.deepEqual(found, { do: 'settle', as: 'PUBLISHED', reason: 'evidence_found', words: null })
-    assert.equal(resent.disposition.do === 'settle' && resent.disposition.reason, 'possible_duplicate')
+    assert.deepEqual(found, { do: 'finalize', as: 'PUBLISHED', reason: 'evidence_found', words: null })
+    assert.equal(resent.disposition.do === 'finalize' && resent.disposition.reason, 'possible_duplicate')
   })
 
   it('G5: never says FAILED once an attempt before may have arrived', () => {
     const permanent = rejected({ class: 'permanent', code: 'recipient_refused' })
-    const spent = head({ resent: true, spentMs: 15 * MINUTE })
+    const spent = head({ resent: true, budgetUsedMs: 15 * MINUTE })
 
     const dispositions = [
       nextStep(ended(permanent), context({ memory: head({ resent: true }) })).disposition,
@@ -250,7 +258,7 @@ describe('the next step after an unknown fate', () => {
     ]
 
     assert.deepEqual(
-      dispositions.map((each) => each.do === 'settle' && each.as),
+      dispositions.map((each) => each.do === 'finalize' && each.as),
       ['UNCONFIRMED', 'UNCONFIRMED', 'UNCONFIRMED'],
     )
   })
@@ -258,7 +266,7 @@ describe('the next step after an unknown fate', () => {
   it('names the death of the worker as the reason', () => {
     const { disposition } = nextStep(ended(UNKNOWN, { crashes: 1 }), context())
 
-    assert.equal(disposition.do === 'settle' && disposition.reason, 'stopped_while_sending')
+    assert.equal(disposition.do === 'finalize' && disposition.reason, 'stopped_while_sending')
   })
 })
 
@@ -270,10 +278,10 @@ describe('the next step after crashes', () => {
     assert.deepEqual(
       [thirdCrash(BUSY, false), thirdCrash(BUSY, true), thirdCrash(UNKNOWN, false), thirdCrash(UNKNOWN, true)],
       [
-        { do: 'settle', as: 'FAILED', reason: 'quarantined', words: 'come back later' },
-        { do: 'settle', as: 'UNCONFIRMED', reason: 'quarantined', words: 'come back later' },
-        { do: 'settle', as: 'UNCONFIRMED', reason: 'quarantined', words: 'reset' },
-        { do: 'settle', as: 'UNCONFIRMED', reason: 'quarantined', words: 'reset' },
+        { do: 'finalize', as: 'FAILED', reason: 'quarantined', words: 'come back later' },
+        { do: 'finalize', as: 'UNCONFIRMED', reason: 'quarantined', words: 'come back later' },
+        { do: 'finalize', as: 'UNCONFIRMED', reason: 'quarantined', words: 'reset' },
+        { do: 'finalize', as: 'UNCONFIRMED', reason: 'quarantined', words: 'reset' },
       ],
     )
   })
@@ -289,7 +297,7 @@ describe('the next step after crashes', () => {
 
     assert.deepEqual(
       [first, asked, proven].map(({ disposition }) =>
-        disposition.do === 'settle' ? [disposition.as, disposition.reason] : disposition.do,
+        disposition.do === 'finalize' ? [disposition.as, disposition.reason] : disposition.do,
       ),
       ['await-evidence', ['UNCONFIRMED', 'quarantined'], ['FAILED', 'quarantined']],
     )
@@ -316,7 +324,7 @@ describe('the next step after crashes', () => {
   it('believes the network, however often the worker died', () => {
     const { disposition } = nextStep(ended(ACCEPTED, { crashes: 3 }), context())
 
-    assert.equal(disposition.do === 'settle' && disposition.as, 'PUBLISHED')
+    assert.equal(disposition.do === 'finalize' && disposition.as, 'PUBLISHED')
   })
 
   it('remembers the crashes of a message that is tried again', () => {
@@ -357,7 +365,7 @@ describe('the next step after a message could not be got ready', () => {
   it('drops it with the reason when it never can be', () => {
     const { decision } = afterPreparing(unready({ class: 'permanent', code: 'content_refused' }), context())
 
-    assert.deepEqual(decision, { do: 'drop', as: 'FAILED', reason: 'content_refused', words: 'come back later' })
+    assert.deepEqual(decision, { do: 'discard', as: 'FAILED', reason: 'content_refused', words: 'come back later' })
   })
 
   it('waits otherwise', () => {
@@ -370,12 +378,12 @@ describe('the next step after a message could not be got ready', () => {
   it('drops it when its time is used up', () => {
     const { decision } = afterPreparing(unready({ class: 'transient' }, 16 * MINUTE), context())
 
-    assert.equal(decision.do === 'drop' && decision.reason, 'head_budget_over')
+    assert.equal(decision.do === 'discard' && decision.reason, 'head_budget_over')
   })
 
   it('G5: denies nothing of an attempt before that may have arrived', () => {
     const { decision } = afterPreparing(unready({ class: 'permanent' }), context({ memory: head({ resent: true }) }))
 
-    assert.deepEqual(decision, { do: 'drop', as: 'UNCONFIRMED', reason: 'result_unknown', words: 'come back later' })
+    assert.deepEqual(decision, { do: 'discard', as: 'UNCONFIRMED', reason: 'result_unknown', words: 'come back later' })
   })
 })

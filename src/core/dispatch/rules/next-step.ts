@@ -2,7 +2,7 @@ import type { LanePolicy } from '../../connection/lane-policy.ts'
 import type { Instant } from '../../ids.ts'
 import type { Sequence } from '../../message/message.ts'
 import type { Failure, Outcome } from '../../ports/channel.ts'
-import type { Disposition, FailureStreak, HeadMemory, LaneMemory } from '../../ports/lanes.ts'
+import type { Disposition, FailureStreak, HeadRetryState, LaneMemory } from '../../ports/lanes.ts'
 import type { HeadDecision } from './decide-head.ts'
 import { connectionDelayMs, messageDelayMs } from './retry-schedule.ts'
 
@@ -32,15 +32,15 @@ export interface StepContext {
   readonly memory: LaneMemory
   readonly now: Instant
   /** In [0, 1), for the jitter of waits. */
-  readonly lot: number
+  readonly jitter: number
   readonly recognisesRepeat: boolean
   /** 0: the channel never gives evidence. */
   readonly evidenceWaitMs: number
 }
 
-type End = Omit<Extract<Disposition, { do: 'settle' }>, 'do'>
+type End = Omit<Extract<Disposition, { do: 'finalize' }>, 'do'>
 
-interface TroubledContext extends StepContext {
+interface FailingContext extends StepContext {
   readonly failureStreak: FailureStreak
 }
 
@@ -87,9 +87,12 @@ export function afterPreparing(
   const outcome: Outcome = { kind: 'rejected', failure }
   const attempt = { ...unready, number: 0, outcome, crashes: 0, evidenceRequested: false, isPossiblySuperseded: false }
   const { disposition, memory } = afterRejection(attempt, failure, context)
-  if (disposition.do !== 'settle') return { decision: { do: 'wait', memory }, memory }
+  if (disposition.do !== 'finalize') return { decision: { do: 'wait', memory }, memory }
   const as = disposition.as === 'UNCONFIRMED' ? 'UNCONFIRMED' : 'FAILED'
-  return { decision: { do: 'drop', as, reason: disposition.reason ?? failure.code, words: disposition.words }, memory }
+  return {
+    decision: { do: 'discard', as, reason: disposition.reason ?? failure.code, words: disposition.words },
+    memory,
+  }
 }
 
 /** Whoever reads the log must see that the recipient may have it twice. */
@@ -121,7 +124,7 @@ function afterRejection(attempt: EndedAttempt, failure: Failure, context: StepCo
 }
 
 function afterTransient(attempt: EndedAttempt, failure: Failure, context: StepContext): NextStep {
-  const { memory, policy, now, lot } = context
+  const { memory, policy, now, jitter } = context
   const failureStreak = failure.suspectsNetwork ? countFailure(memory.failureStreak, attempt) : null
   if (
     failureStreak &&
@@ -130,16 +133,16 @@ function afterTransient(attempt: EndedAttempt, failure: Failure, context: StepCo
     return waitForConnection(remembered(attempt, memory), failure, { ...context, failureStreak })
   }
   const head = headOf(memory, attempt)
-  const spentMs = head.spentMs + timeUsed(attempt)
-  const leftMs = policy.headBudgetMs - spentMs
+  const budgetUsedMs = head.budgetUsedMs + timeUsed(attempt)
+  const leftMs = policy.headBudgetMs - budgetUsedMs
   if (leftMs <= 0)
     return settle(failedEnd(attempt, 'head_budget_over', context), { head: null, failureStreak, wait: null })
   // The last wait is cut so that the budget ends with an attempt and not in the middle of a wait.
-  const delayMs = Math.min(messageDelayMs(head.tries + 1, failure.retryAfterMs, lot), leftMs)
+  const delayMs = Math.min(messageDelayMs(head.tries + 1, failure.retryAfterMs, jitter), leftMs)
   return {
     disposition: { do: 'keep-queued' },
     memory: {
-      head: { ...head, tries: head.tries + 1, spentMs: spentMs + delayMs },
+      head: { ...head, tries: head.tries + 1, budgetUsedMs: budgetUsedMs + delayMs },
       failureStreak,
       wait: { reason: 'retrying', words: failure.words, until: now + delayMs },
     },
@@ -147,9 +150,9 @@ function afterTransient(attempt: EndedAttempt, failure: Failure, context: StepCo
 }
 
 /** The whole lane waits. The message pays nothing for it: neither a try nor head budget. */
-function waitForConnection(head: HeadMemory | null, failure: Failure, context: TroubledContext): NextStep {
+function waitForConnection(head: HeadRetryState | null, failure: Failure, context: FailingContext): NextStep {
   const { failureStreak } = context
-  const delayMs = connectionDelayMs(failureStreak.failures, failure.retryAfterMs, context.lot)
+  const delayMs = connectionDelayMs(failureStreak.failures, failure.retryAfterMs, context.jitter)
   const reason = failure.class === 'connection' ? failure.code : 'trouble'
   return {
     disposition: { do: 'keep-queued' },
@@ -182,18 +185,18 @@ function afterUnknown(attempt: EndedAttempt, words: string, context: StepContext
 /** Hands the message over once more, although the attempt before may have arrived. */
 function repeat(attempt: EndedAttempt, words: string, context: StepContext): NextStep {
   const head = headOf(context.memory, attempt)
-  const spentMs = head.spentMs + timeUsed(attempt)
-  const leftMs = context.policy.headBudgetMs - spentMs
+  const budgetUsedMs = head.budgetUsedMs + timeUsed(attempt)
+  const leftMs = context.policy.headBudgetMs - budgetUsedMs
   if (leftMs <= 0)
     return settle({ as: 'UNCONFIRMED', reason: 'result_unknown', words: words }, forgetHead(context.memory))
-  const delayMs = Math.min(messageDelayMs(head.tries + 1, null, context.lot), leftMs)
+  const delayMs = Math.min(messageDelayMs(head.tries + 1, null, context.jitter), leftMs)
   return {
     disposition: { do: 'keep-queued' },
     memory: {
       head: {
         ...head,
         tries: head.tries + 1,
-        spentMs: spentMs + delayMs,
+        budgetUsedMs: budgetUsedMs + delayMs,
         resent: true,
       },
       failureStreak: context.memory.failureStreak,
@@ -210,7 +213,7 @@ function failedEnd(attempt: EndedAttempt, reason: string, { memory }: StepContex
 }
 
 function settle(end: End, memory: LaneMemory): NextStep {
-  return { disposition: { do: 'settle', ...end }, memory }
+  return { disposition: { do: 'finalize', ...end }, memory }
 }
 
 /** The same object when there is nothing to forget, so that the usual case writes nothing. */
@@ -223,13 +226,13 @@ function forgetHead(memory: LaneMemory): LaneMemory {
 }
 
 /** What a wait that is not the message's own doing leaves remembered of it: only its crashes. */
-function remembered(attempt: EndedAttempt, memory: LaneMemory): HeadMemory | null {
+function remembered(attempt: EndedAttempt, memory: LaneMemory): HeadRetryState | null {
   return attempt.crashes > 0 ? headOf(memory, attempt) : memory.head
 }
 
 /** What is remembered of the message, with the crashes of this attempt counted in. */
-function headOf(memory: LaneMemory, { sequence, crashes }: EndedAttempt): HeadMemory {
-  if (memory.head?.sequence !== sequence) return { sequence, tries: 0, spentMs: 0, resent: false, crashes }
+function headOf(memory: LaneMemory, { sequence, crashes }: EndedAttempt): HeadRetryState {
+  if (memory.head?.sequence !== sequence) return { sequence, tries: 0, budgetUsedMs: 0, resent: false, crashes }
   return crashes === 0 ? memory.head : { ...memory.head, crashes: memory.head.crashes + crashes }
 }
 

@@ -13,16 +13,16 @@ const RETRY_AFTER_LEAST_MS = 1_000
 const JITTER = 0.2
 
 /** How long a message waits after its `tries`-th transient failure, in milliseconds. `lot` is in [0, 1). */
-export function messageDelayMs(tries: number, retryAfterMs: number | null, lot: number): number {
+export function messageDelayMs(tries: number, retryAfterMs: number | null, jitter: number): number {
   if (retryAfterMs !== null) return within(retryAfterMs)
   const base = MESSAGE_DELAYS_MS[Math.min(tries, MESSAGE_DELAYS_MS.length) - 1] ?? CONNECTION_FIRST_MS
-  return jittered(base, lot)
+  return jittered(base, jitter)
 }
 
 /** How long a lane waits after its connection's `failures`-th failure in a row, in milliseconds. */
-export function connectionDelayMs(failures: number, retryAfterMs: number | null, lot: number): number {
+export function connectionDelayMs(failures: number, retryAfterMs: number | null, jitter: number): number {
   if (retryAfterMs !== null) return within(retryAfterMs)
-  return jittered(Math.min(CONNECTION_FIRST_MS * 2 ** Math.min(failures - 1, 20), CONNECTION_MOST_MS), lot)
+  return jittered(Math.min(CONNECTION_FIRST_MS * 2 ** Math.min(failures - 1, 20), CONNECTION_MOST_MS), jitter)
 }
 
 /** What the network asked for, within reason. */
@@ -30,6 +30,6 @@ function within(retryAfterMs: number): number {
   return Math.min(Math.max(retryAfterMs, RETRY_AFTER_LEAST_MS), RETRY_AFTER_MOST_MS)
 }
 
-function jittered(baseMs: number, lot: number): number {
-  return Math.round(baseMs * (1 - JITTER + 2 * JITTER * lot))
+function jittered(baseMs: number, jitter: number): number {
+  return Math.round(baseMs * (1 - JITTER + 2 * JITTER * jitter))
 }

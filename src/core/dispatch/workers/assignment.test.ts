@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { HandClock } from '../../../../test/conformance/hand-clock.ts'
 import { preferredWorker } from '../../../../test/support/preferred-worker.ts'
 import type { ConnectionId, WorkerId } from '../../ids.ts'
-import { LEFT_FOR_MS, RendezvousAssignment } from './assignment.ts'
+import { DEFER_FOR_MS, RendezvousAssignment } from './assignment.ts'
 
 const [ANNA, BEN, CLEO, DORA, EMIL] = ['anna', 'ben', 'cleo', 'dora', 'emil'] as WorkerId[] as [
   WorkerId,
@@ -72,96 +72,97 @@ describe('the worker that a connection prefers', () => {
 
 describe('the share of a worker', () => {
   it('is everything while nobody else is known', () => {
-    const { share } = createAssignment()
-    const before = isAllOwn(share)
-    share.updateMembers([ANNA])
+    const { assignment } = createAssignment()
+    const before = isAllOwn(assignment)
+    assignment.updateMembers([ANNA])
 
-    assert.deepEqual([before, isAllOwn(share)], [true, true])
+    assert.deepEqual([before, isAllOwn(assignment)], [true, true])
   })
 
   it('holds what no share of another living worker holds', () => {
-    const shares = FOUR.map((worker) => createAssignment(worker).share)
-    for (const share of shares) share.updateMembers(FOUR)
+    const shares = FOUR.map((worker) => createAssignment(worker).assignment)
+    for (const assignment of shares) assignment.updateMembers(FOUR)
 
-    for (const id of idsBy(randomId)) assert.equal(shares.filter((share) => !share.belongsToPeer(id)).length, 1)
+    for (const id of idsBy(randomId))
+      assert.equal(shares.filter((assignment) => !assignment.belongsToPeer(id)).length, 1)
   })
 
   it('says when the living have changed, and only then', () => {
-    const { share } = createAssignment()
+    const { assignment } = createAssignment()
 
-    const changes = [[ANNA], [ANNA, BEN], [BEN, ANNA], [BEN, CLEO], [BEN, CLEO], [CLEO]].map((living) =>
-      share.updateMembers(living),
+    const changes = [[ANNA], [ANNA, BEN], [BEN, ANNA], [BEN, CLEO], [BEN, CLEO], [CLEO]].map((members) =>
+      assignment.updateMembers(members),
     )
 
     assert.deepEqual(changes, [true, true, false, true, false, true])
   })
 
   it('never leaves a lane of its own', () => {
-    const { share } = createAssignment()
-    share.updateMembers([ANNA, BEN])
+    const { assignment } = createAssignment()
+    assignment.updateMembers([ANNA, BEN])
 
-    assert.equal(share.leave(lanesOf(ANNA)[0]!), false)
+    assert.equal(assignment.shouldDefer(lanesOf(ANNA)[0]!), false)
   })
 
   it('leaves another’s lane until it has been found free for five seconds', async () => {
-    const { share, clock } = createAssignment()
-    share.updateMembers([ANNA, BEN])
+    const { assignment, clock } = createAssignment()
+    assignment.updateMembers([ANNA, BEN])
     const [id] = lanesOf(BEN) as [ConnectionId]
 
-    const first = share.leave(id)
-    await clock.pass(LEFT_FOR_MS - 1)
-    const justBefore = share.leave(id)
+    const first = assignment.shouldDefer(id)
+    await clock.pass(DEFER_FOR_MS - 1)
+    const justBefore = assignment.shouldDefer(id)
     await clock.pass(1)
-    const then = [share.leave(id), share.leave(id)]
+    const then = [assignment.shouldDefer(id), assignment.shouldDefer(id)]
 
     assert.deepEqual([first, justBefore, then], [true, true, [false, false]])
   })
 
   it('begins to count anew after the lane was taken, by this worker or another', async () => {
-    const { share, clock } = createAssignment()
-    share.updateMembers([ANNA, BEN])
+    const { assignment, clock } = createAssignment()
+    assignment.updateMembers([ANNA, BEN])
     const [own, others] = lanesOf(BEN) as [ConnectionId, ConnectionId]
-    share.leave(own)
-    share.leave(others)
-    await clock.pass(LEFT_FOR_MS)
-    share.taken(own)
-    const again = share.leave(own)
+    assignment.shouldDefer(own)
+    assignment.shouldDefer(others)
+    await clock.pass(DEFER_FOR_MS)
+    assignment.claimed(own)
+    const again = assignment.shouldDefer(own)
 
     // Nobody found it free meanwhile, so its worker has had it.
     await clock.pass(30_000)
-    share.updateMembers([ANNA, BEN])
+    assignment.updateMembers([ANNA, BEN])
 
-    assert.deepEqual([again, share.leave(others)], [true, true])
+    assert.deepEqual([again, assignment.shouldDefer(others)], [true, true])
   })
 
   it('says while there is something left that it may have to take', async () => {
-    const { share, clock } = createAssignment()
-    share.updateMembers([ANNA, BEN])
-    const before = share.leavesLanes
-    share.leave(lanesOf(BEN)[0]!)
-    const during = share.leavesLanes
+    const { assignment, clock } = createAssignment()
+    assignment.updateMembers([ANNA, BEN])
+    const before = assignment.hasDeferredLanes
+    assignment.shouldDefer(lanesOf(BEN)[0]!)
+    const during = assignment.hasDeferredLanes
     await clock.pass(30_000)
-    share.updateMembers([ANNA, BEN])
+    assignment.updateMembers([ANNA, BEN])
 
-    assert.deepEqual([before, during, share.leavesLanes], [false, true, false])
+    assert.deepEqual([before, during, assignment.hasDeferredLanes], [false, true, false])
   })
 
   it('starves no lane, however many are left at once', async () => {
-    const { share, clock } = createAssignment()
-    share.updateMembers([ANNA, BEN])
+    const { assignment, clock } = createAssignment()
+    assignment.updateMembers([ANNA, BEN])
     const left = new Set(lanesOf(BEN, 25_000))
     const rounds: number[] = []
 
     // Each look finds all that are still free, as a poll does.
     for (let round = 0; round < 12 && left.size > 0; round++) {
-      const free = [...left].filter((id) => !share.leave(id))
+      const free = [...left].filter((id) => !assignment.shouldDefer(id))
       for (const id of free) {
-        share.taken(id)
+        assignment.claimed(id)
         left.delete(id)
       }
       rounds.push(free.length)
       await clock.pass(2_500)
-      share.updateMembers([ANNA, BEN])
+      assignment.updateMembers([ANNA, BEN])
     }
 
     assert.equal(left.size, 0)
@@ -171,11 +172,11 @@ describe('the share of a worker', () => {
 
 function createAssignment(worker = ANNA) {
   const clock = new HandClock()
-  return { clock, share: new RendezvousAssignment({ worker, clock }) }
+  return { clock, assignment: new RendezvousAssignment({ worker, clock }) }
 }
 
-function isAllOwn(share: RendezvousAssignment): boolean {
-  return idsBy(randomId).every((id) => !share.belongsToPeer(id))
+function isAllOwn(assignment: RendezvousAssignment): boolean {
+  return idsBy(randomId).every((id) => !assignment.belongsToPeer(id))
 }
 
 /** Lanes that `worker` should hold of Anna and Ben. */

@@ -4,13 +4,13 @@ import type { Clock } from '../../ports/clock.ts'
 // How long a lane that has something to do may be left to the worker that should take it. A healthy one takes it within
 // a second of being told. Longer, and a worker that beats but does not claim would starve its lanes; shorter, and a
 // busy one would have them taken away.
-export const LEFT_FOR_MS = 5_000
+export const DEFER_FOR_MS = 5_000
 // Not found free for this long, a lane has been taken or has had nothing to do. Longer than the time between two looks.
-const FORGOTTEN_AFTER_MS = 20_000
+const FORGET_AFTER_MS = 20_000
 // What comes on top is simply left, until those before have been taken: then it has its turn.
-const MOST_REMEMBERED = 10_000
+const MOST_DEFERRED = 10_000
 
-interface Left {
+interface Deferral {
   readonly sinceMonotonic: number
   seenMonotonic: number
 }
@@ -28,8 +28,8 @@ interface HashedWorker {
 export class RendezvousAssignment {
   readonly #worker: WorkerId
   readonly #clock: Clock
-  #living: readonly HashedWorker[] = []
-  readonly #left = new Map<ConnectionId, Left>()
+  #members: readonly HashedWorker[] = []
+  readonly #deferred = new Map<ConnectionId, Deferral>()
 
   constructor({ worker, clock }: { worker: WorkerId; clock: Clock }) {
     this.#worker = worker
@@ -37,46 +37,47 @@ export class RendezvousAssignment {
   }
 
   /** Takes note of who lives. True when that has changed. */
-  updateMembers(living: readonly WorkerId[]): boolean {
-    this.#forgetTaken()
-    const before = new Set(this.#living.map(({ id }) => id))
-    if (living.length === before.size && living.every((id) => before.has(id))) return false
-    this.#living = hashed(living)
+  updateMembers(members: readonly WorkerId[]): boolean {
+    this.#forgetClaimed()
+    const before = new Set(this.#members.map(({ id }) => id))
+    if (members.length === before.size && members.every((id) => before.has(id))) return false
+    this.#members = hashed(members)
     return true
   }
 
   /** True when another living worker should have it. */
   belongsToPeer(id: ConnectionId): boolean {
-    if (this.#living.length === 0 || (this.#living.length === 1 && this.#living[0]?.id === this.#worker)) return false
-    return preferred(id, this.#living) !== this.#worker
+    if (this.#members.length === 0 || (this.#members.length === 1 && this.#members[0]?.id === this.#worker))
+      return false
+    return preferred(id, this.#members) !== this.#worker
   }
 
   /** To be asked about a lane that is free and has something to do: true when another worker is to take it. */
-  leave(id: ConnectionId): boolean {
+  shouldDefer(id: ConnectionId): boolean {
     if (!this.belongsToPeer(id)) return false
     const now = this.#clock.monotonic()
-    const left = this.#left.get(id)
-    if (left) {
-      left.seenMonotonic = now
-      return now - left.sinceMonotonic < LEFT_FOR_MS
+    const deferred = this.#deferred.get(id)
+    if (deferred) {
+      deferred.seenMonotonic = now
+      return now - deferred.sinceMonotonic < DEFER_FOR_MS
     }
-    if (this.#left.size < MOST_REMEMBERED) this.#left.set(id, { sinceMonotonic: now, seenMonotonic: now })
+    if (this.#deferred.size < MOST_DEFERRED) this.#deferred.set(id, { sinceMonotonic: now, seenMonotonic: now })
     return true
   }
 
   /** This worker has claimed it. */
-  taken(id: ConnectionId): void {
-    this.#left.delete(id)
+  claimed(id: ConnectionId): void {
+    this.#deferred.delete(id)
   }
 
   /** True while lanes may have to be taken that should be another's. */
-  get leavesLanes(): boolean {
-    return this.#left.size > 0
+  get hasDeferredLanes(): boolean {
+    return this.#deferred.size > 0
   }
 
-  #forgetTaken(): void {
-    const before = this.#clock.monotonic() - FORGOTTEN_AFTER_MS
-    for (const [id, { seenMonotonic }] of this.#left) if (seenMonotonic < before) this.#left.delete(id)
+  #forgetClaimed(): void {
+    const before = this.#clock.monotonic() - FORGET_AFTER_MS
+    for (const [id, { seenMonotonic }] of this.#deferred) if (seenMonotonic < before) this.#deferred.delete(id)
   }
 }
 
@@ -84,11 +85,11 @@ export class RendezvousAssignment {
  * The worker that should hold a connection's lane: the one with the highest lot, where each pair of worker and
  * connection has its own. When a worker comes or leaves, only the lanes it gets or had move (rendezvous hashing).
  */
-function preferred(id: ConnectionId, living: readonly HashedWorker[]): WorkerId | null {
+function preferred(id: ConnectionId, members: readonly HashedWorker[]): WorkerId | null {
   const hash = hashText(id)
   let best: HashedWorker | null = null
   let highest = -1
-  for (const worker of living) {
+  for (const worker of members) {
     const lot = mix(hash ^ worker.hash)
     if (lot < highest || (lot === highest && best !== null && worker.id > best.id)) continue
     best = worker

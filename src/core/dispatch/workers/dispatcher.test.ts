@@ -17,7 +17,7 @@ describe('a dispatcher', () => {
     await world.pass(100)
 
     assert.deepEqual(answers, [true, true])
-    assert.deepEqual([...world.told].sort(), ['anna: for anna', 'anna: for ben'])
+    assert.deepEqual([...world.sent].sort(), ['anna: for anna', 'anna: for ben'])
     await world.close()
   })
 
@@ -54,7 +54,7 @@ describe('a dispatcher', () => {
     const answers = [anna, ben].map(({ dispatcher }) => dispatcher.wake(bens.connectionId))
     await world.pass(100)
 
-    assert.deepEqual([...world.told].sort(), ['anna: for anna', 'ben: for ben', 'ben: more for ben'])
+    assert.deepEqual([...world.sent].sort(), ['anna: for anna', 'ben: for ben', 'ben: more for ben'])
     assert.deepEqual(answers, [false, true])
     assert.deepEqual([anna.dispatcher.wake(annas.connectionId), ben.dispatcher.wake(annas.connectionId)], [true, false])
     await world.close()
@@ -66,11 +66,11 @@ describe('a dispatcher', () => {
     await world.startWorker(ANNA)
 
     await world.pass(4_000)
-    const early = [...world.told]
+    const early = [...world.sent]
     await world.pass(4_000)
 
     assert.deepEqual(early, ['anna: for anna'])
-    assert.deepEqual(world.told, ['anna: for anna', 'anna: for ben'])
+    assert.deepEqual(world.sent, ['anna: for anna', 'anna: for ben'])
     await world.close()
   })
 
@@ -81,11 +81,11 @@ describe('a dispatcher', () => {
     await world.accept(annas, 'second')
 
     await world.pass(2_500)
-    const told = [...world.told]
+    const calls = [...world.sent]
     const whileIdle = anna.dispatcher.laneCount
     await world.pass(11_000)
 
-    assert.deepEqual(told.slice(2), ['anna: second'])
+    assert.deepEqual(calls.slice(2), ['anna: second'])
     assert.deepEqual([whileIdle, anna.dispatcher.laneCount], [2, 0])
     await world.close()
   })
@@ -144,7 +144,7 @@ describe('a dispatcher', () => {
     await world.accept(bens, 'need not wait')
     await world.startWorker(BEN)
     await world.pass(7_000)
-    const meanwhile = world.told.at(-1)
+    const meanwhile = world.sent.at(-1)
     world.callOf('takes long').end(ACCEPTED)
     await world.pass(100)
     await stopped
@@ -181,7 +181,7 @@ describe('a dispatcher', () => {
 
     assert.ok(atFirst >= 2 && atFirst <= 4, `asked ${atFirst} times within 90 ms`)
     assert.ok(later >= 10 && later <= 14, `asked ${later} times within 4 s`)
-    assert.deepEqual(world.told, ['anna: for anna'])
+    assert.deepEqual(world.sent, ['anna: for anna'])
     await world.close()
   })
 
@@ -198,7 +198,7 @@ describe('a dispatcher', () => {
     anna.dispatcher.change([annas.connectionId])
     await world.pass(1)
 
-    assert.deepEqual(world.told, ['anna: for anna'])
+    assert.deepEqual(world.sent, ['anna: for anna'])
     await world.close()
   })
 

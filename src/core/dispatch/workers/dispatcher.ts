@@ -7,7 +7,7 @@ import type { Journal } from '../../ports/journal.ts'
 import type { ClaimedLane, Lanes } from '../../ports/lanes.ts'
 import { Lane } from '../lane/lane.ts'
 import type { LaneParts, RunLane } from '../lane/lane-parts.ts'
-import { LEFT_FOR_MS, RendezvousAssignment } from './assignment.ts'
+import { DEFER_FOR_MS, RendezvousAssignment } from './assignment.ts'
 import { ClaimRetryQueue } from './claim-retry.ts'
 import { WorkerLease } from './lease.ts'
 import { ReleaseBatcher } from './release-batcher.ts'
@@ -18,7 +18,7 @@ const CLAIM_BATCH = 500
 // it anew costs half a millisecond; keeping it costs memory, and there may be ten thousand of them.
 const IDLE_LANES_KEPT_MS = 10_000
 // A look into an idle lane is one read. A burst that ends leaves thousands idle at once; their looks are spread.
-const IDLE_LOOKS_PER_SWEEP = 200
+const IDLE_POLLS_PER_SWEEP = 200
 const EXPIRE_EVERY_MS = 5_000
 const EXPIRE_BATCH = 2_000
 // After a dropped claim we behave like a worker that has just come up.
@@ -49,10 +49,10 @@ interface DispatcherParts {
  */
 export class Dispatcher {
   readonly #parts: DispatcherParts
-  readonly #claim: WorkerLease
-  readonly #share: RendezvousAssignment
+  readonly #lease: WorkerLease
+  readonly #assignment: RendezvousAssignment
   readonly #released: ReleaseBatcher
-  readonly #missed: ClaimRetryQueue
+  readonly #claimRetries: ClaimRetryQueue
   readonly #lanes = new Map<ConnectionId, Lane>()
   readonly #cancels = new Map<string, () => void>()
   readonly #handingOver = new Set<ConnectionId>()
@@ -65,16 +65,16 @@ export class Dispatcher {
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts
-    this.#claim = new WorkerLease({ ...parts, onRenewed: (living) => this.#updateMembers(living) })
-    this.#share = new RendezvousAssignment(parts)
+    this.#lease = new WorkerLease({ ...parts, onRenewed: (members) => this.#updateMembers(members) })
+    this.#assignment = new RendezvousAssignment(parts)
     this.#released = new ReleaseBatcher(parts)
-    this.#missed = new ClaimRetryQueue(parts.clock, (id) => this.#want(id))
+    this.#claimRetries = new ClaimRetryQueue(parts.clock, (id) => this.#want(id))
   }
 
   async start(): Promise<void> {
     if (this.#running) return
     this.#running = true
-    await this.#claim.start()
+    await this.#lease.start()
     this.#every('expire', EXPIRE_EVERY_MS, () => this.#expire())
     this.#poll()
   }
@@ -84,33 +84,33 @@ export class Dispatcher {
    * somebody should tell the others.
    */
   wake(connectionId: ConnectionId): boolean {
-    return this.#tell(connectionId, (lane) => lane.wake())
+    return this.#deliver(connectionId, (lane) => lane.wake())
   }
 
   /** The same, of a message that was accepted by this process a moment ago and needs nothing but to be sent. */
   accepted(message: QueuedMessage): boolean {
-    return this.#tell(message.connectionId, (lane) => lane.accept(message))
+    return this.#deliver(message.connectionId, (lane) => lane.accept(message))
   }
 
-  #tell(connectionId: ConnectionId, say: (lane: Lane) => void): boolean {
+  #deliver(connectionId: ConnectionId, say: (lane: Lane) => void): boolean {
     if (!this.#running) return false
     const lane = this.#lanes.get(connectionId)
     if (lane) {
       say(lane)
       return !lane.isEnding
     }
-    if (this.#share.belongsToPeer(connectionId)) return false
-    if (!this.#missed.want(connectionId)) this.#want(connectionId)
+    if (this.#assignment.belongsToPeer(connectionId)) return false
+    if (!this.#claimRetries.want(connectionId)) this.#want(connectionId)
     return true
   }
 
   /** Somebody changed these lanes: believe nothing that was loaded. */
   change(connectionIds: readonly ConnectionId[]): void {
     for (const id of connectionIds) {
-      this.#missed.forget(id)
+      this.#claimRetries.forget(id)
       const lane = this.#lanes.get(id)
       if (lane) lane.change()
-      else if (!this.#share.belongsToPeer(id)) this.#want(id)
+      else if (!this.#assignment.belongsToPeer(id)) this.#want(id)
     }
   }
 
@@ -129,12 +129,12 @@ export class Dispatcher {
     this.#running = false
     for (const cancel of this.#cancels.values()) cancel()
     this.#cancels.clear()
-    this.#missed.stop()
+    this.#claimRetries.stop()
     const lanes = [...this.#lanes.values()]
     const abort = this.#parts.clock.after(graceMs, () => {
       for (const lane of lanes) lane.abortCall()
       // Whoever waits for the claim to hold again would wait as long as storage is away.
-      void this.#claim.stop()
+      void this.#lease.stop()
     })
     const sweeping = this.#repeat(SWEEP_EVERY_MS, () => this.#sweep())
     // Each is given back as it ends: one slow call must not keep all others from those who could go on with them.
@@ -144,7 +144,7 @@ export class Dispatcher {
     this.#lanes.clear()
     this.#handingOver.clear()
     await this.#released.settled()
-    await this.#claim.stop()
+    await this.#lease.stop()
     await this.#parts.lanes
       .deleteLease(this.#parts.worker)
       .catch((error: unknown) => this.#parts.journal.record({ event: 'storage.unavailable', error }))
@@ -161,7 +161,7 @@ export class Dispatcher {
 
   /** True when another living worker should have this lane. */
   belongsToPeer(connectionId: ConnectionId): boolean {
-    return this.#share.belongsToPeer(connectionId)
+    return this.#assignment.belongsToPeer(connectionId)
   }
 
   #want(connectionId: ConnectionId): void {
@@ -176,7 +176,7 @@ export class Dispatcher {
         const only = [...this.#wanted].slice(0, CLAIM_BATCH)
         for (const id of only) this.#wanted.delete(id)
         await this.#take(only)
-        if (this.#running) this.#missed.add(only.filter((id) => !this.#lanes.has(id)))
+        if (this.#running) this.#claimRetries.add(only.filter((id) => !this.#lanes.has(id)))
       }
     } finally {
       this.#claiming = null
@@ -188,22 +188,22 @@ export class Dispatcher {
    * neither has begun yet, and the second claim would fence off the first.
    */
   #take(only: readonly ConnectionId[] | null): Promise<boolean> {
-    const taken = this.#taking.then(() => this.#takeNow(only))
+    const taken = this.#taking.then(() => this.#claimNow(only))
     this.#taking = taken
     return taken
   }
 
-  async #takeNow(only: readonly ConnectionId[] | null): Promise<boolean> {
+  async #claimNow(only: readonly ConnectionId[] | null): Promise<boolean> {
     const { lanes, worker, journal } = this.#parts
     try {
       // A claim made while our own heartbeat has run out would be free for others at once.
-      await this.#claim.held()
+      await this.#lease.untilHeld()
       // A lane must not be taken and then released under its new owner.
       await this.#released.settled()
       if (!this.#running) return false
       const changes = this.#changes
-      const leave = (id: ConnectionId) => this.#share.leave(id)
-      const claimed = await lanes.claim({ worker, only, held: this.#lanes, leave, limit: CLAIM_BATCH })
+      const shouldDefer = (id: ConnectionId) => this.#assignment.shouldDefer(id)
+      const claimed = await lanes.claim({ worker, only, held: this.#lanes, shouldDefer, limit: CLAIM_BATCH })
       if (!this.#running) await lanes.release(claimed)
       else for (const lane of claimed) this.#begin(lane)
       // What was asked for by an older list of the living may be another's by now.
@@ -236,14 +236,14 @@ export class Dispatcher {
       blocked,
       mediaFetchedSince,
       wantMedia,
-      claim: this.#claim,
+      lease: this.#lease,
       onGone: (lane) => this.#forget(lane),
     }
     const lane = new Lane(claimed, parts)
     this.#lanes.set(claimed.connectionId, lane)
     if (!this.#cancels.has('sweep')) this.#sweepLater()
-    this.#missed.forget(claimed.connectionId)
-    this.#share.taken(claimed.connectionId)
+    this.#claimRetries.forget(claimed.connectionId)
+    this.#assignment.claimed(claimed.connectionId)
     journal.record({ event: 'lane.claimed', connectionId: claimed.connectionId, epoch: claimed.epoch })
     lane.wake()
   }
@@ -257,13 +257,13 @@ export class Dispatcher {
   }
 
   #passOn(id: ConnectionId): void {
-    if (this.#share.belongsToPeer(id)) this.#parts.notifyPeers?.(id)
+    if (this.#assignment.belongsToPeer(id)) this.#parts.notifyPeers?.(id)
     // Meanwhile the other worker has gone.
     else this.#want(id)
   }
 
-  #updateMembers(living: readonly WorkerId[]): void {
-    if (!this.#share.updateMembers(living) || !this.#running) return
+  #updateMembers(members: readonly WorkerId[]): void {
+    if (!this.#assignment.updateMembers(members) || !this.#running) return
     this.#changes += 1
     this.#handOver([...this.#lanes.values()])
     // The lanes of a worker that has died, or that has handed them over, are there to be taken.
@@ -272,7 +272,7 @@ export class Dispatcher {
 
   #handOver(lanes: readonly { readonly connectionId: ConnectionId }[]): void {
     for (const { connectionId: id } of lanes) {
-      if (!this.#share.belongsToPeer(id) || !this.#lanes.has(id)) continue
+      if (!this.#assignment.belongsToPeer(id) || !this.#lanes.has(id)) continue
       this.#handingOver.add(id)
       this.#lanes.get(id)?.handOver()
     }
@@ -289,13 +289,13 @@ export class Dispatcher {
 
   #sweep(): void {
     const now = this.#parts.clock.monotonic()
-    let looks = 0
+    let polls = 0
     for (const lane of this.#lanes.values()) {
       lane.sweep()
       if (!this.#running || lane.idleSinceMonotonic === null) continue
       if (lane.idleSinceMonotonic < now - IDLE_LANES_KEPT_MS) lane.drop()
       // Another process may have accepted something for it, and its word of that may have been lost.
-      else if (lane.lookedMonotonic < now - this.#parts.pollEveryMs && looks++ < IDLE_LOOKS_PER_SWEEP) lane.wake()
+      else if (lane.polledMonotonic < now - this.#parts.pollEveryMs && polls++ < IDLE_POLLS_PER_SWEEP) lane.wake()
     }
   }
 
@@ -311,19 +311,19 @@ export class Dispatcher {
 
   #poll(): void {
     if (!this.#running) return
-    void this.#takeAll().finally(() => {
+    void this.#claimAll().finally(() => {
       if (this.#running) this.#later('poll', this.#nextPollMs(), () => this.#poll())
     })
   }
 
   /** Jittered, so that many workers do not look in step. What was left to others is looked at again when its time is over. */
   #nextPollMs(): number {
-    const lot = this.#parts.clock.random()
-    const delayMs = this.#parts.pollEveryMs * (0.75 + lot / 2)
-    return this.#share.leavesLanes ? Math.min(delayMs, LEFT_FOR_MS * (1 + lot / 4)) : delayMs
+    const jitter = this.#parts.clock.random()
+    const delayMs = this.#parts.pollEveryMs * (0.75 + jitter / 2)
+    return this.#assignment.hasDeferredLanes ? Math.min(delayMs, DEFER_FOR_MS * (1 + jitter / 4)) : delayMs
   }
 
-  async #takeAll(): Promise<void> {
+  async #claimAll(): Promise<void> {
     while (this.#running && (await this.#take(null))) {
       // Go on until a batch comes back short.
     }

@@ -4,104 +4,104 @@ import { HandClock, settle } from '../../../../test/conformance/hand-clock.ts'
 import type { WorkerId } from '../../ids.ts'
 import type { Journal } from '../../ports/journal.ts'
 import { type Lanes, StorageUnavailable } from '../../ports/lanes.ts'
-import { CLAIM_LASTS_MS, RENEW_EVERY_MS, WorkerLease } from './lease.ts'
+import { LEASE_MS, RENEW_EVERY_MS, WorkerLease } from './lease.ts'
 
 const MARGIN_MS = 3_000
 const DAY = 24 * 3_600_000
 
 describe('the claim of a worker', () => {
   it('G6: holds from the first heartbeat on, and is renewed before it ends', async () => {
-    const { claim, clock, beats } = createClaim()
-    const before = claim.holds()
-    await claim.start()
+    const { claim: lease, clock, beats } = createLease()
+    const before = lease.isHeld()
+    await lease.start()
 
     await clock.pass(60_000)
 
     assert.equal(before, false)
-    assert.equal(claim.holds(), true)
+    assert.equal(lease.isHeld(), true)
     assert.equal(beats.length, 1 + 60_000 / RENEW_EVERY_MS)
-    assert.ok(beats.every((lastsMs) => lastsMs === CLAIM_LASTS_MS))
+    assert.ok(beats.every((lastsMs) => lastsMs === LEASE_MS))
   })
 
   it('G6: ends well before others may begin when storage is away, and holds again with a new term', async () => {
-    const { claim, clock, storage } = createClaim()
-    await claim.start()
-    const { term } = claim
+    const { claim: lease, clock, storage } = createLease()
+    await lease.start()
+    const { generation } = lease
     storage.isAway = true
 
-    await clock.pass(CLAIM_LASTS_MS - MARGIN_MS - 1)
-    const justBefore = claim.holds()
+    await clock.pass(LEASE_MS - MARGIN_MS - 1)
+    const justBefore = lease.isHeld()
     await clock.pass(1)
-    const after = claim.holds()
+    const after = lease.isHeld()
     storage.isAway = false
     await clock.pass(1_000)
 
-    assert.deepEqual([justBefore, after, claim.holds()], [true, false, true])
-    assert.equal(claim.term, term + 1)
+    assert.deepEqual([justBefore, after, lease.isHeld()], [true, false, true])
+    assert.equal(lease.generation, generation + 1)
   })
 
   it('keeps its term while it is renewed in time', async () => {
-    const { claim, clock } = createClaim()
-    await claim.start()
-    const { term } = claim
+    const { claim: lease, clock } = createLease()
+    await lease.start()
+    const { generation } = lease
 
-    await clock.pass(10 * CLAIM_LASTS_MS)
+    await clock.pass(10 * LEASE_MS)
 
-    assert.equal(claim.term, term)
+    assert.equal(lease.generation, generation)
   })
 
   it('G6: counts from before the heartbeat, however long its answer takes', async () => {
-    const { claim, clock, storage } = createClaim()
+    const { claim: lease, clock, storage } = createLease()
     storage.answersAfterMs = 5_000
-    const started = claim.start()
+    const started = lease.start()
     await clock.pass(5_000)
     await started
 
     storage.isAway = true
-    await clock.pass(CLAIM_LASTS_MS - MARGIN_MS - 5_000)
+    await clock.pass(LEASE_MS - MARGIN_MS - 5_000)
 
-    assert.equal(claim.holds(), false)
+    assert.equal(lease.isHeld(), false)
   })
 
   it('G6: does not hold after the machine was suspended, when only the wall clock has gone on', async () => {
-    const { claim, clock } = createClaim()
-    await claim.start()
+    const { claim: lease, clock } = createLease()
+    await lease.start()
 
-    clock.setWall(CLAIM_LASTS_MS)
+    clock.setWall(LEASE_MS)
 
-    assert.equal(claim.holds(), false)
+    assert.equal(lease.isHeld(), false)
   })
 
   it('G6: is by the machine’s own clocks alone, whatever becomes of the time that all agree on', async () => {
-    const { claim, clock, storage } = createClaim()
-    await claim.start()
+    const { claim: lease, clock, storage } = createLease()
+    await lease.start()
     clock.setNow(2 * DAY)
-    const ahead = claim.holds()
+    const ahead = lease.isHeld()
 
     clock.setNow(-4 * DAY)
     storage.isAway = true
-    await clock.pass(CLAIM_LASTS_MS - MARGIN_MS)
+    await clock.pass(LEASE_MS - MARGIN_MS)
 
-    assert.deepEqual([ahead, claim.holds()], [true, false])
+    assert.deepEqual([ahead, lease.isHeld()], [true, false])
   })
 
   it('G6: is not prolonged by a clock that is set back', async () => {
-    const { claim, clock, storage } = createClaim()
-    await claim.start()
+    const { claim: lease, clock, storage } = createLease()
+    await lease.start()
     storage.isAway = true
     clock.setWall(-2 * DAY)
 
-    await clock.pass(CLAIM_LASTS_MS)
+    await clock.pass(LEASE_MS)
 
-    assert.equal(claim.holds(), false)
+    assert.equal(lease.isHeld(), false)
   })
 
   it('lets those who wait for it go on once it holds, or once the worker stops', async () => {
-    const { claim, clock, storage } = createClaim()
+    const { claim: lease, clock, storage } = createLease()
     storage.isAway = true
-    await claim.start()
+    await lease.start()
     const went: string[] = []
-    void claim.held().then(() => went.push('first'))
+    void lease.untilHeld().then(() => went.push('first'))
     await clock.pass(3_000)
     const whileAway = [...went]
 
@@ -109,19 +109,19 @@ describe('the claim of a worker', () => {
     await clock.pass(1_000)
     const whileHeld = [...went]
     storage.isAway = true
-    await clock.pass(2 * CLAIM_LASTS_MS)
-    void claim.held().then(() => went.push('second'))
-    void claim.stop()
+    await clock.pass(2 * LEASE_MS)
+    void lease.untilHeld().then(() => went.push('second'))
+    void lease.stop()
     await settle()
 
     assert.deepEqual([whileAway, whileHeld, went], [[], ['first'], ['first', 'second']])
-    assert.equal(claim.holds(), false)
+    assert.equal(lease.isHeld(), false)
   })
 
   it('beats no more once it has stopped', async () => {
-    const { claim, clock, beats } = createClaim()
-    await claim.start()
-    await claim.stop()
+    const { claim: lease, clock, beats } = createLease()
+    await lease.start()
+    await lease.stop()
 
     await clock.pass(60_000)
 
@@ -130,60 +130,60 @@ describe('the claim of a worker', () => {
   })
 
   it('has stopped only when no heartbeat is on its way, which would bring a retired worker back', async () => {
-    const { claim, clock, storage } = createClaim()
-    await claim.start()
+    const { claim: lease, clock, storage } = createLease()
+    await lease.start()
     storage.answersAfterMs = 5_000
     await clock.pass(RENEW_EVERY_MS)
     let hasStopped = false
 
-    void claim.stop().then(() => {
+    void lease.stop().then(() => {
       hasStopped = true
     })
     await clock.pass(4_999)
     const before = hasStopped
     await clock.pass(1)
 
-    assert.deepEqual([before, hasStopped, claim.holds()], [false, true, false])
+    assert.deepEqual([before, hasStopped, lease.isHeld()], [false, true, false])
   })
 
   it('knows who lives from the last heartbeat, and tells before anybody goes on', async () => {
-    const { claim, clock, storage, told } = createClaim()
-    const before = claim.living
-    const started = claim.start()
-    void claim.held().then(() => told.push(['goes on']))
+    const { claim: lease, clock, storage, told } = createLease()
+    const before = lease.members
+    const started = lease.start()
+    void lease.untilHeld().then(() => told.push(['goes on']))
     await started
     await settle()
-    storage.living = ['anna', 'ben'] as WorkerId[]
+    storage.members = ['anna', 'ben'] as WorkerId[]
     await clock.pass(RENEW_EVERY_MS)
     storage.isAway = true
     await clock.pass(RENEW_EVERY_MS)
 
     assert.deepEqual(before, [])
     assert.deepEqual(told, [['anna'], ['goes on'], ['anna', 'ben']])
-    assert.deepEqual(claim.living, ['anna', 'ben'])
+    assert.deepEqual(lease.members, ['anna', 'ben'])
   })
 })
 
-function createClaim() {
+function createLease() {
   const clock = new HandClock()
   const beats: number[] = []
-  const storage = { isAway: false, answersAfterMs: 0, living: ['anna'] as WorkerId[] }
+  const storage = { isAway: false, answersAfterMs: 0, members: ['anna'] as WorkerId[] }
   const lanes: Pick<Lanes, 'heartbeat'> = {
     async heartbeat(_, lastsMs) {
       beats.push(lastsMs)
       if (storage.answersAfterMs > 0) await new Promise<void>((resolve) => clock.after(storage.answersAfterMs, resolve))
       if (storage.isAway) throw new StorageUnavailable('away', false)
-      return storage.living
+      return storage.members
     },
   }
   const journal: Journal = { record: () => {} }
   const told: string[][] = []
-  const claim = new WorkerLease({
+  const lease = new WorkerLease({
     lanes: lanes as Lanes,
     clock,
     journal,
     worker: 'anna' as WorkerId,
-    onRenewed: (living) => told.push([...living]),
+    onRenewed: (members) => told.push([...members]),
   })
-  return { claim, clock, beats, storage, told }
+  return { claim: lease, clock, beats, storage, told }
 }

@@ -5,7 +5,7 @@ import type { Lanes } from '../../ports/lanes.ts'
 
 // Short, because it is how long a crashed worker's lanes stand still. It need not outlast a send: a call that is still
 // open when the claim ends is aborted, and becomes unknown.
-export const CLAIM_LASTS_MS = 15_000
+export const LEASE_MS = 15_000
 // Renewed every fifth of it. So three renewals may get lost before a healthy worker loses its lanes, and the others learn
 // at most this long after its end that a worker is dead: 18 s after its last heartbeat, where 20 s are promised (G6).
 export const RENEW_EVERY_MS = 3_000
@@ -30,15 +30,15 @@ export function validLeaseSql(now: string): string {
  * can refuse a late record but cannot stop a process that was paused from calling the network (G6).
  */
 export class WorkerLease {
-  readonly #onRenewed: (living: readonly WorkerId[]) => void
+  readonly #onRenewed: (members: readonly WorkerId[]) => void
   readonly #lanes: Lanes
   readonly #clock: Clock
   readonly #journal: Journal
   readonly #worker: WorkerId
   #endsMonotonic = Number.NEGATIVE_INFINITY
   #endsByWall: Instant = Number.NEGATIVE_INFINITY
-  #term = 0
-  #living: readonly WorkerId[] = []
+  #generation = 0
+  #members: readonly WorkerId[] = []
   #cancelTimer: (() => void) | null = null
   #beating: Promise<void> | null = null
   #waiting: (() => void)[] = []
@@ -50,7 +50,7 @@ export class WorkerLease {
     journal: Journal
     worker: WorkerId
     /** Called before anybody who waits for the claim goes on. */
-    onRenewed?: (living: readonly WorkerId[]) => void
+    onRenewed?: (members: readonly WorkerId[]) => void
   }) {
     this.#lanes = parts.lanes
     this.#clock = parts.clock
@@ -77,23 +77,23 @@ export class WorkerLease {
    * True while no other worker can have taken our lanes. Both clocks are asked: the monotonic one stands still while
    * the machine is suspended, the machine's own wall clock can be set.
    */
-  holds(): boolean {
+  isHeld(): boolean {
     return this.#clock.monotonic() < this.#endsMonotonic && this.#clock.wall() < this.#endsByWall
   }
 
   /** The workers that the last heartbeat found alive, this one among them. Empty before the first. */
-  get living(): readonly WorkerId[] {
-    return this.#living
+  get members(): readonly WorkerId[] {
+    return this.#members
   }
 
   /** Counts the stretches through which the claim has held without a gap. In a gap others may have taken our lanes. */
-  get term(): number {
-    return this.#term
+  get generation(): number {
+    return this.#generation
   }
 
   /** Resolves when the claim holds (again), or when the worker stops. */
-  async held(): Promise<void> {
-    while (!this.holds() && !this.#stopped) {
+  async untilHeld(): Promise<void> {
+    while (!this.isHeld() && !this.#stopped) {
       if (!this.#beating) void this.#beat()
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
@@ -112,13 +112,13 @@ export class WorkerLease {
     const monotonic = this.#clock.monotonic()
     const wall = this.#clock.wall()
     try {
-      this.#living = await this.#lanes.heartbeat(this.#worker, CLAIM_LASTS_MS)
+      this.#members = await this.#lanes.heartbeat(this.#worker, LEASE_MS)
       if (this.#stopped) return
-      if (!this.holds()) this.#term += 1
-      this.#endsMonotonic = monotonic + CLAIM_LASTS_MS - MARGIN_MS
-      this.#endsByWall = wall + CLAIM_LASTS_MS - MARGIN_MS
+      if (!this.isHeld()) this.#generation += 1
+      this.#endsMonotonic = monotonic + LEASE_MS - MARGIN_MS
+      this.#endsByWall = wall + LEASE_MS - MARGIN_MS
       this.#schedule(RENEW_EVERY_MS)
-      this.#onRenewed(this.#living)
+      this.#onRenewed(this.#members)
       this.#release()
     } catch (error) {
       this.#journal.record({ event: 'storage.unavailable', error })

@@ -2,7 +2,11 @@ import type { webhookRoutes } from '../../../contract/console/webhooks.ts'
 import type { AccountId } from '../../../core/ids.ts'
 import { TRY_CODES, type TryCode } from '../../../core/notifications/delivery-try-codes.ts'
 import { drawWebhookId, drawWebhookSecret, webhookSecretPlace } from '../../../core/notifications/draw-webhook.ts'
-import { isNoticeKind, NOTICE_KINDS, type NoticeKindFacts } from '../../../core/notifications/notification-kinds.ts'
+import {
+  isNotificationKind,
+  NOTIFICATION_KINDS,
+  type NotificationKindFacts,
+} from '../../../core/notifications/notification-kinds.ts'
 import { readWebhookKinds, readWebhookUrl } from '../../../core/notifications/read-webhook-form.ts'
 import type { DeliveryView, OfWebhook, WebhookView } from '../../../core/ports/webhooks.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
@@ -29,7 +33,7 @@ function viewing({
       return { items: (await webhooks.listWebhooks(accountId)).map(presentWebhook) }
     },
     async describeNotices() {
-      const kinds = Object.entries<NoticeKindFacts>(NOTICE_KINDS).map(([kind, { group, sentence }]) => ({
+      const kinds = Object.entries<NotificationKindFacts>(NOTIFICATION_KINDS).map(([kind, { group, sentence }]) => ({
         kind,
         group,
         sentence,
@@ -42,7 +46,7 @@ function viewing({
     },
     async listDeliveries({ params: { id }, query: { state = null, kind = null, after = null } }, { accountId }) {
       // An unknown kind has no deliveries. It is ignored, because a link may contain anything.
-      const filter = { state, kind: kind !== null && isNoticeKind(kind) ? kind : null, after }
+      const filter = { state, kind: kind !== null && isNotificationKind(kind) ? kind : null, after }
       const { items, next } = await webhooks.listDeliveries({ accountId, id }, filter)
       return { items: [...items], next }
     },

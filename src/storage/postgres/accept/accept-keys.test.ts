@@ -104,7 +104,7 @@ describe('idempotency keys on PostgreSQL, with two processes', () => {
 
     const whileSent = await other.accept(candidate(world, sender, { key: 'once' }))
     const close = { attempt: attempt(world, message), disposition: AS_PUBLISHED }
-    await world.lanes.record(step(world, lane, { close }))
+    await world.lanes.record(step(world, lane, { finish: close }))
     const afterwards = await other.accept(candidate(world, sender, { key: 'once' }))
 
     assert.deepEqual(whileSent, { kind: 'replayed', messageId, state: 'QUEUED' })

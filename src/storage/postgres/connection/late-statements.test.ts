@@ -4,7 +4,7 @@ import type { Client } from 'pg'
 import { describe, it } from 'vitest'
 import { newPostgresWorld, type PostgresWorld } from '../../../../test/conformance/postgres-world.ts'
 import { ANNA, accept, addSender, holdLane, step } from '../../../../test/conformance/storage-world.ts'
-import { type ClaimedLane, type Step, StorageUnavailable } from '../../../core/ports/lanes.ts'
+import { type ClaimedLane, type LaneTransition, StorageUnavailable } from '../../../core/ports/lanes.ts'
 import { LaneCache } from '../lanes/lane-cache.ts'
 import { StepWriter } from '../lanes/record-step.ts'
 import { FencedConnection } from './fenced-connection.ts'
@@ -66,7 +66,7 @@ describe('what comes late on PostgreSQL', () => {
 
   it('G5: opens nothing by a step of its own', async () => {
     const { world, lane, session } = await heldLane()
-    const [message] = await world.lanes.loadRun(lane.connectionId, 1)
+    const [message] = await world.lanes.fetchNext(lane.connectionId, 1)
     const open = (count: number, sequence: number) =>
       session.query(`select write_step('anna', 99, ${count}, 1000, '${lane.connectionId}', '${lane.accountId}', ${lane.epoch}, 1,
         null, null, null, null, null, null, null, null, ${sequence}, 1, false) as letter`)
@@ -110,7 +110,7 @@ class SlowConnection {
   }
 }
 
-function waiting(world: PostgresWorld, lane: ClaimedLane, words: string): Step {
+function waiting(world: PostgresWorld, lane: ClaimedLane, words: string): LaneTransition {
   return step(world, lane, {
     memory: { head: null, failureStreak: null, wait: { reason: 'retrying', words, until: 9 } },
   })

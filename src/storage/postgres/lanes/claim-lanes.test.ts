@@ -89,7 +89,7 @@ describe('claims on PostgreSQL, when somebody sets the clock of the database', (
     const message = await head(world, lane.connectionId)
     const now = world.storage.clock.now()
     const opened = await anna.record({
-      ...step(world, lane, { open: { sequence: message.sequence, number: 1 } }),
+      ...step(world, lane, { start: { sequence: message.sequence, number: 1 } }),
       at: now,
     })
 
@@ -144,11 +144,11 @@ describe('claims on PostgreSQL', () => {
 
     const [held, opened] = [
       await anna.inspect(lane),
-      await anna.record(step(world, lane, { open: { sequence, number: 1 } })),
+      await anna.record(step(world, lane, { start: { sequence, number: 1 } })),
     ]
     const none = await claimAll(ANNA, anna)
     await session.query('delete from hold')
-    await anna.record(step(world, lane, { open: { sequence, number: 1 } }))
+    await anna.record(step(world, lane, { start: { sequence, number: 1 } }))
     await session.query(`insert into hold values (1, 1, 'test')`)
     const [withOne] = await claimAll(ANNA, anna)
 
@@ -171,8 +171,8 @@ describe('claims on PostgreSQL', () => {
       const now = world.clock.now()
       // Of a worker whose clock is ahead of it.
       const ahead = { ...attempt(world, message), startedAt: now + 400, endedAt: now + 500 }
-      await anna.record(step(world, lane, { open: { sequence: message.sequence, number: 1 } }))
-      await anna.record(step(world, lane, { close: { attempt: ahead, disposition: AS_PUBLISHED }, ...also }))
+      await anna.record(step(world, lane, { start: { sequence: message.sequence, number: 1 } }))
+      await anna.record(step(world, lane, { finish: { attempt: ahead, disposition: AS_PUBLISHED }, ...also }))
       const session = await world.session()
       const { rows } = await session.query('select attempt_started_at, published_at, settled_at from settled')
       // Of one whose clock is behind it.
@@ -217,5 +217,5 @@ async function twoWorkers(): Promise<{ world: PostgresWorld; anna: Lanes; ben: L
 }
 
 function claimAll(worker: WorkerId, lanes: Lanes): Promise<readonly ClaimedLane[]> {
-  return lanes.claim({ worker, only: null, held: new Set<ConnectionId>(), leave: () => false, limit: 100 })
+  return lanes.claim({ worker, only: null, held: new Set<ConnectionId>(), shouldDefer: () => false, limit: 100 })
 }

@@ -1,10 +1,10 @@
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
-import { CLAIM_LASTS_MS } from '../../../core/dispatch/workers/lease.ts'
+import { LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { ConnectionId, WorkerId } from '../../../core/ids.ts'
 import {
   type ClaimedLane,
   type FailureStreak,
-  type HeadMemory,
+  type HeadRetryState,
   type LaneMemory,
   type Lanes,
   type OpenAttempt,
@@ -55,7 +55,7 @@ export class LaneClaims {
   }
 
   async claim(request: Parameters<Lanes['claim']>[0]): Promise<readonly ClaimedLane[]> {
-    const { worker, only, held, leave, limit } = request
+    const { worker, only, held, shouldDefer: leave, limit } = request
     const wanted = only?.filter((id) => !held.has(id)) ?? null
     if (wanted?.length === 0) return []
     const claimed = new Map<ConnectionId, ClaimedLane>()
@@ -157,7 +157,7 @@ export class LaneClaims {
    */
   #trust(): readonly [number | null, boolean] {
     const { clock } = this.#parts
-    return [clock.expected, clock.hasJumped(CLAIM_LASTS_MS)]
+    return [clock.expected, clock.hasJumped(LEASE_MS)]
   }
 
   async #inspect(lanes: readonly HeldLane[]): Promise<readonly (ClaimedLane | null)[]> {
@@ -212,7 +212,7 @@ function idsAndEpochs(lanes: readonly HeldLane[]): [Buffer, Buffer] {
 function toMemory(row: Row): LaneMemory {
   const [head, error, reason] = [row['head'], row['failure_streak'], row['wait_reason']]
   return {
-    head: typeof head === 'string' ? (JSON.parse(head) as HeadMemory) : null,
+    head: typeof head === 'string' ? (JSON.parse(head) as HeadRetryState) : null,
     failureStreak: typeof error === 'string' ? (JSON.parse(error) as FailureStreak) : null,
     wait:
       typeof reason === 'string'

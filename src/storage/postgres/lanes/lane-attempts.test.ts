@@ -40,7 +40,7 @@ describe('the row of a held lane for its attempts', () => {
     const connectionId = await addConnection(world, sender.accountId, { number })
     await accept(world, { ...sender, number })
     const other = await holdLane(world, ANNA, connectionId)
-    const [message] = await world.lanes.loadRun(connectionId, 1)
+    const [message] = await world.lanes.fetchNext(connectionId, 1)
     await open(world, lane, first)
 
     const together = await Promise.all([open(world, lane, second), open(world, other, message!)])
@@ -53,7 +53,7 @@ describe('the row of a held lane for its attempts', () => {
     const { world, lane, first } = await heldLane()
     await open(world, lane, first)
 
-    await world.lanes.record(step(world, lane, { close: settled(world, first) }))
+    await world.lanes.record(step(world, lane, { finish: settled(world, first) }))
     const [openNow, kept] = [await rows(world, 'open_attempt'), await rows(world, 'lane_attempt')]
     await world.lanes.release([lane])
 
@@ -89,7 +89,7 @@ describe('the row of a held lane for its attempts', () => {
     await open(world, lane, first)
     await ask(world, 'update lane_attempt set possibly_superseded_sequence = message_sequence, crashes = 2')
 
-    await world.lanes.record(step(world, lane, { close: settled(world, first) }))
+    await world.lanes.record(step(world, lane, { finish: settled(world, first) }))
 
     const [row] = await ask(world, 'select possibly_superseded_sequence, crashes from lane_attempt')
     assert.deepEqual(row, { possibly_superseded_sequence: null, crashes: 0 })
@@ -103,7 +103,7 @@ async function heldLane() {
   await accept(world, sender, { text: 'first' })
   await accept(world, sender, { text: 'second' })
   const lane = await holdLane(world, ANNA, sender.connectionId)
-  const [first, second] = await world.lanes.loadRun(sender.connectionId, 2)
+  const [first, second] = await world.lanes.fetchNext(sender.connectionId, 2)
   return { world, sender, lane, first: first as QueuedMessage, second: second as QueuedMessage }
 }
 

@@ -84,7 +84,7 @@ describe('lanes on PostgreSQL, when two meet', () => {
     assert.deepEqual(result, OPENED)
     assert.equal(meanwhile, 'waits')
     assert.deepEqual(await opened, NOT_OPENED)
-    assert.equal((await world.lanes.loadRun(sender.connectionId, 1)).length, 0)
+    assert.equal((await world.lanes.fetchNext(sender.connectionId, 1)).length, 0)
     await world.close()
   })
 
@@ -93,7 +93,7 @@ describe('lanes on PostgreSQL, when two meet', () => {
     const canceller = await begin(world, `update message set state = 'CANCELLED' where id = '${id}'`)
     const drop = { sequence: message.sequence, as: 'EXPIRED', reason: 'time_to_live_over', words: null } as const
 
-    const dropped = world.lanes.record(step(world, lane, { drop }))
+    const dropped = world.lanes.record(step(world, lane, { discard: drop }))
     await untilTried(world)
     await canceller.query('commit')
 
@@ -189,13 +189,13 @@ describe('lanes on PostgreSQL, when two meet', () => {
         what === 'opens'
           ? open(world, lane, message)
           : world.lanes.record(
-              step(world, lane, { close: settled(world, message), open: { sequence: next.sequence, number: 1 } }),
+              step(world, lane, { finish: settled(world, message), start: { sequence: next.sequence, number: 1 } }),
             )
       await untilTried(world)
       await claimant.query('commit')
 
       assert.deepEqual(await late, FENCED)
-      assert.equal((await world.lanes.loadRun(sender.connectionId, 1))[0]?.sequence, message.sequence)
+      assert.equal((await world.lanes.fetchNext(sender.connectionId, 1))[0]?.sequence, message.sequence)
       await world.close()
     },
   )
@@ -205,7 +205,7 @@ describe('lanes on PostgreSQL, when two meet', () => {
     const all = (await manyLanes(world, 24)).map(({ connectionId }) => connectionId)
     const processes = [world.storage, world.processOf(BEN, SPOOL)]
     await Promise.all([processes[0]!.lanes.heartbeat(ANNA, 15_000), processes[1]!.lanes.heartbeat(BEN, 15_000)])
-    const everything = { only: null, held: new Set<ConnectionId>(), leave: () => false, limit: 100 }
+    const everything = { only: null, held: new Set<ConnectionId>(), shouldDefer: () => false, limit: 100 }
 
     const claims = await Promise.all([
       processes[0]!.lanes.claim({ ...everything, worker: ANNA }),
@@ -242,7 +242,7 @@ describe('lanes on PostgreSQL, when two meet', () => {
     const close = { attempt: attempt(world, message, 'rejected'), disposition: KEEP }
 
     const remover = await begin(world, removeStatement(sender.connectionId, locks))
-    const closed = world.lanes.record(step(world, lane, { close }))
+    const closed = world.lanes.record(step(world, lane, { finish: close }))
     await (locks ? untilTried(world) : closed)
     await remover.query('commit')
 
@@ -280,7 +280,7 @@ describe('lanes on PostgreSQL, when two meet', () => {
   it('tells of reports of one message in an order of their own, whoever else tells of it meanwhile', async () => {
     const { world, sender, lane, message, id } = await heldLane()
     await open(world, lane, message)
-    await world.lanes.record(step(world, lane, { close: settled(world, message) }))
+    await world.lanes.record(step(world, lane, { finish: settled(world, message) }))
     const teller = await begin(
       world,
       `insert into timeline (message_sequence, position, at, kind) values (${message.sequence}, 1, 1, 'resolved')`,
@@ -299,7 +299,7 @@ describe('lanes on PostgreSQL, when two meet', () => {
       { position: 2, kind: 'receipt-delivered' },
     ])
     assert.equal(await stateOf(world, id), 'DELIVERED')
-    assert.equal((await world.lanes.loadRun(sender.connectionId, 1)).length, 0)
+    assert.equal((await world.lanes.fetchNext(sender.connectionId, 1)).length, 0)
     await world.close()
   })
 })
@@ -338,7 +338,7 @@ async function manyLanes(world: PostgresWorld, count: number) {
 
 async function acceptNext(world: PostgresWorld, sender: Awaited<ReturnType<typeof addSender>>) {
   await accept(world, sender, { text: 'next' })
-  const [, next] = await world.lanes.loadRun(sender.connectionId, 2)
+  const [, next] = await world.lanes.fetchNext(sender.connectionId, 2)
   return next!
 }
 

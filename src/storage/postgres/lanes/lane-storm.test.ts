@@ -12,7 +12,7 @@ import {
 } from '../../../../test/conformance/storage-world.ts'
 import type { ConnectionId, SpoolId, WorkerId } from '../../../core/ids.ts'
 import type { QueuedMessage } from '../../../core/message/message.ts'
-import type { ClaimedLane, Lanes, Step } from '../../../core/ports/lanes.ts'
+import type { ClaimedLane, Lanes, LaneTransition } from '../../../core/ports/lanes.ts'
 
 const WORKERS = [ANNA, BEN, 'carl' as WorkerId]
 const LANES = 8
@@ -56,7 +56,7 @@ async function storm(world: PostgresWorld): Promise<{ violations: readonly strin
     await world.clock.pass(LASTS_MS + 1)
     const { worker, lanes } = processes[turn % processes.length]!
     await lanes.heartbeat(worker, LASTS_MS)
-    const claimed = await lanes.claim({ worker, only: null, held: NONE, leave: () => false, limit: 100 })
+    const claimed = await lanes.claim({ worker, only: null, held: NONE, shouldDefer: () => false, limit: 100 })
     wake()
     const sleep = Promise.withResolvers<void>()
     wake = sleep.resolve
@@ -97,22 +97,22 @@ interface Driven {
 
 /** Sends one message after the other, until it is fenced or there are no more. */
 async function drive(world: PostgresWorld, lanes: Lanes, { lane, referee, until }: Driven): Promise<void> {
-  const record = async (does: Partial<Step>) => {
+  const record = async (does: Partial<LaneTransition>) => {
     const before = referee.begin(lane)
     return referee.end(lane, before, await lanes.record(step(world, lane, does)))
   }
-  let close: Step['close'] = lane.open && settled(world, lane.open.message)
+  let close: LaneTransition['finish'] = lane.open && settled(world, lane.open.message)
   for (;;) {
-    const [first, second] = await lanes.loadRun(lane.connectionId, 2)
+    const [first, second] = await lanes.fetchNext(lane.connectionId, 2)
     const next = first?.sequence === close?.attempt.sequence ? second : first
     if (!close && !next) return
     const open = next ? { sequence: next.sequence, number: next.attempts + 1 } : null
     await until
-    const result = await record({ close, open })
+    const result = await record({ finish: close, start: open })
     if (result.fenced) return
     if (close) referee.settled(close.attempt.sequence)
-    if (result.opened && next) referee.opened(lane, next)
-    close = result.opened && next ? settled(world, next) : null
+    if (result.started && next) referee.opened(lane, next)
+    close = result.started && next ? settled(world, next) : null
   }
 }
 

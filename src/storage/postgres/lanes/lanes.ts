@@ -1,12 +1,12 @@
-import { CLAIM_LASTS_MS } from '../../../core/dispatch/workers/lease.ts'
+import { LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { ConnectionId, SpoolId, WorkerId } from '../../../core/ids.ts'
 import type { QueuedMessage } from '../../../core/message/message.ts'
 import type { Receipt } from '../../../core/ports/channel.ts'
 import {
   type ClaimedLane,
   type Lanes,
-  type Step,
-  type StepResult,
+  type LaneTransition,
+  type LaneTransitionResult,
   StorageUnavailable,
 } from '../../../core/ports/lanes.ts'
 import { toWorkerRow, type WorkerFacts } from '../../queries/lanes/workers.ts'
@@ -82,7 +82,7 @@ export class PostgresLanes implements Lanes {
 
   /** The heartbeat of a process whose dispatcher, if it has one, does not beat for it. */
   async renewLease(): Promise<void> {
-    await this.heartbeat(this.#parts.worker.id, CLAIM_LASTS_MS)
+    await this.heartbeat(this.#parts.worker.id, LEASE_MS)
   }
 
   async deleteLease(worker: WorkerId): Promise<void> {
@@ -101,11 +101,11 @@ export class PostgresLanes implements Lanes {
     return this.#claims.release(lanes)
   }
 
-  loadRun(connectionId: ConnectionId, limit: number): Promise<readonly QueuedMessage[]> {
+  fetchNext(connectionId: ConnectionId, limit: number): Promise<readonly QueuedMessage[]> {
     return this.#messages.run(connectionId, limit)
   }
 
-  record(step: Step): Promise<StepResult> {
+  record(step: LaneTransition): Promise<LaneTransitionResult> {
     return this.#steps.write(step)
   }
 

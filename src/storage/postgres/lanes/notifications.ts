@@ -1,11 +1,11 @@
 import type { DeliveryWatch } from '../../../core/ports/deliveries.ts'
-import type { NewNotice, Notices } from '../../../core/ports/notifications.ts'
+import type { NewNotification, Notifications } from '../../../core/ports/notifications.ts'
 import { noticeText } from '../../queries/webhooks/notification-text.ts'
 import { POLL_DELIVERIES } from '../../queries/webhooks/poll-deliveries.ts'
 import type { Query } from '../connection/pg-connection.ts'
 import { retryOnLockTimeout } from '../connection/retry-on-lock-timeout.ts'
 
-export class PostgresNotices implements Notices, DeliveryWatch {
+export class PostgresNotices implements Notifications, DeliveryWatch {
   readonly #ask: Query
 
   constructor(ask: Query) {
@@ -17,7 +17,7 @@ export class PostgresNotices implements Notices, DeliveryWatch {
     return { isListened: row?.['listened'] === 1, isDue: row?.['due'] === 1 }
   }
 
-  async announce(notices: readonly NewNotice[]): Promise<void> {
+  async announce(notices: readonly NewNotification[]): Promise<void> {
     if (notices.length === 0) return
     const rows = notices.map(({ accountId, kind, at, key, data }) => ({
       account_id: accountId,

@@ -185,7 +185,7 @@ async function publish(world: PostgresWorld, sender: Sender): Promise<MessageId>
   const lane = await holdLane(world, ANNA, sender.connectionId)
   const message = await head(world, sender.connectionId)
   await open(world, lane, message)
-  await world.lanes.record(step(world, lane, { close: settled(world, message) }))
+  await world.lanes.record(step(world, lane, { finish: settled(world, message) }))
   return id
 }
 

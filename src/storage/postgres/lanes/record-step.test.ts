@@ -24,7 +24,12 @@ import { LaneStoreClient } from '../../../core/dispatch/lane/lane-store-client.t
 import type { SpoolId } from '../../../core/ids.ts'
 import { InterruptibleSleep } from '../../../core/interruptible-sleep.ts'
 import type { QueuedMessage } from '../../../core/message/message.ts'
-import { type ClaimedLane, type Step, type StepResult, StorageUnavailable } from '../../../core/ports/lanes.ts'
+import {
+  type ClaimedLane,
+  type LaneTransition,
+  type LaneTransitionResult,
+  StorageUnavailable,
+} from '../../../core/ports/lanes.ts'
 import { systemClock } from '../../../server/system-clock.ts'
 import { StorageHealth } from '../../queries/storage-health.ts'
 import { FencedConnection } from '../connection/fenced-connection.ts'
@@ -43,13 +48,13 @@ describe('steps on PostgreSQL', () => {
     const { storage, lanes } = storageOver(line, world)
 
     line.loseNextAnswer()
-    const begun = await storage.record(step(world, lane, { open: { sequence: one.sequence, number: 1 } }))
+    const begun = await storage.record(step(world, lane, { start: { sequence: one.sequence, number: 1 } }))
     line.loseNextAnswer()
     const moved = await storage.record(
-      step(world, lane, { close: settled(world, one), open: { sequence: two.sequence, number: 1 } }),
+      step(world, lane, { finish: settled(world, one), start: { sequence: two.sequence, number: 1 } }),
     )
     line.loseNextAnswer()
-    const ended = await storage.record(step(world, lane, { close: settled(world, two) }))
+    const ended = await storage.record(step(world, lane, { finish: settled(world, two) }))
 
     assert.deepEqual([begun, moved, ended], [OPENED, OPENED, NOT_OPENED])
     assert.equal(line.lost, 3)
@@ -70,7 +75,7 @@ describe('steps on PostgreSQL', () => {
     const results = [
       await world.lanes.record(step(world, lane, open(two))),
       await world.lanes.record(step(world, lane, open(one))),
-      await world.lanes.record(step(world, lane, { close: settled(world, one), ...open(two) })),
+      await world.lanes.record(step(world, lane, { finish: settled(world, one), ...open(two) })),
     ]
 
     assert.deepEqual(results, [NOT_OPENED, OPENED, OPENED])
@@ -132,7 +137,7 @@ describe('steps on PostgreSQL', () => {
     const [message] = messages as [QueuedMessage]
     await open(world, lane, message)
     const close = { attempt: attempt(world, message, 'rejected'), disposition: KEEP }
-    await world.lanes.record(step(world, lane, { close }))
+    await world.lanes.record(step(world, lane, { finish: close }))
 
     const late = await open(world, lane, message)
     const next = await open(world, lane, { ...message, attempts: 1 })
@@ -145,32 +150,32 @@ describe('steps on PostgreSQL', () => {
     const { world, lanes, heads } = await manyLanes(7)
     const [fine, kept, unknown, dropped, stale, ended, remembering] = lanes
     for (const [i, lane] of lanes.entries()) if (i !== 3 && i !== 6) await open(world, lane, heads[i]!)
-    const next = (lane: ClaimedLane) => world.lanes.loadRun(lane.connectionId, 2).then(([, second]) => second!)
+    const next = (lane: ClaimedLane) => world.lanes.fetchNext(lane.connectionId, 2).then(([, second]) => second!)
     const until = world.clock.now() + 60_000
     const memory = { head: null, failureStreak: null, wait: { reason: 'retrying', words: 'a\0b', until } }
     const close = (i: number, outcome: 'accepted' | 'rejected' | 'unknown') => attempt(world, heads[i]!, outcome)
 
     const results = await Promise.all([
       record(world, fine!, {
-        close: settled(world, heads[0]!),
-        open: { sequence: (await next(fine!)).sequence, number: 1 },
+        finish: settled(world, heads[0]!),
+        start: { sequence: (await next(fine!)).sequence, number: 1 },
       }),
       record(world, kept!, {
-        close: { attempt: { ...close(1, 'rejected'), words: 'nul \0 in it' }, disposition: KEEP },
-        open: { sequence: heads[1]!.sequence, number: 2 },
+        finish: { attempt: { ...close(1, 'rejected'), words: 'nul \0 in it' }, disposition: KEEP },
+        start: { sequence: heads[1]!.sequence, number: 2 },
       }),
       record(world, unknown!, {
-        close: { attempt: close(2, 'unknown'), disposition: { do: 'await-evidence', until, words: 'reset' } },
+        finish: { attempt: close(2, 'unknown'), disposition: { do: 'await-evidence', until, words: 'reset' } },
       }),
       record(world, dropped!, {
-        drop: { sequence: heads[3]!.sequence, as: 'EXPIRED', reason: 'time_to_live_over', words: null },
-        open: { sequence: (await next(dropped!)).sequence, number: 1 },
+        discard: { sequence: heads[3]!.sequence, as: 'EXPIRED', reason: 'time_to_live_over', words: null },
+        start: { sequence: (await next(dropped!)).sequence, number: 1 },
       }),
-      record(world, { ...stale!, epoch: stale!.epoch - 1 }, { close: settled(world, heads[4]!), memory }),
+      record(world, { ...stale!, epoch: stale!.epoch - 1 }, { finish: settled(world, heads[4]!), memory }),
       record(world, ended!, {
-        close: {
+        finish: {
           attempt: { ...close(5, 'accepted'), words: 'told later' },
-          disposition: { do: 'settle', as: 'PUBLISHED', reason: 'evidence_found', words: null },
+          disposition: { do: 'finalize', as: 'PUBLISHED', reason: 'evidence_found', words: null },
         },
       }),
       record(world, remembering!, { memory }),
@@ -216,7 +221,7 @@ describe('steps on PostgreSQL', () => {
     const forgetful = world.processOf(ANNA, 'spool' as SpoolId)
 
     const opened = await forgetful.lanes.record(
-      step(world, lane, { open: { sequence: messages[0]!.sequence, number: 1 } }),
+      step(world, lane, { start: { sequence: messages[0]!.sequence, number: 1 } }),
     )
 
     assert.deepEqual(opened, OPENED)
@@ -225,7 +230,7 @@ describe('steps on PostgreSQL', () => {
 })
 
 /** One end of a lane's words: all steps that are recorded in one turn share one commit. */
-function record(world: PostgresWorld, lane: ClaimedLane, does: Partial<Step>): Promise<StepResult> {
+function record(world: PostgresWorld, lane: ClaimedLane, does: Partial<LaneTransition>): Promise<LaneTransitionResult> {
   return world.lanes.record(step(world, lane, does))
 }
 
@@ -234,7 +239,7 @@ async function heldLane(count: number) {
   const sender = await addSender(world)
   for (let i = 0; i < count; i++) await accept(world, sender, { text: `${i}` })
   const lane = await holdLane(world, ANNA, sender.connectionId)
-  return { world, lane, messages: await world.lanes.loadRun(sender.connectionId, count) }
+  return { world, lane, messages: await world.lanes.fetchNext(sender.connectionId, count) }
 }
 
 /** Held lanes with two messages each. */
@@ -286,7 +291,7 @@ function storageOver(line: BreakableLine, world: PostgresWorld) {
     monotonic: () => 0,
     random: () => 0,
   })
-  const storage = new LaneStoreClient({ lanes, journal: { record: () => {} }, rest, ending: () => null })
+  const storage = new LaneStoreClient({ lanes, journal: { record: () => {} }, sleeper: rest, ending: () => null })
   return { lanes, storage }
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Step, type StepResult, StorageUnavailable } from '../../../core/ports/lanes.ts'
+import { type LaneTransition, type LaneTransitionResult, StorageUnavailable } from '../../../core/ports/lanes.ts'
 import { Batches } from '../connection/batcher.ts'
 import type { FencedConnection } from '../connection/fenced-connection.ts'
 import { StatementRefused } from '../connection/pg-connection.ts'
@@ -22,9 +22,9 @@ const parameters = (count: number) => Array.from({ length: count }, (_, at) => `
 export const STEPS = `select write_steps(${parameters(38)}) as letters`
 export const ONE_STEP = `select write_step(${parameters(19)}) as letters`
 
-const RESULTS: Readonly<Record<string, StepResult>> = {
-  o: { fenced: false, opened: true },
-  n: { fenced: false, opened: false },
+const RESULTS: Readonly<Record<string, LaneTransitionResult>> = {
+  o: { fenced: false, started: true },
+  n: { fenced: false, started: false },
   f: { fenced: true },
 }
 
@@ -41,26 +41,26 @@ interface StepWriterParts {
 export class StepWriter {
   readonly #slots: readonly FencedConnection[]
   readonly #known: LaneCache
-  readonly #batches: Batches<Step, string>
-  readonly #busy: Batches<Step, string>
+  readonly #batches: Batches<LaneTransition, string>
+  readonly #busy: Batches<LaneTransition, string>
 
   constructor({ slots, known }: StepWriterParts) {
     this.#slots = slots
     this.#known = known
-    const run = (skipsLocked: boolean) => (steps: readonly Step[], way: number) =>
+    const run = (skipsLocked: boolean) => (steps: readonly LaneTransition[], way: number) =>
       this.#write(steps, slots[way] as FencedConnection, skipsLocked)
     const shared = { mostPerBatch: STEPS_AT_ONCE, worthOfAConnection: STEPS_PER_CONNECTION, gatherMs: GATHER_MS }
     this.#batches = new Batches({ ...shared, ways: slots.length, run: run(false) })
     this.#busy = new Batches({ ways: 1, mostPerBatch: STEPS_AT_ONCE, run: run(true) })
   }
 
-  async write(step: Step): Promise<StepResult> {
+  async write(step: LaneTransition): Promise<LaneTransitionResult> {
     const letter = await this.#batches.submit(step)
     return RESULTS[letter] ?? this.#writeLater(step)
   }
 
   /** Somebody else has locked a message of it: apart from the others, so that their lanes go on meanwhile. */
-  async #writeLater(step: Step): Promise<StepResult> {
+  async #writeLater(step: LaneTransition): Promise<LaneTransitionResult> {
     for (const ms of BUSY_PAUSES_MS) {
       await pause(ms)
       const result = RESULTS[await this.#busy.submit(step)]
@@ -69,7 +69,11 @@ export class StepWriter {
     throw new StorageUnavailable('somebody else holds a message of this lane', false)
   }
 
-  async #write(steps: readonly Step[], slot: FencedConnection, skipsLocked: boolean): Promise<readonly string[]> {
+  async #write(
+    steps: readonly LaneTransition[],
+    slot: FencedConnection,
+    skipsLocked: boolean,
+  ): Promise<readonly string[]> {
     // Of these some may be what was lost on the other way, once more: what comes late there must not come after it.
     for (const other of this.#slots)
       if (other !== slot && other.hasLost) await other.passLost(slot.link, LOCK_WITHIN_MS)
@@ -83,7 +87,7 @@ export class StepWriter {
     }
   }
 
-  async #lanesOf(steps: readonly Step[]): Promise<readonly KnownLane[]> {
+  async #lanesOf(steps: readonly LaneTransition[]): Promise<readonly KnownLane[]> {
     const lanes = steps.map(({ connectionId }) => this.#known.find(connectionId))
     if (!lanes.includes(undefined)) return lanes as KnownLane[]
     const found = await this.#known.lookUp(steps.map(({ connectionId }) => connectionId))

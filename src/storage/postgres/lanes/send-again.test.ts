@@ -18,7 +18,7 @@ import type { ConnectionId, MessageId, SpoolId } from '../../../core/ids.ts'
 
 const DEADLINE = { deadlineMs: 30_000, everyMs: 10 }
 const REASON = 'whatsapp_131047'
-const AS_FAILED = { do: 'settle', as: 'FAILED', reason: REASON, words: null } as const
+const AS_FAILED = { do: 'finalize', as: 'FAILED', reason: REASON, words: null } as const
 
 let world: PostgresWorld
 let sender: Sender
@@ -32,7 +32,7 @@ beforeEach(async () => {
   const message = await head(world, sender.connectionId)
   await open(world, lane, message)
   const close = { attempt: attempt(world, message, 'rejected'), disposition: AS_FAILED }
-  await world.lanes.record(step(world, lane, { close }))
+  await world.lanes.record(step(world, lane, { finish: close }))
 })
 
 afterEach(() => world.close())

@@ -53,7 +53,7 @@ export class PostgresMediaQueue implements MediaQueue {
 
   async due({ now, busy, fullHosts, after, accountsAtOnce, perAccount, quotaBytes }: DueRequest): Promise<DueMedia> {
     const accounts = await this.#accountsAfter(after, accountsAtOnce)
-    if (accounts.length === 0) return { media: [], lookedThrough: null }
+    if (accounts.length === 0) return { media: [], scannedThrough: null }
     const rows = await this.#link.ask(
       `select a.id as scanned_account, (d.media).*, d.goes_on_after from unnest($1::text[], $9::bigint[]) with ordinality a (id, beyond, i)
          cross join lateral scan_due_media($2, a.id, $3, $4, $5, $6, array(
@@ -82,11 +82,11 @@ export class PostgresMediaQueue implements MediaQueue {
       // Both scans may return the same attachment, because an attachment far back may be among the oldest of its lane.
       else media.set(row['sequence'] as Sequence, toFetch(row))
     }
-    const lookedThrough = accounts.length < accountsAtOnce ? null : (accounts.at(-1) ?? null)
-    return { media: [...media.values()], lookedThrough }
+    const scannedThrough = accounts.length < accountsAtOnce ? null : (accounts.at(-1) ?? null)
+    return { media: [...media.values()], scannedThrough }
   }
 
-  async lookAtHeads(sequences: readonly Sequence[]): Promise<HeadsMedia> {
+  async checkHeads(sequences: readonly Sequence[]): Promise<HeadsMedia> {
     const rows = await this.#link.ask(
       `select (media).sequence, (media).message_id, (media).account_id, (media).connection_id, (media).url, (media).type,
            (media).tries, (media).next_try_at, (media).is_lane_held, is_present
@@ -143,7 +143,7 @@ export class PostgresMediaQueue implements MediaQueue {
     const rows = await this.#link.ask(filesOf(`, not ${IS_WAITING} as is_settled`, ''), [this.#spool, after, limit])
     return {
       files: rows.filter((row) => row['is_settled'] === true).map(toFile),
-      lookedThrough: rows.length < limit ? null : (rows.at(-1)?.['sequence'] as Sequence),
+      scannedThrough: rows.length < limit ? null : (rows.at(-1)?.['sequence'] as Sequence),
     }
   }
 

@@ -9,7 +9,7 @@ import type { TestDatabase } from '../../../../test/support/postgres/test-databa
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
 import { checkDeliveryTry } from '../../../core/notifications/check-delivery-try.ts'
-import type { NoticeKind } from '../../../core/notifications/notification-kinds.ts'
+import type { NotificationKind } from '../../../core/notifications/notification-kinds.ts'
 import type { Administration } from '../../../core/ports/administration.ts'
 import type { PostEnd } from '../../../core/ports/guarded-post.ts'
 import { createAdministration } from '../../queries/administration.ts'
@@ -324,7 +324,7 @@ describe('several people who change things at once', () => {
   it('block the disabling of a webhook meanwhile, so that the notice kinds of other webhooks are kept', async () => {
     const store = { database: kysely(), engine: postgresEngine, now: () => Date.now() }
     const [hooks, work] = [createWebhooks(store), createDeliveries(store)]
-    const add = (id: string, kind: NoticeKind) =>
+    const add = (id: string, kind: NotificationKind) =>
       hooks.addWebhook(
         { accountId: account, id, url: 'https://shop.example/hook', description: '', kinds: [kind], secret: 'sealed' },
         'test',
@@ -334,7 +334,7 @@ describe('several people who change things at once', () => {
     const [claimed] = await work.claimDue({ room: 1, roomForFailing: 1, leaseMs: 60_000 })
     assert.ok(claimed)
     const gone: PostEnd = { kind: 'answered', status: 410, retryAfterMs: null, excerpt: '' }
-    const judged = checkDeliveryTry(gone, { number: 1, now: Date.now(), lot: 0.5 })
+    const judged = checkDeliveryTry(gone, { number: 1, now: Date.now(), jitter: 0.5 })
 
     await service.query('begin; select pg_advisory_xact_lock(3, 0)')
     const adding = add('whk_new', 'message.failed')

@@ -90,8 +90,8 @@ describe('damage to one lane', () => {
     const lanes = await claim(world, ANNA)
     const heads = await Promise.all(
       lanes.map(async (lane) => {
-        const [message] = await world.lanes.loadRun(lane.connectionId, 1)
-        await world.lanes.record(step(world, lane, { open: { sequence: message!.sequence, number: 1 } }))
+        const [message] = await world.lanes.fetchNext(lane.connectionId, 1)
+        await world.lanes.record(step(world, lane, { start: { sequence: message!.sequence, number: 1 } }))
         return message!
       }),
     )
@@ -99,7 +99,7 @@ describe('damage to one lane', () => {
     const end = () =>
       Promise.all(
         lanes.map((lane, at) =>
-          world.lanes.record(step(world, lane, { close: settled(world, heads[at]!) })).then(
+          world.lanes.record(step(world, lane, { finish: settled(world, heads[at]!) })).then(
             () => lane.connectionId,
             (error: unknown) => error,
           ),

@@ -86,7 +86,7 @@ async function waitingMessage(): Promise<Held & { message: QueuedMessage }> {
   const sent = await head(world, lane.connectionId)
   await open(world, lane, sent)
   await accept(world, sender)
-  await world.lanes.record(step(world, lane, { close: settled(world, sent) }))
+  await world.lanes.record(step(world, lane, { finish: settled(world, sent) }))
   return { ...held, message: await head(world, lane.connectionId) }
 }
 

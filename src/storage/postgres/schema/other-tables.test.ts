@@ -23,7 +23,7 @@ describe('a process whose tables are of another version', () => {
     const message = await head(world, lane.connectionId)
     await open(world, lane, message)
     const session = await world.session()
-    const ended = step(world, lane, { close: settled(world, message) })
+    const ended = step(world, lane, { finish: settled(world, message) })
     await session.query('alter function this_timeline rename to renamed')
 
     const answer = await world.intake.accept(candidate(world, sender))

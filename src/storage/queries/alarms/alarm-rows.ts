@@ -1,5 +1,5 @@
 import type { AccountId, Instant } from '../../../core/ids.ts'
-import type { UntoldAlarm } from '../../../core/ports/watch.ts'
+import type { UnannouncedAlarm } from '../../../core/ports/watch.ts'
 import type { AlarmFacts } from '../../../core/watchdog/alarm.ts'
 import { type AlarmSeverity, isAlarmKind } from '../../../core/watchdog/alarm-kinds.ts'
 
@@ -19,7 +19,7 @@ export interface AlarmRow {
 export const ALARM_COLUMNS = 'id, account_id, kind, object, severity, facts, since, raised_at, changed_at, cleared_at'
 
 /** Without kinds of a newer version: this one has no words for them, and must not clear them. */
-export function toAlarms(rows: readonly unknown[]): readonly UntoldAlarm[] {
+export function toAlarms(rows: readonly unknown[]): readonly UnannouncedAlarm[] {
   return (rows as readonly AlarmRow[]).flatMap((row) =>
     isAlarmKind(row.kind)
       ? [

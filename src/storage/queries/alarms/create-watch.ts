@@ -24,8 +24,8 @@ interface WatchParts {
 /** What the watchdog reads and writes, over either engine. */
 export function createWatch({ database, now, limits }: WatchParts): Watch {
   return {
-    takeTurn: (watcher, lastsMs) => database.takeTurn(watcher, lastsMs),
-    endTurn: (watcher) => database.endTurn(watcher),
+    acquireLease: (watcher, lastsMs) => database.takeTurn(watcher, lastsMs),
+    releaseLease: (watcher) => database.endTurn(watcher),
     readLanes: (after, limit) => readLanes(database, { after, limit, now: now() }),
     readLanesOf: (ids) => readLanesOf(database, ids, now()),
     measureLanes: (lanes) => database.measureLanes(lanes),
@@ -42,7 +42,13 @@ export function createWatch({ database, now, limits }: WatchParts): Watch {
 
 type AlarmVerbs = Pick<
   Watch,
-  'readOpenAlarms' | 'raiseAlarms' | 'changeAlarms' | 'clearAlarms' | 'readUntoldAlarms' | 'noteTold' | 'forgetAlarms'
+  | 'readOpenAlarms'
+  | 'raiseAlarms'
+  | 'changeAlarms'
+  | 'clearAlarms'
+  | 'readUnannouncedAlarms'
+  | 'markAnnounced'
+  | 'forgetAlarms'
 >
 
 function alarmVerbs(database: WatchDatabase): AlarmVerbs {
@@ -74,11 +80,11 @@ function alarmVerbs(database: WatchDatabase): AlarmVerbs {
           values: [at, id],
         })),
       ),
-    async readUntoldAlarms() {
+    async readUnannouncedAlarms() {
       const sql = `select ${ALARM_COLUMNS} from alarm where is_announced = 0 order by id limit ${UNTOLD_AT_ONCE}`
       return toAlarms(await database.ask(sql, []))
     },
-    noteTold: (alarms) =>
+    markAnnounced: (alarms) =>
       database.write(
         // An alarm that changed in the meantime is reported again.
         alarms.map(({ id, severity, clearedAt }) => ({

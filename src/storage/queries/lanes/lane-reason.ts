@@ -1,4 +1,4 @@
-import { CLAIM_LASTS_MS, hasValidLease } from '../../../core/dispatch/workers/lease.ts'
+import { hasValidLease, LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import { instantText } from '../../../core/duration.ts'
 import type { Instant } from '../../../core/ids.ts'
 import type { ConnectionState } from '../../../core/ports/administration.ts'
@@ -113,7 +113,7 @@ function withoutWorker(lane: LaneFacts, { now, holder }: SinceColumn): LaneReaso
 
 /** The process was killed, is frozen or cannot reach the database. Only on SQLite the lock shows which process it is. */
 function noSignOfLife(heartbeatUntil: Instant, holder: number | null): string {
-  const seen = instantText(heartbeatUntil - CLAIM_LASTS_MS)
+  const seen = instantText(heartbeatUntil - LEASE_MS)
   return holder === null
     ? `No process sends. The last sign of life of one was on ${seen}.`
     : `Process ${holder} has shown no sign of life since ${seen}, but still holds the data, so nothing is sent.`

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { CLAIM_LASTS_MS, hasValidLease } from '../../../core/dispatch/workers/lease.ts'
+import { hasValidLease, LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { WorkerId } from '../../../core/ids.ts'
 import type { HeldLaneView, WorkerView } from '../../../core/ports/administration.ts'
 import { type Reader, type Store, snapshot } from '../store.ts'

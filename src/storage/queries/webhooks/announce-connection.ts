@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
-import type { NoticeKind } from '../../../core/notifications/notification-kinds.ts'
+import type { NotificationKind } from '../../../core/notifications/notification-kinds.ts'
 import type { Change } from '../store.ts'
 import { writeNotices } from './write-notifications.ts'
 
 interface ConnectionNews {
-  readonly kind: Extract<NoticeKind, `connection.${string}`>
+  readonly kind: Extract<NotificationKind, `connection.${string}`>
   readonly accountId: AccountId
   readonly id: ConnectionId
   readonly number: string

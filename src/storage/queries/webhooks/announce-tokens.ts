@@ -1,6 +1,10 @@
 import type { Selectable } from 'kysely'
 import type { Instant } from '../../../core/ids.ts'
-import { NOTIFIED_AFTER_MS, NOTIFIED_DAYS_AHEAD, tokenNotice } from '../../../core/notifications/token-notifications.ts'
+import {
+  NOTIFIED_AFTER_MS,
+  NOTIFIED_DAYS_AHEAD,
+  tokenNotification,
+} from '../../../core/notifications/token-notifications.ts'
 import { yieldToWriters } from '../messages/cancel-waiting.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
@@ -29,7 +33,7 @@ export async function announceTokens(store: Store): Promise<void> {
         createdAt: row.created_at,
         expiresAt: row.expires_at,
       }
-      return tokenNotice(token, now) ?? []
+      return tokenNotification(token, now) ?? []
     })
     if (notices.length > 0) {
       await store.database.transaction().execute((tables) => writeNotices({ tables }, notices))

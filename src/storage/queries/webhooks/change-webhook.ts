@@ -1,5 +1,5 @@
 import { composePayload } from '../../../core/notifications/compose-payload.ts'
-import type { NoticeKind } from '../../../core/notifications/notification-kinds.ts'
+import type { NotificationKind } from '../../../core/notifications/notification-kinds.ts'
 import type { Actor } from '../../../core/ports/administration.ts'
 import type { NewWebhook, OfWebhook, Webhooks, WebhookView } from '../../../core/ports/webhooks.ts'
 import { Refusal } from '../../../core/refusals.ts'
@@ -115,7 +115,7 @@ export function testWebhook(store: Store, of: OfWebhook, actor: Actor): Promise<
     const { tables, at } = making
     const { url, state } = await findWebhook(tables, of)
     if (state !== 'enabled') throw new Refusal('webhook_disabled')
-    const kind: NoticeKind = 'webhook.test'
+    const kind: NotificationKind = 'webhook.test'
     const data = { webhookId: of.id, url, by: making.actor }
     const { position } = await tables
       .insertInto('notice')

@@ -137,7 +137,7 @@ async function claimShare(
       claim,
       number: row.tries + 1,
       scheduled: row.tries + 1 - row.tries_before,
-      noticeId: row.notice_id,
+      notificationId: row.notice_id,
       url: row.url,
       payload: row.payload,
       isFailing,

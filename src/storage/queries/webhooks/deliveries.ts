@@ -9,7 +9,7 @@ import { sweepDeliveries } from './sweep-deliveries.ts'
 /** `mostWaiting` is smaller in tests. */
 export function createDeliveries(store: Store, { mostWaiting = MOST_WAITING } = {}): Deliveries {
   return {
-    spread: () => fanOut(store, mostWaiting),
+    fanOut: () => fanOut(store, mostWaiting),
     claimDue: (wanted) => claimDue(store, wanted),
     record: (tried) => recordTries(store, tried),
     announceTokens: () => announceTokens(store),

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Instant } from '../../../core/ids.ts'
-import { isNoticeKind } from '../../../core/notifications/notification-kinds.ts'
+import { isNotificationKind } from '../../../core/notifications/notification-kinds.ts'
 import type { Actor } from '../../../core/ports/administration.ts'
 import type { DeliveryFilter, DeliveryRow, DeliveryView, OfWebhook } from '../../../core/ports/webhooks.ts'
 import { Refusal } from '../../../core/refusals.ts'
@@ -74,7 +74,7 @@ export function replayDelivery(
     refuseDisabled(await findWebhook(tables, of))
     const before = await readDelivery(tables, of, position)
     await again(tables, of, at).where('notice_position', '=', position).execute()
-    const detail = { delivery: before.noticeId }
+    const detail = { delivery: before.notificationId }
     await writeAudit(making, { action: 'webhook.replay', object: of.id, accountId: of.accountId, detail })
     return readDelivery(tables, of, position)
   })
@@ -168,8 +168,8 @@ type Row = Awaited<ReturnType<ReturnType<typeof selectDeliveries>['execute']>>[n
 function toDeliveryRow(row: Row): DeliveryRow {
   return {
     position: row.position,
-    noticeId: row.notice_id,
-    kind: isNoticeKind(row.kind) ? row.kind : 'webhook.test',
+    notificationId: row.notice_id,
+    kind: isNotificationKind(row.kind) ? row.kind : 'webhook.test',
     state: row.state,
     tries: row.tries,
     createdAt: row.created_at,

@@ -1,7 +1,7 @@
 import { type Selectable, sql, type Transaction } from 'kysely'
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
-import { composePayload, type KeptNotice } from '../../../core/notifications/compose-payload.ts'
-import { isNoticeKind } from '../../../core/notifications/notification-kinds.ts'
+import { composePayload, type StoredNotification } from '../../../core/notifications/compose-payload.ts'
+import { isNotificationKind } from '../../../core/notifications/notification-kinds.ts'
 import type { Deliveries } from '../../../core/ports/deliveries.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
@@ -19,11 +19,11 @@ type NoticeRow = Selectable<Tables['notice']>
 type Hook = Pick<Selectable<Tables['webhook']>, 'account_id' | 'id'> & { readonly kinds: ReadonlySet<string> }
 
 /** See `Deliveries.spread`. */
-export function fanOut(store: Store, mostWaiting: number): ReturnType<Deliveries['spread']> {
+export function fanOut(store: Store, mostWaiting: number): ReturnType<Deliveries['fanOut']> {
   return store.database.transaction().execute(async (tables) => {
     await store.engine.beginDelivering(tables)
     const notices = await readNew(tables)
-    if (notices.length === 0) return { notices: 0, dropped: 0, damaged: [] }
+    if (notices.length === 0) return { notifications: 0, dropped: 0, damaged: [] }
     const hooks = await readHooks(tables, [...new Set(notices.map((notice) => notice.account_id))])
     const { rows, damaged } = await makeRows(tables, { notices, hooks, at: store.now() })
     for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT)
@@ -44,7 +44,7 @@ export function fanOut(store: Store, mostWaiting: number): ReturnType<Deliveries
     const served = new Set(rows.map((row) => row.webhook_id))
     for (const hook of [...hooks.values()].flat())
       if (served.has(hook.id)) dropped += await dropOldest(tables, { hook, mostWaiting, at: store.now() })
-    return { notices: notices.length, dropped, damaged }
+    return { notifications: notices.length, dropped, damaged }
   })
 }
 
@@ -102,7 +102,7 @@ async function makeRows(tables: Transaction<Tables>, { notices, hooks, at }: ToM
   const wanted = notices.flatMap((notice) => {
     const { kind } = notice
     const those = (hooks.get(notice.account_id) ?? []).filter(({ kinds }) => kinds.has(notice.kind))
-    if (those.length === 0 || !isNoticeKind(kind)) return []
+    if (those.length === 0 || !isNotificationKind(kind)) return []
     const data = readData(notice.data)
     if (data) return [{ notice, kind, those, data }]
     damaged.push(notice.id)
@@ -141,7 +141,7 @@ function readData(text: string): Readonly<Record<string, unknown>> | null {
 }
 
 /** Null when the data lacks what its kind always has. */
-function compose(kept: KeptNotice, from: string | null): string | null {
+function compose(kept: StoredNotification, from: string | null): string | null {
   try {
     return composePayload(kept, from)
   } catch {

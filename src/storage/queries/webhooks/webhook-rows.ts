@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { AccountId, Instant } from '../../../core/ids.ts'
-import { isNoticeKind } from '../../../core/notifications/notification-kinds.ts'
+import { isNotificationKind } from '../../../core/notifications/notification-kinds.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../../../core/notifications/webhook.ts'
 import type { OfWebhook, WebhookView } from '../../../core/ports/webhooks.ts'
 import { Refusal } from '../../../core/refusals.ts'
@@ -42,7 +42,7 @@ export async function toWebhookView(tables: Reader, row: WebhookRow, now: Instan
     id: row.id,
     url: row.url,
     description: row.description,
-    kinds: (JSON.parse(row.kinds) as string[]).filter(isNoticeKind),
+    kinds: (JSON.parse(row.kinds) as string[]).filter(isNotificationKind),
     state: row.state === 'removed' ? 'disabled' : row.state,
     stateReason: row.state_reason,
     createdAt: row.created_at,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { NewNotice } from '../../../core/ports/notifications.ts'
+import type { NewNotification } from '../../../core/ports/notifications.ts'
 import type { Change } from '../store.ts'
 import { noticeText } from './notification-text.ts'
 

@@ -4,7 +4,7 @@ import type { ConnectionId, Instant } from '../../../core/ids.ts'
 import type {
   ClaimedLane,
   FailureStreak,
-  HeadMemory,
+  HeadRetryState,
   LaneMemory,
   Lanes,
   OpenAttempt,
@@ -34,7 +34,7 @@ interface OpenRow {
   readonly is_possibly_superseded: 0 | 1
 }
 
-type Asker = Pick<Parameters<Lanes['claim']>[0], 'worker' | 'leave'>
+type Asker = Pick<Parameters<Lanes['claim']>[0], 'worker' | 'shouldDefer'>
 
 interface ClaimParts {
   readonly directory: Directory
@@ -122,7 +122,7 @@ export class LaneClaims {
     return [...new Set([...entered, ...this.#tail.connections()])]
   }
 
-  #claimOne(id: ConnectionId, { worker, leave }: Asker, now: Instant): ClaimedLane | null {
+  #claimOne(id: ConnectionId, { worker, shouldDefer: leave }: Asker, now: Instant): ClaimedLane | null {
     const open = this.#open.get(id) as unknown as OpenRow | undefined
     if (!open && !this.#hasWork(id)) return null
     const owner = (this.#lane.get(id) as unknown as LaneRow | undefined)?.owner ?? null
@@ -181,7 +181,7 @@ export class LaneClaims {
 
 function toMemory(row: LaneRow): LaneMemory {
   return {
-    head: row.head === null ? null : (JSON.parse(row.head) as HeadMemory),
+    head: row.head === null ? null : (JSON.parse(row.head) as HeadRetryState),
     failureStreak: row.failure_streak === null ? null : (JSON.parse(row.failure_streak) as FailureStreak),
     wait: row.wait_reason === null ? null : { reason: row.wait_reason, words: row.wait_words, until: row.wait_until },
   }

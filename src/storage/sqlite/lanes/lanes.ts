@@ -4,7 +4,7 @@ import type { ConnectionId, WorkerId } from '../../../core/ids.ts'
 import type { QueuedMessage } from '../../../core/message/message.ts'
 import type { Receipt } from '../../../core/ports/channel.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
-import type { ClaimedLane, Lanes, Step, StepResult } from '../../../core/ports/lanes.ts'
+import type { ClaimedLane, Lanes, LaneTransition, LaneTransitionResult } from '../../../core/ports/lanes.ts'
 import type { Directory } from '../accept/directory.ts'
 import type { WaitingCounts } from '../accept/waiting-counts.ts'
 import type { GroupCommit } from '../connection/group-commit.ts'
@@ -82,11 +82,11 @@ export class SqliteLanes implements Lanes {
     await this.#commits.submit(() => this.#claims.release(lanes))
   }
 
-  async loadRun(connectionId: ConnectionId, limit: number): Promise<readonly QueuedMessage[]> {
+  async fetchNext(connectionId: ConnectionId, limit: number): Promise<readonly QueuedMessage[]> {
     return this.#messages.run(connectionId, limit)
   }
 
-  async record(step: Step): Promise<StepResult> {
+  async record(step: LaneTransition): Promise<LaneTransitionResult> {
     const { result, settled } = await this.#commits.submit(() => this.#steps.write(step))
     if (settled > 0) this.#counts.settled(step.connectionId, settled)
     return result

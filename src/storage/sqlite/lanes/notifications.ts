@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Instant } from '../../../core/ids.ts'
 import type { DeliveryWatch } from '../../../core/ports/deliveries.ts'
-import type { NewNotice, Notices } from '../../../core/ports/notifications.ts'
+import type { NewNotification, Notifications } from '../../../core/ports/notifications.ts'
 import { noticeText } from '../../queries/webhooks/notification-text.ts'
 import { POLL_DELIVERIES } from '../../queries/webhooks/poll-deliveries.ts'
 import type { GroupCommit } from '../connection/group-commit.ts'
@@ -30,7 +30,7 @@ export class SqliteNotices implements Notices, DeliveryWatch {
     return { isListened: row.listened === 1, isDue: row.due === 1 }
   }
 
-  async announce(notices: readonly NewNotice[]): Promise<void> {
+  async announce(notices: readonly NewNotification[]): Promise<void> {
     if (notices.length === 0) return
     await this.#commits.submit(() => {
       for (const { accountId, kind, at, key, data } of notices)

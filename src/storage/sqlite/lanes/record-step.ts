@@ -1,18 +1,18 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { notesAttempts } from '../../../core/connection/lane-policy.ts'
-import type { AttemptRecord, LaneMemory, Step, StepResult } from '../../../core/ports/lanes.ts'
+import type { AttemptRecord, LaneMemory, LaneTransition, LaneTransitionResult } from '../../../core/ports/lanes.ts'
 import type { Directory } from '../accept/directory.ts'
 import type { LaneClaims } from './claim-lanes.ts'
 import type { LaneTrim } from './lane-trim.ts'
 import type { QueuedMessages } from './queued-messages.ts'
 
-const FENCED: StepResult = { fenced: true }
-const OPENED: StepResult = { fenced: false, opened: true }
-const NOT_OPENED: StepResult = { fenced: false, opened: false }
+const FENCED: LaneTransitionResult = { fenced: true }
+const OPENED: LaneTransitionResult = { fenced: false, started: true }
+const NOT_OPENED: LaneTransitionResult = { fenced: false, started: false }
 
 /** `settled`: how many messages no longer wait by this. */
 interface Written {
-  readonly result: StepResult
+  readonly result: LaneTransitionResult
   readonly settled: number
 }
 
@@ -95,19 +95,19 @@ export class StepWriter {
     this.#noteAttempt = database.prepare('update lane set last_attempt_at = ? where connection_id = ?')
   }
 
-  write(step: Step): Written {
+  write(step: LaneTransition): Written {
     this.#settled = 0
-    const result = step.close ? this.#close(step, step.close) : this.#withoutClose(step)
+    const result = step.finish ? this.#close(step, step.finish) : this.#withoutClose(step)
     if (!result.fenced) {
-      if (step.drop) this.#dropMessage(step, step.drop)
+      if (step.discard) this.#dropMessage(step, step.discard)
       if (step.settledThrough !== null) this.#trim.through(step.connectionId, step.settledThrough)
       if (step.memory) this.#remember(step.connectionId, step.memory)
-      if (result.opened) this.#rememberPace(step)
+      if (result.started) this.#rememberPace(step)
     }
     return { result, settled: this.#settled }
   }
 
-  #close(step: Step, close: NonNullable<Step['close']>): StepResult {
+  #close(step: LaneTransition, close: NonNullable<LaneTransition['finish']>): LaneTransitionResult {
     const { attempt, disposition } = close
     if (disposition.do === 'await-evidence') {
       const { changes } = this.#awaitEvidence.run(
@@ -126,7 +126,7 @@ export class StepWriter {
     // The open attempt first, because it carries the epoch: with another epoch nothing may be written.
     const result = this.#endOpen(step, attempt)
     if (result.fenced) return result
-    const settled = disposition.do === 'settle' ? disposition : this.#orphaned(step.connectionId, attempt)
+    const settled = disposition.do === 'finalize' ? disposition : this.#orphaned(step.connectionId, attempt)
     if (settled) this.#settleMessage(attempt, settled)
     else this.#keepQueued.run(attempt.number, attempt.sequence)
     this.#insertAttempt.run(
@@ -141,8 +141,8 @@ export class StepWriter {
     return result
   }
 
-  #endOpen(step: Step, attempt: AttemptRecord): StepResult {
-    const { connectionId, epoch, open } = step
+  #endOpen(step: LaneTransition, attempt: AttemptRecord): LaneTransitionResult {
+    const { connectionId, epoch, start: open } = step
     if (open && this.#mayOpen(step)) {
       const moved = this.#moveOpen.run(
         open.sequence,
@@ -160,8 +160,8 @@ export class StepWriter {
     return changes === 1 ? NOT_OPENED : FENCED
   }
 
-  #withoutClose(step: Step): StepResult {
-    const { connectionId, epoch, open } = step
+  #withoutClose(step: LaneTransition): LaneTransitionResult {
+    const { connectionId, epoch, start: open } = step
     if (!this.#claims.holds(connectionId, epoch)) return FENCED
     if (!open || !this.#mayOpen(step)) return NOT_OPENED
     return this.#insertOpen.run(connectionId, open.sequence, open.number, epoch, step.at, open.sequence).changes === 1
@@ -169,7 +169,7 @@ export class StepWriter {
       : NOT_OPENED
   }
 
-  #dropMessage({ connectionId, at }: Step, drop: NonNullable<Step['drop']>): void {
+  #dropMessage({ connectionId, at }: LaneTransition, drop: NonNullable<LaneTransition['discard']>): void {
     const { changes } = this.#drop.run(drop.as, drop.reason, drop.words, at, drop.sequence, connectionId)
     this.#settled += Number(changes)
   }
@@ -190,7 +190,7 @@ export class StepWriter {
   }
 
   /** A message that would wait for its next attempt on a removed connection would wait for ever. */
-  #orphaned(connectionId: Step['connectionId'], { sequence, outcome }: AttemptRecord): Settle | null {
+  #orphaned(connectionId: LaneTransition['connectionId'], { sequence, outcome }: AttemptRecord): Settle | null {
     if (this.#directory.connectionById(connectionId)?.state !== 'removed') return null
     // It was to be repeated because it may have arrived, and that is still so.
     if (outcome === 'unknown' || this.#wasUnknown.get(sequence))
@@ -198,12 +198,12 @@ export class StepWriter {
     return { as: 'CANCELLED', reason: 'connection_removed', words: null }
   }
 
-  #mayOpen({ connectionId, open, close }: Step): boolean {
+  #mayOpen({ connectionId, start: open, finish: close }: LaneTransition): boolean {
     if (!this.#directory.maySend(connectionId)) return false
     return !open?.onlyIfLowest || this.#messages.isNext(connectionId, open.sequence, close?.attempt.sequence ?? null)
   }
 
-  #remember(connectionId: Step['connectionId'], memory: LaneMemory): void {
+  #remember(connectionId: LaneTransition['connectionId'], memory: LaneMemory): void {
     const { head, failureStreak: error, wait } = memory
     this.#saveMemory.run(
       head && JSON.stringify(head),
@@ -216,7 +216,7 @@ export class StepWriter {
   }
 
   /** Only lanes with a pace, or that ask before an old backlog drains, need to know over a restart when they last moved. */
-  #rememberPace(step: Step): void {
+  #rememberPace(step: LaneTransition): void {
     const policy = this.#directory.connectionById(step.connectionId)?.policy
     if (policy && notesAttempts(policy)) this.#noteAttempt.run(step.at, step.connectionId)
   }

@@ -139,11 +139,11 @@ export class SqliteMediaQueue implements MediaQueue {
     let { after } = request
     for (let accounts = 0; accounts < request.accountsAtOnce; accounts++) {
       const account = this.#nextAccount.get(after ?? '') as { id: AccountId } | undefined
-      if (!account) return { media, lookedThrough: null }
+      if (!account) return { media, scannedThrough: null }
       after = account.id
       if ((this.#spooled.get(after) ?? 0) < request.quotaBytes) media.push(...(await this.#dueOf(after, request)))
     }
-    return { media, lookedThrough: after }
+    return { media, scannedThrough: after }
   }
 
   async #dueOf(accountId: AccountId, request: DueRequest): Promise<readonly MediaToFetch[]> {
@@ -183,7 +183,7 @@ export class SqliteMediaQueue implements MediaQueue {
     }
   }
 
-  async lookAtHeads(sequences: readonly Sequence[]): Promise<HeadsMedia> {
+  async checkHeads(sequences: readonly Sequence[]): Promise<HeadsMedia> {
     const present = sequences.flatMap((sequence) => {
       const row = this.#isPresent.get(sequence) as { connectionId: ConnectionId } | undefined
       return row ? [row.connectionId] : []
@@ -228,7 +228,7 @@ export class SqliteMediaQueue implements MediaQueue {
       isSettled: 0 | 1
     }[]
     const files = rows.filter((row) => row.isSettled).map(({ sequence, path }) => ({ sequence, path }))
-    return { files, lookedThrough: rows.length < limit ? null : (rows.at(-1)?.sequence ?? null) }
+    return { files, scannedThrough: rows.length < limit ? null : (rows.at(-1)?.sequence ?? null) }
   }
 
   async forget(sequences: readonly Sequence[]): Promise<void> {

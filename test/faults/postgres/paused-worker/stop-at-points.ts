@@ -9,7 +9,7 @@ import { Client } from 'pg'
 import { SandboxInbox } from '../../../../src/channels/sandbox/inbox.ts'
 import { ChannelCall } from '../../../../src/core/dispatch/lane/attempt.ts'
 import { WorkerLease } from '../../../../src/core/dispatch/workers/lease.ts'
-import type { Step } from '../../../../src/core/ports/lanes.ts'
+import type { LaneTransition } from '../../../../src/core/ports/lanes.ts'
 import { PostgresLanes } from '../../../../src/storage/postgres/lanes/lanes.ts'
 import { PostgresMediaQueue } from '../../../../src/storage/postgres/media/media-queue.ts'
 import { wrap } from '../wrap.ts'
@@ -64,13 +64,13 @@ function around(
   })
 }
 
-function kindOf(step: Step): string {
-  if (step.drop) return 'drop'
-  if (!step.close) return step.open ? 'first-open' : 'memory'
-  const { disposition } = step.close
+function kindOf(step: LaneTransition): string {
+  if (step.discard) return 'drop'
+  if (!step.finish) return step.start ? 'first-open' : 'memory'
+  const { disposition } = step.finish
   if (disposition.do === 'await-evidence') return 'await-evidence'
   if (disposition.do === 'keep-queued') return 'keep'
-  return step.open ? 'close-and-open' : 'close'
+  return step.start ? 'close-and-open' : 'close'
 }
 
 const ON_ITS_WAY: readonly (readonly [text: string, Point])[] = [
@@ -93,7 +93,7 @@ wrap(Client.prototype, 'query', (call, [statement]) => {
 const { prototype: lanes } = PostgresLanes
 around(lanes, 'claim', (_, claimed) => (Array.isArray(claimed) && claimed.length === 0 ? null : 'claim'))
 around(lanes, 'loadRun', () => 'load-run')
-around(lanes, 'record', ([step]) => kindOf(step as Step))
+around(lanes, 'record', ([step]) => kindOf(step as LaneTransition))
 around(lanes, 'heartbeat', () => 'heartbeat')
 around(lanes, 'release', () => 'release')
 around(lanes, 'applyReceipt', () => 'receipt')
@@ -109,7 +109,7 @@ wrap(ChannelCall.prototype, 'run', (call) => {
 })
 
 if (process.env[CARELESS_VARIABLE]) {
-  WorkerLease.prototype.holds = () => true
+  WorkerLease.prototype.isHeld = () => true
   // Most networks do not keep a call from coming late once they have been asked about it, as the sandbox does.
   SandboxInbox.prototype.settle = () => Promise.resolve(null)
 }
