@@ -4,7 +4,7 @@ type Branded<Name extends string> = string & { readonly [brand]: Name }
 export type AccountId = Branded<'account'>
 export type ConnectionId = Branded<'connection'>
 export type TokenId = Branded<'token'>
-/** A UUID version 7, so that ids sort roughly by time. It tells nothing about how many messages others sent. */
+/** A UUID version 7, so that ids sort roughly by time. It reveals nothing about how many messages other accounts sent. */
 export type MessageId = Branded<'message'>
 export type WorkerId = Branded<'worker'>
 /** Names a spool: the folder for fetched media of all processes that share a data folder. */

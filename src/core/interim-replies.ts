@@ -1,7 +1,7 @@
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 const TWO = 0x32
-// `HTTP/1.1 1`, and as long as that nobody knows whether the answer is an interim one.
+// `HTTP/1.1 1`: until then it is unknown whether the answer is an interim one.
 const INTERIM = /^HTTP\/1\.\d 1$/
 const STATUS = /^HTTP\/1\.\d 100$/
 

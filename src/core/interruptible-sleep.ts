@@ -20,7 +20,7 @@ export class InterruptibleSleep {
     this.#interrupt = null
   }
 
-  /** Harmless when nobody sleeps. */
+  /** Harmless when nothing sleeps. */
   interrupt(): void {
     this.#interrupt?.()
   }

@@ -2,7 +2,7 @@ import { commandLine } from './command-line.ts'
 import { MEDIA_REASONS } from './reasons/media.ts'
 import { WHATSAPP_CLOUD_REASONS } from './reasons/whatsapp-cloud.ts'
 
-/** Of reasons whose words are Nuncio's own and tell the cause: what to do about each. Found by the words. */
+/** For reasons whose words are Nuncio's own and name the cause: the next step for each cause, found by the words. */
 const STEPS: Readonly<Record<string, NonNullable<(typeof MEDIA_REASONS)['media_status']['steps']>>> = {
   ...Object.fromEntries(Object.entries(MEDIA_REASONS).map(([code, { steps = [] }]) => [code, steps])),
   // The words are the last download's.
@@ -53,12 +53,12 @@ export const REASONS = {
   ],
   backlog_confirmation: [
     'The lane stood still for longer than its connection allows without asking, so what has piled up waits for a person.',
-    `Look at what waits, then: ${commandLine`connection approve-backlog NUMBER`}`,
+    `Check what waits, then: ${commandLine`connection approve-backlog NUMBER`}`,
   ],
   paused: ['The connection is paused.', `Resume it: ${commandLine`connection resume NUMBER`}`],
   database_went_back: [
     'All lanes are held until a person releases them. If the database is older than it had been, what was sent since might be sent again.',
-    `Look at what was sent meanwhile, cancel what must not go out again, then: ${commandLine`hold --release`}`,
+    `Check what was sent meanwhile, cancel what must not go out again, then: ${commandLine`hold --release`}`,
   ],
   service_stopped: ['No service is running on this data, so nothing is sent.', `Start it: ${commandLine`serve`}`],
   process_gone: ['The worker that held this lane died; another one takes over within 20 seconds.', 'Nothing.'],
@@ -103,7 +103,7 @@ export const REASONS = {
     `Ask the recipient, then: ${commandLine`message resolve ID --arrived`} or --send-again, which may stop Nuncio again. Report it with its id.`,
   ],
   possible_duplicate: [
-    'It was sent once more after an attempt of unknown fate, as the connection is set to do, so it may have arrived twice.',
+    'It was sent once more after an attempt with an unknown result, as the connection is set to do, so it may have arrived twice.',
     'Nothing, or set on_unconfirmed=leave on the connection.',
   ],
   marked_arrived: ['A person said that it arrived.', 'Nothing.'],
@@ -185,7 +185,7 @@ interface ExplainedReason {
 }
 
 /**
- * The sentence and next step of a reason, and of its cause where its own words tell that. `state`: of the message that has it,
+ * The sentence and next step of a reason, and of its cause where its own words name one. `state`: of the message that has it,
  * where it is the reason of a message. A code of a newer version reads as itself.
  */
 export function explainReason(code: string, state: unknown = null, words: string | null = null): ExplainedReason {

@@ -106,7 +106,7 @@ export const REFUSALS = {
   person_exists: 'There is a person with this e-mail already.',
   person_unknown: 'There is no person with this e-mail.',
   member_unknown: 'There is no such person in this account.',
-  last_owner: 'An account needs an owner, and this is the last one. Make somebody else an owner first.',
+  last_owner: 'An account needs an owner, and this is the last one. Make another person an owner first.',
   invitation_unknown: 'There is no such invitation in this account.',
   second_factor_required:
     'This account is open only to people with a second factor. Set one up under your own profile.',
@@ -127,7 +127,7 @@ export const REFUSALS = {
   network_key_taken:
     'The network knows this number as one that another connection of this installation sends for already. Remove that connection first, or check whether the id of the number is the right one.',
   connection_changed:
-    'This connection was changed by somebody else in the meantime, so this change was not stored. Look at it again, then make the change again.',
+    'This connection was changed by another person in the meantime, so this change was not stored. Check it, then make the change again.',
   connection_not_proven: 'The network does not let this connection send with these settings.',
   network_unreachable: 'The network did not answer, so nothing was changed. Try again.',
   connection_ambiguous: 'Several accounts have a connection with this number: say which one with --account.',
@@ -153,7 +153,7 @@ export const REFUSALS = {
   message_unknown: 'There is no message with this id.',
   message_not_waiting: 'This message is no longer waiting, so it cannot be cancelled.',
   message_not_ended: 'This message has not failed, expired or been cancelled, so there is nothing to retry.',
-  message_sent_again: 'This message was sent again already: look at the new message instead.',
+  message_sent_again: 'This message was sent again already: see the new message instead.',
   message_body_deleted:
     'The content of this message was deleted because its time was over, so it cannot be sent again.',
   message_not_unconfirmed: 'This message is not UNCONFIRMED, so there is nothing to resolve.',

@@ -10,12 +10,12 @@ describe('a next step', () => {
     ['Resume it: nuncio connection resume NUMBER', 'Resume it: nuncio connection resume 15550001000'],
     ['nuncio recipient unblock RECIPIENT, then retry', 'nuncio recipient unblock 15551234567, then retry'],
     ['nuncio message resolve ID --arrived', 'nuncio message resolve message-1 --arrived'],
-    ['Look at the IDs', 'Look at the IDs'],
+    ['See the IDs', 'See the IDs'],
   ])('can be pasted: %s', (words, expected) => {
     assert.equal(renderRemedy(words, OF), expected)
   })
 
-  it('names nobody who was erased, and nothing that is not known', () => {
+  it('names no erased recipient, and nothing that is not known', () => {
     assert.equal(renderRemedy('unblock RECIPIENT', { ...OF, recipient: ERASED }), 'unblock NUMBER')
     assert.equal(renderRemedy('unblock RECIPIENT of ID', { number: '1' }), 'unblock RECIPIENT of ID')
   })

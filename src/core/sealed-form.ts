@@ -3,8 +3,8 @@ const SEALED = /^v\d+\.[\w-]+\.[\w-]+\.[\w-]*\.[\w-]+$/
 
 /**
  * Whether a text has the form of a sealed one, of any version, for those who cannot open it. Only its key and its place
- * tell whether it is one: see `Secrets` in core/ports.
+ * show whether it is one: see `Secrets` in core/ports.
  */
-export function looksSealed(text: string): boolean {
+export function hasSealedForm(text: string): boolean {
   return SEALED.test(text)
 }

@@ -29,11 +29,11 @@ describe('what the system says of a file', () => {
     assert.match(refusal?.message ?? '', sentence)
   })
 
-  it('is told of a write, too, which names no file', () => {
+  it('is given for a write, too, which names no file', () => {
     assert.match(refusalOfSystem(systemError('ENOSPC'))?.message ?? '', /no room left on the disk of the data/)
   })
 
-  it('is told of a start that can write nothing', () => {
+  it('is given for a start that can write nothing', () => {
     const refusal = refusalOfSystem(new StorageUnavailable('the disk is full', false))
 
     assert.equal(refusal?.code, 'database_unavailable')

@@ -17,7 +17,7 @@ const OF_FILES: Readonly<Record<string, (place: string) => string>> = {
   EACCES: (place) =>
     `This user may not use ${place}. Run it as the user that runs Nuncio; if that is this one, give it the right with chown or chmod.`,
   EPERM: (place) =>
-    `The system allows this user nothing at ${place}. Run it as the user that runs Nuncio, or look for what forbids it (chattr, SELinux, a container).`,
+    `The system allows this user nothing at ${place}. Run it as the user that runs Nuncio, or find out what forbids it (chattr, SELinux, a container).`,
   ENOENT: (place) => `${place} is not there. Make it, or correct the setting that names it.`,
   ENOTDIR: (place) =>
     `${place} cannot be there, because a part of this path is no folder. Correct the setting that names it.`,
@@ -38,7 +38,7 @@ const OF_ALL: Readonly<Record<string, string>> = {
   EAGAIN: 'This user may have no more processes or threads. Raise the limit: ulimit -u, or TasksMax of systemd.',
 }
 
-/** Errnos by which nobody can write to a disk, whoever tries. */
+/** Errnos of disks that no process can write to. */
 export const OF_DISKS: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'])
 
 const OF_LISTENING: Readonly<Record<string, (host: string, port: string) => string>> = {
@@ -52,7 +52,7 @@ const OF_LISTENING: Readonly<Record<string, (host: string, port: string) => stri
   ENOTFOUND: (host) =>
     `The name ${host} is not known. Set NUNCIO_HOST to an address of this machine, or to a name of it.`,
   EAI_AGAIN: (host) =>
-    `The name ${host} could not be looked up. Set NUNCIO_HOST to an address of this machine, or look after the name service.`,
+    `The name ${host} could not be looked up. Set NUNCIO_HOST to an address of this machine, or repair the name service.`,
 }
 
 /**

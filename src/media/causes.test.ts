@@ -11,7 +11,7 @@ afterEach(() => world.close())
 
 const FINAL_URL = 'Give the URL that the file finally has, in a new message.'
 const NO_REDIRECT = 'Give a public URL that does not redirect there, in a new message.'
-const FIX_REDIRECT = 'Fix the redirect there, then retry.'
+const FIX_REDIRECT = 'Correct the redirect there, then retry.'
 const PAGE = '<!DOCTYPE html><html><title>Sign in</title></html>'
 
 it.each([

@@ -179,7 +179,7 @@ describe('what posts notices', () => {
 
   it.each([0, 0.5, 0.999])('retries on schedule, with a random value of %d, and then gives up', async (random) => {
     const { accountId, url } = await open()
-    world.clock.lot = random
+    world.clock.jitter = random
     world.receivers.at(url, () => answer(500))
     await world.announce(accountId, 1)
     world.deliverer().start()

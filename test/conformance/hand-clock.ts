@@ -11,7 +11,7 @@ export class HandClock implements Clock {
   #wall: number
   #monotonic = 1_000
   #timers: Timer[] = []
-  lot = 0.5
+  jitter = 0.5
   /** What happens by itself while time passes, beside the timers. */
   whilePassing: () => Promise<void> = () => Promise.resolve()
 
@@ -33,7 +33,7 @@ export class HandClock implements Clock {
   }
 
   random(): number {
-    return this.lot
+    return this.jitter
   }
 
   after(delayMs: number, call: () => void): () => void {

@@ -139,7 +139,7 @@ function watching({ storage }: CallbackWorld) {
     readDisks: async () => [],
     takeOutage: () => null,
     callBudgetMs: () => 30 * SECOND_MS,
-    tell: async () => {},
+    announce: async () => {},
     onChecked: (checked) => {
       state = checked
     },
@@ -150,7 +150,7 @@ function watching({ storage }: CallbackWorld) {
       while (clock.now() < end) {
         await clock.pass(15 * SECOND_MS)
         await beat(storage, ANNA, MINUTE_MS)
-        await watchdog.look()
+        await watchdog.check()
       }
       return state?.alarms ?? []
     },

@@ -70,7 +70,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
       limits: { oldestWaitingMs: 15 * MINUTE_MS, diskFreeShare: 0.1 },
       readDisks: async () => disks,
       callBudgetMs: () => 30 * SECOND_MS,
-      announce: (now) => announceAlarms({ watch, notices: world.notices }, now),
+      announce: (now) => announceAlarms({ watch, notifications: world.notices }, now),
       onChecked: (checked) => {
         state = checked
       },
@@ -84,7 +84,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
       await world.clock.pass(15 * SECOND_MS)
       await beat(world, ANNA, 60 * SECOND_MS)
       await each()
-      await watchdog.look()
+      await watchdog.check()
     }
     return state?.alarms ?? []
   }
@@ -141,12 +141,12 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
 
     assert.deepEqual(
       early.map((alarm) => [alarm.object, alarm.facts['why']]),
-      [[left.connectionId, 'nobody_holds']],
+      [[left.connectionId, 'not_claimed']],
     )
     assert.deepEqual(
       late.map((alarm) => [alarm.object, alarm.facts['why']]),
       [
-        [left.connectionId, 'nobody_holds'],
+        [left.connectionId, 'not_claimed'],
         [sender.connectionId, 'call_open'],
       ],
     )
@@ -279,7 +279,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     await world.lanes.deleteLease(ANNA)
     const checkAfter = async (ms: number) => {
       await world.clock.pass(ms)
-      await watchdog.look()
+      await watchdog.check()
       return kinds(state?.alarms ?? [])
     }
 
@@ -296,7 +296,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     const found: string[][] = []
     for (const ms of [15, 30, 45]) {
       await world.clock.pass(ms * SECOND_MS)
-      await watchdog.look()
+      await watchdog.check()
       found.push(kinds(state?.alarms ?? []))
     }
 
@@ -416,7 +416,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
       raiseAlarms: (...given) => (isFull ? Promise.reject(new Error('full')) : world.watch.raiseAlarms(...given)),
     }
     watchdog = newWatchdog(failing)
-    await assert.rejects(watchdog.look())
+    await assert.rejects(watchdog.check())
 
     isFull = false
     const found = await watchFor(15 * SECOND_MS)

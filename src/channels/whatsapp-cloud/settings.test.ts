@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { testSecrets } from '../../../test/support/secrets.ts'
-import { looksSealed } from '../../core/sealed-form.ts'
+import { hasSealedForm } from '../../core/sealed-form.ts'
 import { WHATSAPP_CLOUD_DESCRIPTION } from './description.ts'
 import { parseWhatsAppCloudSettings, readWhatsAppCloudSettings } from './settings.ts'
 
@@ -50,7 +50,7 @@ describe('the settings of a connection', () => {
     const place = { purpose: 'connection', accountId: 'a', owner: 'c', name: 'accessToken' } as const
     const sealed = testSecrets().seal('x', place)
 
-    assert.ok(looksSealed(sealed))
+    assert.ok(hasSealedForm(sealed))
     assert.equal(parseWhatsAppCloudSettings({ verify_token: sealed })['verifyToken'], sealed)
   })
 

@@ -1,7 +1,7 @@
 import { commandLine } from '../../core/command-line.ts'
 import type { MessageType } from '../../core/message/message.ts'
 import { Refusal } from '../../core/refusals.ts'
-import { looksSealed } from '../../core/sealed-form.ts'
+import { hasSealedForm } from '../../core/sealed-form.ts'
 
 /** The newest version of the Graph API when this was written, live until 2028 (Meta's page “Graph API Changelog”). */
 export const DEFAULT_GRAPH_VERSION = 'v26.0'
@@ -131,7 +131,7 @@ function readId(name: string, text: string): string {
 
 // None of these sentences repeats what was given: it may be a secret in the wrong field.
 function readAccessToken(name: string, text: string): string {
-  if (looksSealed(text) || isPrintable(text, 16)) return text
+  if (hasSealedForm(text) || isPrintable(text, 16)) return text
   throw wrong(
     name,
     `${name} must be an access token of Meta: at least 16 letters and digits in one piece, without blanks.`,
@@ -140,7 +140,7 @@ function readAccessToken(name: string, text: string): string {
 
 /** Today it is 32 digits of hexadecimal. What Meta may change is not refused; what cannot be one is. */
 function readAppSecret(name: string, text: string): string {
-  if (looksSealed(text) || isPrintable(text, LEAST_APP_SECRET)) return text
+  if (hasSealedForm(text) || isPrintable(text, LEAST_APP_SECRET)) return text
   throw wrong(
     name,
     `${name} must be the app secret of Meta’s dashboard (App settings > Basic): 32 characters, digits and the letters a to f.`,
@@ -148,7 +148,7 @@ function readAppSecret(name: string, text: string): string {
 }
 
 function readVerifyToken(name: string, text: string): string {
-  if (looksSealed(text) || isPrintable(text, LEAST_VERIFY_TOKEN)) return text
+  if (hasSealedForm(text) || isPrintable(text, LEAST_VERIFY_TOKEN)) return text
   throw wrong(
     name,
     `${name} must be at least ${LEAST_VERIFY_TOKEN} printable characters without blanks; you choose it, and give the same to Meta.`,

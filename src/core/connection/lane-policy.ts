@@ -2,7 +2,7 @@ import type { QuietHours } from './quiet-hours.ts'
 
 /** How the lane of one connection behaves. Set by its owner. */
 export interface LanePolicy {
-  /** What becomes of a message whose fate nobody knows: leave it UNCONFIRMED, or send it once more (possible duplicate). */
+  /** What to do with a message whose result is unknown: leave it UNCONFIRMED, or send it once more (possible duplicate). */
   readonly onUnconfirmed: 'leave' | 'resend'
   /** How long one message may hold up its lane with failures of its own, in milliseconds. */
   readonly headBudgetMs: number
@@ -10,7 +10,7 @@ export interface LanePolicy {
   readonly timeToLiveMs: number
   /** Least time between the starts of two attempts, in milliseconds. */
   readonly leastGapMs: number
-  /** Up to this much is added to the least gap, by lot, in milliseconds. */
+  /** Up to this much is added to the least gap at random, in milliseconds. */
   readonly gapJitterMs: number
   /** Null: it sends at any time of day. */
   readonly quietHours: QuietHours | null

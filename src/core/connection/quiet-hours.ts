@@ -27,7 +27,7 @@ export function endOfQuietHours(quiet: QuietHours, now: Instant): Instant | null
   const shown = minuteOfDay(end, quiet.timeZone) ?? to
   const off = shown === to ? 0 : nearest(to - shown)
   const endAfterChange = end + off * MINUTE_MS
-  // Where the clocks jump over the end, there is no such time: it is looked for minute by minute, once a year.
+  // Where the clocks jump over the end, that time does not exist: it is searched minute by minute, once a year.
   return endAfterChange > now ? endAfterChange : startOfMinute + MINUTE_MS
 }
 

@@ -143,7 +143,7 @@ describe('checkMediaUrl with ranges that the operator opened', () => {
   })
 })
 
-/** Checks what passes. The property would hold for a judge that refuses everything, so more than `least` must. */
+/** Checks what passes. The property would hold for a rule that refuses everything, so more than `least` must. */
 function checkPassed(
   { runs, least }: { readonly runs: number; readonly least: number },
   check: (checked: CheckedUrl, url: string) => void,
@@ -186,7 +186,7 @@ describe('checkMediaUrl on spoilt URLs', () => {
     })
   })
 
-  it('judges its own canonical form alike', () => {
+  it('accepts its own canonical form', () => {
     fc.assert(
       fc.property(urls, (url) => {
         const checked = checkMediaUrl(url)

@@ -24,7 +24,7 @@ const RESERVED_LABELS: ReadonlySet<string> = new Set([
   'example',
 ])
 
-/** A URL that passed every rule that needs no look-up. Its addresses are still to be judged when it is fetched (G9). */
+/** A URL that passed every rule that needs no look-up. Its addresses are checked when it is fetched (G9). */
 export interface CheckedUrl {
   readonly ok: true
   /**
@@ -68,7 +68,7 @@ export interface RefusedUrl {
  * The part of the media URL rule that needs no look-up. Pure, and a few microseconds: the send endpoint calls it.
  *
  * An address in an allowed range may have any port; and because a local name may resolve into one, reserved and
- * single-label names are then left to the fetch to judge.
+ * single-label names are then checked only by the fetch.
  */
 export function checkMediaUrl(text: string, { allowed, refused } = NO_RANGES): CheckedUrl | RefusedUrl {
   const misspelt = findMisspelling(text)
@@ -76,7 +76,7 @@ export function checkMediaUrl(text: string, { allowed, refused } = NO_RANGES): C
   const url = parseWebUrl(text)
   if (!url) return refuse('url_malformed', 'The URL cannot be read: check its host and port.')
 
-  // Looked for in the text, because the parser drops an empty one: `http://@host/`.
+  // Searched in the text, because the parser drops an empty one: `http://@host/`.
   const authority = authorityOf(text)
   if (authority.includes('@')) return refuse('url_has_credentials', 'The URL must not hold a user name or password.')
 
@@ -137,7 +137,7 @@ function pathOf(text: string): string {
 function findMisspelling(text: string): string | null {
   if (isTooLong(text)) return `The URL is longer than ${MAX_URL_LENGTH} characters.`
   // Parsers disagree about these: one drops a tab, another cuts the host there; one takes `\` for `/`, another for
-  // part of the user name. The address we judge must be the one that everybody reads.
+  // part of the user name. The address we check must be the one that every parser reads.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
   if (/[\u0000-\u0020\u007f\\]/.test(text)) {
     return 'The URL holds a space, a control character or a backslash. Percent-encode it.'

@@ -6,7 +6,7 @@ const IPV4_NOT_PUBLIC = ranges(
   '10.0.0.0/8',
   '100.64.0.0/10', // behind the provider's address translation; a cloud's metadata service too
   '127.0.0.0/8',
-  '168.63.129.16/32', // a cloud's agent for its machines, on an address that looks public
+  '168.63.129.16/32', // a cloud's agent for its machines, on an address that seems public
   '169.254.0.0/16', // link local: the metadata service of most clouds
   '172.16.0.0/12',
   '192.0.0.0/24',
@@ -34,7 +34,7 @@ const IPV6_NOT_PUBLIC = ranges(
   '3fff::/20',
 )
 
-/** Whether anybody on the internet could reach this address. Pure. */
+/** Whether this address is reachable from the internet. Pure. */
 export function isPublic(address: IpAddress): boolean {
   if (address.family === 4) return !isWithin(address, IPV4_NOT_PUBLIC)
   return isWithin(address, IPV6_GLOBAL_UNICAST) && !isWithin(address, IPV6_NOT_PUBLIC)

@@ -73,7 +73,7 @@ describe('a report of the network', () => {
     assert.equal(after[1]?.reason, 'evidence_found')
   })
 
-  it('G12: believes of an attempt that nobody here made that it was made before the database went back', () => {
+  it('G12: takes an unknown attempt for one that was made before the database was set back', () => {
     const forgotten = (state: MessageState) =>
       (['sent', 'delivered', 'read', 'failed'] as const).map((kind) =>
         applied({ ...known(state), attempts: 0 }, { kind, code: null, attemptNumber: 1 }),
@@ -94,7 +94,7 @@ describe('a report of the network', () => {
     assert.deepEqual(arrived.map(inText), ['PUBLISHED', 'DELIVERED', 'READ'])
   })
 
-  it('is given up when many were told, but for what moves a message forward, and never a first failure', () => {
+  it('is ignored after many, unless it moves a message forward or is its first failure', () => {
     const limits = (state: MessageState) =>
       (['delivered', 'failed'] as const).map(
         (kind) => applied(known(state), { kind, code: null, attemptNumber: 1 }).mostReported,
@@ -103,7 +103,7 @@ describe('a report of the network', () => {
     assert.deepEqual(limits('PUBLISHED'), [null, MOST_REPORTED_FAILURES])
     assert.deepEqual(limits('FAILED'), [null, MOST_REPORTED])
     assert.deepEqual(limits('READ'), [MOST_REPORTED, MOST_REPORTED])
-    // Evidence, and then DELIVERED and READ: all that can be told beyond the first limit without a failure.
+    // Evidence, and then DELIVERED and READ: all reports that count beyond the first limit without a failure.
     assert.ok(MOST_REPORTED_FAILURES > MOST_REPORTED + 3)
   })
 
@@ -129,8 +129,8 @@ function known(state: MessageState): KnownMessage {
   }
 }
 
-function inText({ to, contrary, isTold }: ReceiptEffect): string {
-  if (!isTold) return SILENT
+function inText({ to, contrary, isNew }: ReceiptEffect): string {
+  if (!isNew) return SILENT
   if (to) return `${to}${contrary ? '!' : ''}`
   return contrary ? CONTRARY : STAYS
 }

@@ -1,7 +1,7 @@
 import type { Receipt } from '../ports/channel.ts'
 import type { MessageState } from './message.ts'
 
-/** What a report is judged by. */
+/** The facts about a message that decide the effect of a report. */
 export interface KnownMessage {
   readonly state: MessageState
   /** The number of its last attempt; 0 when there was none. */
@@ -10,9 +10,9 @@ export interface KnownMessage {
   readonly wasReportedFailed: boolean
   /** The network's own id of it, by whichever attempt it has one; null when there is none. */
   readonly networkId: string | null
-  /** An attempt other than the reported one (the last, where none is named) is of unknown fate. */
+  /** Another attempt than the reported one (the last, where none is named) has an unknown result. */
   readonly mayHaveArrivedOtherwise: boolean
-  /** Only for QUEUED: an attempt of it is of unknown fate, and it waits to be handed over once more all the same. */
+  /** Only for QUEUED: an attempt has an unknown result, and the message waits to be sent once more all the same. */
   readonly waitsToBeRepeated: boolean
 }
 
@@ -23,23 +23,23 @@ export interface ReceiptEffect {
   readonly reason: string | null
   /** True when the report contradicts what is known: it is kept for people to see. */
   readonly contrary: boolean
-  /** False when it tells nothing that was not known. */
-  readonly isTold: boolean
-  /** Nothing is done and nothing told any more once so many reports were told of the message. Null: it always counts. */
+  /** False when the report adds nothing to what is known. */
+  readonly isNew: boolean
+  /** The report is ignored once the message has so many. Null: it always counts. */
   readonly mostReported: number | null
 }
 
-// A network tells some five things of a message. Who signs reports of an account could tell new ones without end, each of
-// another second, and every one makes the message's story longer and the next look at it dearer.
+// A network sends some five reports about a message. The holder of the app secret of an account could send new ones without
+// end, each with another time, and every one makes the timeline longer and slower to read.
 export const MOST_REPORTED = 50
 // Of what takes a message back to FAILED or UNCONFIRMED, which evidence may undo again, and so on for ever. It lies above
 // the other by more than a message can move on without such a step, so that the first of them always counts.
 export const MOST_REPORTED_FAILURES = 60
-// How much of a story is looked through, from its end: what was told, and attempts and waits in between.
+// How much of a timeline is read, from its end: reports, and attempts and waits in between.
 export const TIMELINE_ENTRIES_READ = 200
 
-const SAYS_NOTHING: ReceiptEffect = { to: null, reason: null, contrary: false, isTold: false, mostReported: null }
-const STAYS: ReceiptEffect = { to: null, reason: null, contrary: false, isTold: true, mostReported: MOST_REPORTED }
+const SAYS_NOTHING: ReceiptEffect = { to: null, reason: null, contrary: false, isNew: false, mostReported: null }
+const STAYS: ReceiptEffect = { to: null, reason: null, contrary: false, isNew: true, mostReported: MOST_REPORTED }
 const CONTRARY: ReceiptEffect = { ...STAYS, contrary: true }
 
 type Reported = Pick<Receipt, 'kind' | 'code' | 'attemptNumber' | 'networkId'>
@@ -69,7 +69,7 @@ function afterArrival(known: KnownMessage, receipt: Reported, wanted: 'DELIVERED
     case 'READ':
       return STAYS
     case 'FAILED':
-      // Late evidence of delivery weighs more than an early report of failure, and people must see both.
+      // Late evidence of delivery outranks an early report of failure, and people must see both.
       return { ...move('PUBLISHED', 'evidence_found'), contrary: true }
     case 'QUEUED':
     case 'EXPIRED':
@@ -81,10 +81,10 @@ function afterArrival(known: KnownMessage, receipt: Reported, wanted: 'DELIVERED
 }
 
 /**
- * One that would be sent once more because nobody knew whether it had arrived, has: that is its end, and nothing is sent
- * again (G5). So has one of which the network knows an attempt that was never made here: the database has gone back, and
- * that attempt is forgotten (G12). Of any other its attempts were believed not to have been sent. It is not held back for
- * that: the network contradicts itself, and which of the two is wrong is for a person to see.
+ * A message that waits to be repeated after an unknown result has arrived: it is final, and nothing is sent again (G5). The same
+ * holds if the network reports an attempt that was never made here: the database was set back, and that attempt is lost
+ * (G12). For any other, all its attempts had been rejected. It is not held back: the network contradicts itself, and a person
+ * must see which of the two is wrong.
  */
 function ofUnsent(
   { attempts, waitsToBeRepeated }: KnownMessage,
@@ -127,7 +127,7 @@ function afterFailure(
   if (attemptNumber !== null && attemptNumber !== attempts && !isKnownBy) return CONTRARY
   switch (state) {
     case 'PUBLISHED':
-      // Nobody may say that it failed as long as another attempt may have arrived.
+      // It must not be called failed as long as another attempt may have arrived.
       return mayHaveArrivedOtherwise ? move('UNCONFIRMED', 'result_unknown') : move('FAILED', code ?? 'refused_later')
     case 'UNCONFIRMED':
       return mayHaveArrivedOtherwise ? STAYS : move('FAILED', code ?? 'evidence_not_sent')
@@ -145,5 +145,5 @@ function afterFailure(
 
 function move(to: MessageState, reason: string | null): ReceiptEffect {
   const mostReported = to === 'FAILED' || to === 'UNCONFIRMED' ? MOST_REPORTED_FAILURES : null
-  return { to, reason, contrary: false, isTold: true, mostReported }
+  return { to, reason, contrary: false, isNew: true, mostReported }
 }

@@ -48,15 +48,15 @@ describe('what was done about a message', () => {
   )
 
   it('says of one that may have arrived that it may come twice', () => {
-    const told = dealtWith({ state: 'UNCONFIRMED', reason: 'result_unknown', resent: { ...COPY, by: 'cli' } })
+    const found = dealtWith({ state: 'UNCONFIRMED', reason: 'result_unknown', resent: { ...COPY, by: 'cli' } })
 
-    assert.equal(told?.nextStep, 'You need not do anything here. The recipient may get it twice.')
+    assert.equal(found?.nextStep, 'You need not do anything here. The recipient may get it twice.')
   })
 
   it('says why the second one failed too', () => {
-    const told = dealtWith({ resent: { ...COPY, state: 'FAILED', reason: 'whatsapp_132001' } })
+    const found = dealtWith({ resent: { ...COPY, state: 'FAILED', reason: 'whatsapp_132001' } })
 
-    assert.deepEqual(told, {
+    assert.deepEqual(found, {
       done: 'Nuncio sent it again as a template. That message failed. There is no approved template of this name in this language.',
       nextStep:
         'See that message. Check the connection’s template setting; nuncio connection templates lists what there is.',
@@ -69,9 +69,9 @@ describe('what was done about a message', () => {
     [{ isRemoved: true }, 'Its number 15550001000 was removed. Add it again; then the message can be retried.'],
     [{ isRemoved: true, hasSuccessor: true, reason: 'connection_removed' }, 'Retry it if it is still wanted.'],
   ])('names what stands in the way of sending it again: %j', (facts, nextStep) => {
-    const told = dealtWith(facts)
+    const found = dealtWith(facts)
 
-    assert.equal(told?.done, null)
-    assert.match(told?.nextStep ?? '', nextStep instanceof RegExp ? nextStep : new RegExp(`^${nextStep}$`))
+    assert.equal(found?.done, null)
+    assert.match(found?.nextStep ?? '', nextStep instanceof RegExp ? nextStep : new RegExp(`^${nextStep}$`))
   })
 })

@@ -42,7 +42,7 @@ function explainResent(
   was: MessageState,
   { state, reason, words, by }: NonNullable<MessageTimeline['resent']>,
 ): DealtWith {
-  const who = by === null ? 'Somebody' : nameActor(by).replace(/^the /, 'The ')
+  const who = by === null ? 'A person' : nameActor(by).replace(/^the /, 'The ')
   const how = by === CHANNEL_ACTOR ? ' as a template' : ''
   const done = `${who} sent it again${how}. That message ${BECAME[state]}.`
   if (state === 'FAILED' && reason !== null) {

@@ -4,8 +4,7 @@ import { spellingsOf } from '../number-spellings.ts'
 export const ERASED = 'erased'
 
 /**
- * A body in the place of one whose recipient was erased: whoever reads it finds the shape that every body has, and nothing
- * of the person.
+ * Replaces a body whose recipient was erased: it has the shape of every body, and nothing about the person.
  */
 export function erasedBody({ from, type }: { readonly from: string; readonly type: string }): string {
   const message =

@@ -69,6 +69,6 @@ export interface MediaFile {
   readonly sizeBytes: number
   /** Lower-case hexadecimal. */
   readonly sha256: string
-  /** Found by looking at the bytes; `application/octet-stream` for a document nobody recognises. */
+  /** Detected from the bytes; `application/octet-stream` for a document of an unknown format. */
   readonly mime: string
 }

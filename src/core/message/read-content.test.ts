@@ -12,9 +12,9 @@ describe('the content of an accepted body', () => {
   })
 
   it.each(['image', 'video', 'document'])('is the %s with its caption', (type) => {
-    const content = readContent(body({ type, media: { ...MEDIA, caption: 'Look' } }))
+    const content = readContent(body({ type, media: { ...MEDIA, caption: 'See' } }))
 
-    assert.deepEqual(content, { type, ...MEDIA, caption: 'Look' })
+    assert.deepEqual(content, { type, ...MEDIA, caption: 'See' })
   })
 
   it.each([{}, { caption: '' }, { caption: null }])('has no caption from %j', (given) => {
@@ -33,7 +33,7 @@ describe('the content of an accepted body', () => {
     })
   })
 
-  it('takes nothing from fields that nobody asked for', () => {
+  it('ignores unknown fields', () => {
     const content = readContent(
       JSON.stringify({ extra: 1, message: { type: 'message', message: 'Hello', media: null, more: true } }),
     )

@@ -11,7 +11,7 @@ export const TIMELINE_KINDS = {
   'attempt-begun': 'Handed to the channel',
   'attempt-accepted': 'The network took it',
   'attempt-rejected': 'Certainly not sent',
-  'attempt-unknown': 'Nobody knows whether it was sent',
+  'attempt-unknown': 'It is unknown whether it was sent',
   recovered: 'Nuncio stopped during this attempt; afterwards it asked the channel what became of it',
   evidence: 'Nothing has shown whether it was sent',
   'receipt-sent': 'The network reported that it had taken it',

@@ -38,7 +38,7 @@ export interface CheckedTry {
   readonly next: AfterTry
 }
 
-/** What a try comes to. `number` counts from 1, `lot` is in [0, 1). */
+/** The result of a try. `number` counts from 1, `jitter` is in [0, 1). */
 export function checkDeliveryTry(
   end: PostEnd,
   { number, now, jitter }: { readonly number: number; readonly now: Instant; readonly jitter: number },

@@ -12,8 +12,8 @@ export interface StoredNotification {
 
 /** What is posted: the form that Standard Webhooks gives. `from` is the number of the message's connection. */
 export function composePayload({ kind, at, data }: StoredNotification, from: string | null): string {
-  const told = kind.startsWith('message.') ? messageData(data, from) : data
-  return JSON.stringify({ type: kind, timestamp: new Date(at).toISOString(), data: told })
+  const published = kind.startsWith('message.') ? messageData(data, from) : data
+  return JSON.stringify({ type: kind, timestamp: new Date(at).toISOString(), data: published })
 }
 
 function messageData(kept: Readonly<Record<string, unknown>>, from: string | null): Readonly<Record<string, unknown>> {

@@ -5,7 +5,7 @@ export const TRY_CODES = {
   delivered: ['The receiver took it: it answered with a status of 200 to 299.', 'Nothing.'],
   refused_status: [
     'The receiver answered with another status than 200 to 299.',
-    'Look into the receiver’s log for the webhook-id. It must answer 2xx once it has stored the notice.',
+    'Search the receiver’s log for the webhook-id. It must answer 2xx once it has stored the notice.',
   ],
   redirected: [
     'The receiver answered with a redirect, and those are not followed.',

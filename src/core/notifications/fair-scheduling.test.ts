@@ -29,7 +29,7 @@ describe('how the room for tries is shared', () => {
     assert.deepEqual(shared([due('a', 'a1', { servedAt: 9 }), due('b', 'b1', { servedAt: 3 })], 1), { b1: 1 })
   })
 
-  it('G8: gives to whoever has the fewest that run, so that slow ones do not get all places back', () => {
+  it('G8: gives to the account with the fewest running tries, so that slow ones do not get all places back', () => {
     const slow = due('a', 'a1', { servedAt: 1, running: 3, runningOfAccount: 7 })
     const quick = due('b', 'b1', { servedAt: 9 })
 
@@ -56,7 +56,7 @@ describe('how the room for tries is shared', () => {
     assert.ok(Object.entries(shares).every(([name, most]) => name === 'a1' || most === 1))
   })
 
-  it('comes to an end when nobody may have more', () => {
+  it('comes to an end when no account may have more', () => {
     assert.deepEqual(shared([], 5), {})
     assert.deepEqual(shared([due('a', 'a1', { running: 4, runningOfAccount: 4 })], 5), {})
   })

@@ -31,10 +31,10 @@ export interface Share {
 }
 
 /**
- * Who may try how much. One by one, and each to the account with the fewest that run, of several the one that has waited
- * longest: whoever is slow would otherwise get every place back that it leaves, and places that others leave (G8). A
- * webhook that fails gets one try at a time, and all that fail together have a room of their own: their tries may take the
- * whole time that a try has, and must not keep the others waiting.
+ * Distributes places for tries. Each goes to the account with the fewest running tries, of several to the one that has waited
+ * longest: otherwise a slow account would get back every place that it leaves, and those that others leave (G8). A failing
+ * webhook gets one try at a time, and all failing ones share a limit of their own: their tries may take the whole time that
+ * a try has, and must not delay the others.
  */
 export function shareOut(due: readonly DueWebhook[], { room, roomForFailing }: Room): readonly Share[] {
   const waiting = due.toSorted((a, b) => a.servedAt - b.servedAt)

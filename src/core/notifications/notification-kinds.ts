@@ -42,7 +42,7 @@ const explained = (code: string, meaning: string, nextStep: string) => ({
   reason: { code, meaning, nextStep, words: null },
 })
 
-/** What an account can be told. docs/notices.md is printed from this table. The names are stable: never rename one. */
+/** All kinds of notifications. docs/notices.md is printed from this table. The names are stable: never rename one. */
 export const NOTIFICATION_KINDS = {
   'message.published': {
     group: 'messages',
@@ -71,14 +71,14 @@ export const NOTIFICATION_KINDS = {
   },
   'message.unconfirmed': {
     group: 'messages',
-    sentence: 'Nobody knows whether a message left: a person should look at it.',
+    sentence: 'It is unknown whether a message was sent: a person should check it.',
     example: {
       ...MESSAGE,
       state: 'UNCONFIRMED',
       ...explained(
         'result_unknown',
         'It may or may not have left: the line broke while it was handed over, and no evidence came.',
-        'Look on the recipient’s side, then say that it arrived, or send it again.',
+        'Check on the recipient’s side, then say that it arrived, or send it again.',
       ),
     },
   },
@@ -113,7 +113,7 @@ export const NOTIFICATION_KINDS = {
   },
   'connection.changed': {
     group: 'connections',
-    sentence: 'Settings of a connection were changed. Their values are not told.',
+    sentence: 'Settings of a connection were changed. Their values are not included.',
     example: { ...CONNECTION, changed: ['policy'], by: 'anna@shop.example' },
   },
   'connection.paused': {
@@ -143,7 +143,7 @@ export const NOTIFICATION_KINDS = {
   },
   'alarm.raised': {
     group: 'alarms',
-    sentence: 'The watchdog found something that needs a look, such as a lane that should move and does not.',
+    sentence: 'The watchdog found something that needs attention, such as a lane that should move and does not.',
     example: ALARM,
   },
   'alarm.cleared': {
@@ -153,7 +153,7 @@ export const NOTIFICATION_KINDS = {
   },
   'webhook.disabled': {
     group: 'webhooks',
-    sentence: 'A webhook was disabled by itself. It is told to the other webhooks of the account.',
+    sentence: 'Nuncio disabled a webhook. The other webhooks of the account get this notice.',
     example: {
       ...WEBHOOK,
       code: 'failing_for_days',

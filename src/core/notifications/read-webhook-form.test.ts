@@ -5,7 +5,7 @@ import { readWebhookUrl } from './read-webhook-form.ts'
 const NONE = { allowed: [], refused: [] }
 
 describe('the address of a webhook', () => {
-  it('tells whoever names a receiver of their own machine which setting opens it', () => {
+  it('names the setting that allows a receiver on the own machine', () => {
     expect(() => readWebhookUrl('http://127.0.0.1:9000/hook', NONE)).toThrow(/NUNCIO_WEBHOOK_ALLOWED_PRIVATE/)
   })
 

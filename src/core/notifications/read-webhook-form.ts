@@ -28,7 +28,7 @@ export function readWebhookKinds(names: readonly string[]): readonly Notificatio
   const kinds = [...new Set(names)].map((name) => {
     if (!isNotificationKind(name)) throw new Refusal('argument_invalid', `There is no notice “${name}”.`, 'kinds')
     if (name === 'webhook.test')
-      throw new Refusal('argument_invalid', 'A test is sent when somebody asks for it, and to any webhook.', 'kinds')
+      throw new Refusal('argument_invalid', 'A test is sent only on request, and to any webhook.', 'kinds')
     return name
   })
   if (kinds.length === 0) throw new Refusal('argument_invalid', 'Choose at least one notice.', 'kinds')

@@ -2,9 +2,9 @@ import type { AccountId, Instant, TokenId } from '../ids.ts'
 import type { NewNotification } from '../ports/notifications.ts'
 
 const DAY_MS = 86_400_000
-/** So many days ahead it is told, the largest first. */
+/** Days before its end at which an account is notified, the largest first. */
 export const NOTIFIED_DAYS_AHEAD: readonly number[] = [14, 7, 1]
-/** What ended longer ago is no news: nobody was there to tell it. */
+/** No notification for a token that ended longer ago, while no process ran. */
 export const NOTIFIED_AFTER_MS = 2 * DAY_MS
 
 export interface EndingToken {
@@ -16,7 +16,7 @@ export interface EndingToken {
   readonly expiresAt: Instant
 }
 
-/** What is to be told now of a token that is not deleted; null when nothing is. The key makes it be told once. */
+/** The notification that is due now for a token that is not deleted; null when none is. Its key prevents a second one. */
 export function tokenNotification(token: EndingToken, now: Instant): NewNotification | null {
   const { id, accountId, name, prefix, createdAt, expiresAt } = token
   const data = { tokenId: id, name, prefix, expiresAt: new Date(expiresAt).toISOString() }
@@ -25,7 +25,7 @@ export function tokenNotification(token: EndingToken, now: Instant): NewNotifica
     return { accountId, kind: 'token.expired', at: expiresAt, key: `token.expired:${id}`, data }
   }
   const daysLeft = NOTIFIED_DAYS_AHEAD.findLast((days) => expiresAt - days * DAY_MS <= now)
-  // One that was made for a week need not be told of on its first day.
+  // A token that was made for a week causes no notification on its first day.
   if (daysLeft === undefined || createdAt > expiresAt - daysLeft * DAY_MS - 1) return null
   const key = `token.expiring:${id}:${daysLeft}`
   return { accountId, kind: 'token.expiring', at: now, key, data: { ...data, daysLeft } }

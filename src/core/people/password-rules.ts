@@ -17,7 +17,7 @@ interface PasswordOwner {
 }
 
 /**
- * Refuses with `password_weak` and a sentence that tells how to do better. No rules about kinds of characters, and no
+ * Refuses with `password_weak` and a sentence that says how to do better. No rules about kinds of characters, and no
  * end of life: both make people choose worse passwords.
  */
 export function checkPassword(password: string, owner: PasswordOwner): void {
@@ -56,7 +56,7 @@ function withoutDisguise(text: string): string {
   return Array.from(text, (sign) => DISGUISES[sign] ?? sign).join('')
 }
 
-/** What nobody would try first: without common words, the person's own, runs along the keyboard, repeats. */
+/** The part that is hard to guess: without common words, the person's own, runs along the keyboard, repeats. */
 function ownPart(text: string, ownWords: readonly string[]): string {
   let rest = text
   const words = [...ownWords.map((word) => word.toLowerCase()).filter((word) => word.length >= 3), ...EASY_PARTS]

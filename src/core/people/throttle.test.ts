@@ -46,7 +46,7 @@ describe('slowing guesses down', () => {
     assert.deepEqual(result, { tries: { count: 1, countedFrom: NOON + 86_400_000, lastAt: NOON + 86_400_000 } })
   })
 
-  it('makes nobody wait for a clock that was set back', () => {
+  it('makes no person wait for a clock that was set back', () => {
     const tries = { count: 40, countedFrom: NOON, lastAt: NOON }
 
     assert.ok('tries' in checkDeliveryTry('account', tries, NOON - 86_400_000))

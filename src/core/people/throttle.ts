@@ -1,7 +1,7 @@
 import type { Instant } from '../ids.ts'
 
 /**
- * How guessing is slowed down. Nobody is ever locked out for good, or whoever knows an e-mail could lock its owner out.
+ * How guessing is slowed down. Nothing is locked for good, because otherwise anyone could lock out the owner of a known e-mail.
  *
  * - `account`: five tries are free, then each waits 1, 2, 4 … 900 seconds after the one before. A browser that its person
  *   has signed in with before counts by itself (`device`), so others' guesses do not slow the person down.
@@ -30,7 +30,7 @@ export interface Tries {
 const FREE_TRIES = 5
 const TRIES_FROM_A_THROTTLED_ADDRESS = 3
 const LONGEST_WAIT_MS = 900_000
-/** A counter that nobody has touched for so long is as if it had never been. */
+/** A counter without a try for so long is forgotten. */
 export const TRIES_FORGOTTEN_AFTER_MS = 86_400_000
 
 const WINDOWS: Readonly<Record<WindowRule, { readonly most: number; readonly lastsMs: number }>> = {
@@ -74,7 +74,7 @@ function isForgotten(tries: Tries, now: Instant): boolean {
 function checkBySteps(tries: Tries | null, now: Instant): Result {
   if (!tries || isForgotten(tries, now)) return { tries: { count: 1, countedFrom: now, lastAt: now } }
   const until = tries.lastAt + waitAfter(tries.count)
-  // A clock that was set back must not make anybody wait longer than the longest wait.
+  // A clock that was set back must not make a person wait longer than the longest wait.
   if (until > now && until - now <= LONGEST_WAIT_MS) return { until }
   return { tries: { count: tries.count + 1, countedFrom: tries.countedFrom, lastAt: now } }
 }

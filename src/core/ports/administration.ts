@@ -34,7 +34,7 @@ export interface ConnectionChange {
   readonly channelSettings?: Readonly<Record<string, unknown>>
   /**
    * The channel settings that the new ones were made from. When others are stored by now, nothing is changed: the refusal
-   * is `connection_changed`. Whoever asks a network in between needs it, or a change that was made meanwhile is undone,
+   * is `connection_changed`. A caller that asks a network in between needs it, or it would undo a change that was made meanwhile,
    * and a secret that leaked and was replaced is in force again.
    */
   readonly expected?: Readonly<Record<string, unknown>>
@@ -180,7 +180,7 @@ export interface MessageFilter {
 
 type RequestOutcome = 'accepted' | 'repeated' | 'refused'
 
-/** One error of a refused request, as its caller was told. */
+/** One error of a refused request, as its caller got it. */
 export interface RequestError {
   /** A path in the body or the name of a header; null when it is the whole request. */
   readonly field: string | null
@@ -199,7 +199,7 @@ export interface SummedView {
 
 /** An entry of the API log: a request that carried a known token, and what became of it; or a sum of such requests. */
 export interface RequestView {
-  /** A sum has one of its own, which no caller was told. */
+  /** A sum has one of its own, which no caller got. */
   readonly requestId: string
   /** The account's name. */
   readonly account: string
@@ -220,9 +220,9 @@ export interface RequestView {
   readonly type: string | null
   readonly remoteAddress: string | null
   readonly userAgent: string | null
-  /** Null while nobody knows how long the commit took that it waited for, and of a sum. */
+  /** Null while the duration of its commit is unknown, and for a sum. */
   readonly tookMs: number | null
-  /** Null: it is one request. Otherwise what is told is true of all, and where they differ there is nothing. */
+  /** Null: it is one request. Otherwise each field holds the value that all share, or nothing where they differ. */
   readonly summed: SummedView | null
 }
 
@@ -284,12 +284,12 @@ export interface HeldLaneView {
 /** How many messages were taken out of a lane, by what became of them. */
 export interface TakenOut {
   readonly cancelled: number
-  /** Handed over before with an unknown fate: they may have arrived, so nobody says of them that they were cancelled. */
+  /** Sent before with an unknown result: they may have arrived, so they are not called cancelled. */
   readonly unconfirmed: number
 }
 
 /**
- * What people do and look at through the CLI (later also the console). Each change is one transaction that also
+ * What people do and read through the CLI and the console. Each change is one transaction that also
  * writes the audit log; a running service notices it at once. Refuses with codes of core/refusals.ts.
  */
 export interface Administration {
@@ -337,7 +337,7 @@ export interface Administration {
   /** `arrived`: PUBLISHED, on a person's word. `send-again`: a new message, returned. */
   resolveMessage(id: MessageId, as: 'arrived' | 'send-again', actor: Actor): Promise<MessageView>
 
-  /** UNCONFIRMED messages nobody has resolved, oldest first. */
+  /** UNCONFIRMED messages that are not resolved, oldest first. */
   listUnresolved(accountId: AccountId | null): Promise<readonly MessageView[]>
 
   /** The API log, newest first, as it was when the reading began. Streams, so that millions fit. */
@@ -369,6 +369,6 @@ export interface Administration {
 
   /** The living first, each in the order in which they started. */
   listWorkers(): Promise<readonly WorkerView[]>
-  /** Of removed connections too, as long as somebody holds their lane. Ordered by number. */
+  /** Also of removed connections, as long as a worker holds their lane. Ordered by number. */
   listHeldLanes(): Promise<readonly HeldLaneView[]>
 }

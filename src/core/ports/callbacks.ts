@@ -22,7 +22,7 @@ export interface CallbackReply {
   readonly body: string
 }
 
-/** What the head alone tells: why it is turned away, or whose address it was sent to. */
+/** The result of checking the headers: the refusal, or the account that owns the address. */
 export type HeadCheck = { readonly refusal: CallbackReply } | { readonly refusal: null; readonly owner: AccountId }
 
 /** The part of a channel that takes callbacks. It works without the channel being started, in any process that serves HTTP. */
@@ -31,14 +31,14 @@ export interface CallbackReceiver {
   readonly channel: string
   readonly maxBodyBytes: number
   /**
-   * Turns away what the head alone gives reason to, such as an address that nobody has: then nothing of the body is kept.
-   * Otherwise names the account whose address it is. One account may have many addresses, and what reading the body
-   * costs is shared out by account. It is not proven that the network sent it. Rejects as `receive` does.
+   * Refuses what can be refused by its headers, such as an unknown address: then nothing of the body is kept. Otherwise returns
+   * the account that owns the address, because the cost of reading bodies is limited by account, which may have many
+   * addresses. It does not prove that the network sent it. Rejects as `receive` does.
    */
   checkHead(head: CallbackHead): Promise<HeadCheck>
   /**
-   * Answers once what the request tells is stored durably; applying it comes later. Rejects with `StorageUnavailable` when
-   * it could not be stored: then the network is told to come again.
+   * Answers once the content of the request is stored durably; applying it comes later. Rejects with `StorageUnavailable`
+   * when it could not be stored: then the reply asks the network to retry.
    */
   receive(request: CallbackRequest): Promise<CallbackReply>
 }

@@ -2,7 +2,7 @@
 export interface ConnectionFact {
   readonly label: string
   readonly value: string
-  /** `warning`: it works, and something should be looked at. */
+  /** `warning`: it works, and something should be checked. */
   readonly tone: 'plain' | 'good' | 'warning' | 'bad'
 }
 
@@ -31,13 +31,13 @@ export interface TemplateView {
 }
 
 /**
- * What a channel with an account of its own at a network does when people add, change or look at a connection. It needs no
+ * What a channel with its own account at a network does when people add, change or view a connection. It needs no
  * running service: the CLI and the console call it. Settings are given with their secrets open.
  */
 export interface ChannelSetUp {
   /**
    * Asks the network whether these settings work for this sender number. Refuses with `connection_not_proven` and the
-   * field of the setting that is to be mended, in one sentence; with `network_unreachable` when it did not answer.
+   * field of the setting that is wrong, in one sentence; with `network_unreachable` when it did not answer.
    */
   prove(wanted: {
     readonly number: string

@@ -18,7 +18,7 @@ export interface MemoryEntry {
  * workers, scoped by channel and kind, so that a new channel adds no methods to storage.
  */
 // Among so many of the earliest that are due, connections come by turns. One that lets far more pile up delays others
-// until it is worked off; to look through all of it each time would cost more than it helps.
+// until it is worked off; scanning all of it each time would cost more than it helps.
 export const MOST_DUE_READ = 20_000
 
 export interface ChannelState {

@@ -47,14 +47,14 @@ export interface Failure {
   readonly words: string | null
   /**
    * Only for `transient`: true when the cause may lie with the network rather than with this message (unreachable,
-   * 5xx). If it goes on, the lane treats it as the connection's trouble.
+   * 5xx). If it continues, the lane treats it as the connection's own failure.
    */
   readonly suspectsNetwork: boolean
   /** Milliseconds the network asked us to wait; null when it did not. */
   readonly retryAfterMs: number | null
 }
 
-/** What an attempt came to. `rejected` means certainly not sent; whoever cannot vouch for that must say `unknown`. */
+/** The outcome of an attempt. `rejected` means certainly not sent; a channel that cannot guarantee that must return `unknown`. */
 export type Outcome =
   | { readonly kind: 'accepted'; readonly networkId: string }
   | { readonly kind: 'rejected'; readonly failure: Failure }
@@ -87,9 +87,9 @@ export interface Receipt {
    * its end alone, and only where the id is of a kind that storage keeps an index of (the index of network ids in `schema.sql`).
    */
   readonly messageId: MessageId | null
-  /** The attempt that it speaks of; null when nobody knows. That an earlier one failed says nothing of a later one. */
+  /** The attempt that it is about; null when unknown. A failure of an earlier attempt says nothing about a later one. */
   readonly attemptNumber: number | null
-  /** `sent`: the network has taken it, which an answer that was lost did not tell. */
+  /** `sent`: the network has accepted it; the answer to the call was lost. */
   readonly kind: 'sent' | 'delivered' | 'read' | 'failed'
   readonly at: Instant
   /** The network's own id of the message; null when it names none. Kept for a message that has none yet. */
@@ -105,7 +105,7 @@ export interface Receipt {
  */
 export type ReceiptEnd = 'applied' | 'too-early' | 'message-unknown'
 
-/** What a channel may tell the service on its own account. */
+/** What a channel reports to the service by itself. */
 export interface ChannelEvents {
   /** Resolves once the receipt is committed, however long the attempt that it speaks of stays open. */
   receipt(receipt: Receipt): Promise<void>
@@ -127,10 +127,10 @@ export interface ChannelEvents {
 /** Whether no other worker can have taken the lane of this call. */
 export type StillHolds = () => boolean
 
-/** What came of getting a message ready. */
+/** The result of a preparation. */
 export type Prepared = { readonly kind: 'ready' } | { readonly kind: 'failed'; readonly failure: Failure }
 
-/** Until when the network wants nothing of this message's kind, so that it is not even tried. */
+/** Until when the network accepts no message of this kind, so that none is tried. */
 export interface RateLimitDelay {
   readonly until: Instant
   /** A code of core/reasons.ts. */
@@ -143,7 +143,7 @@ export interface Channel {
   readonly capabilities: ChannelCapabilities
   /**
    * Checks a connection's settings for this channel as text pairs (from the CLI or a form).
-   * Throws a Refusal that names the setting and how to mend it.
+   * Throws a Refusal that names the setting and how to correct it.
    */
   parseSettings(given: Readonly<Record<string, string>>): Readonly<Record<string, unknown>>
   start(events: ChannelEvents): Promise<void>
@@ -156,8 +156,8 @@ export interface Channel {
    */
   prepare?(handover: Handover, signal: AbortSignal): Promise<Prepared>
   /**
-   * Until when the pace of the network lets this message rest; null when it may go now. Asked right before each attempt
-   * is opened, so it must be quick and answer from memory. Left out where the network sets no pace.
+   * Until when the network's rate limit delays this message; null when it may go now. Called right before each attempt
+   * starts, so it must be quick and answer from memory. Left out where the network has no rate limit.
    */
   rateLimitDelayOf?(
     next: Pick<Handover, 'accountId' | 'connectionId' | 'to' | 'content' | 'settings'>,
@@ -167,11 +167,11 @@ export interface Channel {
    * One wire attempt. Never throws and never repeats by itself. When `signal` aborts it must end soon; what it
    * returns then says whether the message may have left.
    *
-   * `stillHolds` is to be asked right before what cannot be taken back, after everything that waits: once it is false,
-   * nothing may leave. A process that stood still finds its timers due all at once when it wakes up, and the one that
-   * would abort the signal may come last (G6).
+   * `stillHolds` must be checked right before the irreversible call, after everything that waits: once it is false,
+   * nothing may be sent. After a suspended process resumes, all its timers are due at once, and the one that aborts the
+   * signal may run last (G6).
    */
   send(handover: Handover, signal: AbortSignal, stillHolds: StillHolds): Promise<Outcome>
-  /** Looks for evidence about an attempt whose outcome nobody knows. Never throws, changes nothing outside. */
+  /** Searches for evidence about an attempt with an unknown outcome. Never throws, changes nothing outside. */
   reconcile(open: OpenQuestion): Promise<Evidence>
 }

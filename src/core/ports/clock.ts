@@ -1,6 +1,6 @@
 import type { Instant } from '../ids.ts'
 
-/** Time, randomness and timers. Everything that waits or draws lots goes through here, so that tests move time by hand. */
+/** Time, randomness and timers. Everything that waits or needs a random number uses this, so that tests move time by hand. */
 export interface Clock {
   /**
    * The time of day that all processes on one database agree on. May jump; only for what people read and for ends that

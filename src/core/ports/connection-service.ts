@@ -65,7 +65,7 @@ export interface CallbackAddress {
 
 /** What people at the CLI and the console can expect of a channel's connections. */
 export interface ChannelAbilities {
-  /** Its network must be told an address for callbacks. */
+  /** Its network needs an address for callbacks. */
   readonly hasCallbacks: boolean
   /** `listTemplates` may have some. */
   readonly hasTemplates: boolean

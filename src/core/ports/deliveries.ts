@@ -7,7 +7,7 @@ export interface ClaimedDelivery {
   readonly accountId: AccountId
   readonly webhookId: string
   readonly position: number
-  /** Of this claim alone: whoever comes late with another writes nothing. */
+  /** Identifies this claim: a result of an older claim is ignored. */
   readonly claim: string
   /** Which try this is, from 1. */
   readonly number: number
@@ -41,15 +41,15 @@ export interface DisabledWebhook {
  */
 export interface Deliveries {
   /**
-   * Makes deliveries of the oldest notices that are new, one for each enabled webhook that wants them, and gives up the
-   * oldest where too many wait. All of a notice's deliveries are made in one commit, so a crash repeats nothing.
-   * `damaged`: the ids of those that cannot be read. Nobody is told of them, and they keep no others waiting.
+   * Makes deliveries of the oldest new notifications, one for each enabled webhook that wants them, and gives up the
+   * oldest where too many wait. All deliveries of a notification are made in one commit, so a crash repeats nothing.
+   * `damaged`: the ids of those that cannot be read. They are not delivered and do not delay others.
    */
   fanOut(): Promise<{ readonly notifications: number; readonly dropped: number; readonly damaged: readonly string[] }>
-  /** Takes what is due, fairly between accounts. Claims end by themselves, so that a crash only delays a try. */
+  /** Claims due deliveries, fairly between accounts. Claims expire, so a crash only delays a try. */
   claimDue(wanted: Room & { readonly leaseMs: number }): Promise<readonly ClaimedDelivery[]>
   /**
-   * Writes what tries came to. One whose claim has been taken over is left out. Disables webhooks whose every try has
+   * Writes the results of tries. Those whose claim was taken over are ignored. Disables webhooks whose every try has
    * failed for days, and those that asked for it, and announces that in the same commit.
    */
   record(tried: readonly TriedDelivery[]): Promise<readonly DisabledWebhook[]>
@@ -57,13 +57,13 @@ export interface Deliveries {
   announceTokens(): Promise<void>
   /**
    * Forgets some of what is older than it is kept, and of webhooks that were removed. False when nothing is left.
-   * `messagesDays`: how long the installation keeps messages, because what notices tell of one is kept no longer; 0 is for ever.
+   * `messagesDays`: how long the installation keeps messages, because notifications about a message are kept no longer; 0 is forever.
    */
   sweep(messagesDays: number): Promise<boolean>
 }
 
-/** What costs next to nothing to ask, so that whoever has no webhook pays nothing for them. */
+/** A cheap check, so that an installation without webhooks has no cost. */
 export interface DeliveryWatch {
-  /** `isListened`: there is a webhook, or something is left of one. `isDue`: there is something to spread or to try. */
+  /** `isListened`: there is a webhook, or something is left of one. `isDue`: there is something to fan out or to try. */
   pollDeliveries(): Promise<{ readonly isListened: boolean; readonly isDue: boolean }>
 }

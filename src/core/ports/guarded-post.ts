@@ -19,7 +19,7 @@ export type PostEnd =
   | { readonly kind: 'failed'; readonly code: TryCode; readonly words: string }
 
 /**
- * Posts to addresses that accounts give, guarded as the fetching of media is: every address it would connect to is judged
+ * Posts to URLs that accounts give, with the same guard as media downloads: every address is checked before it connects
  * (G9). Follows no redirect and knows no proxy. Never throws for what the outside does.
  */
 export interface GuardedPost {

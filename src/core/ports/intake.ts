@@ -7,7 +7,7 @@ import type { Token } from '../token/token.ts'
 export interface RequestFacts {
   readonly requestId: string
   readonly receivedAt: Instant
-  /** Milliseconds by the monotonic clock at `receivedAt`, to tell how long the request took. */
+  /** Milliseconds by the monotonic clock at `receivedAt`, to measure how long the request took. */
   readonly receivedMonotonic: number
   readonly remoteAddress: string
   /** Null when none was sent. At most 256 characters. */
@@ -37,7 +37,7 @@ export type AcceptResult =
     }
   /** The idempotency key named this message already, with the same content. Its log row is committed. */
   | { readonly kind: 'replayed'; readonly messageId: MessageId; readonly state: MessageState }
-  /** Judged inside the accepting transaction. Nothing was stored; the caller logs it with `logRefused`. */
+  /** Decided inside the accepting transaction. Nothing was stored; the caller logs it with `logRefused`. */
   | {
       readonly kind: 'refused'
       readonly code: Extract<
@@ -88,13 +88,13 @@ export interface SummedRefusals {
 export interface Intake {
   /**
    * The token with this SHA-256, deleted and expired ones too; null when there is none. Only a hint, which may be a
-   * second old: `accept` judges (G7). A promise where it must be looked up; that rejects with StorageUnavailable when
-   * nobody can be asked.
+   * second old: `accept` decides (G7). A promise where it must be looked up; that rejects with StorageUnavailable when
+   * the database is unavailable.
    */
   findToken(tokenSha256: Buffer): Token | null | Promise<Token | null>
 
   /**
-   * Whether an idempotency key of the account names a message, within its 24 hours. Only a hint: `accept` judges. A
+   * Whether an idempotency key of the account names a message, within its 24 hours. Only a hint: `accept` decides. A
    * promise, which may reject with StorageUnavailable, where it must be looked up.
    */
   namesMessage(accountId: AccountId, key: string): boolean | Promise<boolean>
@@ -103,7 +103,7 @@ export interface Intake {
   isBacklogFull(accountId: AccountId, from: string | null): 'connection_backlog_full' | 'account_backlog_full' | null
 
   /**
-   * Judges the token and the connection again, and stores the message, its place in the lane, its idempotency key
+   * Checks the token and the connection again, and stores the message, its place in the lane, its idempotency key
    * and its log row in one transaction. Calls of one event-loop turn share a commit; a bad row never fails the others.
    *
    * `accepted` and `replayed` are returned only after the commit reached the disk (G1). Two calls with the same

@@ -3,7 +3,7 @@ import type { TryCode } from '../notifications/delivery-try-codes.ts'
 import type { AlarmKind, AlarmSeverity } from '../watchdog/alarm-kinds.ts'
 import type { Removed } from './retention.ts'
 
-/** What a channel tells of the callbacks of its network. Every word in it comes from a list of ours. */
+/** Events about the callbacks of a network. Every text in them comes from a fixed list. */
 export type CallbackEvent =
   /** One request: `stored` so that nothing of it can be lost, or why it was turned away. */
   | {
@@ -12,7 +12,7 @@ export type CallbackEvent =
       readonly outcome: 'stored' | 'nothing-of-ours' | 'verified' | 'forged' | 'app-unknown' | 'not-json' | 'not-stored'
       readonly tookMs: number
     }
-  /** What became of one report about a message. */
+  /** The result of one report about a message. */
   | {
       readonly event: 'callback.applied'
       readonly channel: string
@@ -28,8 +28,8 @@ export type CallbackEvent =
     }
 
 /**
- * What the dispatching side tells of itself: for the log, the metrics, and for tests that wait for something to
- * happen. There is no field for texts, numbers or tokens, so none can leak into a log.
+ * Events of dispatching, for the log, the metrics, and for tests that wait for them. There is no field for texts, phone
+ * numbers or tokens, so none can leak into a log.
  */
 export type JournalEvent =
   | {
@@ -44,7 +44,7 @@ export type JournalEvent =
       readonly tookMs: number
       /** From the acceptance of the message until this attempt, in milliseconds. */
       readonly waitedMs: number
-      /** What became of the message: its new state; `QUEUED` when it is tried again. */
+      /** The new state of the message; `QUEUED` when it is tried again. */
       readonly next: string
     }
   | {
@@ -86,7 +86,7 @@ export type JournalEvent =
       readonly tookMs: number
       readonly final: boolean
     }
-  /** What the network wants first was done, or not: `cut` when nobody wanted it any more. */
+  /** A preparation ended: `cut` when it was aborted. */
   | {
       readonly event: 'message.prepared'
       readonly messageId: MessageId
@@ -117,7 +117,7 @@ export type JournalEvent =
       readonly severity: AlarmSeverity
       readonly object: string
     }
-  /** One try to post a notice. */
+  /** One try to post a notification. */
   | {
       readonly event: 'delivery.tried'
       readonly webhookId: string

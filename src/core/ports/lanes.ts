@@ -12,20 +12,20 @@ export interface LaneWait {
   readonly until: Instant | null
 }
 
-/** What a lane remembers about its head message, over restarts. */
+/** The retry state of a lane's head message. It survives restarts. */
 export interface HeadRetryState {
   readonly sequence: Sequence
   /** Transient failures counted against this message. */
   readonly tries: number
   /** How much of the head budget it has used, in milliseconds. */
   readonly budgetUsedMs: number
-  /** True when it was sent once more although nobody knows whether the first one arrived. */
+  /** True when it was sent once more although the first one may have arrived. */
   readonly resent: boolean
   /** How often a worker died while this message was open, over all its attempts. */
   readonly crashes: number
 }
 
-/** What a lane remembers about its connection, over restarts. */
+/** The failures of a connection since its last success. They survive restarts. */
 export interface FailureStreak {
   /** Failures in a row that were the connection's own. */
   readonly failures: number
@@ -99,24 +99,24 @@ export type Disposition =
     }
   /** Certainly not sent: it goes back to being the head of its lane. */
   | { readonly do: 'keep-queued' }
-  /** Nobody knows yet: the attempt stays open while evidence is waited for. */
+  /** The result is unknown yet: the attempt stays open until evidence arrives or `until`. */
   | { readonly do: 'await-evidence'; readonly until: Instant; readonly words: string }
 
 interface Start {
   readonly sequence: Sequence
   /** Of the attempt, from 1. */
   readonly number: number
-  /** Nobody has looked what waits before it: it is opened only if nothing does (G3). Not looked at when left out. */
+  /** Starts it only if no message waits before it (G3). Left out when the lane has checked that itself. */
   readonly onlyIfLowest?: boolean
 }
 
-/** One committed move of a lane: what ends and what begins share one commit (G4). */
+/** One committed transition of a lane: the end of an attempt and the start of the next share a commit (G4). */
 export interface LaneTransition {
   readonly connectionId: ConnectionId
   readonly epoch: number
   readonly at: Instant
   readonly finish: { readonly attempt: AttemptRecord; readonly disposition: Disposition } | null
-  /** A message that is settled without an attempt of this step (expired, bad media, damaged). */
+  /** A message that is finalized without an attempt of this transition (expired, bad media, damaged). */
   readonly discard: {
     readonly sequence: Sequence
     readonly as: SettledState
@@ -124,7 +124,7 @@ export interface LaneTransition {
     readonly words: string | null
   } | null
   readonly start: Start | null
-  /** Everything in the lane up to and with this message is settled now, so storage need not look at it again. */
+  /** All messages of the lane up to and including this one are final now, so storage need not read them again. */
   readonly settledThrough: Sequence | null
   /** Written only when it changed; undefined leaves it. */
   readonly memory?: LaneMemory
@@ -132,27 +132,27 @@ export interface LaneTransition {
 
 /**
  * `fenced`: the claim is no longer this worker's, nothing was written (G6).
- * `opened` is false when the message to open is no longer waiting, another waits before it that nobody had looked for, or
- * the connection may not open: look again.
+ * `started` is false when the message no longer waits, another waits before it, or the connection may not send: then the lane
+ * reloads.
  */
 export type LaneTransitionResult = { readonly fenced: true } | { readonly fenced: false; readonly started: boolean }
 
 /** What the dispatcher needs of storage. Throws StorageUnavailable when nothing could be committed. */
 export interface Lanes {
   /**
-   * Makes or renews the worker's heartbeat. Its claims hold for `lastsMs` from the moment of the commit on, if nobody
-   * took them over before. Returns all workers that dispatch and whose heartbeat holds, this one included.
+   * Creates or renews the worker's lease. It lasts for `lastsMs` from the commit on, and so do its claims, unless another
+   * worker took them over before. Returns all dispatching workers with a valid lease, including this one.
    */
   heartbeat(worker: WorkerId, lastsMs: number): Promise<readonly WorkerId[]>
-  /** Ends a worker's heartbeat, so that others may take its lanes at once. */
+  /** Ends a worker's lease, so that other workers may claim its lanes at once. */
   deleteLease(worker: WorkerId): Promise<void>
 
   /**
-   * Takes lanes that have something to do and whose owner is nobody, this worker, or one whose heartbeat has run out.
+   * Claims lanes with messages that are free, this worker's, or of a worker whose lease has expired.
    * Each claim gets a new epoch in the same transaction, so two workers that call at once never hold the same lane (G2, G6).
    * A lane with an open attempt counts a crash of its former worker. `only` null: of all connections.
-   * Lanes in `held` are left out, and those that `leave` says are for another worker to take: it is asked only about
-   * lanes that are free and have something to do.
+   * Lanes in `held` are left out, and those that `shouldDefer` leaves to another worker: it is called only for free lanes
+   * with messages.
    */
   claim(request: {
     readonly worker: WorkerId
@@ -165,13 +165,13 @@ export interface Lanes {
   /** A claimed lane as it is now, with the same epoch. Null when the claim has been taken over. */
   inspect(lane: { readonly connectionId: ConnectionId; readonly epoch: number }): Promise<ClaimedLane | null>
 
-  /** Gives lanes back. A lane whose epoch has moved on is left alone. */
+  /** Releases lanes. A lane whose epoch has moved on is ignored. */
   release(lanes: readonly { readonly connectionId: ConnectionId; readonly epoch: number }[]): Promise<void>
 
   /** The lowest unfinished messages of a lane, in order of acceptance. Never a cursor: what commits late is found too (G3). */
   fetchNext(connectionId: ConnectionId, limit: number): Promise<readonly QueuedMessage[]>
 
-  /** Commits one step. Steps of one turn share a commit. The next attempt may be called only after this resolved (G4). */
+  /** Commits one transition. Those of one turn of the event loop share a commit. The next attempt may be called only after this has resolved (G4). */
   record(step: LaneTransition): Promise<LaneTransitionResult>
 
   /**
@@ -182,7 +182,7 @@ export interface Lanes {
 
   /**
    * Applies a report of the network. Moves a message only forward; a contrary report is kept and flagged. The same
-   * report brought again, by anybody, changes nothing and is not told of twice, also when two bring it at once.
+   * report applied again changes nothing and is recorded once, even when two processes apply it at once.
    * `message-unknown`: there is none, it is of another connection (G8), or, by the network's id alone, none has that id yet.
    */
   applyReceipt(receipt: Receipt): Promise<ReceiptEnd>

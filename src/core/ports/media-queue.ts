@@ -53,7 +53,7 @@ export interface DueMedia {
 }
 
 export interface HeadsMedia {
-  /** Not in the spool yet, whoever fetches it. */
+  /** Not in the spool yet, also when another worker fetches it. */
   readonly missing: readonly MediaToFetch[]
   /** Connections whose message has its file in the spool. */
   readonly present: readonly ConnectionId[]
@@ -79,17 +79,17 @@ export interface Releasable {
  *      ▲                    │ retry, or the worker died         │ lost, or its lane went to a worker of another spool
  *      └────────────────────┴───────────────────────────────────┘
  *
- * A fetch belongs to the worker that took it for as long as that worker's heartbeat holds and nobody took it over, so
- * that two workers never fetch the same file at once. `ready`, `retry` and `fail` of a worker to which it no longer
+ * A fetch belongs to the worker that claimed it while that worker's lease is valid and no other took it over, so that two
+ * workers never fetch the same file at once. `ready`, `retry` and `fail` of a worker to which it no longer
  * belongs write nothing.
  */
 export interface MediaQueue extends SpoolRecords {
   /**
-   * What may be fetched now, of several accounts in turn: its message waits, its file is not in the spool, the time of
-   * its next try has come, nobody else alive fetches it, and its lane is held by this worker or by nobody alive. Of each
-   * account what is in lanes of this worker comes first, and of both the oldest. Where there is little of that among the
-   * oldest hundreds, because most of these must wait or lie at hosts that are full, each look goes on some hundreds further
-   * on, so that one host cannot hide what lies at the others (G8). Takes nothing.
+   * Media that may be fetched now, of several accounts in turn: the message waits, the file is not in the spool, the time of
+   * the next try has come, no other living worker fetches it, and no other living worker holds the lane. Within an account,
+   * lanes of this worker come first, then the oldest messages. If few of the oldest hundreds can be fetched, because most
+   * must wait or their hosts are full, each query scans some hundreds more, so that one host cannot hide files at others
+   * (G8). Claims nothing.
    */
   due(request: DueRequest): Promise<DueMedia>
   /**
@@ -110,23 +110,23 @@ export interface MediaQueue extends SpoolRecords {
     sequence: Sequence,
     fetched: { readonly file: MediaFile; readonly tookMs: number; readonly at: Instant },
   ): Promise<boolean>
-  /** Gives the fetch back, to be taken again by anybody from `nextTryAt` on. */
+  /** Releases the fetch: any worker may claim it again from `nextTryAt` on. */
   retry(sequence: Sequence, failed: MediaTrial & { readonly nextTryAt: Instant }): Promise<void>
   /**
-   * Fails the message with this reason, if it still waits and is not being handed over. One that was handed over before with
-   * an unknown fate becomes UNCONFIRMED instead (G5).
+   * Fails the message with this reason, if it still waits and is not being handed over. One that was sent before with
+   * an unknown result becomes UNCONFIRMED instead (G5).
    */
   fail(sequence: Sequence, failed: MediaTrial): Promise<void>
 }
 
-/** What storage knows of one spool, for whoever tidies it up. */
+/** The records of one spool, for its maintenance. */
 export interface SpoolRecords {
-  /** Looks at the next `limit` files after this message, and names those whose message is settled: they can go. */
+  /** Scans the next `limit` files after this message, and returns those whose message is final: they can be deleted. */
   releasable(after: Sequence, limit: number): Promise<Releasable>
   /** Forgets the files of these messages in this spool. Those of messages that still wait must not be named. */
   forget(sequences: readonly Sequence[]): Promise<void>
   /**
-   * These files were looked for and are not there. They are fetched again if their message still waits, each at most
+   * These files are missing in the spool. They are fetched again if their message still waits, each at most
    * until it has been fetched `mostTries` times: then its message fails with `media_lost`, as by `fail`. A file that has
    * another path by now, or whose message is being handed over, is left alone. Returns the connections whose messages this has changed.
    */

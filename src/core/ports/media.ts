@@ -43,7 +43,7 @@ export interface MediaWanted {
 
 /** Whose spool files are not rubbish. */
 export interface KnownFiles {
-  /** Workers other than this one whose heartbeat holds. Asked for before `wanted`, or files made in between look left behind. */
+  /** Workers other than this one whose heartbeat holds. Read before `wanted`, or files made in between would seem left over. */
   readonly living: readonly WorkerId[]
   /** Paths to keep. */
   readonly wanted: ReadonlySet<string>
@@ -68,8 +68,8 @@ export interface MediaFetcher {
   /** Forgets a spool file, whichever worker made it. Harmless when it is gone already. What lies elsewhere is left alone. */
   discard(path: string): Promise<void>
   /**
-   * Looks through the whole spool. What dead workers left there goes, unless it is wanted. Nothing is touched that a
-   * living worker has there, or this one.
+   * Scans the whole spool and deletes the files of dead workers, unless they are wanted. Files of this or another living
+   * worker are kept.
    */
   sweep(known: KnownFiles): Promise<Swept>
   /** Ends idle connections. Harmless when called twice. */

@@ -1,7 +1,7 @@
 import type { AccountId, Instant } from '../ids.ts'
 import type { NotificationKind } from '../notifications/notification-kinds.ts'
 
-/** What an account is to be told. */
+/** A notification for an account. */
 export interface NewNotification {
   readonly accountId: AccountId
   readonly kind: NotificationKind
@@ -14,8 +14,8 @@ export interface NewNotification {
 }
 
 /**
- * Tells accounts what happens to what is theirs. For rare notices: those of messages are written by storage itself, in
- * the commit that changes their state.
+ * Notifies accounts. For rare notifications: those of messages are written by storage itself, in the commit that changes their
+ * state.
  */
 export interface Notifications {
   /**

@@ -8,7 +8,7 @@ const HASH_MARK = 'h:'
 export interface Block {
   /** The number; null where its person was erased and only a keyed hash of it is kept. */
   readonly recipient: string | null
-  /** As whoever blocked it wrote it. */
+  /** As the person who blocked it wrote it. */
   readonly reason: string | null
   readonly since: Instant
   readonly blockedBy: string
@@ -22,8 +22,8 @@ export interface BlockPage {
 }
 
 /**
- * Who asked to stop, by account. A number is looked for as itself and, where somebody was erased, as its hash: so a
- * verb takes all `entries` that one number may have.
+ * Recipients that asked to stop, by account. A number is found by itself and, after an erasure, by its hash: so a method takes
+ * all `entries` that one number may have.
  */
 export interface BlockLists {
   /** At most 1,000 at once, in one transaction. Those that are blocked already stay as they are. */
@@ -42,7 +42,7 @@ export interface BlockLists {
     wanted: { readonly find: string | null; readonly after: string | null; readonly limit: number },
   ): Promise<BlockPage>
   countBlocks(accountId: AccountId): Promise<number>
-  /** Sealed; null while nobody of the account was erased. */
+  /** Sealed; null until a recipient of the account is erased. */
   readHashKey(accountId: AccountId): Promise<string | null>
   /** Of two that are added at once the first one counts: it is returned. */
   addHashKey(accountId: AccountId, sealed: string): Promise<string>
@@ -64,14 +64,14 @@ export function hintOf(recipient: string): string {
   return `recipient …${recipient.slice(-2)}`
 }
 
-/** Where nobody can have been erased. */
+/** For accounts without erased recipients. */
 export const noHash: HashRecipient = () => {
   throw new Error('There are hashes of erased recipients, and nothing to make them with')
 }
 
 /** How the entries of a number are found, where its hash may be among them. */
 export interface RecipientEntries {
-  /** The number itself and, where anybody of the account was erased, its hash. */
+  /** The number itself and, if a recipient of the account was erased, its hash. */
   entriesOf(accountId: AccountId, number: string): Promise<readonly string[]>
   /** The hash, with a key that is made if the account has none yet. */
   hashedEntryOf(accountId: AccountId, number: string): Promise<string>

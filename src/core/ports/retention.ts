@@ -12,9 +12,9 @@ export type WalkOf = (typeof WALKS)[number]
 export type RetentionTask =
   /** Goes on from where the last walk of this kind came to, in the order of acceptance. `accountId` null: of all accounts. */
   | { readonly do: 'walk'; readonly what: WalkOf; readonly accountId: AccountId | null; readonly before: Instant }
-  /** Looks again at what walks have kept back. */
+  /** Checks rows again that earlier walks have kept. */
   | {
-      readonly do: 'look-again'
+      readonly do: 'recheck'
       readonly what: 'message.body' | 'message'
       readonly before: (accountId: AccountId) => Instant | null
     }
@@ -43,7 +43,7 @@ export interface RetentionState {
   /** Nothing is deleted before. */
   readonly beginsAt: Instant
   readonly waitsFor: 'copy' | 'pause' | null
-  /** Whoever sweeps at the moment; null when nobody does. */
+  /** The process that sweeps now; null when none does. */
   readonly sweptBy: string | null
   /** The last sweep that came to its end; null before the first. */
   readonly last: {
@@ -58,14 +58,14 @@ export interface RetentionState {
 export interface Retention {
   /** A step should take no longer than this: others wait for it. */
   readonly aimMs: number
-  /** How many rows one step looks at, at most. */
+  /** How many rows one step reads, at most. */
   readonly mostRows: number
   read(now: Instant): Promise<RetentionState>
   /** Accounts that want shorter times. */
   readOwnTimes(): Promise<ReadonlyMap<AccountId, OwnTimes>>
   /**
-   * Keeps others from sweeping for `forMs`, or for longer where it is ours already. False: somebody else sweeps. Two that
-   * sweep at once do no harm, and no good.
+   * Acquires the lease on sweeping for `forMs`, or extends it. False: another process sweeps. Two sweeps at once are harmless
+   * but useless.
    */
   acquireLease(who: string, now: Instant, forMs: number): Promise<boolean>
   releaseLease(who: string): Promise<void>

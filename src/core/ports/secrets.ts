@@ -1,4 +1,4 @@
-/** Where a sealed text lies. It opens nowhere else, so that a row copied onto another tells nothing. */
+/** The place of a sealed text. It opens nowhere else, so copying a row onto another reveals nothing. */
 export interface SecretPlace {
   /** What it is for; each purpose has a key of its own. */
   readonly purpose: 'connection' | 'second-factor' | 'block-list' | 'webhook' | 'canary'
@@ -10,13 +10,13 @@ export interface SecretPlace {
   readonly name: string
 }
 
-/** Keeps secrets unreadable for whoever has the database and not the key ring. */
+/** Keeps secrets unreadable without the key ring, even with the database. */
 export interface Secrets {
   /** The same text sealed twice gives two different ones. */
   seal(plain: string, place: SecretPlace): string
   /** Throws `SecretUnreadable` when its key is not in the ring, it was changed, or it belongs elsewhere. */
   open(sealed: string, place: SecretPlace): string
-  /** Whether a text looks like one that `seal` made. */
+  /** Whether a text has the form of one that `seal` made. */
   isSealed(text: string): boolean
 }
 
@@ -24,8 +24,8 @@ export interface Secrets {
 export class SecretUnreadable extends Error {}
 
 /**
- * A text that the key ring of this installation opens, kept in the database. It tells at every start whether the ring
- * is the right one, before anything is sealed with a wrong one.
+ * A text that the key ring of this installation opens, kept in the database. Every start checks with it whether the
+ * ring is the right one, before anything is sealed with a wrong one.
  */
 export interface Canary {
   /** The key that all is sealed with, as far as the last rotation was finished. */
@@ -35,7 +35,7 @@ export interface Canary {
 
 /** What a start has to know. */
 export interface KeyFacts {
-  /** Null in a database that nobody has sealed anything in. */
+  /** Null in a database without sealed texts. */
   readonly canary: Canary | null
 }
 

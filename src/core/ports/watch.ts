@@ -3,7 +3,7 @@ import type { AccountId, ConnectionId, Instant, TokenId, WorkerId } from '../ids
 import type { Sequence } from '../message/message.ts'
 import type { Finding, OpenAlarm } from '../watchdog/alarm.ts'
 
-/** A lane as one look finds it. */
+/** A lane as one check finds it. */
 export interface WatchedLane {
   readonly connectionId: ConnectionId
   readonly accountId: AccountId
@@ -14,12 +14,12 @@ export interface WatchedLane {
   /** Why its head is where it is: a code of core/reasons.ts. `due` and `sending` mean that it moves. */
   readonly reason: string
   readonly until: Instant | null
-  /** What it said last that it waits for, also when that time is over. */
+  /** The last reason that it waited for, also when that wait is over. */
   readonly lastWait: string | null
   /** Since when its connection has failed without a break; null while it works. */
   readonly failingSince: Instant | null
   readonly lastAttemptAt: Instant | null
-  /** Null: nobody holds it. */
+  /** Null: no worker holds it. */
   readonly holder: { readonly isAlive: boolean; readonly host: string | null; readonly pid: number | null } | null
   /** Null: nothing waits. */
   readonly head: { readonly sequence: Sequence; readonly acceptedAt: Instant } | null
@@ -84,8 +84,8 @@ export interface FullLane {
 }
 
 /**
- * Told after each part of a long count how many milliseconds it took. The count goes on when this resolves: now where it says
- * true, at the next look where it says false.
+ * Called after each part of a long count with the milliseconds that it took. When it resolves to true, the count goes on now; with
+ * false, at the next check.
  */
 export type Throttle = (tookMs: number) => Promise<boolean>
 
@@ -96,22 +96,22 @@ export interface InstallationFacts {
   readonly hasConnections: boolean
 }
 
-/** An alarm that was raised or cleared, and that nobody may have been told of. */
+/** An alarm that was raised or cleared, and may not have been announced. */
 export interface UnannouncedAlarm extends OpenAlarm {
   readonly clearedAt: Instant | null
 }
 
 /**
- * What the watchdog reads and writes. All of it is cheap: it looks at what waits, and never at what has ended; nothing
- * takes longer the more messages there are. Rejects with `StorageUnavailable`.
+ * What the watchdog reads and writes. All of it is cheap: it reads waiting messages and never finished ones; nothing takes
+ * longer the more messages there are. Rejects with `StorageUnavailable`.
  */
 export interface Watch {
   /**
-   * Whether this process is the one that watches the database, from now on for `lastsMs`. Of several processes on one
-   * database one is; another takes its place once it has not asked for as long.
+   * Acquires or renews the lease on watching the database for `lastsMs`. Of several processes on one database, one has it;
+   * another gets it once it has expired.
    */
   acquireLease(watcher: WorkerId, lastsMs: number): Promise<boolean>
-  /** Leaves it to the next who asks. Harmless for whoever does not watch. */
+  /** Ends the lease. Harmless for a process that does not hold it. */
   releaseLease(watcher: WorkerId): Promise<void>
   /** Lanes in which something waits, by their id from `after` on. Those with nothing to do cost nothing. */
   readLanes(after: ConnectionId | null, limit: number): Promise<readonly WatchedLane[]>
@@ -126,7 +126,7 @@ export interface Watch {
   readUnreported(silentForMs: number): Promise<readonly Unreported[]>
   /** Not deleted, that end between these two moments, by their end. */
   readTokens(ending: { readonly from: Instant; readonly to: Instant }): Promise<readonly WatchedToken[]>
-  /** Which of these tokens were called with after their end, as the newest requests of their account tell. */
+  /** Which of these tokens were called with after their end, as the newest requests of their account show. */
   readExpiredUse(tokens: readonly WatchedToken[]): Promise<readonly ExpiredUse[]>
   /** Connections and accounts in which this share of their limit waits. May be some minutes old; null: not known yet. */
   readFullLanes(share: number, throttle: Throttle): Promise<readonly FullLane[] | null>
@@ -134,13 +134,13 @@ export interface Watch {
   readOpenAlarms(): Promise<readonly OpenAlarm[]>
   /** One that is open already is left as it is. */
   raiseAlarms(findings: readonly Finding[], now: Instant): Promise<void>
-  /** `isWorse`: people are told of it again. */
+  /** `isWorse`: the alarm is announced again. */
   changeAlarms(
     changes: readonly { readonly alarm: OpenAlarm; readonly finding: Finding; readonly isWorse: boolean }[],
     now: Instant,
   ): Promise<void>
   clearAlarms(alarms: readonly OpenAlarm[], now: Instant): Promise<void>
-  /** Of which it has not been noted that they were told. */
+  /** Those that are not marked as announced. */
   readUnannouncedAlarms(): Promise<readonly UnannouncedAlarm[]>
   /** The account of the installation; null while it has none, or several. */
   readOnlyAccount(): Promise<AccountId | null>

@@ -93,7 +93,7 @@ export interface Webhooks {
   setWebhookState(of: OfWebhook, state: 'enabled' | 'disabled', actor: Actor): Promise<WebhookView>
   /**
    * The old secret signs too until the moment given. One before it that still signs is ended at once if `endsEarlier`; else
-   * refuses with `webhook_secrets_overlap`, also when somebody else rotates at the same time.
+   * refuses with `webhook_secrets_overlap`, also when another person rotates at the same time.
    */
   rotateWebhookSecret(
     of: OfWebhook,

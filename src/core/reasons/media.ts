@@ -5,7 +5,7 @@ interface MediaReason {
   readonly sentence: string
   /** For causes that none of `steps` names. */
   readonly nextStep: string
-  /** What to do about one cause. It is found by the words in which the download told it. */
+  /** What to do about one cause. It is found by the words of the download. */
   readonly steps?: readonly (readonly [cause: RegExp, nextStep: string])[]
 }
 
@@ -27,7 +27,7 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
   },
   media_tls: {
     sentence: 'There was no secure connection to the media host.',
-    nextStep: 'Fix the certificate or the TLS settings of the host, then retry.',
+    nextStep: 'Correct the certificate or the TLS settings of the host, then retry.',
     steps: [
       [/ does not speak TLS /, 'Check the port, or send a new message with an http:// URL.'],
       [/ is for another name\./, 'Use a URL with that name, or get a certificate for the host.'],
@@ -81,7 +81,7 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
     nextStep: 'Check the web server or the proxy of the host, then retry.',
     steps: [
       [/ redirected more than /, 'Give the URL that the file finally has, in a new message.'],
-      [/ named no new address\.| redirects to /, 'Fix the redirect there, then retry.'],
+      [/ named no new address\.| redirects to /, 'Correct the redirect there, then retry.'],
       [/ compressed the file /, 'Switch compression off for this file, then retry.'],
     ],
   },

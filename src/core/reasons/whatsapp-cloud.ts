@@ -1,7 +1,7 @@
 import { commandLine } from '../command-line.ts'
 
 /**
- * What kind of trouble a code of Meta's tells of, which decides what becomes of the message and of its lane
+ * The kind of error of a code of Meta's, which decides about the message and its lane
  * (channels/whatsapp-cloud/outcome.ts).
  */
 export type WhatsAppCloudClass =
@@ -27,7 +27,7 @@ export type WhatsAppCloudClass =
   | 'template'
   /** The template is held for a while: tried again later. */
   | 'template-wait'
-  /** Trouble of Meta's own: tried again. */
+  /** An error of Meta's own: tried again. */
   | 'transient'
 
 interface WhatsAppCloudMeaning {

@@ -3,7 +3,7 @@ const LEAST_ROWS = 20
 const SMALLER = 0.5
 const LARGER = 1.25
 
-/** How many rows the next step should look at, so that it takes about as long as is borne. */
+/** How many rows the next step should read, so that it takes about its aim. */
 export class BatchSize {
   readonly #aimMs: number
   readonly #mostRows: number

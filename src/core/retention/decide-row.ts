@@ -1,11 +1,11 @@
 import type { Instant } from '../ids.ts'
 
 const DAY_MS = 86_400_000
-// Whoever has not resolved it in that time will not.
+// A message that was not resolved by then will not be.
 const UNRESOLVED_KEPT_MS = 365 * DAY_MS
-// So much time there is to look at what has just ended, however long it had waited before.
+// People can see a message for at least this long after its end, however long it waited before.
 const KEPT_AFTER_END_MS = DAY_MS
-// What claims to come from later than this was accepted while the clock was wrong: nobody knows how old it is.
+// A row from further in the future was accepted while the clock was wrong, so its age is unknown.
 const CLOCK_SLACK_MS = DAY_MS
 
 /** A message or a request, as far as its age goes. */
@@ -13,7 +13,7 @@ interface AgingRow {
   readonly at: Instant
   /** Null while it is not finished. */
   readonly endedAt: Instant | null
-  /** UNCONFIRMED, and nobody has said what became of it. */
+  /** UNCONFIRMED and not resolved. */
   readonly isUnresolved: boolean
   /** Something of it lies elsewhere and must go first. */
   readonly isInUse: boolean

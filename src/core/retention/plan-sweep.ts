@@ -33,7 +33,7 @@ export function planSweep(
       for (const what of [ofMessages, ofRequests]) tasks.push({ do: 'walk', what, accountId, before: since(shorter) })
     }
     const before = (id: AccountId) => (daysOf(ofAccount(id)) === 0 ? null : since(daysOf(ofAccount(id))))
-    tasks.push({ do: 'look-again', what: ofMessages, before })
+    tasks.push({ do: 'recheck', what: ofMessages, before })
     if (part === 'body') tasks.push({ do: 'trim-inbox', before })
     if (days === 0) continue
     if (part === 'whole') tasks.push({ do: 'drop-days', before: since(days) })

@@ -12,9 +12,9 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-type Told = Parameters<Journal['record']>[0]
+type Recorded = Parameters<Journal['record']>[0]
 
-/** Has as much to delete as it is told, three steps for each task, and remembers what was asked of it. */
+/** Has a given amount to delete, three steps for each task, and records its calls. */
 class MadeUpRetention implements Retention {
   readonly aimMs = 3
   readonly mostRows = 400
@@ -76,21 +76,21 @@ class MadeUpRetention implements Retention {
 
 let clock: HandClock
 let storage: MadeUpRetention
-let told: Told[]
+let events: Recorded[]
 let job: RetentionJob
 let prepared: number
 
 beforeEach(() => {
   clock = new HandClock()
   storage = new MadeUpRetention()
-  told = []
+  events = []
   prepared = 0
   job = new RetentionJob({
     storage,
     times: { bodiesDays: 30, messagesDays: 90, auditDays: 400 },
     who: 'anna',
     clock,
-    journal: { record: (event) => void told.push(event) },
+    journal: { record: (event) => void events.push(event) },
     onDeliveriesGone: async () => {},
     prepare: async () => {
       prepared += 1
@@ -102,7 +102,7 @@ beforeEach(() => {
 afterEach(() => job.stop())
 
 function eventsOf(): string[] {
-  return told.map(({ event }) => event)
+  return events.map(({ event }) => event)
 }
 
 function sweptJust(agoMs: number): void {
@@ -110,7 +110,7 @@ function sweptJust(agoMs: number): void {
   storage.state = { ...storage.state, last: { begunAt: at, endedAt: at, tookMs: 1, removed: {} } }
 }
 
-describe('the keeper of the retention', () => {
+describe('the retention job', () => {
   it('sweeps a minute after the start, and every hour from then on', async () => {
     const startedAt = clock.now()
     job.start()
@@ -158,11 +158,11 @@ describe('the keeper of the retention', () => {
     await clock.pass(10 * MINUTE_MS)
 
     assert.equal(storage.steps.length, 1)
-    assert.deepEqual([storage.sweptAt, told], [[], []])
+    assert.deepEqual([storage.sweptAt, events], [[], []])
   })
 
-  it('draws lots when to begin, so that workers do not look all at once', async () => {
-    clock.lot = 0
+  it('starts at a random time, so that workers do not all check at once', async () => {
+    clock.jitter = 0
     job.start()
     await clock.pass(45_000)
 
@@ -178,7 +178,7 @@ describe('the keeper of the retention', () => {
     await clock.pass(HOUR_MS + 10_000)
 
     assert.deepEqual(early, [0, ['retention.waiting']])
-    assert.deepEqual(told[0], { event: 'retention.waiting', why: 'copy', until })
+    assert.deepEqual(events[0], { event: 'retention.waiting', why: 'copy', until })
     assert.ok((storage.sweptAt[0] ?? 0) >= until)
     assert.equal(prepared, 1)
   })
@@ -202,7 +202,7 @@ describe('the keeper of the retention', () => {
     await clock.pass(DAY_MS + HOUR_MS)
 
     assert.deepEqual([early, waitsFor, beginsAt > clock.now() - 2 * HOUR_MS], [0, 'pause', true])
-    assert.deepEqual(told[0], { event: 'retention.waiting', why: 'pause', until: beginsAt })
+    assert.deepEqual(events[0], { event: 'retention.waiting', why: 'pause', until: beginsAt })
     assert.ok((storage.sweptAt[0] ?? 0) >= beginsAt)
   })
 
@@ -216,7 +216,7 @@ describe('the keeper of the retention', () => {
     await clock.pass(DAY_MS + 2 * HOUR_MS)
 
     assert.equal(early, 0)
-    assert.deepEqual(told[0], { event: 'retention.waiting', why: 'pause', until })
+    assert.deepEqual(events[0], { event: 'retention.waiting', why: 'pause', until })
     assert.equal(eventsOf().filter((event) => event === 'retention.waiting').length, 1)
     assert.ok((storage.sweptAt[0] ?? 0) >= until)
   })
@@ -242,10 +242,10 @@ describe('the keeper of the retention', () => {
 
     assert.ok(before > 1)
     assert.deepEqual([storage.steps.length, storage.turns, timers], [before, 1, 0])
-    assert.deepEqual([storage.sweptAt, told], [[], []])
+    assert.deepEqual([storage.sweptAt, events], [[], []])
   })
 
-  it('leaves it to whoever sweeps already', async () => {
+  it('leaves it to a process that sweeps already', async () => {
     storage.state = { ...storage.state, sweptBy: 'ben' }
     job.start()
     await clock.pass(HOUR_MS)

@@ -12,7 +12,7 @@ const FIRST_AFTER_MS = 60_000
 // So it takes at most a tenth of what one processor, or the database, can do, however much there is to delete.
 const REST_TIMES = 10
 const LEAST_REST_MS = 5
-/** After so long without a sweep people are told a day before the next one: or a clock that leapt would delete everything. */
+/** After so long without a sweep the next one is announced a day ahead: otherwise a clock that jumped would delete everything. */
 const LONG_PAUSE_MS = 7 * 24 * HOUR_MS
 export const NOTIFIED_BEFORE_MS = 24 * HOUR_MS
 
@@ -29,12 +29,12 @@ interface RetentionJobParts {
 }
 
 /**
- * Sweeps what is old, once an hour, in whichever process comes first.
+ * Deletes what is older than its retention time, once an hour, in the process that comes first.
  *
- *   IDLE ── an hour is over ──▶ LOOKING ── nobody else sweeps ──▶ SWEEPING ──▶ IDLE
+ *   IDLE ── an hour is over ──▶ CHECKING ── no other process sweeps ──▶ SWEEPING ──▶ IDLE
  *                                  └── too early after a copy or a long pause ──▶ IDLE
  *
- * - Nothing is lost with the process: how far it came is in the database.
+ * - Nothing is lost with the process: its progress is in the database.
  * - A sweep that fails is tried again an hour later.
  */
 export class RetentionJob {
@@ -51,7 +51,7 @@ export class RetentionJob {
 
   start(): void {
     this.#isRunning = true
-    this.#lookAfter(FIRST_AFTER_MS)
+    this.#checkAfter(FIRST_AFTER_MS)
   }
 
   /** Resolves when nothing is deleted any more. Harmless twice, and before the start. */
@@ -62,16 +62,16 @@ export class RetentionJob {
     await this.#current
   }
 
-  #lookAfter(delayMs: number): void {
+  #checkAfter(delayMs: number): void {
     if (!this.#isRunning) return
     const { clock } = this.#parts
-    // Jittered, so that workers which started together do not all look at once.
+    // Jittered, so that workers which started together do not all check at once.
     this.#cancel = clock.after(delayMs * (0.75 + clock.random() / 2), () => {
-      this.#current = this.#look().finally(() => this.#lookAfter(SWEEP_EVERY_MS))
+      this.#current = this.#check().finally(() => this.#checkAfter(SWEEP_EVERY_MS))
     })
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { journal } = this.#parts
     try {
       if (!(await this.#mayBegin())) return
@@ -96,7 +96,7 @@ export class RetentionJob {
     const state = await storage.read(now)
     let { beginsAt, waitsFor } = state
     const afterPause = state.last !== null && now - Math.max(state.last.endedAt, beginsAt) > LONG_PAUSE_MS
-    // People are never told longer before. It was a clock ahead of ours that said so, and nothing would be deleted until it
+    // It is never announced earlier than that. A clock ahead of ours has set this time, and nothing would be deleted until it
     // was right.
     if (afterPause || beginsAt > now + NOTIFIED_BEFORE_MS) {
       beginsAt = now + NOTIFIED_BEFORE_MS

@@ -2,7 +2,7 @@
 export interface RetentionTimes {
   /** Texts, captions, URLs and file names. */
   readonly bodiesDays: number
-  /** Messages with all that is told of them, and requests. */
+  /** Messages with their timelines and notifications, and requests. */
   readonly messagesDays: number
 }
 

@@ -3,7 +3,7 @@ import type { Removed, RemovedKind, Retention, RetentionTask } from '../ports/re
 import { BatchSize } from './batch-size.ts'
 import { planSweep, type SweepTimes } from './plan-sweep.ts'
 
-// Longer than a step with its rest ever takes: whoever dies in the middle holds up the others for no longer.
+// Longer than a step with its pause ever takes. A process that dies during a sweep blocks others for no longer.
 export const LEASE_MS = 120_000
 
 interface SweepParts {
@@ -26,8 +26,8 @@ export interface Swept {
 }
 
 /**
- * Deletes all whose time is over, a little at a time. Null: somebody else is sweeping, or it was given up. What was
- * deleted until then stays deleted, and the next sweep goes on from there.
+ * Deletes all rows whose time is over, in small steps. Null: another process sweeps, or this one was stopped. Deleted rows stay
+ * deleted, and the next sweep goes on from there.
  */
 export async function runSweep(parts: SweepParts): Promise<Swept | null> {
   const { storage, who, now } = parts

@@ -27,11 +27,11 @@ export interface EndedToken {
   readonly name: string
   readonly how: 'deleted' | 'replaced' | 'expired'
   readonly at: Instant
-  /** Who did it; null where nobody did, or the audit log no longer knows. */
+  /** Who did it; null where no person did, or the audit log no longer has it. */
   readonly by: string | null
 }
 
-/** Why a request was refused whose token had ended, with what to do. The caller is told less. */
+/** Why a request was refused whose token had ended, with what to do. The caller gets less detail. */
 export function explainEndedToken({ name, how, at, by }: EndedToken): string {
   const when = instantText(at)
   const who = by === null ? '' : ` by ${nameActor(by)}`

@@ -11,14 +11,14 @@ interface AlarmKindFacts {
   readonly means: string
   /** What to do; NUMBER stands for the number of the connection. */
   readonly nextStep: string
-  /** For how long it must be so without a break before anybody is told. */
+  /** For how long the condition must hold without a break before the alarm is raised. */
   readonly raisedAfterMs: number
   /** For how long it must be gone without a break before the alarm is. */
   readonly clearedAfterMs: number
 }
 
 const SECOND_MS = 1_000
-// Two looks: what one of them missed by chance, the other does not.
+// Two checks, so that one which went wrong by chance raises nothing.
 const SOON_MS = 30 * SECOND_MS
 
 /** Everything the watchdog can find. The names are stable: people filter by them. docs/alarms.md is printed from this table. */
@@ -27,7 +27,7 @@ export const ALARM_KINDS = {
     of: 'installation',
     severity: 'critical',
     means: 'All lanes are held, so no attempt begins on any connection until a person releases them (G12).',
-    nextStep: `Look at what was sent meanwhile, cancel what must not go out again, then: ${commandLine`hold --release`}`,
+    nextStep: `Check what was sent meanwhile, cancel what must not go out again, then: ${commandLine`hold --release`}`,
     raisedAfterMs: 0,
     clearedAfterMs: 0,
   },
@@ -35,7 +35,7 @@ export const ALARM_KINDS = {
     of: 'installation',
     severity: 'critical',
     means: 'For a minute no living process has had the role `dispatch`, so nothing is sent.',
-    nextStep: `Look at ${commandLine`workers`}, and start a process with NUNCIO_ROLES that names dispatch.`,
+    nextStep: `See ${commandLine`workers`}, and start a process with NUNCIO_ROLES that names dispatch.`,
     raisedAfterMs: 60 * SECOND_MS,
     clearedAfterMs: SOON_MS,
   },
@@ -62,7 +62,7 @@ export const ALARM_KINDS = {
     severity: 'critical',
     means:
       'Messages are due on a connection and nothing explains a wait, but for three quarters of a minute nothing has begun or ended; or a call to its network is open for so much longer than it may be.',
-    nextStep: `Look who holds the lane: ${commandLine`workers`}. Restart that process: another takes the lane over within 20 seconds.`,
+    nextStep: `See which worker holds the lane: ${commandLine`workers`}. Restart that process: another takes the lane over within 20 seconds.`,
     raisedAfterMs: 0,
     clearedAfterMs: SOON_MS,
   },
@@ -71,7 +71,7 @@ export const ALARM_KINDS = {
     severity: 'critical',
     means:
       'For two minutes a connection has sent nothing, because its network cannot be reached, refuses its credentials or wants no more from it. It is tried again by itself.',
-    nextStep: `Look at the connection in the console, or: ${commandLine`connection check NUMBER`}`,
+    nextStep: `Check the connection in the console, or: ${commandLine`connection check NUMBER`}`,
     raisedAfterMs: SOON_MS,
     clearedAfterMs: SOON_MS,
   },
@@ -89,7 +89,7 @@ export const ALARM_KINDS = {
     severity: 'warning',
     means:
       'The first message of a lane has waited for longer than NUNCIO_ALARM_OLDEST_WAITING_MINUTES, for another reason than what its owner has set: pace, quiet hours or a pause.',
-    nextStep: `Look what waits and why on the page of the connection, or: ${commandLine`attention`}`,
+    nextStep: `See what waits and why on the page of the connection, or: ${commandLine`attention`}`,
     raisedAfterMs: SOON_MS,
     clearedAfterMs: SOON_MS,
   },
@@ -114,7 +114,7 @@ export const ALARM_KINDS = {
   unconfirmed: {
     of: 'account',
     severity: 'warning',
-    means: 'Nobody knows whether some messages arrived, and a person should say so.',
+    means: 'It is unknown whether some messages arrived, and a person should resolve them.',
     nextStep: `Ask the recipients, then: ${commandLine`message resolve ID --arrived`} or --send-again`,
     raisedAfterMs: 0,
     clearedAfterMs: 0,

@@ -2,7 +2,11 @@ import type { Instant } from '../ids.ts'
 import { explainReason } from '../reasons.ts'
 import type { OpenAlarm } from './alarm.ts'
 import { ALARM_KINDS, type AlarmKind } from './alarm-kinds.ts'
-import { spanText } from './span-text.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
 
 interface AlarmText {
   /** What is wrong and why, in a sentence or two made of its facts. */
@@ -87,7 +91,7 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
   disk_filling: (facts) =>
     `The disk under ${facts.text('folder')} on ${facts.text('host')} has ${facts.gigabytes('freeBytes')} of ${facts.gigabytes('totalBytes')} left.`,
   lane_stalled: (facts) =>
-    `${waiting(facts)}, but nothing has moved for ${facts.since}: ${STALLS[facts.text('why')] ?? 'nobody knows why'}${holder(facts)}.`,
+    `${waiting(facts)}, but nothing has moved for ${facts.since}: ${STALLS[facts.text('why')] ?? 'the cause is unknown'}${holder(facts)}.`,
   connection_offline: (facts) =>
     `${facts.text('number')} has sent nothing for ${facts.since}. ${reason(facts)} ${waiting(facts)}.`,
   reports_missing: (facts) =>
@@ -103,7 +107,7 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
   backlog_near_limit: (facts) =>
     `${facts.count('waiting')} messages wait ${facts.has('number') ? `on ${facts.text('number')}` : 'in the account'}, and at ${facts.count('limit')} further ones are refused.`,
   unconfirmed: (facts) =>
-    `Nobody knows whether ${messages(facts, 'count')} arrived; the oldest has waited for ${facts.age('oldestAt')} for somebody to say so.`,
+    `It is unknown whether ${messages(facts, 'count')} arrived; the oldest has waited for ${facts.age('oldestAt')} to be resolved.`,
   token_expiring: (facts) =>
     `The token “${facts.text('name')}” expires in ${facts.left('expiresAt')}${facts.is('isUsed') ? ` and was used ${facts.age('lastUsedAt')} ago` : ' and was not used in the last 30 days'}.${facts.is('hasSuccessor') ? ' It has a successor already.' : ''}`,
   token_expired_in_use: (facts) =>
@@ -112,10 +116,10 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
 
 const STALLS: Readonly<Record<string, string>> = {
   call_open: 'the call to its network does not come to an end',
-  evidence_over: 'an attempt of unknown fate is not brought to its end',
+  evidence_over: 'an attempt with an unknown result is not brought to its end',
   process_gone: 'the worker that held it has died, and no other takes it over',
   holder_silent: 'its worker is alive and begins nothing',
-  nobody_holds: 'no worker takes it',
+  not_claimed: 'no worker takes it',
 }
 
 function nextStepOf(kind: AlarmKind, facts: Facts): string {
@@ -126,7 +130,7 @@ function nextStepOf(kind: AlarmKind, facts: Facts): string {
       return withNumber(`${own} Then: ${nextStep.replace(/^.*, or: /, '')}`, facts)
   }
   if (kind === 'token_expiring' && !facts.is('isUsed'))
-    return 'Nothing if nobody needs it; else rotate it on its page in the console.'
+    return 'Nothing if it is not needed; else rotate it on its page in the console.'
   return withNumber(nextStep, facts)
 }
 
@@ -168,4 +172,15 @@ function lastAttempt(facts: Facts): string {
 
 function holder(facts: Facts): string {
   return facts.has('host') ? ` (${facts.text('host')}, process ${facts.text('pid')})` : ''
+}
+
+/** A duration as people write it: `50 s`, `6 min`, `2 h 5 min`, `3 days`. */
+function spanText(ms: number): string {
+  if (ms < MINUTE_MS) return `${Math.max(0, Math.floor(ms / SECOND_MS))} s`
+  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min`
+  if (ms < 2 * DAY_MS) {
+    const minutes = Math.floor((ms % HOUR_MS) / MINUTE_MS)
+    return `${Math.floor(ms / HOUR_MS)} h${minutes === 0 ? '' : ` ${minutes} min`}`
+  }
+  return `${Math.floor(ms / DAY_MS)} days`
 }

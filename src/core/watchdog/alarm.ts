@@ -1,10 +1,10 @@
 import type { AccountId, Instant } from '../ids.ts'
 import type { AlarmKind, AlarmSeverity } from './alarm-kinds.ts'
 
-/** What an alarm's sentence is made of. Kept as JSON. With each new `stage` people are told again. */
+/** The facts of an alarm's sentence. Stored as JSON. Each new `stage` is announced again. */
 export type AlarmFacts = Readonly<Record<string, string | number | boolean | null>>
 
-/** What is wrong at this moment, as one look found it. */
+/** A problem that one check found. */
 export interface Finding {
   readonly kind: AlarmKind
   /** Null: it is the whole installation's. */

@@ -16,7 +16,7 @@ const STALLED: UnannouncedAlarm = {
   object: 'con_1',
   severity: 'critical',
   since: NOW - 60_000,
-  facts: { number: '15550001000', waiting: 3, why: 'nobody_holds', words: 'Dear Anna' },
+  facts: { number: '15550001000', waiting: 3, why: 'not_claimed', words: 'Dear Anna' },
   raisedAt: NOW,
   changedAt: NOW,
   clearedAt: null,
@@ -29,14 +29,14 @@ const TOKEN: UnannouncedAlarm = {
   facts: { name: 'Shop', prefix: 'AbCdEfGh', expiresAt: NOW + 6 * DAY_MS, stage: 7, isUsed: true },
 }
 
-/** What is announced of these, and which of them are noted as told. */
+/** What is announced of these, and which of them are marked as announced. */
 async function announce(untold: readonly UnannouncedAlarm[], only: AccountId | null = ACME, fails = false) {
   const announced: NewNotification[] = []
-  const told: number[] = []
+  const marked: number[] = []
   const watch = {
     readUnannouncedAlarms: async () => untold,
     readOnlyAccount: async () => only,
-    markAnnounced: async (alarms: readonly UnannouncedAlarm[]) => void told.push(...alarms.map(({ id }) => id)),
+    markAnnounced: async (alarms: readonly UnannouncedAlarm[]) => void marked.push(...alarms.map(({ id }) => id)),
   }
   const notifications = {
     async announce(news: readonly NewNotification[]) {
@@ -45,12 +45,12 @@ async function announce(untold: readonly UnannouncedAlarm[], only: AccountId | n
     },
   }
   await announceAlarms({ watch, notifications }, NOW).catch((error: unknown) => assert.ok(fails, String(error)))
-  return { announced, told }
+  return { announced, marked }
 }
 
 describe('announcing alarms', () => {
-  it('tells what is wrong, its cause and the next step, and nothing that a network said', async () => {
-    const { announced, told } = await announce([STALLED])
+  it('names the problem, its cause and the next step, and nothing that a network said', async () => {
+    const { announced, marked } = await announce([STALLED])
 
     assert.deepEqual(
       announced.map(({ kind, accountId, key }) => [kind, accountId, key]),
@@ -63,12 +63,12 @@ describe('announcing alarms', () => {
       since: '2026-01-15T11:59:00.000Z',
       cause: '3 messages wait on 15550001000, but nothing has moved for 1 min: no worker takes it.',
       nextStep:
-        'Look who holds the lane: nuncio workers. Restart that process: another takes the lane over within 20 seconds.',
+        'See which worker holds the lane: nuncio workers. Restart that process: another takes the lane over within 20 seconds.',
     })
-    assert.deepEqual(told, [7])
+    assert.deepEqual(marked, [7])
   })
 
-  it('tells that it is over', async () => {
+  it('announces its end', async () => {
     const { announced } = await announce([{ ...STALLED, clearedAt: NOW }])
 
     assert.deepEqual(
@@ -78,21 +78,21 @@ describe('announcing alarms', () => {
   })
 
   it('leaves the end of tokens to the notices of tokens', async () => {
-    const { announced, told } = await announce([TOKEN, { ...TOKEN, clearedAt: NOW }])
+    const { announced, marked } = await announce([TOKEN, { ...TOKEN, clearedAt: NOW }])
 
-    assert.deepEqual([announced, told], [[], [7, 7]])
+    assert.deepEqual([announced, marked], [[], [7, 7]])
   })
 
-  it('G8: tells of the machine only where there is one account, and counts it as told all the same', async () => {
+  it('G8: announces an alarm about the machine only where there is one account, and marks it all the same', async () => {
     const disk = { ...STALLED, kind: 'disk_filling', accountId: null, facts: { folder: '/data' } } as const
 
     const [alone, together] = [await announce([disk]), await announce([disk], null)]
 
     assert.deepEqual([alone.announced.length, together.announced.length], [1, 0])
-    assert.deepEqual([alone.told, together.told], [[7], [7]])
+    assert.deepEqual([alone.marked, together.marked], [[7], [7]])
   })
 
   it('leaves untold what could not be announced', async () => {
-    assert.deepEqual((await announce([STALLED], ACME, true)).told, [])
+    assert.deepEqual((await announce([STALLED], ACME, true)).marked, [])
   })
 })

@@ -13,15 +13,14 @@ interface AnnouncingParts {
 }
 
 /**
- * Announces what was raised, got worse or was cleared. Whoever dies in between announces it again after a restart, under
- * the same key.
+ * Announces alarms that were raised, got worse or were cleared. After a crash it announces them again, under the same key.
  */
 export async function announceAlarms({ watch, notifications }: AnnouncingParts, now: Instant): Promise<void> {
   const untold = await watch.readUnannouncedAlarms()
   if (untold.length === 0) return
   const whole = untold.some(({ accountId }) => accountId === null) ? await watch.readOnlyAccount() : null
   const news = untold.flatMap((alarm) => {
-    // What concerns the machine is nobody's business who only has an account on it among others (G8).
+    // An alarm about the machine is announced only where the installation has a single account (G8).
     const accountId = alarm.accountId ?? whole
     return accountId === null || alarm.kind === ANNOUNCED_APART ? [] : [notificationOf(alarm, accountId, now)]
   })

@@ -21,7 +21,7 @@ export interface DiskRoom {
   readonly totalBytes: number
 }
 
-/** Pure. `freeShare` 0: nobody wants to be told. */
+/** Pure. `freeShare` 0: switched off. */
 export function checkDisk(disk: DiskRoom, freeShare: number, now: Instant): Finding | null {
   if (freeShare === 0) return null
   const { host, volume, folder, freeBytes, totalBytes } = disk
@@ -45,7 +45,7 @@ function diskObject(host: string, folder: string): string {
   return `${host}:${folder}`
 }
 
-/** So that what is told does not change with every write. */
+/** Rounded, so that the sentence does not change with every write. */
 function inMb(bytes: number): number {
   return Math.floor(bytes / MB) * MB
 }

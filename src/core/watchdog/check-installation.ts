@@ -20,9 +20,9 @@ export function checkInstallation(facts: InstallationFacts, now: Instant): reado
   return found
 }
 
-const OUTAGE_TOLD_FROM_MS = 30_000
+const OUTAGE_RAISED_FROM_MS = 30_000
 
-/** Of one process. What was short and cost nobody a request is not told. */
+/** Of one process. A short outage that refused no request raises no alarm. */
 export function checkOutage(
   { since, until, cause, refused }: Outage & { readonly refused: number },
   { host, pid }: { readonly host: string; readonly pid: number },
@@ -34,7 +34,7 @@ export function checkOutage(
     severity: ALARM_KINDS.storage_unavailable.severity,
     since,
     facts: { host, pid, until, lastedMs: until - since, cause, refused },
-    raises: refused > 0 || until - since >= OUTAGE_TOLD_FROM_MS,
+    raises: refused > 0 || until - since >= OUTAGE_RAISED_FROM_MS,
   }
 }
 
@@ -52,7 +52,7 @@ export function checkUnconfirmed({ accountId, count, oldestAt }: Unconfirmed): F
 
 /** Phones may be switched off, but the network says in seconds that it has sent a message. */
 export const SILENT_FOR_MS = 10 * 60_000
-const UNREPORTED_TOLD_FROM = 3
+const UNREPORTED_RAISED_FROM = 3
 
 export function checkUnreported({ accountId, connectionId, oldestAt, ...unreported }: Unreported): Finding {
   const { number, channel, count, isMore, lastReportAt } = unreported
@@ -63,7 +63,7 @@ export function checkUnreported({ accountId, connectionId, oldestAt, ...unreport
     severity: ALARM_KINDS.reports_missing.severity,
     since: oldestAt,
     facts: { number, channel, count, isMore, oldestAt, lastReportAt },
-    raises: count >= UNREPORTED_TOLD_FROM,
+    raises: count >= UNREPORTED_RAISED_FROM,
   }
 }
 

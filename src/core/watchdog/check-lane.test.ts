@@ -43,7 +43,7 @@ function found(lane: Partial<WatchedLane>, stillMs = 10 * MINUTE_MS, context: Pa
 describe('what is wrong with a lane', () => {
   it.each<[string, Partial<WatchedLane>, string[]]>([
     ['is due and held', {}, ['lane_stalled holder_silent']],
-    ['is due and nobody’s', { holder: null }, ['lane_stalled nobody_holds']],
+    ['is due and not claimed', { holder: null }, ['lane_stalled not_claimed']],
     ['has lost its worker', { reason: 'process_gone' }, ['lane_stalled process_gone']],
     ['has a call that is long over its time', { reason: 'sending', open: OPEN }, ['lane_stalled call_open']],
     [
@@ -56,7 +56,7 @@ describe('what is wrong with a lane', () => {
     ['has nothing to do', { head: null }, []],
     ['waits for a retry', { reason: 'retrying', until: NOW + MINUTE_MS, lastWait: 'retrying' }, []],
     ['waits for its media', { reason: 'media_pending', until: NOW + MINUTE_MS, lastWait: 'media_pending' }, []],
-    ['waits for media that nobody said it waits for', { reason: 'media_pending' }, ['lane_stalled holder_silent']],
+    ['waits for media without having recorded that', { reason: 'media_pending' }, ['lane_stalled holder_silent']],
     ['waits for its pace', { reason: 'pace', until: NOW + MINUTE_MS, lastWait: 'pace' }, []],
     ['is paused', { state: 'paused', reason: 'paused' }, []],
     ['is held with all others', { reason: 'database_went_back' }, []],
@@ -78,11 +78,11 @@ describe('what is wrong with a lane', () => {
       [],
     ],
     [
-      'has trouble with one message alone',
+      'has failures of one message alone',
       { reason: 'retrying', lastWait: 'retrying', failingSince: NOW - 5 * MINUTE_MS, until: NOW + 1 },
       [],
     ],
-  ])('tells of one that %s', (_, lane, expected) => {
+  ])('reports one that %s', (_, lane, expected) => {
     assert.deepEqual(found(lane), expected)
   })
 
@@ -93,7 +93,7 @@ describe('what is wrong with a lane', () => {
     )
   })
 
-  it('tells of the age of a head for which nothing else is to blame, and never where it is unwanted', () => {
+  it('reports the age of a head without another cause, and never where that is switched off', () => {
     const old = { head: { sequence: 1, acceptedAt: NOW - 15 * MINUTE_MS }, reason: 'retrying', until: NOW + 1 }
     const heldTill = (at: number) => ({ mark: { mark: 'm', since: NOW, heldUntil: at } })
 

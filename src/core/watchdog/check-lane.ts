@@ -5,7 +5,7 @@ import { ALARM_KINDS, type AlarmKind } from './alarm-kinds.ts'
 import { type LaneMark, moves } from './follow-lanes.ts'
 import { predictExpiry } from './predict-expiry.ts'
 
-// With a look every quarter of a minute it is told of within one.
+// With a check every 15 seconds, the alarm is raised within a minute.
 export const STALLED_AFTER_MS = 45_000
 const OFFLINE_AFTER_MS = 120_000
 /** An alarm about the age of a head stays until it is clearly younger than that. */
@@ -61,7 +61,7 @@ function checkStall(lane: WatchedLane, { mark, measure, callBudgetMs, now }: Lan
   return finding(lane, 'lane_stalled', { since: mark.since, facts })
 }
 
-/** Null: it says why it waits, or somebody else has to move first. */
+/** Null: the lane has a reason to wait, or something else must happen first. */
 function whyStalled({ reason, until, open, holder, head }: WatchedLane): string | null {
   if (open)
     return reason === 'awaiting_evidence'
@@ -73,7 +73,7 @@ function whyStalled({ reason, until, open, holder, head }: WatchedLane): string 
   if (reason === 'process_gone') return 'process_gone'
   const isDue = moves({ reason }) || (reason === 'media_pending' && until === null)
   if (!isDue) return null
-  return holder ? 'holder_silent' : 'nobody_holds'
+  return holder ? 'holder_silent' : 'not_claimed'
 }
 
 function callOf(reason: string): string | null {

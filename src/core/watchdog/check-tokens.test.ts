@@ -32,7 +32,7 @@ describe('what is found of tokens', () => {
     assert.equal(checkOne({ expiresAt: NOON + leftMs }), found)
   })
 
-  it('is no more than a word where nobody uses it', () => {
+  it('is only an info when the token is not used', () => {
     assert.equal(checkOne({ expiresAt: NOON + HOUR, lastUsedAt: NOON - 31 * DAY }), 'token_expiring info')
     assert.equal(checkOne({ expiresAt: NOON + HOUR, lastUsedAt: null }), 'token_expiring info')
   })

@@ -4,7 +4,7 @@ import type { Finding } from './alarm.ts'
 import type { AlarmSeverity } from './alarm-kinds.ts'
 
 const DAY_MS = 86_400_000
-/** Days before its end at which people are told of a token, the last first. */
+/** Days before its end at which a token is announced, the last first. */
 const TOKEN_STAGES_DAYS = [1, 7, 14] as const
 export const TOKEN_WARNED_MS = 14 * DAY_MS
 /** For so long after their end tokens are watched that are still called with. */

@@ -2,7 +2,7 @@ import type { ConnectionId, Instant } from '../ids.ts'
 import type { WatchedLane } from '../ports/watch.ts'
 import type { OpenAlarm } from './alarm.ts'
 
-/** What is remembered of a lane from one look to the next. */
+/** The state of a lane at the last check. */
 export interface LaneMark {
   /** Another one as soon as the lane has moved in any way. */
   readonly mark: string
@@ -31,8 +31,8 @@ export function markOf({ state, reason, until, head, open, lastAttemptAt }: Watc
 }
 
 /**
- * Whether lanes have moved since they were seen last. Pure. An alarm that is open tells how a lane stood before this
- * process began to watch, so that a restart does not make it look as if it had moved.
+ * Whether lanes have moved since the last check. Pure. An open alarm holds the state of a lane from before this process began
+ * to watch, so a restart does not count as movement.
  */
 export function followLanes(
   before: LaneMarks,

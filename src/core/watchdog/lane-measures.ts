@@ -3,7 +3,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { LaneMeasure, Watch, WatchedLane } from '../ports/watch.ts'
 import { needsCount } from './predict-expiry.ts'
 
-// Counting costs what there is to count: a lane with a thousand is counted at each look, one with five thousand once a
+// The cost of counting grows with the lane: a lane with a thousand is counted at each check, one with five thousand once a
 // minute, one with a hundred thousand every quarter of an hour.
 const FRESH_PER_MESSAGE_MS = 10
 const MOST_COUNTED = 1_000
@@ -15,11 +15,11 @@ const MEASURED_AT_ONCE = 20
 interface LaneMeasuresParts {
   readonly watch: Pick<Watch, 'measureLanes'>
   readonly clock: Pick<Clock, 'monotonic'>
-  /** Told how many milliseconds a part of the counting took. It goes on when this resolves. */
+  /** Gets the milliseconds that a part of the counting took. The counting goes on when this resolves. */
   readonly throttle: (tookMs: number) => Promise<void>
 }
 
-/** How much waits in lanes, counted no more often than somebody needs to know it. */
+/** How much waits in lanes, counted only as often as needed. */
 export class LaneMeasures {
   readonly #parts: LaneMeasuresParts
   readonly #known = new Map<ConnectionId, { readonly at: Instant; readonly measure: LaneMeasure }>()

@@ -4,7 +4,7 @@ import type { LaneMeasure, WatchedLane } from '../ports/watch.ts'
 
 const DAY_MINUTES = 24 * 60
 const HOUR_MS = 3_600_000
-// A paused connection is told of when there is still time to resume it.
+// The warning about a paused connection comes while there is still time to resume it.
 const PAUSED_WARNED_MS = HOUR_MS
 
 export interface Expiry {
@@ -16,7 +16,7 @@ export interface Expiry {
 
 type Lane = Pick<WatchedLane, 'policy' | 'state' | 'head'>
 
-/** Whether how many wait can matter to `predictExpiry`. If not, nobody needs to count them. Pure. */
+/** Whether the count of waiting messages can matter to `predictExpiry`. If not, it is not counted. Pure. */
 export function needsCount({ head, policy, state }: Lane, now: Instant): boolean {
   if (state === 'paused') return head !== null && head.acceptedAt + policy.timeToLiveMs <= now + PAUSED_WARNED_MS
   return policy.leastGapMs + policy.gapJitterMs > 0 || policy.quietHours !== null
@@ -24,7 +24,7 @@ export function needsCount({ head, policy, state }: Lane, now: Instant): boolean
 
 /**
  * How many of the messages that wait will expire before their turn, by pace, quiet hours and pause. Pure. Those between
- * the first and the last are taken to have come evenly: nobody looks at each of them. Null: none.
+ * the first and the last are assumed to have come evenly, because they are not read one by one. Null: none.
  */
 export function predictExpiry(lane: Lane, { waiting, newestAt }: LaneMeasure, now: Instant): Expiry | null {
   const { head, policy, state } = lane
@@ -38,7 +38,7 @@ export function predictExpiry(lane: Lane, { waiting, newestAt }: LaneMeasure, no
   }
   const startsAt = (policy.quietHours && endOfQuietHours(policy.quietHours, now)) ?? now
   const eachMs = (policy.leastGapMs + policy.gapJitterMs / 2) / awakeShare(policy.quietHours)
-  // Message k goes at startsAt + k × eachMs, and ends at endOf(k). Both are lines, so one place tells them apart.
+  // Message k goes at startsAt + k × eachMs, and ends at endOf(k). Both are lines, so they cross once.
   const spareMs = endOf(0) - startsAt
   const fallsBehindMs = eachMs - apartMs
   if (spareMs < 0) {

@@ -4,19 +4,19 @@ import type { Finding, OpenAlarm } from './alarm.ts'
 import { ALARM_KIND_NAMES, ALARM_KINDS, type AlarmKind } from './alarm-kinds.ts'
 import { NO_ALARM_MEMORY, settleAlarms } from './settle-alarms.ts'
 
-const LOOK_MS = 15_000
+const CHECK_MS = 15_000
 
 function finding(kind: AlarmKind, given: Partial<Finding> = {}): Finding {
   return { kind, accountId: null, object: 'it', severity: 'warning', since: 0, facts: {}, raises: true, ...given }
 }
 
-/** What happens when these are found one look after the other: `+` raised, `-` cleared, `!` told again. */
+/** What happens when these are found one check after the other: `+` raised, `-` cleared, `!` announced again. */
 function run(checks: readonly (Finding | null)[]): { readonly at: number; readonly what: string }[] {
   let open: OpenAlarm[] = []
   let memory = NO_ALARM_MEMORY
   const moves: { at: number; what: string }[] = []
   checks.forEach((found, check) => {
-    const now = 1_000_000 + check * LOOK_MS
+    const now = 1_000_000 + check * CHECK_MS
     const settled = settleAlarms({ open, findings: found ? [found] : [], memory, now })
     memory = settled.memory
     for (const raised of settled.raise) {
@@ -35,34 +35,34 @@ function run(checks: readonly (Finding | null)[]): { readonly at: number; readon
   return moves
 }
 
-const told = (checks: readonly (Finding | null)[]) => run(checks).map(({ at, what }) => `${at}${what}`)
+const movesOf = (checks: readonly (Finding | null)[]) => run(checks).map(({ at, what }) => `${at}${what}`)
 const times = <Item>(count: number, item: Item) => Array.from({ length: count }, () => item)
 
 describe('what becomes of alarms', () => {
   const offline = finding('connection_offline')
 
   it('raises one only when it was found for as long as its kind wants, without a break', () => {
-    assert.deepEqual(told([offline, offline, null, offline, offline]), [])
-    assert.deepEqual(told([offline, offline, offline, offline]), ['2+'])
-    assert.deepEqual(told([finding('lane_stalled')]), ['0+'])
+    assert.deepEqual(movesOf([offline, offline, null, offline, offline]), [])
+    assert.deepEqual(movesOf([offline, offline, offline, offline]), ['2+'])
+    assert.deepEqual(movesOf([finding('lane_stalled')]), ['0+'])
   })
 
   it('clears one only when it was gone for as long', () => {
-    assert.deepEqual(told([...times(3, offline), null, null, offline, null, null, null]), ['2+', '8-'])
+    assert.deepEqual(movesOf([...times(3, offline), null, null, offline, null, null, null]), ['2+', '8-'])
   })
 
   it('leaves things as they are between the two limits', () => {
     const between = { ...offline, raises: false }
 
-    assert.deepEqual(told(times(20, between)), [])
-    assert.deepEqual(told([...times(3, offline), ...times(20, between)]), ['2+'])
+    assert.deepEqual(movesOf(times(20, between)), [])
+    assert.deepEqual(movesOf([...times(3, offline), ...times(20, between)]), ['2+'])
   })
 
-  it('tells again when it gets worse or comes to another stage, and never that it is milder', () => {
+  it('is announced again when it gets worse or comes to another stage, and never gets milder', () => {
     const critical = { ...offline, severity: 'critical' as const }
     const later = { ...critical, facts: { stage: 2 } }
 
-    assert.deepEqual(told([...times(3, offline), critical, offline, critical, later, later]), ['2+', '3!', '6!'])
+    assert.deepEqual(movesOf([...times(3, offline), critical, offline, critical, later, later]), ['2+', '3!', '6!'])
   })
 
   it('writes other facts once in a minute', () => {
@@ -93,7 +93,7 @@ describe('what becomes of alarms', () => {
       moves.forEach(({ at, what }, index) => {
         // Always in turn, and each only after as long as its kind wants of the same.
         assert.equal(what, index % 2 === 0 ? '+' : '-')
-        const needed = Math.ceil((what === '+' ? raisedAfterMs : clearedAfterMs) / LOOK_MS) + 1
+        const needed = Math.ceil((what === '+' ? raisedAfterMs : clearedAfterMs) / CHECK_MS) + 1
         const before = checks.slice(Math.max(0, at - needed + 1), at + 1)
         assert.ok(before.length === needed && before.every((found) => (what === '+' ? found?.raises : found === null)))
       })
@@ -102,7 +102,7 @@ describe('what becomes of alarms', () => {
   })
 })
 
-/** The same row of lots for the same seed, each in [0, 1). */
+/** The same random numbers for the same seed, each in [0, 1). */
 function randoms(seed: number): () => number {
   let state = seed
   return () => {

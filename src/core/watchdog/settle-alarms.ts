@@ -2,8 +2,8 @@ import type { Instant } from '../ids.ts'
 import { alarmKey, type Finding, type OpenAlarm } from './alarm.ts'
 import { ALARM_KINDS, ALARM_SEVERITIES } from './alarm-kinds.ts'
 
-// Sentences tell counts and ages; nobody needs them newer, and each change is a commit.
-const TOLD_ANEW_AFTER_MS = 60_000
+// Sentences hold counts and ages. They need not be newer than this, and each change is a commit.
+const UPDATED_AFTER_MS = 60_000
 
 /** Since when each thing has been found that is no alarm yet, and not been found that is one. By `alarmKey`. */
 export interface AlarmMemory {
@@ -20,7 +20,7 @@ interface AlarmMoves {
   readonly memory: AlarmMemory
 }
 
-interface Look {
+interface Check {
   readonly open: readonly OpenAlarm[]
   readonly findings: readonly Finding[]
   readonly memory: AlarmMemory
@@ -28,14 +28,14 @@ interface Look {
 }
 
 /**
- * What becomes of alarms after one look. Pure.
+ * The changes of alarms after one check. Pure.
  *
- *   (none) ── found for as long as its kind wants ──▶ OPEN ── not found for as long as its kind wants ──▶ cleared
+ *   (none) ── found for `raisedAfterMs` ──▶ OPEN ── not found for `clearedAfterMs` ──▶ cleared
  *
- * So nothing flaps: what comes and goes faster than that changes nothing, and what lies between its two limits
- * (`raises` is false) leaves things as they are.
+ * This prevents flapping: a condition that changes faster has no effect, and one between its two limits (`raises` is false)
+ * neither raises nor clears.
  */
-export function settleAlarms({ open, findings, memory, now }: Look): AlarmMoves {
+export function settleAlarms({ open, findings, memory, now }: Check): AlarmMoves {
   const byKey = new Map(findings.map((finding) => [alarmKey(finding), finding]))
   const openKeys = new Set(open.map(alarmKey))
   const found = new Map<string, Instant>()
@@ -66,10 +66,10 @@ export function settleAlarms({ open, findings, memory, now }: Look): AlarmMoves 
 
 function changeOf(alarm: OpenAlarm, finding: Finding, now: Instant): AlarmMoves['change'][number] | null {
   const isWorse = rank(finding) > rank(alarm) || finding.facts['stage'] !== alarm.facts['stage']
-  const isTimely = now - alarm.changedAt >= TOLD_ANEW_AFTER_MS || now < alarm.changedAt
+  const isTimely = now - alarm.changedAt >= UPDATED_AFTER_MS || now < alarm.changedAt
   const isOther = JSON.stringify(alarm.facts) !== JSON.stringify(finding.facts)
   if (!isWorse && !(isTimely && isOther)) return null
-  // It never gets milder while it is open: whoever was told that it is critical is told next that it is over.
+  // Severity never decreases while an alarm is open.
   const severity = rank(finding) > rank(alarm) ? finding.severity : alarm.severity
   return { alarm, finding: { ...finding, severity, since: alarm.since }, isWorse }
 }

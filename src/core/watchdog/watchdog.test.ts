@@ -12,9 +12,9 @@ const COUNT_TAKES_MS = 30
 const AT_ONCE = 20
 const MOST_PARTS = 1_000
 
-describe('a look at many lanes whose messages have to be counted', () => {
+describe('a check of many lanes whose messages have to be counted', () => {
   it('takes a twentieth of the time, so that others have the rest', async () => {
-    const { watchdog, clock, counted, looks: checks } = watching()
+    const { watchdog, clock, counted, checks } = watching()
     watchdog.start()
 
     await clock.pass(1)
@@ -30,7 +30,7 @@ describe('a look at many lanes whose messages have to be counted', () => {
   })
 
   it('lasts only so much longer for that, however long it takes to count', async () => {
-    const { watchdog, clock, looks: checks } = watching({ countTakesMs: 5_000 })
+    const { watchdog, clock, checks } = watching({ countTakesMs: 5_000 })
     watchdog.start()
 
     await clock.pass(10_100)
@@ -40,7 +40,7 @@ describe('a look at many lanes whose messages have to be counted', () => {
   })
 
   it('comes to its end at once when the process wants to stop', async () => {
-    const { watchdog, clock, counted, looks: checks } = watching()
+    const { watchdog, clock, counted, checks } = watching()
     watchdog.start()
     await clock.pass(1)
 
@@ -50,8 +50,8 @@ describe('a look at many lanes whose messages have to be counted', () => {
   })
 })
 
-describe('a look that counts all that waits', () => {
-  it('takes a thirtieth of the time, at least twenty parts in five seconds, and leaves the rest to the next look', async () => {
+describe('a check that counts all that waits', () => {
+  it('takes a thirtieth of the time, at least twenty parts in five seconds, and leaves the rest to the next check', async () => {
     const short = counting({ partTakesMs: 2 })
     const long = counting({ partTakesMs: 400 })
     short.watchdog.start()
@@ -60,14 +60,14 @@ describe('a look that counts all that waits', () => {
     await short.clock.pass(5_100)
     await long.clock.pass(5_100)
 
-    assert.deepEqual([short.parts(), short.looks.length], [87, 1])
-    assert.deepEqual([long.parts(), long.looks.length], [20, 1])
+    assert.deepEqual([short.parts(), short.checks.length], [87, 1])
+    assert.deepEqual([long.parts(), long.checks.length], [20, 1])
     await short.watchdog.stop()
     await long.watchdog.stop()
   })
 
   it('ends when the process wants to stop', async () => {
-    const { watchdog, clock, parts, looks: checks } = counting({ partTakesMs: 400 })
+    const { watchdog, clock, parts, checks } = counting({ partTakesMs: 400 })
     watchdog.start()
     await clock.pass(600)
 
@@ -91,7 +91,7 @@ describe('a look that counts all that waits', () => {
   })
 })
 
-describe('a look after a time in which none was possible', () => {
+describe('a check after a time in which none was possible', () => {
   it('blames no lane that stands as it stood before', async () => {
     const { watch, watchdog, clock, raised } = watching({ lanes: 0 })
     watch.readLanes = async () => [
@@ -117,7 +117,7 @@ describe('a look after a time in which none was possible', () => {
   })
 })
 
-/** More waits than can be counted in one look, and each part takes so long. */
+/** More waits than can be counted in one check, and each part takes so long. */
 function counting({ partTakesMs }: { partTakesMs: number }) {
   const world = watching({ lanes: 0 })
   let parts = 0
@@ -206,10 +206,10 @@ function watching({
     limits: { oldestWaitingMs: 0, diskFreeShare: 0 },
     readDisks: async () => [],
     callBudgetMs: () => 30_000,
-    tell: async () => {},
+    announce: async () => {},
     onChecked: (state) => void checks.push(state),
   })
-  return { watch, watchdog, clock, counted, looks: checks, cleared, raised }
+  return { watch, watchdog, clock, counted, checks, cleared, raised }
 }
 
 function pausedLane(connectionId: ConnectionId, acceptedAt: number): WatchedLane {

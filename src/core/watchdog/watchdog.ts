@@ -21,19 +21,19 @@ import { followLanes, type LaneMarks } from './follow-lanes.ts'
 import { LaneMeasures } from './lane-measures.ts'
 import { type AlarmMemory, NO_ALARM_MEMORY, settleAlarms } from './settle-alarms.ts'
 
-// A lane that stands still is told of within a minute and a quarter; a look at ten thousand idle ones costs next to nothing.
-const LOOK_EVERY_MS = 15_000
-// Another takes over after two looks that did not come.
+// A stalled lane raises an alarm within 75 seconds; a check of ten thousand idle lanes costs next to nothing.
+const CHECK_EVERY_MS = 15_000
+// Another process takes over after two missed checks.
 const LEASE_MS = 40_000
-// Some milliseconds of whoever accepts in the same thread.
+// Takes some milliseconds of the thread that also accepts messages.
 const LANES_AT_ONCE = 100
 const REST_MS = 20
 // Counting a thousand long lanes takes the database half a second. So it takes a twentieth of the time, as other counting
-// does; but however much there is to count, a look lasts only so much longer for that.
+// does; but a check lasts at most this much longer for it.
 const THROTTLE_FACTOR = 19
 const THROTTLE_MOST_MS = 10_000
 // Counting all that waits takes the database seconds, and may take minutes: it has a thirtieth of the time, and goes on at the
-// next look. In each at least twenty parts come to their turn, however long they take.
+// next check. Each check counts at least twenty parts, however long they take.
 const FULL_THROTTLE_FACTOR = 29
 const FULL_THROTTLE_MOST_MS = 5_000
 const FULL_RESTS_MOST_MS = FULL_THROTTLE_MOST_MS / 20
@@ -43,7 +43,7 @@ const FORGET_EVERY_MS = 3_600_000
 interface WatchLimits {
   /** 0: a head may wait for however long. */
   readonly oldestWaitingMs: number
-  /** 0: nobody wants to be told of disks. */
+  /** 0: disks are not checked. */
   readonly diskFreeShare: number
 }
 
@@ -53,7 +53,7 @@ export interface WatchState {
   readonly disks: readonly DiskRoom[]
   /** Null where another process watches the lanes. */
   readonly oldestWaitingMs: number | null
-  readonly lookedAt: Instant
+  readonly checkedAt: Instant
 }
 
 export interface WatchdogParts {
@@ -65,21 +65,21 @@ export interface WatchdogParts {
   readonly journal: Journal
   readonly limits: WatchLimits
   readonly readDisks: () => Promise<readonly DiskRoom[]>
-  /** When this process could write nothing, and how many requests were refused for it; null when nothing is new. Each is told once. */
+  /** When this process could write nothing, and how many requests it refused for that; null when there is nothing new. Each is returned once. */
   readonly takeOutage: () => (Outage & { readonly refused: number }) | null
   /** How long a call to the channel of this name may take. */
   readonly callBudgetMs: (channel: string) => number
-  /** Tells people of what was raised and cleared. */
-  readonly tell: (now: Instant) => Promise<void>
+  /** Announces alarms that were raised or cleared. */
+  readonly announce: (now: Instant) => Promise<void>
   readonly onChecked?: (state: WatchState) => void
 }
 
 /**
- * Looks every quarter of a minute for what a person should know, and keeps it as alarms.
+ * Checks every 15 seconds for problems that need attention, and stores them as alarms.
  *
  * - Of several processes on one database one watches it; each watches the disks of its own machine.
- * - It holds no rules: `checkLane` and its like find, `settleAlarms` decides what becomes of that.
- * - What is open is in the database: a restart raises nothing anew.
+ * - It holds no rules: `checkLane` and its like find problems, `settleAlarms` decides what to raise and clear.
+ * - Open alarms are in the database, so a restart does not raise them again.
  */
 export class Watchdog {
   readonly #parts: WatchdogParts
@@ -88,10 +88,10 @@ export class Watchdog {
   #marks: LaneMarks = new Map()
   #memory: AlarmMemory = NO_ALARM_MEMORY
   #cancel: (() => void) | null = null
-  #looking: Promise<void> = Promise.resolve()
+  #checking: Promise<void> = Promise.resolve()
   #isRunning = false
   #isEnding = false
-  /** How much longer this look may give way to others. */
+  /** How much longer this check may pause for other work, in milliseconds. */
   #givesWayMs = 0
   #forgetAt: Instant = 0
   /** Kept until it has been written. */
@@ -111,7 +111,7 @@ export class Watchdog {
     this.#plan(0)
   }
 
-  /** Resolves when nothing is looked at any more. Harmless twice, and before the start. */
+  /** Resolves when no check is running. Harmless twice, and before the start. */
   async stop(): Promise<void> {
     const wasRunning = this.#isRunning
     this.#isRunning = false
@@ -119,22 +119,22 @@ export class Watchdog {
     this.#cancel?.()
     this.#cancel = null
     this.#rest.interrupt()
-    await this.#looking
-    // Where it cannot be told, another takes over a little later.
+    await this.#checking
+    // If this fails, another process takes over once the lease has expired.
     if (wasRunning) await this.#parts.watch.releaseLease(this.#parts.watcher).catch(() => {})
   }
 
-  /** One look. Rejects with `StorageUnavailable`; then all is as it was. */
-  async look(): Promise<void> {
-    const { watch, watcher, clock, readDisks, takeOutage, onChecked, tell } = this.#parts
+  /** One check. Rejects with `StorageUnavailable`; then nothing has changed. */
+  async check(): Promise<void> {
+    const { watch, watcher, clock, readDisks, takeOutage, onChecked, announce } = this.#parts
     const isOurs = await watch.acquireLease(watcher, LEASE_MS)
     const disks = await readDisks()
     const before = await watch.readOpenAlarms()
-    const seen = isOurs ? await this.#lookAtAll(before) : { findings: [], oldestAt: null, isFullKnown: true }
+    const seen = isOurs ? await this.#checkDatabase(before) : { findings: [], oldestAt: null, isFullKnown: true }
     const now = clock.now()
     this.#outage ??= takeOutage()
     const outage = this.#outage ? [checkOutage(this.#outage, this.#parts)] : []
-    const findings = [...seen.findings, ...this.#judgeDisks(disks, now), ...outage]
+    const findings = [...seen.findings, ...this.#checkDisks(disks, now), ...outage]
     await this.#settle(
       findings,
       before.filter(
@@ -143,34 +143,34 @@ export class Watchdog {
       ),
     )
     this.#outage = null
-    await tell(clock.now())
+    await announce(clock.now())
     if (isOurs) await this.#forget(now)
     else this.#marks = new Map()
     onChecked?.({
       alarms: await watch.readOpenAlarms(),
       disks,
       oldestWaitingMs: isOurs ? Math.max(0, now - (seen.oldestAt ?? now)) : null,
-      lookedAt: now,
+      checkedAt: now,
     })
   }
 
   #plan(delayMs: number): void {
     if (!this.#isRunning) return
     this.#cancel = this.#parts.clock.after(delayMs, () => {
-      this.#looking = this.look()
+      this.#checking = this.check()
         .catch((error: unknown) => {
           // Nothing was seen meanwhile: a lane that stands as it stood before has not been seen to stand still.
           this.#marks = new Map()
           this.#parts.journal.record({ event: 'storage.unavailable', error })
         })
-        .finally(() => this.#plan(LOOK_EVERY_MS * (0.9 + this.#parts.clock.random() / 5)))
+        .finally(() => this.#plan(CHECK_EVERY_MS * (0.9 + this.#parts.clock.random() / 5)))
     })
   }
 
-  async #lookAtAll(open: readonly OpenAlarm[]) {
+  async #checkDatabase(open: readonly OpenAlarm[]) {
     const { watch, clock } = this.#parts
     const installation = await watch.readInstallation()
-    const lanes = await this.#lookAtLanes(open)
+    const lanes = await this.#checkLanes(open)
     const now = clock.now()
     const tokens = await watch.readTokens({ from: now - EXPIRED_WATCHED_MS, to: now + TOKEN_WARNED_MS })
     const expired = tokens.filter(({ expiresAt }) => expiresAt <= now)
@@ -195,7 +195,7 @@ export class Watchdog {
     })
   }
 
-  async #lookAtLanes(open: readonly OpenAlarm[]) {
+  async #checkLanes(open: readonly OpenAlarm[]) {
     const { watch, clock } = this.#parts
     this.#givesWayMs = THROTTLE_MOST_MS
     const marks = new Map<WatchedLane['connectionId'], ReturnType<LaneMarks['get']> & object>()
@@ -238,7 +238,7 @@ export class Watchdog {
     return checkLane(lane, { ...context, measure: measures.get(lane.connectionId) ?? null })
   }
 
-  #judgeDisks(disks: readonly DiskRoom[], now: Instant): readonly Finding[] {
+  #checkDisks(disks: readonly DiskRoom[], now: Instant): readonly Finding[] {
     return disks.flatMap((disk) => checkDisk(disk, this.#parts.limits.diskFreeShare, now) ?? [])
   }
 
@@ -269,7 +269,7 @@ export class Watchdog {
     this.#forgetAt = now + FORGET_EVERY_MS
   }
 
-  /** Not while the process waits for the end of the look. */
+  /** Does not pause while `stop` waits for the end of the check. */
   async #throttle(wantedMs: number): Promise<void> {
     const restMs = Math.min(Math.round(wantedMs), this.#givesWayMs)
     if (restMs <= 0 || !this.#isRunning) return

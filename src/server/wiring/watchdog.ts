@@ -57,7 +57,7 @@ export function createWatchdog({
       return outage && { ...outage, refused }
     },
     callBudgetMs: (name) => channels.get(name)?.capabilities.callBudgetMs ?? LONGEST_CALL_MS,
-    tell: (now) => announceAlarms({ watch, notifications: storage.notices }, now),
+    announce: (now) => announceAlarms({ watch, notifications: storage.notices }, now),
     onChecked,
   })
 }

@@ -14,7 +14,7 @@ const OTHER = '15550100001'
 let world: DispatchWorld
 let sender: Sender
 let anna: TestWorker
-/** How often Anna has looked what waits. */
+/** How often Anna has fetched waiting messages. */
 let reads: number
 
 beforeEach(async () => {
@@ -35,7 +35,7 @@ beforeEach(async () => {
 })
 
 describe('a message that was accepted in the process of its lane', () => {
-  it('is sent without a look', async () => {
+  it('is sent without a fetch', async () => {
     reads = 0
 
     const answers = [await world.acceptAt(anna, sender, 'second'), await world.acceptAt(anna, sender, 'third')]
@@ -46,7 +46,7 @@ describe('a message that was accepted in the process of its lane', () => {
     assert.equal(reads, 0)
   })
 
-  it('is sent without a look after those that came while another was on its way, however many', async () => {
+  it('is sent without a fetch after any number that came while another was being sent', async () => {
     world.answer = ({ text }) => (text === 'slow' ? null : ACCEPTED)
     await world.acceptAt(anna, sender, 'slow')
     await world.pass(100)
@@ -61,11 +61,11 @@ describe('a message that was accepted in the process of its lane', () => {
       world.sent.slice(2),
       texts.map((text) => `anna: ${text}`),
     )
-    // The first are known, and the rest takes a look for each stretch.
-    assert.ok(reads <= 4, `${reads} looks`)
+    // The first are known, and the rest takes one fetch for each chunk.
+    assert.ok(reads <= 4, `${reads} fetches`)
   })
 
-  it('G3: comes after what another process has accepted before, of which nobody told', async () => {
+  it('G3: comes after what another process has accepted before without a notification', async () => {
     await world.accept(sender, 'second')
     await world.acceptAt(anna, sender, 'third')
     await world.pass(100)
@@ -111,7 +111,7 @@ describe('a message that was accepted in the process of its lane', () => {
     assert.deepEqual(world.sent.slice(1), ['ben: one', 'ben: two'])
   })
 
-  it('is not sent when somebody has cancelled it meanwhile, nor one of a connection that was paused', async () => {
+  it('is not sent when it was cancelled or its connection was paused meanwhile', async () => {
     world.answer = () => null
     await world.acceptAt(anna, sender, 'slow')
     await world.pass(100)

@@ -17,7 +17,7 @@ describe('a call to a channel', () => {
     assert.deepEqual(await run(), ACCEPTED)
   })
 
-  it('is told to stop when its budget is over, and then says itself what became of it', async () => {
+  it('is aborted when its budget is over, and then returns its own result', async () => {
     const { call, clock, run } = createCall(
       (_, signal) =>
         new Promise((resolve) =>
@@ -34,7 +34,7 @@ describe('a call to a channel', () => {
     assert.deepEqual(await outcome, { kind: 'unknown', words: 'aborted' })
   })
 
-  it('G5: has an unknown fate when the channel does not stop within its grace', async () => {
+  it('G5: has an unknown result when the channel does not stop within its grace period', async () => {
     const { call, clock, run } = createCall(() => new Promise(() => {}))
     let ended: Outcome | null = null
     void run().then((outcome) => {
@@ -53,7 +53,7 @@ describe('a call to a channel', () => {
     assert.equal((ended as Outcome | null)?.kind, 'unknown')
   })
 
-  it('does not begin its grace anew when it is told to stop twice', async () => {
+  it('does not restart its grace period when it is aborted twice', async () => {
     const { call, clock, run } = createCall(() => new Promise(() => {}))
     const outcome = run()
 
@@ -66,7 +66,7 @@ describe('a call to a channel', () => {
     assert.equal((await outcome).kind, 'unknown')
   })
 
-  it('G6: lets the channel look at the claim once more, whenever it comes to the wire', async () => {
+  it('G6: lets the channel check the lease once more right before the wire', async () => {
     let holds = true
     const { clock, run } = createCall(
       (_, __, stillHolds) =>
@@ -83,7 +83,7 @@ describe('a call to a channel', () => {
     assert.deepEqual(await outcome, { kind: 'unknown', words: 'too late' })
   })
 
-  it('G5: has an unknown fate when the channel throws, and that is a fault', async () => {
+  it('G5: has an unknown result when the channel throws, and records a fault', async () => {
     const { run, events } = createCall(() => Promise.reject(new Error('broken')))
 
     assert.equal((await run()).kind, 'unknown')

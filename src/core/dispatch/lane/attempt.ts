@@ -21,7 +21,7 @@ export class ChannelCall extends BoundedCall<Outcome> {
   }
 }
 
-/** Asks a channel for evidence; a channel that fails in it has none yet. */
+/** Asks a channel for evidence. A channel that throws has none yet. */
 export async function requestEvidence(
   channel: Channel,
   open: Parameters<Channel['reconcile']>[0],

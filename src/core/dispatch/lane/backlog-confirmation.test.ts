@@ -70,7 +70,7 @@ describe('a lane that asks before an old backlog drains', () => {
     assert.deepEqual(world.sent, ['anna: old'])
   })
 
-  it('waits when nobody was there to send for long, also after another worker took over', async () => {
+  it('waits after a long time without a worker, also after another worker took over', async () => {
     await world.accept(sender, 'old')
     await world.pass(15 * MINUTE)
     const anna = await world.startWorker(ANNA)
@@ -129,7 +129,7 @@ describe('a lane that asks before an old backlog drains', () => {
     assert.equal(message.state, 'EXPIRED')
   })
 
-  it('refuses a confirmation that nobody asked for', async () => {
+  it('refuses a confirmation that no lane waits for', async () => {
     await assert.rejects(confirm(), { code: 'lane_not_waiting' })
   })
 

@@ -12,7 +12,7 @@ export class BlockCheck {
     this.#storage = storage
   }
 
-  /** At once where it is known, which is nearly always; else when storage answers. Null when nobody wants to know any more. */
+  /** Synchronous where it is known, which is nearly always; else once storage answers. Null when the lane ended before that. */
   ask({ accountId, recipient }: QueuedMessage): boolean | Promise<boolean | null> {
     const known = this.#blocked.isBlocked(accountId, recipient)
     if (typeof known === 'boolean') return known

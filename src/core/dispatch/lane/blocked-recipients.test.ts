@@ -21,7 +21,7 @@ const REFUSED: Outcome = {
   failure: { class: 'transient', code: 'busy', words: null, suspectsNetwork: false, retryAfterMs: 5_000 },
 }
 
-/** As the service is told of what others do. */
+/** As the service is notified of changes by other processes. */
 function goOn(of: Sender = sender): Promise<void> {
   worker.dispatcher.change([of.connectionId])
   return world.pass(1_000)
@@ -122,11 +122,11 @@ describe('a recipient who asked to stop', () => {
   })
 
   it.each(['stops', 'gives the lane up'] as const)(
-    'G13: is not called by a worker that %s before it could look whether the recipient is blocked',
+    'G13: is not called by a worker that %s before it could check whether the recipient is blocked',
     async (ending) => {
       let reads = 0
       let fail: (error: Error) => void = () => {}
-      // The first look lets the attempt be opened; the one right before the wire gets no answer.
+      // The first check lets the attempt start; the one right before the call gets no answer.
       const isBlocked = () =>
         reads++ === 0
           ? false
@@ -145,13 +145,13 @@ describe('a recipient who asked to stop', () => {
 
       assert.equal(reads, 2)
       assert.deepEqual(world.sent, [])
-      // What was opened is for whoever takes the lane next, unless this worker could still say that there was no call.
+      // The next worker finishes the open attempt, unless this worker could still record that there was no call.
       const { message } = await world.storage.administration.explainMessage(id)
       assert.equal(message.state, ending === 'stops' ? 'QUEUED' : 'SENDING')
     },
   )
 
-  it('G6: is not called when the lane was given up during that look, whatever the answer', async () => {
+  it('G6: is not called when the lane was released during that check, whatever the answer', async () => {
     let reads = 0
     let answer: (isBlocked: boolean) => void = () => {}
     const isBlocked = () =>

@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts'
 
-// How long an aborted call may take to say what became of it. After that it is given up.
+// How long an aborted call may take to return its result. After that it is given up.
 const GRACE_MS = 1_000
 
 /**
@@ -15,7 +15,7 @@ export class BoundedCall<Result> {
   #finish: ((result: Result) => void) | null = null
   #abortedMonotonic: number | null = null
 
-  /** `givenUp` is what the call comes to when the channel does not end it. */
+  /** `givenUp` is the result when the channel does not end the call. */
   constructor(clock: Clock, budgetMs: number, givenUp: Result) {
     this.#clock = clock
     this.#givenUp = givenUp
@@ -34,7 +34,7 @@ export class BoundedCall<Result> {
     return this.#abortedMonotonic !== null
   }
 
-  /** `thrown` says what it comes to when the channel throws, which it should not. */
+  /** `thrown` makes the result when the channel throws, which it should not. */
   protected begin(running: Promise<Result>, thrown: (error: unknown) => Result): Promise<Result> {
     return new Promise<Result>((resolve) => {
       this.#finish = resolve
@@ -42,13 +42,13 @@ export class BoundedCall<Result> {
     })
   }
 
-  /** Asks the channel to stop, because nobody wants it any more or the worker no longer holds the lane. */
+  /** Asks the channel to stop, because the result is no longer needed or the worker no longer holds the lane. */
   abort(): void {
     this.#abortedMonotonic ??= this.#clock.monotonic()
     this.#abort.abort()
   }
 
-  /** Looks whether the call is overdue. */
+  /** Aborts the call when it is overdue, and gives it up when it outlives the grace period. */
   sweep(): void {
     if (this.#abortedMonotonic === null) {
       if (this.isOverdue) this.abort()

@@ -14,7 +14,7 @@ const GRACE_MS = 1_000
 const SWEEP_MS = 250
 const CHECK_MS = 15_000
 
-describe('an upload that nobody wants any more', () => {
+describe('an upload that is no longer needed', () => {
   it('is cut short when the worker stops, and holds that up no longer than its grace', async () => {
     const { world, ids } = await openImageLane(['first'])
     const anna = await world.startWorker(ANNA)
@@ -49,9 +49,9 @@ describe('an upload that nobody wants any more', () => {
   })
 
   it.each([
-    ['told of it', true, 100],
-    ['not told of it', false, CHECK_MS + GRACE_MS + 100],
-  ])('is cut short when its connection is paused, %s', async (_, isNotified, withinMs) => {
+    ['with a notification', true, 100],
+    ['without a notification', false, CHECK_MS + GRACE_MS + 100],
+  ])('is aborted when its connection is paused, %s', async (_, isNotified, withinMs) => {
     const { world, sender, ids } = await openImageLane(['first'])
     const anna = await world.startWorker(ANNA)
     await world.pass(100)
@@ -112,7 +112,7 @@ describe('an upload that nobody wants any more', () => {
     await world.close()
   })
 
-  it.each(['stopped', 'handed over'])('is cut short when its lane is %s just as that is looked at', async (how) => {
+  it.each(['stopped', 'handed over'])('is aborted when its lane is %s during that check', async (how) => {
     const { world, sender } = await openImageLane(['first'])
     const { lanes, clock } = world.storage
     const inspect: Lanes['inspect'] = async (lane) => {
@@ -133,7 +133,7 @@ describe('an upload that nobody wants any more', () => {
     await world.close()
   })
 
-  it('is not begun when the worker is told to end while the step before is on its way', async () => {
+  it('does not start when the worker is stopped during the commit before it', async () => {
     const { world } = await openImageLane(['first'])
     const { lanes, clock } = world.storage
     const record: Lanes['record'] = async (step) => {

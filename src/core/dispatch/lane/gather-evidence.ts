@@ -14,14 +14,14 @@ interface GatherParts {
   readonly clock: Clock
   readonly journal: Journal
   readonly sleeper: InterruptibleSleep
-  /** False as soon as the lane is to be left to another. */
+  /** False once the lane is ending. */
   readonly goesOn: () => boolean
 }
 
-/** What an attempt whose fate was unknown came to. */
+/** The outcome of an attempt whose result was unknown. */
 export interface Found {
   readonly outcome: Outcome
-  /** The channel was asked, and has no more to say. */
+  /** The channel was asked, and has no more evidence. */
   readonly evidenceRequested: boolean
 }
 
@@ -35,21 +35,21 @@ export async function requestEvidenceAfterCrash(
   return { outcome, evidenceRequested: evidence.kind !== 'nothing-yet' }
 }
 
-/** Null when the lane is left before; who takes it goes on asking. */
+/** Null when the lane ends first; the next worker goes on asking. */
 export async function requestEvidenceUntil(
   parts: GatherParts,
   started: StartedAttempt,
   { until, words }: { readonly until: Instant; readonly words: string },
 ): Promise<Found | null> {
-  // Only the end itself is by the time of day, so that setting it back does not make the lane wait for days.
+  // The wait is measured by the monotonic clock, so setting the wall clock back does not make the lane wait for days.
   const forMs = Math.min(until - parts.clock.now(), parts.channel.capabilities.evidenceWaitMs)
   const evidence = await gatherEvidence(parts, question(started), forMs)
   return evidence && { outcome: outcomeOf(discountEvidence(evidence, started), words), evidenceRequested: true }
 }
 
 /**
- * Asks what became of an attempt, ever more slowly, until the channel knows or `forMs` are over; then the last answer
- * counts. Null when the lane is left before.
+ * Asks for the result of an attempt, with growing pauses, until the channel knows it or `forMs` have passed; then the last
+ * answer counts. Null when the lane ends first.
  */
 async function gatherEvidence(parts: GatherParts, open: OpenQuestion, forMs: number): Promise<Evidence | null> {
   const { channel, clock, journal, sleeper, goesOn } = parts

@@ -3,23 +3,23 @@ import type { QueuedMessage, Sequence } from '../../message/message.ts'
 import type { Lanes, LaneTransition } from '../../ports/lanes.ts'
 import type { Decision } from '../rules/decide-head.ts'
 
-// Enough that a fast lane rarely has to look for more, small enough that a thousand busy lanes stay small.
+// Large enough that a fast lane rarely fetches, small enough that a thousand busy lanes need little memory.
 const CHUNK_LENGTH = 32
 
 /**
- * The next messages of a lane: loaded a stretch at a time, and behind them what this process has just accepted itself.
- * Of the latter nobody has looked whether another process was faster, so storage is told to (`isLowest`).
+ * The next messages of a lane: chunks fetched from storage, followed by messages that this process has just accepted. Another
+ * process may have accepted a message before one of the latter, so storage checks that when it starts one (`isLowest`).
  */
 export class LaneBuffer {
   readonly #lanes: Lanes
   readonly #connectionId: ConnectionId
   #messages: readonly QueuedMessage[] = []
   #at = 0
-  /** How many of them were loaded; those behind were added. */
+  /** How many of them were fetched; those behind were added by `add`. */
   #loaded = 0
   #isLoading = false
   #settledThrough: Sequence | null = null
-  /** True when nothing is known to have come behind what is here. */
+  /** True while no later message is known that is missing here. */
   #isComplete = false
 
   constructor(lanes: Lanes, connectionId: ConnectionId) {
@@ -27,7 +27,7 @@ export class LaneBuffer {
     this.#connectionId = connectionId
   }
 
-  /** The lowest unfinished message, as it will be once `close` is committed. Null when there is none. */
+  /** The lowest unfinished message, as it will be once `finish` is committed. Null when there is none. */
   async head(finish: LaneTransition['finish']): Promise<QueuedMessage | null> {
     const settled = finish?.disposition.do === 'finalize' ? finish.attempt.sequence : null
     if (settled !== null && this.#messages[this.#at]?.sequence === settled) {
@@ -49,14 +49,14 @@ export class LaneBuffer {
     return older
   }
 
-  /** False when the head was added, so that others may have accepted something that comes before it. */
+  /** False when the head was added by `add`: another process may have accepted a message that comes before it. */
   get isLowest(): boolean {
     return this.#at < this.#loaded
   }
 
   /**
-   * True when something may come before the head, and is looked for now. Whether that is so where the head is opened, storage
-   * looks itself.
+   * True when another message may come before the head, which must be fetched first. A transition that starts the head does
+   * not need it: storage checks that itself.
    */
   mustFetchFirst(decided: Decision['do']): boolean {
     if (this.isLowest || decided === 'start' || decided === 'idle') return false
@@ -64,12 +64,12 @@ export class LaneBuffer {
     return true
   }
 
-  /** Goes past the head, which was settled without an attempt. */
+  /** Skips the head, which was finalized without an attempt. */
   pass(): void {
     this.#at += 1
   }
 
-  /** A message was accepted here. False when it must be looked for, because what comes before it is not here. */
+  /** A message was accepted here. False when it must be fetched, because messages before it are missing here. */
   add(message: QueuedMessage): boolean {
     const last = this.#messages.at(-1)
     const isNext = !last || last.sequence < message.sequence
@@ -81,19 +81,19 @@ export class LaneBuffer {
     return true
   }
 
-  /** More may have come that is not here, also before what was added. */
+  /** There may be messages that are missing here, also before those that were added. */
   expectMore(): void {
     this.#isComplete = false
     if (!this.#isLoading) this.#messages = this.#messages.slice(0, Math.max(this.#loaded, this.#at + 1))
   }
 
-  /** Somebody may have changed what was loaded. */
+  /** The fetched messages may have changed. */
   forget(): void {
     this.#isComplete = false
     this.#keep([])
   }
 
-  /** The message through which the lane is done with, once per stretch: to be told to storage with the next step. */
+  /** The message up to which the lane is finished, once per chunk. The next transition passes it to storage. */
   takeSettledThrough(): Sequence | null {
     const sequence = this.#settledThrough
     this.#settledThrough = null
@@ -107,7 +107,7 @@ export class LaneBuffer {
   }
 
   async #load(settled: Sequence | null): Promise<void> {
-    // Before the look: whoever comes during it says so again.
+    // Set before the query: a message that arrives during it clears it again.
     this.#isComplete = true
     this.#isLoading = true
     try {

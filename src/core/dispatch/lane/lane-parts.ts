@@ -7,7 +7,7 @@ import type { Journal } from '../../ports/journal.ts'
 import type { Lanes } from '../../ports/lanes.ts'
 import type { WorkerLease } from '../workers/lease.ts'
 
-/** A lane that this worker runs, as far as whoever lets it go must know it. */
+/** A lane that this worker runs, as far as it is needed to release it. */
 export interface RunLane {
   readonly connectionId: ConnectionId
   readonly epoch: number
@@ -20,10 +20,10 @@ export interface LaneParts {
   readonly lease: WorkerLease
   readonly channel: Channel
   readonly blocked: BlockedRecipients
-  /** Since when this process is at the file of a message; null while it is not, and while it cannot be. */
+  /** Since when this process fetches the file of a message; null while it does not or cannot. */
   readonly mediaFetchedSince: (sequence: Sequence) => Instant | null
-  /** The head of the lane wants its media before others get theirs. */
+  /** Fetches the media of lane heads before that of other messages. */
   readonly wantMedia: (sequences: readonly Sequence[]) => void
-  /** The lane is no longer ours, or has nothing to do for as long as it may open nothing. */
+  /** The lane belongs to another worker, or may start nothing and has nothing to finish. */
   readonly onGone: (lane: RunLane) => void
 }

@@ -14,7 +14,7 @@ interface LaneRulesParts {
   readonly mediaFetchedSince: (sequence: Sequence) => Instant | null
 }
 
-/** Asks the rules on behalf of one lane, with all that it remembers, and keeps what they want remembered. */
+/** Applies the rules to one lane and keeps the state that they return. */
 export class LaneRules {
   readonly #parts: LaneRulesParts
   #claimed: ClaimedLane
@@ -22,7 +22,7 @@ export class LaneRules {
   #savedMemory: LaneMemory
   #lastAttemptAt: Instant | null
   #paceJitter: number
-  /** What the network's pace made the lane wait for last. */
+  /** The last wait that came from the network's rate limit. */
   #rateLimitWait: LaneWait | null = null
 
   constructor(claimed: ClaimedLane, parts: LaneRulesParts) {
@@ -43,7 +43,7 @@ export class LaneRules {
     return this.#lastAttemptAt
   }
 
-  /** What is to be written with the next step; null when nothing has changed since the last. */
+  /** The state to write with the next transition; null when it has not changed since the last. */
   get unsaved(): LaneMemory | null {
     return this.#memory === this.#savedMemory ? null : this.#memory
   }
@@ -63,12 +63,12 @@ export class LaneRules {
     this.#claimed = claimed
     this.#memory = claimed.memory
     this.#savedMemory = claimed.memory
-    // A person may have confirmed the backlog. What we did since may not have been written.
+    // A person may have confirmed the backlog, or the newest attempts of this lane may not have been written.
     if (claimed.lastAttemptAt !== null)
       this.#lastAttemptAt = Math.max(claimed.lastAttemptAt, this.#lastAttemptAt ?? claimed.lastAttemptAt)
   }
 
-  /** True when the end of what the lane waits for is known by itself, so that storage need not be asked then. */
+  /** True when the end of the wait follows from local state alone, so storage need not be read then. */
   get isResting(): boolean {
     return this.#memory.wait?.reason === 'pace' || this.#isRateLimitDelay
   }
@@ -95,14 +95,14 @@ export class LaneRules {
     return decision
   }
 
-  /** What becomes of a message whose attempt has ended. */
+  /** Decides about a message whose attempt has ended. */
   afterAttempt(ended: EndedAttempt): Disposition {
     const { disposition, memory } = nextStep(ended, this.#context(ended.endedAt))
     this.#memory = memory
     return disposition
   }
 
-  /** What becomes of a message that could not be got ready. */
+  /** Decides about a message that could not be prepared. */
   afterPreparing(head: QueuedMessage, startedAt: Instant, failure: Failure): HeadDecision {
     const now = this.#parts.clock.now()
     const unready: Unready = { sequence: head.sequence, startedAt, endedAt: now, failure }
@@ -114,7 +114,7 @@ export class LaneRules {
   get #isRateLimitDelay(): boolean {
     const { wait } = this.#memory
     const rest = this.#rateLimitWait
-    // By what they say, because what was looked up again is another object.
+    // Compared by value, because the state loaded from storage is another object.
     return wait !== null && rest !== null && wait.reason === rest.reason && wait.until === rest.until
   }
 
@@ -130,7 +130,7 @@ export class LaneRules {
         ) ?? null
       )
     } catch (error) {
-      // Pace is a courtesy to the network, which can still say no: the lane must not stand still for a fault in it.
+      // The network still enforces its own limit, so a fault in this check must not stop the lane.
       journal.record({ event: 'fault', where: `channel ${channel.name} rateLimitDelayOf`, error })
       return null
     }

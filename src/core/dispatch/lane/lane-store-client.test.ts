@@ -108,14 +108,14 @@ describe('a step whose answer was lost', () => {
   })
 })
 
-describe('an attempt that is open though the lane was told that nothing is', () => {
+describe('an open attempt that storage has hidden from its lane', () => {
   it('is found, and stops its lane no more than that of a worker that died', async () => {
     const { world, ids } = await openOneLane(['first', 'second'])
-    let isTold = true
+    let isHidden = true
     const record = async (step: LaneTransition): Promise<LaneTransitionResult> => {
       const result = await world.storage.lanes.record(step)
-      if (!isTold || !step.start) return result
-      isTold = false
+      if (!isHidden || !step.start) return result
+      isHidden = false
       return { fenced: false, started: false }
     }
     await world.startWorker(ANNA, { lanes: overrideLanes(world.storage.lanes, { record }) })
@@ -214,7 +214,7 @@ async function openOneLane(texts: readonly string[]) {
   return { world, sender, ids }
 }
 
-/** The first step that matches is committed, and nobody learns of it. */
+/** The first transition that matches is committed, and its answer is lost. */
 function losingAnswers(
   { storage }: DispatchWorld,
   matches: (step: LaneTransition) => boolean,

@@ -18,37 +18,36 @@ interface LaneStoreClientParts {
 }
 
 /**
- * How a lane comes to an end. `hand-over`: nothing new begins, but what has happened is recorded, however long it takes.
- * `stop`: the process ends, so it is tried once more. `gone`: it is no longer this worker's.
+ * How a lane ends. `hand-over`: nothing new starts, and the outcome is recorded however long that takes. `stop`: the process
+ * ends, so a failed call is not repeated. `gone`: the lane is no longer this worker's.
  */
 export type LaneEnding = 'hand-over' | 'stop' | 'gone'
 
-/** A lane's way to storage. It asks until it is answered, and it finds out what became of a step whose answer was lost. */
+/** Retries until storage answers, then resolves ambiguous commits. */
 export class LaneStoreClient {
   readonly #parts: LaneStoreClientParts
-  /** An answer was lost, so that what was asked for may have been done. A lane asks for one thing at a time. */
+  /** An answer was lost, so the call may have been committed. A lane makes one call at a time. */
   #isInDoubt = false
 
   constructor(parts: LaneStoreClientParts) {
     this.#parts = parts
   }
 
-  /** Null when nobody wants to know any more. */
+  /** Null when the lane ended before an answer came. */
   read<Result>(ask: () => Promise<Result>): Promise<Result | null> {
     return this.#untilAnswered('read', ask)
   }
 
-  /** Null when it was given up, and then nobody knows whether it was written. */
-  async record(step: LaneTransition): Promise<LaneTransitionResult | null> {
+  /** Null when it was given up: then it is unknown whether it was written. */
+  async record(transition: LaneTransition): Promise<LaneTransitionResult | null> {
     const { lanes } = this.#parts
     this.#isInDoubt = false
-    const result = await this.#untilAnswered('record', () => lanes.record(step))
-    if (!result || !this.#isInDoubt || !isAmbiguous(step, result)) return result
-    // The attempt that the step ends is not open any more: either the step was written the first time, or the lane is
-    // another's. Or what it was to open may not be opened any more, but was, the first time. Under the same epoch nobody but
-    // this lane opens or ends an attempt, so one look tells (G6).
-    const now = await this.#untilAnswered('record', () => lanes.inspect(step))
-    return now ? whatBecameOf(step, now.open) : result
+    const result = await this.#untilAnswered('record', () => lanes.record(transition))
+    if (!result || !this.#isInDoubt || !isAmbiguous(transition, result)) return result
+    // Either the first try was written, or another worker has the lane, or the attempt may no longer start. Under the same
+    // epoch only this lane starts or finishes attempts, so one read of the lane distinguishes them (G6).
+    const now = await this.#untilAnswered('record', () => lanes.inspect(transition))
+    return now ? whatBecameOf(transition, now.open) : result
   }
 
   async #untilAnswered<Result>(what: 'read' | 'record', ask: () => Promise<Result>): Promise<Result | null> {
@@ -69,15 +68,15 @@ export class LaneStoreClient {
   }
 }
 
-/** Whether this could also be the answer to a step that was written before. */
+/** Whether storage would also answer this if an earlier try of the transition had been written. */
 function isAmbiguous({ start: open }: LaneTransition, result: LaneTransitionResult): boolean {
   return result.fenced || (open !== null && !result.started)
 }
 
-/** What an attempt that is open now, or none, says of a step whose answer was lost. */
+/** The result of a transition whose answer was lost, by the attempt that is open now. */
 function whatBecameOf({ start: open }: LaneTransition, found: OpenAttempt | null): LaneTransitionResult {
   if (!found) return { fenced: false, started: false }
   const isOwn = found.message.sequence === open?.sequence && found.number === open.number
-  // It was committed and never called: the answer that would have allowed the call did not come (G4).
+  // It was committed and never called, because the call needs the answer that was lost (G4).
   return isOwn ? { fenced: false, started: true } : { fenced: true }
 }

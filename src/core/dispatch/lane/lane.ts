@@ -25,7 +25,7 @@ import { LaneRules } from './lane-rules.ts'
 import { type LaneEnding, LaneStoreClient } from './lane-store-client.ts'
 import { Preparation } from './preparation.ts'
 
-// A lane that waits looks again at least this often, whatever the clocks do meanwhile.
+// A waiting lane checks again at least this often, because a clock that is set may make a wait too long.
 const LONGEST_SLEEP_MS = 15_000
 
 type Written = Extract<LaneTransitionResult, { fenced: false }>
@@ -38,14 +38,14 @@ const NOTHING_WRITTEN: Written = { fenced: false, started: false }
  *
  *            due message            outcome recorded
  *   IDLE ───────────────▶ SENDING ───────────────▶ (next message, in the same commit)
- *    ▲                       │ nobody knows
+ *    ▲                       │ result unknown
  *    │ woken                 ▼
  *   WAITING ◀──────────── EVIDENCE
  *
  *   any state ── claim lost, paused, removed, handed over ──▶ GONE
  *
  * - Never SENDING twice: a primary key in storage guarantees it, not this class.
- * - Pausing and handing over let a running attempt finish. Cutting it off would leave a message whose fate nobody knows.
+ * - Pausing and handing over let a running attempt finish. Cutting it off would leave a message with an unknown result.
  */
 export class Lane {
   readonly connectionId: ConnectionId
@@ -55,7 +55,7 @@ export class Lane {
   readonly #storage: LaneStoreClient
   readonly #rules: LaneRules
   readonly #blocks: BlockCheck
-  /** Null where nothing needs getting ready. */
+  /** Null where the channel has no `prepare`. */
   readonly #preparation: Preparation | null
   #claimed: ClaimedLane
   #call: ChannelCall | null = null
@@ -94,12 +94,12 @@ export class Lane {
     return this.#working ? null : this.#idleSinceMonotonic
   }
 
-  /** When it last looked and found nothing, by the monotonic clock. */
+  /** When it last polled storage and found nothing, by the monotonic clock. */
   get polledMonotonic(): number {
     return this.#polledMonotonic
   }
 
-  /** True when it opens nothing more. */
+  /** True when it starts no more attempts. */
   get isEnding(): boolean {
     return this.#ending !== null
   }
@@ -110,7 +110,7 @@ export class Lane {
     this.#schedule()
   }
 
-  /** The same, of a message that was accepted here a moment ago: it need not be looked for. */
+  /** As `wake`, for a message that this process has just accepted: it need not be read from storage. */
   accept(message: QueuedMessage): void {
     if (this.#buffer.add(message)) this.#schedule()
     else this.wake()
@@ -131,21 +131,21 @@ export class Lane {
       })
   }
 
-  /** Somebody changed the connection, its messages or their media: believe nothing that was loaded. */
+  /** The connection, its messages or their media have changed: loads everything again. */
   change(): void {
     this.#changed = true
     this.#sleeper.interrupt()
     this.wake()
   }
 
-  /** Ends a call that is overdue, or that goes on after the claim has run out. */
+  /** Ends a call that is overdue or has outlived the lease. */
   sweep(): void {
     if (this.#call && !this.#parts.lease.isHeld()) this.#call.abort()
     this.#call?.sweep()
     this.#preparation?.sweep()
   }
 
-  /** Lets the running attempt finish and be recorded, and opens nothing more. What is only being got ready is cut short. */
+  /** Lets the running attempt finish and be recorded, and starts no other. A running preparation is aborted. */
   async stop(): Promise<void> {
     if (this.#ending !== 'gone') this.#ending = 'stop'
     this.#preparation?.cut()
@@ -153,10 +153,7 @@ export class Lane {
     await this.#working
   }
 
-  /**
-   * The same, and then lets the lane go: it is for another worker. Whatever the lane waits for, evidence too, it does
-   * not wait for here.
-   */
+  /** As `stop`, then releases the lane for another worker. It does not wait for evidence: the next worker does. */
   handOver(): void {
     if (this.#ending) return
     this.#ending = 'hand-over'
@@ -169,7 +166,7 @@ export class Lane {
     this.#call?.abort()
   }
 
-  /** Lets go at once, as if the worker had died: what is open stays open. */
+  /** Releases the lane at once, as if the worker had died: an open attempt stays open. */
   drop(): void {
     this.#call?.abort()
     this.#letGo()
@@ -191,13 +188,13 @@ export class Lane {
       if (head || finish) this.#idleSinceMonotonic = null
       const blocked = head !== null && this.#blocks.ask(head)
       const isBlocked = (typeof blocked === 'boolean' ? blocked : await blocked) ?? false
-      // Looked at again: while the head was loaded, the lane may have been told to end.
+      // Checked again, because `stop` or `handOver` may have been called while the head was loaded.
       const isReady = head !== null && (this.#preparation?.isReady(head) ?? true)
       const decision = head && !this.#ending ? this.#rules.decide(head, { isReady, isBlocked }) : IDLE
       if (this.#buffer.mustFetchFirst(decision.do)) continue
       const { generation } = this.#parts.lease
-      const written = await this.#commit(this.#step(finish, head, decision))
-      // Given up while the step was on its way: what it opened is for whoever takes the lane.
+      const written = await this.#commit(this.#transition(finish, head, decision))
+      // The lane was released during the commit: the next worker finishes the attempt that it started.
       if (!written || this.#isGone) return
       finishing = null
       if (head && written.started) finishing = await this.#attempt(head, generation)
@@ -205,7 +202,7 @@ export class Lane {
     }
   }
 
-  /** After a step that opened nothing. False when the lane rests. */
+  /** After a transition that started nothing. False when the lane becomes idle. */
   async #afterTransition(head: QueuedMessage | null, decision: Decision, generation: number): Promise<boolean> {
     switch (decision.do) {
       case 'discard':
@@ -220,7 +217,7 @@ export class Lane {
         await this.#waitItOut(head)
         return !this.#ending
       case 'start':
-        // The head is no longer waiting, or the connection may not open: somebody was faster.
+        // The head was cancelled, or the connection was paused, since they were loaded.
         this.#changed = true
         return true
       case 'idle':
@@ -233,9 +230,9 @@ export class Lane {
     }
   }
 
-  /** False when the lane rests, ends or is gone. */
+  /** False when the lane becomes idle, ends or is gone. */
   async #prepare(head: QueuedMessage, budgetMs: number, generation: number): Promise<boolean> {
-    // Told during the commit, when there was nothing to cut short yet.
+    // `stop`, `handOver` or `change` was called during the commit, when no preparation could be aborted yet.
     if (this.#ending || this.#changed) return !this.#ending
     const { channelSettings } = this.#claimed
     const startedAt = this.#parts.clock.now()
@@ -247,16 +244,16 @@ export class Lane {
     })
     if (this.#ending) return false
     if (prepared?.kind !== 'failed') {
-      // Cut short. If others have had the lane meanwhile, the next step is refused.
+      // Aborted. If another worker has had the lane since, storage refuses the next transition.
       if (!prepared) await this.#parts.lease.untilHeld()
       return !this.#ending
     }
     const decision = this.#rules.afterPreparing(head, startedAt, prepared.failure)
-    const written = await this.#commit(this.#step(null, head, decision))
+    const written = await this.#commit(this.#transition(null, head, decision))
     return written !== null && !this.#isGone && this.#afterTransition(head, decision, generation)
   }
 
-  /** Whether what is being got ready is the head still, of a connection that may send and is what it was. */
+  /** Whether the message being prepared is still the head, and its connection may send with the same settings. */
   async #isStillWanted(head: QueuedMessage, settings: ClaimedLane['channelSettings']): Promise<boolean> {
     do {
       if (this.#ending || !(await this.#reload())) return false
@@ -268,7 +265,7 @@ export class Lane {
     return true
   }
 
-  #step(finish: LaneTransition['finish'], head: QueuedMessage | null, decision: Decision): LaneTransition {
+  #transition(finish: LaneTransition['finish'], head: QueuedMessage | null, decision: Decision): LaneTransition {
     const { connectionId, epoch } = this
     const [at, settledThrough] = [this.#parts.clock.now(), this.#buffer.takeSettledThrough()]
     const moves = transitionOf(head, decision, this.#buffer.isLowest)
@@ -276,14 +273,14 @@ export class Lane {
     return { connectionId, epoch, at, finish, ...moves, settledThrough, ...(memory && { memory }) }
   }
 
-  /** Null when the lane is gone. While storage cannot be written nothing new begins, and no outcome is given up. */
-  async #commit(step: LaneTransition): Promise<Written | null> {
-    if (!step.finish && !step.start && !step.discard && !step.memory) return NOTHING_WRITTEN
-    const result = await this.#storage.record(step)
+  /** Null when the lane is gone. While storage is unavailable, nothing new starts and no outcome is lost. */
+  async #commit(transition: LaneTransition): Promise<Written | null> {
+    if (!transition.finish && !transition.start && !transition.discard && !transition.memory) return NOTHING_WRITTEN
+    const result = await this.#storage.record(transition)
     if (result?.fenced) this.#letGo()
     if (!result || result.fenced) return null
-    if (step.memory) this.#rules.saved(step.memory)
-    if (result.started) this.#rules.opened(step.at)
+    if (transition.memory) this.#rules.saved(transition.memory)
+    if (result.started) this.#rules.opened(transition.at)
     return result
   }
 
@@ -292,15 +289,15 @@ export class Lane {
     const { clock, channel, lease, journal } = this.#parts
     const started = attemptOf(head, this.#rules.lastAttemptAt ?? clock.now())
     this.#preparation?.use()
-    // Once more, because the commit may have taken long: who has asked to stop meanwhile is not written to (G13). The next
-    // look at the head fails it.
+    // Checked again, because the commit may have taken long: a recipient who opted out meanwhile gets no message (G13). The
+    // next decision about the head fails it.
     const blocked = this.#blocks.ask(head)
     const isBlocked = typeof blocked === 'boolean' ? blocked : await blocked
     if (isBlocked) return finishUncalled(started, clock.now(), 'recipient_blocked')
-    // Nobody answered until the lane came to its end, or it was given up while the answer was on its way: no call.
+    // The lane ended or was released before the answer came: no call.
     if (isBlocked === null || this.#isGone) return finishUncalled(started, clock.now(), 'call_interrupted')
-    // The last look before the wire: from here on nothing can stop a call but the channel itself (G6). A claim that ran
-    // out and was renewed since the attempt was recorded is no better: in between, others may have taken the lane.
+    // The last check before the call: from here on only the channel can stop it (G6). A lease that expired and was renewed
+    // since the attempt was recorded does not count: another worker may have had the lane in between.
     const stillHolds = () => lease.isHeld() && lease.generation === generation
     if (!stillHolds()) return this.#interrupted(started)
     this.#call = new ChannelCall(clock, channel.capabilities.callBudgetMs, stillHolds)
@@ -309,7 +306,7 @@ export class Lane {
     return this.#finish(started, { outcome, evidenceRequested: false })
   }
 
-  /** The claim ran out before the call, so there was no call. Goes on once the claim holds again, if the lane is still ours. */
+  /** The lease expired before the call, so there was none. Resolves once the lease is held again. */
   async #interrupted(started: StartedAttempt): Promise<FinishedAttempt> {
     this.#parts.journal.record({ event: 'claim.expired' })
     await this.#parts.lease.untilHeld()
@@ -322,13 +319,13 @@ export class Lane {
     const disposition = this.#rules.afterAttempt(ended)
     const attempt = recordOf(ended)
     const finish = { attempt, disposition }
-    // A lane that was given up records nothing, so it tells nothing either; and an attempt ends once.
+    // A released lane writes no outcome, so it reports none; and each attempt is reported once.
     if (!this.#isGone && disposition.do !== 'await-evidence')
       journal.record(finished(this.#claimed, started.message, finish))
     return { ...started, finish }
   }
 
-  /** Brings an attempt to an end that another worker, or this one before, left open. */
+  /** Finishes an attempt that another worker, or this one before a restart, left open. */
   async #recover(): Promise<FinishedAttempt | null> {
     const { open } = this.#claimed
     if (!open) return null
@@ -345,10 +342,10 @@ export class Lane {
     return this.#finish(started, await requestEvidenceAfterCrash(this.#parts, started))
   }
 
-  /** Null when the lane is gone or stops; the attempt stays open then, and the wait goes on with whoever takes it. */
+  /** Null when the lane is gone or stops. The attempt stays open then, and the next worker goes on waiting. */
   async #gatherEvidence(finishing: FinishedAttempt): Promise<FinishedAttempt | null> {
     const { disposition } = finishing.finish
-    if (disposition.do !== 'await-evidence' || !(await this.#commit(this.#step(finishing.finish, null, IDLE))))
+    if (disposition.do !== 'await-evidence' || !(await this.#commit(this.#transition(finishing.finish, null, IDLE))))
       return null
     return this.#requestEvidenceUntil(finishing, disposition.until, disposition.words)
   }
@@ -359,7 +356,7 @@ export class Lane {
     return found && this.#finish(started, found)
   }
 
-  /** Loads afresh what somebody changed. False when the lane is gone, or what is open in it is not its own: whoever takes it asks. */
+  /** False when the lane is gone, or has an open attempt that is not its own: the next worker recovers it. */
   async #reload(): Promise<boolean> {
     this.#changed = false
     const { connectionId, epoch } = this
@@ -382,7 +379,7 @@ export class Lane {
     await this.#sleeper.sleep(
       Math.min(LONGEST_SLEEP_MS, wait.until === null ? LONGEST_SLEEP_MS : wait.until - this.#parts.clock.now()),
     )
-    // Being told that the head was cancelled or its media arrived only saves time: this look is the truth.
+    // Notifications of a cancelled head or of arrived media only cut latency: reloading is authoritative.
     if (!isResting) this.#changed = true
   }
 

@@ -53,7 +53,7 @@ describe('a message that is to be got ready', () => {
     await world.close()
   })
 
-  it('is looked at again before it goes: its time may be over meanwhile', async () => {
+  it('is checked again before it is sent, because it may have expired meanwhile', async () => {
     const { world, sender, ids } = await openImageLane(['first'])
     await world.startWorker(ANNA)
     await world.pass(100)
@@ -74,7 +74,7 @@ describe('a message that is to be got ready', () => {
     await world.close()
   })
 
-  it('is got ready once more after a pace that lasted longer than anybody knows it to be ready', async () => {
+  it('is prepared once more after a pace that lasted longer than a preparation is valid', async () => {
     const { world } = await openImageLane(['first', 'second'], { leastGapMs: 2 * MINUTE })
     world.ready = () => READY
     world.rest = (_, now) =>
@@ -170,8 +170,8 @@ describe('a message that cannot be got ready', () => {
   })
 
   it.each([
-    ['heeds the signal', true],
-    ['does not heed the signal', false],
+    ['obeys the signal', true],
+    ['does not obey the signal', false],
   ])('holds its lane for no longer than the head budget when its upload is stuck and %s', async (_, obeys) => {
     const { world, ids } = await openImageLane(['first', 'second'], { headBudgetMs: 10 * MINUTE })
     world.ready = (each) => {
@@ -193,7 +193,7 @@ describe('a message that cannot be got ready', () => {
     await world.close()
   })
 
-  it('is tried again when the channel throws, and that is told as a fault', async () => {
+  it('is tried again when the channel throws, and records a fault', async () => {
     const { world } = await openImageLane(['first'])
     world.ready = () => {
       if (world.uploads.length === 1) throw new Error('a fault of the channel')

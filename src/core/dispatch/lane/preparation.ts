@@ -6,9 +6,9 @@ import type { Journal, JournalEvent } from '../../ports/journal.ts'
 import type { WorkerLease } from '../workers/lease.ts'
 import { BoundedCall } from './bounded-call.ts'
 
-// While something is got ready, the lane looks this often whether it is still wanted, told or not.
+// During a preparation, the lane checks this often whether it is still wanted, whether or not a notification came.
 const CHECK_EVERY_MS = 15_000
-// Long enough for the pace of a connection to pass. The channel answers quickly when it is asked once more.
+// Longer than the least gap of most connections. After it the channel is asked again, which is quick.
 const READY_FOR_MS = 60_000
 
 // Both count against the message, or one file that never gets through would hold its lane for ever.
@@ -26,15 +26,15 @@ interface PreparationParts {
 interface Preparing {
   readonly handover: Handover
   readonly budgetMs: number
-  /** The stretch of the claim in which the lane was seen to be this worker's. */
+  /** The generation of the lease in which the lane was known to be this worker's. */
   readonly generation: number
-  /** Looks afresh whether the message is still to be sent, by this worker, from this connection. */
+  /** Reads from storage whether the message is still to be sent, by this worker, from this connection. */
   readonly isWanted: () => Promise<boolean>
 }
 
 /**
- * Gets the head of a lane ready before its attempt is opened: what takes minutes has no effect that anybody sees, so it may
- * be cut off at any time and done again. Nothing is recorded of it, so a crash in it leaves nothing open (G4).
+ * Prepares the head of a lane before its attempt starts. An upload may take minutes, and has no visible effect, so it may be
+ * aborted at any time and repeated. Nothing is recorded of it, so a crash during it leaves nothing open (G4).
  */
 export class Preparation {
   readonly #parts: PreparationParts
@@ -46,18 +46,18 @@ export class Preparation {
     this.#parts = parts
   }
 
-  /** True when nothing is to be got ready for this message, or it was a short while ago. */
+  /** True when this message needs no preparation, or had it a short while ago. */
   isReady({ sequence, media }: QueuedMessage): boolean {
     if (media?.kind !== 'ready') return true
     return this.#ready?.sequence === sequence && this.#parts.clock.monotonic() < this.#ready.untilMonotonic
   }
 
-  /** An attempt begins: the next one asks anew. */
+  /** An attempt starts: the next one needs a new preparation. */
   use(): void {
     this.#ready = null
   }
 
-  /** Null when it was cut short: then nothing is known, and nothing speaks against the message. */
+  /** Null when it was aborted: that does not count against the message. */
   async run(sequence: Sequence, { handover, budgetMs, generation, isWanted }: Preparing): Promise<Prepared | null> {
     const { channel, clock, journal, sleeper } = this.#parts
     const call = new PrepareCall(clock, budgetMs)
@@ -82,19 +82,19 @@ export class Preparation {
     return isAborted ? TOO_LONG : prepared
   }
 
-  /** Nobody wants it any more. Harmless when nothing is running. */
+  /** Aborts the running preparation, if any. */
   cut(): void {
     this.#isCut = true
     this.#running?.call.abort()
   }
 
-  /** Another worker may have the lane: whoever has it does this, and twice is once too often. */
+  /** Another worker may have the lane and prepare the same message: only one of them should. */
   cutIfLeaseLost(): void {
     const { lease } = this.#parts
     if (this.#running && !(lease.isHeld() && lease.generation === this.#running.generation)) this.cut()
   }
 
-  /** Ends what is overdue, or goes on after the claim has run out. */
+  /** Ends a preparation that is overdue or has outlived the lease. */
   sweep(): void {
     this.cutIfLeaseLost()
     this.#running?.call.sweep()

@@ -113,7 +113,7 @@ describe('a message that the pace of the network lets rest', () => {
     await world.close()
   })
 
-  it('goes when the channel fails in saying so, and that is told as a fault', async () => {
+  it('is sent when the channel throws about it, and a fault is recorded', async () => {
     const { world } = await openRest()
     world.rest = () => {
       throw new Error('a fault of the channel')
@@ -150,7 +150,7 @@ describe('a message that the pace of the network lets rest', () => {
     await world.close()
   })
 
-  it('is waited for without a look into storage: what holds it is known', async () => {
+  it('waits without reading storage, because the reason is known', async () => {
     const { world, sender } = await openRest()
     await world.accept(sender, 'second')
     const until = world.storage.clock.now() + 6_000

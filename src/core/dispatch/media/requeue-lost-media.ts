@@ -1,8 +1,8 @@
 import type { Channel, Failure, Handover, Outcome, Prepared } from '../../ports/channel.ts'
 
 /**
- * The same channel, but whoever keeps the spool hears of it when the channel finds an attachment gone. Such a failure is
- * transient, so the lane tries again by itself, and by then the file is being fetched once more.
+ * The same channel, but `onLost` is called when the channel finds that an attachment is missing. Such a failure is transient,
+ * so the lane retries, and by then the file is fetched again.
  */
 export function noticeLostMedia(channel: Channel, onLost: () => void): Channel {
   const reportLost = ({ code }: Failure) => {
@@ -25,11 +25,11 @@ export function noticeLostMedia(channel: Channel, onLost: () => void): Channel {
     reconcile: (open) => channel.reconcile(open),
     send(handover, signal, stillHolds) {
       const sending = channel.send(handover, signal, stillHolds)
-      // Beside the call and not around it: texts, which are most messages, pay nothing for it.
+      // Beside the call and not around it, so that texts, which are most messages, have no overhead.
       if (handover.media) sending.then(checkOutcome, () => {})
       return sending
     },
-    // Left out where the channel leaves them out, because a lane looks whether they are there.
+    // Left out where the channel leaves them out, because a lane checks for their presence.
     ...(prepare && {
       prepare(handover: Handover, signal: AbortSignal) {
         const preparing = prepare(handover, signal)

@@ -23,7 +23,7 @@ describe('the media stage between accounts', () => {
     await stage.stop()
   })
 
-  it('G8: lets more accounts than there is room for take turns, whoever has the older heads', async () => {
+  it('G8: lets more accounts than there is room for take turns, whatever the age of their heads', async () => {
     const { stage, queue, fetcher, clock } = createHeads()
     for (let i = 0; i < 100 * 5; i++) queue.add({ host: `host-${i}`, account: `account ${i % 100}` })
     queue.add({ host: 'late', account: 'late' })
@@ -40,7 +40,7 @@ describe('the media stage between accounts', () => {
     await stage.stop()
   })
 
-  it('G8: gives nobody a second place at a host while another account has none there', async () => {
+  it('G8: gives no account a second place at a host while another has none there', async () => {
     const { stage, queue, fetcher, clock } = createHeads()
     for (let i = 0; i < 20; i++) queue.add({ host: 'same', account: `account ${i % 2}` })
     await wantAll(stage, queue, clock)

@@ -43,13 +43,13 @@ interface Waiter {
 }
 
 /**
- * Which of those that wait may begin. The account with the fewest that run comes first, of several the one whose turn was
- * longest ago, then in the order given. And nobody gets a second place at a host while an account has none there that waits
- * for it. Otherwise whoever has much would always be the next in the very place that it has just left (G8).
+ * Decides which waiting fetches may start. The account with the fewest running fetches comes first; of several, the one whose
+ * last turn was longest ago; then the given order. An account gets no second place at a host while another account waits for
+ * its first one there. Otherwise an account with many fetches would always take the place that it has just left (G8).
  */
 export class FetchScheduler {
   readonly #turns: Turns
-  /** Whose turn comes first is first. */
+  /** In order of their turns. */
   readonly #waiters: Waiter[]
   readonly #waitersAt = new Map<string, Set<Waiter>>()
   readonly #atHost = new Map<string, number>()
@@ -125,7 +125,7 @@ export class FetchScheduler {
   }
 }
 
-/** Where these that run have left no room. */
+/** Hosts at which the running fetches leave no room. */
 export function findFullHosts(running: Iterable<HostFetch>): readonly FullHost[] {
   const atHost = Map.groupBy(running, ({ host }) => host)
   return [...atHost].flatMap(([host, fetches]): FullHost[] => {

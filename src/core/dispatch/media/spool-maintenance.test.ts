@@ -11,9 +11,9 @@ import { SpoolMaintenance } from './spool-maintenance.ts'
 
 const LATEST_SWEEP_MS = 375_000
 
-describe('the keeper of the spool', () => {
-  it('tells the spool at start who lives and what is wanted, however much that is', async () => {
-    const { keeper: maintenance, records, swept } = createJob()
+describe('the maintenance of the spool', () => {
+  it('sweeps at start with all living workers and all wanted files, however many', async () => {
+    const { maintenance, records, swept } = createJob()
     for (let i = 1; i <= 1_203; i++) records.add(i)
     records.living = ['anna' as WorkerId]
 
@@ -25,7 +25,7 @@ describe('the keeper of the spool', () => {
   })
 
   it('asks who lives before it asks what is wanted: in between, a worker may record a file and die', async () => {
-    const { keeper: maintenance, records } = createJob()
+    const { maintenance, records } = createJob()
 
     await maintenance.start()
 
@@ -34,7 +34,7 @@ describe('the keeper of the spool', () => {
   })
 
   it('sweeps again every few minutes', async () => {
-    const { keeper: maintenance, clock, swept } = createJob()
+    const { maintenance, clock, swept } = createJob()
     await maintenance.start()
 
     await clock.pass(LATEST_SWEEP_MS)
@@ -44,8 +44,8 @@ describe('the keeper of the spool', () => {
     await maintenance.stop()
   })
 
-  it('has missing files fetched again, and tells their lanes', async () => {
-    const { keeper: maintenance, records, spool, changed, events } = createJob()
+  it('has missing files fetched again, and notifies their lanes', async () => {
+    const { maintenance, records, spool, changed, events } = createJob()
     for (const sequence of [1, 2, 3]) records.add(sequence)
     spool.missing = ['spool/1', 'spool/3']
 
@@ -60,8 +60,8 @@ describe('the keeper of the spool', () => {
     await maintenance.stop()
   })
 
-  it('looks soon when a file was missed, once for many, and not all the time', async () => {
-    const { keeper: maintenance, clock, swept } = createJob()
+  it('sweeps soon after a missing file, once for many, and not all the time', async () => {
+    const { maintenance, clock, swept } = createJob()
     await maintenance.start()
     await clock.pass(60_000)
 
@@ -81,8 +81,8 @@ describe('the keeper of the spool', () => {
     await maintenance.stop()
   })
 
-  it('looks again when a file was missed during a look', async () => {
-    const { keeper: maintenance, records, clock, swept } = createJob()
+  it('sweeps again when a file was missing during a sweep', async () => {
+    const { maintenance, records, clock, swept } = createJob()
     await maintenance.start()
     maintenance.checkForLost()
     records.onAsked = () => maintenance.checkForLost()
@@ -97,8 +97,8 @@ describe('the keeper of the spool', () => {
     await maintenance.stop()
   })
 
-  it('lets go of files of settled messages, and is told of none twice', async () => {
-    const { keeper: maintenance, records, spool, clock } = createJob()
+  it('deletes files of finished messages, each once', async () => {
+    const { maintenance, records, spool, clock } = createJob()
     for (const sequence of [1, 2]) records.add(sequence)
     await maintenance.start()
     const before = [...spool.discarded]
@@ -111,8 +111,8 @@ describe('the keeper of the spool', () => {
     await maintenance.stop()
   })
 
-  it('walks a long spool a stretch at a time, and begins anew at its end', async () => {
-    const { keeper: maintenance, records, spool, clock } = createJob()
+  it('scans a long spool in chunks, and starts again at its end', async () => {
+    const { maintenance, records, spool, clock } = createJob()
     for (let i = 1; i <= 1_200; i++) records.add(i)
     records.settled.add(1_200)
     await maintenance.start()
@@ -129,7 +129,7 @@ describe('the keeper of the spool', () => {
   })
 
   it('G11: goes on by itself when storage or the disk was away', async () => {
-    const { keeper: maintenance, records, spool, clock, swept, events } = createJob()
+    const { maintenance, records, spool, clock, swept, events } = createJob()
     records.add(1)
     records.settled.add(1)
     records.isAway = true
@@ -149,7 +149,7 @@ describe('the keeper of the spool', () => {
   })
 
   it('does nothing more once it has stopped, and is harmless to stop before start and twice', async () => {
-    const { keeper: maintenance, clock, swept } = createJob()
+    const { maintenance, clock, swept } = createJob()
     await maintenance.stop()
     maintenance.checkForLost()
     await maintenance.start()
@@ -238,5 +238,5 @@ function createJob() {
     journal: { record: (event) => events.push(event) },
     onChanged: (connectionId) => changed.push(connectionId),
   })
-  return { keeper: maintenance, records, spool, clock, swept, changed, events }
+  return { maintenance, records, spool, clock, swept, changed, events }
 }

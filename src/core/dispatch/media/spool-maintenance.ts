@@ -5,17 +5,17 @@ import type { Journal } from '../../ports/journal.ts'
 import { type MediaFetcher, SpoolUnavailable } from '../../ports/media.ts'
 import type { SpooledFile, SpoolRecords } from '../../ports/media-queue.ts'
 
-// A look at every spool file of a long backlog would hold everybody up, so the spool is walked a stretch at a time.
+// Checking every spool file of a long backlog at once would delay everything else, so the spool is scanned in chunks.
 const RELEASE_EVERY_MS = 250
-// Where nothing was let go, most likely nothing will be in a moment either.
+// After a chunk without anything to release, the next one most likely has nothing either.
 const RELEASE_IDLE_MS = 1_000
 const BATCH = 500
 const SWEEP_EVERY_MS = 300_000
-// The attempt that missed a file is recorded by then, and the next one has not begun.
+// By then the attempt that missed a file is recorded, and the next one has not started.
 const CHECK_FOR_LOST_AFTER_MS = 250
-// If files go missing all the time, looking for them must not become all that is done.
+// Limits the load if files go missing all the time.
 const SWEEP_GAP_MS = 2_000
-/** A file that still goes missing after this many fetches fails its message: somebody takes them away. */
+/** A file that still goes missing after this many fetches fails its message: another program deletes the files. */
 const MOST_FETCHES = 5
 
 interface SpoolMaintenanceParts {
@@ -23,13 +23,13 @@ interface SpoolMaintenanceParts {
   readonly fetcher: Pick<MediaFetcher, 'discard' | 'sweep'>
   readonly clock: Clock
   readonly journal: Journal
-  /** What these connections were told of their media is no longer so. */
+  /** The media of these connections has changed. */
   readonly onChanged: (connectionId: ConnectionId) => void
 }
 
 /**
- * Keeps disk and storage in agreement about the spool: lets go of files of settled messages, removes what dead workers
- * left, and has files fetched again that have gone missing.
+ * Keeps spool and storage consistent: deletes the files of finished messages and those that dead workers left, and has missing
+ * files fetched again.
  */
 export class SpoolMaintenance {
   readonly #parts: SpoolMaintenanceParts
@@ -61,9 +61,9 @@ export class SpoolMaintenance {
     await this.#sweeping
   }
 
-  /** A file that should be in the spool was not found. Where one is missing, more may be. */
+  /** A file that should be in the spool is missing. More may be. */
   checkForLost(): void {
-    // The running sweep may have looked there before the file went.
+    // The running sweep may have checked that file before it was lost.
     this.#missedMore = this.#sweeping !== null
     if (this.#missedMore) return
     const now = this.#parts.clock.monotonic()
@@ -82,7 +82,7 @@ export class SpoolMaintenance {
     return true
   }
 
-  /** Never fails: what could not be done now is done next time. */
+  /** Never rejects: the next sweep repeats what failed. */
   #sweep(): Promise<void> {
     this.#sweeping ??= this.#sweepNow()
       .catch((error: unknown) => this.#note(error))
@@ -90,7 +90,7 @@ export class SpoolMaintenance {
         const { clock } = this.#parts
         this.#sweeping = null
         this.#sweepsAtMonotonic = Number.POSITIVE_INFINITY
-        // Jittered, so that workers which started together do not all walk the same folders at once.
+        // Jittered, so that workers which started together do not all scan the same folders at once.
         this.#sweepIn(SWEEP_EVERY_MS * (0.75 + clock.random() / 2))
         if (this.#missedMore) this.checkForLost()
       })
@@ -99,8 +99,8 @@ export class SpoolMaintenance {
 
   async #sweepNow(): Promise<void> {
     const { records, fetcher, clock, journal, onChanged } = this.#parts
-    // In this order. A worker that is dead by now has recorded all it ever will, and all that is wanted by now was on
-    // the disk by now: so neither a file of a living worker is taken for rubbish, nor a new one for missing.
+    // The order matters. A worker that is dead now records nothing more, and every file that is wanted now is already on the
+    // disk: so no file of a living worker is deleted, and no new one counts as missing.
     const living = await records.livingWorkers()
     const wanted = await this.#wantedFiles()
     const { missing } = await fetcher.sweep({ living, wanted: new Set(wanted.keys()) })
@@ -137,7 +137,7 @@ export class SpoolMaintenance {
       })
   }
 
-  /** True when there is more to walk, or something was let go. */
+  /** True when there is more to scan, or files were deleted. */
   async #releaseSome(): Promise<boolean> {
     const { records, fetcher } = this.#parts
     const { files, scannedThrough } = await records.releasable(this.#releasedThrough, BATCH)

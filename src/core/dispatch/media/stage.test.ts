@@ -9,7 +9,7 @@ const PER_HOST = 4
 const IN_ALL = 64
 
 describe('the media stage', () => {
-  it('fetches what waits, tells the lane, and lets the file go once its message is settled', async () => {
+  it('fetches waiting media, notifies the lane, and deletes the file once its message is final', async () => {
     const { stage, queue, fetcher, clock, settled } = createStage()
     queue.add({ host: 'a' })
     await stage.start()
@@ -24,7 +24,7 @@ describe('the media stage', () => {
     await stage.stop()
   })
 
-  it('throws away a file that nobody wants any more', async () => {
+  it('discards a file that is no longer needed', async () => {
     const { stage, queue, fetcher, clock, settled } = createStage()
     queue.add({ host: 'a' })
     queue.isWanted = false
@@ -60,7 +60,7 @@ describe('the media stage', () => {
     await stage.stop()
   })
 
-  it('G8: finds what lies at other hosts behind more of a crawling one than is looked at', async () => {
+  it('G8: finds files at other hosts behind more files of a slow host than one poll reads', async () => {
     const { stage, queue, fetcher, clock } = createStage()
     for (let i = 0; i < 100; i++) queue.add({ host: 'crawls', account: 'one' })
     queue.add({ host: 'quick', account: 'one' })
@@ -147,7 +147,7 @@ describe('the media stage', () => {
 })
 
 describe('the media stage beside other workers', () => {
-  it('fetches only what it could take, and tells its lane when another has brought the file', async () => {
+  it('fetches only what it could claim, and notifies its lane when another worker has fetched the file', async () => {
     const { stage, queue, fetcher, clock, settled } = createStage()
     const [others] = [queue.add({ host: 'a' }), queue.add({ host: 'b' })]
     queue.ofOthers.add(others.sequence)
@@ -199,7 +199,7 @@ describe('the media stage beside other workers', () => {
     await stage.stop()
   })
 
-  it('G8: comes to every account, even where there are more than are looked at in one go', async () => {
+  it('G8: comes to every account, even with more accounts than one poll reads', async () => {
     const { stage, queue, fetcher, clock } = createStage()
     for (let i = 0; i < 200; i++) queue.add({ host: `host-${i}`, account: `account ${String(i).padStart(3, '0')}` })
     await stage.start()
@@ -232,7 +232,7 @@ describe('the media stage beside other workers', () => {
     await stage.stop()
   })
 
-  it('looks once a second while there is nothing to do', async () => {
+  it('polls once a second while there is nothing to do', async () => {
     const { stage, queue, clock } = createStage()
     await stage.start()
     const before = queue.polls
@@ -383,7 +383,7 @@ describe('the media stage after failures', () => {
     await stage.stop()
   })
 
-  it('ends running fetches when it stops, blames nobody, and is harmless to stop twice', async () => {
+  it('aborts running fetches when it stops, records no failure, and is harmless to stop twice', async () => {
     const { stage, queue, fetcher } = createStage()
     queue.add({ host: 'a' })
     await stage.start()

@@ -9,11 +9,11 @@ import { FETCHES_AT_ONCE, FetchScheduler, findFullHosts, type HostFetch, Turns }
 import { SpoolMaintenance } from './spool-maintenance.ts'
 
 const POLL_EVERY_MS = 1_000
-// Many messages may arrive during one look; they share the next.
+// Messages that arrive during one poll share the next.
 const POLL_AGAIN_AFTER_MS = 10
 const CANDIDATES_PER_ACCOUNT = 32
 const ACCOUNTS_AT_ONCE = 32
-/** Waits after the first, second and third try that may pass. The fourth is the last: within three minutes, or ten if the host asks for it. */
+/** Waits after the first, second and third temporary failure. The fourth try is the last: within three minutes, or ten if the host asks for it. */
 const RETRY_DELAYS_MS = [5_000, 30_000, 120_000]
 export const MOST_DOWNLOADS = RETRY_DELAYS_MS.length + 1
 const RETRY_AFTER_MOST_MS = 150_000
@@ -24,13 +24,13 @@ export interface MediaStageParts {
   readonly fetcher: MediaFetcher
   readonly clock: Clock
   readonly journal: Journal
-  /** Spool room per account for what is fetched ahead, in bytes. Heads of lanes are fetched whatever it says. */
+  /** Spool room per account for what is fetched ahead, in bytes. Lane heads are fetched regardless. */
   readonly quotaBytes: number
-  /** The media of a message of this connection arrived or was lost, or it failed for want of it. */
+  /** The media of a message of this connection arrived or was lost, or the message failed without it. */
   readonly onSettled: (connectionId: ConnectionId) => void
   /**
-   * True when another living worker should have this lane, which nobody holds: then its media is that worker's to fetch,
-   * so that it lies where it is sent from.
+   * True when this free lane is assigned to another living worker. That worker fetches its media, so that the file lies on
+   * the machine that sends it.
    */
   readonly belongsToPeer: (connectionId: ConnectionId) => boolean
 }
@@ -40,20 +40,20 @@ interface Running extends HostFetch {
 }
 
 /**
- * Fetches attachments soon after acceptance, because signed URLs run out while a backlog waits. In parallel, bounded
- * per account and host, in turn between accounts; heads of lanes go first.
+ * Fetches attachments soon after acceptance, because signed URLs expire while a backlog waits. In parallel, bounded per
+ * account and host, in turn between accounts; lane heads go first.
  *
- * With other workers it fetches for the lanes that this one holds or is to take; storage sees to it that nobody else is at the
- * same file.
+ * Beside other workers it fetches for the lanes that this worker holds or is assigned to. Storage ensures that only one worker
+ * fetches a file.
  */
 export class MediaStage {
   readonly #parts: MediaStageParts
   readonly #maintenance: SpoolMaintenance
-  /** Chosen, being taken, or being fetched. */
+  /** Chosen, being claimed, or being fetched. */
   readonly #running = new Map<Sequence, Running>()
   /** Of those that are being fetched. */
   readonly #ends = new Map<Sequence, Promise<void>>()
-  /** Heads whose file is not in the spool yet, whoever fetches it. */
+  /** Heads whose file is not in the spool yet, also those that another worker fetches. */
   readonly #heads = new Set<Sequence>()
   /** When the first fetch of each head that waits, and of what is being fetched, began. */
   readonly #beganAt = new Map<Sequence, Instant>()
@@ -71,7 +71,7 @@ export class MediaStage {
     this.#maintenance = new SpoolMaintenance({ ...parts, records: parts.queue, onChanged: parts.onSettled })
   }
 
-  /** The worker's heartbeat must hold by now, or others take its files for rubbish. */
+  /** The worker must hold its lease by now, or other workers delete its files as left over. */
   async start(): Promise<void> {
     if (this.#started) return
     this.#started = true
@@ -79,7 +79,7 @@ export class MediaStage {
     this.wake()
   }
 
-  /** Ends running fetches, which are begun afresh after the next start. Harmless twice. */
+  /** Aborts running fetches, which start again after the next start. Harmless twice. */
   async stop(): Promise<void> {
     this.#started = false
     this.#cancelPoll?.()
@@ -108,7 +108,7 @@ export class MediaStage {
     this.wake()
   }
 
-  /** A file that should be in the spool was not found there. */
+  /** A file that should be in the spool is missing. */
   checkForLost(): void {
     this.#maintenance.checkForLost()
   }
@@ -119,8 +119,8 @@ export class MediaStage {
   }
 
   /**
-   * When the first fetch began of a message that is at the head of its lane; null while none has, and while the spool
-   * or what is known of it cannot be written. What began before that counts no more: no message pays for a reason of ours.
+   * When the first fetch for a lane head began; null before that, and while the spool or its records cannot be written. Earlier
+   * starts are forgotten then, because the delay must not count against a message.
    */
   fetchedSince(sequence: Sequence): Instant | null {
     return this.#stalledUntilMonotonic === null ? (this.#beganAt.get(sequence) ?? null) : null
@@ -149,7 +149,7 @@ export class MediaStage {
     const { missing, present } = await queue.checkHeads(asked)
     const stillMissing = new Set(missing.map((wanted) => wanted.sequence))
     for (const sequence of asked) if (!stillMissing.has(sequence)) this.#forgetHead(sequence)
-    // Fetched by another worker, which can tell only its own lanes.
+    // Fetched by another worker, which notifies only its own lanes.
     for (const connectionId of present) onSettled(connectionId)
     const now = clock.now()
     const due = missing.filter((wanted) => wanted.nextTryAt <= now)
@@ -181,17 +181,17 @@ export class MediaStage {
         media.filter((wanted) => wanted.isLaneHeld || !belongsToPeer(wanted.connectionId)),
         this.#turns.ahead,
       )
-      // Who found no room is first next time.
+      // The first account without room starts the next poll.
       const last =
         this.#running.size < FETCHES_AT_ONCE ? null : media.findLast(({ sequence }) => this.#running.has(sequence))
       this.#turn = last?.accountId ?? scannedThrough
-      // The accounts before come with the next look, which the end of a running fetch brings.
+      // Accounts before it come with the next poll, which the end of a running fetch triggers.
       if (scannedThrough === null) return
       after = scannedThrough
     }
   }
 
-  /** Begins as many of these as the bounds leave room for now. */
+  /** Starts as many of these as the bounds allow now. */
   async #begin(candidates: readonly MediaToFetch[], turns: Turns): Promise<void> {
     const chosen = this.#reserve(candidates, turns)
     if (chosen.length === 0) return
@@ -201,7 +201,7 @@ export class MediaStage {
         if (running && this.#started) this.#run({ ...running, wanted: taken })
       }
     } finally {
-      // What another worker got, what is no longer wanted, and everything if storage is away.
+      // Those that another worker claimed or that are no longer needed, and all if storage is unavailable.
       for (const sequence of chosen) if (!this.#ends.has(sequence)) this.#running.delete(sequence)
     }
   }
@@ -209,13 +209,13 @@ export class MediaStage {
   #reserve(candidates: readonly MediaToFetch[], turns: Turns): readonly Sequence[] {
     if (!this.#started) return []
     const waiting = candidates.filter(({ sequence }) => !this.#running.has(sequence))
-    const share = new FetchScheduler(
+    const scheduler = new FetchScheduler(
       waiting.map((wanted) => ({ wanted, host: hostOf(wanted.url) })),
       this.#running.values(),
       turns,
     )
     const chosen: Sequence[] = []
-    for (let next = share.next(); next; next = share.next()) {
+    for (let next = scheduler.next(); next; next = scheduler.next()) {
       this.#running.set(next.wanted.sequence, { ...next, abort: new AbortController() })
       chosen.push(next.wanted.sequence)
     }
@@ -242,7 +242,7 @@ export class MediaStage {
       const spoolName = `${wanted.messageId}-${wanted.tries}`
       const result = await fetcher.fetch({ url: wanted.url, type: wanted.type, spoolName }, abort.signal)
       if (result.kind === 'fetched') await this.#arrived(wanted, result)
-      // A fetch that we ended ourselves says nothing about the file.
+      // An aborted fetch says nothing about the file.
       else if (!abort.signal.aborted) await this.#failed(wanted, result, clock.monotonic() - beganMonotonic)
       this.#stalledUntilMonotonic = null
     } catch (error) {
@@ -250,7 +250,7 @@ export class MediaStage {
       const isStorage = error instanceof StorageUnavailable
       if (!isStorage && !(error instanceof SpoolUnavailable))
         return journal.record({ event: 'fault', where: 'media', error })
-      // What could not be recorded would be fetched over and over.
+      // A file whose arrival cannot be recorded would be fetched again and again.
       this.#stall()
       journal.record({ event: isStorage ? 'storage.unavailable' : 'media.stalled', error })
     }
@@ -267,7 +267,7 @@ export class MediaStage {
     try {
       isWanted = await queue.ready(wanted.sequence, { file, tookMs, at: clock.now() })
     } catch (error) {
-      // Fetched again later. If it may have been recorded after all, somebody counts on it.
+      // It is fetched again later. If the record may have been committed, the file must stay.
       if (error instanceof StorageUnavailable && !error.unknown) await fetcher.discard(file.path)
       throw error
     }

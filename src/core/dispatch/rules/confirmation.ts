@@ -15,8 +15,8 @@ export interface LaneStatus {
  * its head has waited for all that time. Pure.
  *
  * A lane that moves slowly but steadily never gets here: its attempts are movement, and so is a wait that is planned
- * (pace, quiet hours, a retry, media), until it is over. Only a run of failures that are the connection's own is none,
- * however often it was tried meanwhile.
+ * (pace, quiet hours, a retry, media), until it is over. Only a run of failures that are the connection's own does not count as
+ * movement, however many attempts it held.
  */
 export function wantsConfirmation(head: { readonly acceptedAt: Instant }, lane: LaneStatus): boolean {
   const { confirmBacklogAfterMs } = lane.policy
@@ -27,9 +27,9 @@ export function wantsConfirmation(head: { readonly acceptedAt: Instant }, lane: 
 function stoodStillSince({ memory, now, lastAttemptAt }: LaneStatus): Instant {
   const { failureStreak, wait } = memory
   if (failureStreak) return failureStreak.since
-  // Nobody knows of an attempt: then the age of the head alone decides.
+  // Without a known attempt, the age of the head alone decides.
   const movedAt = lastAttemptAt ?? 0
-  // What the service slept through of a planned wait was planned; what came after it was not.
+  // A planned wait counts as planned even while the service was stopped; the time after its end does not.
   const plannedUntil = wait?.until ?? 0
   return Math.min(now, Math.max(movedAt, plannedUntil))
 }

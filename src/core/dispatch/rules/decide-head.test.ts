@@ -106,7 +106,7 @@ describe('the decision while the lane waits', () => {
     assert.equal(at.do, 'open')
   })
 
-  it('waits without an end until somebody changes something', () => {
+  it('waits without an end until something changes', () => {
     const memory = waiting({ reason: 'credentials_refused', words: null, until: null })
 
     assert.equal(decideHead(MESSAGE, context({ memory, now: NOON + 3_600_000 })).do, 'wait')
@@ -141,7 +141,7 @@ describe('the decision while the lane waits', () => {
 describe('the decision about pace', () => {
   const policy = { ...DEFAULT_LANE_POLICY, leastGapMs: 1_000, gapJitterMs: 500 }
 
-  it('rests for the gap and its lot since the last attempt began', () => {
+  it('waits for the gap and its jitter since the last attempt started', () => {
     const resting = decideHead(MESSAGE, context({ policy, lastAttemptAt: NOON - 1_000 }))
     const rested = decideHead(MESSAGE, context({ policy, lastAttemptAt: NOON - 1_250 }))
 
@@ -202,7 +202,7 @@ describe('the decision about media', () => {
     assert.equal(decision.do === 'wait' && decision.memory.wait?.until, until)
   })
 
-  it('G11: charges no message for the time in which nobody was at its file: a stop, a full disk, no room', () => {
+  it('G11: charges no message for the time in which its file was not fetched: a stop, a full disk, no room', () => {
     const memory = waiting({ reason: 'media_pending', words: null, until: NOON })
 
     const decision = decideHead(IMAGE, context({ memory, fetchedSince: null }))
@@ -292,7 +292,7 @@ describe('a head that is to be got ready', () => {
     assert.equal(decision.do === 'prepare' && decision.budgetMs, budgetMs)
   })
 
-  it('is told to be so anew at each look', () => {
+  it('is decided again each time', () => {
     const memory = waiting({ reason: 'media_uploading', words: null, until: NOON + DAY })
 
     assert.equal(unready({ memory }).do, 'prepare')

@@ -15,17 +15,17 @@ export interface HeadContext {
   readonly now: Instant
   /** When the last attempt of this connection began, or a person confirmed its backlog; null when neither is known. */
   readonly lastAttemptAt: Instant | null
-  /** In [0, 1), for the jitter of the pace. Fixed per gap, so that looking twice does not move the end. */
+  /** In [0, 1), for the jitter of the pace. Fixed per gap, so that deciding twice gives the same end. */
   readonly paceJitter: number
   readonly channelTypes: readonly string[]
   /**
-   * Since when this process is at the head's file; null while it has not begun to fetch it, or no media can be fetched for
-   * a reason of ours (a full disk): no message pays for that.
+   * Since when this process fetches the head's file; null while it has not begun, or cannot fetch any media (a full disk):
+   * that does not count against a message.
    */
   readonly fetchedSince: Instant | null
-  /** False when the channel wants to get the message ready before its attempt is opened. */
+  /** False when the channel must prepare the message before its attempt starts. */
   readonly isReady: boolean
-  /** The lane waits because the network's pace said so: who asks it again learns whether it still does. */
+  /** The lane waits for the network's rate limit, which is asked again for each decision. */
   readonly isRateLimitDelay: boolean
   /** The recipient is on the account's block list. */
   readonly isBlocked: boolean
@@ -36,25 +36,25 @@ type DiscardedState = 'EXPIRED' | 'FAILED' | 'UNCONFIRMED'
 export type HeadDecision =
   | { readonly do: 'start' }
   | { readonly do: 'wait'; readonly memory: LaneMemory }
-  /** The channel gets it ready now, for at most `budgetMs`. Nothing is opened yet. */
+  /** The channel prepares it now, for at most `budgetMs`. No attempt starts yet. */
   | { readonly do: 'prepare'; readonly memory: LaneMemory; readonly budgetMs: number }
   | { readonly do: 'discard'; readonly as: DiscardedState; readonly reason: string; readonly words: string | null }
 
-/** `idle`: there is no head, or nothing may be opened. */
+/** `idle`: there is no head, or nothing may start. */
 export type Decision = HeadDecision | { readonly do: 'idle' }
 
 const OPEN: HeadDecision = { do: 'start' }
 
-// What getting a file ready may take: as long as a line needs that carries 50 kB in a second, and then some.
+// The time that the preparation of a file may take: a base, and what a line with 50 kB per second needs.
 const PREPARING_MS = 3 * 60_000
 const PREPARING_BYTES_PER_MS = 50
-// What little is left of a head budget ends with a try, and this is the least that makes one.
+// A head budget that is almost used up still allows one preparation of at least this length.
 const PREPARING_LEAST_MS = 30_000
 
 /** Decides what the lane does with the message at its head now. Pure. */
 export function decideHead(head: QueuedMessage, context: HeadContext): HeadDecision {
   const decision = checkHead(head, context)
-  // What was handed over once with an unknown fate may have arrived, so nothing may be said that denies it.
+  // A message that was once sent with an unknown result may have arrived, so no state may deny that.
   if (decision.do !== 'discard' || !wasRepeated(head, context.memory)) return decision
   return drop('UNCONFIRMED', 'result_unknown', decision.words)
 }
@@ -65,19 +65,19 @@ function checkHead(head: QueuedMessage, context: HeadContext): HeadDecision {
   if (!head.content) return drop('FAILED', 'message_damaged', null)
   if (!context.channelTypes.includes(head.content.type)) return drop('FAILED', 'type_unsupported', null)
   if (context.isBlocked) return drop('FAILED', 'recipient_blocked', null)
-  // Before the lane tries anything: after hours offline the next try would be the first message of the backlog.
+  // Checked before anything is sent: after hours offline the next attempt would be the first message of the backlog.
   if (wantsConfirmation(head, context)) return waitUntil(null, 'backlog_confirmation', memory)
   const { wait } = memory
   if (wait && isStillOn(wait, head, context)) return { do: 'wait', memory }
   if (head.media?.kind === 'pending') return waitForMedia(head, context)
   const quietUntil = policy.quietHours && endOfQuietHours(policy.quietHours, now)
   if (quietUntil !== null) return waitUntil(quietUntil, 'quiet_hours', memory)
-  const restsUntil = throttleUntil(context)
-  if (restsUntil > now) return waitUntil(restsUntil, 'pace', memory)
+  const paceUntil = throttleUntil(context)
+  if (paceUntil > now) return waitUntil(paceUntil, 'pace', memory)
   return context.isReady ? OPEN : prepare(head, context)
 }
 
-/** The network's pace is asked last, when nothing else holds the message. Pure. */
+/** The network's rate limit is applied last, when nothing else delays the message. Pure. */
 export function applyRateLimitDelay(rest: RateLimitDelay | null, memory: LaneMemory, now: Instant): HeadDecision {
   if (!rest || rest.until <= now) return OPEN
   const { until, reason, words } = rest
@@ -86,7 +86,7 @@ export function applyRateLimitDelay(rest: RateLimitDelay | null, memory: LaneMem
   return { do: 'wait', memory: withWait(memory, { reason, words, until }) }
 }
 
-/** Said anew each time: writing it shows that the lane is still this worker's before anything is begun. */
+/** Written each time: the write shows that the lane is still this worker's before the preparation starts. */
 function prepare(head: QueuedMessage, { policy, memory, now }: HeadContext): HeadDecision {
   const sizeBytes = head.media?.kind === 'ready' ? head.media.file.sizeBytes : 0
   const leftMs = policy.headBudgetMs - (memory.head?.sequence === head.sequence ? memory.head.budgetUsedMs : 0)
@@ -98,14 +98,14 @@ function prepare(head: QueuedMessage, { policy, memory, now }: HeadContext): Hea
 
 type Recomputed = 'quiet_hours' | 'pace' | 'backlog_confirmation'
 
-/** The same memory when it says so already, so that looking again writes nothing. */
+/** The same memory when it already holds this wait, so that deciding again writes nothing. */
 function waitUntil(until: Instant | null, reason: Recomputed, memory: LaneMemory): HeadDecision {
   const { wait } = memory
   if (wait?.reason === reason && wait.until === until) return { do: 'wait', memory }
   return { do: 'wait', memory: withWait(memory, { reason, words: null, until }) }
 }
 
-/** What a step writes for a decision. `isLowest` false: nobody has looked whether something waits before the head. */
+/** The part of a transition that a decision needs. `isLowest` false: a message before the head may be missing in the buffer. */
 export function transitionOf(
   head: QueuedMessage | null,
   decision: Decision,
@@ -128,14 +128,14 @@ const RECOMPUTED: ReadonlySet<string> = new Set<ReasonCode>([
   'backlog_confirmation',
 ])
 
-/** The network wants nothing more for the recipient of the message that met it; others may go. */
+/** The network limits only the recipient of the message that met this; messages to others may go. */
 const FOR_ONE_RECIPIENT: ReadonlySet<string> = new Set([whatsAppCloudReason(131_056)])
 
-/** A wait whose end is farther away than any wait we make was planned before the clock was set back: it is over. */
+/** A wait with an end farther away than any wait can be was planned before the clock was set back: it is over. */
 function isStillOn(wait: LaneWait, head: QueuedMessage, context: HeadContext): boolean {
   if (RECOMPUTED.has(wait.reason) || context.isRateLimitDelay) return false
   const { policy, memory, now } = context
-  // The wait for a retry is the message's own: it ends when that message is cancelled or expires.
+  // The wait for a retry belongs to its message: it ends when that message is cancelled or expires.
   if (wait.reason === 'retrying' && memory.head?.sequence !== head.sequence) return false
   if (FOR_ONE_RECIPIENT.has(wait.reason) && memory.failureStreak?.lastSequence !== head.sequence) return false
   if (wait.until === null) return true
@@ -143,7 +143,7 @@ function isStillOn(wait: LaneWait, head: QueuedMessage, context: HeadContext): b
   return wait.until > now && wait.until <= now + longestMs
 }
 
-/** A slow URL holds its lane for at most the head budget, which counts from when somebody is at it. */
+/** A slow URL delays its lane for at most the head budget, which counts from the start of a fetch. */
 function waitForMedia(head: QueuedMessage, context: HeadContext): HeadDecision {
   const { memory, policy, now, fetchedSince } = context
   const words = head.media?.kind === 'pending' ? head.media.lastWords : null
@@ -151,7 +151,7 @@ function waitForMedia(head: QueuedMessage, context: HeadContext): HeadDecision {
   const until = isCounting ? (memory.wait?.until ?? now) : now + policy.headBudgetMs
   if (until > now) {
     if (isCounting) return { do: 'wait', memory }
-    // A file that was lost is waited for after attempts, and what is known of these must stay known.
+    // A lost file is waited for after earlier attempts, so their retry state must be kept.
     const isKnown = memory.head?.sequence === head.sequence
     const remembered = isKnown
       ? memory.head
@@ -165,8 +165,8 @@ function waitForMedia(head: QueuedMessage, context: HeadContext): HeadDecision {
       },
     }
   }
-  // What was planned as its end passed in a time when nobody ran, or when others had all room. A beginning in the future
-  // was made before the clock was set back.
+  // The planned end passed while no worker ran, or while other fetches used all room. A start in the future was set before
+  // the clock was set back.
   const budgetUntil = Math.min(fetchedSince ?? now, now) + policy.headBudgetMs
   if (budgetUntil > now)
     return { do: 'wait', memory: withWait(memory, { reason: 'media_pending', words, until: budgetUntil }) }
@@ -174,7 +174,7 @@ function waitForMedia(head: QueuedMessage, context: HeadContext): HeadDecision {
 }
 
 function throttleUntil({ policy, lastAttemptAt, paceJitter, now }: HeadContext): Instant {
-  // An attempt in the future was made before the clock was set back: nobody knows how long ago that was.
+  // An attempt in the future was made before the clock was set back, an unknown time ago.
   if (policy.leastGapMs === 0 || lastAttemptAt === null || lastAttemptAt > now) return 0
   return lastAttemptAt + policy.leastGapMs + Math.round(policy.gapJitterMs * paceJitter)
 }

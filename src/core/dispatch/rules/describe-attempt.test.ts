@@ -4,7 +4,7 @@ import type { Evidence } from '../../ports/channel.ts'
 import type { StartedAttempt } from './describe-attempt.ts'
 import { discountEvidence, recordOf } from './describe-attempt.ts'
 
-const NOT_SENT: Evidence = { kind: 'not-sent', words: 'nobody knows of it' }
+const NOT_SENT: Evidence = { kind: 'not-sent', words: 'it is unknown there' }
 const ACCEPTED = { kind: 'accepted', networkId: 'net-1' } as const
 const weighed = (evidence: Evidence, isPossiblySuperseded: boolean) =>
   discountEvidence(evidence, { isPossiblySuperseded } as StartedAttempt)

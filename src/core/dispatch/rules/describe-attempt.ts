@@ -17,7 +17,7 @@ export interface StartedAttempt {
   readonly isPossiblySuperseded: boolean
 }
 
-/** An attempt on its way to being recorded. */
+/** An attempt with the transition that records its outcome. */
 export interface FinishedAttempt extends StartedAttempt {
   readonly finish: NonNullable<LaneTransition['finish']>
 }
@@ -41,7 +41,7 @@ export function endedWith(started: StartedAttempt, endedAt: Instant, outcome: Ou
   }
 }
 
-/** There was no call, so the message is the head of its lane as before. */
+/** There was no call, so the message stays the head of its lane. */
 export function finishUncalled(
   started: StartedAttempt,
   now: Instant,
@@ -52,13 +52,13 @@ export function finishUncalled(
   return { ...started, finish: { attempt, disposition: { do: 'keep-queued' } } }
 }
 
-/** What the channel is asked about an attempt whose fate is unknown. */
+/** The question to a channel about an attempt with an unknown result. */
 export function question({ message, number }: StartedAttempt): OpenQuestion {
   const { id, accountId, connectionId, recipient } = message
   return { messageId: id, accountId, connectionId, to: recipient, attemptNumber: number }
 }
 
-/** What the channel is handed. A damaged message never gets this far: `decideHead` drops it. */
+/** The input of a channel call. A damaged message never gets this far: `decideHead` discards it. */
 export function handover(lane: ClaimedLane, attempt: StartedAttempt): Handover {
   const { message } = attempt
   if (!message.content) throw new Error(`message ${message.id} is damaged and must not be sent`)
@@ -77,14 +77,14 @@ export function handover(lane: ClaimedLane, attempt: StartedAttempt): Handover {
 }
 
 /**
- * What evidence is worth. That a doubted attempt did not arrive says nothing: later ones may have, of which a database that
- * has gone back knows nothing (G12).
+ * Discounts evidence that a possibly superseded attempt did not arrive: later attempts, which a database that was set back
+ * has lost, may have arrived (G12).
  */
 export function discountEvidence(evidence: Evidence, { isPossiblySuperseded }: StartedAttempt): Evidence {
   return isPossiblySuperseded && evidence.kind === 'not-sent' ? { kind: 'nothing-ever' } : evidence
 }
 
-/** The outcome that evidence amounts to. Without any it stays unknown. */
+/** The outcome that follows from evidence. Without any it stays unknown. */
 export function outcomeOf(evidence: Evidence, words: string): Outcome {
   switch (evidence.kind) {
     case 'accepted':

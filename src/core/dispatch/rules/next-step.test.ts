@@ -129,7 +129,7 @@ describe('the next step after a transient failure', () => {
   })
 })
 
-describe('the next step after the connection’s own trouble', () => {
+describe('the next step after a failure of the connection', () => {
   const away = rejected({ class: 'connection', code: 'connection_away' })
 
   it('makes the lane wait longer each time, at no cost to the message', () => {
@@ -148,7 +148,7 @@ describe('the next step after the connection’s own trouble', () => {
     assert.deepEqual(nextStep(ended(away), context({ memory })).memory.head, memory.head)
   })
 
-  it('takes failures that may be the network’s for trouble from the third message on', () => {
+  it('counts failures that may be the network’s as the connection’s from the third message on', () => {
     const suspect = rejected({ class: 'transient', code: 'network_error', suspectsNetwork: true })
     const reasons: unknown[] = []
     let memory = NOTHING
@@ -160,7 +160,7 @@ describe('the next step after the connection’s own trouble', () => {
     assert.deepEqual(reasons, ['retrying', 'retrying', 'trouble'])
   })
 
-  it('takes them for trouble after half a minute of one message, too', () => {
+  it('counts them as the connection’s after half a minute of one message, too', () => {
     const suspect = rejected({ class: 'transient', code: 'network_error', suspectsNetwork: true })
     const first = nextStep(ended(suspect), context())
 
@@ -177,7 +177,7 @@ describe('the next step after the connection’s own trouble', () => {
   })
 })
 
-describe('the next step after an unknown fate', () => {
+describe('the next step after an unknown result', () => {
   it('G5: leaves the message UNCONFIRMED when there is no evidence to wait for', () => {
     const { disposition } = nextStep(ended(UNKNOWN), context())
 

@@ -21,7 +21,7 @@ export interface EndedAttempt {
   readonly outcome: Outcome
   /** How often a worker died while this attempt was open. */
   readonly crashes: number
-  /** True once the channel was asked for evidence and has no more to say: it gave some, or never will. */
+  /** True once the channel gave evidence, or said that there will never be any. */
   readonly evidenceRequested: boolean
   /** See `OpenAttempt`. */
   readonly isPossiblySuperseded: boolean
@@ -46,13 +46,13 @@ interface FailingContext extends StepContext {
 
 interface NextStep {
   readonly disposition: Disposition
-  /** What the lane remembers from now on. The same object as before when nothing changed. */
+  /** The new state of the lane. The same object as before when nothing changed. */
   readonly memory: LaneMemory
 }
 
 const NOTHING_REMEMBERED: LaneMemory = { head: null, failureStreak: null, wait: null }
 
-/** Decides what becomes of a message after one attempt. Pure: no clock, no storage, no channel. */
+/** Decides about a message after one attempt. Pure: no clock, no storage, no channel. */
 export function nextStep(attempt: EndedAttempt, context: StepContext): NextStep {
   const { outcome } = attempt
   switch (outcome.kind) {
@@ -68,7 +68,7 @@ export function nextStep(attempt: EndedAttempt, context: StepContext): NextStep 
   }
 }
 
-/** A message that could not be got ready for its attempt. */
+/** A message that could not be prepared for its attempt. */
 export interface Unready {
   readonly sequence: Sequence
   readonly startedAt: Instant
@@ -77,8 +77,8 @@ export interface Unready {
 }
 
 /**
- * Decides what becomes of a message that could not be got ready: the same as after an attempt that was rejected, but there
- * was none, so none ends. Pure.
+ * Decides about a message that could not be prepared: the same as after a rejected attempt, but there is no attempt to
+ * finish. Pure.
  */
 export function afterPreparing(
   { failure, ...unready }: Unready,
@@ -95,19 +95,19 @@ export function afterPreparing(
   }
 }
 
-/** Whoever reads the log must see that the recipient may have it twice. */
+/** Readers of the log must see that the recipient may have got the message twice. */
 function duplicateMark(attempt: EndedAttempt, { memory, recognisesRepeat }: StepContext): string | null {
   const isRepeat = memory.head?.sequence === attempt.sequence && memory.head.resent
   return isRepeat && !recognisesRepeat ? 'possible_duplicate' : null
 }
 
-/** That the network took it is known by evidence, and not by the answer to the call. */
+/** Evidence, not the answer to the call, shows that the network accepted the message. */
 function evidenceMark({ evidenceRequested }: EndedAttempt): string | null {
   return evidenceRequested ? 'evidence_found' : null
 }
 
 function afterRejection(attempt: EndedAttempt, failure: Failure, context: StepContext): NextStep {
-  // Also when it was certainly not sent: a message that kills its worker must not do so for ever.
+  // Even when it was certainly not sent: a message that kills its worker must not do so forever.
   if (isPoison(attempt, context.memory))
     return settle({ ...failedEnd(attempt, 'quarantined', context), reason: 'quarantined' }, forgetHead(context.memory))
   switch (failure.class) {
@@ -137,7 +137,7 @@ function afterTransient(attempt: EndedAttempt, failure: Failure, context: StepCo
   const leftMs = policy.headBudgetMs - budgetUsedMs
   if (leftMs <= 0)
     return settle(failedEnd(attempt, 'head_budget_over', context), { head: null, failureStreak, wait: null })
-  // The last wait is cut so that the budget ends with an attempt and not in the middle of a wait.
+  // The last wait is shortened so that the budget ends with an attempt and not during a wait.
   const delayMs = Math.min(messageDelayMs(head.tries + 1, failure.retryAfterMs, jitter), leftMs)
   return {
     disposition: { do: 'keep-queued' },
@@ -149,7 +149,7 @@ function afterTransient(attempt: EndedAttempt, failure: Failure, context: StepCo
   }
 }
 
-/** The whole lane waits. The message pays nothing for it: neither a try nor head budget. */
+/** The whole lane waits. It costs the message neither a try nor head budget. */
 function waitForConnection(head: HeadRetryState | null, failure: Failure, context: FailingContext): NextStep {
   const { failureStreak } = context
   const delayMs = connectionDelayMs(failureStreak.failures, failure.retryAfterMs, context.jitter)
@@ -167,22 +167,22 @@ function waitForConnection(head: HeadRetryState | null, failure: Failure, contex
 function afterUnknown(attempt: EndedAttempt, words: string, context: StepContext): NextStep {
   const { memory, policy, now } = context
   const isQuarantined = isPoison(attempt, memory)
-  // What was open in an older state of the database may have been followed by attempts that are forgotten (G12): of how
-  // long ago, and whether once more already, nobody knows.
+  // An attempt that was open in an older state of the database may have been followed by attempts that are lost (G12). Their
+  // age and whether they were a repeat are unknown.
   const mayRepeat = !attempt.isPossiblySuperseded && !isQuarantined
   if (mayRepeat && context.recognisesRepeat) return repeat(attempt, words, context)
   if (context.evidenceWaitMs > 0 && !attempt.evidenceRequested) {
     return { disposition: { do: 'await-evidence', until: now + context.evidenceWaitMs, words }, memory }
   }
   // The line broke after we handed the message over, so it may already be on its way. Sending again risks a duplicate,
-  // leaving it risks a loss. The connection's owner chose between the two; we must not.
+  // leaving it risks a loss. The connection's owner has chosen between the two.
   if (mayRepeat && policy.onUnconfirmed === 'resend' && !headOf(memory, attempt).resent)
     return repeat(attempt, words, context)
   const reason = isQuarantined ? 'quarantined' : attempt.crashes > 0 ? 'stopped_while_sending' : 'result_unknown'
   return settle({ as: 'UNCONFIRMED', reason, words }, forgetHead(memory))
 }
 
-/** Hands the message over once more, although the attempt before may have arrived. */
+/** Sends the message once more, although the attempt before may have arrived. */
 function repeat(attempt: EndedAttempt, words: string, context: StepContext): NextStep {
   const head = headOf(context.memory, attempt)
   const budgetUsedMs = head.budgetUsedMs + timeUsed(attempt)
@@ -205,7 +205,7 @@ function repeat(attempt: EndedAttempt, words: string, context: StepContext): Nex
   }
 }
 
-/** A refusal proves only its own attempt unsent. FAILED needs that proof for every attempt, and `resent` says that it is missing for one. */
+/** A rejection proves only that its own attempt was not sent. FAILED needs that proof for every attempt; `resent` means that one lacks it. */
 function failedEnd(attempt: EndedAttempt, reason: string, { memory }: StepContext): End {
   const words = attempt.outcome.kind === 'rejected' ? attempt.outcome.failure.words : null
   if (headOf(memory, attempt).resent) return { as: 'UNCONFIRMED', reason: 'result_unknown', words }
@@ -225,12 +225,12 @@ function forgetHead(memory: LaneMemory): LaneMemory {
   return memory.head || memory.wait ? { head: null, failureStreak: memory.failureStreak, wait: null } : memory
 }
 
-/** What a wait that is not the message's own doing leaves remembered of it: only its crashes. */
+/** A wait that the message did not cause keeps only its crashes. */
 function remembered(attempt: EndedAttempt, memory: LaneMemory): HeadRetryState | null {
   return attempt.crashes > 0 ? headOf(memory, attempt) : memory.head
 }
 
-/** What is remembered of the message, with the crashes of this attempt counted in. */
+/** The retry state of the message, including the crashes of this attempt. */
 function headOf(memory: LaneMemory, { sequence, crashes }: EndedAttempt): HeadRetryState {
   if (memory.head?.sequence !== sequence) return { sequence, tries: 0, budgetUsedMs: 0, resent: false, crashes }
   return crashes === 0 ? memory.head : { ...memory.head, crashes: memory.head.crashes + crashes }
@@ -240,7 +240,7 @@ function isPoison(attempt: EndedAttempt, memory: LaneMemory): boolean {
   return attempt.crashes > 0 && headOf(memory, attempt).crashes >= CRASHES_UNTIL_QUARANTINE
 }
 
-/** What the attempt took of the head budget. How long we were dead after a crash is not the message's doing. */
+/** The head budget that the attempt used. The time after a crash does not count against the message. */
 function timeUsed(attempt: EndedAttempt): number {
   return attempt.crashes > 0 ? 0 : Math.max(0, attempt.endedAt - attempt.startedAt)
 }

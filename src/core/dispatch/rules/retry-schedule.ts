@@ -5,14 +5,14 @@ const MINUTE = 60 * SECOND
 const MESSAGE_DELAYS_MS = [1, 5, 15, 30, 60, 120, 300].map((seconds) => seconds * SECOND)
 const CONNECTION_FIRST_MS = 5 * SECOND
 const CONNECTION_MOST_MS = 5 * MINUTE
-/** No network may make a lane wait longer than this by asking. */
+/** A network cannot make a lane wait longer than this. */
 export const RETRY_AFTER_MOST_MS = 60 * MINUTE
-/** Nor may it have us ask again without a pause. */
+/** Nor can it make us retry without a pause. */
 const RETRY_AFTER_LEAST_MS = 1_000
 // Without it, all lanes that failed together would come back together, and fail together again.
 const JITTER = 0.2
 
-/** How long a message waits after its `tries`-th transient failure, in milliseconds. `lot` is in [0, 1). */
+/** How long a message waits after its `tries`-th transient failure, in milliseconds. `jitter` is in [0, 1). */
 export function messageDelayMs(tries: number, retryAfterMs: number | null, jitter: number): number {
   if (retryAfterMs !== null) return within(retryAfterMs)
   const base = MESSAGE_DELAYS_MS[Math.min(tries, MESSAGE_DELAYS_MS.length) - 1] ?? CONNECTION_FIRST_MS
@@ -25,7 +25,7 @@ export function connectionDelayMs(failures: number, retryAfterMs: number | null,
   return jittered(Math.min(CONNECTION_FIRST_MS * 2 ** Math.min(failures - 1, 20), CONNECTION_MOST_MS), jitter)
 }
 
-/** What the network asked for, within reason. */
+/** The wait that the network asked for, within these bounds. */
 function within(retryAfterMs: number): number {
   return Math.min(Math.max(retryAfterMs, RETRY_AFTER_LEAST_MS), RETRY_AFTER_MOST_MS)
 }

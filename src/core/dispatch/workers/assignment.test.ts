@@ -21,7 +21,7 @@ describe('the worker that a connection prefers', () => {
     'made at random': randomId,
   }
 
-  it.each(Object.entries(kinds))('is spread evenly when ids are %s', (_, idOf) => {
+  it.each(Object.entries(kinds))('is distributed evenly when ids are %s', (_, idOf) => {
     const counts = countByWorker(idsBy(idOf), FOUR)
 
     for (const worker of FOUR) {
@@ -30,7 +30,7 @@ describe('the worker that a connection prefers', () => {
     }
   })
 
-  it('is spread evenly over workers whose ids differ in one character', () => {
+  it('is distributed evenly over workers whose ids differ in one character', () => {
     const workers = Array.from({ length: 8 }, (_, index) => `worker-${index}` as WorkerId)
 
     const counts = countByWorker(idsBy(randomId), workers)
@@ -70,8 +70,8 @@ describe('the worker that a connection prefers', () => {
   })
 })
 
-describe('the share of a worker', () => {
-  it('is everything while nobody else is known', () => {
+describe('the assignment of a worker', () => {
+  it('is everything while no other worker is known', () => {
     const { assignment } = createAssignment()
     const before = isAllOwn(assignment)
     assignment.updateMembers([ANNA])
@@ -128,7 +128,7 @@ describe('the share of a worker', () => {
     assignment.claimed(own)
     const again = assignment.shouldDefer(own)
 
-    // Nobody found it free meanwhile, so its worker has had it.
+    // It was not found free meanwhile, so its worker has had it.
     await clock.pass(30_000)
     assignment.updateMembers([ANNA, BEN])
 
@@ -153,7 +153,7 @@ describe('the share of a worker', () => {
     const left = new Set(lanesOf(BEN, 25_000))
     const rounds: number[] = []
 
-    // Each look finds all that are still free, as a poll does.
+    // Each round finds all that are still free, as a poll does.
     for (let round = 0; round < 12 && left.size > 0; round++) {
       const free = [...left].filter((id) => !assignment.shouldDefer(id))
       for (const id of free) {
@@ -193,7 +193,7 @@ function idsBy(idOf: (index: number) => string): ConnectionId[] {
   return Array.from({ length: COUNT }, (_, index) => idOf(index) as ConnectionId)
 }
 
-/** Looks random, and is the same in each run. */
+/** Seems random, and is the same in each run. */
 function randomId(index: number): string {
   let state = (index + 1) * 0x9e3779b1
   let text = ''

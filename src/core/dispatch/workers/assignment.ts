@@ -1,13 +1,13 @@
 import type { ConnectionId, WorkerId } from '../../ids.ts'
 import type { Clock } from '../../ports/clock.ts'
 
-// How long a lane that has something to do may be left to the worker that should take it. A healthy one takes it within
-// a second of being told. Longer, and a worker that beats but does not claim would starve its lanes; shorter, and a
-// busy one would have them taken away.
+// How long this worker leaves a free lane with messages to the worker it is assigned to. A healthy one claims it within a
+// second of a notification. With a longer time, a worker that renews its lease but claims nothing would starve its lanes;
+// with a shorter one, a busy worker would lose them.
 export const DEFER_FOR_MS = 5_000
-// Not found free for this long, a lane has been taken or has had nothing to do. Longer than the time between two looks.
+// A lane that was not found free for this long was claimed or had nothing to do. Longer than the time between two polls.
 const FORGET_AFTER_MS = 20_000
-// What comes on top is simply left, until those before have been taken: then it has its turn.
+// Lanes beyond this number wait until earlier ones have been claimed.
 const MOST_DEFERRED = 10_000
 
 interface Deferral {
@@ -21,9 +21,9 @@ interface HashedWorker {
 }
 
 /**
- * Which lanes this worker takes, so that lanes are spread evenly and no two workers race for one. Nobody is asked: each
- * worker works it out from the same list of living workers. Lists may differ for a moment, and then two workers believe
- * that a lane is theirs, or none does. Neither is dangerous: who holds a lane is decided by its claim alone.
+ * Assigns lanes to workers, so that lanes are distributed evenly and no two workers race for one. Each worker computes it
+ * from the same list of living workers, without asking the others. Lists may differ for a short time, and then two workers
+ * want the same lane, or none does. Neither is dangerous: only the claim decides which worker holds a lane.
  */
 export class RendezvousAssignment {
   readonly #worker: WorkerId
@@ -36,7 +36,7 @@ export class RendezvousAssignment {
     this.#clock = clock
   }
 
-  /** Takes note of who lives. True when that has changed. */
+  /** Sets the list of living workers. True when it has changed. */
   updateMembers(members: readonly WorkerId[]): boolean {
     this.#forgetClaimed()
     const before = new Set(this.#members.map(({ id }) => id))
@@ -45,14 +45,14 @@ export class RendezvousAssignment {
     return true
   }
 
-  /** True when another living worker should have it. */
+  /** True when the lane is assigned to another living worker. */
   belongsToPeer(id: ConnectionId): boolean {
     if (this.#members.length === 0 || (this.#members.length === 1 && this.#members[0]?.id === this.#worker))
       return false
     return preferred(id, this.#members) !== this.#worker
   }
 
-  /** To be asked about a lane that is free and has something to do: true when another worker is to take it. */
+  /** For a free lane with messages: true while it is left to the worker that it is assigned to. */
   shouldDefer(id: ConnectionId): boolean {
     if (!this.belongsToPeer(id)) return false
     const now = this.#clock.monotonic()
@@ -70,7 +70,7 @@ export class RendezvousAssignment {
     this.#deferred.delete(id)
   }
 
-  /** True while lanes may have to be taken that should be another's. */
+  /** True while this worker may have to claim lanes that are assigned to others. */
   get hasDeferredLanes(): boolean {
     return this.#deferred.size > 0
   }
@@ -82,18 +82,18 @@ export class RendezvousAssignment {
 }
 
 /**
- * The worker that should hold a connection's lane: the one with the highest lot, where each pair of worker and
- * connection has its own. When a worker comes or leaves, only the lanes it gets or had move (rendezvous hashing).
+ * Rendezvous hashing: each pair of worker and connection has a hash, and the worker with the highest one gets the lane. When
+ * a worker comes or leaves, only the lanes that it gets or had move.
  */
 function preferred(id: ConnectionId, members: readonly HashedWorker[]): WorkerId | null {
   const hash = hashText(id)
   let best: HashedWorker | null = null
   let highest = -1
   for (const worker of members) {
-    const lot = mix(hash ^ worker.hash)
-    if (lot < highest || (lot === highest && best !== null && worker.id > best.id)) continue
+    const score = mix(hash ^ worker.hash)
+    if (score < highest || (score === highest && best !== null && worker.id > best.id)) continue
     best = worker
-    highest = lot
+    highest = score
   }
   return best?.id ?? null
 }
@@ -102,7 +102,7 @@ function hashed(workers: readonly WorkerId[]): readonly HashedWorker[] {
   return workers.map((id) => ({ id, hash: hashText(id) }))
 }
 
-/** FNV-1a, and mixed once more: ids differ in their last characters, which FNV alone hardly spreads. */
+/** FNV-1a and one more mix: ids differ in their last characters, which FNV alone hardly distributes. */
 function hashText(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)

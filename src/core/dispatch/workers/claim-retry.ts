@@ -1,12 +1,12 @@
 import type { ConnectionId } from '../../ids.ts'
 import type { Clock } from '../../ports/clock.ts'
 
-// So short that nobody notices it where a lane was missed by chance.
+// Short enough to add no noticeable latency where one claim failed by chance.
 const ASKED_EVERY_MS = 50
-// One that is missed again and again is asked for in each second round, then in each fourth, at last in each eighth:
-// asking for a thousand takes the server two milliseconds. All that are asked for seldom have their turn together.
+// After repeated failures a lane is claimed in every second round, then every fourth, at last every eighth: a claim of a
+// thousand lanes takes the server two milliseconds. Rounds are counted for all lanes together, so rare ones share a query.
 const LONGEST_PAUSE_ROUNDS = 8
-// A lane that is paused for long is told of when it goes on, so this is only for the memory that it takes.
+// Only limits memory: when a paused lane is resumed, a notification arrives.
 const FORGOTTEN_AFTER_ROUNDS = 100
 
 interface MissedClaim {
@@ -17,9 +17,8 @@ interface MissedClaim {
 }
 
 /**
- * Lanes that were asked for and not to be had: paused, or held by another worker. Each message that is accepted for one
- * would have storage asked again, hundreds of times a second. So from then on all of them are asked for together, now
- * and then.
+ * Lanes that could not be claimed, because they are paused or held by another worker. Each message accepted for one would
+ * cause another claim, hundreds a second, so they are claimed together in rounds.
  */
 export class ClaimRetryQueue {
   readonly #clock: Clock
@@ -42,7 +41,7 @@ export class ClaimRetryQueue {
     this.#plan()
   }
 
-  /** True when it is one of these: then it will be asked for with the others. */
+  /** True when the lane is in this queue: then the next round claims it. */
   want(id: ConnectionId): boolean {
     const lane = this.#lanes.get(id)
     if (!lane) return false
@@ -51,7 +50,7 @@ export class ClaimRetryQueue {
     return true
   }
 
-  /** It was taken, or has changed, so that it may be to be had now. */
+  /** The lane was claimed, or has changed so that it may be free now. */
   forget(id: ConnectionId): void {
     this.#lanes.delete(id)
   }

@@ -21,7 +21,7 @@ describe('a dispatcher', () => {
     await world.close()
   })
 
-  it('wakes the process for its lanes only while it has some', async () => {
+  it('keeps a timer for its lanes only while it has some', async () => {
     const { world } = await openTwoLanes()
     await world.startWorker(ANNA)
 
@@ -74,7 +74,7 @@ describe('a dispatcher', () => {
     await world.close()
   })
 
-  it('looks now and then into its idle lanes, in case it was not told, and keeps none of them for that', async () => {
+  it('polls its idle lanes, in case a notification was lost, and keeps none of them for that', async () => {
     const { world, annas } = await openTwoLanes()
     const anna = await world.startWorker(ANNA, { pollEveryMs: 2_000 })
     await world.pass(1_000)
@@ -110,7 +110,7 @@ describe('a dispatcher', () => {
     await world.close()
   })
 
-  it('G11: charges no head for the time in which nobody ran, but a file that is slow for its whole budget', async () => {
+  it('G11: charges no head for the time in which no worker ran, but a file that is slow for its whole budget', async () => {
     const { world, annas } = await openTwoLanes()
     const anna = await world.startWorker(ANNA)
     const id = await accept(world.storage, annas, { media: true })
@@ -185,7 +185,7 @@ describe('a dispatcher', () => {
     await world.close()
   })
 
-  it('asks at once for a lane that somebody has changed', async () => {
+  it('claims a changed lane at once', async () => {
     const { world, annas } = await openTwoLanes()
     const { lanes } = world.storage
     let isFree = false

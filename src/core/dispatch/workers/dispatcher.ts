@@ -17,11 +17,11 @@ const CLAIM_BATCH = 500
 // A lane with nothing to do is kept this long, because the next message of a busy number usually comes soon. Claiming
 // it anew costs half a millisecond; keeping it costs memory, and there may be ten thousand of them.
 const IDLE_LANES_KEPT_MS = 10_000
-// A look into an idle lane is one read. A burst that ends leaves thousands idle at once; their looks are spread.
+// Polling an idle lane is one read. A burst that ends leaves thousands idle at once, so their polls are spaced out.
 const IDLE_POLLS_PER_SWEEP = 200
 const EXPIRE_EVERY_MS = 5_000
 const EXPIRE_BATCH = 2_000
-// After a dropped claim we behave like a worker that has just come up.
+// A worker that has dropped a claim behaves like one that has just started.
 const RECLAIM_AFTER_MS = 1_000
 
 interface DispatcherParts {
@@ -31,21 +31,21 @@ interface DispatcherParts {
   readonly blocked: BlockedRecipients
   readonly clock: Clock
   readonly journal: Journal
-  /** Since when this process is at the file of a message; null while it is not, and while it cannot be. */
+  /** Since when this process fetches the file of a message; null while it does not or cannot. */
   readonly mediaFetchedSince: (sequence: Sequence) => Instant | null
-  /** The heads of lanes want their media before others get theirs. */
+  /** Fetches the media of lane heads before that of other messages. */
   readonly wantMedia: (sequences: readonly Sequence[]) => void
-  /** How often to look for lanes that nobody told us of, in milliseconds. The look is the truth; being told only saves time. */
+  /** How often to poll for lanes with messages, in milliseconds. Polling is authoritative; notifications only cut latency. */
   readonly pollEveryMs: number
-  /** This lane was given back for another worker: told of it, it need not find out by a look. Called for each lane. */
+  /** Called for each lane that was released for another worker, so that it need not wait for its next poll. */
   readonly notifyPeers?: (connectionId: ConnectionId) => void
 }
 
 /**
- * Claims lanes and lets each of them run. Holds no rules: `nextStep`, `decideHead` and `Share` do.
+ * Claims lanes and runs them. It holds no rules: `nextStep`, `decideHead` and `RendezvousAssignment` do.
  *
- * With other workers on the same database it takes the lanes of its own share, and hands over what is another's as soon
- * as it learns that one has come. Who holds a lane is decided by claims alone.
+ * Beside other workers on the same database it claims the lanes that are assigned to it, and hands over the others as soon
+ * as it learns that a worker has joined. Only claims decide which worker holds a lane.
  */
 export class Dispatcher {
   readonly #parts: DispatcherParts
@@ -81,22 +81,22 @@ export class Dispatcher {
 
   /**
    * A message was accepted for this connection, or its media arrived. Cheap. False when the lane is another worker's: then
-   * somebody should tell the others.
+   * the caller should notify the other processes.
    */
   wake(connectionId: ConnectionId): boolean {
     return this.#deliver(connectionId, (lane) => lane.wake())
   }
 
-  /** The same, of a message that was accepted by this process a moment ago and needs nothing but to be sent. */
+  /** As `wake`, for a message that this process has just accepted and that waits for nothing else. */
   accepted(message: QueuedMessage): boolean {
     return this.#deliver(message.connectionId, (lane) => lane.accept(message))
   }
 
-  #deliver(connectionId: ConnectionId, say: (lane: Lane) => void): boolean {
+  #deliver(connectionId: ConnectionId, wake: (lane: Lane) => void): boolean {
     if (!this.#running) return false
     const lane = this.#lanes.get(connectionId)
     if (lane) {
-      say(lane)
+      wake(lane)
       return !lane.isEnding
     }
     if (this.#assignment.belongsToPeer(connectionId)) return false
@@ -104,7 +104,7 @@ export class Dispatcher {
     return true
   }
 
-  /** Somebody changed these lanes: believe nothing that was loaded. */
+  /** These lanes have changed: they load everything again. */
   change(connectionIds: readonly ConnectionId[]): void {
     for (const id of connectionIds) {
       this.#claimRetries.forget(id)
@@ -114,14 +114,14 @@ export class Dispatcher {
     }
   }
 
-  /** Gives a lane up at once, as if this worker had died: for the sandbox, which must be able to show what happens then. */
+  /** Releases a lane at once, as if this worker had died, so that the sandbox can demonstrate a crash. */
   dropClaim(connectionId: ConnectionId): void {
     this.#lanes.get(connectionId)?.drop()
     this.#later(`reclaim ${connectionId}`, RECLAIM_AFTER_MS, () => this.#want(connectionId))
   }
 
   /**
-   * Opens nothing more, lets running calls finish for at most `graceMs`, records them, and gives all lanes back.
+   * Starts nothing more, lets running calls finish for at most `graceMs`, records them, and releases all lanes.
    * Harmless twice or before start.
    */
   async stop(graceMs: number): Promise<void> {
@@ -133,11 +133,11 @@ export class Dispatcher {
     const lanes = [...this.#lanes.values()]
     const abort = this.#parts.clock.after(graceMs, () => {
       for (const lane of lanes) lane.abortCall()
-      // Whoever waits for the claim to hold again would wait as long as storage is away.
+      // A lane that waits for the lease would wait as long as storage is unavailable.
       void this.#lease.stop()
     })
     const sweeping = this.#repeat(SWEEP_EVERY_MS, () => this.#sweep())
-    // Each is given back as it ends: one slow call must not keep all others from those who could go on with them.
+    // Each lane is released as it ends: one slow call must not keep other workers from the remaining lanes.
     await Promise.all(lanes.map((lane) => lane.stop().then(() => this.#released.add(lane))))
     abort()
     sweeping()
@@ -159,7 +159,7 @@ export class Dispatcher {
     for (const lane of this.#lanes.values()) yield lane.status
   }
 
-  /** True when another living worker should have this lane. */
+  /** True when the lane is assigned to another living worker. */
   belongsToPeer(connectionId: ConnectionId): boolean {
     return this.#assignment.belongsToPeer(connectionId)
   }
@@ -184,8 +184,8 @@ export class Dispatcher {
   }
 
   /**
-   * True when there may be more than one batch. One at a time: two that run together would both take a lane that
-   * neither has begun yet, and the second claim would fence off the first.
+   * True when there may be another batch. One at a time: two parallel claims could both take a lane that neither has started,
+   * and the second claim would fence off the first.
    */
   #take(only: readonly ConnectionId[] | null): Promise<boolean> {
     const taken = this.#taking.then(() => this.#claimNow(only))
@@ -196,9 +196,9 @@ export class Dispatcher {
   async #claimNow(only: readonly ConnectionId[] | null): Promise<boolean> {
     const { lanes, worker, journal } = this.#parts
     try {
-      // A claim made while our own heartbeat has run out would be free for others at once.
+      // A lane claimed after our lease expired would be free for others at once.
       await this.#lease.untilHeld()
-      // A lane must not be taken and then released under its new owner.
+      // A pending release must not release a lane that has been claimed again.
       await this.#released.settled()
       if (!this.#running) return false
       const changes = this.#changes
@@ -206,7 +206,7 @@ export class Dispatcher {
       const claimed = await lanes.claim({ worker, only, held: this.#lanes, shouldDefer, limit: CLAIM_BATCH })
       if (!this.#running) await lanes.release(claimed)
       else for (const lane of claimed) this.#begin(lane)
-      // What was asked for by an older list of the living may be another's by now.
+      // The list of workers changed during the claim, so some lanes may be assigned to others by now.
       if (changes !== this.#changes) this.#handOver(claimed)
       return claimed.length === CLAIM_BATCH
     } catch (error) {
@@ -224,7 +224,7 @@ export class Dispatcher {
         where: 'dispatcher',
         error: new Error(`lane of channel ${claimed.channel} cannot be begun`),
       })
-      // Others may know what to do with it.
+      // Another process may have that channel.
       void this.#released.add(claimed)
       return
     }
@@ -258,7 +258,7 @@ export class Dispatcher {
 
   #passOn(id: ConnectionId): void {
     if (this.#assignment.belongsToPeer(id)) this.#parts.notifyPeers?.(id)
-    // Meanwhile the other worker has gone.
+    // The other worker has gone since.
     else this.#want(id)
   }
 
@@ -266,7 +266,7 @@ export class Dispatcher {
     if (!this.#assignment.updateMembers(members) || !this.#running) return
     this.#changes += 1
     this.#handOver([...this.#lanes.values()])
-    // The lanes of a worker that has died, or that has handed them over, are there to be taken.
+    // The lanes of a worker that has died can be claimed now.
     this.#later('poll', 0, () => this.#poll())
   }
 
@@ -278,7 +278,7 @@ export class Dispatcher {
     }
   }
 
-  /** Only while there are lanes: an idle process is not to be woken. */
+  /** Only while there are lanes, so that an idle process sleeps. */
   #sweepLater(): void {
     this.#later('sweep', SWEEP_EVERY_MS, () => {
       if (this.#lanes.size === 0) return
@@ -294,7 +294,7 @@ export class Dispatcher {
       lane.sweep()
       if (!this.#running || lane.idleSinceMonotonic === null) continue
       if (lane.idleSinceMonotonic < now - IDLE_LANES_KEPT_MS) lane.drop()
-      // Another process may have accepted something for it, and its word of that may have been lost.
+      // Another process may have accepted a message for it, and the notification may have been lost.
       else if (lane.polledMonotonic < now - this.#parts.pollEveryMs && polls++ < IDLE_POLLS_PER_SWEEP) lane.wake()
     }
   }
@@ -316,7 +316,7 @@ export class Dispatcher {
     })
   }
 
-  /** Jittered, so that many workers do not look in step. What was left to others is looked at again when its time is over. */
+  /** Jittered, so that many workers do not poll at once. Deferred lanes are polled again when their time is over. */
   #nextPollMs(): number {
     const jitter = this.#parts.clock.random()
     const delayMs = this.#parts.pollEveryMs * (0.75 + jitter / 2)
@@ -325,7 +325,7 @@ export class Dispatcher {
 
   async #claimAll(): Promise<void> {
     while (this.#running && (await this.#take(null))) {
-      // Go on until a batch comes back short.
+      // Repeat until a batch is not full.
     }
   }
 
@@ -345,7 +345,7 @@ export class Dispatcher {
     return () => cancel()
   }
 
-  /** Takes the place of what was planned under this name. */
+  /** Replaces the timer of the same name. */
   #later(name: string, delayMs: number, call: () => void): void {
     this.#cancels.get(name)?.()
     const cancel = this.#parts.clock.after(delayMs, () => {

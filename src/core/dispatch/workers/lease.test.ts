@@ -9,9 +9,9 @@ import { LEASE_MS, RENEW_EVERY_MS, WorkerLease } from './lease.ts'
 const MARGIN_MS = 3_000
 const DAY = 24 * 3_600_000
 
-describe('the claim of a worker', () => {
-  it('G6: holds from the first heartbeat on, and is renewed before it ends', async () => {
-    const { claim: lease, clock, beats } = createLease()
+describe('the lease of a worker', () => {
+  it('G6: is held from the first heartbeat on, and is renewed before it ends', async () => {
+    const { lease, clock, beats } = createLease()
     const before = lease.isHeld()
     await lease.start()
 
@@ -23,8 +23,8 @@ describe('the claim of a worker', () => {
     assert.ok(beats.every((lastsMs) => lastsMs === LEASE_MS))
   })
 
-  it('G6: ends well before others may begin when storage is away, and holds again with a new term', async () => {
-    const { claim: lease, clock, storage } = createLease()
+  it('G6: ends well before others may begin when storage is away, and is held again with a new generation', async () => {
+    const { lease, clock, storage } = createLease()
     await lease.start()
     const { generation } = lease
     storage.isAway = true
@@ -40,8 +40,8 @@ describe('the claim of a worker', () => {
     assert.equal(lease.generation, generation + 1)
   })
 
-  it('keeps its term while it is renewed in time', async () => {
-    const { claim: lease, clock } = createLease()
+  it('keeps its generation while it is renewed in time', async () => {
+    const { lease, clock } = createLease()
     await lease.start()
     const { generation } = lease
 
@@ -51,7 +51,7 @@ describe('the claim of a worker', () => {
   })
 
   it('G6: counts from before the heartbeat, however long its answer takes', async () => {
-    const { claim: lease, clock, storage } = createLease()
+    const { lease, clock, storage } = createLease()
     storage.answersAfterMs = 5_000
     const started = lease.start()
     await clock.pass(5_000)
@@ -64,7 +64,7 @@ describe('the claim of a worker', () => {
   })
 
   it('G6: does not hold after the machine was suspended, when only the wall clock has gone on', async () => {
-    const { claim: lease, clock } = createLease()
+    const { lease, clock } = createLease()
     await lease.start()
 
     clock.setWall(LEASE_MS)
@@ -73,7 +73,7 @@ describe('the claim of a worker', () => {
   })
 
   it('G6: is by the machine’s own clocks alone, whatever becomes of the time that all agree on', async () => {
-    const { claim: lease, clock, storage } = createLease()
+    const { lease, clock, storage } = createLease()
     await lease.start()
     clock.setNow(2 * DAY)
     const ahead = lease.isHeld()
@@ -86,7 +86,7 @@ describe('the claim of a worker', () => {
   })
 
   it('G6: is not prolonged by a clock that is set back', async () => {
-    const { claim: lease, clock, storage } = createLease()
+    const { lease, clock, storage } = createLease()
     await lease.start()
     storage.isAway = true
     clock.setWall(-2 * DAY)
@@ -96,8 +96,8 @@ describe('the claim of a worker', () => {
     assert.equal(lease.isHeld(), false)
   })
 
-  it('lets those who wait for it go on once it holds, or once the worker stops', async () => {
-    const { claim: lease, clock, storage } = createLease()
+  it('resolves its waiters once it is held, or once the worker stops', async () => {
+    const { lease, clock, storage } = createLease()
     storage.isAway = true
     await lease.start()
     const went: string[] = []
@@ -118,8 +118,8 @@ describe('the claim of a worker', () => {
     assert.equal(lease.isHeld(), false)
   })
 
-  it('beats no more once it has stopped', async () => {
-    const { claim: lease, clock, beats } = createLease()
+  it('sends no heartbeat once it has stopped', async () => {
+    const { lease, clock, beats } = createLease()
     await lease.start()
     await lease.stop()
 
@@ -129,8 +129,8 @@ describe('the claim of a worker', () => {
     assert.equal(clock.timers, 0)
   })
 
-  it('has stopped only when no heartbeat is on its way, which would bring a retired worker back', async () => {
-    const { claim: lease, clock, storage } = createLease()
+  it('has stopped only when no heartbeat is running, which would create a deleted lease again', async () => {
+    const { lease, clock, storage } = createLease()
     await lease.start()
     storage.answersAfterMs = 5_000
     await clock.pass(RENEW_EVERY_MS)
@@ -146,11 +146,11 @@ describe('the claim of a worker', () => {
     assert.deepEqual([before, hasStopped, lease.isHeld()], [false, true, false])
   })
 
-  it('knows who lives from the last heartbeat, and tells before anybody goes on', async () => {
-    const { claim: lease, clock, storage, told } = createLease()
+  it('lists the living workers of the last heartbeat, and reports them before waiters go on', async () => {
+    const { lease, clock, storage, calls } = createLease()
     const before = lease.members
     const started = lease.start()
-    void lease.untilHeld().then(() => told.push(['goes on']))
+    void lease.untilHeld().then(() => calls.push(['goes on']))
     await started
     await settle()
     storage.members = ['anna', 'ben'] as WorkerId[]
@@ -159,7 +159,7 @@ describe('the claim of a worker', () => {
     await clock.pass(RENEW_EVERY_MS)
 
     assert.deepEqual(before, [])
-    assert.deepEqual(told, [['anna'], ['goes on'], ['anna', 'ben']])
+    assert.deepEqual(calls, [['anna'], ['goes on'], ['anna', 'ben']])
     assert.deepEqual(lease.members, ['anna', 'ben'])
   })
 })
@@ -177,13 +177,13 @@ function createLease() {
     },
   }
   const journal: Journal = { record: () => {} }
-  const told: string[][] = []
+  const calls: string[][] = []
   const lease = new WorkerLease({
     lanes: lanes as Lanes,
     clock,
     journal,
     worker: 'anna' as WorkerId,
-    onRenewed: (members) => told.push([...members]),
+    onRenewed: (members) => calls.push([...members]),
   })
-  return { claim: lease, clock, beats, storage, told }
+  return { lease, clock, beats, storage, calls }
 }

@@ -3,14 +3,14 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Journal } from '../../ports/journal.ts'
 import type { Lanes } from '../../ports/lanes.ts'
 
-// Short, because it is how long a crashed worker's lanes stand still. It need not outlast a send: a call that is still
-// open when the claim ends is aborted, and becomes unknown.
+// Short, because the lanes of a crashed worker stop for this long. It need not outlast a send: a call that is still running
+// when the lease ends is aborted, and its outcome is unknown.
 export const LEASE_MS = 15_000
-// Renewed every fifth of it. So three renewals may get lost before a healthy worker loses its lanes, and the others learn
-// at most this long after its end that a worker is dead: 18 s after its last heartbeat, where 20 s are promised (G6).
+// A fifth of the lease. Three renewals may get lost before a healthy worker loses its lanes, and other workers notice the end
+// of a lease at most this long after it: 18 s after the last heartbeat, where 20 s are promised (G6).
 export const RENEW_EVERY_MS = 3_000
 const RENEW_AGAIN_AFTER_MS = 1_000
-// The holder stops this much before others may begin: for the time between its look at the clock and the wire.
+// The holder stops this much earlier than others may begin: time passes between its check of the clock and the call.
 const MARGIN_MS = 3_000
 // Far above any skew between processes. A lease that ends later was written before the clock of the database was set back.
 export const LONGEST_LEASE_MS = 60_000
@@ -26,8 +26,8 @@ export function validLeaseSql(now: string): string {
 }
 
 /**
- * A worker's right to its lanes: one heartbeat for all of them. Before each call the worker asks `holds`, because SQL
- * can refuse a late record but cannot stop a process that was paused from calling the network (G6).
+ * A worker's right to its lanes: one lease for all of them. Before each call the worker checks `isHeld`, because SQL can
+ * refuse a late record but cannot stop a process that was paused from calling the network (G6).
  */
 export class WorkerLease {
   readonly #onRenewed: (members: readonly WorkerId[]) => void
@@ -40,7 +40,7 @@ export class WorkerLease {
   #generation = 0
   #members: readonly WorkerId[] = []
   #cancelTimer: (() => void) | null = null
-  #beating: Promise<void> | null = null
+  #renewal: Promise<void> | null = null
   #waiting: (() => void)[] = []
   #stopped = true
 
@@ -49,7 +49,7 @@ export class WorkerLease {
     clock: Clock
     journal: Journal
     worker: WorkerId
-    /** Called before anybody who waits for the claim goes on. */
+    /** Called before waiters for the lease go on. */
     onRenewed?: (members: readonly WorkerId[]) => void
   }) {
     this.#lanes = parts.lanes
@@ -61,21 +61,21 @@ export class WorkerLease {
 
   async start(): Promise<void> {
     this.#stopped = false
-    await this.#beat()
+    await this.#renewOnce()
   }
 
-  /** Resolves once no heartbeat is under way: one that is committed after the worker has retired would bring it back. */
+  /** Resolves once no heartbeat is running: one that is committed after the lease was deleted would create it again. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancelTimer?.()
     this.#endsMonotonic = Number.NEGATIVE_INFINITY
     this.#release()
-    await this.#beating
+    await this.#renewal
   }
 
   /**
-   * True while no other worker can have taken our lanes. Both clocks are asked: the monotonic one stands still while
-   * the machine is suspended, the machine's own wall clock can be set.
+   * True while no other worker can have taken our lanes. Both clocks are checked: the monotonic one stops while the machine
+   * is suspended, and the wall clock can be set.
    */
   isHeld(): boolean {
     return this.#clock.monotonic() < this.#endsMonotonic && this.#clock.wall() < this.#endsByWall
@@ -86,29 +86,29 @@ export class WorkerLease {
     return this.#members
   }
 
-  /** Counts the stretches through which the claim has held without a gap. In a gap others may have taken our lanes. */
+  /** Increases each time the lease was lost and acquired again. In between, others may have taken our lanes. */
   get generation(): number {
     return this.#generation
   }
 
-  /** Resolves when the claim holds (again), or when the worker stops. */
+  /** Resolves when the lease is held, or when the worker stops. */
   async untilHeld(): Promise<void> {
     while (!this.isHeld() && !this.#stopped) {
-      if (!this.#beating) void this.#beat()
+      if (!this.#renewal) void this.#renewOnce()
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
   }
 
-  #beat(): Promise<void> {
-    this.#beating ??= this.#renew().finally(() => {
-      this.#beating = null
+  #renewOnce(): Promise<void> {
+    this.#renewal ??= this.#renew().finally(() => {
+      this.#renewal = null
     })
-    return this.#beating
+    return this.#renewal
   }
 
   async #renew(): Promise<void> {
     this.#cancelTimer?.()
-    // Both read before the request, so that however long it takes, our end comes before the one in the database.
+    // Both are read before the request: however long it takes, our lease ends before the one in the database.
     const monotonic = this.#clock.monotonic()
     const wall = this.#clock.wall()
     try {
@@ -127,7 +127,7 @@ export class WorkerLease {
   }
 
   #schedule(delayMs: number): void {
-    if (!this.#stopped) this.#cancelTimer = this.#clock.after(delayMs, () => void this.#beat())
+    if (!this.#stopped) this.#cancelTimer = this.#clock.after(delayMs, () => void this.#renewOnce())
   }
 
   #release(): void {

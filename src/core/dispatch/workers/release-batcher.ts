@@ -7,7 +7,7 @@ interface HeldLane {
   readonly epoch: number
 }
 
-/** Gives lanes back. When a worker comes, thousands may change hands at once: they share their commits. */
+/** Releases lanes in batches: when a worker joins, thousands may be released at once and share their commits. */
 export class ReleaseBatcher {
   readonly #lanes: Lanes
   readonly #journal: Journal
@@ -20,14 +20,14 @@ export class ReleaseBatcher {
     this.#journal = journal
   }
 
-  /** Resolves once it was given back, or could not be. A lane whose epoch has moved on is left alone by storage. */
+  /** Resolves once the lane was released, or could not be. Storage ignores a lane whose epoch has moved on. */
   add({ connectionId, epoch }: HeldLane): Promise<void> {
     this.#waiting.push({ connectionId, epoch })
     this.#next ??= this.#last = this.#last.then(() => this.#release())
     return this.#next
   }
 
-  /** Resolves once all that were added are dealt with. */
+  /** Resolves once all added lanes were handled. */
   settled(): Promise<void> {
     return this.#last
   }
@@ -39,7 +39,7 @@ export class ReleaseBatcher {
     try {
       await this.#lanes.release(released)
     } catch (error) {
-      // Then the claim runs out by itself, or this worker takes the lane again.
+      // Then the lease expires, or this worker claims the lane again.
       this.#journal.record({ event: 'storage.unavailable', error })
     }
   }

@@ -10,7 +10,7 @@ export interface LogFilter {
   readonly state: MessageState | null
   /** What one figure of the overview counts: repeats of a request belong to none. `accepted`: every message. */
   readonly result: keyof Tallies | 'accepted' | 'all' | null
-  /** Only messages that nobody has resolved or sent again. */
+  /** Only messages that were not resolved or sent again. */
   readonly isOpen: boolean
   /** Both ends belong to it. */
   readonly statuses: { readonly from: number; readonly to: number } | null
@@ -82,7 +82,7 @@ export interface LogPageView {
   readonly entries: readonly LogEntryView[]
   /** Asks for what is older; null: nothing is. A page may be empty and yet have a next one. */
   readonly next: string | null
-  /** With a `next`: everything since then has been looked through. */
+  /** With a `next`: everything since then has been scanned. */
   readonly scannedBackTo: Instant | null
 }
 
@@ -119,12 +119,11 @@ export interface LogTimeline {
   readonly media: LogMedia | null
 }
 
-/** The API log of one account, for people who look at it in the console. */
+/** The API log of one account, as the console shows it. */
 export interface ApiLog {
   /**
-   * One page, newest first. Never looks through more than some 20,000 rows: what it has not reached yet, the next page
-   * goes on with. A page holds what was there when it was read; what comes in meanwhile is on none of the later ones, so
-   * nothing is on two pages and nothing is left out. Refuses a cursor that it did not make with `argument_invalid`.
+   * One page, newest first. Scans at most some 20,000 rows; the next page continues from there. Rows that arrive later are on
+   * none of the later pages, so no row is on two pages or left out. Refuses a cursor that it did not make with `argument_invalid`.
    */
   readPage(
     accountId: AccountId,
@@ -137,7 +136,7 @@ export interface ApiLog {
    */
   readEntry(accountId: AccountId, id: string): Promise<LogTimeline>
 
-  /** Notes in the audit log that somebody took a copy of what a filter finds. */
+  /** Records in the audit log that the results of a filter were exported. */
   noteExport(
     accountId: AccountId,
     taken: { readonly format: string; readonly filter: string },

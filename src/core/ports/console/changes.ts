@@ -1,12 +1,12 @@
 import type { AccountId } from '../../ids.ts'
 
 /**
- * Whether there is anything new to show. A mark is a text that nobody need understand: two that are equal say that
- * nothing has changed in between.
+ * Whether there is anything new to show. Each method returns an opaque mark: two equal marks mean that nothing has changed in
+ * between.
  */
 export interface Changes {
-  /** Of the whole database: whatever anybody commits makes it another one. Cheap, and waits for nobody who writes. */
+  /** Of the whole database: every commit changes it. Cheap, and not blocked by writers. */
   poll(): Promise<string>
-  /** Of what people look at most in one account: its newest requests and messages, and its lanes. Not of all there is. */
+  /** Of the newest requests and messages and the lanes of one account, but not of all its data. */
   pollAccount(accountId: AccountId): Promise<string>
 }

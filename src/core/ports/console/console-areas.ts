@@ -20,5 +20,5 @@ const AREAS: Readonly<Record<ConsoleArea, true>> = {
   deliveries: true,
 }
 
-/** The areas of the console's store, for whoever must go through all of them. */
+/** The names of all areas of the console's store. */
 export const CONSOLE_AREAS = Object.keys(AREAS) as readonly ConsoleArea[]

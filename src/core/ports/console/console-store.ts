@@ -16,7 +16,7 @@ import type { TokenViews } from './tokens.ts'
 /**
  * All that the console reads and changes, by area.
  *
- * On SQLite it lives in a thread of its own, so that nobody who reads slows what is being accepted. Therefore every
+ * On SQLite it runs in a thread of its own, so that reading does not slow down accepting. Therefore every
  * verb returns a promise, and takes and gives only what can be cloned from one thread to another: plain objects,
  * arrays, texts, numbers, bytes; no functions and no streams.
  */

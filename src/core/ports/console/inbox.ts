@@ -26,14 +26,14 @@ export interface ChatView {
   /** The text, the caption or the name of the file, cut short. */
   readonly lastText: string
   readonly lastAt: Instant
-  /** Among the deliveries that were looked at. */
+  /** Among the deliveries that were scanned. */
   readonly count: number
 }
 
 export interface ChatPage {
   readonly items: readonly ChatView[]
   readonly next: number | null
-  /** How many of the newest deliveries were looked at, and whether there are no more. */
+  /** How many of the newest deliveries were scanned, and whether these are all. */
   readonly scanned: number
   readonly isAll: boolean
 }
@@ -83,9 +83,8 @@ export interface DeliveryTimeline extends DeliveryView {
 }
 
 /**
- * What the sandbox delivered, for people to look at. Only reads. To whoever names a connection of another account, one
- * of another channel or none at all, nothing exists. What is asked for in pages looks at a bounded part of the inbox
- * each time, however much there is.
+ * The messages that the sandbox delivered. Only reads. A connection of another account or channel does not exist here. Each page
+ * reads a bounded part of the inbox, however large it is.
  */
 export interface InboxViews {
   /** Sandbox connections in order of their numbers; removed ones too, behind the others. */
@@ -94,7 +93,7 @@ export interface InboxViews {
   listChats(of: OwnConnection, page: WantedPage): Promise<ChatPage | null>
   /**
    * What one recipient got, the newest page first and each page in order of delivery. A page with `next` may be short or
-   * empty: then so much was looked through in vain. Null: no such connection.
+   * empty: then the scanned part held nothing for it. Null: no such connection.
    */
   readConversation(of: OwnConnection, to: string, page: WantedPage): Promise<ThreadPage | null>
   /** Null: no such delivery. */

@@ -19,7 +19,7 @@ export interface StandsStill {
   readonly canBeEnded: boolean
 }
 
-/** Of the messages before the head of the lane, or the newest ones: as far back as could be looked quickly. */
+/** Of the messages before the head of the lane, or the newest ones: as far back as a quick scan reaches. */
 export interface MeasuredPace {
   readonly publishedInLastMinute: BoundedCount
   /** Null when none was found. */
@@ -102,7 +102,7 @@ export interface OfMessage {
 /**
  * Connections and their lanes, as the console shows and changes them. Everything is of one account: what is another's is
  * refused as what does not exist, with `connection_unknown` or `message_unknown`. Each change is one transaction that
- * also writes the audit log, and a running service notices it at once. A cursor that nobody gave out begins anew.
+ * also writes the audit log, and a running service notices it at once. An unknown cursor starts from the beginning.
  */
 export interface LaneViews {
   /** By number, without removed ones. `find`: only those that begin with these digits. */
@@ -138,7 +138,7 @@ export interface LaneViews {
    */
   removeSome(of: OfConnection, cancelWaiting: boolean, actor: Actor): Promise<TakenOut & { isRemoved: boolean }>
 
-  /** UNCONFIRMED and not resolved by anybody, newest first, as far back as could be looked quickly. */
+  /** UNCONFIRMED and not resolved, newest first, as far back as a quick scan reaches. */
   listUnresolved(wanted: {
     accountId: AccountId
     connectionId: ConnectionId | null

@@ -85,7 +85,7 @@ export interface RetentionView {
   readonly isComplete: boolean
   readonly oldestAt: Instant | null
   readonly spool: { readonly files: number; readonly bytes: number; readonly isMore: boolean }
-  /** Null where other accounts live in the same database: its size would tell of them. */
+  /** Null where other accounts live in the same database: its size would reveal theirs. */
   readonly databaseBytes: number | null
 }
 
@@ -103,8 +103,8 @@ export interface WantedOverview {
 /**
  * An account at a glance. Bars and totals of hours with very much in them were counted a while ago (`countedAt`), because
  * nothing here takes longer the more messages there are; all else is as it stands now. Reads in no one transaction: two
- * facts of one answer may be a moment apart. To ask makes the counting go on faster for a while. Nothing is told of any other account: what is
- * asked of a connection of another is nothing.
+ * facts of one answer may differ slightly in time. A request speeds up the counting for a while. Nothing of another account is
+ * returned: a connection of another account has no data.
  */
 export interface Overview {
   readOverview(wanted: WantedOverview): Promise<OverviewView>

@@ -65,7 +65,7 @@ export interface NewLink {
   readonly sha256: Buffer
   /** The person whose password it resets. */
   readonly personId: string | null
-  /** Whom it invites, and into what. */
+  /** The invited person's e-mail and the account. */
   readonly invitation: (Membership & { readonly email: string }) | null
 }
 
@@ -74,11 +74,11 @@ export interface LinkView {
   readonly id: string
   readonly kind: LinkKind
   readonly expiresAt: Instant
-  /** Of whoever it is for; null for a set-up link. */
+  /** Of the person it is for; null for a setup link. */
   readonly email: string | null
   readonly account: string | null
   readonly role: Role | null
-  /** Whom the e-mail belongs to already. */
+  /** The person that has this e-mail already. */
   readonly personId: string | null
 }
 
@@ -110,7 +110,7 @@ export interface Persons {
   findPersonLink(sha256: Buffer, kind: LinkKind): Promise<LinkView | null>
   /** Makes the first person, owner of the first account, and returns their id. Refuses with `link_dead`. */
   setUp(sha256: Buffer, person: NewPerson, by: Actor): Promise<string>
-  /** Makes a person of whoever was invited and returns their id. Refuses with `link_dead`, or `person_exists` when they must sign in first. */
+  /** Creates the invited person and returns their id. Refuses with `link_dead`, or `person_exists` when they must sign in first. */
   acceptInvitation(sha256: Buffer, person: Omit<NewPerson, 'email'>, by: Actor): Promise<string>
   /** For a person who exists. Refuses with `link_dead`, also when it was meant for another person. Returns the account. */
   joinAccount(sha256: Buffer, personId: string, by: Actor): Promise<AccountId>
@@ -125,7 +125,7 @@ export interface Members {
   renameAccount(accountId: AccountId, name: string, by: Actor): Promise<void>
   requireSecondFactor(accountId: AccountId, isRequired: boolean, by: Actor): Promise<void>
   listMembers(accountId: AccountId): Promise<readonly MemberView[]>
-  /** Refuses with `last_owner` when nobody else owns the account. */
+  /** Refuses with `last_owner` when the account has no other owner. */
   changeRole(membership: Membership & { readonly personId: string }, by: Actor): Promise<void>
   /** Refuses with `last_owner`. */
   removeMember(accountId: AccountId, personId: string, by: Actor): Promise<void>
@@ -192,7 +192,7 @@ export interface Factors {
   renamePasskey(personId: string, change: { readonly id: string; readonly name: string }, by: Actor): Promise<boolean>
   removePasskey(change: FactorChange, id: string): Promise<boolean>
 
-  /** For whoever has lost them all. Ends all sessions of the person. */
+  /** For a person who has lost all factors. Ends all their sessions. */
   removeAllFactors(personId: string, by: Actor): Promise<void>
 
   /** Instead of all before. */

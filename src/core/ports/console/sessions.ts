@@ -2,7 +2,7 @@ import type { AccountId, Instant } from '../../ids.ts'
 import type { Role } from '../../people/role.ts'
 import type { ThrottledTry } from '../../people/throttle.ts'
 
-/** How somebody has shown who they are. */
+/** How a person has authenticated. */
 export type Proof = 'password' | 'password and code' | 'password and recovery code' | 'passkey' | 'link'
 
 export interface NewSession {
@@ -50,16 +50,16 @@ export interface AuthenticatedSession {
 export interface Ticket {
   readonly sha256: Buffer
   readonly kind: 'second-factor' | 'passkey-sign-in' | 'passkey-step-up' | 'passkey-new'
-  /** Null while nobody knows who it is. */
+  /** Null while the person is unknown. */
   readonly personId: string | null
-  /** For whoever made it, such as the challenge of a passkey. */
+  /** For the code that made it, such as the challenge of a passkey. */
   readonly content: string
   readonly expiresAt: Instant
 }
 
 /** Who is signed in, and who tries to be. */
 export interface Sessions {
-  /** Begins a session and tells its id. Always a new one, so that no id from before the sign-in goes on living. */
+  /** Begins a session and returns its id. Always a new id, so that none from before the sign-in stays valid. */
   begin(session: NewSession): Promise<string>
   /** Null when there is none, it was ended, idle for too long or its time is over. Notes that it was used, once a minute. */
   find(sha256: Buffer): Promise<AuthenticatedSession | null>
@@ -85,7 +85,7 @@ export interface Sessions {
   rememberDevice(personId: string, sha256: Buffer): Promise<void>
 
   addTicket(ticket: Ticket): Promise<void>
-  /** Null when it is unknown, of another kind or too old. `take` makes it useless for anybody after us. */
+  /** Null when it is unknown, of another kind or too old. `take` consumes it. */
   findTicket(sha256: Buffer, kind: Ticket['kind'], take: boolean): Promise<Ticket | null>
   dropTicket(sha256: Buffer): Promise<void>
 }

@@ -61,11 +61,11 @@ export interface TokenCaller {
 }
 
 /**
- * Counted from the newest request of the account backwards, over no more of them than can be looked at in an instant:
+ * Counted from the newest request of the account backwards, over no more of them than can be read quickly:
  * there is no index by token, because each acceptance would pay for it.
  */
 export interface TokenUse {
-  /** From when on everything is counted: as asked for, or later when there is more than may be looked at. */
+  /** From when on everything is counted: as asked for, or later when there are too many requests. */
   readonly countedFrom: Instant
   readonly isComplete: boolean
   readonly callers: readonly TokenCaller[]
@@ -126,7 +126,7 @@ export interface TokenViews {
     actor: Actor,
   ): Promise<TokenDetails>
   /**
-   * Makes a successor with the same name, events and bindings. The old one is renamed, and ends when it is told to, in
+   * Makes a successor with the same name, events and bindings. The old one is renamed, and ends at the given time, in
    * the same transaction. Returns the successor. Refuses with `token_unknown`; with `token_ended` when the old one is
    * deleted, has expired or has a successor already; with `expiry_invalid` when it would end outside its life.
    */

@@ -73,9 +73,9 @@ export class ReceiptWriter {
       else if (!first.has(target.sequence)) first.set(target.sequence, { at, receipt, target })
     }
     const judged = await this.#judge([...first.values()])
-    for (const { at, effect } of judged) if (!effect.isTold) answers[at] = 'applied'
+    for (const { at, effect } of judged) if (!effect.isNew) answers[at] = 'applied'
     for (const one of judged.filter(leavesItsLane)) if (await this.#settle(one)) answers[one.at] = 'applied'
-    for (const group of byPeriod(judged.filter((one) => one.effect.isTold && !leavesItsLane(one)))) {
+    for (const group of byPeriod(judged.filter((one) => one.effect.isNew && !leavesItsLane(one)))) {
       const letters = await this.#write(group)
       for (const [i, { at }] of group.entries()) if (letters[i] === 'a') answers[at] = 'applied'
     }
