@@ -72,7 +72,7 @@ export async function sweep(
       },
     },
     times: { ...TIMES, ...times },
-    who,
+    worker: who,
     now: () => world.clock.now(),
     rest: async () => ++done < steps,
   })

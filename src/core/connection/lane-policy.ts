@@ -14,7 +14,7 @@ export interface LanePolicy {
   readonly gapJitterMs: number
   /** Null: it sends at any time of day. */
   readonly quietHours: QuietHours | null
-  /** A lane that stood still for longer, and whose head is older than this, waits for a person; 0: never. In milliseconds. */
+  /** A lane that stood still for longer, with a head older than this, waits for a person; 0: never. In milliseconds. */
   readonly confirmBacklogAfterMs: number
 }
 

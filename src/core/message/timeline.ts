@@ -1,4 +1,4 @@
-/** Every kind of moment that the timeline of a message can show, with the words for it. */
+/** Every kind of entry that the timeline of a message can show, with its text. */
 export const TIMELINE_KINDS = {
   accepted: 'Accepted and stored',
   repeated: 'Asked for again under the same idempotency key; nothing was queued twice',
@@ -27,10 +27,10 @@ export const TIMELINE_KINDS = {
   erased: 'Who it was for and what it said were erased; when it was sent and how it ended stay',
 } as const
 
-/** Who it is, in moments and in the audit log, that repeats a message because its network will take it in another form. */
+/** The actor, in timelines and in the audit log, of a message that is repeated in another form for its network. */
 export const CHANNEL_ACTOR = 'channel'
 
-/** What a message that repeats another one says of itself; null for all other moments. */
+/** The text of an entry about a repeated message; null for all other entries. */
 export function repeatText({ kind, facts }: { readonly kind: string; readonly facts: RepeatFacts }): string | null {
   if (kind !== 'sent-again' || typeof facts['oldMessage'] !== 'string') return null
   if (facts['by'] === CHANNEL_ACTOR) return 'Made by the channel to repeat another message as a template'

@@ -25,7 +25,7 @@ describe('how the room for tries is shared', () => {
     assert.deepEqual(shared([due('a', 'a1'), due('a', 'a2'), due('b', 'b1')], 4), { a1: 1, a2: 1, b1: 2 })
   })
 
-  it('serves first who has waited longest', () => {
+  it('serves the account that has waited longest first', () => {
     assert.deepEqual(shared([due('a', 'a1', { servedAt: 9 }), due('b', 'b1', { servedAt: 3 })], 1), { b1: 1 })
   })
 

@@ -1,7 +1,7 @@
 import { Refusal } from '../refusals.ts'
 import { EASY_PARTS } from './easy-parts.ts'
 
-/** Longer with nothing beside it: then it alone keeps others out. */
+/** Longer without a second factor: then the password is the only protection. */
 const LEAST_ALONE = 15
 const LEAST_WITH_SECOND_FACTOR = 12
 /** What is hashed costs time by its length. */

@@ -94,7 +94,7 @@ export interface MessageView {
   readonly publishedAt: Instant | null
 }
 
-/** One moment in the life of a message. `kind` is one of core/message/timeline.ts. */
+/** One entry in the timeline of a message. `kind` is one of core/message/timeline.ts. */
 export interface TimelineEntry {
   readonly at: Instant
   readonly kind: string
@@ -249,7 +249,7 @@ export interface RequestFilter {
 /** A process that serves the database, or did so until lately. */
 export interface WorkerView {
   readonly id: WorkerId
-  /** False: its heartbeat has run out, and others may take its lanes. */
+  /** False: its lease has expired, and other workers may claim its lanes. */
   readonly isAlive: boolean
   readonly host: string | null
   readonly pid: number | null

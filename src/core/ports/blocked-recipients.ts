@@ -1,6 +1,6 @@
 import type { AccountId } from '../ids.ts'
 
-/** Who asked to stop, as the dispatching side asks for it: before each attempt, and again right before the wire. */
+/** Recipients that asked to stop. Dispatching checks before each attempt, and again right before the call. */
 export interface BlockedRecipients {
   /**
    * Whether the account has blocked this number. At once where what is known is fresh enough, which is nearly always;

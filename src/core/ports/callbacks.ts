@@ -3,7 +3,7 @@ import type { AccountId } from '../ids.ts'
 /** What is known of a callback before its body is read. */
 export interface CallbackHead {
   readonly method: 'GET' | 'POST'
-  /** The last part of the path: whose callback it claims to be. */
+  /** The last part of the path: the callback address. */
   readonly callbackApp: string
   readonly query: URLSearchParams
   /** By lower-case name; one that came twice is left out. */

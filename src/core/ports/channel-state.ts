@@ -2,8 +2,8 @@ import type { ConnectionId, Instant } from '../ids.ts'
 
 export interface MemoryEntry {
   /**
-   * Grows with every entry. Entries of a channel and kind are committed in this order, also by several workers, so who
-   * reads on after the last one misses none.
+   * Grows with every entry. Entries of a channel and kind are committed in this order, also by several workers, so a reader
+   * that continues after the last one misses none.
    */
   readonly position: number
   readonly connectionId: ConnectionId

@@ -80,11 +80,11 @@ export interface OpenQuestion {
 
 /** A report of the network about a message it took earlier. */
 export interface Receipt {
-  /** Whose message it must be: a report about another's is as one about none. */
+  /** The connection of the message: a report about a message of another connection counts as about none. */
   readonly connectionId: ConnectionId
   /**
-   * Null: the network names only its own id, and `networkId` says which message it is. Such a report finds what has come to
-   * its end alone, and only where the id is of a kind that storage keeps an index of (the index of network ids in `schema.sql`).
+   * Null: the network names only its own id, and `networkId` identifies the message. Such a report finds only final messages, and
+   * only with ids that storage has an index of (the index of network ids in `schema.sql`).
    */
   readonly messageId: MessageId | null
   /** The attempt that it is about; null when unknown. A failure of an earlier attempt says nothing about a later one. */
@@ -100,14 +100,14 @@ export interface Receipt {
 }
 
 /**
- * `too-early`: the attempt that it speaks of is still open, so the report must be brought again later.
- * `applied`: it is settled for good, also when it said nothing new or was only kept.
+ * `too-early`: the attempt of the report is still open, so the report must be applied again later.
+ * `applied`: the report is done, even if it said nothing new or was only stored.
  */
 export type ReceiptEnd = 'applied' | 'too-early' | 'message-unknown'
 
 /** What a channel reports to the service by itself. */
 export interface ChannelEvents {
-  /** Resolves once the receipt is committed, however long the attempt that it speaks of stays open. */
+  /** Resolves once the receipt is committed, however long its attempt stays open. */
   receipt(receipt: Receipt): Promise<void>
   /** Tries once. Rejects when nothing could be committed. */
   offerReceipt(receipt: Receipt): Promise<ReceiptEnd>
@@ -124,7 +124,7 @@ export interface ChannelEvents {
   }): Promise<MessageId | null>
 }
 
-/** Whether no other worker can have taken the lane of this call. */
+/** True while no other worker can have taken the lane of this call. */
 export type StillHolds = () => boolean
 
 /** The result of a preparation. */
@@ -150,9 +150,9 @@ export interface Channel {
   /** Harmless twice or before start. */
   stop(): Promise<void>
   /**
-   * Gets a message with an attachment ready, before its attempt is opened: uploads, so that only the small last call can
-   * end unknown. Repeating it is harmless, and quick when it was done before. Left out where nothing needs getting
-   * ready. Never throws; ends soon when `signal` aborts, with any failure.
+   * Prepares a message with an attachment before its attempt starts: it uploads, so that only the small last call can have an
+   * unknown result. Repeating it is harmless, and quick when it was done before. Left out where no preparation is needed.
+   * Never throws; ends soon when `signal` aborts, with any failure.
    */
   prepare?(handover: Handover, signal: AbortSignal): Promise<Prepared>
   /**

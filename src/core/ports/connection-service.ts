@@ -17,7 +17,7 @@ export interface StoredConnection {
 /** The connections of the same account that are not removed, in any order. Only asked for where they matter. */
 export type ReadPeers = () => Promise<readonly StoredConnection[]>
 
-/** What was proven and is to be stored now. */
+/** The verified connection, to be stored now. */
 export interface PreparedConnection {
   readonly id: ConnectionId
   /** Secrets sealed for this id. */

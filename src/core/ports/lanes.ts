@@ -42,16 +42,16 @@ export interface LaneMemory {
   readonly wait: LaneWait | null
 }
 
-/** An attempt that was begun and whose outcome is not recorded. */
+/** An attempt that was started and has no recorded outcome. */
 export interface OpenAttempt {
   readonly message: QueuedMessage
   readonly number: number
   readonly startedAt: Instant
   /** How often a worker died while it was open, this time included. */
   readonly crashes: number
-  /** Until when the channel's evidence is waited for; null while the call itself may still be running. */
+  /** Until when the lane waits for evidence; null while the call may still be running. */
   readonly evidenceUntil: Instant | null
-  /** All lanes were held while it was open, so the database may have gone back behind later attempts (G12). */
+  /** All lanes were held while it was open: the database may have been set back, and later attempts may be lost (G12). */
   readonly isPossiblySuperseded: boolean
 }
 
@@ -65,7 +65,7 @@ export interface ClaimedLane {
   readonly channelSettings: Readonly<Record<string, unknown>>
   readonly policy: LanePolicy
   readonly epoch: number
-  /** What is paused, removed or held opens nothing new, but its open attempt is still brought to an end. */
+  /** False when paused, removed or held: then nothing new starts, but an open attempt is still finished. */
   readonly mayOpen: boolean
   readonly memory: LaneMemory
   /**
@@ -89,7 +89,7 @@ export interface AttemptRecord {
   readonly networkId: string | null
 }
 
-/** What becomes of the message whose attempt ends. */
+/** What a transition does with the message of the attempt that it finishes. */
 export type Disposition =
   | {
       readonly do: 'finalize'
@@ -97,7 +97,7 @@ export type Disposition =
       readonly reason: string | null
       readonly words: string | null
     }
-  /** Certainly not sent: it goes back to being the head of its lane. */
+  /** Certainly not sent: it becomes the head of its lane again. */
   | { readonly do: 'keep-queued' }
   /** The result is unknown yet: the attempt stays open until evidence arrives or `until`. */
   | { readonly do: 'await-evidence'; readonly until: Instant; readonly words: string }
@@ -175,7 +175,7 @@ export interface Lanes {
   record(step: LaneTransition): Promise<LaneTransitionResult>
 
   /**
-   * Settles as EXPIRED what has outlived its connection's time to live and has no open attempt, but nothing while all lanes
+   * Finalizes messages without an open attempt as EXPIRED after the time to live of their connection, but none while all lanes
    * are held (G12). Returns how many.
    */
   expire(limit: number): Promise<number>
@@ -188,15 +188,15 @@ export interface Lanes {
   applyReceipt(receipt: Receipt): Promise<ReceiptEnd>
 }
 
-/** Why nothing can be written at present, as the process knows that says so. */
+/** Why this process cannot write at present. */
 export interface StorageError {
-  /** Null: it is only known that it is so now. */
+  /** Null: the beginning is unknown. */
   readonly since: Instant | null
   /** A sentence for people, without addresses and paths. */
   readonly cause: string
 }
 
-/** A time in which a process could write nothing, and that is over. */
+/** A past period in which a process could write nothing. */
 export interface Outage {
   readonly since: Instant
   readonly until: Instant

@@ -37,7 +37,7 @@ export interface DueRequest {
   readonly busy: ReadonlySet<Sequence>
   /** The account to go on after; null begins with the first. */
   readonly after: AccountId | null
-  /** Where nothing more may begin. What lies there is left out. */
+  /** Hosts at which no more fetches may start. Their files are left out. */
   readonly fullHosts: readonly FullHost[]
   readonly accountsAtOnce: number
   readonly perAccount: number
@@ -93,16 +93,16 @@ export interface MediaQueue extends SpoolRecords {
    */
   due(request: DueRequest): Promise<DueMedia>
   /**
-   * What the heads of lanes want for. A head whose file lies in another spool shows that its lane has come from there: the
-   * next hundreds of files of that lane are to be fetched into this spool from now on, with all tries anew, unless they
-   * lie here from an earlier time; the other spool keeps its own until the messages are settled. Neither missing nor present: what is settled, and what is in a
-   * lane that another living worker holds.
+   * The state of the files of lane heads. A head with its file in another spool shows that its lane has moved from there: the
+   * next hundreds of files of that lane are fetched into this spool from now on, with all tries again, unless they are here
+   * already. The other spool keeps its own until the messages are final. Neither missing nor present: final messages, and those
+   * in lanes that another living worker holds.
    */
   checkHeads(sequences: readonly Sequence[]): Promise<HeadsMedia>
   /**
-   * Takes these fetches, except those that are no longer wanted, or that another living worker is at, and returns them as
-   * they are now. What a worker of another spool is at is taken over if this worker holds the lane: that file would be
-   * of no use here. Of two that ask at once, one gets it.
+   * Claims these fetches, except those that are no longer wanted or that another living worker runs, and returns them as they
+   * are now. A fetch by a worker of another spool is taken over if this worker holds the lane, because that file would be of
+   * no use here. Of two concurrent claims, one gets it.
    */
   take(sequences: readonly Sequence[]): Promise<readonly MediaToFetch[]>
   /** False when the file is not wanted: the message no longer waits, or the fetch is no longer this worker's. */
@@ -136,6 +136,6 @@ export interface SpoolRecords {
   ): Promise<readonly ConnectionId[]>
   /** The next `limit` files after this message that must be kept. */
   wantedFiles(after: Sequence, limit: number): Promise<readonly SpooledFile[]>
-  /** The workers whose heartbeat holds. This worker may be missing. */
+  /** The workers with a valid lease. This worker may be missing. */
   livingWorkers(): Promise<readonly WorkerId[]>
 }

@@ -41,9 +41,9 @@ export interface MediaWanted {
   readonly spoolName: string
 }
 
-/** Whose spool files are not rubbish. */
+/** Workers and files whose spool files must stay. */
 export interface KnownFiles {
-  /** Workers other than this one whose heartbeat holds. Read before `wanted`, or files made in between would seem left over. */
+  /** Other workers with a valid lease. Read before `wanted`, or files made in between would seem left over. */
   readonly living: readonly WorkerId[]
   /** Paths to keep. */
   readonly wanted: ReadonlySet<string>

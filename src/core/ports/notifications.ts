@@ -19,7 +19,7 @@ export interface NewNotification {
  */
 export interface Notifications {
   /**
-   * Keeps those notices that a webhook of their account wants by now, all of them or none; of the others nothing is kept.
+   * Stores those notifications that a webhook of their account wants, all of them or none; the others are dropped.
    * Once it has resolved they survive a crash. What was announced under the same key is left as it was. Two that announce
    * the same at once announce it once. Rejects with `StorageUnavailable`, and may then be asked again.
    */

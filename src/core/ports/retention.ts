@@ -10,7 +10,7 @@ const WALKS = ['message.body', 'request.body', 'message', 'request'] as const
 export type WalkOf = (typeof WALKS)[number]
 
 export type RetentionTask =
-  /** Goes on from where the last walk of this kind came to, in the order of acceptance. `accountId` null: of all accounts. */
+  /** Continues after the last walk of this kind, in the order of acceptance. `accountId` null: all accounts. */
   | { readonly do: 'walk'; readonly what: WalkOf; readonly accountId: AccountId | null; readonly before: Instant }
   /** Checks rows again that earlier walks have kept. */
   | {
@@ -29,11 +29,11 @@ export type RetentionTask =
 
 export interface RetentionStep {
   readonly removed: Removed
-  /** Nothing is left to do of this task. */
+  /** True when the task is finished. */
   readonly isThrough: boolean
-  /** How long others may have waited for it. */
+  /** How long other transactions may have waited for it. */
   readonly tookMs: number
-  /** Where the next step of the same task goes on; null at its beginning. */
+  /** Where the next step of the same task continues; null at its beginning. */
   readonly cursor: string | null
   /** The ids of messages whose delivery went from the sandbox's inbox. */
   readonly deliveries?: readonly string[]
@@ -45,7 +45,7 @@ export interface RetentionState {
   readonly waitsFor: 'copy' | 'pause' | null
   /** The process that sweeps now; null when none does. */
   readonly sweptBy: string | null
-  /** The last sweep that came to its end; null before the first. */
+  /** The last finished sweep; null before the first. */
   readonly last: {
     readonly begunAt: Instant
     readonly endedAt: Instant
@@ -54,9 +54,9 @@ export interface RetentionState {
   } | null
 }
 
-/** What deletes by age, a little at a time. */
+/** Deletes by age, in small steps. */
 export interface Retention {
-  /** A step should take no longer than this: others wait for it. */
+  /** A step should take no longer than this, because other transactions wait for it. */
   readonly aimMs: number
   /** How many rows one step reads, at most. */
   readonly mostRows: number
@@ -67,15 +67,15 @@ export interface Retention {
    * Acquires the lease on sweeping for `forMs`, or extends it. False: another process sweeps. Two sweeps at once are harmless
    * but useless.
    */
-  acquireLease(who: string, now: Instant, forMs: number): Promise<boolean>
-  releaseLease(who: string): Promise<void>
-  /** Lets nothing be deleted before a moment. */
+  acquireLease(worker: string, now: Instant, forMs: number): Promise<boolean>
+  releaseLease(worker: string): Promise<void>
+  /** Prevents deletions before `until`. */
   postpone(until: Instant, why: RetentionState['waitsFor']): Promise<void>
   /** One short transaction: all of it or nothing. A step that was done again does no harm. */
   step(
     task: RetentionTask,
     given: { readonly now: Instant; readonly limit: number; readonly cursor: string | null },
   ): Promise<RetentionStep>
-  /** Keeps the result of a sweep. False, and nothing is kept: another worker has taken the turn meanwhile. */
-  finish(who: string, last: NonNullable<RetentionState['last']>): Promise<boolean>
+  /** Stores the result of a sweep. False, and nothing is stored: another worker has acquired the lease meanwhile. */
+  finish(worker: string, last: NonNullable<RetentionState['last']>): Promise<boolean>
 }

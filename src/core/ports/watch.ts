@@ -60,7 +60,7 @@ export interface Unconfirmed {
   readonly oldestAt: Instant
 }
 
-/** A connection whose network calls back, but has said nothing since it took messages. */
+/** A connection whose network sends callbacks, but none since it accepted messages. */
 export interface Unreported {
   readonly accountId: AccountId
   readonly connectionId: ConnectionId
@@ -74,7 +74,7 @@ export interface Unreported {
   readonly lastReportAt: Instant | null
 }
 
-/** Where nearly as much waits as may. `connectionId` null: in the account as a whole. */
+/** A backlog near its limit. `connectionId` null: that of the whole account. */
 export interface FullLane {
   readonly accountId: AccountId
   readonly connectionId: ConnectionId | null
@@ -122,9 +122,9 @@ export interface Watch {
   readInstallation(): Promise<InstallationFacts>
   /** Of all accounts. */
   readUnconfirmed(): Promise<readonly Unconfirmed[]>
-  /** Where the network has said nothing for this long, and took a message that long ago. */
+  /** Connections whose network has reported nothing for this long, and accepted a message that long ago. */
   readUnreported(silentForMs: number): Promise<readonly Unreported[]>
-  /** Not deleted, that end between these two moments, by their end. */
+  /** Tokens that are not deleted and end between these two times, ordered by their end. */
   readTokens(ending: { readonly from: Instant; readonly to: Instant }): Promise<readonly WatchedToken[]>
   /** Which of these tokens were called with after their end, as the newest requests of their account show. */
   readExpiredUse(tokens: readonly WatchedToken[]): Promise<readonly ExpiredUse[]>

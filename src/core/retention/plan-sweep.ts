@@ -3,7 +3,7 @@ import type { RetentionTask } from '../ports/retention.ts'
 import { isLonger, type OwnTimes, type RetentionTimes, timesOf } from './retention-times.ts'
 
 const DAY_MS = 86_400_000
-// The figures of the overview take next to no room.
+// The figures of the overview take hardly any space.
 const TALLIES_KEPT_MS = 2 * 365 * DAY_MS
 
 export interface SweepTimes extends RetentionTimes {

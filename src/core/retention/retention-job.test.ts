@@ -38,9 +38,9 @@ class MadeUpRetention implements Retention {
     return this.ownTimes
   }
 
-  async acquireLease(who: string, now: number, forMs: number): Promise<boolean> {
-    if (this.state.sweptBy !== null && this.state.sweptBy !== who) return false
-    this.state = { ...this.state, sweptBy: who }
+  async acquireLease(worker: string, now: number, forMs: number): Promise<boolean> {
+    if (this.state.sweptBy !== null && this.state.sweptBy !== worker) return false
+    this.state = { ...this.state, sweptBy: worker }
     this.turnEndsAt = now + forMs
     return true
   }
@@ -66,8 +66,8 @@ class MadeUpRetention implements Retention {
     }
   }
 
-  async finish(who: string, last: NonNullable<RetentionState['last']>): Promise<boolean> {
-    if (this.state.sweptBy !== who) return false
+  async finish(worker: string, last: NonNullable<RetentionState['last']>): Promise<boolean> {
+    if (this.state.sweptBy !== worker) return false
     this.sweptAt.push(last.begunAt)
     this.state = { ...this.state, last }
     return true
@@ -88,7 +88,7 @@ beforeEach(() => {
   job = new RetentionJob({
     storage,
     times: { bodiesDays: 30, messagesDays: 90, auditDays: 400 },
-    who: 'anna',
+    worker: 'anna',
     clock,
     journal: { record: (event) => void events.push(event) },
     onDeliveriesGone: async () => {},

@@ -6,7 +6,7 @@ import type { SweepTimes } from './plan-sweep.ts'
 import { runSweep, type Swept } from './run-sweep.ts'
 
 const HOUR_MS = 3_600_000
-// A day's work in small pieces: then there is never much to do at once.
+// A day's deletions in small parts, so that there is never much to do at once.
 const SWEEP_EVERY_MS = HOUR_MS
 const FIRST_AFTER_MS = 60_000
 // So it takes at most a tenth of what one processor, or the database, can do, however much there is to delete.
@@ -19,12 +19,12 @@ export const NOTIFIED_BEFORE_MS = 24 * HOUR_MS
 interface RetentionJobParts {
   readonly storage: Retention
   readonly times: SweepTimes
-  readonly who: string
+  readonly worker: string
   readonly clock: Clock
   readonly journal: Journal
   /** What went from the sandbox's inbox, by message. */
   readonly onDeliveriesGone: (messageIds: readonly string[]) => Promise<void>
-  /** Done before each sweep that may delete something; what goes wrong in it keeps nothing from being deleted. */
+  /** Called before each sweep that may delete something. Its failure does not stop the sweep. */
   readonly prepare: () => Promise<void>
 }
 
@@ -54,7 +54,7 @@ export class RetentionJob {
     this.#checkAfter(FIRST_AFTER_MS)
   }
 
-  /** Resolves when nothing is deleted any more. Harmless twice, and before the start. */
+  /** Resolves when no sweep is running. Harmless twice, and before the start. */
   async stop(): Promise<void> {
     this.#isRunning = false
     this.#cancel?.()
@@ -111,11 +111,11 @@ export class RetentionJob {
   }
 
   #sweep(): Promise<Swept | null> {
-    const { storage, times, who, clock, onDeliveriesGone } = this.#parts
+    const { storage, times, worker, clock, onDeliveriesGone } = this.#parts
     return runSweep({
       storage,
       times,
-      who,
+      worker,
       now: () => clock.now(),
       rest: (tookMs) => this.#rest(tookMs),
       onDeliveriesGone,

@@ -9,9 +9,9 @@ export const LEASE_MS = 120_000
 interface SweepParts {
   readonly storage: Retention
   readonly times: SweepTimes
-  readonly who: string
+  readonly worker: string
   readonly now: () => Instant
-  /** Waits so long as is fair after a step that took `tookMs`. False: give up. */
+  /** Pauses after a step that took `tookMs`, in proportion to it. False: stop the sweep. */
   readonly rest: (tookMs: number) => Promise<boolean>
   /** What went from the sandbox's inbox, by message. */
   readonly onDeliveriesGone?: (messageIds: readonly string[]) => Promise<void>
@@ -20,7 +20,7 @@ interface SweepParts {
 export interface Swept {
   readonly begunAt: Instant
   readonly endedAt: Instant
-  /** Without the rests. */
+  /** Without the pauses. */
   readonly tookMs: number
   readonly removed: Removed
 }
@@ -30,17 +30,17 @@ export interface Swept {
  * deleted, and the next sweep goes on from there.
  */
 export async function runSweep(parts: SweepParts): Promise<Swept | null> {
-  const { storage, who, now } = parts
+  const { storage, worker, now } = parts
   const begunAt = now()
-  if (!(await storage.acquireLease(who, begunAt, LEASE_MS))) return null
+  if (!(await storage.acquireLease(worker, begunAt, LEASE_MS))) return null
   try {
     const sweep = new Sweep(parts, begunAt)
     for (const task of planSweep(parts.times, await storage.readOwnTimes(), begunAt))
       if (!(await sweep.work(task))) return null
     const swept = { begunAt, endedAt: now(), tookMs: Math.round(sweep.tookMs), removed: sweep.removed }
-    return (await storage.finish(who, swept)) ? swept : null
+    return (await storage.finish(worker, swept)) ? swept : null
   } finally {
-    await storage.releaseLease(who)
+    await storage.releaseLease(worker)
   }
 }
 
@@ -61,9 +61,9 @@ class Sweep {
     return this.#removed
   }
 
-  /** False: given up. */
+  /** False: the sweep was stopped. */
   async work(task: RetentionTask): Promise<boolean> {
-    const { storage, who, now, rest, onDeliveriesGone } = this.#parts
+    const { storage, worker, now, rest, onDeliveriesGone } = this.#parts
     for (let cursor: string | null = null; ; ) {
       const step = await storage.step(task, { now: this.#begunAt, limit: this.#size.rows, cursor })
       this.#size.learn(step.tookMs)
@@ -72,8 +72,8 @@ class Sweep {
         this.#removed[kind as RemovedKind] = (this.#removed[kind as RemovedKind] ?? 0) + count
       if (step.deliveries?.length) await onDeliveriesGone?.(step.deliveries)
       if (!(await rest(step.tookMs))) return false
-      // After the last step of a task, too: there may be thousands of tasks that take one step each.
-      if (!(await storage.acquireLease(who, now(), LEASE_MS))) return false
+      // Also after the last step of a task, because there may be thousands of tasks with one step each.
+      if (!(await storage.acquireLease(worker, now(), LEASE_MS))) return false
       if (step.isThrough) return true
       cursor = step.cursor
     }

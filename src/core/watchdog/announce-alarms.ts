@@ -4,7 +4,7 @@ import type { UnannouncedAlarm, Watch } from '../ports/watch.ts'
 import type { AlarmKind } from './alarm-kinds.ts'
 import { alarmText } from './alarm-text.ts'
 
-/** There are notices of tokens for that, which come at the same moments. */
+/** Notifications about tokens report these, at the same times. */
 const ANNOUNCED_APART = 'token_expiring' satisfies AlarmKind
 
 interface AnnouncingParts {

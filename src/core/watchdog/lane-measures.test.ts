@@ -57,7 +57,7 @@ describe('measures of lanes', () => {
   })
 })
 
-describe('lanes whose expiry is to be foreseen', () => {
+describe('lanes whose expiry is predicted', () => {
   it('are not counted while they are paused and their first message has long to live', async () => {
     const { asked, measures } = measuring(() => 5)
     const paused = { ...lane(1, 'paused'), policy: { ...DEFAULT_LANE_POLICY, timeToLiveMs: 2 * HOUR_MS } }

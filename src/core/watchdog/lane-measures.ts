@@ -8,7 +8,7 @@ import { needsCount } from './predict-expiry.ts'
 const FRESH_PER_MESSAGE_MS = 10
 const MOST_COUNTED = 1_000
 const MOST_FORESEEN = 100_000
-// Asked for one by one, a thousand lanes with little in them took the database 0.4 s. All at once they would keep others
+// Asked for one by one, a thousand lanes with little in them took the database 0.4 s. All at once they would block others
 // waiting if each has a hundred thousand.
 const MEASURED_AT_ONCE = 20
 

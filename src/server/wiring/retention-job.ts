@@ -31,7 +31,7 @@ export function keepByAge({ settings, worker, storage, journal, console }: Keepi
   return new RetentionJob({
     storage: storage.retention,
     times: sweepTimesOf(settings),
-    who: worker,
+    worker: worker,
     clock: storage.clock,
     journal,
     onDeliveriesGone: (messageIds) => removeCopies(sandboxMediaFolder(settings), messageIds),

@@ -128,7 +128,7 @@ describe('a message that was accepted in the process of its lane', () => {
     assert.deepEqual(world.sent, ['anna: first', 'anna: slow'])
   })
 
-  it('is for others to send when its lane is another worker’s', async () => {
+  it('is not sent here when its lane is another worker’s', async () => {
     await world.startWorker(BEN)
     await world.pass(10_000)
     const bens = await world.addSenderOf(BEN, [ANNA, BEN])

@@ -15,7 +15,7 @@ const SWEEP_MS = 250
 const CHECK_MS = 15_000
 
 describe('an upload that is no longer needed', () => {
-  it('is cut short when the worker stops, and holds that up no longer than its grace', async () => {
+  it('is aborted when the worker stops, and delays that by no more than its grace period', async () => {
     const { world, ids } = await openImageLane(['first'])
     const anna = await world.startWorker(ANNA)
     await world.pass(100)
@@ -32,7 +32,7 @@ describe('an upload that is no longer needed', () => {
     await world.close()
   })
 
-  it('G6: is cut short when its lane is for another worker, who does it', async () => {
+  it('G6: is aborted when its lane is handed over, and the next worker does it', async () => {
     const world = await openDispatchWorld()
     world.ready = ({ worker }) => (worker === ANNA ? null : READY)
     const sender = await world.addSenderOf(BEN, BOTH)
@@ -68,7 +68,7 @@ describe('an upload that is no longer needed', () => {
     await world.close()
   })
 
-  it('is cut short when its message is cancelled, and the lane goes on', async () => {
+  it('is aborted when its message is cancelled, and the lane goes on', async () => {
     const { world, sender, ids } = await openImageLane(['first', 'second'])
     world.ready = ({ text }) => (text === 'first' ? null : READY)
     const anna = await world.startWorker(ANNA)
@@ -82,7 +82,7 @@ describe('an upload that is no longer needed', () => {
     await world.close()
   })
 
-  it('begins anew with the new settings of its connection', async () => {
+  it('starts again with the new settings of its connection', async () => {
     const { world, sender } = await openImageLane(['first'])
     world.ready = ({ settings }) => (settings['token'] === 'new' ? READY : null)
     const anna = await world.startWorker(ANNA)
@@ -169,7 +169,7 @@ describe('a worker that is lost while it uploads', () => {
     await world.close()
   })
 
-  it('G6: ends its upload when its claim runs out, before another can begin', async () => {
+  it('G6: ends its upload when its lease expires, before another worker can begin', async () => {
     const { world } = await openImageLane(['first'])
     const line = { isCut: false }
     world.ready = ({ worker }) => {
@@ -193,7 +193,7 @@ describe('a worker that is lost while it uploads', () => {
     await world.close()
   })
 
-  it('waits quietly until its claim holds again', async () => {
+  it('waits until its lease is held again', async () => {
     const { world } = await openImageLane(['first'])
     const { lanes } = world.storage
     let isAway = false
@@ -221,7 +221,7 @@ describe('a worker that is lost while it uploads', () => {
     await world.close()
   })
 
-  it('G6: sends nothing when the upload is done after its claim was another’s', async () => {
+  it('G6: sends nothing when the upload ends after another worker had the lane', async () => {
     const { world } = await openImageLane(['first'])
     const line = { isCut: false }
     world.ready = ({ worker }) => (worker === ANNA ? null : READY)
@@ -240,7 +240,7 @@ describe('a worker that is lost while it uploads', () => {
   })
 })
 
-/** A worker who should have this lane in place of Anna. */
+/** A worker that this lane is assigned to instead of Anna. */
 function otherThan(connectionId: ConnectionId): WorkerId {
   for (let i = 1; ; i++) {
     const worker = `worker ${i}` as WorkerId

@@ -14,7 +14,7 @@ import { RENEW_EVERY_MS } from '../workers/lease.ts'
 
 const MINUTE = 60_000
 
-describe('a lane whose worker should be another', () => {
+describe('a lane that is assigned to another worker', () => {
   it('G2 G3: is handed over once the running attempt is recorded, and nothing new is opened before', async () => {
     const { world, bens } = await openTwoLanes()
     const second = await world.accept(bens, 'second')
@@ -37,7 +37,7 @@ describe('a lane whose worker should be another', () => {
     await world.close()
   })
 
-  it('is handed over out of rest, and keeps its pace', async () => {
+  it('is handed over while it waits, and keeps its pace', async () => {
     const world = await openDispatchWorld()
     const sender = await world.addSenderOf(BEN, BOTH, { leastGapMs: 20_000 })
     await world.accept(sender, 'first')
@@ -144,7 +144,7 @@ describe('a lane whose worker should be another', () => {
     await world.close()
   })
 
-  it('stays where it is when a third worker comes that it is not for', async () => {
+  it('stays when a third worker comes that it is not assigned to', async () => {
     const { world } = await openTwoLanes()
     const sender = await world.addSenderOf(ANNA, [ANNA, 'cleo' as WorkerId])
     await world.accept(sender, 'first')
@@ -161,7 +161,7 @@ describe('a lane whose worker should be another', () => {
     await world.close()
   })
 
-  it('opens nothing that was being loaded when the other worker came', async () => {
+  it('starts no message that was being loaded when the other worker came', async () => {
     const { world } = await openTwoLanes()
     const { lanes, clock } = world.storage
     const fetchNext: Lanes['fetchNext'] = async (...given) => {

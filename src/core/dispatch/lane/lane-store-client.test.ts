@@ -21,8 +21,8 @@ import {
 } from '../../ports/lanes.ts'
 import { LaneStoreClient } from './lane-store-client.ts'
 
-describe('a step whose answer was lost', () => {
-  it('G4 G5: is known by what is open now, so that what it opened is called, and called once', async () => {
+describe('a transition whose answer was lost', () => {
+  it('G4 G5: is resolved by the open attempt, so that the attempt it started is called, and called once', async () => {
     const { world, sender, ids } = await openOneLane(['first', 'second', 'third'])
     const lanes = losingAnswers(world, (step) => step.finish !== null && step.start !== null)
     await world.startWorker(ANNA, { lanes })
@@ -36,7 +36,7 @@ describe('a step whose answer was lost', () => {
     await world.close()
   })
 
-  it('goes on after a step that opened nothing', async () => {
+  it('goes on after a transition that started nothing', async () => {
     const { world, sender } = await openOneLane(['first'])
     const lanes = losingAnswers(world, (step) => step.finish !== null)
     const anna = await world.startWorker(ANNA, { lanes })
@@ -51,7 +51,7 @@ describe('a step whose answer was lost', () => {
     await world.close()
   })
 
-  it('opened nothing when the connection was paused, and the lane goes', async () => {
+  it('started nothing when the connection was paused, and the lane is released', async () => {
     const { world, sender, ids } = await openOneLane(['first', 'second'])
     const lanes = losingAnswers(world, (step) => step.finish !== null)
     world.answer = () => null
@@ -68,7 +68,7 @@ describe('a step whose answer was lost', () => {
     await world.close()
   })
 
-  it('G4: has opened what is called, though the connection was paused before it was asked again', async () => {
+  it('G4: calls the attempt that it started, though the connection was paused before the retry', async () => {
     const { world, sender, ids } = await openOneLane(['first', 'second'])
     const pause = () => world.storage.administration.setConnectionState(sender.connectionId, 'paused', 'test')
     const lanes = losingAnswers(world, (step) => step.start !== null, pause)
@@ -82,7 +82,7 @@ describe('a step whose answer was lost', () => {
     await world.close()
   })
 
-  it('G6: is not believed once another worker has the lane', async () => {
+  it('G6: is fenced once another worker has the lane', async () => {
     const { world, ids } = await openOneLane(['first', 'second'])
     const line = { isCut: false }
     const lanes = cuttable(
@@ -109,7 +109,7 @@ describe('a step whose answer was lost', () => {
 })
 
 describe('an open attempt that storage has hidden from its lane', () => {
-  it('is found, and stops its lane no more than that of a worker that died', async () => {
+  it('is found, and delays its lane no more than one of a worker that died', async () => {
     const { world, ids } = await openOneLane(['first', 'second'])
     let isHidden = true
     const record = async (step: LaneTransition): Promise<LaneTransitionResult> => {
@@ -129,7 +129,7 @@ describe('an open attempt that storage has hidden from its lane', () => {
   })
 })
 
-describe('an answer that may be that to a step which was written before', () => {
+describe('an answer that may be to a transition that was written before', () => {
   const OPEN = { message: { sequence: 2 }, number: 1 } as unknown as OpenAttempt
   const lost = new StorageUnavailable('the line broke', true)
   const away = new StorageUnavailable('away', false)

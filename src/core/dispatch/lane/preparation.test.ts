@@ -16,8 +16,8 @@ import type { LaneTransition } from '../../ports/lanes.ts'
 
 const MINUTE = 60_000
 
-describe('a message that is to be got ready', () => {
-  it('G4: is so before its attempt is opened, and says meanwhile why it waits', async () => {
+describe('a message that needs a preparation', () => {
+  it('G4: is prepared before its attempt starts, and shows meanwhile why it waits', async () => {
     const { world, ids } = await openImageLane(['first'])
     await world.startWorker(ANNA)
     await world.pass(2 * MINUTE)
@@ -34,7 +34,7 @@ describe('a message that is to be got ready', () => {
     await world.close()
   })
 
-  it('says so in the commit that ends the attempt before, which opens nothing', async () => {
+  it('waits from the commit that finishes the attempt before, which starts nothing', async () => {
     const { world, sender } = await openImageLane([])
     const steps: LaneTransition[] = []
     await world.accept(sender, 'text')
@@ -88,7 +88,7 @@ describe('a message that is to be got ready', () => {
     await world.close()
   })
 
-  it('is got ready anew for another attempt', async () => {
+  it('is prepared again for another attempt', async () => {
     const { world } = await openImageLane(['first'])
     const refused = { kind: 'rejected', failure: failure('transient', 'media_not_ready') } as const
     world.ready = () => READY
@@ -120,7 +120,7 @@ describe('a message that is to be got ready', () => {
   })
 })
 
-describe('a message that cannot be got ready', () => {
+describe('a message that cannot be prepared', () => {
   it('fails with the reason and the words when it never can, without an attempt, and the lane goes on', async () => {
     const { world, ids } = await openImageLane(['first', 'second'])
     world.ready = ({ text }) => (text === 'first' ? failed('permanent', 'content_refused') : READY)
@@ -139,7 +139,7 @@ describe('a message that cannot be got ready', () => {
     await world.close()
   })
 
-  it('waits like one whose attempt was rejected when it may pass, and is not counted as an attempt', async () => {
+  it('waits as after a rejected attempt when the failure is temporary, and counts no attempt', async () => {
     const { world, ids } = await openImageLane(['first', 'second'])
     world.ready = () => (world.uploads.length === 1 ? failed('transient', 'busy') : READY)
     await world.startWorker(ANNA)
@@ -154,7 +154,7 @@ describe('a message that cannot be got ready', () => {
     await world.close()
   })
 
-  it('holds the whole lane when the connection is at fault, and pays nothing for it', async () => {
+  it('stops the whole lane when the connection is at fault, without using head budget', async () => {
     const { world, ids } = await openImageLane(['first', 'second'], { headBudgetMs: MINUTE })
     world.ready = () => failed('connection', 'credentials_refused')
     await world.startWorker(ANNA)

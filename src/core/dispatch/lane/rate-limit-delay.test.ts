@@ -10,7 +10,7 @@ import type { Lanes } from '../../ports/lanes.ts'
 
 const MINUTE = 60_000
 
-describe('a message that the pace of the network lets rest', () => {
+describe('a message that the network’s rate limit delays', () => {
   it('G10: waits with the reason and the words of the channel until then, without an attempt', async () => {
     const { world, id } = await openRest()
     const until = world.storage.clock.now() + MINUTE
@@ -77,7 +77,7 @@ describe('a message that the pace of the network lets rest', () => {
     await world.close()
   })
 
-  it('is got ready before it is asked about', async () => {
+  it('is prepared before the channel is asked about it', async () => {
     const { world } = await openImageLane(['first'])
     const order: string[] = []
     world.ready = () => {
@@ -96,7 +96,7 @@ describe('a message that the pace of the network lets rest', () => {
     await world.close()
   })
 
-  it('is asked about only when nothing of its own holds it', async () => {
+  it('is asked about only when nothing else delays it', async () => {
     const { world, sender } = await openRest({ leastGapMs: 5 * MINUTE })
     let asked = 0
     world.rest = () => {

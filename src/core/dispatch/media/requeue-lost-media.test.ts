@@ -5,7 +5,7 @@ import { noticeLostMedia } from './requeue-lost-media.ts'
 
 const MEDIA = { path: 'spool/file', sizeBytes: 1, sha256: '00', mime: 'image/png' }
 
-describe('who keeps the spool', () => {
+describe('the maintenance of the spool', () => {
   it.each([
     ['hears of an attachment that the channel did not find', rejected('media_lost'), 1],
     ['hears of no other refusal', rejected('busy'), 0],
@@ -24,7 +24,7 @@ describe('who keeps the spool', () => {
     assert.deepEqual([seen, heard], [outcome, times])
   })
 
-  it('passes on what a channel throws, and is not troubled by it', async () => {
+  it('passes on what a channel throws, and does nothing else', async () => {
     const fault = new Error('fault')
     const channel = noticeLostMedia(
       channelThat(() => Promise.reject(fault)),
@@ -37,7 +37,7 @@ describe('who keeps the spool', () => {
     )
   })
 
-  it('hears of an attachment that was not found when it was to be got ready', async () => {
+  it('is notified of an attachment that is missing during a preparation', async () => {
     let heard = 0
     const channel = noticeLostMedia(
       { ...channelThat(() => assert.fail()), prepare: async () => ({ kind: 'failed', failure: LOST }) },
@@ -51,7 +51,7 @@ describe('who keeps the spool', () => {
     assert.deepEqual([seen, heard], [{ kind: 'failed', failure: LOST }, 1])
   })
 
-  it('passes on what the pace of the network says', () => {
+  it('passes on the rate-limit delay', () => {
     const rest = { until: 5, reason: 'rate_limited', words: null }
     const channel = noticeLostMedia({ ...channelThat(() => assert.fail()), rateLimitDelayOf: () => rest }, () => {})
 
@@ -67,7 +67,7 @@ describe('who keeps the spool', () => {
     assert.deepEqual(['prepare' in channel, 'rateLimitDelayOf' in channel], [false, false])
   })
 
-  it('gives a text the very promise of the channel', () => {
+  it('returns the promise of the channel itself for a text', () => {
     const sending = new Promise<Outcome>(() => {})
     const channel = noticeLostMedia(
       channelThat(() => sending),

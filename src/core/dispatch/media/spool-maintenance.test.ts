@@ -24,7 +24,7 @@ describe('the maintenance of the spool', () => {
     await maintenance.stop()
   })
 
-  it('asks who lives before it asks what is wanted: in between, a worker may record a file and die', async () => {
+  it('reads the living workers before the wanted files: in between, a worker may record a file and die', async () => {
     const { maintenance, records } = createJob()
 
     await maintenance.start()

@@ -131,7 +131,7 @@ describe('the media stage', () => {
     await stage.stop()
   })
 
-  it('keeps a head that found no room in mind until there is some', async () => {
+  it('remembers a head without room until there is some', async () => {
     const { stage, queue, fetcher, clock } = createStage()
     for (let i = 0; i < 10; i++) queue.add({ host: `host-${i}` })
     await stage.start()
@@ -165,7 +165,7 @@ describe('the media stage beside other workers', () => {
     await stage.stop()
   })
 
-  it('leaves what is in lanes that another worker is to take, until it holds them itself', async () => {
+  it('skips lanes that are assigned to another worker, until it holds them itself', async () => {
     const { stage, queue, fetcher, clock, others } = createStage()
     const [free, anothers] = [queue.add({ host: 'a', isLaneHeld: false }), queue.add({ host: 'b', isLaneHeld: false })]
     others.add(anothers.connectionId)
@@ -183,7 +183,7 @@ describe('the media stage beside other workers', () => {
     await stage.stop()
   })
 
-  it('finds room again for what it could not take', async () => {
+  it('frees the room of files that it could not claim', async () => {
     const { stage, queue, fetcher, clock } = createStage()
     for (let i = 0; i < PER_ACCOUNT; i++) queue.ofOthers.add(queue.add({ host: `host-${i}` }).sequence)
     queue.isAway = 'certainly'
@@ -330,7 +330,7 @@ describe('the media stage after failures', () => {
     await stage.stop()
   })
 
-  it('G11: says since when it is at the file of a head, from the first try on, and not before it has room for it', async () => {
+  it('G11: reports since when it fetches the file of a head, from the first try on, and not before it has room for it', async () => {
     const { stage, queue, fetcher, clock } = createStage()
     for (let i = 0; i <= PER_ACCOUNT; i++) queue.add({ host: `host-${i}` })
     const late = PER_ACCOUNT + 1

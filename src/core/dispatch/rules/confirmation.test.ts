@@ -41,7 +41,7 @@ describe('whether a backlog waits for a person', () => {
     assert.equal(asks(30 * 24 * HOUR, { policy: DEFAULT_LANE_POLICY }), false)
   })
 
-  it('does not ask for what was accepted a moment ago, however long the lane had nothing to do', () => {
+  it('asks for no confirmation of a new message, however long the lane had nothing to do', () => {
     assert.equal(asks(MINUTE, { lastAttemptAt: NOON - 100 * HOUR }), false)
   })
 

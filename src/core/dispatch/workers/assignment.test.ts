@@ -79,7 +79,7 @@ describe('the assignment of a worker', () => {
     assert.deepEqual([before, isAllOwn(assignment)], [true, true])
   })
 
-  it('holds what no share of another living worker holds', () => {
+  it('gives each lane to exactly one living worker', () => {
     const shares = FOUR.map((worker) => createAssignment(worker).assignment)
     for (const assignment of shares) assignment.updateMembers(FOUR)
 
@@ -87,7 +87,7 @@ describe('the assignment of a worker', () => {
       assert.equal(shares.filter((assignment) => !assignment.belongsToPeer(id)).length, 1)
   })
 
-  it('says when the living have changed, and only then', () => {
+  it('reports when the list of living workers has changed, and only then', () => {
     const { assignment } = createAssignment()
 
     const changes = [[ANNA], [ANNA, BEN], [BEN, ANNA], [BEN, CLEO], [BEN, CLEO], [CLEO]].map((members) =>
@@ -97,14 +97,14 @@ describe('the assignment of a worker', () => {
     assert.deepEqual(changes, [true, true, false, true, false, true])
   })
 
-  it('never leaves a lane of its own', () => {
+  it('never defers a lane of its own', () => {
     const { assignment } = createAssignment()
     assignment.updateMembers([ANNA, BEN])
 
     assert.equal(assignment.shouldDefer(lanesOf(ANNA)[0]!), false)
   })
 
-  it('leaves another’s lane until it has been found free for five seconds', async () => {
+  it('defers the lane of another worker until it has been free for five seconds', async () => {
     const { assignment, clock } = createAssignment()
     assignment.updateMembers([ANNA, BEN])
     const [id] = lanesOf(BEN) as [ConnectionId]
@@ -118,7 +118,7 @@ describe('the assignment of a worker', () => {
     assert.deepEqual([first, justBefore, then], [true, true, [false, false]])
   })
 
-  it('begins to count anew after the lane was taken, by this worker or another', async () => {
+  it('starts to count again after the lane was claimed, by this worker or another', async () => {
     const { assignment, clock } = createAssignment()
     assignment.updateMembers([ANNA, BEN])
     const [own, others] = lanesOf(BEN) as [ConnectionId, ConnectionId]
@@ -135,7 +135,7 @@ describe('the assignment of a worker', () => {
     assert.deepEqual([again, assignment.shouldDefer(others)], [true, true])
   })
 
-  it('says while there is something left that it may have to take', async () => {
+  it('has deferred lanes while it may have to claim some', async () => {
     const { assignment, clock } = createAssignment()
     assignment.updateMembers([ANNA, BEN])
     const before = assignment.hasDeferredLanes
@@ -147,7 +147,7 @@ describe('the assignment of a worker', () => {
     assert.deepEqual([before, during, assignment.hasDeferredLanes], [false, true, false])
   })
 
-  it('starves no lane, however many are left at once', async () => {
+  it('starves no lane, however many are deferred at once', async () => {
     const { assignment, clock } = createAssignment()
     assignment.updateMembers([ANNA, BEN])
     const left = new Set(lanesOf(BEN, 25_000))

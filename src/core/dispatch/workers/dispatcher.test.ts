@@ -9,7 +9,7 @@ import { RENEW_EVERY_MS } from './lease.ts'
 const MINUTE = 60_000
 
 describe('a dispatcher', () => {
-  it('takes every lane while no other worker lives', async () => {
+  it('claims every lane while no other worker is alive', async () => {
     const { world, annas, bens } = await openTwoLanes()
     const anna = await world.startWorker(ANNA)
 
@@ -33,7 +33,7 @@ describe('a dispatcher', () => {
     await world.close()
   })
 
-  it('takes no lane before it has started, nor once it has stopped, and says so', async () => {
+  it('claims no lane before it has started or after it has stopped, and returns false', async () => {
     const { world, annas } = await openTwoLanes()
     const worker = await world.startWorker(ANNA)
     await worker.dispatcher.stop(0)
@@ -43,7 +43,7 @@ describe('a dispatcher', () => {
     await world.close()
   })
 
-  it('takes the lanes of its share, and says of a message whether it is for another worker', async () => {
+  it('claims the lanes assigned to it, and returns whether a message is for another worker', async () => {
     const { world, annas, bens } = await openTwoLanes()
     await beat(world.storage, BEN)
     const anna = await world.startWorker(ANNA)
@@ -60,7 +60,7 @@ describe('a dispatcher', () => {
     await world.close()
   })
 
-  it('starves no lane of a worker that lives and takes none, and knows who lives before its first claim', async () => {
+  it('starves no lane of a living worker that claims none, and knows the living workers before its first claim', async () => {
     const { world } = await openTwoLanes()
     await beat(world.storage, BEN, MINUTE)
     await world.startWorker(ANNA)
@@ -131,7 +131,7 @@ describe('a dispatcher', () => {
     await world.close()
   })
 
-  it('gives each lane back as it ends when it stops, whatever the others do', async () => {
+  it('releases each lane as it ends when it stops, without waiting for the others', async () => {
     const { world, annas, bens } = await openTwoLanes()
     const anna = await world.startWorker(ANNA)
     await world.pass(1_000)
@@ -154,7 +154,7 @@ describe('a dispatcher', () => {
     await world.close()
   })
 
-  it('asks seldom for a lane that is not to be had, however many messages come for it', async () => {
+  it('retries a failed claim seldom, however many messages come for the lane', async () => {
     const { world, annas } = await openTwoLanes()
     const { lanes } = world.storage
     let asked = 0
@@ -202,7 +202,7 @@ describe('a dispatcher', () => {
     await world.close()
   })
 
-  it('is not brought back to life by a heartbeat that was on its way when it stopped', async () => {
+  it('gets no lease from a heartbeat that was running when it stopped', async () => {
     const { world } = await openTwoLanes()
     const { lanes, clock } = world.storage
     const heartbeat: Lanes['heartbeat'] = async (...given) => {

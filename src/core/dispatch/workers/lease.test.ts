@@ -63,7 +63,7 @@ describe('the lease of a worker', () => {
     assert.equal(lease.isHeld(), false)
   })
 
-  it('G6: does not hold after the machine was suspended, when only the wall clock has gone on', async () => {
+  it('G6: is not held after the machine was suspended, when only the wall clock has gone on', async () => {
     const { lease, clock } = createLease()
     await lease.start()
 
@@ -72,7 +72,7 @@ describe('the lease of a worker', () => {
     assert.equal(lease.isHeld(), false)
   })
 
-  it('G6: is by the machine’s own clocks alone, whatever becomes of the time that all agree on', async () => {
+  it('G6: depends on the clocks of its own machine alone, and not on the time of the database', async () => {
     const { lease, clock, storage } = createLease()
     await lease.start()
     clock.setNow(2 * DAY)

@@ -23,7 +23,7 @@ export interface AlarmView {
 }
 
 /**
- * Whose alarms. Null: all there are, for the operator. `seesInstallation`: those of the whole installation too, if this
+ * The accounts to show alarms of. Null: all there are, for the operator. `seesInstallation`: those of the whole installation too, if this
  * account is the only one in it (G8).
  */
 export interface AlarmScope {

@@ -89,7 +89,7 @@ export interface DeliveryTimeline extends DeliveryView {
 export interface InboxViews {
   /** Sandbox connections in order of their numbers; removed ones too, behind the others. */
   listSandboxes(accountId: AccountId): Promise<readonly SandboxView[]>
-  /** Recipients of the newest deliveries, who got something last first. Null: no such connection. */
+  /** Recipients of the newest deliveries, the latest first. Null: no such connection. */
   listChats(of: OwnConnection, page: WantedPage): Promise<ChatPage | null>
   /**
    * What one recipient got, the newest page first and each page in order of delivery. A page with `next` may be short or

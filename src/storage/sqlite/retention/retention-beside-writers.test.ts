@@ -90,7 +90,7 @@ function sweep() {
   return runSweep({
     storage: retention,
     times: { bodiesDays: 30, messagesDays: 90, auditDays: 400 },
-    who: 'anna',
+    worker: 'anna',
     now: () => NOW,
     rest: async () => {
       for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
