@@ -59,7 +59,7 @@ export class FaultyLanes implements Lanes {
   }
 
   fetchNext(...given: Parameters<Lanes['fetchNext']>) {
-    return this.#call('loadRun', () => this.#parts.inner.fetchNext(...given))
+    return this.#call('fetchNext', () => this.#parts.inner.fetchNext(...given))
   }
 
   record(...given: Parameters<Lanes['record']>) {

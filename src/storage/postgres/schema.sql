@@ -356,7 +356,7 @@ create table lane (
   account_id text collate "C" not null,
   owner text collate "C",
   epoch bigint not null default 0,
-  -- JSON of HeadMemory and FailureStreak.
+  -- JSON of HeadRetryState and FailureStreak.
   head text,
   failure_streak text,
   wait_reason text,

@@ -244,7 +244,7 @@ create table lane (
   connection_id text primary key,
   owner text,
   epoch integer not null default 0,
-  -- JSON of HeadMemory and FailureStreak.
+  -- JSON of HeadRetryState and FailureStreak.
   head text,
   failure_streak text,
   wait_reason text,

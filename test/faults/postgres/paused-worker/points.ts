@@ -3,8 +3,8 @@ export const POINTS = [
   'before-claim',
   'claim-on-its-way',
   'after-claim',
-  'before-load-run',
-  'after-load-run',
+  'before-fetch-next',
+  'after-fetch-next',
   'before-first-open',
   'record-on-its-way',
   // Between the answer that an attempt is committed and the call of the channel.

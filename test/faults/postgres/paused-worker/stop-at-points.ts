@@ -92,7 +92,7 @@ wrap(Client.prototype, 'query', (call, [statement]) => {
 
 const { prototype: lanes } = PostgresLanes
 around(lanes, 'claim', (_, claimed) => (Array.isArray(claimed) && claimed.length === 0 ? null : 'claim'))
-around(lanes, 'loadRun', () => 'load-run')
+around(lanes, 'fetchNext', () => 'fetch-next')
 around(lanes, 'record', ([step]) => kindOf(step as LaneTransition))
 around(lanes, 'heartbeat', () => 'heartbeat')
 around(lanes, 'release', () => 'release')
