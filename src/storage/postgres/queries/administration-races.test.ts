@@ -339,7 +339,7 @@ describe('several people who change things at once', () => {
     await service.query('begin; select pg_advisory_xact_lock(3, 0)')
     const adding = add('whk_new', 'message.failed')
     await changeWaits()
-    const recording = work.record([{ ...claimed, at: Date.now(), tookMs: 1, judged }])
+    const recording = work.record([{ ...claimed, at: Date.now(), tookMs: 1, checked: judged }])
     const hasWaited = await Promise.race([recording.then(() => false), changeWaits(2).then(() => true)])
     await service.query('commit')
     await adding
