@@ -28,10 +28,10 @@ describe('the bench', () => {
       part: 'accepts',
       engine: 'postgres',
       expected: 'durable accepts / bare route',
-      told: /huge_pages_status (on|off).*; pages written out after \d/,
+      expectedNote: /huge_pages_status (on|off).*; pages written out after \d/,
     },
-    { part: 'latency', engine: 'sqlite', expected: 'a lane at rest, p50', told: /; pages written out after \d/ },
-  ])('measures $part on $engine, writes it as JSON, and tells on what', async ({ part, engine, expected, told }) => {
+    { part: 'latency', engine: 'sqlite', expected: 'a lane at rest, p50', expectedNote: /; pages written out after \d/ },
+  ])('measures $part on $engine, writes it as JSON, and tells on what', async ({ part, engine, expected, expectedNote }) => {
     const folder = mkdtempSync(join(tmpdir(), 'nuncio-bench-test-'))
     const file = join(folder, 'results.json')
 
@@ -41,7 +41,7 @@ describe('the bench', () => {
 
     expect(code).toBe(0)
     expect(output).toContain(expected)
-    if (process.platform === 'linux') expect(output).toMatch(told)
+    if (process.platform === 'linux') expect(output).toMatch(expectedNote)
     expect(figures.map(({ value }) => value)).not.toContain(0)
     expect(new Set(figures.map((figure) => `${figure.part} ${figure.engine}`))).toEqual(new Set([`${part} ${engine}`]))
   })

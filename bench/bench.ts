@@ -24,7 +24,7 @@ interface BenchOptions {
   readonly isQuick: boolean
   /** How many rows the part about many rows makes. */
   readonly rows: 'small' | 'full'
-  readonly tell: (line: string) => void
+  readonly print: (line: string) => void
 }
 
 /** Who sends as whom, and to which server. */
@@ -98,7 +98,7 @@ export class Bench {
       ratePerSecond: null,
       ...job,
     })
-    if (result.refused > 0) this.options.tell(`  ! ${result.refused} of ${result.replies} replies were refusals`)
+    if (result.refused > 0) this.options.print(`  ! ${result.refused} of ${result.replies} replies were refusals`)
     return { ...result, serverCpuUs: ((cpuSecondsOfFamily(pid) - cpuBefore) / result.allReplies) * 1e6 }
   }
 

@@ -14,7 +14,7 @@ if ('usage' in options) {
   console.error(options.usage)
   process.exitCode = options.usage === USAGE ? 0 : 2
 } else {
-  const bench = new Bench({ ...options, tell: (line) => console.log(line) })
+  const bench = new Bench({ ...options, print: (line) => console.log(line) })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void bench.close().finally(() => process.exit(1)))
   }

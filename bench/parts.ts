@@ -102,10 +102,10 @@ export async function measurePart(bench: Bench, part: Part, only: readonly strin
   const figures: PlacedFigure[] = []
   for (const engine of part.engines ?? [null]) {
     if (!isWanted(only, part, engine)) continue
-    bench.options.tell(`${part.name}${engine === null ? '' : ` on ${engine}`}: ${part.what}`)
+    bench.options.print(`${part.name}${engine === null ? '' : ` on ${engine}`}: ${part.what}`)
     const startedMs = performance.now()
     for (const figure of await part.measure(bench, engine ?? 'postgres')) figures.push({ ...figure, engine })
-    bench.options.tell(`  took ${Math.round((performance.now() - startedMs) / 1000)} s`)
+    bench.options.print(`  took ${Math.round((performance.now() - startedMs) / 1000)} s`)
   }
   return figures
 }

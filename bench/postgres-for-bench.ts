@@ -14,7 +14,7 @@ const SETTINGS = {
 }
 // 16 MB each.
 const LOG_FILES = 128
-const TOLD = [
+const SETTINGS_SHOWN = [
   'shared_buffers',
   // Known from 17 on. It takes them by itself where the machine has put some aside: see docs/operating/scaling.md.
   'huge_pages_status',
@@ -118,8 +118,8 @@ async function describeServer(url: string): Promise<string> {
   const rows = await ask<{ name: string; value: string }>(
     url,
     `select name, current_setting(name) as value from pg_settings where name = any ($1)`,
-    [['server_version', ...TOLD]],
+    [['server_version', ...SETTINGS_SHOWN]],
   )
-  const told = (wanted: string) => rows.find(({ name }) => name === wanted)?.value ?? 'unknown'
-  return `PostgreSQL ${told('server_version')} (${TOLD.map((name) => `${name} ${told(name)}`).join(', ')})`
+  const value = (wanted: string) => rows.find(({ name }) => name === wanted)?.value ?? 'unknown'
+  return `PostgreSQL ${value('server_version')} (${SETTINGS_SHOWN.map((name) => `${name} ${value(name)}`).join(', ')})`
 }

@@ -58,9 +58,9 @@ describe('bootstrap --console', () => {
     const first = await start('--console')
     const second = await start('--console')
 
-    assert.match(first.told, /setup: building the console \.\.\. \d+\.\d s\n$/)
+    assert.match(first.printed, /setup: building the console \.\.\. \d+\.\d s\n$/)
     assert.equal(built(), 'first')
-    assert.deepEqual([second.exitCode, second.told, timesBuilt()], [0, '', 1])
+    assert.deepEqual([second.exitCode, second.printed, timesBuilt()], [0, '', 1])
   })
 
   it.each(['console/app/main.tsx', 'src/contract/console/routes.ts', 'console/features/new.tsx'])(
@@ -89,10 +89,10 @@ describe('bootstrap --console', () => {
     write('console/app/main.tsx', 'second')
     write('vite-does', 'fail')
 
-    const { exitCode, told } = await start('--console')
+    const { exitCode, printed } = await start('--console')
 
     assert.equal(exitCode, 1)
-    assert.match(told, /the console could not be built.*\n.*a line is wrong/)
+    assert.match(printed, /the console could not be built.*\n.*a line is wrong/)
     assert.equal(built(), 'first')
     write('vite-does', 'build')
     await start('--console')
@@ -110,11 +110,11 @@ describe('bootstrap --console', () => {
     write('docs/README.md', 'first')
     await start('--console')
     const first = readFileSync(join(folder, 'site/dist/site.json'), 'utf8')
-    const { told } = await start('--console')
+    const { printed } = await start('--console')
     write('docs/README.md', 'second')
     await start('--console')
 
-    assert.deepEqual([first, told], ['first', ''])
+    assert.deepEqual([first, printed], ['first', ''])
     assert.equal(readFileSync(join(folder, 'site/dist/site.json'), 'utf8'), 'second')
   })
 
@@ -124,8 +124,8 @@ describe('bootstrap --console', () => {
     await start('--console')
     assert.equal(existsSync(join(folder, 'dist')), false)
     await start('--build')
-    const { told } = await start('--build')
-    assert.deepEqual([told, runs()], ['', 1])
+    const { printed } = await start('--build')
+    assert.deepEqual([printed, runs()], ['', 1])
 
     write('console/app/main.tsx', 'second')
     await start('--build')
@@ -149,11 +149,11 @@ describe('bootstrap --console', () => {
     return readFileSync(join(folder, 'vite-runs'), 'utf8').length
   }
 
-  function start(...args: readonly string[]): Promise<{ exitCode: number; told: string }> {
+  function start(...args: readonly string[]): Promise<{ exitCode: number; printed: string }> {
     const env = { ...process.env, npm_execpath: join(folder, 'npm-cli.js'), npm_node_execpath: process.execPath }
     return new Promise((resolve) => {
-      execFile(process.execPath, ['scripts/bootstrap.mjs', ...args], { cwd: folder, env }, (error, _, told) =>
-        resolve({ exitCode: typeof error?.code === 'number' ? error.code : 0, told }),
+      execFile(process.execPath, ['scripts/bootstrap.mjs', ...args], { cwd: folder, env }, (error, _, printed) =>
+        resolve({ exitCode: typeof error?.code === 'number' ? error.code : 0, printed }),
       )
     })
   }

@@ -58,9 +58,9 @@ describe('bootstrap', () => {
     await start()
     lockPackages('2.0.0')
 
-    const { told } = await start()
+    const { told: printed } = await start()
 
-    assert.match(told, /installing packages/)
+    assert.match(printed, /installing packages/)
     assert.equal(timesInstalled(), 2)
   })
 
@@ -82,7 +82,7 @@ describe('bootstrap', () => {
     const first = run()
     await until(() => existsSync(join(folder, 'npm-runs')))
     const second = run()
-    await until(() => second.told().includes('waiting for another start'))
+    await until(() => second.printed().includes('waiting for another start'))
     write('go', '')
 
     const ended = await Promise.all([first.ended, second.ended])
@@ -103,10 +103,10 @@ describe('bootstrap', () => {
     await killed.ended
     write('npm-does', 'install')
 
-    const { exitCode, told } = await start()
+    const { exitCode, told: printed } = await start()
 
     assert.equal(exitCode, 0)
-    assert.doesNotMatch(told, /waiting/)
+    assert.doesNotMatch(printed, /waiting/)
     assert.deepEqual(lockFolders(), [])
   })
 
@@ -116,7 +116,7 @@ describe('bootstrap', () => {
     await until(() => ownersOfLock().length === 2)
     process.kill(ownersOfLock()[0]!, 'SIGKILL')
     const second = run()
-    await until(() => second.told().includes('waiting for another start'))
+    await until(() => second.printed().includes('waiting for another start'))
     write('go', '')
 
     const { exitCode } = await second.ended
@@ -147,10 +147,10 @@ describe('bootstrap', () => {
   it('does not believe npm when it leaves out what this system needs', async () => {
     write('npm-does', 'leave-out')
 
-    const { exitCode, told } = await start()
+    const { exitCode, told: printed } = await start()
 
     assert.equal(exitCode, 1)
-    assert.match(told, /npm left out tool:/)
+    assert.match(printed, /npm left out tool:/)
   })
 
   it.skipIf(process.platform === 'win32')('sets a packaged Node aside that cannot run here', async () => {
@@ -168,10 +168,10 @@ describe('bootstrap', () => {
       write('npm-does', 'postgres')
       const { exitCode } = await start()
 
-      const told = await announcePostgres()
+      const printed = await announcePostgres()
 
       assert.equal(exitCode, 0)
-      assert.equal(told, '')
+      assert.equal(printed, '')
     },
   )
 
@@ -182,10 +182,10 @@ describe('bootstrap', () => {
       await start()
       rmSync(join(postgres(), 'lib'), { recursive: true })
 
-      const told = await announcePostgres()
+      const printed = await announcePostgres()
 
       assert.match(
-        told,
+        printed,
         /^setup: tests on PostgreSQL will fail, because .*libicu\.so\.60: cannot open.*: set NUNCIO_TEST_POSTGRES_URL .*\.\n$/,
       )
     },
@@ -267,7 +267,7 @@ function follow(child: ChildProcess) {
   child.stderr?.on('data', (text) => (told += text))
   child.stdout?.on('data', (text) => (printed += text))
   const ended = once(child, 'close').then(() => ({ exitCode: child.exitCode, told, printed }))
-  return { told: () => told, ended }
+  return { printed: () => told, ended }
 }
 
 async function until(isTrue: () => boolean) {

@@ -10,7 +10,7 @@ import {
 import { type Finding, report } from './finding.ts'
 import { readTree, type Tree } from './source-tree.ts'
 
-const FIX = 'run `npm run diagrams` (CONTRIBUTING.md says what it needs) and commit docs/diagrams'
+const REMEDY = 'run `npm run diagrams` (CONTRIBUTING.md says what it needs) and commit docs/diagrams'
 
 if (import.meta.main) {
   report(findStaleDiagrams(readTree('docs/**/*.md'), readTree(`${DIAGRAM_FOLDER}/*.svg`)))
@@ -28,14 +28,14 @@ export function findStaleDiagrams(pages: Tree, pictures: Tree): Finding[] {
   return [
     ...blocks.flatMap(withoutWords),
     ...blocks.flatMap((block) => withoutPicture(block, pictures)),
-    ...orphans.map((file) => ({ file, problem: 'is the picture of no diagram', fix: FIX })),
+    ...orphans.map((file) => ({ file, problem: 'is the picture of no diagram', remedy: REMEDY })),
   ]
 }
 
 function withoutWords({ file, title, description }: DiagramBlock): Finding[] {
   if (title !== '' && description !== '') return []
-  const fix = 'give it `accTitle: …` and `accDescr: …`: the caption, and what the picture says to who cannot see it'
-  return [{ file, problem: 'has a diagram without words', fix }]
+  const remedy = 'give it `accTitle: …` and `accDescr: …`: the caption, and what the picture says to who cannot see it'
+  return [{ file, problem: 'has a diagram without words', remedy }]
 }
 
 function withoutPicture(block: DiagramBlock, pictures: Tree): Finding[] {
@@ -43,5 +43,5 @@ function withoutPicture(block: DiagramBlock, pictures: Tree): Finding[] {
     (scheme) => hashIn(pictures.get(pictureFile(block, scheme)) ?? '') === sourceHash(block),
   )
   if (isDrawn) return []
-  return [{ file: block.file, problem: `has a diagram (${block.name}) whose picture is missing or stale`, fix: FIX }]
+  return [{ file: block.file, problem: `has a diagram (${block.name}) whose picture is missing or stale`, remedy: REMEDY }]
 }

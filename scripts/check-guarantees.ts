@@ -23,7 +23,7 @@ if (import.meta.main) {
 export function findGuarantees(tree: Tree): Finding[] {
   const page = tree.get(PAGE)
   if (page === undefined) {
-    return [{ file: PAGE, problem: 'is missing', fix: 'list there what we promise, as `## G1 durable`' }]
+    return [{ file: PAGE, problem: 'is missing', remedy: 'list there what we promise, as `## G1 durable`' }]
   }
   const promised = guaranteesOf(page)
   const tests = testsOf(tree)
@@ -39,8 +39,8 @@ export function findUnprovenOnEngines(tree: Tree): Finding[] {
     ENGINES.flatMap((engine, column) => {
       const problem = problemOf(filesOfCell(page, number, column), number, tests)
       if (!problem) return []
-      const fix = `name in its table a file of \`npm test\` with a test of ${number}`
-      return [{ file: PAGE, line, problem: `${problem} ${number} on ${engine}`, fix }]
+      const remedy = `name in its table a file of \`npm test\` with a test of ${number}`
+      return [{ file: PAGE, line, problem: `${problem} ${number} on ${engine}`, remedy }]
     }),
   )
 }
@@ -90,7 +90,7 @@ function twice(promised: readonly Guarantee[]): Finding[] {
       file: PAGE,
       line,
       problem: `gives the number ${number} a second time`,
-      fix: 'give each guarantee one number of its own',
+      remedy: 'give each guarantee one number of its own',
     }))
 }
 
@@ -101,7 +101,7 @@ function untested(promised: readonly Guarantee[], tests: readonly NumberedTest[]
       file: PAGE,
       line,
       problem: `promises ${number}, which no test proves`,
-      fix: `name a test \`${number}: …\`, or mark the line with ${PLANNED}`,
+      remedy: `name a test \`${number}: …\`, or mark the line with ${PLANNED}`,
     }))
 }
 
@@ -112,7 +112,7 @@ function unknown(promised: readonly Guarantee[], tests: readonly NumberedTest[])
       file,
       line,
       problem: `tests ${number}, which ${PAGE} does not promise`,
-      fix: 'correct the number, or write the promise down',
+      remedy: 'correct the number, or write the promise down',
     }))
 }
 

@@ -32,7 +32,7 @@ export function findNames(path: string): Finding[] {
 function notKebabCase(file: string, name: string): Finding[] {
   if (name.split('.').every((part) => KEBAB_CASE.test(part))) return []
   return [
-    { file, problem: 'is not in kebab-case', fix: 'name it after the one thing it exports, like accept-message.ts' },
+    { file, problem: 'is not in kebab-case', remedy: 'name it after the one thing it exports, like accept-message.ts' },
   ]
 }
 
@@ -44,14 +44,14 @@ function saysNothing(file: string, name: string): Finding[] {
     words.slice(-1).find((word) => EMPTY_NOUNS.includes(word)) ??
     EMPTY_NAMES.find((word) => word === whole)
   if (empty === undefined) return []
-  return [{ file, problem: `has a name that says nothing, "${empty}"`, fix: 'name what it holds or does' }]
+  return [{ file, problem: `has a name that says nothing, "${empty}"`, remedy: 'name what it holds or does' }]
 }
 
 // `index.ts` hides what a file is, except where the folder itself is the one thing: an adapter.
 function indexOfNoAdapter(file: string, name: string): Finding[] {
   const isAdapter = /^src\/(?:channels|storage)\/[^/]+$/.test(dirname(file))
   if (name !== 'index.ts' || isAdapter || !file.startsWith('src/')) return []
-  return [{ file, problem: 'is an index outside an adapter', fix: 'name it after the one thing it exports' }]
+  return [{ file, problem: 'is an index outside an adapter', remedy: 'name it after the one thing it exports' }]
 }
 
 export function findUnnumberedTodos(tree: Tree): Finding[] {
@@ -61,7 +61,7 @@ export function findUnnumberedTodos(tree: Tree): Finding[] {
         file,
         line: lineAt(text, start + index),
         problem: 'has a TODO without an issue',
-        fix: 'write `TODO #12: …` with the number of its issue, or do it now',
+        remedy: 'write `TODO #12: …` with the number of its issue, or do it now',
       })),
     ),
   )

@@ -13,12 +13,12 @@ const CODE = '{src,client,console,site,test,bench,scripts}/**/*.{ts,tsx,mjs,js,c
 const UNLIMITED = [/\/migrations\//, /\/generated\//, /\.generated\.ts$/, /\/schema\.sql$/, /^test\/conformance\//]
 
 const PAGES = [
-  { pages: /^README\.md$/, lines: 130, fix: 'move what a first visitor does not need to docs' },
-  { pages: /^CONTRIBUTING\.md$/, lines: 150, fix: 'move the longest recipe to docs and link it' },
+  { pages: /^README\.md$/, lines: 130, remedy: 'move what a first visitor does not need to docs' },
+  { pages: /^CONTRIBUTING\.md$/, lines: 150, remedy: 'move the longest recipe to docs and link it' },
   {
     pages: /^src\/[^/]+\/README\.md$/,
     lines: 30,
-    fix: 'keep purpose, permitted imports, the first file to read and what it never does',
+    remedy: 'keep purpose, permitted imports, the first file to read and what it never does',
   },
 ]
 
@@ -37,7 +37,7 @@ function pageTooLong(file: string, text: string): Finding[] {
   const limit = PAGES.find(({ pages }) => pages.test(file))
   const lines = countLines(text)
   if (!limit || lines <= limit.lines) return []
-  return [{ file, problem: `has ${lines} lines, more than ${limit.lines}`, fix: limit.fix }]
+  return [{ file, problem: `has ${lines} lines, more than ${limit.lines}`, remedy: limit.remedy }]
 }
 
 function tooLong(file: string, text: string): Finding[] {
@@ -49,7 +49,7 @@ function tooLong(file: string, text: string): Finding[] {
           {
             file,
             problem: `has ${lines} lines, more than ${FILE_LINES}`,
-            fix: 'move one of the things it does to a file of its own',
+            remedy: 'move one of the things it does to a file of its own',
           },
         ]
       : []
@@ -63,7 +63,7 @@ function longFunctions(file: string, text: string): Finding[] {
       file,
       line,
       problem: `${name} has ${lines} lines, more than ${FUNCTION_LINES}`,
-      fix: 'split what decides from what acts, or name its steps as functions',
+      remedy: 'split what decides from what acts, or name its steps as functions',
     }))
 }
 
@@ -74,7 +74,7 @@ function foldersWithoutReadme(tree: Tree): Finding[] {
     .map((folder) => ({
       file: `${folder}/README.md`,
       problem: 'is missing',
-      fix: 'write at most 30 lines: purpose, permitted imports, the first file to read, what it never does',
+      remedy: 'write at most 30 lines: purpose, permitted imports, the first file to read, what it never does',
     }))
 }
 

@@ -13,7 +13,7 @@ describe('the check of words', () => {
 
     assert.equal(found.length, count)
     assert.equal(found[0]?.line, 2)
-    assert.match(found[0]?.fix ?? '', /^say /)
+    assert.match(found[0]?.remedy ?? '', /^say /)
   })
 
   it.each(['lookUpToken()', 'tokenLookUp', 'a look-up', 'lookups', 'allotted', "reason: 'trouble'"])(

@@ -3,7 +3,7 @@ export interface Finding {
   readonly file: string
   readonly line?: number
   readonly problem: string
-  readonly fix: string
+  readonly remedy: string
 }
 
 /** Prints one sentence per finding and lets the process end with an error when there is any. */
@@ -12,7 +12,7 @@ export function report(findings: readonly Finding[]): void {
   if (findings.length > 0) process.exitCode = 1
 }
 
-function sentence({ file, line, problem, fix }: Finding): string {
+function sentence({ file, line, problem, remedy }: Finding): string {
   const where = line === undefined ? file : `${file}:${line}`
-  return `${where} ${problem}: ${fix}.`
+  return `${where} ${problem}: ${remedy}.`
 }

@@ -36,6 +36,6 @@ describe('generated pages', () => {
       found.map(({ file, problem }) => `${file} ${problem}`),
       ['docs/refusals.md no longer says what the sources say', 'docs/configuration.md is missing'],
     )
-    assert.match(found[0]?.fix ?? '', /npm run generate/)
+    assert.match(found[0]?.remedy ?? '', /npm run generate/)
   })
 })

@@ -29,7 +29,7 @@ export async function findStalePages(root: string, pages: readonly Page[]): Prom
     const text = await readPage(root, page)
     if (text === (await page.make())) continue
     const problem = text === undefined ? 'is missing' : 'no longer says what the sources say'
-    findings.push({ file: page.file, problem, fix: 'run `npm run generate` and commit it' })
+    findings.push({ file: page.file, problem, remedy: 'run `npm run generate` and commit it' })
   }
   return findings
 }

@@ -33,7 +33,7 @@ export async function measureAcceptAndDeliver(bench: Bench, engine: EngineName):
       const bare = await bench.load({ ...loadOf(data, reference), sockets })
       const turn = { sockets, reference: bare.perSecond, ...(await takeTurn(bench, { instant, data, sockets })) }
       turns.push(turn)
-      bench.options.tell(
+      bench.options.print(
         `  round ${round}, ${sockets} connections: reference ${formatNumber(turn.reference)}/s, ` +
           `accepted ${formatNumber(turn.accepted)}/s, delivered ${formatNumber(turn.delivered)}/s`,
       )

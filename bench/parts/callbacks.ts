@@ -62,11 +62,11 @@ export async function measureCallbacks(bench: Bench, engine: EngineName): Promis
       server,
     }
     turns.push(turn)
-    bench.options.tell(
+    bench.options.print(
       `  round ${round}: ${turn.replies} callbacks of ${turn.sent} messages, p50 ${formatNumber(turn.p50Ms)} ms, ` +
         `p99 ${formatNumber(turn.p99Ms)} ms, longest ${formatNumber(turn.longestMs)} ms, ${turn.applied} applied`,
     )
-    if (turn.refused > 0) bench.options.tell(`  ! ${turn.refused} callbacks were not answered with 200`)
+    if (turn.refused > 0) bench.options.print(`  ! ${turn.refused} callbacks were not answered with 200`)
   }
   await bench.end(service)
   await bench.end(graph)

@@ -13,7 +13,7 @@ const FEW = { waiting: 100, settled: 2_000 }
 
 /** Whether people who look slow down those who send: accepting with the console open and without, in turns. */
 export async function measureConsole(bench: Bench, engine: EngineName): Promise<Figure[]> {
-  const { rounds, isQuick, tell } = bench.options
+  const { rounds, isQuick, print } = bench.options
   const data = await bench.data({ engine, connections: LANES, channel: 'sandbox', state: 'paused' })
   const rows = isQuick ? FEW : MANY
   await preload(data, rows)
@@ -30,7 +30,7 @@ export async function measureConsole(bench: Bench, engine: EngineName): Promise<
     without.push(alone.perSecond)
     open.push(watched.perSecond)
     reads.push(watcher.reads)
-    tell(
+    print(
       `  round ${round}: ${formatNumber(alone.perSecond)}/s, with the console open ${formatNumber(watched.perSecond)}/s`,
     )
   }

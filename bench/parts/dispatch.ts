@@ -47,7 +47,7 @@ export async function measureDispatch(bench: Bench, engine: EngineName): Promise
   for (let round = 1; round <= bench.options.rounds; round += 1) {
     for (const size of SIZES) {
       const turn = { lanes: size.lanes, ...(await dispatchBacklog(bench, engine, size)) }
-      bench.options.tell(
+      bench.options.print(
         `  round ${round}, ${size.lanes} lanes: ${formatNumber(turn.perSecond)}/s, ` +
           `${formatNumber(turn.cpuSecondsPerThousand)} CPU s per 1,000`,
       )
@@ -84,7 +84,7 @@ export async function measureSending(bench: Bench, instant: Instant, data: MadeD
   await pause(bench.options.seconds * 1000)
   const after = await child.ask('progress', null)
   const spentAfter = await spentBy(bench, data.engine)
-  if ((await bench.countWaiting(data, port)) === 0) bench.options.tell('  ! the backlog was gone before the end')
+  if ((await bench.countWaiting(data, port)) === 0) bench.options.print('  ! the backlog was gone before the end')
   const sent = after.sent - before.sent
   return {
     perSecond: (sent / (after.atMs - before.atMs)) * 1000,

@@ -36,7 +36,7 @@ export async function measureDurableAccepts(bench: Bench, engine: EngineName): P
 }
 
 async function takeTurns(bench: Bench, data: MadeData, target: Target): Promise<Turn[]> {
-  const { rounds, isQuick, tell } = bench.options
+  const { rounds, isQuick, print } = bench.options
   const turns: Turn[] = []
   for (let round = 1; round <= rounds; round += 1) {
     for (const sockets of isQuick ? SOCKETS.slice(0, 1) : SOCKETS) {
@@ -45,7 +45,7 @@ async function takeTurns(bench: Bench, data: MadeData, target: Target): Promise<
       const service = await bench.load({ ...loadOf(data, target), sockets })
       const server = perMessage(before, await spentBy(bench, data.engine), service.allReplies)
       turns.push({ sockets, reference, service, server })
-      tell(`  round ${round}, ${sockets} connections: reference ${say(reference)}, service ${say(service)}`)
+      print(`  round ${round}, ${sockets} connections: reference ${say(reference)}, service ${say(service)}`)
     }
   }
   return turns
@@ -55,7 +55,7 @@ async function atHalfRate(bench: Bench, side: LoadSide, top: Top): Promise<Figur
   const results: LoadResult[] = []
   for (let round = 1; round <= bench.options.rounds; round += 1) {
     const result = await bench.load({ ...side, sockets: top.sockets, ratePerSecond: top.perSecond / 2 })
-    bench.options.tell(
+    bench.options.print(
       `  half rate, round ${round}: ${formatNumber(result.perSecond)}/s, p50 ${result.p50Ms} ms, p99 ${result.p99Ms} ms`,
     )
     results.push(result)

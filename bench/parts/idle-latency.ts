@@ -61,7 +61,7 @@ async function sendSlowly(bench: Bench, { child, port }: Instant, { data, number
       if (self.messageId) replied.set(self.messageId, machineMs() - begunMs)
       wake()
     },
-    onBroken: (error) => bench.options.tell(`  ! ${error.message}`),
+    onBroken: (error) => bench.options.print(`  ! ${error.message}`),
   })
   caller.noteIds()
   for (const from of numbers) {

@@ -38,7 +38,7 @@ export async function measureLogPages(bench: Bench, engine: EngineName): Promise
   for (const [name, filter] of Object.entries(LISTS)) {
     const times = await readPages(store, data.accountId as AccountId, { ...NO_FILTER, ...filter })
     const longest = Math.max(...times)
-    bench.options.tell(`  ${name}: ${formatNumber(median(times))} ms, longest ${formatNumber(longest)} ms`)
+    bench.options.print(`  ${name}: ${formatNumber(median(times))} ms, longest ${formatNumber(longest)} ms`)
     figures.push({
       part: PART,
       name: `page of the API log, ${name}`,

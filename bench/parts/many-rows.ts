@@ -30,10 +30,10 @@ export async function measureManyRows(bench: Bench, engine: EngineName): Promise
   const wanted = { engine, connections: LANES, channel: 'sandbox', state: 'paused' } as const
   const empty = await bench.data(wanted)
   const full = await bench.data(wanted)
-  bench.options.tell(`  making ${formatNumber(rows.waiting + rows.settled)} rows`)
+  bench.options.print(`  making ${formatNumber(rows.waiting + rows.settled)} rows`)
   const startedMs = performance.now()
   await preload(full, rows)
-  bench.options.tell(`  rows made in ${formatNumber((performance.now() - startedMs) / 1000)} s`)
+  bench.options.print(`  rows made in ${formatNumber((performance.now() - startedMs) / 1000)} s`)
   const { accepts, starts } = await accept(bench, empty, full)
   const dispatches = await dispatch(bench, full)
   await bench.forget(empty)
@@ -66,7 +66,7 @@ async function accept(bench: Bench, empty: MadeData, full: MadeData): Promise<{ 
     const ofFull = await startAndAccept(bench, full)
     accepts.push({ empty: ofEmpty.perSecond, full: ofFull.perSecond })
     starts.push({ empty: ofEmpty.firstAcceptSeconds, full: ofFull.firstAcceptSeconds })
-    bench.options.tell(
+    bench.options.print(
       `  accepts, round ${round}: empty ${formatNumber(ofEmpty.perSecond)}/s, full ${formatNumber(ofFull.perSecond)}/s; ` +
         `first accept ${formatNumber(ofEmpty.firstAcceptSeconds)} s and ${formatNumber(ofFull.firstAcceptSeconds)} s`,
     )
@@ -115,7 +115,7 @@ async function dispatch(bench: Bench, full: MadeData): Promise<Pair[]> {
     const pair = { empty: await startAndSend(bench, fresh), full: await startAndSend(bench, full) }
     await bench.forget(fresh)
     pairs.push(pair)
-    bench.options.tell(
+    bench.options.print(
       `  dispatch, round ${round}: empty ${formatNumber(pair.empty)}/s, full ${formatNumber(pair.full)}/s`,
     )
   }

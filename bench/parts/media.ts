@@ -58,7 +58,7 @@ async function sendDocument(bench: Bench, { data, port, url, published }: Docume
   const caller = await Caller.open({
     port,
     onReply: (_caller, _begunMs, status) => replied.resolve(status),
-    onBroken: (error) => bench.options.tell(`  ! ${error.message}`),
+    onBroken: (error) => bench.options.print(`  ! ${error.message}`),
   })
   caller.send(sendRequest({ token: data.token, from: data.numbers[0] ?? '', documentUrl: url }), 0)
   const status = await replied.promise

@@ -29,7 +29,7 @@ export async function measureProcesses(bench: Bench, engine: EngineName): Promis
       const deliver = await takeDeliverTurn(bench, engine, processes)
       accepts.push(accept)
       both.push(deliver)
-      bench.options.tell(
+      bench.options.print(
         `  round ${round}, ${processes} processes: accepted ${formatNumber(accept.perSecond)}/s, ` +
           `accepted and delivered ${formatNumber(deliver.perSecond)}/s`,
       )

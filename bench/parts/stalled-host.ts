@@ -62,7 +62,7 @@ async function sendKinds(bench: Bench, { data, instant, kinds }: Sending): Promi
       if (took === CALLED_WITHIN_MS) break
       await pause(PAUSE_MS)
     }
-    bench.options.tell(`  ${name}: p50 ${percentile(ofKind, 0.5).toFixed(2)} ms of ${ofKind.length}`)
+    bench.options.print(`  ${name}: p50 ${percentile(ofKind, 0.5).toFixed(2)} ms of ${ofKind.length}`)
     times.push(ofKind)
   }
   return times
@@ -83,7 +83,7 @@ async function send(bench: Bench, { port }: Instant, request: Buffer): Promise<v
   const caller = await Caller.open({
     port,
     onReply: (_caller, _begunMs, status) => replied.resolve(status),
-    onBroken: (error) => bench.options.tell(`  ! ${error.message}`),
+    onBroken: (error) => bench.options.print(`  ! ${error.message}`),
   })
   caller.send(request, 0)
   const status = await replied.promise

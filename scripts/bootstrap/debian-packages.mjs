@@ -34,7 +34,7 @@ const NO_SERVICE = ['pgbouncer', 'redis', 'kannel', 'postgresql', 'nginx', 'hapr
 ])
 
 // An unreachable mirror must not hold up the tests that need nothing of it.
-const PATIENCE = ['-o', 'Acquire::http::Timeout=15', '-o', 'Acquire::Retries=1', '-o', 'DPkg::Lock::Timeout=60']
+const TIMEOUTS = ['-o', 'Acquire::http::Timeout=15', '-o', 'Acquire::Retries=1', '-o', 'DPkg::Lock::Timeout=60']
 const UPDATE_LIMIT_MS = 60_000
 const INSTALL_LIMIT_MS = 180_000
 
@@ -81,7 +81,7 @@ async function install(names) {
 }
 
 function aptGet(arguments_, limitMs) {
-  const { status } = spawnSync('apt-get', [...PATIENCE, ...arguments_], {
+  const { status } = spawnSync('apt-get', [...TIMEOUTS, ...arguments_], {
     stdio: 'ignore',
     timeout: limitMs,
     killSignal: 'SIGKILL',

@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stopBecauseOf } from './report.mjs'
 
-const LOOK_EVERY_MS = 200
+const CHECK_EVERY_MS = 200
 const SIGN_OF_LIFE_EVERY_MS = 1_000
 // For an owner on another machine, and for a number that the system has meanwhile given to another program: nothing
 // else tells that the owner is gone. Sixty signs may get lost before a healthy owner loses its lock.
@@ -44,7 +44,7 @@ export async function takeLock(folder) {
         if (isDead(watched)) removeOwner(folder, other.name)
         else if (isNew) announce(watched)
       }
-      await sleep(LOOK_EVERY_MS)
+      await sleep(CHECK_EVERY_MS)
     }
   } catch (error) {
     throw stopBecauseOf(error, dirname(folder))

@@ -41,8 +41,8 @@ export async function installFromLock(root, lock, { isForService, isAddedTo }) {
   // `npm ci` would take the packages away under a service that runs.
   const verb = isAddedTo ? ['install', '--no-save'] : ['ci']
   // npm's own patience is over a minute of silence for someone who is merely offline.
-  const patience = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
-  const child = spawn(command, [...args, ...verb, ...flags, ...patience, '--loglevel=error'], {
+  const timeouts = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
+  const child = spawn(command, [...args, ...verb, ...flags, ...timeouts, '--loglevel=error'], {
     cwd: root,
     shell,
     stdio: ['ignore', 'pipe', 'pipe'],

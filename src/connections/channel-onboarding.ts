@@ -15,8 +15,8 @@ export function createSetUps({
   readonly clock: Clock
 }): ReadonlyMap<string, OpenSetUp> {
   const openWhatsAppCloud = async () => {
-    const { createSetUp } = await import('../channels/whatsapp-cloud/set-up.ts')
-    return createSetUp({ baseUrl: settings.whatsappCloudUrl, clock })
+    const { createOnboarding } = await import('../channels/whatsapp-cloud/onboarding.ts')
+    return createOnboarding({ baseUrl: settings.whatsappCloudUrl, clock })
   }
   return new Map([[WHATSAPP_CLOUD, openWhatsAppCloud]])
 }

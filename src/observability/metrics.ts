@@ -18,7 +18,7 @@ export interface LaneStatus {
   readonly laneStatuses?: () => Iterable<string>
   readonly storage?: () => StorageFigures | null
   readonly fetches?: () => number
-  readonly looks?: () => number
+  readonly consoleQueries?: () => number
   /** Whether nothing can be written. */
   readonly hasError?: () => boolean
 }
@@ -52,11 +52,11 @@ export class Metrics implements HttpObserver {
     this.contentType = this.#registry.contentType
     this.#all = new Map(METRIC_LIST.map(([name]) => [name, this.#register(name)]))
     this.#accepted = this.#tally('nuncio_requests_total', { status: '200', outcome: 'accepted' })
-    this.#requestSeconds = this.#spread('nuncio_request_duration_seconds', {})
-    this.#firstWait = this.#spread('nuncio_first_attempt_wait_seconds', {})
+    this.#requestSeconds = this.#distribution('nuncio_request_duration_seconds', {})
+    this.#firstWait = this.#distribution('nuncio_first_attempt_wait_seconds', {})
     collectDefaultMetrics({ register: this.#registry, ...WITHOUT_EVENT_LOOP_LAG })
     showEventLoopLag(this.#registry)
-    this.#tell(now)
+    this.#registerStatus(now)
   }
 
   /** Of all processes on this port together. */
@@ -95,12 +95,12 @@ export class Metrics implements HttpObserver {
 
   consoleReplied(status: number, tookMs: number): void {
     this.count('nuncio_console_requests_total', { status: String(status) })
-    this.#spread('nuncio_console_request_duration_seconds', {}).observe(tookMs / 1000)
+    this.#distribution('nuncio_console_request_duration_seconds', {}).observe(tookMs / 1000)
   }
 
   callbackReplied(status: number, tookMs: number): void {
     this.count('nuncio_callback_replies_total', { status: String(status) })
-    this.#spread('nuncio_callback_duration_seconds', {}).observe(tookMs / 1000)
+    this.#distribution('nuncio_callback_duration_seconds', {}).observe(tookMs / 1000)
   }
 
   refusalNotLogged(count: number): void {
@@ -116,8 +116,8 @@ export class Metrics implements HttpObserver {
     let ofKind = this.#ofCommits.get(operation)
     if (!ofKind) {
       ofKind = {
-        seconds: this.#spread('nuncio_commit_duration_seconds', { operation }),
-        rows: this.#spread('nuncio_commit_rows', { operation }),
+        seconds: this.#distribution('nuncio_commit_duration_seconds', { operation }),
+        rows: this.#distribution('nuncio_commit_rows', { operation }),
       }
       this.#ofCommits.set(operation, ofKind)
     }
@@ -141,14 +141,14 @@ export class Metrics implements HttpObserver {
       case 'media.fetched':
         this.count('nuncio_media_fetches_total', { outcome: 'fetched' })
         this.count('nuncio_media_fetched_bytes_total', {}, event.sizeBytes)
-        this.#spread('nuncio_media_fetch_duration_seconds', {}).observe(event.tookMs / 1000)
+        this.#distribution('nuncio_media_fetch_duration_seconds', {}).observe(event.tookMs / 1000)
         break
       case 'media.failed':
         this.count('nuncio_media_fetches_total', { outcome: event.code })
         break
       case 'message.prepared': {
         const { channel, outcome, tookMs } = event
-        this.#spread('nuncio_prepare_duration_seconds', { channel, outcome }).observe(tookMs / 1000)
+        this.#distribution('nuncio_prepare_duration_seconds', { channel, outcome }).observe(tookMs / 1000)
         break
       }
       case 'callback.received':
@@ -159,7 +159,7 @@ export class Metrics implements HttpObserver {
         break
       case 'delivery.tried':
         this.count('nuncio_webhook_tries_total', { outcome: event.code })
-        this.#spread('nuncio_webhook_try_duration_seconds', {}).observe(event.tookMs / 1000)
+        this.#distribution('nuncio_webhook_try_duration_seconds', {}).observe(event.tookMs / 1000)
         break
       case 'callback.ignored':
         this.count('nuncio_callback_parts_ignored_total', { channel: event.channel, reason: event.reason }, event.count)
@@ -182,17 +182,17 @@ export class Metrics implements HttpObserver {
       accepted: outcome('accepted'),
       rejected: outcome('rejected'),
       unknown: outcome('unknown'),
-      seconds: this.#spread('nuncio_attempt_duration_seconds', { channel }),
+      seconds: this.#distribution('nuncio_attempt_duration_seconds', { channel }),
     }
     this.#ofChannels.set(channel, made)
     return made
   }
 
-  #tell(now: LaneStatus): void {
+  #registerStatus(now: LaneStatus): void {
     this.#gauge('nuncio_messages_waiting', now.waiting)
     this.#gauge('nuncio_lanes_held', now.lanes)
     this.#gauge('nuncio_media_fetches_open', () => now.fetches?.() ?? 0)
-    this.#gauge('nuncio_console_queries_in_flight', () => now.looks?.() ?? 0)
+    this.#gauge('nuncio_console_queries_in_flight', () => now.consoleQueries?.() ?? 0)
     this.#gauge('nuncio_storage_unavailable', () => Number(now.hasError?.() ?? false))
     this.#gauge('nuncio_database_bytes', () => now.storage?.()?.databaseBytes ?? 0)
     this.#gauge('nuncio_media_spool_bytes', () => now.storage?.()?.spoolBytes ?? 0)
@@ -222,7 +222,7 @@ export class Metrics implements HttpObserver {
     return this.#counted(name).of(labels) as Tally
   }
 
-  #spread<Name extends NameOf<'histogram'>>(name: Name, labels: LabelsOf<Name>): Distribution {
+  #distribution<Name extends NameOf<'histogram'>>(name: Name, labels: LabelsOf<Name>): Distribution {
     return this.#counted(name).of(labels) as Distribution
   }
 

@@ -270,7 +270,7 @@ export class Application {
       findError: () => storage.health.error,
       secrets,
       channelState: (channel) => storage.channelState(channel),
-      onError: (error) => this.#noteTrouble(error),
+      onError: (error) => this.#recordError(error),
     })
     this.#console = opened
     return { ...settings, checksReplies: this.#parts.checksConsoleReplies ?? false }
@@ -278,10 +278,10 @@ export class Application {
 
   #createWebhooks(storage: Storage, secrets: Secrets): Promise<Webhooks> {
     const parts = { settings: this.#settings, storage, secrets, console: this.#console, journal: this.#journal }
-    return createWebhooks({ ...parts, onError: (error) => this.#noteTrouble(error) })
+    return createWebhooks({ ...parts, onError: (error) => this.#recordError(error) })
   }
 
-  #noteTrouble(error: unknown): void {
+  #recordError(error: unknown): void {
     this.#journal.record(
       error instanceof Refusal
         ? { event: 'storage.unavailable', error }

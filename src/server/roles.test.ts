@@ -26,7 +26,7 @@ const DEADLINE = { deadlineMs: 30_000, everyMs: 10 }
  * tells the others reaches them at once, unless they are deaf.
  */
 class SharedStorage {
-  readonly told: ConnectionId[] = []
+  readonly notified: ConnectionId[] = []
   readonly opened: StorageOptions[] = []
   isDeaf = false
   isWritable = true
@@ -67,7 +67,7 @@ class SharedStorage {
       readKeyFacts: () => sqlite.readKeyFacts(),
       start: async (events) => void this.#events.push(events),
       notifyPeers: (ids) => {
-        this.told.push(...ids)
+        this.notified.push(...ids)
         if (!this.isDeaf) for (const { lanesWoken } of this.#events) lanesWoken(ids)
       },
       acceptingProcesses: () => 1,
@@ -205,7 +205,7 @@ describe('a process with the role api alone', () => {
     await nuncio.stop()
 
     assert.equal(status, 200)
-    assert.deepEqual(shared.told, [connectionId])
+    assert.deepEqual(shared.notified, [connectionId])
     assert.equal(await stateOf(messageId), 'QUEUED')
     assert.deepEqual([channel.starts, channel.stops], [0, 0])
     assert.deepEqual(shared.sqlite.database.prepare('select id from worker').all(), [])
@@ -277,7 +277,7 @@ describe('a process with several roles', () => {
     const { messageId } = await text(url)
     await waitUntil('it is published', async () => (await stateOf(messageId)) === 'PUBLISHED', DEADLINE)
 
-    assert.deepEqual([channel.sent, shared.told], [[messageId], []])
+    assert.deepEqual([channel.sent, shared.notified], [[messageId], []])
   })
 
   it('tells who it is when it opens the storage', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { parseBody } from '../../src/channels/whatsapp-cloud/callbacks/parse-body.ts'
-import { isSignedByAny, readSignature } from '../../src/channels/whatsapp-cloud/callbacks/prove-origin.ts'
+import { isSignedByAny, readSignature } from '../../src/channels/whatsapp-cloud/callbacks/verify-origin.ts'
 import { readCallback } from '../../src/channels/whatsapp-cloud/callbacks/read-callback.ts'
 import { routeParts } from '../../src/channels/whatsapp-cloud/callbacks/route-parts.ts'
 import { readAnswer } from '../../src/channels/whatsapp-cloud/outcome.ts'

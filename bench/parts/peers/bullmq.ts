@@ -20,7 +20,7 @@ export async function measureBullmq(bench: Bench, ours: readonly number[]): Prom
     const turns: Turn[] = []
     for (let round = 1; round <= bench.options.rounds; round += 1) {
       turns.push(await takeBullmqTurn(bench, bullmq.folder, redis))
-      bench.options.tell(`  round ${round}: BullMQ, ${redis.how}: ${say(turns)}`)
+      bench.options.print(`  round ${round}: BullMQ, ${redis.how}: ${say(turns)}`)
     }
     await bench.end(redis)
     const name = `BullMQ ${bullmq.version} without order, ${redis.how}`

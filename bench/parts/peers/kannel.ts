@@ -48,7 +48,7 @@ async function compareOn(bench: Bench, engine: EngineName): Promise<Rates> {
     const theirs = await atBest((sockets) => loadKannel(bench, data, sockets))
     rates.ours.push(ours)
     rates.theirs.push(theirs)
-    bench.options.tell(`  round ${round} on ${engine}: ours ${formatNumber(ours)}/s, Kannel ${formatNumber(theirs)}/s`)
+    bench.options.print(`  round ${round} on ${engine}: ours ${formatNumber(ours)}/s, Kannel ${formatNumber(theirs)}/s`)
   }
   await bench.end(service)
   await bench.forget(data)
@@ -68,7 +68,7 @@ async function loadKannel(bench: Bench, { numbers }: MadeData, sockets: number):
   const foreign = { requests: kannel.requests(numbers), takenStatus: KANNEL_TAKES }
   const { perSecond, allReplies } = await bench.load({ port, pid, token: '', numbers, sockets, foreign })
   const stored = kannel.stored()
-  if (stored < allReplies) bench.options.tell(`  ! of ${allReplies} messages Kannel has stored ${stored}`)
+  if (stored < allReplies) bench.options.print(`  ! of ${allReplies} messages Kannel has stored ${stored}`)
   await bench.end(kannel)
   return perSecond
 }

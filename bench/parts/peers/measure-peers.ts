@@ -23,7 +23,7 @@ export async function measurePeers(bench: Bench): Promise<Figure[]> {
     ours.push(perSecond)
     batched.push(await takeGraphileTurn(bench, true))
     plain.push(await takeGraphileTurn(bench, false))
-    bench.options.tell(
+    bench.options.print(
       `  round ${round}: ours ${formatNumber(perSecond)}/s, graphile-worker ${say(batched)}, without batches ${say(plain)}`,
     )
   }

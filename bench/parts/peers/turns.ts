@@ -22,7 +22,7 @@ export async function measureDone(bench: Bench, child: Child<Pick<PeerCalls, 'pr
   const before = await child.ask('progress', null)
   await pause(bench.options.seconds * 1000)
   const after = await child.ask('progress', null)
-  if (after.done === jobs) bench.options.tell('  ! its jobs were gone before the end')
+  if (after.done === jobs) bench.options.print('  ! its jobs were gone before the end')
   const done = after.done - before.done
   return {
     donePerSecond: (done / (after.atMs - before.atMs)) * 1000,
@@ -65,7 +65,7 @@ export function doneRates(turns: readonly Turn[]): readonly number[] {
 
 /** Says so in the results, too: a comparison that is missing must not look like one that was never meant. */
 export function leftOut(bench: Bench, name: string, why: string): Figure {
-  bench.options.tell(`  ${name} left out: ${why}`)
+  bench.options.print(`  ${name} left out: ${why}`)
   return { part: PART, name, value: Number.NaN, unit: '', reach: null, rounds: [], note: `left out: ${why}` }
 }
 

@@ -20,7 +20,7 @@ export interface InboxRecord {
   readonly mime: string | null
   /**
    * A copy of the media; null for text, or when the copies' bound left no room for it. It may be gone by now, and lies on the
-   * machine that delivered it: whoever shows it must do without it elsewhere.
+   * machine that delivered it: on other machines it cannot be shown.
    */
   readonly path: string | null
   /** What its network will report of it. Absent when that is nothing. */

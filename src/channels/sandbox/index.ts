@@ -48,12 +48,12 @@ export function createSandbox(parts: SandboxParts): Channel {
       sendToSandbox({ ...parts, inbox, receipts }, handover, { signal, stillHolds }),
     reconcile: (open) =>
       // Storage is away, and says so itself: what is not known now may be known later.
-      lookForAttempt({ inbox, receipts, clock: parts.clock }, open).catch(() => ({ kind: 'nothing-yet' })),
+      findAttempt({ inbox, receipts, clock: parts.clock }, open).catch(() => ({ kind: 'nothing-yet' })),
   }
 }
 
 /** What the worker that made the attempt has left of it. */
-async function lookForAttempt(
+async function findAttempt(
   {
     inbox,
     receipts,
@@ -64,7 +64,7 @@ async function lookForAttempt(
   const { messageId, to } = open
   const accepted: Evidence = { kind: 'accepted', networkId: networkIdOf(messageId) }
   switch (commandOf(to)) {
-    // The commands that show an unknown fate must not be found out about.
+    // These commands demonstrate an unknown result, so no evidence may ever resolve it.
     case 'unknown-delivered':
     case 'unknown-lost':
       return { kind: 'nothing-ever' }

@@ -58,20 +58,20 @@ describe('the copies of the sandbox', () => {
     assert.ok(readdirSync(copiesFolder).includes('message-080'))
   })
 
-  it('may go while another process looks', async () => {
+  it('may be removed while another process lists them', async () => {
     const processes = [1, 2, 3, 4].map(() => new MediaCopies(copiesFolder, BOUND))
 
     const paths = await Promise.all(Array.from({ length: 200 }, (_, i) => keep(processes[i % 4]!, 100)))
 
     assert.ok(paths.every((path) => path !== null))
-    // What others were writing when the last of them looked is removed by the next one.
+    // Copies that other processes were writing during the last listing are removed by the next one.
     assert.ok(await keep(processes[0]!, 100))
     assert.ok(bytesIn(copiesFolder) <= BOUND)
   })
 
   it('are made beside one that has just gone', async () => {
     mkdirSync(copiesFolder)
-    // To whoever looks it is a name without a file.
+    // A listing process sees a name without a file.
     symlinkSync('nowhere', join(copiesFolder, 'message-000'))
 
     assert.ok(await keep(new MediaCopies(copiesFolder, BOUND), 10))

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import type { MessageId } from '../../core/ids.ts'
 import type { MediaFile } from '../../core/message/message.ts'
 
-// Other processes fill the same folder. So much of the bound may each of them add until it looks what all have added.
-const LOOKS_PER_BOUND = 16
+// Other processes fill the same folder. Each of them lists it again after it has added this part of the bound (1/16).
+const LISTINGS_PER_BOUND = 16
 
 /**
  * Copies of delivered media for the inbox, bounded: the oldest go first. Names are message ids, which sort by time. The
@@ -13,7 +13,7 @@ const LOOKS_PER_BOUND = 16
 export class MediaCopies {
   readonly #folder: string
   readonly #mostBytes: number
-  /** What lay in the folder at the last look; null before the first. */
+  /** The size of the folder at the last listing; null before the first. */
   #foundBytes: number | null = null
   #addedBytes = 0
   #tidying: Promise<void> | null = null
@@ -41,7 +41,7 @@ export class MediaCopies {
   }
 
   #mayBeFull(): boolean {
-    if (this.#foundBytes === null || this.#addedBytes > this.#mostBytes / LOOKS_PER_BOUND) return true
+    if (this.#foundBytes === null || this.#addedBytes > this.#mostBytes / LISTINGS_PER_BOUND) return true
     return this.#foundBytes + this.#addedBytes > this.#mostBytes
   }
 

@@ -4,15 +4,15 @@ import type { ChannelState, MemoryEntry } from '../../core/ports/channel-state.t
 import type { Clock } from '../../core/ports/clock.ts'
 
 const KIND = 'receipt'
-// One read of an index, by each worker.
-const LOOK_EVERY_MS = 2_000
-// Who planned a receipt reports it in time. Is it overdue by this much, then its planner is dead or storage was away.
+// Each query is one read of an index, made by each worker.
+const QUERY_EVERY_MS = 2_000
+// The worker that planned a receipt reports it in time. If it is overdue by this much, that worker is dead or storage was away.
 const LEFT_TO_PLANNER_MS = 2_000
-// What comes later has no timer, so that a million receipts of tomorrow need no memory. It is found by a look.
+// Later receipts have no timer, so a million receipts of tomorrow need no memory. A query finds them.
 const TIMED_MS = 30_000
 const MOST_AT_ONCE = 500
-// Those found by one look are most likely reported by then.
-const LOOK_AGAIN_AFTER_MS = 50
+// The receipts that one query found are most likely reported by then.
+const NEXT_QUERY_AFTER_MS = 50
 
 /** The attempt whose message a receipt speaks of. */
 interface Reported {
@@ -31,9 +31,9 @@ export interface PlannedReceipt {
 type Stored = PlannedReceipt & Omit<Reported, 'connectionId'>
 
 /**
- * Reports that the sandbox's network makes later. They are remembered until they are applied, so that none is lost: who
- * planned one reports it, and if that worker dies, any other that looks. Two may come to report the same, which is
- * harmless: whoever applies it knows it by its time.
+ * Reports that the sandbox's network makes later. They are stored until they are applied, so none is lost: the worker that
+ * planned one reports it, and if that worker dies, any other worker finds it by a query. Two workers may report the same,
+ * which is harmless: a repeat is recognised by its time.
  */
 export class SandboxReceipts {
   readonly #memory: ChannelState
@@ -41,7 +41,7 @@ export class SandboxReceipts {
   #events: ChannelEvents | null = null
   readonly #timers = new Set<() => void>()
   readonly #reporting = new Set<number>()
-  #cancelLook: (() => void) | null = null
+  #cancelTimer: (() => void) | null = null
 
   constructor(memory: ChannelState, clock: Clock) {
     this.#memory = memory
@@ -50,13 +50,13 @@ export class SandboxReceipts {
 
   async start(events: ChannelEvents): Promise<void> {
     this.#events = events
-    await this.#look()
+    await this.#query()
   }
 
   /** Harmless twice or before start. */
   stop(): void {
     this.#events = null
-    this.#cancelLook?.()
+    this.#cancelTimer?.()
     for (const cancel of this.#timers) cancel()
     this.#timers.clear()
   }
@@ -85,26 +85,26 @@ export class SandboxReceipts {
     this.#timers.add(cancel)
   }
 
-  /** Finds it first: storage alone knows whether somebody else has reported it. */
+  /** Reads it from storage first, because another worker may have reported it. */
   async #reportInTime(connectionId: ConnectionId, key: string): Promise<void> {
-    // If storage is away the next look after that finds it.
+    // If storage is away, a later query finds it.
     const entry = await this.#memory.find(KIND, connectionId, key).catch(() => null)
     if (entry) await this.#report(entry)
   }
 
-  async #look(): Promise<void> {
-    let delayMs = LOOK_EVERY_MS
+  async #query(): Promise<void> {
+    let delayMs = QUERY_EVERY_MS
     try {
       const entries = await this.#memory.due(KIND, this.#clock.now(), MOST_AT_ONCE + this.#reporting.size)
       const overdue = entries.filter((entry) => this.#isOurs(entry)).slice(0, MOST_AT_ONCE)
       for (const entry of overdue) void this.#report(entry)
-      if (overdue.length === MOST_AT_ONCE) delayMs = LOOK_AGAIN_AFTER_MS
+      if (overdue.length === MOST_AT_ONCE) delayMs = NEXT_QUERY_AFTER_MS
     } catch {
       // Storage is away, and says so itself.
     }
     // Jittered, so that workers which started together do not all find the same.
-    const lot = 0.75 + this.#clock.random() / 2
-    if (this.#events) this.#cancelLook = this.#clock.after(delayMs * lot, () => void this.#look())
+    const jitter = 0.75 + this.#clock.random() / 2
+    if (this.#events) this.#cancelTimer = this.#clock.after(delayMs * jitter, () => void this.#query())
   }
 
   #isOurs({ position, at, value }: MemoryEntry): boolean {
@@ -123,7 +123,7 @@ export class SandboxReceipts {
       await events.receipt({ ...about, kind, at: dueAt, code, words })
       await this.#memory.remove(KIND, position)
     } catch {
-      // Storage is away, or the attempt does not end. It is still remembered: a later look reports it.
+      // Storage is away, or the attempt does not end. It is still stored: a later query reports it.
     } finally {
       this.#reporting.delete(position)
     }

@@ -54,7 +54,7 @@ describe('the sandbox', () => {
     assert.equal(inbox().length, 1)
   })
 
-  it('G5: 0003 is delivered, but nobody can find that out', async () => {
+  it('G5: 0003 is delivered, but no evidence shows it', async () => {
     const { send, inbox, reconcile } = createWorld()
 
     assert.equal((await send('15550100003')).kind, 'unknown')
@@ -62,7 +62,7 @@ describe('the sandbox', () => {
     assert.equal(inbox().length, 1)
   })
 
-  it('G5: 0004 is lost, and nobody can find that out either', async () => {
+  it('G5: 0004 is lost, and no evidence shows that either', async () => {
     const { send, inbox, reconcile } = createWorld()
 
     assert.equal((await send('15550100004')).kind, 'unknown')
@@ -123,7 +123,7 @@ describe('the sandbox', () => {
     assert.deepEqual(inbox(), [])
   })
 
-  it('0008 kills its worker, and answers only when it is told to stop', async () => {
+  it('0008 kills its worker, and answers only when its signal fires', async () => {
     const { send, crashed, clock } = createWorld()
     const abort = new AbortController()
     const outcome = send('15550100008', {}, abort.signal)
@@ -149,7 +149,7 @@ describe('a call to the sandbox', () => {
     assert.deepEqual([before, inbox().length], [0, 1])
   })
 
-  it('G5: delivers nothing once it was told to stop, and says so', async () => {
+  it('G5: delivers nothing once its signal has fired, and says so', async () => {
     const { send, clock, inbox } = createWorld()
     const abort = new AbortController()
     const outcome = send('15550100005', {}, abort.signal)
@@ -161,7 +161,7 @@ describe('a call to the sandbox', () => {
     assert.deepEqual(inbox(), [])
   })
 
-  it('G6: delivers nothing once its lane may be another’s, although nobody has told it to stop yet', async () => {
+  it('G6: delivers nothing once another worker may have its lane, although its signal has not fired yet', async () => {
     const world = createWorld()
     const outcome = world.send(ANY_RECIPIENT, { settings: { latencyMs: 200 } })
 
@@ -201,7 +201,7 @@ describe('a call to the sandbox', () => {
     const path = join(folder, 'spooled')
     writeFileSync(path, 'bytes')
     const media = { path, sizeBytes: 5, sha256: '00', mime: 'image/png' }
-    const content = { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: 'Look' } as const
+    const content = { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: 'A view' } as const
 
     const outcome = await send(ANY_RECIPIENT, { content, media })
     const lost = await send(ANY_RECIPIENT, {
@@ -213,7 +213,7 @@ describe('a call to the sandbox', () => {
     assert.equal(outcome.kind, 'accepted')
     assert.deepEqual(failureOf(lost), ['transient', 'media_lost'])
     const [record] = inbox()
-    assert.deepEqual([record?.caption, record?.name, record?.sizeBytes], ['Look', 'a.png', 5])
+    assert.deepEqual([record?.caption, record?.name, record?.sizeBytes], ['A view', 'a.png', 5])
     assert.ok(typeof record?.path === 'string' && record.path !== path)
   })
 })

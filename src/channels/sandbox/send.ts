@@ -31,7 +31,7 @@ export async function sendToSandbox(parts: SendParts, handover: Handover, limits
   try {
     return await deliver(parts, handover, limits)
   } catch (error) {
-    // Writing the inbox failed, and nobody knows whether it was written.
+    // Writing the inbox failed, and it is unknown whether it was written.
     return {
       kind: 'unknown',
       words: `the inbox could not be written: ${error instanceof Error ? error.message : String(error)}`,
@@ -92,7 +92,7 @@ async function awayFor({ memory, clock }: SendParts, { connectionId, messageId }
   }
 }
 
-/** Never answers by itself: whoever asked is dead, or no longer holds the lane. */
+/** Never answers by itself: the calling worker is dead, or no longer holds the lane. */
 function killWorker({ crash }: SendParts, { connectionId }: Handover, signal: AbortSignal): Promise<Outcome> {
   return new Promise((resolve) => {
     signal.addEventListener(

@@ -8,7 +8,7 @@ const START = new HandClock().now()
 afterEach(removeFolders)
 
 describe('the sandbox carried by several workers', () => {
-  it('0002 counts its attempts, whoever makes them', async () => {
+  it('0002 counts its attempts across workers', async () => {
     const anna = createWorld()
     const ben = createWorld(anna)
 
@@ -24,7 +24,7 @@ describe('the sandbox carried by several workers', () => {
     )
   })
 
-  it('0006 is away for ten seconds from the first attempt on, whoever made it', async () => {
+  it('0006 is away for ten seconds from the first attempt of any worker on', async () => {
     const anna = createWorld()
     const ben = createWorld(anna)
     await anna.send('15550100006')
@@ -155,7 +155,7 @@ describe('the receipts of the sandbox', () => {
     assert.deepEqual([timers, early, world.receipts.length], [0, 0, 10])
   })
 
-  it('come at a later look when they could not be applied', async () => {
+  it('come with a later query when they could not be applied', async () => {
     const world = createWorld()
     world.refusesReceipts = true
     await world.send(ANY_RECIPIENT, { settings })
@@ -186,7 +186,7 @@ describe('the receipts of the sandbox', () => {
     )
   })
 
-  it('all come after a long time of nobody looking', async () => {
+  it('all come after a long time without queries', async () => {
     const world = createWorld()
     const plain = { deliveredAfterMs: 1_000, readAfterMs: null }
     for (let i = 0; i < 1_200; i++) await world.send(`155500${i + 10_000}`, { settings: plain })
@@ -203,10 +203,10 @@ describe('the receipts of the sandbox', () => {
   it('cost one read every two seconds while there are none', async () => {
     const { clock, memory } = createWorld()
     await clock.pass(0)
-    const before = memory.looks
+    const before = memory.queries
 
     await clock.pass(60_000)
 
-    assert.equal(memory.looks - before, 30)
+    assert.equal(memory.queries - before, 30)
   })
 })

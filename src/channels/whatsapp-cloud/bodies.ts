@@ -23,7 +23,7 @@ export function bodyOf(parts: BodyParts): Readonly<Record<string, unknown>> {
   return {
     messaging_product: 'whatsapp',
     recipient_type: 'individual',
-    // Without the + Meta would put the sender's own country code before it, and the message would go to somebody else.
+    // Without the + Meta would put the sender's own country code before it, and the message would go to another person.
     to: `+${parts.to}`,
     biz_opaque_callback_data: parts.opaque,
     ...(parts.template ? templateBody(parts, parts.template) : freeBody(parts)),

@@ -29,7 +29,7 @@ const EXPECTED: readonly (readonly [
   ['the template', [132000, 132001, 132005, 132007, 132012, 132015, 132016, 132018, 132068], 'permanent', null],
   ['a throttled template', [132069], 'transient', 10 * MINUTE_MS],
   ['a template that is prepared', [134101], 'transient', 60 * MINUTE_MS],
-  ['Meta’s own trouble', [1, 2, 131000, 131016, 131057, 133004], 'transient', null],
+  ['Meta’s own failure', [1, 2, 131000, 131016, 131057, 133004], 'transient', null],
 ]
 const ROWS = EXPECTED.flatMap(([what, codes, lane, ms]) => codes.map((code) => [code, what, lane, ms] as const))
 
@@ -58,7 +58,7 @@ describe('the table of codes', () => {
     assert.equal(simulator.sent.length, 0)
   })
 
-  it.each(ROWS)('%s (%s) is told by its code, whatever the HTTP status is', (code, _, lane) => {
+  it.each(ROWS)('%s (%s) is recognised by its code, whatever the HTTP status is', (code, _, lane) => {
     for (const status of [200, 400, 401, 403, 429, 500, 503]) {
       const { outcome } = readAnswer({ kind: 'answered', status, body: { error: { code, message: 'x' } } }, () => [])
 
@@ -108,7 +108,7 @@ describe('a number that is gone', () => {
   })
 })
 
-describe('a code that nobody told us of', () => {
+describe('an unknown code', () => {
   it('fails the message with Meta’s words, and is noted', async () => {
     const { handover, send, simulator, noted } = await openCloudWorld()
     simulator.fail({ code: 987654, times: 1, httpStatus: 400, details: 'brand new' })

@@ -19,7 +19,7 @@ import { type CallLimits, type GraphAnswer, GraphClient, type GraphClientOptions
 const GOOD = response(200, {}, '{"messages":[{"id":"wamid.1"}]}')
 
 describe('what a call says of its bytes', () => {
-  it('G5: not sent, when nobody takes the connection', async () => {
+  it('G5: not sent, when the connection is refused', async () => {
     const host = await openHost(() => {})
     await host.close()
 
@@ -29,7 +29,7 @@ describe('what a call says of its bytes', () => {
   })
 
   it('G5: not sent, when the name leads nowhere', async () => {
-    assert.deepEqual(whatOf(await callTo('http://nobody.invalid')), ['not-sent', 'unreachable'])
+    assert.deepEqual(whatOf(await callTo('http://missing.invalid')), ['not-sent', 'unreachable'])
   })
 
   it('G5: not sent, when the certificate is not to be trusted', async () => {
@@ -238,7 +238,7 @@ async function openHost(script: Script, options: Partial<TestHostOptions> = {}):
   return host
 }
 
-/** A server that keeps its connections; `meddle` is told of each request before it is answered. */
+/** A server that keeps its connections; `meddle` is called with each request before it is answered. */
 async function openKeptAlive(meddle: (count: number, socket: Socket) => unknown = () => false) {
   const seen: string[] = []
   let connects = 0

@@ -32,7 +32,7 @@ export type GraphAnswer =
   | { readonly kind: 'not-sent'; readonly why: 'unreachable' | 'interrupted'; readonly words: string }
   /** The answer is complete. `body` is its JSON value; undefined when it is none. */
   | { readonly kind: 'answered'; readonly status: number; readonly body: unknown }
-  /** Some may have been written, and what became of them nobody said. */
+  /** Some bytes may have been written, and no answer says what became of them. */
   | { readonly kind: 'unknown'; readonly words: string }
 
 const CONNECT_MS = 5_000
@@ -125,7 +125,7 @@ async function openAgent({
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MOST_HEADER_BYTES,
     maxResponseSize: mostBodyBytes,
-    // Whoever calls keeps the time, over all of the call; these begin anew with every byte.
+    // The caller limits the time of the whole call; these timeouts would begin anew with every byte.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
@@ -149,7 +149,7 @@ function headersOf({ accessToken, body }: GraphCall): Record<string, string> {
   return {
     authorization: `Bearer ${accessToken}`,
     accept: 'application/json',
-    // A compressed bomb cannot be sent to whoever takes nothing compressed.
+    // Accepting nothing compressed rules out a compression bomb.
     'accept-encoding': 'identity',
     'user-agent': 'nuncio',
     ...(body && { 'content-type': body.contentType, 'content-length': String(body.lengthBytes) }),
@@ -162,7 +162,7 @@ function headersOf({ accessToken, body }: GraphCall): Record<string, string> {
  *   WAITING (for a connection) ──▶ WRITTEN (any byte may have left) ──▶ ended
  *
  * Whatever ends it while it waits proves that nothing was sent. From the moment on at which the library is about to
- * write, only a complete answer says what became of it. What is told here is pinned by tests with real sockets.
+ * write, only a complete answer says what became of it. Tests with real sockets hold this.
  */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #limits: CallLimits

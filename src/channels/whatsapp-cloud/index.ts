@@ -8,7 +8,7 @@ import type { JournalEvent } from '../../core/ports/journal.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
 import { MOST_CAPTION, MOST_TEXT } from './bodies.ts'
 import { createCallbackReceiver } from './callbacks/create-callback-receiver.ts'
-import { ForgottenMemory } from './forgotten-memory.ts'
+import { StateCleanup } from './state-cleanup.ts'
 import { GraphClient } from './graph-client.ts'
 import { WHATSAPP_CLOUD } from './name.ts'
 import { NumberMemory } from './number-memory.ts'
@@ -36,7 +36,7 @@ interface WhatsAppCloudParts {
   readonly connections: ChannelConnections
   /** Where the Graph API is, without a slash at the end. */
   readonly baseUrl: string
-  /** Told of what nobody asked for. */
+  /** Called with events that no request caused. */
   readonly note?: (event: JournalEvent) => void
 }
 
@@ -57,7 +57,7 @@ export function createWhatsAppCloud(parts: WhatsAppCloudParts): WhatsAppCloud {
   const uploads = new UploadMemory(memory, clock)
   const pace = new Pace()
   const statuses = new StatusApplier({ memory, connections, windows, numbers, clock, note })
-  const forgotten = new ForgottenMemory(memory, clock)
+  const cleanup = new StateCleanup(memory, clock)
   return {
     name: WHATSAPP_CLOUD,
     capabilities: {
@@ -80,10 +80,10 @@ export function createWhatsAppCloud(parts: WhatsAppCloudParts): WhatsAppCloud {
     parseSettings: parseWhatsAppCloudSettings,
     async start(events) {
       statuses.start(events)
-      forgotten.start()
+      cleanup.start()
     },
     async stop() {
-      forgotten.stop()
+      cleanup.stop()
       await statuses.stop()
       await Promise.all([calls.close(), uploading.close()])
     },

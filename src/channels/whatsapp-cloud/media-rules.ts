@@ -58,7 +58,7 @@ function formatsOf(type: MediaType): Readonly<Record<string, string>> {
   return Object.assign({}, formats, ...Object.values(MEDIA_RULES).map((rule) => rule.formats)) as typeof formats
 }
 
-/** Old Office files are one format to whoever looks at the bytes: what they hold, their name says. */
+/** Old Office files are one format by their bytes: only the name says what they hold. */
 const OLD_OFFICE = 'application/x-cfb'
 const OLD_OFFICE_MIMES: Readonly<Record<string, string>> = {
   doc: 'application/msword',
@@ -66,7 +66,7 @@ const OLD_OFFICE_MIMES: Readonly<Record<string, string>> = {
   ppt: 'application/vnd.ms-powerpoint',
 }
 
-/** The MIME type that Meta is told of a file: as its bytes say, and where these leave it open, as its name says. */
+/** The MIME type of a file for Meta: as its bytes say, and where these leave it open, as its name says. */
 export function mimeForNetwork({ name }: Pick<MediaContent, 'name'>, { mime }: Pick<MediaFile, 'mime'>): string {
   if (mime !== OLD_OFFICE) return mime
   const extension = /\.([a-z]{3})$/i.exec(name)?.[1]?.toLowerCase() ?? ''
@@ -87,7 +87,7 @@ export function whyNotForNetwork(type: MediaType, media: Pick<MediaFile, 'mime' 
 }
 
 const OPUS_HEAD = 'OpusHead'
-const LOOKED_AT_BYTES = 512
+const HEAD_BYTES = 512
 
 /**
  * Ogg is a box, and only one sound in it is taken: Opus with one channel. Both stand in its first page, which is all that
@@ -96,7 +96,7 @@ const LOOKED_AT_BYTES = 512
 export async function whyNotOpus(path: string): Promise<string | null> {
   const file = await open(path, 'r')
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(LOOKED_AT_BYTES), 0, LOOKED_AT_BYTES, 0)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
     const head = buffer.subarray(0, bytesRead)
     const at = head.indexOf(OPUS_HEAD)
     if (at < 0) return 'WhatsApp takes Ogg only with Opus in it, and this file holds something else.'

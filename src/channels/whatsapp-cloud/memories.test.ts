@@ -18,7 +18,7 @@ describe('what is remembered of a window', () => {
     assert.deepEqual([closed, over, await windows.isClosed(id, ANY_RECIPIENT, clock.now() + 2)], [true, false, false])
   })
 
-  it('does not open by what was written before it closed, whenever that is told', async () => {
+  it('does not open by what was written before it closed, whenever that is reported', async () => {
     const { windows, id, clock } = await openMemories()
     await windows.close(id, ANY_RECIPIENT, clock.now())
 
@@ -86,12 +86,12 @@ describe('what is remembered of a window', () => {
 })
 
 describe('what is remembered of a number', () => {
-  it('is what was told last, in whichever order it came', async () => {
+  it('is what was reported last, in whichever order it came', async () => {
     const { numbers, id, clock } = await openMemories()
     const noon = clock.now()
-    await numbers.tell(id, { at: noon + 2, quality: 'UNFLAGGED', messagingLimit: 'TIER_1K' })
-    await numbers.tell(id, { at: noon + 1, quality: 'FLAGGED', throughput: 'HIGH' })
-    await numbers.tell(id, { at: noon + 3, account: 'ACCOUNT_RESTRICTION' })
+    await numbers.record(id, { at: noon + 2, quality: 'UNFLAGGED', messagingLimit: 'TIER_1K' })
+    await numbers.record(id, { at: noon + 1, quality: 'FLAGGED', throughput: 'HIGH' })
+    await numbers.record(id, { at: noon + 3, account: 'ACCOUNT_RESTRICTION' })
 
     assert.deepEqual(await numbers.read(id), {
       isFlagged: false,

@@ -8,10 +8,10 @@ const KIND = 'number'
 const MOST_ENTRIES = 20
 /** What Meta's throughput upgrade comes to (its page “Throughput”). */
 const HIGH_THROUGHPUT = 1_000
-// How late another process learns what a callback told this one.
+// How late another process learns what a callback brought to this one.
 const READ_AGAIN_AFTER_MS = 30_000
 
-/** What Meta has told of a number by callback since the connection was proven. Null: nothing. */
+/** What Meta has reported about a number by callback since the connection was verified. Null: nothing. */
 export interface NumberFacts {
   /** Recipients block or report the number: it is sent from more slowly. */
   readonly isFlagged: boolean
@@ -70,7 +70,7 @@ export class NumberMemory implements NumberNews {
   }
 
   /** Durable when it resolves. An older report does not undo a newer one, so repeats and wrong order are harmless. */
-  async tell(connectionId: ConnectionId, report: NumberReport): Promise<void> {
+  async record(connectionId: ConnectionId, report: NumberReport): Promise<void> {
     const { at } = report
     for (const [key, value] of Object.entries(changedBy(report))) {
       const entry = { connectionId, key, value: JSON.stringify(value), at }

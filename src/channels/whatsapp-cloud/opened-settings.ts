@@ -14,7 +14,7 @@ import {
 export interface OpenedSettings {
   readonly settings: WhatsAppCloudSettings
   readonly accessToken: string
-  /** All secrets of the connection, for what must not show them. Opened only when somebody asks. */
+  /** All secrets of the connection, for what must not show them. Opened only on demand. */
   readonly hidden: HiddenTexts
 }
 
@@ -31,7 +31,7 @@ export function openSettings(
     try {
       return secrets.open(stored, secretPlaceOf({ id: connectionId, accountId }, name))
     } catch {
-      // Why is for the operator, whom the start and `nuncio secrets list` tell; an account's log is no place for it.
+      // The reason is for the operator: the start and `nuncio secrets list` print it. It does not belong in an account's log.
       return null
     }
   }

@@ -9,8 +9,8 @@ import type { GraphAnswer } from './graph-client.ts'
 const MOST_WORDS = 500
 const MINUTE_MS = 60_000
 // The Graph API itself, before the Cloud API sees the request, has one code for a wrong value and for an object in the path
-// that is not there or may not be seen any more. Only the subcode tells them apart (page “Error handling”), and the second is
-// the number's trouble: as a wrong value it would fail each message of the lane, one after another.
+// that is not there or may not be seen any more. Only the subcode distinguishes them (page “Error handling”), and the second is
+// a problem of the number: taken as a wrong value it would fail each message of the lane, one after another.
 const INVALID = 100
 const NO_SUCH_NUMBER = 33
 
@@ -22,7 +22,7 @@ export interface GraphError {
   readonly status: number
 }
 
-/** Texts that must not be shown, wherever somebody else repeats them. Only asked for when there are words to be searched. */
+/** Texts that must not be shown, also where the network repeats them. Read only when there is a text to be searched. */
 export type HiddenTexts = () => readonly string[]
 
 /** What the answer to a sent message says, and the code in it; null when it has none. */
@@ -32,7 +32,7 @@ export interface ReadAnswer {
 }
 
 /**
- * What became of a message, told by `error.code` and never by the HTTP status or words (Meta's page “Error codes”). A
+ * What became of a message, known by `error.code` and never by the HTTP status or words (Meta's page “Error codes”). A
  * refusal in Meta's own form certainly sent nothing. Everything else that is no plain success is unknown.
  */
 export function readAnswer(answer: GraphAnswer, hidden: HiddenTexts): ReadAnswer {
@@ -51,7 +51,7 @@ export function readAnswer(answer: GraphAnswer, hidden: HiddenTexts): ReadAnswer
   }
 }
 
-/** A failure that certainly sent nothing, as a code of Meta's tells it. */
+/** A failure that certainly sent nothing, by Meta's code. */
 export function failureOf({ code, words }: Pick<GraphError, 'code' | 'words'>): Failure {
   const kind = meaningOfWhatsAppCloud(code)?.class
   return { code: whatsAppCloudReason(code), words, ...(kind ? HANDLING[kind](code) : PERMANENT) }
@@ -71,7 +71,7 @@ export function notSent({ why, words }: Extract<GraphAnswer, { readonly kind: 'n
 
 /** Whether Meta lists the code, or its status says at least that the request was turned away. */
 export function isVerified({ code, status }: Pick<GraphError, 'code' | 'status'>): boolean {
-  // A code that nobody told us of, beside a status that does not say that the request was turned away, proves nothing.
+  // An unknown code proves nothing, unless the status says that the request was refused.
   // With a known code a 5xx counts as the refusal that the code says: nothing in Meta's pages has it sent all the same.
   return meaningOfWhatsAppCloud(code) !== null || (status >= 400 && status < 500)
 }
@@ -80,20 +80,20 @@ export function isVerified({ code, status }: Pick<GraphError, 'code' | 'status'>
 export function graphErrorOf(answer: GraphAnswer, hidden: HiddenTexts): GraphError | null {
   if (answer.kind !== 'answered') return null
   const error = memberOf(answer.body, 'error')
-  const told = memberOf(error, 'code')
-  if (typeof told !== 'number' || !Number.isSafeInteger(told) || told < 0) return null
+  const number = memberOf(error, 'code')
+  if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0) return null
   const said = [memberOf(error, 'message'), memberOf(memberOf(error, 'error_data'), 'details')]
     .filter((text): text is string => typeof text === 'string' && text !== '')
     .join(': ')
-  const numbered = said.startsWith(`(#${told})`) ? said : `(#${told}) ${said}`
-  const code = told === INVALID && memberOf(error, 'error_subcode') === NO_SUCH_NUMBER ? NO_SUCH_NUMBER : told
+  const numbered = said.startsWith(`(#${number})`) ? said : `(#${number}) ${said}`
+  const code = number === INVALID && memberOf(error, 'error_subcode') === NO_SUCH_NUMBER ? NO_SUCH_NUMBER : number
   return { code, words: cut(withoutHidden(numbered, hidden())), status: answer.status }
 }
 
 /** Meta's words can repeat the token that it refuses. */
 function withoutHidden(words: string, hidden: readonly string[]): string {
   const known = hidden.filter((text) => text !== '').reduce((text, each) => text.replaceAll(each, '…'), words)
-  // Also pieces of one, and one of somebody else: tokens of Meta's begin so.
+  // Also pieces of a token, and other tokens: those of Meta begin so.
   return known.replace(/\bEAA\w{8,}/g, '…')
 }
 

@@ -49,7 +49,7 @@ describe('the pace for one recipient', () => {
     )
   })
 
-  it('holds nobody else up', () => {
+  it('holds no other connection up', () => {
     const pace = new Pace()
     for (let count = 0; count < PAIR_RULE.capacity; count += 1) pace.took(TO_ANNA, NOON + count * 100)
     const now = NOON + PAIR_RULE.capacity * 100
@@ -106,7 +106,7 @@ describe('the pace of a number', () => {
       return 60
     }
     const unflagged = await sendsUntilDelay(before)
-    await new NumberMemory(memory, clock).tell(sender.connectionId, { at: clock.now(), quality: 'FLAGGED' })
+    await new NumberMemory(memory, clock).record(sender.connectionId, { at: clock.now(), quality: 'FLAGGED' })
 
     const flagged = await sendsUntilDelay(after)
 

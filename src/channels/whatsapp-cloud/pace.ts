@@ -31,7 +31,7 @@ interface Pair {
 
 /**
  * What this process has sent, so that the network need not refuse what comes too fast. Only in memory: a worker that takes
- * a lane over may send too fast once, and is then told so.
+ * a lane over may send too fast once, and the network then says so.
  */
 export class Pace {
   readonly #pairs = new Map<string, Pair>()

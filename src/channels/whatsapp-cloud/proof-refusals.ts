@@ -10,7 +10,7 @@ const OBJECTS: Readonly<Record<Asked, string>> = {
   business_account_id: 'WhatsApp business account',
 }
 
-/** “The token may read messages but not manage them”, and other lacks, are all mended in one place. */
+/** “The token may read messages but not manage them” and other missing permissions are all fixed in one place. */
 const PERMISSIONS: Readonly<Record<Asked, string>> = {
   phone_number_id: 'whatsapp_business_messaging',
   business_account_id: 'whatsapp_business_management',

@@ -21,7 +21,7 @@ export function rateLimitDelayOf({ pace, numbers }: RateLimitParts, next: Next, 
   return rest && { ...rest, words: null }
 }
 
-/** Messages a second: what Meta told by callback last, or else when the connection was proven. */
+/** Messages a second: what Meta reported by callback last, or else when the connection was proven. */
 export function paceOf(numbers: NumberMemory, connectionId: ConnectionId, settings: StoredSettings): number {
   const { isFlagged, throughputPerSecond } = numbers.peek(connectionId)
   const full = throughputPerSecond ?? readWhatsAppCloudSettings(settings).throughputPerSecond

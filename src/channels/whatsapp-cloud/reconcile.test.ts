@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { HELLO, lastSent, openCloudWorld } from '../../../test/support/cloud-world/cloud-world.ts'
 import { Echoes } from './statuses/echoes.ts'
-import { readOpaqueData } from './statuses/opaque-data.ts'
+import { readCorrelationData } from './statuses/correlation-data.ts'
 
-describe('an attempt of unknown fate', () => {
+describe('an attempt with an unknown result', () => {
   it('G5: is settled by a report that gives our mark back, by a worker that did not make it', async () => {
     const { handover, send, openChannel, simulator, memory, sender, clock } = await openCloudWorld()
     simulator.dropAfterActing({ times: 1 })
@@ -16,7 +16,7 @@ describe('an attempt of unknown fate', () => {
     const before = await another.reconcile(open)
 
     const { opaque, wamid } = lastSent(simulator)
-    const mark = readOpaqueData(opaque)
+    const mark = readCorrelationData(opaque)
     assert.ok(mark)
     await new Echoes(memory).keep(sender.connectionId, mark, { wamid, now: clock.now() })
 

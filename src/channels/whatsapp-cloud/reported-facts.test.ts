@@ -4,16 +4,16 @@ import { reportedFacts } from './reported-facts.ts'
 
 const NOTHING = { isFlagged: false, throughputPerSecond: null, messagingLimit: null, accountEvent: null }
 
-describe('what Meta told of a number by callback', () => {
-  it('is nothing as long as it told nothing', () => {
+describe('what Meta reported about a number by callback', () => {
+  it('is nothing as long as it reported nothing', () => {
     assert.deepEqual(reportedFacts(NOTHING), [])
   })
 
-  it('is shown with what should be looked at', () => {
-    const told = { isFlagged: true, throughputPerSecond: 1_000, messagingLimit: 'TIER_1K', accountEvent: 'RESTRICTION' }
+  it('is shown with what needs attention', () => {
+    const report = { isFlagged: true, throughputPerSecond: 1_000, messagingLimit: 'TIER_1K', accountEvent: 'RESTRICTION' }
 
     assert.deepEqual(
-      reportedFacts(told).map(({ label, tone }) => [label, tone]),
+      reportedFacts(report).map(({ label, tone }) => [label, tone]),
       [
         ['Quality', 'warning'],
         ['Throughput', 'plain'],

@@ -1,7 +1,7 @@
 import type { ConnectionFact } from '../../core/ports/channel-onboarding.ts'
 import type { NumberFacts } from './number-memory.ts'
 
-/** What Meta has told by callback, as people read it. Empty, which is the usual case: nothing. */
+/** What Meta has reported by callback, for people to read. Usually empty. */
 export function reportedFacts({
   isFlagged,
   throughputPerSecond,

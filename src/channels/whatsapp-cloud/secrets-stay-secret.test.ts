@@ -4,12 +4,12 @@ import { FILES, HELLO, openCloudWorld } from '../../../test/support/cloud-world/
 import { answering, TestHost } from '../../../test/support/media-world/test-host.ts'
 import { NUMBER } from '../../../test/support/whatsapp-cloud/simulator-world.ts'
 import { systemClock } from '../../server/system-clock.ts'
-import { createSetUp } from './set-up.ts'
+import { createOnboarding } from './onboarding.ts'
 
 const SECRETS = [NUMBER.accessToken, NUMBER.appSecret, NUMBER.verifyToken]
 const PHOTO = { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: null } as const
 
-/** A network that repeats all that it was told, in every place where it can say something. */
+/** A network that repeats all that it gets, in every place where it can say something. */
 async function openEcho(status: number) {
   const said = `Malformed access token ${SECRETS.join(' ')} EAAGanotherpieceofone1234 in Bearer ${NUMBER.accessToken}`
   const error = {
@@ -31,7 +31,7 @@ describe('secrets', () => {
       const media = await spool(FILES.png, 'image/png')
       const { phoneNumberId, businessAccountId, accessToken, appSecret, verifyToken } = NUMBER
       const settings = { phoneNumberId, businessAccountId, accessToken, appSecret, verifyToken }
-      const setUp = createSetUp({ baseUrl: url, clock: systemClock })
+      const setUp = createOnboarding({ baseUrl: url, clock: systemClock })
       const caught = (error: Error) => ({
         message: error.message,
         all: String(error),
@@ -39,7 +39,7 @@ describe('secrets', () => {
         cause: error.cause,
       })
 
-      const told = [
+      const report = [
         await send(handover(HELLO)),
         await prepare(handover(PHOTO, { media })),
         await setUp.prove({ number: NUMBER.number, settings }).catch(caught),
@@ -48,8 +48,8 @@ describe('secrets', () => {
       ]
       await host.close()
 
-      const text = JSON.stringify(told)
-      assert.ok(told.length >= 4)
+      const text = JSON.stringify(report)
+      assert.ok(report.length >= 4)
       for (const secret of [...SECRETS, 'EAAGanotherpieceofone1234']) assert.ok(!text.includes(secret), text)
     },
   )
@@ -57,19 +57,19 @@ describe('secrets', () => {
   it('stay out of what is said when the connection breaks', async () => {
     const { handover, send, prepare, spool, noted } = await openCloudWorld({ baseUrl: 'http://127.0.0.1:1' })
 
-    const told = [
+    const report = [
       await send(handover(HELLO)),
       await prepare(handover(PHOTO, { media: await spool(FILES.png, 'image/png') })),
       ...noted,
     ]
 
-    for (const secret of SECRETS) assert.ok(!JSON.stringify(told).includes(secret))
+    for (const secret of SECRETS) assert.ok(!JSON.stringify(report).includes(secret))
   })
 
-  it('would be found out if they were told', () => {
-    const told = JSON.stringify([{ words: `Malformed access token ${NUMBER.accessToken}` }])
+  it('would be found if they were shown', () => {
+    const report = JSON.stringify([{ words: `Malformed access token ${NUMBER.accessToken}` }])
 
-    assert.ok(SECRETS.some((secret) => told.includes(secret)))
+    assert.ok(SECRETS.some((secret) => report.includes(secret)))
   })
 
   it('go out only in the header that they belong in', async () => {

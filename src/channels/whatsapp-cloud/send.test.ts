@@ -16,7 +16,7 @@ import type { MediaContent } from '../../core/message/message.ts'
 import { explainReason } from '../../core/reasons.ts'
 import type { NamedTemplates } from './settings.ts'
 
-const PHOTO: MediaContent = { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: 'Look' }
+const PHOTO: MediaContent = { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: 'A view' }
 const NOTICE = { name: 'notice', language: 'en_US', bodyVariables: 1 } as const
 const DAY_MS = 24 * 3_600_000
 
@@ -48,10 +48,10 @@ describe('what the phone gets', () => {
   })
 
   it.each([
-    ['image', FILES.png, 'image/png', 'Look', { caption: 'Look' }],
+    ['image', FILES.png, 'image/png', 'A view', { caption: 'A view' }],
     ['image', FILES.png, 'image/png', null, {}],
-    ['document', FILES.pdf, 'application/pdf', 'Look', { caption: 'Look', filename: 'the file.xyz' }],
-    ['video', FILES.mp4, 'video/mp4', 'Look', { caption: 'Look' }],
+    ['document', FILES.pdf, 'application/pdf', 'A view', { caption: 'A view', filename: 'the file.xyz' }],
+    ['video', FILES.mp4, 'video/mp4', 'A view', { caption: 'A view' }],
     ['audio', FILES.ogg, 'audio/ogg', null, {}],
   ] as const)('an attachment: %s', async (...[type, bytes, mime, caption, shown]) => {
     const { handover, spool, sendFile, simulator } = await openCloudWorld()
@@ -114,7 +114,7 @@ describe('a call that goes wrong', () => {
     assert.deepEqual([outcome.kind, simulator.sent.length], ['unknown', sent])
   })
 
-  it('G5: certainly sent nothing, when nobody is there', async () => {
+  it('G5: certainly sent nothing, when nothing listens there', async () => {
     const { handover, send } = await openCloudWorld({ baseUrl: 'http://127.0.0.1:1' })
 
     const { words, ...failure } = failureOf(await send(handover(HELLO)))
@@ -188,7 +188,7 @@ describe('the window of 24 hours', () => {
     const second = await send(handover(PHOTO, { media, attemptNumber: 2 }))
 
     const { text, media: shown } = lastSent(simulator)
-    assert.deepEqual([second.kind, text, shown?.upload?.bytes], ['accepted', 'See: Look', FILES.png])
+    assert.deepEqual([second.kind, text, shown?.upload?.bytes], ['accepted', 'See: A view', FILES.png])
   })
 
   it.each([

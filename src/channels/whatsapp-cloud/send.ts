@@ -11,7 +11,7 @@ import { type OpenedSettings, openSettings } from './opened-settings.ts'
 import { type GraphError, type ReadAnswer, readAnswer } from './outcome.ts'
 import type { Pace, PacedMessage } from './pace.ts'
 import { paceOf } from './rate-limit-delay.ts'
-import { writeOpaqueData } from './statuses/opaque-data.ts'
+import { writeCorrelationData } from './statuses/correlation-data.ts'
 import { fitTemplate, type TemplateFit } from './templates.ts'
 import { storageAway, uploadKeyOf } from './upload.ts'
 import type { Upload, UploadKey, UploadMemory } from './upload-memory.ts'
@@ -55,9 +55,9 @@ const WINDOW_CLOSED = 131_047
 export async function sendToCloud(parts: SendParts, handover: Handover, limits: Limits): Promise<Outcome> {
   const drafted = await draft(parts, handover).catch(() => ({ failure: storageAway() }))
   if ('failure' in drafted) return { kind: 'rejected', failure: drafted.failure }
-  const judged = await call(parts, drafted, limits)
+  const result = await call(parts, drafted, limits)
   const paced = pacedOf(parts, handover)
-  const { outcome, error } = judged
+  const { outcome, error } = result
   if (outcome.kind === 'accepted') parts.pace.accepted(paced)
   if (!error) return outcome
   noteUnknown(parts, handover, error)
@@ -117,7 +117,7 @@ async function call(
     content,
     uploadId: upload?.found.id ?? null,
     linkPreview: settings.linkPreview,
-    opaque: writeOpaqueData({ messageId, attemptNumber, form: template ? 'template' : content.type, recipient: to }),
+    opaque: writeCorrelationData({ messageId, attemptNumber, form: template ? 'template' : content.type, recipient: to }),
     template,
   })
   const bytes = Buffer.from(JSON.stringify(body))

@@ -35,7 +35,7 @@ export interface WhatsAppCloudSettings {
   /** Whether a text shows a preview of its first link. */
   readonly linkPreview: boolean
   readonly templates: NamedTemplates
-  /** Messages a second, as Meta told when the connection was proven. */
+  /** Messages a second, as Meta said when the connection was verified. */
   readonly throughputPerSecond: number
 }
 

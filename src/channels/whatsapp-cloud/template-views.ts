@@ -17,8 +17,8 @@ interface ReadTemplate {
 }
 
 /** A template as Meta's API describes it (its page “Template components”). Null when it is not even that. */
-export function readTemplateView(told: unknown): TemplateView | null {
-  const template = readTemplate(told)
+export function readTemplateView(source: unknown): TemplateView | null {
+  const template = readTemplate(source)
   if (!template) return null
   const { name, language, status, category, header, body } = template
   const kind = kindOf(template)
@@ -60,10 +60,10 @@ export function findNamed(
   return { name, language, bodyVariables: variablesOf(found.body).length === 0 ? 0 : 1 }
 }
 
-function readTemplate(told: unknown): ReadTemplate | null {
-  const [name, language, status] = ['name', 'language', 'status'].map((key) => textOf(told, key))
+function readTemplate(source: unknown): ReadTemplate | null {
+  const [name, language, status] = ['name', 'language', 'status'].map((key) => textOf(source, key))
   if (!name || !language || !status) return null
-  const components = memberOf(told, 'components')
+  const components = memberOf(source, 'components')
   const all: readonly unknown[] = Array.isArray(components) ? components : []
   const header = all.find((part) => textOf(part, 'type') === 'HEADER')
   const body = all.find((part) => textOf(part, 'type') === 'BODY')
@@ -71,11 +71,11 @@ function readTemplate(told: unknown): ReadTemplate | null {
     name,
     language,
     status,
-    category: textOf(told, 'category'),
+    category: textOf(source, 'category'),
     header: header === undefined ? null : textOf(header, 'format').toLowerCase(),
     headerText: textOf(header, 'text'),
     body: textOf(body, 'text'),
-    isNamed: textOf(told, 'parameter_format') === 'NAMED',
+    isNamed: textOf(source, 'parameter_format') === 'NAMED',
     hasOtherParts: all.some((part) => asksForMore(part)),
   }
 }

@@ -13,8 +13,8 @@ export interface Bucket {
 }
 
 /**
- * What is in a bucket by now. One that was last looked at in the future was so before the clock was set back: nobody knows
- * how long ago that was, and it must not rest until then.
+ * What is in a bucket by now. A bucket that was last read in the future was read before the clock was set back. It is unknown
+ * how long ago that was, and the bucket must not wait until then.
  */
 export function refill(bucket: Bucket, rule: BucketRule, now: Instant): Bucket {
   if (bucket.at > now) return { tokens: rule.capacity, at: now }

@@ -4,7 +4,7 @@ import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 
 export const UPLOAD_KIND = 'upload'
-// Meta keeps an upload for 30 days (its page “Media”). A day less, so that none ends between the look and the call.
+// Meta keeps an upload for 30 days (its page “Media”). A day less, so that none ends between the query and the call.
 const LIVES_MS = 29 * 24 * 3_600_000
 const MOST_KNOWN = 10_000
 
@@ -18,7 +18,7 @@ export interface Upload {
 export interface UploadKey {
   readonly connectionId: ConnectionId
   readonly phoneNumberId: string
-  /** The file, with the MIME type that Meta is told. */
+  /** The file, with the MIME type that Meta gets. */
   readonly media: Pick<MediaFile, 'sha256' | 'mime'>
 }
 
@@ -53,7 +53,7 @@ export class UploadMemory {
     const { uploadedAt } = upload
     const value = JSON.stringify(upload)
     const entry = { connectionId, key: entryKey(key), value, at: uploadedAt, remindAt: uploadedAt + LIVES_MS }
-    // Somebody else may have uploaded the same meanwhile: then theirs counts in storage, and both are good.
+    // Another worker may have uploaded the same meanwhile: then its upload counts in storage, and both are good.
     await this.#memory.add(UPLOAD_KIND, entry)
     this.#remember(key, upload)
   }

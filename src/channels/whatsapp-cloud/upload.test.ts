@@ -79,7 +79,7 @@ describe('an upload', () => {
     ])
   })
 
-  it('that Meta refuses with a code of nobody’s beside trouble of its own is made again', async () => {
+  it('that Meta refuses with an unknown code beside a failure of its own is made again', async () => {
     const { handover, spool, prepare, simulator } = await openCloudWorld()
     simulator.fail({ on: 'media', code: 987654, httpStatus: 500, times: 1 })
     const message = handover(contentOf('image'), { media: await spool(FILES.png, 'image/png') })
@@ -141,7 +141,7 @@ describe('a file that Meta does not take', () => {
     ['Ogg without Opus', 'audio', 'vorbis', 'audio/ogg', /only with Opus/],
     ['Opus in stereo', 'audio', 'stereo', 'audio/ogg', /one channel/],
     ['an archive', 'document', 'pdf', 'application/zip', /plain text, PDF/],
-    ['a document that nobody recognises', 'document', 'pdf', 'application/octet-stream', /plain text, PDF/],
+    ['a document of an unknown format', 'document', 'pdf', 'application/octet-stream', /plain text, PDF/],
     ['an old Office file of an odd name', 'document', 'pdf', 'application/x-cfb', /plain text, PDF/],
     ['a large document', 'document', 100_000_001, 'application/pdf', /at most 100 MB/],
   ])('is not uploaded: %s', async (...[, type, file, mime, words]) => {
@@ -163,13 +163,13 @@ describe('a file that Meta does not take', () => {
     ['a picture as a file', 'holiday.png', FILES.png, 'image/png', 'image/png'],
     ['an old Word file, by its name', 'letter.DOC', FILES.pdf, 'application/x-cfb', 'application/msword'],
     ['an old Excel file, by its name', 'sums.xls', FILES.pdf, 'application/x-cfb', 'application/vnd.ms-excel'],
-  ])('is not confused with one that it takes: %s', async (...[, name, bytes, mime, told]) => {
+  ])('is not confused with one that it takes: %s', async (...[, name, bytes, mime, report]) => {
     const world = await openCloudWorld()
     const message = world.handover({ ...contentOf('document'), name }, { media: await world.spool(bytes, mime) })
 
     const outcome = await world.sendFile(message)
 
-    assert.deepEqual([outcome.kind, uploadedMime(world)], ['accepted', told])
+    assert.deepEqual([outcome.kind, uploadedMime(world)], ['accepted', report])
   })
 })
 

@@ -31,7 +31,7 @@ export async function prepareUpload(parts: UploadParts, handover: Handover, sign
   }
 }
 
-/** Where the upload of a message is remembered; also for whoever sends it. */
+/** Where the upload of a message is stored; also for the send call. */
 export function uploadKeyOf(
   { connectionId }: Pick<Handover, 'connectionId'>,
   { phoneNumberId }: { readonly phoneNumberId: string },
@@ -99,7 +99,7 @@ function uploadedId(answer: GraphAnswer): string | null {
   return typeof id === 'string' && id !== '' ? id : null
 }
 
-/** Whatever became of the bytes: an upload sends nothing to anybody, so it is simply done again. */
+/** Whatever became of the bytes: an upload sends no message, so it is simply done again. */
 function uploadFailure(answer: GraphAnswer, { hidden }: OpenedSettings): Failure {
   const error = graphErrorOf(answer, hidden)
   if (error && isVerified(error)) return failureOf(error)

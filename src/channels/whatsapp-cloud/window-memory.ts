@@ -45,12 +45,12 @@ export class WindowMemory implements WindowNews {
     await this.close(connectionId, recipient, now)
   }
 
-  /** The recipient wrote at this time. A refusal that is clearly later stays: it is an old message that is told again. */
+  /** The recipient wrote at this time. A refusal that is clearly later stays: it is an old message that is reported again. */
   async reopen(connectionId: ConnectionId, recipient: string, at: Instant): Promise<void> {
     await this.reopenAll(connectionId, [{ recipient, at }])
   }
 
-  /** One question for all of them: a callback may tell of thousands, and what others are told of waits meanwhile. */
+  /** One query for all of them: a callback may report thousands, and other callbacks wait meanwhile. */
   async reopenAll(connectionId: ConnectionId, writers: readonly { recipient: string; at: Instant }[]): Promise<void> {
     const lastAt = new Map<string, Instant>()
     for (const { recipient, at } of writers) {

@@ -86,17 +86,17 @@ export class Counted {
 
   /** The line of these label values. A value that its list does not know counts as `other`. */
   of(labels: Readonly<Record<string, string>>): Tally | Distribution {
-    const judged: Record<string, string> = {}
+    const known: Record<string, string> = {}
     let key = ''
     for (const [label, allowed] of this.#allowed) {
       const given = labels[label] ?? OTHER
       const value = allowed.has(given) ? given : OTHER
-      judged[label] = value
+      known[label] = value
       key += `${value}\n`
     }
     let found = this.#lines.get(key)
     if (!found) {
-      found = { labels: judged, line: this.#makeLine() }
+      found = { labels: known, line: this.#makeLine() }
       this.#lines.set(key, found)
     }
     return found.line

@@ -6,20 +6,20 @@ import { MetricsRelay } from './metrics-relay.ts'
 
 let clock: HandClock
 let relay: MetricsRelay
-let told: Map<number, ToChild[]>
+let sent: Map<number, ToChild[]>
 
 beforeEach(() => {
   clock = new HandClock()
   relay = new MetricsRelay(clock)
-  told = new Map()
+  sent = new Map()
   for (const number of [1, 2, 3]) {
-    told.set(number, [])
-    relay.join(number, (message) => void told.get(number)?.push(message))
+    sent.set(number, [])
+    relay.join(number, (message) => void sent.get(number)?.push(message))
   }
 })
 
 function report(number: number) {
-  const asked = told.get(number)?.find(({ say }) => say === 'report-metrics')
+  const asked = sent.get(number)?.find(({ say }) => say === 'report-metrics')
   assert.ok(asked?.say === 'report-metrics')
   relay.hear(number, { say: 'report-metrics', question: asked.question, report: [{ from: number }] })
 }
@@ -28,11 +28,11 @@ describe('the relay of metrics', () => {
   it('asks all others and answers once all have reported', () => {
     relay.hear(1, { say: 'ask-metrics', question: 7 })
     report(3)
-    const early = told.get(1)?.length
+    const early = sent.get(1)?.length
     report(2)
 
     assert.equal(early, 0)
-    assert.deepEqual(told.get(1), [{ say: 'metrics-of-others', question: 7, reports: [[{ from: 3 }], [{ from: 2 }]] }])
+    assert.deepEqual(sent.get(1), [{ say: 'metrics-of-others', question: 7, reports: [[{ from: 3 }], [{ from: 2 }]] }])
     assert.equal(clock.timers, 0)
   })
 
@@ -43,7 +43,7 @@ describe('the relay of metrics', () => {
     relay.hear(1, { say: 'ask-metrics', question: 2 })
     await clock.pass(1_000)
 
-    assert.deepEqual(told.get(1), [
+    assert.deepEqual(sent.get(1), [
       { say: 'metrics-of-others', question: 1, reports: [[{ from: 2 }]] },
       { say: 'metrics-of-others', question: 2, reports: [] },
     ])
@@ -54,6 +54,6 @@ describe('the relay of metrics', () => {
     relay.leave(3)
     relay.hear(1, { say: 'ask-metrics', question: 1 })
 
-    assert.deepEqual(told.get(1), [{ say: 'metrics-of-others', question: 1, reports: [] }])
+    assert.deepEqual(sent.get(1), [{ say: 'metrics-of-others', question: 1, reports: [] }])
   })
 })

@@ -30,8 +30,8 @@ export class MetricsRelay {
     this.#clock = clock
   }
 
-  join(number: number, tell: (message: ToChild) => void): void {
-    this.#children.set(number, tell)
+  join(number: number, send: (message: ToChild) => void): void {
+    this.#children.set(number, send)
   }
 
   leave(number: number): void {
@@ -54,7 +54,7 @@ export class MetricsRelay {
     const cancelDeadline = this.#clock.after(ANSWER_WITHIN_MS, () => this.#reply(id))
     const missing = new Set(others.map(([number]) => number))
     this.#questions.set(id, { asker, as, missing, reports: [], cancelDeadline })
-    for (const [, tell] of others) tell({ say: 'report-metrics', question: id })
+    for (const [, send] of others) send({ say: 'report-metrics', question: id })
     if (others.length === 0) this.#reply(id)
   }
 

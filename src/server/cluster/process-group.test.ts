@@ -7,7 +7,7 @@ import { type ChildEvents, ProcessGroup } from './process-group.ts'
 interface FakeChild {
   readonly number: number
   readonly events: ChildEvents
-  readonly told: string[]
+  readonly sent: string[]
 }
 
 /** A group of processes that are none: each does what the test says. */
@@ -20,9 +20,9 @@ function newGroup(count = 2) {
     clock,
     logger: { warn: (fields: object) => logged.push({ ...fields }), info: () => {} },
     startChild(number, events) {
-      const told: string[] = []
-      children.push({ number, events, told })
-      return { stop: () => void told.push('stop'), kill: () => void told.push('kill') }
+      const sent: string[] = []
+      children.push({ number, events, sent })
+      return { stop: () => void sent.push('stop'), kill: () => void sent.push('kill') }
     },
   })
   const child = (index: number) => {
@@ -77,7 +77,7 @@ describe('several processes', () => {
     child(0).events.ended('exit code 0')
 
     assert.equal(isEarly, false)
-    assert.deepEqual(child(0).told, ['stop'])
+    assert.deepEqual(child(0).sent, ['stop'])
     await assert.rejects(started, (error) => error instanceof Refusal && error.code === 'address_in_use')
     assert.equal(children.length, 3)
   })
@@ -154,7 +154,7 @@ describe('several processes', () => {
 
     await stopped
     assert.equal(isEarly, false)
-    assert.deepEqual([child(0).told, child(1).told], [['stop'], ['stop']])
+    assert.deepEqual([child(0).sent, child(1).sent], [['stop'], ['stop']])
   })
 
   it('end while one waits to be started again, and start it no more', async () => {
@@ -190,6 +190,6 @@ describe('several processes', () => {
     for (const index of [0, 1]) child(index).events.ended('SIGKILL')
 
     await killed
-    assert.deepEqual(child(0).told, ['stop', 'kill'])
+    assert.deepEqual(child(0).sent, ['stop', 'kill'])
   })
 })

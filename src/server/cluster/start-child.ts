@@ -19,7 +19,7 @@ export function startChild(order: Omit<ServeOrder, 'say'>, relay: MetricsRelay, 
     events.ended(how)
   }
   // A child that is gone already cannot be told; its end says enough.
-  const tell = (message: ToChild) => void child.send(message, () => {})
+  const send = (message: ToChild) => void child.send(message, () => {})
   // What it said last may be read only after its end was seen: then its channel is still open.
   child.once('exit', (code, signal) => {
     hasExited = signal ?? `exit code ${code}`
@@ -34,7 +34,7 @@ export function startChild(order: Omit<ServeOrder, 'say'>, relay: MetricsRelay, 
   child.on('message', (message: FromChild) => {
     switch (message.say) {
       case 'serving':
-        relay.join(number, tell)
+        relay.join(number, send)
         events.serving(message.url)
         break
       case 'failed':
@@ -45,10 +45,10 @@ export function startChild(order: Omit<ServeOrder, 'say'>, relay: MetricsRelay, 
         break
     }
   })
-  tell({ say: 'serve', ...order })
+  send({ say: 'serve', ...order })
   return {
     stop: () => {
-      if (child.isConnected()) tell({ say: 'stop' })
+      if (child.isConnected()) send({ say: 'stop' })
     },
     kill: () => void child.process.kill('SIGKILL'),
   }

@@ -18,7 +18,7 @@ class Watched {
   readonly said: string[] = []
   readonly taken: TlsIdentity[] = []
   readonly #folder = temporaryFolder()
-  #look: (() => void) | null = null
+  #check: (() => void) | null = null
   now = ENDS - 60 * DAY_MS
 
   put({ cert, key }: Partial<Certificate>): this {
@@ -35,9 +35,9 @@ class Watched {
       clock: {
         wall: () => this.now,
         after: (_, call) => {
-          this.#look = call
+          this.#check = call
           return () => {
-            this.#look = null
+            this.#check = null
           }
         },
       },
@@ -46,14 +46,14 @@ class Watched {
     return watch
   }
 
-  look(): void {
-    const look = this.#look
-    this.#look = null
-    look?.()
+  check(): void {
+    const check = this.#check
+    this.#check = null
+    check?.()
   }
 
   get isWaiting(): boolean {
-    return this.#look !== null
+    return this.#check !== null
   }
 
   // As tools do that renew: whole, and under its name at once.
@@ -67,9 +67,9 @@ describe('the watch over a certificate', () => {
   it('takes a new pair, once', () => {
     const watched = new Watched().put(LASTING)
     watched.open()
-    watched.look()
-    watched.put(ENDING).look()
-    watched.look()
+    watched.check()
+    watched.put(ENDING).check()
+    watched.check()
 
     assert.deepEqual(
       watched.taken.map(({ cert }) => cert),
@@ -82,9 +82,9 @@ describe('the watch over a certificate', () => {
     const watched = new Watched().put(LASTING)
     watched.open()
 
-    watched.put({ cert: ENDING.cert }).look()
-    watched.look()
-    watched.put({ key: ENDING.key }).look()
+    watched.put({ cert: ENDING.cert }).check()
+    watched.check()
+    watched.put({ key: ENDING.key }).check()
 
     assert.equal(watched.said.length, 2)
     assert.match(watched.said[0] ?? '', /error: .*old one stays in force.*does not belong/)
@@ -95,11 +95,11 @@ describe('the watch over a certificate', () => {
     const watched = new Watched().put(ENDING)
     watched.open()
     watched.now = ENDS - 13.5 * DAY_MS
-    watched.look()
+    watched.check()
     watched.now += DAY_MS / 2
-    watched.look()
+    watched.check()
     watched.now = ENDS + DAY_MS
-    watched.look()
+    watched.check()
 
     assert.equal(watched.said.length, 2)
     assert.match(watched.said[0] ?? '', /warn: The certificate expires in 13 days/)

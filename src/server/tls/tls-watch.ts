@@ -6,7 +6,7 @@ import type { TlsIdentity } from '../../http/server/tls-identity.ts'
 import { checkExpiry } from './check-expiry.ts'
 import { readTlsFiles, type TlsFiles } from './read-tls-files.ts'
 
-const LOOK_EVERY_MS = 10_000
+const CHECK_EVERY_MS = 10_000
 const WARN_EVERY_MS = 86_400_000
 
 interface TlsWatchParts {
@@ -14,7 +14,7 @@ interface TlsWatchParts {
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
   /** Its wall clock is what callers judge certificates by. */
   readonly clock: Pick<Clock, 'wall' | 'after'>
-  readonly lookEveryMs?: number
+  readonly checkEveryMs?: number
 }
 
 /**
@@ -25,7 +25,7 @@ interface TlsWatchParts {
 export class TlsWatch {
   readonly #parts: TlsWatchParts
   #current: TlsFiles | null
-  #saidTrouble = ''
+  #reportedError = ''
   #warnedAt = Number.NEGATIVE_INFINITY
   #cancel: (() => void) | null = null
   #isClosed = false
@@ -45,7 +45,7 @@ export class TlsWatch {
   start(take: (identity: TlsIdentity) => void): void {
     if (!this.#current) return
     this.#warnOfExpiry()
-    this.#lookLater(take)
+    this.#scheduleCheck(take)
   }
 
   /** Harmless twice. */
@@ -54,20 +54,20 @@ export class TlsWatch {
     this.#cancel?.()
   }
 
-  #lookLater(take: (identity: TlsIdentity) => void): void {
+  #scheduleCheck(take: (identity: TlsIdentity) => void): void {
     if (this.#isClosed) return
-    this.#cancel = this.#parts.clock.after(this.#parts.lookEveryMs ?? LOOK_EVERY_MS, () => {
-      this.#look(take)
+    this.#cancel = this.#parts.clock.after(this.#parts.checkEveryMs ?? CHECK_EVERY_MS, () => {
+      this.#check(take)
       this.#warnOfExpiry()
-      this.#lookLater(take)
+      this.#scheduleCheck(take)
     })
   }
 
-  #look(take: (identity: TlsIdentity) => void): void {
+  #check(take: (identity: TlsIdentity) => void): void {
     const { settings, logger } = this.#parts
     try {
       const found = readTlsFiles(settings)
-      this.#saidTrouble = ''
+      this.#reportedError = ''
       if (!found || (found.cert === this.#current?.cert && found.key === this.#current.key)) return
       take(found)
       this.#current = found
@@ -76,8 +76,8 @@ export class TlsWatch {
     } catch (error) {
       // Between the two files of a new pair a look may find one of each: then the next one finds both.
       const words = error instanceof Error ? error.message : String(error)
-      if (words === this.#saidTrouble) return
-      this.#saidTrouble = words
+      if (words === this.#reportedError) return
+      this.#reportedError = words
       logger.error(
         error instanceof Refusal ? { code: error.code } : { err: error },
         `the new certificate cannot be used, the old one stays in force: ${words}`,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { ForgottenMemory } from '../../../src/channels/whatsapp-cloud/forgotten-memory.ts'
+import { StateCleanup } from '../../../src/channels/whatsapp-cloud/state-cleanup.ts'
 import { REPORT_KIND } from '../../../src/channels/whatsapp-cloud/statuses/reported.ts'
 import { status, WORLDS, withCallbacks } from '../../support/callback-world/callback-world.ts'
 
@@ -247,7 +247,7 @@ describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
       await world.applied()
 
       world.storage.clock.setNow(25 * 3_600_000)
-      const forgotten = new ForgottenMemory(world.memory, world.storage.clock)
+      const forgotten = new StateCleanup(world.memory, world.storage.clock)
       forgotten.start()
       const { kind } = await eventually(
         async () => {

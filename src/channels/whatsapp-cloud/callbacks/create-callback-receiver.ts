@@ -14,7 +14,7 @@ import type { Secrets } from '../../../core/ports/secrets.ts'
 import { WHATSAPP_CLOUD } from '../name.ts'
 import { storeReportedOf } from '../statuses/store-reported.ts'
 import { parseBody } from './parse-body.ts'
-import { isAnyOf, isSignedByAny, readSignature } from './prove-origin.ts'
+import { isAnyOf, isSignedByAny, readSignature } from './verify-origin.ts'
 import { readCallback } from './read-callback.ts'
 import { routeParts } from './route-parts.ts'
 import { type VerifiedApp, VerifiedApps } from './verified-apps.ts'
@@ -44,7 +44,7 @@ const LEFT_FOR_THE_CALL_MS = 50
 type Outcome = Extract<CallbackEvent, { event: 'callback.received' }>['outcome']
 type Answer = readonly [status: number, body: string, outcome: Outcome]
 
-// Meta looks at the status alone: everything but 200 comes again for up to seven days (page “Webhooks: overview”). So
+// Meta reads only the status: everything but 200 comes again for up to seven days (page “Webhooks: overview”). So
 // 4xx is said only of what would be no better then, and never of what was signed and merely says nothing to us.
 const STORED: Answer = [200, 'stored', 'stored']
 const NOTHING_OF_OURS: Answer = [200, 'nothing here is about a connection of ours', 'nothing-of-ours']
@@ -54,7 +54,7 @@ const WRONG_TOKEN: Answer = [403, 'the verify token is not the one of the connec
 const NOT_JSON: Answer = [400, 'the body is not JSON', 'not-json']
 const UNREADABLE: Answer = [503, 'the secrets of the connection cannot be opened', 'not-stored']
 
-/** Takes what Meta calls back: proves that it is Meta's, and stores what it tells. Applying it is for `StatusApplier`. */
+/** Takes what Meta calls back: verifies that it is Meta's, and stores its reports. `StatusApplier` applies them. */
 export function createCallbackReceiver(parts: CallbackParts): CallbackReceiver {
   const receiver = new Receiver(parts)
   return {
@@ -121,14 +121,14 @@ class Receiver {
     const parsed = parseBody(body)
     if (!parsed) return NOT_JSON
     const { parts, ignored } = readCallback(parsed.value)
-    const { tolds, unknown } = routeParts(parts, fits.connections)
+    const { reports, unknown } = routeParts(parts, fits.connections)
     for (const [reason, count] of [...ignored, ['number_unknown', unknown] as const])
       if (count > 0) this.#parts.note({ event: 'callback.ignored', channel: WHATSAPP_CLOUD, reason, count })
-    if (tolds.length === 0) return NOTHING_OF_OURS
+    if (reports.length === 0) return NOTHING_OF_OURS
     const { memory, clock, applying } = this.#parts
     const now = clock.now()
     const storing = { taker: applying.taker(), receivedAt: now, tries: 0, remindAt: now + LEFT_FOR_THE_CALL_MS }
-    await Promise.all(tolds.flatMap((told) => [storeReportedOf(memory, told, storing), this.#noteReport(told, now)]))
+    await Promise.all(reports.flatMap((report) => [storeReportedOf(memory, report, storing), this.#noteReport(report, now)]))
     applying.poke()
     return STORED
   }
@@ -145,7 +145,7 @@ class Receiver {
     }
   }
 
-  /** The connections that vouch for it, looked up anew when those that were known do not; null when none does. */
+  /** The connections whose secret verifies it, looked up anew when the known ones do not; null when none does. */
   async #fits(
     callbackApp: string,
     app: VerifiedApp,

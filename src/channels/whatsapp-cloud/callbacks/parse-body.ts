@@ -6,8 +6,8 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
 /**
- * The value of a body of JSON; null for what is none, or is of a kind that only an attacker writes. Whoever has an account
- * here can sign what he likes with his own app's secret, and three megabytes of brackets would keep the process busy for
+ * The value of a body of JSON; null for what is none, or is of a kind that only an attacker writes. The owner of an account
+ * can sign anything with the secret of their own app, and three megabytes of brackets would keep the process busy for
  * seconds: so they are counted before they are parsed, which takes milliseconds.
  */
 export function parseBody(body: Uint8Array): { readonly value: unknown } | null {

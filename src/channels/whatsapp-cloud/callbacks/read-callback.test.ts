@@ -17,7 +17,7 @@ function ignoredOf(body: unknown): Record<string, number> {
   return Object.fromEntries(readCallback(body).ignored)
 }
 
-describe('what a callback tells', () => {
+describe('the content of a callback', () => {
   it('is read as Meta’s page has it', () => {
     const error = {
       code: 131_053,
@@ -43,7 +43,7 @@ describe('what a callback tells', () => {
     assert.deepEqual(parts, [
       {
         about: { phoneNumberId: '106540352242922' },
-        told: {
+        report: {
           statuses: [
             {
               kind: 'failed',
@@ -71,7 +71,7 @@ describe('what a callback tells', () => {
     const { parts } = readCallback(messages({ statuses: [{ id: 'wamid.A', status, errors: [{ code: 1 }] }] }))
 
     assert.deepEqual(
-      parts[0]?.told.statuses.map((told) => [told.kind, told.code]),
+      parts[0]?.report.statuses.map((report) => [report.kind, report.code]),
       [[kind, null]],
     )
   })
@@ -92,7 +92,7 @@ describe('what a callback tells', () => {
       { field: 'messages', value: { statuses: [good] } },
     )
 
-    assert.equal(readCallback(body).parts[0]?.told.statuses.length, 1)
+    assert.equal(readCallback(body).parts[0]?.report.statuses.length, 1)
     assert.deepEqual(ignoredOf(body), { field_unknown: 1, part_malformed: 5, status_unknown: 1, not_ours: 2 })
   })
 
@@ -105,13 +105,13 @@ describe('what a callback tells', () => {
   ])('takes a failure without a code it can trust: %s', (_, errors) => {
     const { parts } = readCallback(messages({ statuses: [{ id: 'wamid.A', status: 'failed', errors }] }))
 
-    assert.deepEqual(parts[0]?.told.statuses[0]?.code, null)
+    assert.deepEqual(parts[0]?.report.statuses[0]?.code, null)
   })
 
   it('keeps no more of Meta’s words than there is room for, in whole characters', () => {
     const errors = [{ code: 1, title: '😀'.repeat(400) }]
     const { parts } = readCallback(messages({ statuses: [{ id: 'wamid.A', status: 'failed', errors }] }))
-    const words = parts[0]?.told.statuses[0]?.words ?? ''
+    const words = parts[0]?.report.statuses[0]?.words ?? ''
 
     assert.ok(words.length <= 500 && words.isWellFormed())
   })

@@ -1,7 +1,7 @@
 import type { Instant } from '../../../core/ids.ts'
 import type { NumberChange, Report, ReportedStatus, ReportedWriter } from '../statuses/reported.ts'
 import type { IgnoredReason } from './ignored-reason.ts'
-import { instantOf, listOf, numberOf, objectOf, textOf } from './loose-json.ts'
+import { instantOf, listOf, numberOf, objectOf, textOf } from './payload-parsers.ts'
 import { readStatus } from './read-status.ts'
 
 /** Which number at Meta a part is about: the messages field names an id, the others a business account and perhaps a number. */
@@ -11,7 +11,7 @@ export type About =
 
 export interface ReadPart {
   readonly about: About
-  readonly told: Report
+  readonly report: Report
 }
 
 interface ReadCallback {
@@ -32,8 +32,8 @@ const MOST_CHANGES = 100
 const NONE: Report = { statuses: [], writers: [], numbers: [] }
 
 /**
- * What a callback tells, as far as we understand it. Whatever else it holds is skipped and counted: a new field, or one
- * that is malformed, must not keep the others from being read. Pure, and never throws.
+ * The known content of a callback. Everything else is skipped and counted: a new or malformed field
+ * must not keep the others from being read. Pure, and never throws.
  */
 export function readCallback(body: unknown): ReadCallback {
   const reading = new Reading()
@@ -95,27 +95,27 @@ class Reading {
     const statuses = this.#each(value['statuses'], readStatus)
     const writers = this.#each(value['messages'], readWriter)
     if (statuses.length + writers.length > 0)
-      this.parts.push({ about: { phoneNumberId }, told: { ...NONE, statuses, writers } })
+      this.parts.push({ about: { phoneNumberId }, report: { ...NONE, statuses, writers } })
   }
 
   #each<T extends ReportedStatus | ReportedWriter>(
     given: unknown,
     read: (one: unknown) => T | IgnoredReason,
   ): readonly T[] {
-    const told: T[] = []
+    const report: T[] = []
     for (const one of listOf(given)) {
       const result = this.#reports < MOST_REPORTS ? read(one) : 'too_many'
       this.#reports += 1
       if (typeof result === 'string') this.ignore(result)
-      else told.push(result)
+      else report.push(result)
     }
-    return told
+    return report
   }
 
-  #tellChange(about: About, change: NumberChange): void {
+  #addChange(about: About, change: NumberChange): void {
     this.#changes += 1
     if (this.#changes > MOST_CHANGES) this.ignore('too_many')
-    else this.parts.push({ about, told: { ...NONE, numbers: [change] } })
+    else this.parts.push({ about, report: { ...NONE, numbers: [change] } })
   }
 
   /** As the page of the phone_number_quality_update webhook has it; it names the number, not its id. */
@@ -133,7 +133,7 @@ class Reading {
       ...(event === 'THROUGHPUT_UPGRADE' && { throughput: 'HIGH' as const }),
       ...(messagingLimit !== null && { messagingLimit }),
     }
-    this.#tellChange({ businessAccountId, number }, change)
+    this.#addChange({ businessAccountId, number }, change)
   }
 
   /** As the page of the account_update webhook has it: of the whole business account, with all its numbers. */
@@ -143,14 +143,14 @@ class Reading {
       this.ignore('part_malformed')
       return
     }
-    this.#tellChange({ businessAccountId, number: null }, { at, account: event })
+    this.#addChange({ businessAccountId, number: null }, { at, account: event })
   }
 }
 
 function readWriter(given: unknown): ReportedWriter | IgnoredReason {
   const message = objectOf(given)
   if (!message) return 'part_malformed'
-  // Whoever hides the number from us has written too, but nothing that we send goes to a person without one.
+  // A person who hides their number has written too, but we never send to a person without a number.
   const from = numberOf(message['from'])
   return from === null ? 'not_ours' : { from, at: instantOf(message['timestamp']) }
 }

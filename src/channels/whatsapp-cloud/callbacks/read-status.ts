@@ -1,7 +1,7 @@
-import { readOpaqueData } from '../statuses/opaque-data.ts'
+import { readCorrelationData } from '../statuses/correlation-data.ts'
 import type { ReportedStatus } from '../statuses/reported.ts'
 import type { IgnoredReason } from './ignored-reason.ts'
-import { codeOf, instantOf, listOf, numberOf, objectOf, textOf } from './loose-json.ts'
+import { codeOf, instantOf, listOf, numberOf, objectOf, textOf } from './payload-parsers.ts'
 
 // A voice message that was played was read.
 const KINDS: ReadonlyMap<unknown, ReportedStatus['kind']> = new Map([
@@ -23,8 +23,8 @@ export function readStatus(given: unknown): ReportedStatus | IgnoredReason {
   const wamid = textOf(status['id'], 256)
   if (wamid === null) return 'part_malformed'
   const opaque = status['biz_opaque_callback_data'] ?? null
-  // We send it along with every message. What came back with another's was sent by somebody else from the same number.
-  if (opaque !== null && !readOpaqueData(opaque)) return 'not_ours'
+  // We send it along with every message. Other data means that another program sent it from the same number.
+  if (opaque !== null && !readCorrelationData(opaque)) return 'not_ours'
   return {
     kind,
     wamid,

@@ -5,7 +5,7 @@ import type { ReportedOf } from '../statuses/store-reported.ts'
 import type { About, ReadPart } from './read-callback.ts'
 
 interface Routed {
-  readonly tolds: readonly ReportedOf[]
+  readonly reports: readonly ReportedOf[]
   /** Parts about numbers that are none of these connections. */
   readonly unknown: number
 }
@@ -18,31 +18,31 @@ export function routeParts(parts: readonly ReadPart[], connections: readonly Cha
   const byNetworkKey = new Map<string, ChannelConnection>()
   // The living come first: what was removed and added again is both, and the later one stands for the number.
   for (const connection of connections.toReversed()) byNetworkKey.set(connection.networkKey, connection)
-  const gathered = new Map<ChannelConnection, Report[]>()
+  const collected = new Map<ChannelConnection, Report[]>()
   let unknown = 0
-  for (const { about, told } of parts) {
+  for (const { about, report } of parts) {
     const owners = 'phoneNumberId' in about ? only(byNetworkKey.get(about.phoneNumberId)) : ownersOf(about, connections)
     if (owners.length === 0) unknown += 1
     for (const owner of owners) {
-      const tolds = gathered.get(owner)
-      if (tolds) tolds.push(told)
-      else gathered.set(owner, [told])
+      const reports = collected.get(owner)
+      if (reports) reports.push(report)
+      else collected.set(owner, [report])
     }
   }
-  const tolds = [...gathered].map(
+  const reports = [...collected].map(
     ([connection, its]): ReportedOf => ({
       connectionId: connection.id,
       others: connections
         .filter((other) => other !== connection && other.networkKey === connection.networkKey)
         .map(({ id }) => id),
-      told: {
+      report: {
         statuses: its.flatMap(({ statuses }) => statuses),
         writers: its.flatMap(({ writers }) => writers),
         numbers: its.flatMap(({ numbers }) => numbers),
       },
     }),
   )
-  return { tolds, unknown }
+  return { reports, unknown }
 }
 
 function ownersOf(

@@ -16,9 +16,8 @@ export interface VerifiedApp {
   readonly readMonotonic: number
 }
 
-// How long a connection that was removed still vouches for callbacks in other processes, and how long nobody looks for
-// an address that did not exist.
-const BELIEVED_MS = 10_000
+// How long other processes still accept callbacks of a removed connection, and how long an unknown address is not looked up again.
+const CACHED_MS = 10_000
 // When what came does not fit, it may be because a secret was just changed: then it is looked up anew, but not more often.
 const UNVERIFIED_AFTER_MS = 1_000
 // Opened secrets are kept in memory for so many addresses at once.
@@ -26,7 +25,7 @@ const MOST_KEPT = 1_000
 // As `connection.callback_app` is drawn, and a little more. Nothing else is asked for.
 const ADDRESS = /^[0-9A-Za-z]{8,64}$/
 
-/** What vouches for callbacks, by the last part of their address. Opened secrets stay in memory for seconds only. */
+/** The secrets that verify callbacks, by the last part of their address. Opened secrets stay in memory for seconds only. */
 export class VerifiedApps {
   readonly #connections: ChannelConnections
   readonly #secrets: Secrets
@@ -44,7 +43,7 @@ export class VerifiedApps {
   async find(callbackApp: string): Promise<VerifiedApp | null> {
     if (!ADDRESS.test(callbackApp)) return null
     const known = this.#known.get(callbackApp)
-    const app = known && this.#ageOf(known) < BELIEVED_MS ? known : await this.#read(callbackApp)
+    const app = known && this.#ageOf(known) < CACHED_MS ? known : await this.#read(callbackApp)
     return hasLiving(app) ? app : null
   }
 
@@ -59,7 +58,7 @@ export class VerifiedApps {
     return this.#clock.monotonic() - readMonotonic
   }
 
-  /** Many who ask at once share one look. */
+  /** Concurrent callers share one query. */
   #read(callbackApp: string): Promise<VerifiedApp> {
     const running = this.#reading.get(callbackApp)
     if (running) return running

@@ -6,12 +6,12 @@ import { readWhatsAppCloudSettings, templateKindOf } from '../settings.ts'
 import type { WindowNews } from './connection-news.ts'
 import type { Echoes } from './echoes.ts'
 import { WINDOW_CLOSED } from './fair-scheduling.ts'
-import { type OpaqueData, readOpaqueData } from './opaque-data.ts'
+import { type CorrelationData, readCorrelationData } from './correlation-data.ts'
 import { receiptTime } from './receipt-time.ts'
 import type { Repeats } from './repeats.ts'
 import type { ReportedStatus } from './reported.ts'
 
-// What was taken and refused longer ago is for a person to send again: nobody expects it any more.
+// A message that was accepted and refused longer ago is left to a person: its recipient no longer expects it.
 const SENT_AGAIN_WITHIN_MS = 24 * 3_600_000
 // Longer than a call can take until its outcome is recorded, and with it Meta's id.
 const ID_KNOWN_WITHIN_MS = 2 * 60_000
@@ -22,7 +22,7 @@ interface ApplyParts {
   readonly repeats: Repeats
   readonly windows: Pick<WindowNews, 'close'>
   readonly connections: ChannelConnections
-  /** Messages that this look has sent again, or tried to: once for each is enough, and each costs a visit to storage. */
+  /** Messages that this run has sent again, or tried to. Once for each is enough, and each costs a query. */
   readonly visited: Set<MessageId>
 }
 
@@ -40,10 +40,10 @@ export interface StatusOf {
  */
 export async function applyStatus(parts: ApplyParts, given: StatusOf, now: Instant): Promise<ReceiptEnd> {
   const { status, receivedAt } = given
-  const opaque = readOpaqueData(status.opaque)
+  const opaque = readCorrelationData(status.opaque)
   const at = receiptTime(status.at, receivedAt, opaque)
   const { end, connectionId } = await offer(parts.events, given, (id) => toReceipt(id, status, { opaque, at }))
-  // The attempt is still open, so nobody knows yet what the call came to. But now there is evidence of it (G5).
+  // The attempt is still open, so the result of the call is not known yet. But now there is evidence of it (G5).
   if (end === 'too-early' && opaque) await parts.echoes.keep(connectionId, opaque, { wamid: status.wamid, now })
   if (end === 'applied' && status.kind === 'failed' && status.code === WINDOW_CLOSED)
     await afterClosedWindow(parts, { connectionId, status, opaque, at, receivedAt })
@@ -68,7 +68,7 @@ async function offer(
 function toReceipt(
   connectionId: ConnectionId,
   { kind, wamid, code, words }: ReportedStatus,
-  { opaque, at }: { readonly opaque: OpaqueData | null; readonly at: Instant },
+  { opaque, at }: { readonly opaque: CorrelationData | null; readonly at: Instant },
 ): Receipt {
   return {
     connectionId,
@@ -85,7 +85,7 @@ function toReceipt(
 interface ClosedWindow {
   readonly connectionId: ConnectionId
   readonly status: ReportedStatus
-  readonly opaque: OpaqueData | null
+  readonly opaque: CorrelationData | null
   readonly at: Instant
   readonly receivedAt: Instant
 }
@@ -113,7 +113,7 @@ async function afterClosedWindow(
 }
 
 /** A template that was refused for the window would be refused again, and so on for ever. */
-function isCarried({ form }: OpaqueData, kinds: readonly string[]): boolean {
+function isCarried({ form }: CorrelationData, kinds: readonly string[]): boolean {
   if (form === 'template') return false
   const kind = form && templateKindOf(form)
   return form === null ? kinds.length > 0 : kind !== null && kinds.includes(kind)

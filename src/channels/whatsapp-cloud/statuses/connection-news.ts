@@ -10,7 +10,7 @@ export interface WindowNews {
   reopenAll(connectionId: ConnectionId, writers: readonly { recipient: string; at: Instant }[]): Promise<void>
 }
 
-/** What Meta has told by itself of a number. Fields that it said nothing of are left out. */
+/** What Meta has reported about a number unasked. Fields that it left out are missing. */
 export interface NumberReport {
   readonly at: Instant
   /** Messages of this number get bad feedback, and it may soon be limited: `FLAGGED`; or that is over: `UNFLAGGED`. */
@@ -23,8 +23,8 @@ export interface NumberReport {
   readonly account?: string
 }
 
-/** Remembers what Meta has told by itself of a connection's number. */
+/** Stores what Meta has reported about a connection's number unasked. */
 export interface NumberNews {
   /** Resolves once it is durable. Harmless twice, and when an older report comes after a newer one. */
-  tell(connectionId: ConnectionId, report: NumberReport): Promise<void>
+  record(connectionId: ConnectionId, report: NumberReport): Promise<void>
 }

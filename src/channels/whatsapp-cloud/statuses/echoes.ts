@@ -1,7 +1,7 @@
 import type { ConnectionId, Instant } from '../../../core/ids.ts'
 import type { Evidence, OpenQuestion } from '../../../core/ports/channel.ts'
 import type { ChannelState } from '../../../core/ports/channel-state.ts'
-import type { OpaqueData } from './opaque-data.ts'
+import type { CorrelationData } from './correlation-data.ts'
 
 export const ECHO_KIND = 'echo'
 // Evidence is asked for within minutes. A day covers a service that stood still over night.
@@ -19,7 +19,7 @@ export class Echoes {
   }
 
   /** Durable when it resolves. Harmless twice. */
-  async keep(connectionId: ConnectionId, attempt: OpaqueData, { wamid, now }: { wamid: string; now: Instant }) {
+  async keep(connectionId: ConnectionId, attempt: CorrelationData, { wamid, now }: { wamid: string; now: Instant }) {
     const key = keyOf(attempt.messageId, attempt.attemptNumber)
     await this.#memory.add(ECHO_KIND, { connectionId, key, value: wamid, at: now, remindAt: now + KEPT_MS })
   }

@@ -27,7 +27,7 @@ function countsOf(entries: ReturnType<typeof takeInTurns<ReturnType<typeof entry
   return entries.map(({ connectionId, stored }) => [connectionId, stored.statuses.length])
 }
 
-describe('what is done in one look', () => {
+describe('the entries that one query applies', () => {
   it('is of a loud connection no more than its share, and of a quiet one all', () => {
     const loud = Array.from({ length: 20 }, () => entry(LOUD, 100))
 

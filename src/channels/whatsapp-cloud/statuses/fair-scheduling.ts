@@ -4,9 +4,9 @@ import type { ReportedStatus, StoredReports } from './reported.ts'
 /** The recipient has not written for 24 hours: only a template may go (page “Error codes”). */
 export const WINDOW_CLOSED = 131047
 
-// What one connection may have done in one look, where a report counts 1. A look of so many takes less than a second, and
-// what came meanwhile for other connections waits no longer than that.
-const MOST_A_LOOK = 1_000
+// The most work of one connection per query, where a report counts 1. That much takes less than a second, and
+// reports of other connections that came meanwhile wait no longer than that.
+const MOST_PER_QUERY = 1_000
 // What may open storage anew, to send again, or asks it several times, one after the other.
 const COSTS_MORE = 20
 
@@ -15,7 +15,7 @@ interface OfConnection {
 }
 
 /**
- * What is done in one look: of each connection the first entries, as far as they do not come to too much together, and at
+ * The entries that one query applies: of each connection the first ones, up to the limit together, and at
  * least one. The rest stays where it is.
  */
 export function takeInTurns<Entry extends OfConnection & { readonly stored: StoredReports }>(
@@ -27,7 +27,7 @@ export function takeInTurns<Entry extends OfConnection & { readonly stored: Stor
     const cost = before + costOf(stored)
     // Also of one that is left, so that none that came after it overtakes it.
     costs.set(connectionId, cost)
-    return before === 0 || cost <= MOST_A_LOOK
+    return before === 0 || cost <= MOST_PER_QUERY
   })
 }
 

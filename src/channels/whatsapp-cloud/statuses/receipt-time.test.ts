@@ -18,17 +18,17 @@ describe('the time of a report', () => {
     ['a moment ago', NOW - 1_000],
     ['a little ahead', NOW + 60_000],
     ['weeks ago, as what was delivered late', NOW - 36 * DAY],
-  ])('is Meta’s own: %s', (_, told) => {
-    assert.equal(receiptTime(told, NOW, opaque(MADE)), told)
+  ])('is Meta’s own: %s', (_, report) => {
+    assert.equal(receiptTime(report, NOW, opaque(MADE)), report)
   })
 
   it.each([
     ['tomorrow', NOW + DAY],
     ['long ago', NOW - 39 * DAY],
     ['none', null],
-  ])('is that of the message where Meta’s cannot be, however late it comes again: %s', (_, told) => {
+  ])('is that of the message where Meta’s cannot be, however late the report is repeated: %s', (_, report) => {
     assert.deepEqual(
-      [receiptTime(told, NOW, opaque(MADE)), receiptTime(told, NOW + 600_000, opaque(MADE))],
+      [receiptTime(report, NOW, opaque(MADE)), receiptTime(report, NOW + 600_000, opaque(MADE))],
       [MADE, MADE],
     )
   })

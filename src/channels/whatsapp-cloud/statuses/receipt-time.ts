@@ -1,5 +1,5 @@
 import type { Instant } from '../../../core/ids.ts'
-import type { OpaqueData } from './opaque-data.ts'
+import type { CorrelationData } from './correlation-data.ts'
 
 // Clocks differ. Seconds would do; more of it only lets a stated time lie a little ahead.
 const MOST_AHEAD_MS = 5 * 60_000
@@ -11,8 +11,8 @@ const TIMED_ID = /^([0-9a-f]{8})-([0-9a-f]{4})-7/
  * When it happened, by Meta's own clock. A time that cannot be gives way to the one at which our message was made, because
  * a report is known by its time: the same report brought again must have the same one, whenever it comes.
  */
-export function receiptTime(told: Instant | null, receivedAt: Instant, opaque: OpaqueData | null): Instant {
-  if (told !== null && told <= receivedAt + MOST_AHEAD_MS && told >= receivedAt - MOST_BEHIND_MS) return told
+export function receiptTime(reportedAt: Instant | null, receivedAt: Instant, opaque: CorrelationData | null): Instant {
+  if (reportedAt !== null && reportedAt <= receivedAt + MOST_AHEAD_MS && reportedAt >= receivedAt - MOST_BEHIND_MS) return reportedAt
   const [, high, low] = TIMED_ID.exec(opaque?.messageId ?? '') ?? []
   const madeAt = high && low ? Number.parseInt(high + low, 16) : Number.POSITIVE_INFINITY
   return madeAt <= receivedAt + MOST_AHEAD_MS ? madeAt : receivedAt

@@ -6,7 +6,7 @@ export const REPEAT_KIND = 'repeat'
 const KEPT_MS = 38 * 24 * 3_600_000
 
 /**
- * Messages that are not to be repeated: those that were, however often their refusal is told in other words, and those that
+ * Messages that are not to be repeated: those that were, however often their refusal is reported in other words, and those that
  * are themselves the repeat of one that was refused. Is such a one refused for the same reason, because Meta
  * knows the recipient by another number than we do, then it is not repeated: that would go on for ever.
  */

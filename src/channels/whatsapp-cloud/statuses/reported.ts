@@ -2,7 +2,7 @@ import type { ConnectionId, Instant } from '../../../core/ids.ts'
 import type { Receipt } from '../../../core/ports/channel.ts'
 import type { NumberReport } from './connection-news.ts'
 
-/** What Meta told of one message. */
+/** What Meta reported about one message. */
 export interface ReportedStatus {
   readonly kind: Receipt['kind']
   /** Meta's id of the message. */
@@ -13,12 +13,12 @@ export interface ReportedStatus {
   readonly opaque: string | null
   /** Digits; null when Meta keeps the number to itself. */
   readonly recipient: string | null
-  /** Meta's number for the failure; null when it told none. */
+  /** Meta's number for the failure; null when it gave none. */
   readonly code: number | null
   readonly words: string | null
 }
 
-/** Somebody wrote to the number, which opens the window for 24 hours. */
+/** A person wrote to the number, which opens the window for 24 hours. */
 export interface ReportedWriter {
   readonly from: string
   readonly at: Instant | null
@@ -27,7 +27,7 @@ export interface ReportedWriter {
 /** What changed about the number. The time is null when Meta's own is none that can be. */
 export type NumberChange = Omit<NumberReport, 'at'> & { readonly at: Instant | null }
 
-/** What a callback tells of one connection. */
+/** What a callback reports about one connection. */
 export interface Report {
   readonly statuses: readonly ReportedStatus[]
   readonly writers: readonly ReportedWriter[]
@@ -38,7 +38,7 @@ export interface Report {
 export interface StoredReports extends Report {
   /** Further connections with the same number at Meta, removed ones: a report may be about what they sent. */
   readonly others: readonly ConnectionId[]
-  /** Which applier means to take it at once; null: whoever comes first. */
+  /** Which applier takes it at once; null: any of them. */
   readonly taker: string | null
   /** When it came from Meta. */
   readonly receivedAt: Instant

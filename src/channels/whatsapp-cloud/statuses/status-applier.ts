@@ -23,13 +23,13 @@ interface StatusApplierParts {
   readonly note: (event: CallbackEvent) => void
 }
 
-// One read of an index, by each worker. What this process stores itself it is told of.
-const LOOK_EVERY_MS = 1_000
-// So that what comes in within a moment shares its commits. Nobody sees the difference: Meta takes longer to report.
+// Each query is one read of an index, made by each worker. Reports that this process stores itself need no query.
+const QUERY_EVERY_MS = 1_000
+// Reports that come in within this time share their commits. The delay goes unnoticed: Meta takes longer to report.
 const POKED_AFTER_MS = 100
-// Whose process stored it applies it at once. Is it overdue by this much, then that process is gone or falls behind.
+// The process that stored a report applies it at once. If it is overdue by this much, that process is gone or falls behind.
 const LEFT_TO_TAKER_MS = 2_000
-// No more of each than half of it, so that what a look brings is never of one connection alone.
+// At most half of the limit for each connection, so that a query never returns one connection alone.
 const MOST_FOUND = { limit: 200, mostEach: 100 }
 // At once in the hands of storage, which takes what comes in one turn in one commit: sending must not wait long for it.
 const MOST_AT_ONCE = 100
@@ -59,10 +59,10 @@ interface Entry {
  *                    │ too early: its attempt is still open
  *                    └──▶ stored anew for a later try, and the attempt's echo kept
  *
- * - Connections go by turns, each with its share of a look: whoever signs for one must not hold up the others.
+ * - Connections take turns, each with its share of a query: an account that signs many reports must not hold up the others.
  * - Nothing waits behind what is too early: it goes to the back, with a time.
- * - Removed only once all of it is done. Whoever dies before leaves it to be found by others, and done twice is
- *   harmless: a report is known by what it says.
+ * - A report is removed only once all of it is applied. A process that dies before leaves it to the others, and applying it
+ *   twice is harmless: a report is known by its content.
  */
 export class StatusApplier {
   readonly #parts: StatusApplierParts
@@ -71,7 +71,7 @@ export class StatusApplier {
   readonly #id = randomUUID()
   #events: ChannelEvents | null = null
   #cancelTimer: (() => void) | null = null
-  #looking: Promise<void> | null = null
+  #querying: Promise<void> | null = null
   #isPoked = false
 
   constructor(parts: StatusApplierParts) {
@@ -82,14 +82,14 @@ export class StatusApplier {
 
   start(events: ChannelEvents): void {
     this.#events = events
-    this.#lookAfter(0)
+    this.#scheduleQuery(0)
   }
 
   /** Resolves once nothing is being applied any more; what is left is found by others. Harmless twice or before start. */
   async stop(): Promise<void> {
     this.#events = null
     this.#cancelTimer?.()
-    await this.#looking
+    await this.#querying
   }
 
   /** What others leave to this process for a while; null while it applies nothing. */
@@ -101,7 +101,7 @@ export class StatusApplier {
   poke(): void {
     if (!this.#events || this.#isPoked) return
     this.#isPoked = true
-    if (!this.#looking) this.#lookAfter(POKED_AFTER_MS)
+    if (!this.#querying) this.#scheduleQuery(POKED_AFTER_MS)
   }
 
   /** Whether a callback has shown that Meta took this attempt. Never throws. */
@@ -110,28 +110,28 @@ export class StatusApplier {
     return this.#echoes.find(open).catch(() => ({ kind: 'nothing-yet' }) as const)
   }
 
-  #lookAfter(delayMs: number): void {
+  #scheduleQuery(delayMs: number): void {
     this.#cancelTimer?.()
     this.#cancelTimer = this.#parts.clock.after(delayMs, () => {
-      this.#looking = this.#look().finally(() => {
-        this.#looking = null
+      this.#querying = this.#query().finally(() => {
+        this.#querying = null
       })
     })
   }
 
-  async #look(): Promise<void> {
+  async #query(): Promise<void> {
     this.#isPoked = false
     const events = this.#events
     if (!events) return
-    let delayMs = LOOK_EVERY_MS
+    let delayMs = QUERY_EVERY_MS
     try {
       delayMs = await this.#applyDue(events)
     } catch {
       // Storage is away, and says so itself. All that was found is found again.
     }
     // Jittered, so that workers which started together do not all find the same.
-    const lot = 0.75 + this.#parts.clock.random() / 2
-    if (this.#events) this.#lookAfter(this.#isPoked ? POKED_AFTER_MS : delayMs * lot)
+    const jitter = 0.75 + this.#parts.clock.random() / 2
+    if (this.#events) this.#scheduleQuery(this.#isPoked ? POKED_AFTER_MS : delayMs * jitter)
   }
 
   /** Returns after how many milliseconds there may be more. */
@@ -146,7 +146,7 @@ export class StatusApplier {
     const soonestMs = await storePostponed(memory, again, { taker: this.taker(), now: clock.now() })
     await Promise.all(entries.map(({ position }) => memory.remove(REPORT_KIND, position)))
     if (entries.length < ours.length || isFull(found, entries)) return 0
-    return Math.min(soonestMs, LOOK_EVERY_MS)
+    return Math.min(soonestMs, QUERY_EVERY_MS)
   }
 
   #readOurs({ position, connectionId, at, value }: MemoryEntry): readonly Entry[] {
@@ -195,7 +195,7 @@ export class StatusApplier {
     return true
   }
 
-  /** What the callbacks tell of recipients and numbers, each connection's in their order and all of them side by side. */
+  /** Reports about recipients and numbers: in order for each connection, and all connections side by side. */
   async #applyOthers(entries: readonly Entry[]): Promise<void> {
     const groups = Map.groupBy(entries, ({ connectionId }) => connectionId)
     await Promise.all(
@@ -214,11 +214,11 @@ export class StatusApplier {
       connectionId,
       writers.map(({ from, at }) => ({ recipient: from, at: timeOf(at) })),
     )
-    for (const change of changes) await numbers.tell(connectionId, { ...change, at: timeOf(change.at) })
+    for (const change of changes) await numbers.record(connectionId, { ...change, at: timeOf(change.at) })
   }
 }
 
-/** Whether more may be due than was found. What is left to others alone is no reason to look again at once. */
+/** Whether more may be due than was found. Entries that are left to other processes are no reason to query again at once. */
 function isFull(found: readonly MemoryEntry[], done: readonly Entry[]): boolean {
   if (found.length === MOST_FOUND.limit) return done.length > 0
   const counts = Map.groupBy(found, ({ connectionId }) => connectionId)

@@ -11,7 +11,7 @@ export interface Postponed extends StatusOf {
 
 // Most attempts end within this, and then there is nothing to wait for any more.
 const SHORTEST_MS = 200
-// An attempt may stay open for as long as its lane stands still. Nobody need look more often than this.
+// An attempt may stay open for as long as its lane stands still. Trying more often than this gains nothing.
 const LONGEST_MS = 60_000
 
 /**
@@ -33,9 +33,9 @@ export async function storePostponed(
     const { connectionId, others, tries, receivedAt } = first
     const waitMs = Math.min(Math.max((now - receivedAt) / 2, SHORTEST_MS), LONGEST_MS)
     shortestMs = Math.min(shortestMs, waitMs)
-    const told = { statuses: group.map(({ status }) => status), writers: [], numbers: [] }
+    const report = { statuses: group.map(({ status }) => status), writers: [], numbers: [] }
     const storing = { taker, receivedAt, tries: tries + 1, remindAt: now + Math.round(waitMs) }
-    await storeReportedOf(memory, { connectionId, others, told }, storing)
+    await storeReportedOf(memory, { connectionId, others, report }, storing)
   })
   await Promise.all(additions)
   return shortestMs

@@ -15,8 +15,8 @@ async function store(statuses: readonly ReportedStatus[], storing = STORING, giv
       return true
     },
   }
-  const told = { statuses, writers: [{ from: '15550100000', at: 1 }], numbers: [], ...given }
-  const of = { connectionId: 'connection' as ConnectionId, others: [], told }
+  const reports = { statuses, writers: [{ from: '15550100000', at: 1 }], numbers: [], ...given }
+  const of = { connectionId: 'connection' as ConnectionId, others: [], report: reports }
   await storeReportedOf(memory as ChannelState, of, storing)
   return added
 }
@@ -73,10 +73,10 @@ describe('what is stored of a callback', () => {
     assert.equal(one?.remindAt, 7)
   })
 
-  it('is nothing when nothing was told', async () => {
+  it('is nothing when nothing was reported', async () => {
     const memory = { add: () => Promise.reject(new Error('added')) } as unknown as ChannelState
-    const told = { statuses: [], writers: [], numbers: [] }
+    const report = { statuses: [], writers: [], numbers: [] }
 
-    await storeReportedOf(memory, { connectionId: 'connection' as ConnectionId, others: [], told }, STORING)
+    await storeReportedOf(memory, { connectionId: 'connection' as ConnectionId, others: [], report: report }, STORING)
   })
 })

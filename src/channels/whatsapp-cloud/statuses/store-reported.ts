@@ -3,14 +3,14 @@ import type { ConnectionId, Instant } from '../../../core/ids.ts'
 import type { ChannelState } from '../../../core/ports/channel-state.ts'
 import { REPORT_KIND, type Report, type StoredReports } from './reported.ts'
 
-// A look reads up to 200 entries, so 200 full ones are 3 MB. Small enough for that, large enough that the largest batch
+// A query reads up to 200 entries, so 200 full ones are 3 MB. Small enough for that, large enough that the largest batch
 // that Meta sends makes less than a hundred.
 const MOST_CHARACTERS = 16_384
 
 export interface ReportedOf {
   readonly connectionId: ConnectionId
   readonly others: readonly ConnectionId[]
-  readonly told: Report
+  readonly report: Report
 }
 
 interface Storing {
@@ -28,10 +28,10 @@ interface Storing {
  */
 export async function storeReportedOf(
   memory: ChannelState,
-  { connectionId, others, told }: ReportedOf,
+  { connectionId, others, report }: ReportedOf,
   { taker, receivedAt, tries, remindAt }: Storing,
 ): Promise<void> {
-  const additions = partsOf(newestOf(told)).map((part) => {
+  const additions = partsOf(newestOf(report)).map((part) => {
     const content = JSON.stringify({ ...part, others, tries })
     const stored: StoredReports = { ...part, others, taker, receivedAt, tries }
     const key = createHash('sha256').update(content).digest('base64url')
@@ -40,7 +40,7 @@ export async function storeReportedOf(
   await Promise.all(additions)
 }
 
-/** Without what the same callback tells anew: who wrote, and what a number is like, counts from the last time alone. */
+/** Without repeats within one callback: of each writer and of each fact about a number only the latest counts. */
 function newestOf({ statuses, writers, numbers }: Report): Report {
   return {
     statuses,
@@ -63,13 +63,13 @@ function lastOfEach<One extends { readonly at: Instant | null }>(
   return [...last.values()]
 }
 
-/** In the order in which they were told, each not much larger than it may be. */
-function partsOf(told: Report): readonly Report[] {
+/** In the order in which they were reported, each not much larger than the limit. */
+function partsOf(report: Report): readonly Report[] {
   const parts: Report[] = []
   let part = emptyReports()
   let characters = 0
   for (const field of ['statuses', 'writers', 'numbers'] as const) {
-    for (const one of told[field]) {
+    for (const one of report[field]) {
       const length = JSON.stringify(one).length
       if (characters > 0 && characters + length > MOST_CHARACTERS) {
         parts.push(part)

@@ -49,9 +49,9 @@ export function assessOffset({
   const facts = { clockAheadMs, clockUncertainMs }
   const off = Math.max(0, Math.abs(clockAheadMs) - clockUncertainMs)
   const words = `The clock of the database is ${Math.abs(clockAheadMs)} ms ${clockAheadMs >= 0 ? 'ahead of' : 'behind'} this one`
-  const mend = 'Let NTP keep both. Nuncio goes by the clock of the database; logs go by this one.'
-  if (off > OFF_PROBLEM_MS) return problem(`${words}.`, mend, facts)
-  if (off > OFF_WARNING_MS) return warning(`${words}.`, mend, facts)
+  const remedy = 'Let NTP keep both. Nuncio goes by the clock of the database; logs go by this one.'
+  if (off > OFF_PROBLEM_MS) return problem(`${words}.`, remedy, facts)
+  if (off > OFF_WARNING_MS) return warning(`${words}.`, remedy, facts)
   return ok(`${words} (to within ${clockUncertainMs} ms).`, facts)
 }
 

@@ -19,7 +19,7 @@ interface FolderFacts {
 
 export async function checkDataFolder({ dataDir }: Examination): Promise<CheckResult> {
   if (dataDir === null) return skipped('NUNCIO_DATA_DIR is wrong, so that there is no folder to look at.')
-  return assessFolder(lookAt(dataDir))
+  return assessFolder(readFolder(dataDir))
 }
 
 /** Pure. */
@@ -55,7 +55,7 @@ export function assessFolder({ path, found, mayUse, ownUid, above }: FolderFacts
   return ok(`${path} is this user’s own, and nobody else may look into it.`, facts)
 }
 
-function lookAt(path: string): FolderFacts {
+function readFolder(path: string): FolderFacts {
   const above = nearestFolder(path)
   // On Windows users have no numbers.
   const ownUid = process.geteuid?.() ?? -1

@@ -48,8 +48,8 @@ interface Seen {
 export function assessPort({ answer, url, port, holder }: Seen): CheckResult {
   const facts = { url, holder }
   if (!answer) return skipped('NUNCIO_PORT is 0: the service takes any free port, and says at its start which.', facts)
-  if (answer.kind === 'stranger') return judgeStranger(url, holder)
-  if (answer.kind === 'silent') return judgeSilent(url, holder)
+  if (answer.kind === 'stranger') return describeStranger(url, holder)
+  if (answer.kind === 'silent') return describeSilent(url, holder)
   if (answer.kind === 'ours') {
     if (answer.problems.length === 0) return ok(`The service runs at ${url} and is ready.`, facts)
     return problem(
@@ -67,7 +67,7 @@ export function assessPort({ answer, url, port, holder }: Seen): CheckResult {
   return ok(`No service runs, and port ${port} is free.`, facts)
 }
 
-function judgeStranger(url: string, holder: number | null): CheckResult {
+function describeStranger(url: string, holder: number | null): CheckResult {
   if (holder === null)
     return problem(
       `Another program answers at ${url}, so that the service cannot start there.`,
@@ -81,7 +81,7 @@ function judgeStranger(url: string, holder: number | null): CheckResult {
   )
 }
 
-function judgeSilent(url: string, holder: number | null): CheckResult {
+function describeSilent(url: string, holder: number | null): CheckResult {
   if (holder === null)
     return problem(
       `Something listens at ${url} and does not answer: another program, or a service that hangs.`,

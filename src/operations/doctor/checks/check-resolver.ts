@@ -10,7 +10,7 @@ import { type CheckResult, ok, problem, skipped, warning } from '../finding.ts'
 const ANSWER_WITHIN_MS = 2_500
 // Kept for documents by those who keep the names of the Internet.
 const NAME = 'example.com'
-const NOBODY = ['ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED']
+const NO_ANSWER = ['ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED']
 
 /** What one DNS server came to. */
 interface ServerAnswer {
@@ -31,21 +31,21 @@ export async function checkResolver({ settings, isOffline }: Examination): Promi
 /** Pure. */
 export function assessAnswers(name: string, answers: readonly ServerAnswer[]): CheckResult {
   const facts = { name, servers: answers.map(({ server }) => server).join(', ') }
-  const silent = answers.filter(({ code }) => code !== null && NOBODY.includes(code))
-  const mend = 'Look at /etc/resolv.conf and the firewall, or name other servers in NUNCIO_DNS_SERVERS.'
+  const silent = answers.filter(({ code }) => code !== null && NO_ANSWER.includes(code))
+  const remedy = 'Look at /etc/resolv.conf and the firewall, or name other servers in NUNCIO_DNS_SERVERS.'
   if (silent.length === answers.length)
     return problem(
       answers.length === 0
         ? 'No DNS server is known: no attachment can be fetched from a name.'
         : `None of the DNS servers answers (${facts.servers}): no attachment can be fetched from a name.`,
-      mend,
+      remedy,
       facts,
     )
   const answered = answers.filter(({ addresses }) => addresses.length > 0)
   if (answered.length === 0)
     return problem(
       `The DNS servers answer, but know no address of ${name} (${answers.map(({ code }) => code).join(', ')}).`,
-      mend,
+      remedy,
       facts,
     )
   const inner = answered.find(({ addresses }) => addresses.some((address) => !isPublicText(address)))
@@ -58,7 +58,7 @@ export function assessAnswers(name: string, answers: readonly ServerAnswer[]): C
   if (silent.length > 0)
     return warning(
       `${silent.map(({ server }) => server).join(', ')} does not answer; others do.`,
-      `Each look-up may wait for it. ${mend}`,
+      `Each look-up may wait for it. ${remedy}`,
       facts,
     )
   return ok(

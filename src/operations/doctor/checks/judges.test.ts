@@ -261,14 +261,14 @@ describe('the judge of DNS servers', () => {
   })
 
   it('wants each to answer, and with a public address', () => {
-    const judge = (...answers: readonly ReturnType<typeof answer>[]) => assessAnswers('example.com', answers).status
+    const assess = (...answers: readonly ReturnType<typeof answer>[]) => assessAnswers('example.com', answers).status
 
-    assert.equal(judge(answer('9.9.9.9', ['93.184.216.34'])), 'ok')
-    assert.equal(judge(answer('9.9.9.9', ['93.184.216.34']), answer('10.0.0.1', [], 'ETIMEOUT')), 'warning')
-    assert.equal(judge(answer('10.0.0.1', [], 'ETIMEOUT')), 'problem')
-    assert.equal(judge(answer('10.0.0.1', [], 'ENOTFOUND')), 'problem')
-    assert.equal(judge(answer('10.0.0.1', ['10.0.0.7'])), 'warning')
-    assert.equal(judge(), 'problem')
+    assert.equal(assess(answer('9.9.9.9', ['93.184.216.34'])), 'ok')
+    assert.equal(assess(answer('9.9.9.9', ['93.184.216.34']), answer('10.0.0.1', [], 'ETIMEOUT')), 'warning')
+    assert.equal(assess(answer('10.0.0.1', [], 'ETIMEOUT')), 'problem')
+    assert.equal(assess(answer('10.0.0.1', [], 'ENOTFOUND')), 'problem')
+    assert.equal(assess(answer('10.0.0.1', ['10.0.0.7'])), 'warning')
+    assert.equal(assess(), 'problem')
   })
 })
 

@@ -13,14 +13,14 @@ function arrived(lane: string, ...numbers: readonly number[]): Arrival[] {
   return numbers.map((number) => ({ lane, number }))
 }
 
-function judge(arrivals: readonly Arrival[], unconfirmed: readonly string[] = []) {
+function check(arrivals: readonly Arrival[], unconfirmed: readonly string[] = []) {
   const acknowledged = [...acked(LANE, 3), ...acked(OTHER, 2)]
   return checkLedger({ acknowledged, arrivals, unconfirmedIds: new Set(unconfirmed) })
 }
 
 describe('the ledger of the kill test', () => {
   it('finds nothing where each arrived once and in order, however the lanes mingle', () => {
-    const found = judge([...arrived(OTHER, 1), ...arrived(LANE, 1, 2), ...arrived(OTHER, 2), ...arrived(LANE, 3)])
+    const found = check([...arrived(OTHER, 1), ...arrived(LANE, 1, 2), ...arrived(OTHER, 2), ...arrived(LANE, 3)])
 
     assert.deepEqual(found, {
       acknowledged: 5,
@@ -35,32 +35,32 @@ describe('the ledger of the kill test', () => {
   })
 
   it('finds what was answered with 200 and arrived nowhere', () => {
-    const { lost, examples } = judge([...arrived(LANE, 1, 3), ...arrived(OTHER, 1, 2)])
+    const { lost, examples } = check([...arrived(LANE, 1, 3), ...arrived(OTHER, 1, 2)])
 
     assert.equal(lost, 1)
     assert.deepEqual(examples, [`lost ${LANE}/2 (${LANE}-2)`])
   })
 
   it('calls unconfirmed, and not lost, what the service itself does not know the fate of', () => {
-    const { lost, unconfirmed } = judge([...arrived(LANE, 1, 3), ...arrived(OTHER, 1, 2)], [`${LANE}-2`])
+    const { lost, unconfirmed } = check([...arrived(LANE, 1, 3), ...arrived(OTHER, 1, 2)], [`${LANE}-2`])
 
     assert.deepEqual([lost, unconfirmed], [0, 1])
   })
 
   it('finds what arrived twice', () => {
-    const { doubled, outOfOrder, delivered } = judge([...arrived(LANE, 1, 2, 3, 2), ...arrived(OTHER, 1, 2)])
+    const { doubled, outOfOrder, delivered } = check([...arrived(LANE, 1, 2, 3, 2), ...arrived(OTHER, 1, 2)])
 
     assert.deepEqual([doubled, outOfOrder, delivered], [1, 0, 5])
   })
 
   it('finds what overtook another of its lane', () => {
-    const { outOfOrder, examples } = judge([...arrived(LANE, 2, 1, 3), ...arrived(OTHER, 1, 2)])
+    const { outOfOrder, examples } = check([...arrived(LANE, 2, 1, 3), ...arrived(OTHER, 1, 2)])
 
     assert.equal(outOfOrder, 1)
     assert.deepEqual(examples, [`out of order ${LANE}/1`])
   })
 
   it('finds what nobody had asked for', () => {
-    assert.equal(judge([...arrived(LANE, 1, 2, 3, 4), ...arrived(OTHER, 1, 2)]).unasked, 1)
+    assert.equal(check([...arrived(LANE, 1, 2, 3, 4), ...arrived(OTHER, 1, 2)]).unasked, 1)
   })
 })

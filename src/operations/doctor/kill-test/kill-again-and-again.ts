@@ -15,7 +15,7 @@ const MOST_UPTIME_MS = 2_200
 const SHARE_WHILE_STARTING = 0.25
 const STARTING_MS = 600
 const DRAINED_WITHIN_MS = 120_000
-const LOOK_EVERY_MS = 200
+const CHECK_EVERY_MS = 200
 const LEAST_ANSWERED = 20
 const ANSWERED_WITHIN_MS = 20_000
 const AGAIN_MS = 20
@@ -103,7 +103,7 @@ async function untilDrained({ administration }: AdministrationSession, signal: A
   while (performance.now() < until) {
     const connections = await administration.listConnections(null)
     if (connections.every(({ waiting }) => waiting === 0)) return
-    await pause(LOOK_EVERY_MS, undefined, { signal })
+    await pause(CHECK_EVERY_MS, undefined, { signal })
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { MessageId } from '../../../core/ids.ts'
-import { readOpaqueData, writeOpaqueData } from './opaque-data.ts'
+import { readCorrelationData, writeCorrelationData } from './correlation-data.ts'
 
 const messageId = '01989898-0000-7000-8000-000000000000' as MessageId
 
@@ -13,10 +13,10 @@ describe('what is sent along with a message', () => {
     ['audio', '155512345678901'],
     ['template', '1555123'],
   ] as const)('is read back as it was written: %s to %s', (form, recipient) => {
-    const written = writeOpaqueData({ messageId, attemptNumber: 12, form, recipient })
+    const written = writeCorrelationData({ messageId, attemptNumber: 12, form, recipient })
 
     assert.ok(written.length <= 512)
-    assert.deepEqual(readOpaqueData(written), { messageId, attemptNumber: 12, form, recipient })
+    assert.deepEqual(readCorrelationData(written), { messageId, attemptNumber: 12, form, recipient })
   })
 
   it.each([
@@ -41,6 +41,6 @@ describe('what is sent along with a message', () => {
     `${messageId.toUpperCase()}x#1`,
     `order-4711#1`,
   ])('is not taken for ours when it was written by others: %s', (text) => {
-    assert.equal(readOpaqueData(text), null)
+    assert.equal(readCorrelationData(text), null)
   })
 })

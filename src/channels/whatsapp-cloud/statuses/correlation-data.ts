@@ -5,12 +5,12 @@ import { MESSAGE_TYPES, type MessageType } from '../../../core/message/message.t
 type SentForm = MessageType | 'template'
 
 /** What Meta gives back with its reports, because we sent it along: which attempt they speak of. */
-export interface OpaqueData {
+export interface CorrelationData {
   readonly messageId: MessageId
   readonly attemptNumber: number
-  /** Null: whoever sent it did not say. */
+  /** Null: the sender did not say. */
   readonly form: SentForm | null
-  /** To whom it went. Meta leaves that out of reports about people who hide their number. Null: not said. */
+  /** The number it went to. Meta leaves that out of reports about people who hide their number. Null: not said. */
   readonly recipient: string | null
 }
 
@@ -19,13 +19,13 @@ const WRITTEN = new RegExp(`^(${UUID})#([1-9][0-9]{0,8})(?:#([a-z]{1,16})(?:#([1
 const FORMS: ReadonlySet<string> = new Set([...MESSAGE_TYPES, 'template'])
 
 /** The text for `biz_opaque_callback_data`, of which Meta keeps 512 characters. */
-export function writeOpaqueData({ messageId, attemptNumber, form, recipient }: OpaqueData): string {
+export function writeCorrelationData({ messageId, attemptNumber, form, recipient }: CorrelationData): string {
   const rest = form === null ? [] : recipient === null ? [form] : [form, recipient]
   return [messageId, attemptNumber, ...rest].join('#')
 }
 
 /** Null: not written by us. */
-export function readOpaqueData(text: unknown): OpaqueData | null {
+export function readCorrelationData(text: unknown): CorrelationData | null {
   const [, messageId, attemptNumber, form, recipient] = (typeof text === 'string' && WRITTEN.exec(text)) || []
   if (messageId === undefined || attemptNumber === undefined) return null
   if (form !== undefined && !FORMS.has(form)) return null

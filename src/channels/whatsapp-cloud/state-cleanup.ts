@@ -5,12 +5,12 @@ import { REPEAT_KIND } from './statuses/repeats.ts'
 import { UPLOAD_KIND } from './upload-memory.ts'
 import { WINDOW_KIND } from './window-memory.ts'
 
-const LOOK_EVERY_MS = 10 * 60_000
-const LOOK_AGAIN_AFTER_MS = 1_000
+const QUERY_EVERY_MS = 10 * 60_000
+const NEXT_QUERY_AFTER_MS = 1_000
 const MOST_AT_ONCE = 200
 
 /** Removes what is remembered and too old to be of use: its time is the `remindAt` of the entry. */
-export class ForgottenMemory {
+export class StateCleanup {
   readonly #memory: ChannelState
   readonly #clock: Clock
   #isRunning = false
@@ -23,7 +23,7 @@ export class ForgottenMemory {
 
   start(): void {
     this.#isRunning = true
-    this.#lookAfter(LOOK_EVERY_MS)
+    this.#scheduleQuery(QUERY_EVERY_MS)
   }
 
   /** Harmless twice or before start. */
@@ -32,13 +32,13 @@ export class ForgottenMemory {
     this.#cancel?.()
   }
 
-  #lookAfter(delayMs: number): void {
-    // Jittered, so that workers which started together do not all look at once.
+  #scheduleQuery(delayMs: number): void {
+    // Jittered, so that workers which started together do not all query at once.
     if (this.#isRunning)
-      this.#cancel = this.#clock.after(delayMs * (0.75 + this.#clock.random() / 2), () => void this.#look())
+      this.#cancel = this.#clock.after(delayMs * (0.75 + this.#clock.random() / 2), () => void this.#query())
   }
 
-  async #look(): Promise<void> {
+  async #query(): Promise<void> {
     let found = 0
     try {
       for (const kind of [UPLOAD_KIND, WINDOW_KIND, ECHO_KIND, REPEAT_KIND]) {
@@ -49,6 +49,6 @@ export class ForgottenMemory {
     } catch {
       // Storage is away, and says so itself.
     }
-    this.#lookAfter(found === MOST_AT_ONCE ? LOOK_AGAIN_AFTER_MS : LOOK_EVERY_MS)
+    this.#scheduleQuery(found === MOST_AT_ONCE ? NEXT_QUERY_AFTER_MS : QUERY_EVERY_MS)
   }
 }

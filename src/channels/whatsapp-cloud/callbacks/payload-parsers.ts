@@ -1,6 +1,6 @@
 import type { Instant } from '../../../core/ids.ts'
 
-/** An object of JSON, seen as what anybody may have put into it; null for everything else. */
+/** A JSON object with untrusted content; null for everything else. */
 export function objectOf(given: unknown): Readonly<Record<string, unknown>> | null {
   return typeof given === 'object' && given !== null && !Array.isArray(given)
     ? (given as Readonly<Record<string, unknown>>)
@@ -23,7 +23,7 @@ export function numberOf(given: unknown): string | null {
   return typeof given === 'string' && /^[1-9][0-9]{5,14}$/.test(given) ? given : null
 }
 
-/** A time in seconds since 1970, as text or number; null for what is none. Whether it can be is for others to judge. */
+/** A time in seconds since 1970, as text or number; null for what is none. The caller checks whether it is plausible. */
 export function instantOf(given: unknown): Instant | null {
   const text = typeof given === 'number' ? String(given) : given
   return typeof text === 'string' && /^[1-9][0-9]{0,10}$/.test(text) ? Number(text) * 1000 : null

@@ -39,15 +39,15 @@ const MOST_PAGES = 100
 const NUMBER_FIELDS = 'id,display_phone_number,verified_name,quality_rating,throughput'
 const TEMPLATE_FIELDS = 'name,language,status,category,parameter_format,components'
 
-/** Messages a second by the level that Meta tells (its page “Throughput”). */
+/** Messages a second by the level that Meta reports (its page “Throughput”). */
 const THROUGHPUT: Readonly<Record<string, number>> = { STANDARD: DEFAULT_THROUGHPUT, HIGH: 1_000, LEGACY: 20 }
 
 /** Asks Meta on behalf of people. Works without the channel: each visit opens connections of its own, and ends them. */
-export function createSetUp({ baseUrl, clock }: SetUpParts): ChannelSetUp {
-  const visit = async <Answer>(settings: StoredSettings, look: (visitor: Visitor) => Promise<Answer>) => {
+export function createOnboarding({ baseUrl, clock }: SetUpParts): ChannelSetUp {
+  const visit = async <Answer>(settings: StoredSettings, call: (visitor: Visitor) => Promise<Answer>) => {
     const client = new GraphClient(baseUrl, { connections: 2, mostBodyBytes: MOST_BODY_BYTES })
     try {
-      return await look(new Visitor(client, readWhatsAppCloudSettings(settings), clock))
+      return await call(new Visitor(client, readWhatsAppCloudSettings(settings), clock))
     } finally {
       await client.close()
     }
@@ -61,12 +61,12 @@ export function createSetUp({ baseUrl, clock }: SetUpParts): ChannelSetUp {
 }
 
 async function prove(visitor: Visitor, number: string, settings: StoredSettings): Promise<ConnectionProof> {
-  const told = await visitor.readNumber()
+  const response = await visitor.readNumber()
   const { phoneNumberId, templates } = visitor.settings
   // What Meta calls it is what no two connections may share; what was typed may be another name for the same.
-  const networkKey = textOf(told, 'id')
+  const networkKey = textOf(response, 'id')
   if (networkKey !== phoneNumberId) throw otherId(phoneNumberId, networkKey)
-  const display = textOf(told, 'display_phone_number')
+  const display = textOf(response, 'display_phone_number')
   if (!isSameNumber(display, number)) {
     throw new Refusal(
       'connection_not_proven',
@@ -80,11 +80,11 @@ async function prove(visitor: Visitor, number: string, settings: StoredSettings)
   if (!views) await visitor.proveBusinessAccount()
   return {
     networkKey,
-    facts: [...factsOf(told), ...(views ? [templatesFact(views)] : [])],
+    facts: [...factsOf(response), ...(views ? [templatesFact(views)] : [])],
     settings: {
       ...settings,
       ...(settings['templates'] !== undefined && { templates: proveTemplates(templates, views ?? []) }),
-      throughputPerSecond: throughputOf(told),
+      throughputPerSecond: throughputOf(response),
     },
   }
 }
@@ -165,7 +165,7 @@ class Visitor {
       )
       const body = this.#bodyOf(answer, 'business_account_id')
       const data = memberOf(body, 'data')
-      if (Array.isArray(data)) views.push(...data.flatMap((told) => readTemplateView(told) ?? []))
+      if (Array.isArray(data)) views.push(...data.flatMap((response) => readTemplateView(response) ?? []))
       after = nextPage(body)
       if (after === null) break
     }
@@ -220,13 +220,13 @@ function proveTemplates(
   return proven
 }
 
-function factsOf(told: unknown): readonly ConnectionFact[] {
-  const quality = textOf(told, 'quality_rating') || 'UNKNOWN'
+function factsOf(response: unknown): readonly ConnectionFact[] {
+  const quality = textOf(response, 'quality_rating') || 'UNKNOWN'
   return [
-    { label: 'Name', value: textOf(told, 'verified_name') || 'none', tone: 'plain' },
-    { label: 'Number', value: textOf(told, 'display_phone_number'), tone: 'plain' },
+    { label: 'Name', value: textOf(response, 'verified_name') || 'none', tone: 'plain' },
+    { label: 'Number', value: textOf(response, 'display_phone_number'), tone: 'plain' },
     { label: 'Quality', value: quality, tone: QUALITY_TONES[quality] ?? 'plain' },
-    { label: 'Throughput', value: `${throughputOf(told)} messages a second`, tone: 'plain' },
+    { label: 'Throughput', value: `${throughputOf(response)} messages a second`, tone: 'plain' },
   ]
 }
 
@@ -237,8 +237,8 @@ function templatesFact(views: readonly TemplateView[]): ConnectionFact {
   return { label: 'Templates', value: `${views.length}, of which ${usable} can carry messages`, tone: 'plain' }
 }
 
-function throughputOf(told: unknown): number {
-  return THROUGHPUT[textOf(memberOf(told, 'throughput'), 'level')] ?? DEFAULT_THROUGHPUT
+function throughputOf(response: unknown): number {
+  return THROUGHPUT[textOf(memberOf(response, 'throughput'), 'level')] ?? DEFAULT_THROUGHPUT
 }
 
 function textOf(value: unknown, name: string): string {

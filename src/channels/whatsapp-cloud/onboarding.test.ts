@@ -5,7 +5,7 @@ import type { SimulatedTemplate, Simulator } from '../../../test/support/whatsap
 import { NUMBER, openSimulator } from '../../../test/support/whatsapp-cloud/simulator-world.ts'
 import type { Refusal } from '../../core/refusals.ts'
 import { systemClock } from '../../server/system-clock.ts'
-import { createSetUp } from './set-up.ts'
+import { createOnboarding } from './onboarding.ts'
 import { parseWhatsAppCloudSettings, type StoredSettings } from './settings.ts'
 
 const LANGUAGE = 'en_US'
@@ -151,8 +151,8 @@ describe('a connection that is not proven', () => {
   it.each([
     ['another id', { id: '1001' }, /by the id 1001: give that one/],
     ['none', {}, /names no id/],
-  ])('is known by another id than was typed: %s', async (_, told, sentence) => {
-    const url = await hostThat(() => [200, { ...told, display_phone_number: '+1 555-000-1000', data: [] }])
+  ])('is known by another id than was typed: %s', async (_, report, sentence) => {
+    const url = await hostThat(() => [200, { ...report, display_phone_number: '+1 555-000-1000', data: [] }])
 
     const refusal = await refusalOf(prove(url))
 
@@ -167,7 +167,7 @@ describe('an app secret that may be new for a connection', () => {
     const { simulator } = await openSimulator()
     const renewed = 'fedcba9876543210fedcba9876543210'
     const takes = (baseUrl: string, secret: string, pairs = {}) =>
-      createSetUp({ baseUrl, clock: systemClock }).takesCallbackSecret(settingsOf(pairs), secret)
+      createOnboarding({ baseUrl, clock: systemClock }).takesCallbackSecret(settingsOf(pairs), secret)
 
     assert.deepEqual([await takes(simulator.url, NUMBER.appSecret), await takes(simulator.url, renewed)], [true, false])
     simulator.changeNumber(NUMBER.phoneNumberId, { appSecret: renewed })
@@ -180,10 +180,10 @@ describe('an app secret that may be new for a connection', () => {
 
 describe('a network that does not answer', () => {
   it.each([
-    ['nobody is there', async () => 'http://127.0.0.1:1'],
+    ['nothing listens there', async () => 'http://127.0.0.1:1'],
     ['a page of a proxy', async () => openHost(answering(502, {}, '<html>'))],
     ['a redirect', async () => openHost(answering(302, { location: 'http://127.0.0.1:1/' }, ''))],
-    ['trouble of its own', async () => hostThat(() => [503, { error: { code: 2, message: 'Service' } }])],
+    ['a failure of its own', async () => hostThat(() => [503, { error: { code: 2, message: 'Service' } }])],
   ])('changes nothing: %s', async (_, open) => {
     const refusal = await refusalOf(prove(await open()))
 
@@ -196,7 +196,7 @@ describe('the list of templates', () => {
     const { simulator } = await openWithTemplates()
     for (let count = 0; count < 250; count += 1) addTemplate(simulator, { name: `many_${count}`, body: 'x {{1}}' })
 
-    const views = await createSetUp({ baseUrl: simulator.url, clock: systemClock }).listTemplates(settingsOf())
+    const views = await createOnboarding({ baseUrl: simulator.url, clock: systemClock }).listTemplates(settingsOf())
 
     const fits = Object.fromEntries(views.map(({ name, fits: setting }) => [name, setting]))
     assert.equal(views.length, TEMPLATES.length + 250)
@@ -215,7 +215,7 @@ describe('the list of templates', () => {
       return [200, { data: [], paging: pages < 3 ? { cursors: { after: 'x' }, next: elsewhere.url('/') } : {} }]
     })
 
-    await createSetUp({ baseUrl: url, clock: systemClock }).listTemplates(settingsOf())
+    await createOnboarding({ baseUrl: url, clock: systemClock }).listTemplates(settingsOf())
 
     assert.deepEqual([pages, elsewhere.connects], [3, 0])
   })
@@ -256,7 +256,7 @@ function settingsOf(pairs: Readonly<Record<string, string>> = {}): StoredSetting
 }
 
 function prove(baseUrl: string, pairs: Readonly<Record<string, string>> = {}, number = NUMBER.number) {
-  return createSetUp({ baseUrl, clock: systemClock }).prove({ number, settings: settingsOf(pairs) })
+  return createOnboarding({ baseUrl, clock: systemClock }).prove({ number, settings: settingsOf(pairs) })
 }
 
 async function refusalOf(asked: Promise<unknown>): Promise<Refusal> {

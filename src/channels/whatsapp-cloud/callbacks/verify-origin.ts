@@ -13,13 +13,13 @@ export function readSignature(header: string | undefined): Buffer | null {
  * spelling of the JSON (Graph API, page “Webhooks: getting started”).
  */
 export function isSignedByAny(body: Uint8Array, signature: Buffer, appSecrets: readonly string[]): boolean {
-  // All of them, so that the time tells nothing of which one fits.
+  // All secrets are tried, so that the time does not reveal which one fits.
   return appSecrets
     .map((secret) => timingSafeEqual(createHmac('sha256', secret).update(body).digest(), signature))
     .includes(true)
 }
 
-/** In a time that tells nothing of where they differ, nor of how long the right one is. */
+/** Takes a time that does not reveal where they differ, nor how long the right one is. */
 export function isAnyOf(given: string, secrets: readonly string[]): boolean {
   const digest = createHash('sha256').update(given).digest()
   return secrets.map((secret) => timingSafeEqual(createHash('sha256').update(secret).digest(), digest)).includes(true)
