@@ -1,6 +1,6 @@
 import { fastify } from 'fastify'
 import { successBody } from '../src/contract/replies.ts'
-import { keepTicksFast } from '../src/server/keep-ticks-fast.ts'
+import { keepTicksFast } from '../src/server/runtime-tuning.ts'
 import { answerParent } from './child.ts'
 import { SEND_PATH } from './send-request.ts'
 

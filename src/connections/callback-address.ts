@@ -13,7 +13,7 @@ export function callbackAddress(
   return { url: `${publicUrl}/channels/${channel}/${link.callbackApp}`, problem, lastReportAt }
 }
 
-/** Only what can be known without asking anybody outside. */
+/** Only what can be known without a network request. */
 function problemOf({ protocol, hostname }: URL): string | null {
   const mend = 'Set NUNCIO_PUBLIC_URL to the https address under which this service is reached from outside.'
   if (protocol !== 'https:') return `The network delivers callbacks to https only, and this address is not. ${mend}`

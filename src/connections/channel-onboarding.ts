@@ -3,7 +3,7 @@ import type { Settings } from '../config/read-settings.ts'
 import type { ChannelSetUp } from '../core/ports/channel-onboarding.ts'
 import type { Clock } from '../core/ports/clock.ts'
 
-/** Makes what asks a network. Loaded only when somebody wants that: it brings a client along. */
+/** Opens the client of a network. Loaded only on demand, because it is large. */
 export type OpenSetUp = () => Promise<ChannelSetUp>
 
 /** By channel: those that have a network of their own. */

@@ -21,7 +21,7 @@ const PAIRS = {
   verify_token: 'a-word-of-ours',
 }
 
-/** A network that lets in whoever has the token, and remembers what it was asked. */
+/** A network that admits every caller with the token, and records its calls. */
 class PaperNetwork implements ChannelSetUp {
   readonly asked: Readonly<Record<string, unknown>>[] = []
   token = TOKEN
@@ -196,7 +196,7 @@ describe('a new connection', () => {
 })
 
 describe('asking the network', () => {
-  it('G8: many times at once keeps nobody of another account waiting', async () => {
+  it('G8: many times at once keeps no other account waiting', async () => {
     const [ours, theirs] = [await add(), await add({ phone_number_id: '1002' }, OTHERS)]
     const before = network.asked.length
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -231,7 +231,7 @@ describe('a change', () => {
     assert.deepEqual(changed.link, connection.link)
   })
 
-  it('of a switch alone does not ask the network, and loses nothing that the network told', async () => {
+  it('of a switch alone does not ask the network, and keeps what the network reported', async () => {
     const connection = await add()
     network.token = 'none'
 
@@ -261,11 +261,11 @@ describe('a change', () => {
     await assert.rejects(change(connection, { access_token: '' }), { code: 'setting_invalid', field: 'access_token' })
   })
 
-  it('G8: of the app secret goes to all that share the address, and to nobody else', async () => {
+  it('G8: of the app secret goes to all connections that share the address, and to no other', async () => {
     const first = await add()
     const second = await add({ phone_number_id: '1002' })
     const apart = await add({ phone_number_id: '1003', app_secret: '00112233445566778899aabbccddeeff' })
-    // As storage never would: that the account is looked at again is what this is for.
+    // As storage never would: this tests that the account is checked again.
     const foreign = { ...(await add({ phone_number_id: '1004' }, OTHERS)), link: second.link }
     stored = [first, second, apart, foreign]
 
@@ -307,7 +307,7 @@ describe('a change', () => {
       [its, theirs].map((one) => one && opened(one, 'appSecret')),
       [NEW_APP_SECRET, APP_SECRET],
     )
-    // All at one address still, where both secrets vouch for callbacks.
+    // All at one address still, where both secrets verify callbacks.
     assert.deepEqual([changed.link?.callbackApp, its?.link], [stays.link?.callbackApp, along.link])
   })
 
@@ -354,7 +354,7 @@ describe('a change', () => {
         accessToken: `v1.kffffffff.${'A'.repeat(16)}.AAAA.${'A'.repeat(22)}`,
       },
     }
-    // Only when it looks like one that was sealed is this test about what it says.
+    // The value must have the form of a sealed one, or this test checks something else.
     assert.ok(secrets.isSealed(broken.channelSettings.accessToken))
 
     await assert.rejects(connecting.check(broken), { code: 'setting_invalid', field: 'access_token' })

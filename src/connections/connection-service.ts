@@ -32,17 +32,17 @@ interface ConnectionServiceParts {
 }
 
 // A person waits for it. A network answers within a second; three times that is lost when a packet at each of
-// connecting, TLS and asking must be sent again. Longer would only keep a person waiting who must look at the line anyway.
+// connecting, TLS and asking must be sent again. Longer would only keep a person waiting who must check the line anyway.
 const ANSWERS_WITHIN_MS = 15_000
 
-// Each holds connections and memory for as long as the network takes. A person adds numbers one after the other; whoever
-// asks for more at once waits, and no other account does.
+// Each call holds connections and memory for as long as the network takes. A person adds numbers one after the other; a
+// caller that asks for more at once waits, and no other account does.
 const MOST_AT_ONCE_PER_ACCOUNT = 4
-// Two rounds of a network that does not answer. Much longer would let what is sealed at the end outlive the key that the
-// process holds for it (OLD_KEY_KEPT_MS), and who waited would act on settings as they were long ago.
+// Two rounds of a network that does not answer. Much longer would let a value that is sealed at the end outlive the key that the
+// process holds for it (OLD_KEY_KEPT_MS), and the waiting call would act on settings as they were long ago.
 const TURN_WITHIN_MS = 2 * ANSWERS_WITHIN_MS
 
-/** What the CLI and the console use to add, change and look at connections. */
+/** What the CLI and the console use to add, change and show connections. */
 export function createConnectionService(parts: ConnectionServiceParts): ConnectionService {
   const { setUps, publicUrl, readReported } = parts
   const turns = new KeyedSemaphore({ mostAtOnce: MOST_AT_ONCE_PER_ACCOUNT, waitsMs: TURN_WITHIN_MS, tooLate: tooMany })

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { KeyedSemaphore } from './keyed-semaphore.ts'
 
 describe('taking turns', () => {
-  it('lets so many of one key run at once, the others in order, and keeps nobody else waiting', async () => {
+  it('lets so many of one key run at once, the others in order, and keeps no other key waiting', async () => {
     const turns = turnsOf(2)
     const begun: string[] = []
     const ends = new Map<string, () => void>()
@@ -37,7 +37,7 @@ describe('taking turns', () => {
     assert.equal(await turns.run('a', () => Promise.resolve('yes')), 'yes')
   })
 
-  it('refuses whoever has waited for too long, and keeps the place of the others', async () => {
+  it('refuses a caller that has waited for too long, and keeps the place of the others', async () => {
     const turns = turnsOf(1, 20)
     const first = Promise.withResolvers<void>()
     const running = turns.run('a', () => first.promise)

@@ -1,6 +1,6 @@
 interface KeyedSemaphoreLimits {
   readonly mostAtOnce: number
-  /** Whoever waits for longer is refused. */
+  /** A caller that waits for longer is refused. */
   readonly waitsMs: number
   readonly tooLate: () => Error
 }
@@ -51,7 +51,7 @@ export class KeyedSemaphore {
     else this.#waiting.delete(key)
   }
 
-  /** Hands the turn on, so that nobody who comes just now gets in between. */
+  /** Passes the turn on directly, so that no newer caller gets in between. */
   #pass(key: string): void {
     const waiting = this.#waiting.get(key)
     const next = waiting?.shift()

@@ -26,7 +26,7 @@ interface AskedChange {
   readonly connection: StoredConnection
   /** Proven, with secrets open. */
   readonly settings: StoredSettings
-  /** When nobody waits any longer. */
+  /** Fires when no caller waits any longer. */
   readonly ending: AbortSignal
 }
 
@@ -70,7 +70,7 @@ export class ConnectionVerifier {
     return appWith(secret, await this.#neighboursOf(owner, others)) ?? callbackPathOf(owner.accountId, secret)
   }
 
-  /** Proves changed settings, and finds whom else they concern: all of it in the time that one answer may take. */
+  /** Verifies changed settings, and finds the other connections that they concern, all within the time of one answer. */
   async proveChange(connection: StoredConnection, settings: StoredSettings, others: ReadPeers): Promise<ProvenChange> {
     const ending = new AbortController()
     const timer = setTimeout(() => ending.abort(), this.#answersWithinMs)
@@ -86,7 +86,7 @@ export class ConnectionVerifier {
   /**
    * As `findApp`, for one that is changed. A callback secret belongs to the app at the network and not to one number of
    * it, so a new one goes to all of the app. Sharing the address does not prove that: a number can move to another app
-   * alone, and whoever stays would lose its callbacks with its secret.
+   * alone, and the one that stays would lose its callbacks with its secret.
    */
   async #findChangedApp(
     { connection, settings, ending }: AskedChange,
@@ -119,7 +119,7 @@ export class ConnectionVerifier {
     return { callbackApp, alongside, notChanged }
   }
 
-  /** Those from whom the network takes this secret. Whose answer does not come in time is not among them. */
+  /** The connections for which the network takes this secret. Those without an answer in time are left out. */
   async #provenAmong(
     neighbours: readonly Neighbour[],
     secret: string,
@@ -178,7 +178,7 @@ export class ConnectionVerifier {
       return await Promise.race([asked, late.promise])
     } finally {
       clearTimeout(timer)
-      // It may still fail after nobody waits for it any more.
+      // It may still fail after the last caller stopped waiting.
       asked.catch(() => {})
     }
   }

@@ -3,7 +3,7 @@ import type { Settings } from '../config/read-settings.ts'
 import { describeError } from './describe-error.ts'
 
 interface LoggerOptions {
-  /** Tells several processes on one machine apart; one alone leaves it out. */
+  /** Distinguishes several processes on one machine; a single one leaves it out. */
   readonly process?: number | null
   /** Instead of stdout; for tests. */
   readonly destination?: DestinationStream

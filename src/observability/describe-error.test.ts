@@ -47,7 +47,7 @@ describe('an error in the log', () => {
     assert.match(line.err['stack'] ?? '', /^at .*describe-error\.test\.ts/)
   })
 
-  it('tells its causes, and ends where they form a ring', () => {
+  it('lists its causes, and ends where they form a ring', () => {
     const inner = new Error('the cause')
     const outer = new Error('the end', { cause: inner })
     inner.cause = outer

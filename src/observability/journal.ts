@@ -14,7 +14,7 @@ function levelOf(event: JournalEvent): Level {
     case 'lane.lost':
     case 'media.fetched':
     case 'message.prepared':
-    // Anybody can send callbacks: whom nobody knows must not be able to fill the log. All of them are counted.
+    // Anyone can send callbacks, so strangers must not be able to fill the log. All callbacks are counted.
     case 'callback.received':
     case 'callback.applied':
     case 'callback.ignored':
@@ -30,7 +30,7 @@ function levelOf(event: JournalEvent): Level {
     case 'claim.expired':
     case 'media.stalled':
     case 'media.lost':
-    // Old data will go: whoever did not expect that has until then to say so.
+    // Old data will be deleted: an operator who did not expect that can still stop it.
     case 'retention.waiting':
     case 'network.code_unknown':
     case 'alarm.raised':

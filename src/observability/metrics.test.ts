@@ -119,7 +119,7 @@ describe('the metrics of one process', () => {
     assert.equal(line(text, 'nuncio_lane_claims_total{change="lost"}'), 0)
   })
 
-  it('tell lanes by what they do or wait for', async () => {
+  it('count lanes by what they do or wait for', async () => {
     let said = ['sending', 'pace', 'quiet_hours', 'whatsapp_pair_pace', 'idle', 'trouble']
     const metrics = new Metrics({ ...NOTHING, laneStatuses: () => said })
 
@@ -136,7 +136,7 @@ describe('the metrics of one process', () => {
     assert.equal(line(after, 'nuncio_attempts_open'), 0)
   })
 
-  it('sample the event loop ten times a second, from when they are first read, and tell how late it was', async () => {
+  it('sample the event loop ten times a second, from when they are first read, and show how late it was', async () => {
     const perfHooks = createRequire(import.meta.url)('node:perf_hooks') as typeof import('node:perf_hooks')
     const made: { resolution: number; isEnabled: boolean }[] = []
     const monitor = vi.spyOn(perfHooks, 'monitorEventLoopDelay').mockImplementation(({ resolution = 10 } = {}) => {

@@ -10,7 +10,7 @@ import type { Committed, StorageFigures } from './storage-figures.ts'
 /** What one process has counted, in a form that can be handed to another. */
 export type MetricsReport = readonly object[]
 
-/** What is not counted but is so, told when somebody looks. Each of it must be cheap. */
+/** Values that are read when the metrics are collected. Each of them must be cheap. */
 export interface LaneStatus {
   readonly waiting: () => number
   readonly lanes: () => number
@@ -36,7 +36,7 @@ export class Metrics implements HttpObserver {
   readonly #registry = new Registry()
   readonly #readPeers: (() => Promise<readonly MetricsReport[]>) | null
   readonly #all: ReadonlyMap<string, Counted>
-  // Told of every request or message: their lines are looked up once.
+  // Counted for every request or message, so their lines are looked up once.
   readonly #accepted: Tally
   readonly #requestSeconds: Distribution
   readonly #firstWait: Distribution

@@ -42,7 +42,7 @@ export interface Copied {
 
 export interface CopiedHold {
   readonly reason: string
-  /** It stayed behind when the data were copied once before: if nobody ever served that copy, nothing was sent there. */
+  /** It stayed behind when the data were copied once before: if no service ever ran on that copy, nothing was sent there. */
   readonly isOfCopy: boolean
 }
 
@@ -154,7 +154,7 @@ function refuseDifferent({ name }: CopiedTable, expected: TableDigest, found: Ta
     found.rows === expected.rows ? 'other values in its rows' : `${found.rows} rows instead of ${expected.rows}`
   throw new Refusal(
     'copy_differs',
-    `The copy of the table ${name} has ${what}. Nothing was kept of the copy, and the old database is as it was. Look for triggers or rules in the new database that are not ours.`,
+    `The copy of the table ${name} has ${what}. Nothing was kept of the copy, and the old database is as it was. Check for triggers or rules in the new database that are not ours.`,
   )
 }
 

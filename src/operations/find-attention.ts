@@ -4,10 +4,10 @@ import type { Administration, ConnectionView, HoldView, MessageView, TokenView }
 // Time enough to hand a new token to everybody who uses the old one.
 const EXPIRES_SOON_MS = 14 * 86_400_000
 
-/** Everything that wants a person. */
+/** Everything that needs attention. */
 export interface Attention {
   readonly hold: HoldView | null
-  /** Messages of which nobody knows whether they arrived. */
+  /** Messages of which it is unknown whether they arrived. */
   readonly unconfirmed: readonly MessageView[]
   /** Those whose lanes stand still. */
   readonly status: readonly ConnectionView[]

@@ -21,8 +21,7 @@ import { countQuery } from '../observability/metrics/watch-metrics.ts'
 import { Metrics, type MetricsReport } from '../observability/metrics.ts'
 import type { FirstStart } from './first-run/first-start.ts'
 import type { SetupLink } from './first-run/setup-link.ts'
-import { keepGarbageYoung } from './keep-garbage-young.ts'
-import { keepTicksFast } from './keep-ticks-fast.ts'
+import { keepGarbageYoung, keepTicksFast } from './runtime-tuning.ts'
 import { systemClock } from './system-clock.ts'
 import { TlsWatch } from './tls/tls-watch.ts'
 import { createChannels } from './wiring/create-channels.ts'
@@ -50,7 +49,7 @@ interface ApplicationParts {
   readonly readOtherMetrics?: () => Promise<readonly MetricsReport[]>
   /** Replaced by tests. */
   readonly openStorage?: typeof openStorage
-  /** False where whoever started this process makes the first account, because it alone can print the token. */
+  /** False where the parent process makes the first account, because only the parent can print the token. */
   readonly makesFirst?: boolean
   /** For tests: each reply of the console must have the shape that its contract promises. */
   readonly checksConsoleReplies?: boolean
@@ -70,7 +69,7 @@ export class Application {
   readonly #worker = `worker-${randomUUID()}` as WorkerId
   readonly #metrics: Metrics
   #journal: Journal
-  /** Null where nobody traces. */
+  /** Null where traces are off. */
   #traces: Traces | null = null
   #storage: Storage | null = null
   #dispatching: Dispatch | null = null
@@ -95,7 +94,7 @@ export class Application {
       laneStatuses: () => this.#dispatching?.statuses() ?? [],
       storage: () => this.#storage?.figures() ?? null,
       fetches: () => this.#dispatching?.fetchCount ?? 0,
-      looks: () => this.#console?.openQueries() ?? 0,
+      consoleQueries: () => this.#console?.openQueries() ?? 0,
       hasError: () => this.#storage?.health.error != null,
     }
     this.#metrics = new Metrics(now, parts.readOtherMetrics)
@@ -158,7 +157,7 @@ export class Application {
     const channels = new Map<string, Channel>()
     const storage = await this.#openStorage(channels)
     this.#storage = storage
-    // Before anything is served: with a wrong key ring it would seal what nobody could open again.
+    // Before anything is served: with a wrong key ring it would seal what could never be opened again.
     const secrets = await openSecrets(this.#settings, { facts: await storage.readKeyFacts() })
     this.#secrets = secrets
     const others = this.#parts.channels ?? []
@@ -326,7 +325,7 @@ export class Application {
     })
   }
 
-  /** What was accepted is dispatched at once, here or by whoever holds its lane, instead of at the next look. */
+  /** An accepted message is dispatched at once, here or by the worker that holds its lane, instead of at the next poll. */
   #accepted(message: QueuedMessage): void {
     if (!this.#dispatching?.accepted(message)) this.#storage?.notifyPeers([message.connectionId])
   }

@@ -40,7 +40,7 @@ export function filesOfDatabase({ database }: Settings): string[] {
 async function makePrivate(path: string, found: string[]): Promise<void> {
   const stats = await lstat(path).catch(() => null)
   if (!stats || stats.uid !== process.geteuid?.() || !(stats.isFile() || stats.isDirectory())) return
-  // Nobody else reaches what lies in a folder that is private.
+  // No other user reaches the content of a private folder.
   if ((stats.mode & OTHERS) === 0) return
   await chmod(path, stats.mode & ~OTHERS & 0o7777).then(
     () => found.push(path),

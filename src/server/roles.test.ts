@@ -23,7 +23,7 @@ const DEADLINE = { deadlineMs: 30_000, everyMs: 10 }
 
 /**
  * One database that several processes serve, as PostgreSQL is: SQLite, with one face for each process. What a process
- * tells the others reaches them at once, unless they are deaf.
+ * notifies the others reaches them at once, unless they are deaf.
  */
 class SharedStorage {
   readonly notified: ConnectionId[] = []
@@ -57,7 +57,7 @@ class SharedStorage {
       watch: sqlite.watch,
       retention: sqlite.retention,
       clock: sqlite.clock,
-      // So that nothing moves by itself, but only because somebody told of it.
+      // So that nothing moves by itself, but only after a notification.
       pollEveryMs: 3_600_000,
       channelState: (channel) => sqlite.channelState(channel),
       channelConnections: (channel) => sqlite.channelConnections(channel),
@@ -161,7 +161,7 @@ beforeEach(async () => {
 async function start(roles: string) {
   const { settings } = readSettings({
     environment: {
-      NUNCIO_DATABASE_URL: 'postgres://nobody@nowhere.invalid/nuncio',
+      NUNCIO_DATABASE_URL: 'postgres://missing@nowhere.invalid/nuncio',
       NUNCIO_DATA_DIR: temporaryFolder(),
       NUNCIO_KEY_RING_FILE: keyRingFile,
       NUNCIO_PORT: '0',
@@ -198,7 +198,7 @@ async function stateOf(messageId: string): Promise<string> {
 }
 
 describe('a process with the role api alone', () => {
-  it('takes messages, tells the others, sends nothing, and starts no channel', async () => {
+  it('takes messages, notifies the others, sends nothing, and starts no channel', async () => {
     const { url, channel, nuncio } = await start('api')
 
     const { status, messageId } = await text(url)
@@ -247,7 +247,7 @@ describe('a process with the role dispatch alone', () => {
     assert.equal(first, null)
   })
 
-  it('sends what another process accepted as soon as it is told', async () => {
+  it('sends what another process accepted as soon as it is notified', async () => {
     const dispatching = await start('dispatch')
     const accepting = await start('api')
 
@@ -258,7 +258,7 @@ describe('a process with the role dispatch alone', () => {
     assert.equal(dispatching.channel.starts, 1)
   })
 
-  it('does not send it before its next look when nobody tells', async () => {
+  it('does not send it before its next poll without a notification', async () => {
     const { nuncio, channel } = await start('dispatch')
     const accepting = await start('api')
     shared.isDeaf = true
@@ -271,7 +271,7 @@ describe('a process with the role dispatch alone', () => {
 })
 
 describe('a process with several roles', () => {
-  it('sends what it accepted itself, and tells nobody', async () => {
+  it('sends what it accepted itself, and notifies no other process', async () => {
     const { url, channel } = await start('api,dispatch')
 
     const { messageId } = await text(url)
@@ -280,7 +280,7 @@ describe('a process with several roles', () => {
     assert.deepEqual([channel.sent, shared.notified], [[messageId], []])
   })
 
-  it('tells who it is when it opens the storage', async () => {
+  it('identifies itself when it opens the storage', async () => {
     await start('dispatch,api')
 
     const [options] = shared.opened

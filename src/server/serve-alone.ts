@@ -3,11 +3,11 @@ import type { Settings } from '../config/read-settings.ts'
 import { Application } from './application.ts'
 import { exitOnFatalError } from './exit-on-fatal-error.ts'
 import { startupBanner } from './first-run/startup-banner.ts'
-import { giveBackMemory } from './give-back-memory.ts'
 import { filesOfDatabase, makeFilesPrivate } from './private-files.ts'
+import { giveBackMemory } from './runtime-tuning.ts'
 import { waitForShutdown } from './shutdown.ts'
 
-/** Serves in this process, until it is told to stop and has ended in order. */
+/** Serves in this process, until it gets a signal to stop and has ended in order. */
 export async function serveAlone(settings: Settings, logger: Logger): Promise<void> {
   const nuncio = new Application({ settings, logger, onBroken: (error) => exitOnFatalError(logger, error) })
   const stopped = waitForShutdown({ inOrder: () => nuncio.stop(), atOnce: () => process.exit(1) }, logger)
@@ -15,7 +15,7 @@ export async function serveAlone(settings: Settings, logger: Logger): Promise<vo
     const started = await nuncio.start()
     await makeFilesPrivate(filesOfDatabase(settings), logger)
     const setUp = await nuncio.printSetupLink()
-    // One that was told to stop meanwhile says nothing, but a token is shown only this once.
+    // A process that is already stopping prints nothing, except for a token, which is shown only this once.
     if (!nuncio.isStopping || started.first) process.stdout.write(startupBanner({ ...started, setUp }, settings))
     giveBackMemory()
   } catch (error) {

@@ -3,7 +3,7 @@ import { createLogger } from '../observability/create-logger.ts'
 import { filesBesideDatabase, makeFilesPrivate } from './private-files.ts'
 
 /**
- * Runs the service until it is told to stop. Resolves once everything has ended in order. The parent of several
+ * Runs the service until it gets a signal to stop. Resolves once everything has ended in order. The parent of several
  * processes serves nothing itself, so it loads nothing of what they need: `program` is what they run.
  */
 export async function serve(settings: Settings, program: string): Promise<void> {

@@ -9,7 +9,7 @@ interface Stoppable {
 
 /**
  * The first signal ends the service in order, a second one at once. Resolves when it has ended in order; rejects after
- * that with a fault that nobody handled.
+ * that with an unhandled fault.
  */
 export function waitForShutdown(service: Stoppable, logger: Logger): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -25,7 +25,7 @@ export function waitForShutdown(service: Stoppable, logger: Logger): Promise<voi
     process.on('SIGHUP', onSignal)
     process.on('unhandledRejection', (thrown) => {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown))
-      logger.fatal({ err: error }, 'a fault that nobody handled; stopping')
+      logger.fatal({ err: error }, 'unhandled fault; stopping')
       service.inOrder().then(() => reject(error), reject)
     })
   })

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/ports/clock.ts'
 
-// setTimeout takes 32 bits; whoever waits longer looks again.
+// setTimeout takes 32 bits; a longer wait is made of several timers.
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export const systemClock: Clock = {

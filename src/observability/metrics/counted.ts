@@ -7,7 +7,7 @@ export interface Tally {
   value: number
 }
 
-/** Of one histogram and one set of label values. Plain numbers, because some are told of every message. */
+/** Of one histogram and one set of label values. Plain numbers, because some change with every message. */
 export class Distribution {
   readonly #ends: readonly number[]
   readonly #counts: Float64Array
@@ -53,7 +53,7 @@ const BEGINS_AT_ZERO_UP_TO = 40
 
 /**
  * One metric with all its label values, as prom-client's registry asks for it. It counts in plain numbers; the lines are
- * made when somebody looks.
+ * made when the metrics are collected.
  */
 export class Counted {
   readonly name: string
@@ -79,7 +79,7 @@ export class Counted {
     this.#beginAtZero()
   }
 
-  /** Called each time somebody looks, before the lines are made. */
+  /** Called at each collection, before the lines are made. */
   collectWith(collect: () => void): void {
     this.#collect = collect
   }

@@ -43,7 +43,7 @@ export interface MetricDefinition {
   readonly buckets: readonly number[]
   /** How the figures of several processes become one: `max` where each of them counts the same thing. */
   readonly together: 'sum' | 'max'
-  /** Where the dashboard shows it, and by which of its labels the lines are told apart. */
+  /** Where the dashboard shows it, and which of its labels distinguish the lines. */
   readonly panel: { readonly row: Row; readonly title: string; readonly by: readonly string[] }
 }
 
@@ -106,7 +106,7 @@ export const METRICS = {
     title: 'Lanes by status',
   }),
   nuncio_connections_paused: gauge('count', {
-    help: 'Connections that somebody paused.',
+    help: 'Connections that were paused by a person.',
     together: 'max',
     row: 'Lanes',
     title: 'Lanes by status',
@@ -178,13 +178,13 @@ export const METRICS = {
   }),
 
   nuncio_webhook_tries_total: counter({
-    help: 'Tries to post a notice to a webhook, by outcome.',
+    help: 'Tries to post a notification to a webhook, by outcome.',
     labels: { outcome: tryOutcomes },
     row: 'Webhooks',
     title: 'Tries by outcome',
   }),
   nuncio_webhook_try_duration_seconds: histogram('seconds', SECONDS, {
-    help: 'Length of one try to post a notice to a webhook.',
+    help: 'Length of one try to post a notification to a webhook.',
     row: 'Webhooks',
     title: 'Length of a try',
   }),
@@ -210,7 +210,7 @@ export const METRICS = {
     title: 'Fetches under way',
   }),
   nuncio_media_spool_bytes: gauge('bytes', {
-    help: 'Bytes of fetched files that lie in the spool until their message is settled.',
+    help: 'Bytes of fetched files that lie in the spool until their message has ended.',
     together: 'max',
     row: 'Media',
     title: 'Spool',
@@ -271,7 +271,7 @@ export const METRICS = {
   }),
 
   nuncio_alarms_open: gauge('count', {
-    help: 'Alarms that are open, by kind and severity. Every process tells all of them.',
+    help: 'Alarms that are open, by kind and severity. Every process shows all of them.',
     labels: { kind: ALARM_KIND_NAMES, severity: ALARM_SEVERITIES },
     together: 'max',
     row: 'Lanes',
@@ -289,7 +289,7 @@ export const METRICS = {
     title: 'Checks of the watchdog',
   }),
   nuncio_disk_free_bytes: gauge('bytes', {
-    help: 'Room left on the disks of this machine, by what lies on them; what lies on one disk with others is told once.',
+    help: 'Room left on the disks of this machine, by what lies on them; data on the same disk is shown once.',
     labels: { volume: diskVolumes },
     together: 'max',
     row: 'Storage',

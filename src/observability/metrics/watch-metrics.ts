@@ -2,7 +2,7 @@ import { ALARM_KIND_NAMES, ALARM_SEVERITIES } from '../../core/watchdog/alarm-ki
 import type { WatchState } from '../../core/watchdog/watchdog.ts'
 import type { Metrics } from '../metrics.ts'
 
-/** Tells what the watchdog found, as it stood when it looked last. */
+/** Sets the gauges to what the watchdog found at its last check. */
 export function countQuery(
   metrics: Pick<Metrics, 'count' | 'set'>,
   { alarms, disks, oldestWaitingMs }: WatchState,

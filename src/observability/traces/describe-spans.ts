@@ -5,14 +5,14 @@ import { type RemoteSpan, spanIdOf, traceIdOf } from './trace-ids.ts'
 
 type EventOf<Name extends JournalEvent['event']> = Extract<JournalEvent, { event: Name }>
 
-/** A message that was accepted, as the endpoint tells of it. */
+/** A message that was accepted, as the endpoint reports it. */
 export interface Accepted {
   readonly messageId: MessageId
   readonly connectionId: string
   readonly requestId: string
   readonly type: string
   readonly receivedAt: Instant
-  /** From its arrival until everything about the request was judged, and storage was asked. */
+  /** From its arrival until the request was fully checked, and storage was asked. */
   readonly checkedAfterMs: number
   /** From its arrival until storage had committed it. */
   readonly committedAfterMs: number

@@ -18,7 +18,7 @@ async function exportTo(answer: string): Promise<boolean> {
 }
 
 describe('an export of traces', () => {
-  it('is taken when interim answers that nobody asked for come first', async () => {
+  it('is taken when unrequested interim answers come first', async () => {
     const interim = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n'
 
     assert.equal(await exportTo(`${interim}HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n`), true)

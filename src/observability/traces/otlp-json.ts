@@ -7,7 +7,7 @@ const SAMPLED = 1
 const IS_REMOTE_KNOWN = 0x100
 const IS_REMOTE = 0x200
 
-/** Which process tells. */
+/** Which process reports. */
 export interface Service {
   readonly version: string
   readonly instance: string

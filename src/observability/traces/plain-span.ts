@@ -1,7 +1,7 @@
 import type { Instant } from '../../core/ids.ts'
 import type { RemoteSpan } from './trace-ids.ts'
 
-/** A span as plain data: what it is, before anybody knows how it is exported. */
+/** A span as plain data, independent of how it is exported. */
 export interface PlainSpan {
   readonly traceId: string
   readonly spanId: string

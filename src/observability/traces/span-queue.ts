@@ -18,7 +18,7 @@ interface SpanQueueParts {
 }
 
 /**
- * Spans that wait to be exported, one batch at a time and in the background. It holds up nobody: what finds no room is dropped
+ * Spans that wait to be exported, one batch at a time and in the background. It never blocks: spans without room are dropped
  * and counted.
  */
 export class SpanQueue {

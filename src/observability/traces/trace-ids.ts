@@ -9,8 +9,8 @@ export function traceIdOf(messageId: MessageId): string {
 }
 
 /**
- * The id of one span of a message. Made of the message and the name alone, so that any process knows the parent of what it
- * tells, and that what is told twice is seen to be the same.
+ * The id of one span of a message. Made of the message and the name alone, so that any process knows the parent of its
+ * spans, and a span that is reported twice is recognised.
  */
 export function spanIdOf(messageId: MessageId, name: string): string {
   const id = hash('sha256', `${messageId} ${name}`).slice(0, 16)

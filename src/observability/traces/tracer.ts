@@ -14,7 +14,7 @@ import {
 import type { PlainSpan, SpanEvent } from './plain-span.ts'
 import { isSampled, readTraceparent } from './trace-ids.ts'
 
-// A lane looks again every 15 s, so this is a wait of four minutes; a longer one says no more by saying it again.
+// A waiting lane is checked every 15 s, so this is a wait of four minutes; more entries of a longer wait add nothing.
 const MOST_MOMENTS = 16
 
 interface TracerParts {
@@ -31,7 +31,7 @@ interface LaneTrail {
 }
 
 /**
- * Makes spans of what it is told. What it remembers, it remembers of lanes that are held here, and only to tell more: a
+ * Makes spans of the events that it gets. It keeps state only for lanes that are held here, and only for more detail: a
  * span whose beginning is not known is left out.
  */
 export class Tracer {
@@ -93,7 +93,7 @@ export class Tracer {
     trail.last = { messageId, number, endedAt: startedAt + tookMs }
     trail.entries = []
     if (!this.#wants(messageId)) return
-    // When the attempt before was another worker's, nobody here knows when it ended.
+    // When another worker made the attempt before, its end is not known here.
     const before = last?.messageId === messageId ? last.endedAt : null
     const since = number === 1 ? startedAt - waitedMs : before
     if (since !== null && since <= startedAt) this.#parts.onSpan(spanOfWait(event, { since, entries }))

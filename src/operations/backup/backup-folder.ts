@@ -7,9 +7,9 @@ import { sync } from './disk.ts'
 import { type Manifest, readManifest } from './manifest.ts'
 
 const NAME = /^nuncio-\d{4}-\d\d-\d\dT\d{6}Z$/
-// It begins with a dot and has no manifest before all else is in it: nobody can take it for a backup.
+// It begins with a dot and has no manifest before all else is in it: it cannot be mistaken for a backup.
 const UNFINISHED = /^\.nuncio-unfinished-(.+)-(\d+)-\d+$/
-// Whoever still writes into it has done so since.
+// A process that still writes into it has changed it since.
 const FORSAKEN_AFTER_MS = 24 * 3_600_000
 
 /** Sorts as the moments do. */
@@ -68,13 +68,13 @@ function isOf(path: string, installation: string): boolean {
   try {
     manifest = readManifest(path)
   } catch {
-    // Not one that we know to be ours: it stays for a person to look at.
+    // Not surely ours: it stays for a person to check.
     return false
   }
   return manifest.installation === installation
 }
 
-/** Renamed first: killed half-way, nothing is left that looks like a backup. */
+/** Renamed first: killed half-way, nothing is left that could be mistaken for a backup. */
 async function remove(folder: string, name: string): Promise<void> {
   const doomed = join(folder, `.nuncio-unfinished-${hostname()}-${process.pid}-${Date.parse(timeOf(name))}`)
   await rename(join(folder, name), doomed)

@@ -57,7 +57,7 @@ function run({ backup }: Place, sql: string): void {
   database.close()
 }
 
-describe('a backup that somebody else made', () => {
+describe('a backup from an untrusted source', () => {
   it('is restored where nothing is wrong with it', async () => {
     const { backup, into, cli } = await makeBackup(() => {})
 

@@ -66,7 +66,7 @@ export async function sync(path: string): Promise<void> {
 export async function refuseTooLarge(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder)
   const free = bavail * bsize
-  // Some is left for whoever else writes there meanwhile.
+  // Some room is left for other programs that write there meanwhile.
   const needed = Math.ceil(bytes * 1.05) + 16 * PIECE_BYTES
   if (free >= needed) return
   throw new Refusal(
@@ -87,6 +87,6 @@ export function translateDiskError(error: unknown, what: string): unknown {
   const path = 'path' in error && typeof error.path === 'string' ? error.path : null
   const why =
     explainErrno(code, path ?? 'the backup') ??
-    `${error.message.replace(/^E[A-Z]+: /, '')} (${code}). Look at the folder and its permissions.`
+    `${error.message.replace(/^E[A-Z]+: /, '')} (${code}). Check the folder and its permissions.`
   return new Refusal('file_unusable', `${what}: ${why}`, null, { cause: error })
 }

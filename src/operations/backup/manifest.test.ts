@@ -9,7 +9,7 @@ import { MANIFEST_NAME, readManifest } from './manifest.ts'
 
 const MODULE = fileURLToPath(new URL('manifest.ts', import.meta.url))
 
-describe('the manifest of a backup that somebody else made', () => {
+describe('the manifest of a backup from an untrusted source', () => {
   let folder: string
 
   beforeEach(() => {
@@ -25,9 +25,9 @@ describe('the manifest of a backup that somebody else made', () => {
     assert.throws(() => readManifest(folder), { code: 'backup_unusable', message: /too large for what it should be/ })
   })
 
-  it('is refused where it is no file, and nobody waits for what may never come', () => {
+  it('is refused where it is no file, without waiting for content that may never come', () => {
     execFileSync('mkfifo', [join(folder, MANIFEST_NAME)])
-    // Elsewhere, because whoever reads it would wait for ever.
+    // In another process, because reading it could block for ever.
     const read = `import(${JSON.stringify(MODULE)}).then((m) => m.readManifest(${JSON.stringify(folder)})).catch((e) => console.log(e.code))`
 
     const said = execFileSync(process.execPath, ['-e', read], { encoding: 'utf8', timeout: 20_000 })

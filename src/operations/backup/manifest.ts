@@ -65,7 +65,7 @@ export function readManifest(folder: string): Manifest {
 
 function readText(path: string, folder: string): string {
   try {
-    // Looked at before it is read: whoever made it may have put anything there.
+    // Checked before it is read: an untrusted backup may hold anything there.
     const found = lstatSync(path)
     if (found.isFile() && found.size <= LARGEST_BYTES) return readFileSync(path, 'utf8')
   } catch (error) {
@@ -74,7 +74,7 @@ function readText(path: string, folder: string): string {
       'backup_unusable',
       code === 'ENOENT' || code === 'ENOTDIR'
         ? `${folder} is no backup: it has no ${MANIFEST_NAME}. Name the folder that ${commandLine`backup`} made, such as nuncio-2026-11-22T001205Z.`
-        : `${path} cannot be read (${code}). Look at its permissions, and whether the disk is sound.`,
+        : `${path} cannot be read (${code}). Check its permissions, and whether the disk is sound.`,
       null,
       { cause: error },
     )
@@ -92,7 +92,7 @@ function parseManifest(path: string, text: string): Record<string, unknown> {
   throw new Refusal('backup_unusable', `${path} is damaged: it is no JSON object. Take another backup.`)
 }
 
-/** Whoever writes a checksum that fits may still write nonsense. */
+/** A manifest with a matching checksum may still hold nonsense. */
 function isManifest(value: object): value is Manifest {
   const { engine, version, takenAt, server, mediaFrom, files, installation, mark, holds, migrations, keyId, counts } =
     value as Partial<Manifest>
@@ -114,7 +114,7 @@ function isManifest(value: object): value is Manifest {
 }
 
 function isFile({ name, bytes, sha256 }: Partial<BackupFile>): boolean {
-  // Never a way out of the folder, whoever wrote the manifest.
+  // Never a way out of the folder, whatever the manifest says.
   const isBelow = typeof name === 'string' && /^[\w-]+(\.[\w-]+)*(\/[\w-]+(\.[\w-]+)*)*$/.test(name)
   return isBelow && isCount(bytes) && /^[0-9a-f]{64}$/.test(sha256 ?? '')
 }

@@ -59,12 +59,12 @@ async function bring(draft: string, { manifest, folder, request, hold }: Putting
   await sync(draft)
 }
 
-/** A manifest that somebody has put beside another database. */
+/** A manifest that belongs to another database. */
 function refuseOther(draft: string, manifest: Manifest): void {
   const { installation, mark, holds } = readFactsOf(draft)
   if (installation === manifest.installation && mark === manifest.mark && holds === manifest.holds) return
   throw new Refusal(
     'backup_unusable',
-    'The manifest of this backup tells of another database than the one beside it, so it is not used. Take another backup.',
+    'The manifest of this backup describes another database than the one beside it, so it is not used. Take another backup.',
   )
 }

@@ -16,7 +16,7 @@ import { restoreMedia } from './restore-media.ts'
 import type { Put, Putting, Restored, RestoreRequest } from './restore-request.ts'
 
 /**
- * Brings a backup back, with all lanes held in the database itself (G12). Everything is looked at before anything is
+ * Brings a backup back, with all lanes held in the database itself (G12). Everything is checked before anything is
  * changed, and the change is one step.
  */
 export async function restoreBackup(request: RestoreRequest): Promise<Restored> {
@@ -64,7 +64,7 @@ function refuseOtherEngine({ engine }: Manifest, ours: Manifest['engine']): void
   )
 }
 
-/** Also where older code could run on its tables: nobody here knows what belongs into them. */
+/** Also where older code could run on its tables: this code does not know what belongs into them. */
 function refuseNewer({ migrations, version }: Manifest, known: readonly AppliedMigration[]): void {
   const newer = migrations.find(({ number }) => number > newestOf(known))
   if (!newer) return

@@ -22,7 +22,7 @@ export interface Restored {
   readonly aside: string | null
   /** Null when what was replaced cannot be compared, or does not know itself what was sent. */
   readonly since: HappenedSince | null
-  /** When a service on this machine last used the database, if that was after the backup; null when nobody remembers. */
+  /** When a service on this machine last used the database, if that was after the backup; null when it is unknown. */
   readonly livedUntil: number | null
 }
 

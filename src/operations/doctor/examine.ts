@@ -22,7 +22,7 @@ import type { Check, Examination } from './examination.ts'
 import { CHECKS, type CheckName, type CheckResult, type Finding, problem } from './finding.ts'
 import { runKillTest } from './kill-test/run-kill-test.ts'
 
-/** What somebody wants to know of this installation. */
+/** What an operator wants to know about this installation. */
 export interface ExamineRequest
   extends Pick<Examination, 'program' | 'isOffline' | 'outboundUrl' | 'killRounds' | 'now' | 'onProgress'> {
   readonly reading: SettingsReading
@@ -52,7 +52,7 @@ const RUN: Readonly<Record<CheckName, Check>> = {
 const LONGEST_CHECK_MS = 60_000
 const UNBOUNDED: readonly CheckName[] = ['kill test']
 
-/** Looks at everything, one check after the other. Changes nothing, and never throws for what it finds. */
+/** Runs every check, one after the other. Changes nothing, and never throws for what it finds. */
 export async function* examine(request: ExamineRequest): AsyncIterable<Finding> {
   const session = new SharedSession(request.reading)
   const interruption = new Interruption()
@@ -102,7 +102,7 @@ function explain(error: unknown): CheckResult {
   const code = error instanceof Error && 'code' in error ? String(error.code) : null
   const words = error instanceof Error ? error.message : String(error)
   return problem(
-    `This could not be looked at: ${words}`,
+    `This could not be checked: ${words}`,
     'Run the doctor as the user that runs Nuncio, with the same settings; if it stays, report it.',
     { code },
   )

@@ -1,10 +1,10 @@
 /**
  * How a check came out. `warning` works now and may hurt later; `trouble` loses messages, stops them, or keeps the service
- * from starting; `skipped` could not be looked at here, and says why.
+ * from starting; `skipped` could not be checked here, and says why.
  */
 export type CheckStatus = 'ok' | 'warning' | 'problem' | 'skipped'
 
-/** In the order in which they are looked at. */
+/** In the order in which they run. */
 export const CHECKS = [
   'settings',
   'program',
@@ -26,7 +26,7 @@ export const CHECKS = [
 ] as const
 export type CheckName = (typeof CHECKS)[number]
 
-/** What one look has found. A check that finds several things returns several. */
+/** One result of a check. A check that finds several things returns several. */
 export interface Finding {
   readonly check: CheckName
   readonly status: CheckStatus
@@ -40,7 +40,7 @@ export interface Finding {
 
 export type Facts = Readonly<Record<string, string | number | boolean | null>>
 
-/** A finding without the name of its check, as the judges make it. */
+/** A finding without the name of its check, as the checks make it. */
 export type CheckResult = Omit<Finding, 'check'>
 
 export function ok(sentence: string, facts: Facts = {}): CheckResult {

@@ -11,7 +11,7 @@ import { readKnownMigrations } from '../backup/read-known-migrations.ts'
 import { type Verified, verifyContents } from './verify-contents.ts'
 import type { VerifyRequest } from './verify-request.ts'
 
-/** Reads every file of a backup through, and looks into its database as far as that can be done where it lies. */
+/** Reads every file of a backup, and checks its database as far as that can be done where it lies. */
 export async function verifyBackup(request: VerifyRequest, from: string): Promise<Omit<Verified, 'tookMs'>> {
   const folder = resolve(from)
   const manifest = readManifest(folder)
@@ -69,7 +69,7 @@ async function verifyCopy(
 function otherCounts(found: number, { counts }: Manifest): Refusal {
   return new Refusal(
     'backup_unusable',
-    `There are ${found} messages in the backup, and its manifest tells of ${counts.messages}. Take another backup.`,
+    `There are ${found} messages in the backup, and its manifest says ${counts.messages}. Take another backup.`,
   )
 }
 

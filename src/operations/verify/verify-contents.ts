@@ -23,7 +23,7 @@ import {
 const LEAST_REST_MS = 1
 
 export interface Verified {
-  /** Where what was looked at lies. */
+  /** Where the checked data lies. */
   readonly place: string
   readonly messages: number
   readonly tookMs: number
@@ -35,14 +35,14 @@ interface ContentsToVerify {
   readonly secretStore: SecretStore
   readonly engine: VerifyEngine
   readonly keyRingFile: string
-  /** The spool of this machine; null where the files are not looked at. `id` null: all files lie in it. */
+  /** The spool of this machine; null where the files are not checked. `id` null: all files lie in it. */
   readonly spool: { readonly id: string | null } | null
-  /** Somebody else may be using it. */
+  /** Another process may be using it. */
   readonly isServed: boolean
   readonly onProgress: (progress: VerifyProgress) => void
 }
 
-/** Looks through a database a little at a time and tells all that is wrong. It changes nothing. */
+/** Checks a database in small steps and reports all that is wrong. It changes nothing. */
 export async function verifyContents(
   contents: ContentsToVerify,
   findings = new Findings(),

@@ -7,7 +7,7 @@ import { verifyBackup } from './verify-backup.ts'
 import { type Verified, verifyContents } from './verify-contents.ts'
 import type { VerifyRequest } from './verify-request.ts'
 
-/** Tells what is wrong with the live database beside a running service, or with a backup. */
+/** Reports what is wrong with the live database beside a running service, or with a backup. */
 export async function verify(request: VerifyRequest): Promise<Verified> {
   const begunAt = request.now()
   const verified = request.backup === null ? await verifyLive(request) : await verifyBackup(request, request.backup)

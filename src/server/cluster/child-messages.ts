@@ -3,7 +3,7 @@ import { Refusal, type RefusalCode } from '../../core/refusals.ts'
 import { refusalOfSystem } from '../../core/system-errors.ts'
 import type { MetricsReport } from '../../observability/metrics.ts'
 
-/** What a child is to do, as its parent tells it first of all. It reads no settings itself: all must have the same. */
+/** The first message of the parent to a child: what to serve. A child reads no settings, because all must have the same. */
 export interface ServeOrder {
   readonly say: 'serve'
   /** From 1 on. A child that takes the place of a dead one has the same number. */
@@ -45,7 +45,7 @@ export function describeFailure(thrown: unknown): ChildFailed {
   return { say: 'failed', code: null, message, field: null, stack: stack ?? null }
 }
 
-/** The error as if it had been thrown here, so that it is told in the same words. */
+/** The error as if it had been thrown here, so that it is reported in the same words. */
 export function restoreFailure({ code, message, field, stack }: ChildFailed): Error {
   if (code !== null) return new Refusal(code, message, field)
   const error = new Error(message)

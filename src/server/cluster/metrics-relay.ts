@@ -17,8 +17,8 @@ interface Question {
 }
 
 /**
- * Lets each of several processes show the metrics of all. Whichever of them takes the connection is asked, so that the
- * figures of one alone would jump with every look.
+ * Lets each of several processes show the metrics of all. Any of them may get the request, so figures of
+ * one process alone would jump from request to request.
  */
 export class MetricsRelay {
   readonly #clock: Clock

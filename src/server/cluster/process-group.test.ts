@@ -63,7 +63,7 @@ describe('several processes', () => {
     )
   })
 
-  it('all end when one cannot begin, and tell its reason once all have ended', async () => {
+  it('all end when one cannot begin, and report its reason once all have ended', async () => {
     const { group, child, children } = newGroup(3)
     const started = group.start()
     started.catch(() => {})
@@ -143,7 +143,7 @@ describe('several processes', () => {
     assert.equal(children.length, 4)
   })
 
-  it('end in order when told to, all of them, once', async () => {
+  it('end in order on request, all of them, once', async () => {
     const { group, child } = await newServingGroup()
 
     const stopped = group.stop()
@@ -171,7 +171,7 @@ describe('several processes', () => {
     assert.equal(children.length, 3)
   })
 
-  it('end when told to while they begin', async () => {
+  it('end on request while they begin', async () => {
     const { group, child } = newGroup()
     const started = group.start()
 
@@ -182,7 +182,7 @@ describe('several processes', () => {
     assert.equal(await started, null)
   })
 
-  it('end at once when told so, also while they end in order', async () => {
+  it('end at once on request, also while they end in order', async () => {
     const { group, child } = await newServingGroup()
 
     void group.stop()

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Settings } from '../../config/read-settings.ts'
 import { createLogger } from '../../observability/create-logger.ts'
 import type { MetricsReport } from '../../observability/metrics.ts'
-import { giveBackMemory } from '../give-back-memory.ts'
+import { giveBackMemory } from '../runtime-tuning.ts'
 import { describeFailure, type FromChild, type ServeOrder, type ToChild } from './child-messages.ts'
 
 interface ChildService {
@@ -56,7 +56,7 @@ class ServingChild {
     // A terminal sends these to the parent too, which then says what is to be done. Counted twice they would force us.
     for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
     process.on('unhandledRejection', (error) => {
-      this.#logger.fatal({ err: error }, 'a fault that nobody handled; stopping')
+      this.#logger.fatal({ err: error }, 'unhandled fault; stopping')
       this.#stop(1)
     })
     this.#service.start().then(
@@ -118,7 +118,7 @@ class ServingChild {
   }
 }
 
-/** Resolves when it is on its way, or nobody is there to read it. */
+/** Resolves when it is on its way, or the parent is gone. */
 function notifyParent(message: FromChild): Promise<void> {
   return new Promise((resolve) => {
     if (process.connected && process.send) process.send(message, () => resolve())

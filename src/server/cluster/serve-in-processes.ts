@@ -10,7 +10,7 @@ import { MetricsRelay } from './metrics-relay.ts'
 import { ProcessGroup } from './process-group.ts'
 import { startChild } from './start-child.ts'
 
-/** Has several processes serve one port, until they are told to stop and have all ended. */
+/** Has several processes serve one port, until they get a signal to stop and have all ended. */
 export async function serveInProcesses(settings: Settings, logger: Logger, program: string): Promise<void> {
   const makeFirst = async () => (settings.roles.includes('api') ? prepareFirst(settings) : null)
   // The program that was started, once more: it notices that it is a child.

@@ -18,7 +18,7 @@ export function startChild(order: Omit<ServeOrder, 'say'>, relay: MetricsRelay, 
     relay.leave(number)
     events.ended(how)
   }
-  // A child that is gone already cannot be told; its end says enough.
+  // A child that is already gone gets no message; its end is noticed anyway.
   const send = (message: ToChild) => void child.send(message, () => {})
   // What it said last may be read only after its end was seen: then its channel is still open.
   child.once('exit', (code, signal) => {

@@ -19,13 +19,13 @@ function temporaryFolder(): string {
   return folder
 }
 
-describe('the set-up link of the first start', () => {
+describe('the setup link of the first start', () => {
   beforeEach(() => {
     world = new AdministrationWorld()
     return world.open('SQLite')
   })
 
-  it('is told, and kept in a file that nobody else reads; the database has its hash alone', async () => {
+  it('is printed, and kept in a file that no other user can read; the database has its hash alone', async () => {
     const dataDir = temporaryFolder()
     const file = join(dataDir, 'setup-link')
     writeFileSync(file, 'an older one', { mode: 0o644 })
@@ -44,7 +44,7 @@ describe('the set-up link of the first start', () => {
     assert.doesNotMatch(JSON.stringify(await world.all('select * from person_link')), new RegExp(secret))
   })
 
-  it('is not made once there is somebody, and the file goes', async () => {
+  it('is not made once there is a person, and the file goes', async () => {
     const dataDir = temporaryFolder()
     const people = createPeople(world.store)
     const accountId = await world.account()

@@ -25,7 +25,7 @@ interface SetUpPlace {
 
 /**
  * While there is no person: a link by which the first one comes in, printed at the start and kept in a file that only
- * our user can read, for services whose output nobody sees. The database keeps its hash alone. Never rejects: a service
+ * our user can read, for services whose output is not seen. The database keeps its hash alone. Never rejects: a service
  * that takes messages does not end for want of it, such as on a full disk (G11).
  */
 export async function printSetupLink(
@@ -49,7 +49,7 @@ async function makeOffer(
   await rm(file, { force: true })
   if (await people.hasPeople()) return null
   if (isQuiet) return { url: null, file: null }
-  const link = await createSetUpLink(people, 'first start')
+  const link = await createSetupLink(people, 'first start')
   if (link === null) return null
   const setUpUrl = `${url}/console/set-up/${link}`
   const isWritten = await writeFile(file, `${setUpUrl}\n`, { mode: 0o600, flag: 'wx' }).then(
@@ -66,8 +66,8 @@ export function warnOfSetUp(logger: Logger, error: unknown): void {
   )
 }
 
-/** Null when somebody else has just become the first person. */
-async function createSetUpLink(people: Pick<People, 'createPersonLink'>, by: string): Promise<string | null> {
+/** Null when another person has just become the first one. */
+async function createSetupLink(people: Pick<People, 'createPersonLink'>, by: string): Promise<string | null> {
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
   const sha256 = hash('sha256', secret, 'buffer')
   try {

@@ -22,16 +22,16 @@ export function startupBanner(
   if (processes > 1) lines.push(`  processes ${processes}`)
   if (roles.includes('console')) lines.push(`  console   ${url}/console/`)
   lines.push(`  commands  ${commandLine`--help`}`)
-  if (setUp) lines.push('', ...setUpLines(setUp))
+  if (setUp) lines.push('', ...setupLines(setUp))
   if (first) lines.push('', ...firstLines(first, url))
   return `${lines.join('\n')}\n`
 }
 
-function setUpLines({ url, file }: SetupLink): readonly string[] {
-  const nobody = 'Nobody can sign in to the console yet.'
-  if (url === null) return [`${nobody} Make the link for its owner: ${commandLine`user setup-link`}`]
+function setupLines({ url, file }: SetupLink): readonly string[] {
+  const notYet = 'The console has no owner yet.'
+  if (url === null) return [`${notYet} Make the link for its owner: ${commandLine`user setup-link`}`]
   return [
-    `${nobody} Open this link within the hour to become its owner; it works once:`,
+    `${notYet} Open this link within the hour to become its owner; it works once:`,
     '',
     url,
     '',

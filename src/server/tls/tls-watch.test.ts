@@ -13,7 +13,7 @@ const ENDS = Date.UTC(2030, 0, 1)
 const LASTING = makeCertificate({ names: ['a.example'] })
 const ENDING = makeCertificate({ names: ['a.example'], validUntil: '300101000000Z' })
 
-/** A watch over two files, whose next look comes when it is told to. */
+/** A watch over two files, whose next check the test triggers. */
 class Watched {
   readonly said: string[] = []
   readonly taken: TlsIdentity[] = []
@@ -106,7 +106,7 @@ describe('the watch over a certificate', () => {
     assert.match(watched.said[1] ?? '', /error: The certificate expired/)
   })
 
-  it('looks no more once it is closed', () => {
+  it('checks no more once it is closed', () => {
     const watched = new Watched().put(LASTING)
     watched.open().close()
 

@@ -12,14 +12,14 @@ const WARN_EVERY_MS = 86_400_000
 interface TlsWatchParts {
   readonly settings: Pick<Settings, 'tlsCertFile' | 'tlsKeyFile'>
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
-  /** Its wall clock is what callers judge certificates by. */
+  /** Callers check certificates by its wall clock. */
   readonly clock: Pick<Clock, 'wall' | 'after'>
   readonly checkEveryMs?: number
 }
 
 /**
- * Looks at the files of the certificate, and takes what is new in them for connections to come. What cannot be used leaves
- * the old one in force and is said once. By the text and not by time or name, because tools that renew put links, folders
+ * Polls the files of the certificate, and takes a new one for later connections. An unusable one leaves
+ * the old one in force and is reported once. By the text and not by time or name, because tools that renew put links, folders
  * or whole new files in place.
  */
 export class TlsWatch {
@@ -74,7 +74,7 @@ export class TlsWatch {
       this.#warnedAt = Number.NEGATIVE_INFINITY
       logger.info({ expiresAt: checkExpiry(found.certificate, 0).expiresAt }, 'a new certificate is in force')
     } catch (error) {
-      // Between the two files of a new pair a look may find one of each: then the next one finds both.
+      // While a new pair is written, a check may find only one of its files; the next check finds both.
       const words = error instanceof Error ? error.message : String(error)
       if (words === this.#reportedError) return
       this.#reportedError = words

@@ -28,13 +28,13 @@ function channelEvents(answers: readonly ReceiptEnd[]) {
   return { events, clock, tries: () => tries }
 }
 
-describe('what channels tell the service', () => {
+describe('the events of channels', () => {
   it('brings a report again until the attempt that it speaks of is over', async () => {
     const { events, clock, tries } = channelEvents(['too-early', 'too-early', 'applied'])
 
-    const told = events.receipt(RECEIPT)
+    const reported = events.receipt(RECEIPT)
     await clock.pass(1_000)
-    await told
+    await reported
 
     assert.equal(tries(), 3)
   })
@@ -42,9 +42,9 @@ describe('what channels tell the service', () => {
   it('gives a report up whose attempt never ends', async () => {
     const { events, clock } = channelEvents(['too-early'])
 
-    const told = assert.rejects(events.receipt(RECEIPT), /does not end/)
+    const reported = assert.rejects(events.receipt(RECEIPT), /does not end/)
     await clock.pass(121_000)
-    await told
+    await reported
   })
 
   it('tries once where it is only offered, and says what came of it', async () => {

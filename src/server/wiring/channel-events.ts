@@ -2,7 +2,7 @@ import type { ChannelEvents } from '../../core/ports/channel.ts'
 import { deliverReceipt } from './deliver-receipt.ts'
 import type { Storage } from './storage.ts'
 
-/** What channels may tell the service, put together from its storage. */
+/** The events that channels may report to the service, put together from its storage. */
 export function createChannelEvents(storage: Pick<Storage, 'lanes' | 'clock' | 'sendAgain'>): ChannelEvents {
   return {
     receipt: deliverReceipt(storage.lanes, storage.clock),

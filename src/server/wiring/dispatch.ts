@@ -76,7 +76,7 @@ export class Dispatch {
   async start(): Promise<void> {
     const events = createChannelEvents(this.#storage)
     for (const channel of this.#channels.values()) await channel.start(events)
-    // The heartbeat comes first: whoever shares our spool would take our files for those of a dead worker.
+    // The heartbeat comes first: another worker on the same spool would take our files for those of a dead worker.
     await this.#dispatcher.start()
     await this.#media.start()
     this.#isRunning = true

@@ -18,7 +18,7 @@ const ACME = 'acc_acme' as AccountId
 const OTHERS = 'acc_others' as AccountId
 const WANTED = { filter: NO_FILTER, cursor: null, limit: 100 }
 
-/** A store that answers when it is told to, and says in which order calls came to it. */
+/** A store that answers when the test says so, and records the order of its calls. */
 class SlowStore {
   readonly begun: string[] = []
   readonly #open: (() => void)[] = []

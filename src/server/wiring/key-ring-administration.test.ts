@@ -120,7 +120,7 @@ describe.each(ENGINES)('the keys of the key ring, on %s', (engine) => {
     )
   })
 
-  it('are counted by what they seal, and one that is not in the ring is told of', async () => {
+  it('are counted by what they seal, and one that is not in the ring is reported', async () => {
     const ring = await openRing()
     const [id] = await addConnections(ring, 3)
     await addTotp('per_1', Buffer.from(ring.seal('s', { ...placeOf('per_1', 'totp'), purpose: 'second-factor' })), null)
@@ -193,7 +193,7 @@ describe.each(ENGINES)('the keys of the key ring, on %s', (engine) => {
     const ids = await addConnections(ring, 30)
     const written = new Map<ConnectionId, string>()
     const old = ring.keys.sealsWith
-    // Between reading a row and replacing it, somebody changes every third one, and had sealed it before the rotation.
+    // Between reading a row and replacing it, another process changes every third one, and had sealed it before the rotation.
     await keyRingWith(async (row) => {
       const id = row.owner as ConnectionId
       if (ids.indexOf(id) % 3 === 0 && !written.has(id)) {
@@ -257,7 +257,7 @@ describe.each(ENGINES)('the keys of the key ring, on %s', (engine) => {
     assert.equal((await rotate()).id, id)
   })
 
-  it('tell where a secret lies that no key opens, and rotate the others', async () => {
+  it('say where a secret lies that no key opens, and rotate the others', async () => {
     const ring = await openRing()
     const [one, other] = await addConnections(ring, 2)
     // The row of one copied onto the other: a secret opens only where it was sealed.

@@ -13,7 +13,7 @@ import { type Resealed, resealAll } from '../../secrets/rotate.ts'
 import { openSecrets } from './open-secrets.ts'
 
 // From sealing a secret to storing it a process may ask the network whether it is right, which takes half a minute at
-// most. Long enough for that ten times over, and nobody is in a hurry to lose a key.
+// most. Long enough for that ten times over, and there is no hurry to remove a key.
 const OLD_KEY_KEPT_MS = 5 * 60_000
 
 /** `current`: new secrets are sealed with it. `next`: the next rotation will use it. `missing`: it is not in the ring. */

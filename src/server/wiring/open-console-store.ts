@@ -10,9 +10,9 @@ export interface ConsoleStorage {
   readonly store: ConsoleStore
   /** Begins what is done in the background. */
   start(): void
-  /** How many looks into the database wait for their answer. Cheap. */
+  /** How many queries wait for their answer. Cheap. */
   openQueries(): number
-  /** Gives back what one look made it take, unless another is under way. The next one takes it again. */
+  /** Frees what a query made it take, unless another is under way. The next query takes it again. */
   rest(): void
   /** Lets what is open be answered. Harmless twice. */
   close(): Promise<void>

@@ -34,7 +34,7 @@ interface ConsoleWanted {
   readonly onError: (error: unknown) => void
 }
 
-/** Opens the console's store, and gathers what serving the console takes besides. */
+/** Opens the console's store, and collects what serving the console needs besides. */
 export async function openConsole({
   settings,
   clock,

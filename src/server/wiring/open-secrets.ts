@@ -5,7 +5,7 @@ import { KeyRingFile } from '../../secrets/key-ring-file.ts'
 import { openKeyRing } from '../../secrets/open-key-ring.ts'
 import { systemClock } from '../system-clock.ts'
 
-/** What somebody knows already who has the database open. */
+/** Facts that a caller with an open database already knows. */
 interface KnownOfDatabase {
   readonly facts: KeyFacts
   readonly store?: SecretStore

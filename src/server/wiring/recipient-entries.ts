@@ -5,7 +5,7 @@ import { createRecipientHash, drawHashKey } from './recipient-hash.ts'
 
 interface RecipientEntriesParts {
   readonly lists: Pick<BlockLists, 'readHashKey' | 'addHashKey'>
-  /** Asked only where somebody was erased, or is to be. */
+  /** Called only where a person was erased, or is to be. */
   readonly openSecrets: () => Promise<Secrets>
 }
 

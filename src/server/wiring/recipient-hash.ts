@@ -7,7 +7,7 @@ import type { SecretPlace, Secrets } from '../../core/ports/secrets.ts'
 const KEY_BYTES = 32
 
 /**
- * Makes hashes of numbers that were erased. With a key, because there are so few numbers that whoever has the database
+ * Makes hashes of numbers that were erased. With a key, because there are so few numbers that a thief of the database
  * alone could try them all; the key lies sealed, and the key ring lies elsewhere.
  */
 export function createRecipientHash(secrets: () => Secrets): HashRecipient {

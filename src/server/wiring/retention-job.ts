@@ -35,7 +35,7 @@ export function keepByAge({ settings, worker, storage, journal, console }: Keepi
     clock: storage.clock,
     journal,
     onDeliveriesGone: (messageIds) => removeCopies(sandboxMediaFolder(settings), messageIds),
-    // The figures of the overview are counted by the console's store, which sleeps while nobody asks it anything. What
+    // The figures of the overview are counted by the console's store, which sleeps while it gets no query. What
     // goes before it was counted would be missing there.
     prepare: async () => {
       const { retentionBodiesDays: days } = settings
@@ -52,7 +52,7 @@ async function removeCopies(folder: string, messageIds: readonly string[]): Prom
   for (const id of messageIds) await removeCopy(folder, id).catch(() => {})
 }
 
-/** Whoever swept may be another machine, which cannot reach this folder. The ids of messages tell when they were accepted. */
+/** Another machine may have swept, and it cannot reach this folder. The ids of messages say when they were accepted. */
 async function removeOldCopies(folder: string, before: number): Promise<void> {
   const names = await readdir(folder).catch(() => [])
   await removeCopies(

@@ -18,7 +18,7 @@ import type { RefusalCode } from '../../core/refusals.ts'
 import type { Committed, StorageFigures } from '../../observability/storage-figures.ts'
 import type { StorageHealth } from '../../storage/queries/storage-health.ts'
 
-/** What an engine is told about the process that opens it. */
+/** What an engine knows about the process that opens it. */
 export interface StorageOptions {
   /** Who we are, as `nuncio workers` shows it. */
   readonly worker: {
@@ -36,15 +36,15 @@ export interface StorageOptions {
   readonly hashRecipient: HashRecipient
   /** The data can no longer be trusted: this process should end and a fresh one be started. */
   readonly onBroken: (error: unknown) => void
-  /** Housekeeping failed; it is tried again by itself. */
+  /** Maintenance failed; it is tried again by itself. */
   readonly onError: (error: unknown) => void
   /** After each commit of the hot paths; must be quick. */
   readonly onCommit?: (committed: Committed) => void
 }
 
-/** What others have done to lanes. Being told only saves time: who is not told finds out at the next look. */
+/** Changes to lanes by other processes. Notifications only cut latency: the next poll finds every change. */
 export interface StorageEvents {
-  /** Somebody changed these connections or what waits on them: believe nothing that was loaded. */
+  /** These connections or what waits on them changed: what was loaded is out of date. */
   readonly lanesChanged: (ids: readonly ConnectionId[]) => void
   /** Another process accepted messages for these connections. */
   readonly lanesWoken: (ids: readonly ConnectionId[]) => void
@@ -64,23 +64,23 @@ export interface Storage {
   readonly retention: Retention
   /** Time as all processes on this database agree on it. */
   readonly clock: Clock
-  /** How often to look for lanes that nobody told of, in milliseconds. */
+  /** How often to poll for lanes without a notification, in milliseconds. */
   readonly pollEveryMs: number
   channelState(channel: string): ChannelState
   /** The connections of one channel that hang on a network. */
   channelConnections(channel: string): ChannelConnections
   /** See `ChannelEvents`. The lane is woken. Rejects with `StorageUnavailable`. */
   sendAgain(failed: Parameters<ChannelEvents['sendAgain']>[0]): Promise<MessageId | null>
-  /** True as long as nobody has made an account. */
+  /** True as long as there is no account. */
   isEmpty(): Promise<boolean>
-  /** False as long as nobody can sign in to the console. */
+  /** False as long as no person can sign in to the console. */
   hasPeople(): Promise<boolean>
   /** What a start must know of the secrets that are kept. */
   readKeyFacts(): Promise<KeyFacts>
-  /** Begins to watch what others do, and its own housekeeping. To be called once. */
+  /** Begins to watch for changes by other processes, and its own maintenance. To be called once. */
   start(events: StorageEvents): Promise<void>
   /**
-   * Messages were accepted here for lanes that this process does not hold. Tells the processes that may hold them, soon
+   * Messages were accepted here for lanes that this process does not hold. Notifies the processes that may hold them, soon
    * and many at once. Cheap: called for every such acceptance.
    */
   notifyPeers(ids: readonly ConnectionId[]): void

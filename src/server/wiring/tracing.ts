@@ -35,7 +35,7 @@ export class Traces {
     this.#tracer = new Tracer({ sampledPercent, now, onSpan: (span) => this.#queue.add(span) })
   }
 
-  /** The journal that also makes spans of what it is told. */
+  /** A journal that also makes spans of its events. */
   journal(journal: Journal): Journal {
     return {
       record: (event) => {

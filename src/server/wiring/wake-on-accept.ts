@@ -3,7 +3,7 @@ import type { QueuedMessage } from '../../core/message/message.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { AcceptResult, Candidate, Intake } from '../../core/ports/intake.ts'
 
-/** The same intake, which also tells of each message that was accepted, so that nobody needs to look for it. */
+/** The same intake, which also notifies of each accepted message, so that no worker needs to poll for it. */
 export function wakeOnAccept(
   intake: Intake,
   clock: Pick<Clock, 'now'>,

@@ -1,5 +1,5 @@
 import { getHeapSpaceStatistics } from 'node:v8'
-import { keepGarbageYoung } from '../../../src/server/keep-garbage-young.ts'
+import { keepGarbageYoung } from '../../../src/server/runtime-tuning.ts'
 
 /**
  * Makes objects that live for a while, until the code that makes them has long been compiled, and prints by how many bytes the

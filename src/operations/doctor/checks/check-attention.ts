@@ -9,11 +9,11 @@ const NAMED = 3
 
 export async function checkAttention({ openSession, now }: Examination): Promise<readonly CheckResult[]> {
   const session = await openSession()
-  if (!session) return [skipped('There is no database to look into.')]
+  if (!session) return [skipped('There is no database to check.')]
   return assessAttention(await findAttention(session.administration, null, now()))
 }
 
-/** Pure. `nuncio attention` tells all of it; here it is counted. */
+/** Pure. `nuncio attention` lists all of it; here it is counted. */
 export function assessAttention({ hold, unconfirmed, status, tokens }: Attention): readonly CheckResult[] {
   const found: CheckResult[] = []
   if (hold)
@@ -27,7 +27,7 @@ export function assessAttention({ hold, unconfirmed, status, tokens }: Attention
   if (unconfirmed.length > 0)
     found.push(
       warning(
-        `${count(unconfirmed.length, 'message is', 'messages are')} unconfirmed: nobody knows whether ${unconfirmed.length === 1 ? 'it' : 'they'} arrived.`,
+        `${count(unconfirmed.length, 'message is', 'messages are')} unconfirmed: it is unknown whether ${unconfirmed.length === 1 ? 'it' : 'they'} arrived.`,
         `See ${commandLine`attention`}, ask the recipients, and settle each with ${commandLine`message resolve`}.`,
         { unconfirmed: unconfirmed.length },
       ),

@@ -15,7 +15,7 @@ const MOST_ASKED = 40
 export async function checkChannels(examination: Examination): Promise<readonly CheckResult[]> {
   const { openSession, isOffline, settings } = examination
   const session = await openSession()
-  if (!session || !settings) return [skipped('There is no database to look into.')]
+  if (!session || !settings) return [skipped('There is no database to check.')]
   const connections = await session.administration.listConnections(null)
   const withNetwork = connections.filter(({ link, state }) => link !== null && state === 'active')
   if (withNetwork.length === 0) return [skipped('No active connection has a network to ask; the sandbox has none.')]

@@ -78,7 +78,9 @@ async function findClockSource(): Promise<CheckResult> {
       'The clock is not kept by NTP at the moment.',
       'Let it be kept: timedatectl set-ntp true, or start chrony.',
     )
-  return skipped('Nobody here tells whether the clock is kept by NTP (in a container the machine around it does).')
+  return skipped(
+    'It cannot be seen here whether the clock is kept by NTP (in a container the machine around it does that).',
+  )
 }
 
 function ask(program: string, parameters: readonly string[]): Promise<string | null> {

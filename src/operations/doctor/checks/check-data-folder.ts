@@ -18,7 +18,7 @@ interface FolderFacts {
 }
 
 export async function checkDataFolder({ dataDir }: Examination): Promise<CheckResult> {
-  if (dataDir === null) return skipped('NUNCIO_DATA_DIR is wrong, so that there is no folder to look at.')
+  if (dataDir === null) return skipped('NUNCIO_DATA_DIR is wrong, so that there is no folder to check.')
   return assessFolder(readFolder(dataDir))
 }
 
@@ -48,11 +48,11 @@ export function assessFolder({ path, found, mayUse, ownUid, above }: FolderFacts
     )
   if ((found.mode & OTHERS) !== 0)
     return warning(
-      `Other users of this machine may look into ${path}, where texts and numbers lie as they were sent.`,
+      `Other users of this machine may read ${path}, where texts and numbers lie as they were sent.`,
       `Take that from them: chmod 700 ${shellWord(path)}`,
       facts,
     )
-  return ok(`${path} is this user’s own, and nobody else may look into it.`, facts)
+  return ok(`${path} is this user’s own, and no other user may read it.`, facts)
 }
 
 function readFolder(path: string): FolderFacts {

@@ -7,15 +7,15 @@ import { type CheckResult, ok, problem, skipped, warning } from '../finding.ts'
 
 const MB = 1024 * 1024
 const SYNCHRONOUS_FULL = 2
-// A write-ahead log that large means that somebody reads for very long, and keeps it from being written over.
+// A write-ahead log that large means that another program reads for very long, and keeps it from being written over.
 const LARGE_WAL_BYTES = 1024 * MB
 // With fewer numbers of transactions, or of multixacts, than this a server should have vacuumed long ago, unless it was
-// told to wait for longer.
+// set to wait for longer.
 const FEW_NUMBERS = 1_000_000_000
 const LATE_BY_NUMBERS = 100_000_000
 
 export async function checkDatabase({ settings, now }: Examination): Promise<readonly CheckResult[]> {
-  if (!settings) return [skipped('The settings are wrong, so that nobody knows which database is meant.')]
+  if (!settings) return [skipped('The settings are wrong, so that it is unknown which database is meant.')]
   const { database } = settings
   if (database.engine === 'postgres') {
     const { surveyServer } = await import('../../../storage/postgres/safety/survey-server.ts')
@@ -99,7 +99,7 @@ export function assessServer(
   if (isThroughPooler && database.engine === 'postgres' && database.listenUrl === database.url)
     found.push(
       warning(
-        'A pooler stands between Nuncio and PostgreSQL. If it works by transactions, LISTEN does not come through, and messages wait for the next look.',
+        'A pooler stands between Nuncio and PostgreSQL. If it works by transactions, LISTEN does not come through, and messages wait for the next poll.',
         'Name a direct way to the same database in NUNCIO_DATABASE_LISTEN_URL.',
         { isThroughPooler },
       ),
@@ -113,7 +113,7 @@ function assessSupply(kind: 'transactions' | 'multixacts', { left, overdue }: Nu
   return [
     warning(
       `The server has ${Math.max(0, Math.floor(left / 1_000_000))} million ${kind} left, and then writes no more: something keeps it from vacuuming.`,
-      'Look for old entries in pg_replication_slots, pg_prepared_xacts and pg_stat_activity (backend_xmin), end them, and run vacuumdb --all --freeze.',
+      'Check for old entries in pg_replication_slots, pg_prepared_xacts and pg_stat_activity (backend_xmin), end them, and run vacuumdb --all --freeze.',
       { [`${kind}Left`]: left },
     ),
   ]

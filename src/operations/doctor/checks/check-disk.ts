@@ -26,7 +26,7 @@ export interface Room {
 }
 
 export async function checkDisk({ dataDir, settings }: Examination): Promise<readonly CheckResult[]> {
-  if (dataDir === null) return [skipped('NUNCIO_DATA_DIR is wrong, so that there is no disk to look at.')]
+  if (dataDir === null) return [skipped('NUNCIO_DATA_DIR is wrong, so that there is no disk to check.')]
   const folder = nearestFolder(dataDir)
   const { bavail, bsize, blocks, ffree, files } = await statfs(folder)
   const room = { freeBytes: bavail * bsize, totalBytes: blocks * bsize, freeFiles: files > 0 ? ffree : null }
@@ -44,7 +44,7 @@ export function assessRoom({ freeBytes, totalBytes, freeFiles }: Room): CheckRes
   if (freeFiles !== null && freeFiles < LEAST_FREE_FILES)
     return warning(
       `The disk can hold only ${freeFiles} more files, however small (inodes).`,
-      'Remove files that nobody needs, or move NUNCIO_DATA_DIR to another disk.',
+      'Remove files that are not needed, or move NUNCIO_DATA_DIR to another disk.',
       facts,
     )
   if (freeBytes < LEAST_FREE_BYTES || freeBytes < totalBytes * LEAST_FREE_SHARE)
@@ -54,15 +54,11 @@ export function assessRoom({ freeBytes, totalBytes, freeFiles }: Room): CheckRes
 
 /** Pure. `isSqlite`: the database itself lies there. */
 export function assessMount(mount: Mount | null, isSqlite: boolean): CheckResult {
-  if (!mount) return skipped('This system does not tell what kind of disk the data folder lies on.')
+  if (!mount) return skipped('This system does not say what kind of disk the data folder lies on.')
   const { type, source, point, options } = mount
   const facts = { type, source, mount: point }
   if (options.includes('ro'))
-    return problem(
-      `The disk at ${point} is mounted read-only.`,
-      'Look for errors of the disk, and mount it anew.',
-      facts,
-    )
+    return problem(`The disk at ${point} is mounted read-only.`, 'Check the disk for errors, and mount it anew.', facts)
   if (SHARES.test(type))
     return isSqlite
       ? problem(

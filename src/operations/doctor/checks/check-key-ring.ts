@@ -7,14 +7,14 @@ import { type CheckResult, ok, problem, skipped } from '../finding.ts'
 
 /** Refuses, as a start does, with what is wrong with the ring. Never makes one. */
 export async function checkKeyRing({ settings, openSession }: Examination): Promise<CheckResult> {
-  if (!settings) return skipped('The settings are wrong, so that nobody knows where the key ring is.')
+  if (!settings) return skipped('The settings are wrong, so that it is unknown where the key ring is.')
   const file = new KeyRingFile(settings.keyRingFile)
   const { place } = file
   const hasRing = file.exists()
   if (!(await openSession())) {
     // The check of the database has said why.
     if (!hasRing) return ok(`There is no key ring at ${place} yet; the first start makes it.`)
-    return ok(`The key ring ${place} can be read. Without the database nobody can say whether it is the right one.`, {
+    return ok(`The key ring ${place} can be read. Without the database it is unknown whether it is the right one.`, {
       keys: new KeyRing(file).keys.keys.length,
     })
   }

@@ -27,7 +27,7 @@ export async function checkLimits({ openSession }: Examination): Promise<readonl
 /** Pure. `limits`: the text of /proc/PID/limits. */
 export function assessOpenFiles(limits: string | null, pid: number | null): CheckResult {
   const [, hard] = /^Max open files\s+\S+\s+(\S+)/m.exec(limits ?? '') ?? []
-  if (hard === undefined) return skipped('This system does not tell how many files a process may open.')
+  if (hard === undefined) return skipped('This system does not say how many files a process may open.')
   // Node raises the soft limit to the hard one when it starts.
   const files = hard === 'unlimited' ? Number.POSITIVE_INFINITY : Number(hard)
   const whose = pid === null ? 'A process started from here' : `The running service (process ${pid})`

@@ -27,7 +27,7 @@ describe('the check of the port', () => {
     assert.doesNotMatch(result?.nextStep ?? '', /Stop that program/)
   })
 
-  it('says the same on PostgreSQL, where the heartbeat of a process of this machine tells', async () => {
+  it('says the same on PostgreSQL, by the heartbeat of a process of this machine', async () => {
     const port = await listen(() => {})
 
     const [result] = await check({ NUNCIO_PORT: `${port}`, NUNCIO_DATABASE_URL: 'postgres://a@127.0.0.1/b' })
@@ -35,7 +35,7 @@ describe('the check of the port', () => {
     assert.match(result?.sentence ?? '', /\(process 4242\) holds the data and does not answer/)
   })
 
-  it('does not tell a program that is silent from a service that hangs while nothing holds the data', async () => {
+  it('does not distinguish a silent program from a hung service while nothing holds the data', async () => {
     const port = await listen(() => {})
 
     const [result] = await check({ NUNCIO_PORT: `${port}`, NUNCIO_DATA_DIR: dataFolder() })

@@ -13,14 +13,14 @@ const ANSWER_WITHIN_MS = 5_000
 
 /** What answers at the address of our settings. `silent`: something takes the connection and says nothing. */
 export type Answer =
-  | { readonly kind: 'nobody' | 'stranger' | 'silent' }
+  | { readonly kind: 'nothing' | 'stranger' | 'silent' }
   | { readonly kind: 'ours'; readonly problems: readonly string[] }
 
 export async function checkPort(
   { settings, openSession }: Examination,
   answerWithinMs = ANSWER_WITHIN_MS,
 ): Promise<readonly CheckResult[]> {
-  if (!settings) return [skipped('The settings are wrong, so that nobody knows where the service would answer.')]
+  if (!settings) return [skipped('The settings are wrong, so that it is unknown where the service would answer.')]
   const session = await openSession()
   const workers = session ? (await session.administration.listWorkers()).filter(({ isAlive }) => isAlive) : []
   const { database } = settings
@@ -36,7 +36,7 @@ export async function checkPort(
 }
 
 interface Seen {
-  /** Null when any free port is taken, so that nobody knows which to ask. */
+  /** Null when any free port is taken, so that it is unknown which to ask. */
   readonly answer: Answer | null
   readonly url: string
   readonly port: number
@@ -54,7 +54,7 @@ export function assessPort({ answer, url, port, holder }: Seen): CheckResult {
     if (answer.problems.length === 0) return ok(`The service runs at ${url} and is ready.`, facts)
     return problem(
       `The service runs at ${url} and is not ready: ${answer.problems.join(', ')}.`,
-      'Look into its log; the other checks here may say why.',
+      'Read its log; the other checks here may say why.',
       { ...facts, problems: answer.problems.join(', ') },
     )
   }
@@ -90,7 +90,7 @@ function describeSilent(url: string, holder: number | null): CheckResult {
     )
   return problem(
     `The service (process ${holder}) holds the data and does not answer at ${url}: it hangs.`,
-    'Look into its log, and restart it. The other checks here may say why it hangs.',
+    'Read its log, and restart it. The other checks here may say why it hangs.',
     { url, holder },
   )
 }
@@ -102,7 +102,7 @@ export function assessSharers(workers: readonly Pick<WorkerView, 'host' | 'pid'>
   return [
     problem(
       `Services on ${hosts.size} machines have used this SQLite database within the last minute: ${[...hosts].join(', ')}. Each message would be sent twice, and the database may be damaged.`,
-      `Stop all but one, unless one of them has just ended or this container was renamed: then look again in a minute. For several machines use PostgreSQL. This machine is ${hostname()}.`,
+      `Stop all but one, unless one of them has just ended or this container was renamed: then check again in a minute. For several machines use PostgreSQL. This machine is ${hostname()}.`,
       { hosts: [...hosts].join(', ') },
     ),
   ]
@@ -123,7 +123,7 @@ function isOurs(answer: unknown, status: string): boolean {
   return typeof answer === 'object' && answer !== null && 'status' in answer && answer.status === status
 }
 
-type Said = { readonly kind: 'nobody' | 'silent' | 'stranger' } | { readonly kind: 'said'; readonly body: unknown }
+type Said = { readonly kind: 'nothing' | 'silent' | 'stranger' } | { readonly kind: 'said'; readonly body: unknown }
 
 /** The answer as JSON, or a text when it is none. */
 async function ask(url: string, withinMs: number): Promise<Said> {
@@ -140,7 +140,7 @@ async function ask(url: string, withinMs: number): Promise<Said> {
     if (signal.aborted) return { kind: 'silent' }
     // Whatever ends the connection, or says what is not HTTP, is another program.
     const isRefused = error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED'
-    return { kind: isRefused ? 'nobody' : 'stranger' }
+    return { kind: isRefused ? 'nothing' : 'stranger' }
   }
 }
 

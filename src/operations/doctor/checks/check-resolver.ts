@@ -32,7 +32,7 @@ export async function checkResolver({ settings, isOffline }: Examination): Promi
 export function assessAnswers(name: string, answers: readonly ServerAnswer[]): CheckResult {
   const facts = { name, servers: answers.map(({ server }) => server).join(', ') }
   const silent = answers.filter(({ code }) => code !== null && NO_ANSWER.includes(code))
-  const remedy = 'Look at /etc/resolv.conf and the firewall, or name other servers in NUNCIO_DNS_SERVERS.'
+  const remedy = 'Check /etc/resolv.conf and the firewall, or name other servers in NUNCIO_DNS_SERVERS.'
   if (silent.length === answers.length)
     return problem(
       answers.length === 0

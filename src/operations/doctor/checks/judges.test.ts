@@ -28,7 +28,7 @@ function settingsFound(
   return assessSettings(reading, reading.settings, mode)
 }
 
-describe('the judge of the program', () => {
+describe('the check of the program', () => {
   it('names the pages that an installation lacks', () => {
     const whole = assessPages(() => true)
     const bare = assessPages(() => false)
@@ -40,7 +40,7 @@ describe('the judge of the program', () => {
   })
 })
 
-describe('the judge of settings', () => {
+describe('the check of settings', () => {
   it('is content with none at all', () => {
     assert.deepEqual(
       settingsFound({}).map(({ status }) => status),
@@ -48,7 +48,7 @@ describe('the judge of settings', () => {
     )
   })
 
-  it('tells every mistake, and every name that is none', () => {
+  it('reports every mistake, and every unknown name', () => {
     const found = settingsFound({ NUNCIO_PORT: 'http', NUNCIO_PROT: '1' })
 
     assert.deepEqual(
@@ -78,7 +78,7 @@ describe('the judge of settings', () => {
   })
 })
 
-describe('the judge of disks', () => {
+describe('the check of disks', () => {
   const MOUNTS = [
     '22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw',
     '30 22 0:40 / /srv/my\\040data rw - nfs4 server:/data rw',
@@ -117,21 +117,21 @@ describe('the judge of disks', () => {
     assert.equal(assessFlush({ medianMs: 80, slowestMs: 300 }).status, 'warning')
   })
 
-  it('tells whose the data folder is', () => {
-    const look = { path: '/data', mayUse: true, ownUid: 1000, above: '/' }
+  it('reports the owner of the data folder', () => {
+    const facts = { path: '/data', mayUse: true, ownUid: 1000, above: '/' }
     const folder = (uid: number, mode: number) => ({ uid, mode, isDirectory: true })
 
-    assert.equal(assessFolder({ ...look, found: null }).status, 'ok')
-    assert.equal(assessFolder({ ...look, found: null, mayUse: false }).status, 'problem')
-    assert.equal(assessFolder({ ...look, found: folder(1000, 0o700) }).status, 'ok')
-    assert.equal(assessFolder({ ...look, found: folder(1000, 0o755) }).status, 'warning')
-    assert.equal(assessFolder({ ...look, found: folder(1000, 0o700), ownUid: 0 }).status, 'warning')
-    assert.equal(assessFolder({ ...look, found: folder(0, 0o700), mayUse: false }).status, 'problem')
-    assert.equal(assessFolder({ ...look, found: { ...folder(1000, 0o600), isDirectory: false } }).status, 'problem')
+    assert.equal(assessFolder({ ...facts, found: null }).status, 'ok')
+    assert.equal(assessFolder({ ...facts, found: null, mayUse: false }).status, 'problem')
+    assert.equal(assessFolder({ ...facts, found: folder(1000, 0o700) }).status, 'ok')
+    assert.equal(assessFolder({ ...facts, found: folder(1000, 0o755) }).status, 'warning')
+    assert.equal(assessFolder({ ...facts, found: folder(1000, 0o700), ownUid: 0 }).status, 'warning')
+    assert.equal(assessFolder({ ...facts, found: folder(0, 0o700), mayUse: false }).status, 'problem')
+    assert.equal(assessFolder({ ...facts, found: { ...folder(1000, 0o600), isDirectory: false } }).status, 'problem')
   })
 })
 
-describe('the judge of databases', () => {
+describe('the check of databases', () => {
   const FILE = { sizeBytes: MB, walBytes: 0, version: 3, known: 3, journalMode: 'wal', synchronous: 2, damage: 'ok' }
 
   it('believes a file only when its settings were read back and every page is in order', () => {
@@ -142,7 +142,7 @@ describe('the judge of databases', () => {
     assert.equal(assessFile({ ...FILE, walBytes: 4_096 * MB })[0]?.status, 'warning')
   })
 
-  it('tells what stands in the way on a server', () => {
+  it('reports what stands in the way on a server', () => {
     const server = {
       server: 'db:5432',
       version: '18.4',
@@ -190,7 +190,7 @@ describe('the judge of databases', () => {
   })
 })
 
-describe('the judge of clocks', () => {
+describe('the check of clocks', () => {
   it('finds a clock that is before the program, or before the last sign of life', () => {
     assert.equal(assessPlausible(NOON, NOON - 1).status, 'ok')
     assert.equal(assessPlausible(0, NOON).status, 'problem')
@@ -209,7 +209,7 @@ describe('the judge of clocks', () => {
   })
 })
 
-describe('the judge of the machine', () => {
+describe('the check of the machine', () => {
   it('reads how many files may be open', () => {
     const limits = (hard: string) =>
       `Max processes 1 2 x\nMax open files            1024                 ${hard}                files\n`
@@ -237,8 +237,8 @@ describe('the judge of the machine', () => {
     const status = (answer: Parameters<typeof assessPort>[0]['answer'], holder: number | null = null) =>
       assessPort({ ...seen, answer, holder }).status
 
-    assert.equal(status({ kind: 'nobody' }), 'ok')
-    assert.equal(status({ kind: 'nobody' }, 42), 'warning')
+    assert.equal(status({ kind: 'nothing' }), 'ok')
+    assert.equal(status({ kind: 'nothing' }, 42), 'warning')
     assert.equal(status({ kind: 'stranger' }), 'problem')
     assert.equal(status({ kind: 'ours', problems: [] }), 'ok')
     assert.equal(status({ kind: 'ours', problems: ['storage'] }), 'problem')
@@ -253,7 +253,7 @@ describe('the judge of the machine', () => {
   })
 })
 
-describe('the judge of DNS servers', () => {
+describe('the check of DNS servers', () => {
   const answer = (server: string, addresses: readonly string[], code: string | null = null) => ({
     server,
     addresses,
@@ -272,7 +272,7 @@ describe('the judge of DNS servers', () => {
   })
 })
 
-describe('the judge of time zones', () => {
+describe('the check of time zones', () => {
   it('finds quiet hours that this Node could not keep', () => {
     const quiet = { from: '22:00', to: '07:00', timeZone: 'Mars/Olympus' }
     const connections = [{ number: '15550001000', policy: { quietHours: quiet } }] as never
@@ -283,7 +283,7 @@ describe('the judge of time zones', () => {
   })
 })
 
-describe('the judge of what wants attention', () => {
+describe('the check of what needs attention', () => {
   const NOTHING = { hold: null, unconfirmed: [], status: [], tokens: [] }
 
   it('counts, and names the lanes that stand still', () => {

@@ -36,7 +36,7 @@ export class Callers {
 
   add(lane: string): void {
     const loop = this.#callAgainAndAgain(lane)
-    // Seen by whoever calls `stop`; until then it must not count as unhandled.
+    // The caller of `stop` sees it; until then it must not count as unhandled.
     loop.catch(() => {})
     this.#loops.push(loop)
   }
@@ -67,7 +67,7 @@ export class Callers {
     }
   }
 
-  /** Null when nobody knows, or it is to be sent again. */
+  /** Null when it is unknown, or it is to be sent again. */
   async #send({ lane, number, key }: { lane: string; number: number; key: string }): Promise<string | null> {
     const url = this.#plan.urlOf()
     if (url === null) return null

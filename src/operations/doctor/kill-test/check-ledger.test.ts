@@ -41,7 +41,7 @@ describe('the ledger of the kill test', () => {
     assert.deepEqual(examples, [`lost ${LANE}/2 (${LANE}-2)`])
   })
 
-  it('calls unconfirmed, and not lost, what the service itself does not know the fate of', () => {
+  it('calls a message unconfirmed, and not lost, when the service itself does not know its result', () => {
     const { lost, unconfirmed } = check([...arrived(LANE, 1, 3), ...arrived(OTHER, 1, 2)], [`${LANE}-2`])
 
     assert.deepEqual([lost, unconfirmed], [0, 1])
@@ -60,7 +60,7 @@ describe('the ledger of the kill test', () => {
     assert.deepEqual(examples, [`out of order ${LANE}/1`])
   })
 
-  it('finds what nobody had asked for', () => {
+  it('finds messages that were never asked for', () => {
     assert.equal(check([...arrived(LANE, 1, 2, 3, 4), ...arrived(OTHER, 1, 2)]).unasked, 1)
   })
 })

@@ -15,7 +15,7 @@ export interface Arrival {
 export interface LedgerInput {
   readonly acknowledged: readonly Acknowledged[]
   readonly arrivals: readonly Arrival[]
-  /** Messages that the service itself says it does not know the fate of. */
+  /** Messages whose result the service itself does not know. */
   readonly unconfirmedIds: ReadonlySet<string>
 }
 

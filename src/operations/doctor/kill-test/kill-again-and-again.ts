@@ -97,7 +97,7 @@ async function readLedger({ place, service, signal }: KillRun, callers: Callers)
   }
 }
 
-/** What is left after a while counts as lost, because nobody got it. */
+/** What is left after a while counts as lost, because it reached no recipient. */
 async function untilDrained({ administration }: AdministrationSession, signal: AbortSignal): Promise<void> {
   const until = performance.now() + DRAINED_WITHIN_MS
   while (performance.now() < until) {

@@ -16,7 +16,7 @@ export async function runKillTest({
     return skipped(
       'Not asked for: --kill-test proves on this machine that killing the service loses and doubles nothing.',
     )
-  if (!settings) return skipped('The settings are wrong, so that nobody knows where to test.')
+  if (!settings) return skipped('The settings are wrong, so that it is unknown where to test.')
   onProgress('kill test: making data of its own')
   const place = await makeTestPlace(settings, killRounds * LANES_PER_ROUND)
   const service = new ServiceChild(program, place)
@@ -43,7 +43,7 @@ export function checkFigures({ ledger, kills, slowestAnswerMs, drainedAfterMs }:
   if (lost + doubled + outOfOrder + unasked > 0)
     return problem(
       words,
-      'Do not send anything that matters from this machine. Look at the disk and at the other checks here, and report this with the examples.',
+      'Do not send anything that matters from this machine. Check the disk and the other results here, and report this with the examples.',
       { ...facts, ...times, examples: examples.join('; ') },
     )
   if (acknowledged === 0)

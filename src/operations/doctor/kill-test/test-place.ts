@@ -48,7 +48,7 @@ export async function makeTestPlace(real: Settings, laneCount: number): Promise<
       const { makeTemporaryDatabase, withDatabase } = await import(
         '../../../storage/postgres/transfer/make-temporary-database.ts'
       )
-      // A pooler knows only databases that it was told of, so the direct way is taken.
+      // A pooler knows only its configured databases, so the direct way is taken.
       const { listenUrl, migrateUrl } = real.database
       const database = await makeTemporaryDatabase(migrateUrl, DATABASE_START)
       undo.push(database.drop)
