@@ -30,21 +30,31 @@ describe('the bench', () => {
       expected: 'durable accepts / bare route',
       expectedNote: /huge_pages_status (on|off).*; pages written out after \d/,
     },
-    { part: 'latency', engine: 'sqlite', expected: 'a lane at rest, p50', expectedNote: /; pages written out after \d/ },
-  ])('measures $part on $engine, writes it as JSON, and tells on what', async ({ part, engine, expected, expectedNote }) => {
-    const folder = mkdtempSync(join(tmpdir(), 'nuncio-bench-test-'))
-    const file = join(folder, 'results.json')
+    {
+      part: 'latency',
+      engine: 'sqlite',
+      expected: 'a lane at rest, p50',
+      expectedNote: /; pages written out after \d/,
+    },
+  ])(
+    'measures $part on $engine, writes it as JSON, and notes the machine and its settings',
+    async ({ part, engine, expected, expectedNote }) => {
+      const folder = mkdtempSync(join(tmpdir(), 'nuncio-bench-test-'))
+      const file = join(folder, 'results.json')
 
-    const { code, output } = await runBench('--quick', '--only', part, '--only', engine, '--json', file)
-    const { figures } = JSON.parse(readFileSync(file, 'utf8')) as BenchResults
-    rmSync(folder, { recursive: true })
+      const { code, output } = await runBench('--quick', '--only', part, '--only', engine, '--json', file)
+      const { figures } = JSON.parse(readFileSync(file, 'utf8')) as BenchResults
+      rmSync(folder, { recursive: true })
 
-    expect(code).toBe(0)
-    expect(output).toContain(expected)
-    if (process.platform === 'linux') expect(output).toMatch(expectedNote)
-    expect(figures.map(({ value }) => value)).not.toContain(0)
-    expect(new Set(figures.map((figure) => `${figure.part} ${figure.engine}`))).toEqual(new Set([`${part} ${engine}`]))
-  })
+      expect(code).toBe(0)
+      expect(output).toContain(expected)
+      if (process.platform === 'linux') expect(output).toMatch(expectedNote)
+      expect(figures.map(({ value }) => value)).not.toContain(0)
+      expect(new Set(figures.map((figure) => `${figure.part} ${figure.engine}`))).toEqual(
+        new Set([`${part} ${engine}`]),
+      )
+    },
+  )
 
   it('says how it is used when it is given an unknown part', async () => {
     const { code } = await runBench('--only', 'everything')

@@ -27,7 +27,7 @@ interface BenchOptions {
   readonly print: (line: string) => void
 }
 
-/** Who sends as whom, and to which server. */
+/** Which caller sends as which sender, and to which server. */
 export type LoadSide = Pick<LoadJob, 'port' | 'token' | 'numbers'> & { readonly pid: number }
 type WantedLoad = LoadSide & Pick<LoadJob, 'sockets'> & Partial<LoadJob>
 
@@ -122,7 +122,7 @@ export class Bench {
 
   /** The server of everything that is measured on PostgreSQL. */
   postgres(): Promise<PostgresForBench> {
-    // Not in our own folder, which nobody else may enter.
+    // Not in our own folder, which no other user may enter.
     this.#postgres ??= PostgresForBench.open(diskFolder())
     return this.#postgres
   }
@@ -141,7 +141,7 @@ export class Bench {
   /** How many messages wait; `port` is that of a service that is running on them. */
   async countWaiting({ engine, database }: MadeData, port: number): Promise<number> {
     if (engine === 'sqlite') return readGauge(port, 'nuncio_messages_waiting')
-    // The service itself only looks now and then.
+    // The service itself polls only now and then.
     const [row] = await ask<{ waiting: string }>(database, 'select count(*) as waiting from queued')
     return Number(row?.waiting)
   }

@@ -85,7 +85,7 @@ export class Caller {
   }
 }
 
-/** Looks for the two spellings that our two servers write, and only then for any other. */
+/** Tries the two spellings that our two servers write first, and only then any other. */
 function lengthIn(head: string): number {
   let at = head.indexOf('\ncontent-length: ')
   if (at === -1) at = head.toLowerCase().indexOf('\ncontent-length: ')

@@ -55,7 +55,7 @@ export class Child<Known extends Calls> {
   ) {
     this.#process = fork(fileURLToPath(new URL(file, import.meta.url)), {
       execArgv: [...flags],
-      // Settings of whoever runs the bench must not change what is measured.
+      // Settings in the environment of the bench must not change what is measured.
       env: { PATH: process.env['PATH'], ...environment },
     })
     this.#process.on('message', (reply: Reply) => {

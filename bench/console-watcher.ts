@@ -5,7 +5,7 @@ const PASSWORD = 'seven herons over a frozen harbour'
 // What the pages ask for that people leave open, each time that something has changed.
 const PAGES = ['overview?range=24h', 'log', 'connections']
 
-/** People who have the console open: one tab for each page, each reading itself anew as soon as it is told of a change. */
+/** People who have the console open: one tab for each page, each reloading as soon as it is notified of a change. */
 export class ConsoleWatcher {
   readonly #base: string
   /** Signs requests of this person. */
@@ -20,7 +20,7 @@ export class ConsoleWatcher {
     this.cookie = cookie
   }
 
-  /** Makes a person who may look, and signs them in at a service that is running. */
+  /** Makes a person who may read, and signs them in at a service that is running. */
   static async signIn(data: MadeData, workDir: string, port: number): Promise<ConsoleWatcher> {
     const { dataDir, environment } = data
     const email = `watcher-${Date.now()}@example.org`

@@ -14,7 +14,7 @@ export interface Figure {
   /** Null where nothing is asked for. */
   readonly reach: Reach | null
   readonly rounds: readonly number[]
-  /** What a reader needs to judge it. */
+  /** What a reader needs to understand it. */
   readonly note: string
 }
 

@@ -56,7 +56,7 @@ export class InstantWorld {
     const intake = this.#intake
     if (this.#isTracing || !intake) return
     this.#isTracing = true
-    // The service tells nobody of this moment, and should not have to for a bench.
+    // The service does not report this moment, and should not have to for a bench.
     const accept = intake.accept.bind(intake)
     intake.accept = async (candidate) => {
       const result = await accept(candidate)

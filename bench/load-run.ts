@@ -113,7 +113,7 @@ export class LoadRun {
 
   /**
    * A request's time begins when it was due, not when a connection was free for it: a server that stalls would
-   * otherwise look fast, because hardly anybody would be asking it.
+   * otherwise seem fast, because it would get hardly any requests.
    */
   #sendDue(): void {
     const rate = this.#job.ratePerSecond ?? 0

@@ -7,7 +7,7 @@ import { percentile } from './statistics.ts'
 const FLUSHES = 200
 const PAGE_BYTES = 4096
 
-/** What must be known to read the figures. Nothing in it tells whose machine it was. */
+/** What must be known to read the figures. Nothing in it identifies the owner of the machine. */
 export interface MachineFacts {
   readonly cores: number
   readonly processor: string
@@ -16,7 +16,7 @@ export interface MachineFacts {
   readonly node: string
   readonly sqlite: string
   /**
-   * After how long the kernel begins to write out what programs have written, in seconds; null where it does not tell. What
+   * After how long the kernel begins to write out what programs have written, in seconds; null where it does not say. What
    * has gathered until then goes at once, and flushes wait behind it.
    */
   readonly writesOutAfterSeconds: number | null

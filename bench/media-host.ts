@@ -13,7 +13,7 @@ export class MediaHost {
     this.#address = address
   }
 
-  /** `address` is one of 127.0.0.0/8, so that several hosts look like several. */
+  /** `address` is one of 127.0.0.0/8, so that several hosts count as several. */
   static async open(address: string, kind: 'gives' | 'stalls'): Promise<MediaHost> {
     const server = createServer((request, response) => {
       if (kind === 'stalls') return

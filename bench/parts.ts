@@ -68,7 +68,7 @@ export const PARTS: readonly Part[] = [
   },
   {
     name: 'console',
-    what: 'accepting while people look',
+    what: 'accepting while people use the console',
     isForQuick: true,
     engines: ENGINES,
     measure: measureConsole,

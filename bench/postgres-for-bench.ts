@@ -66,7 +66,7 @@ export class PostgresForBench {
     return url.href
   }
 
-  /** Cuts off whoever uses it. */
+  /** Ends the connections of its users. */
   async dropDatabase(url: string): Promise<void> {
     const name = new URL(url).pathname.slice(1)
     if (!this.#made.delete(name)) return

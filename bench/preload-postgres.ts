@@ -5,7 +5,7 @@ import type { MadeData } from './made-data.ts'
 import type { WantedRows } from './preload.ts'
 import { sendBody } from './send-request.ts'
 
-// What has ended is spread over as many days, and what waits lies in the last two of them.
+// Ended messages are distributed over as many days, and waiting ones lie in the last two of them.
 const PERIODS = 4
 const MANY_ROWS = 1_000_000
 const DAY_MS = 86_400_000

@@ -9,7 +9,7 @@ import { sendBody } from './send-request.ts'
 export function preloadSqlite(data: MadeData, { waiting, settled }: WantedRows): void {
   const database = new DatabaseSync(data.database)
   try {
-    // Without a journal: whoever breaks this off throws the folder away. The service sets its own before it starts.
+    // Without a journal: after an interruption the folder is thrown away. The service sets its own before it starts.
     database.exec('pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -262144')
     listLanes(database, data)
     database.exec('begin')

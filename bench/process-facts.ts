@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 const TICKS_PER_SECOND = 100
 const BYTES_PER_MB = 1_000_000
 
-/** Whether this system tells what other processes use. Only Linux does, under /proc. */
+/** Whether this system shows what other processes use. Only Linux does, under /proc. */
 export function canSeeProcesses(): boolean {
   return process.platform === 'linux'
 }

@@ -56,8 +56,8 @@ function cellOf(figure: Figure | undefined): string {
 }
 
 function noteOf(notes: readonly string[]): string {
-  const told = [...new Set(notes.filter((note) => note !== ''))]
-  if (told.length < 2) return told.join('')
+  const distinct = [...new Set(notes.filter((note) => note !== ''))]
+  if (distinct.length < 2) return distinct.join('')
   return ENGINES.map((engine, place) => `${ENGINE_TITLES[engine]}: ${notes[place] ?? ''}`).join(' · ')
 }
 

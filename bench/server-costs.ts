@@ -54,7 +54,7 @@ export function serverFigures(
   ]
 }
 
-/** How much room the rows of a table take, as they lie there now; none for SQLite, whose file does not tell. */
+/** How much room the rows of a table take, as they lie there now; none for SQLite, whose file does not show it. */
 export async function roomFigures(part: string, table: 'queued' | 'settled', data: MadeData): Promise<Figure[]> {
   if (data.engine === 'sqlite') return []
   const [row] = await ask<{ rows: string; table_bytes: string; index_bytes: string }>(

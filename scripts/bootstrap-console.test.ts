@@ -54,7 +54,7 @@ describe('bootstrap --console', () => {
 
   afterEach(() => rmSync(folder, { recursive: true }))
 
-  it('builds once, tells it in one timed line, and is silent from then on', async () => {
+  it('builds once, prints one timed line, and is silent from then on', async () => {
     const first = await start('--console')
     const second = await start('--console')
 
@@ -75,7 +75,7 @@ describe('bootstrap --console', () => {
     },
   )
 
-  it('builds again when somebody has removed what was built', async () => {
+  it('builds again when the result was removed', async () => {
     await start('--console')
     rmSync(join(folder, 'console/dist'), { recursive: true })
 

@@ -45,12 +45,12 @@ describe('bootstrap', () => {
 
   afterEach(() => rmSync(folder, { recursive: true }))
 
-  it('installs once, tells it in one timed line, and is silent from then on', async () => {
+  it('installs once, prints one timed line, and is silent from then on', async () => {
     const first = await start()
     const second = await start()
 
-    assert.match(first.told, /^setup: installing packages \.\.\. \d+\.\d s\n$/)
-    assert.deepEqual(second, { exitCode: 0, told: '', printed: '' })
+    assert.match(first.stderr, /^setup: installing packages \.\.\. \d+\.\d s\n$/)
+    assert.deepEqual(second, { exitCode: 0, stderr: '', printed: '' })
     assert.equal(timesInstalled(), 1)
   })
 
@@ -58,7 +58,7 @@ describe('bootstrap', () => {
     await start()
     lockPackages('2.0.0')
 
-    const { told: printed } = await start()
+    const { stderr: printed } = await start()
 
     assert.match(printed, /installing packages/)
     assert.equal(timesInstalled(), 2)
@@ -74,7 +74,7 @@ describe('bootstrap', () => {
     const [first, second, ...more] = npmRuns()
     assert.match(first ?? '', /^ci .*--workspaces=false/)
     assert.match(second ?? '', /^install --no-save (?!.*--workspaces=false)/)
-    assert.deepEqual([more, last.told, existsSync(join(folder, 'node_modules/in-use'))], [[], '', true])
+    assert.deepEqual([more, last.stderr, existsSync(join(folder, 'node_modules/in-use'))], [[], '', true])
   })
 
   it('lets a second start wait for the first', async () => {
@@ -103,7 +103,7 @@ describe('bootstrap', () => {
     await killed.ended
     write('npm-does', 'install')
 
-    const { exitCode, told: printed } = await start()
+    const { exitCode, stderr: printed } = await start()
 
     assert.equal(exitCode, 0)
     assert.doesNotMatch(printed, /waiting/)
@@ -139,15 +139,15 @@ describe('bootstrap', () => {
     const { exitCode } = await start()
 
     assert.equal(failed.exitCode, 1)
-    assert.match(failed.told, sentence)
-    assert.doesNotMatch(failed.told, /npm error|\n\s+at /)
+    assert.match(failed.stderr, sentence)
+    assert.doesNotMatch(failed.stderr, /npm error|\n\s+at /)
     assert.equal(exitCode, 0)
   })
 
   it('does not believe npm when it leaves out what this system needs', async () => {
     write('npm-does', 'leave-out')
 
-    const { exitCode, told: printed } = await start()
+    const { exitCode, stderr: printed } = await start()
 
     assert.equal(exitCode, 1)
     assert.match(printed, /npm left out tool:/)
@@ -199,7 +199,7 @@ describe('bootstrap', () => {
     assert.equal(withAnother, '')
   })
 
-  /** What `npm test` is told of it, after what it installs from elsewhere. */
+  /** What `npm test` prints about it, after what it installs from elsewhere. */
   async function announcePostgres(environment: Record<string, string> = {}) {
     const script = `import { announcePostgresThatCannotRun as announce } from './scripts/bootstrap/postgres-binaries.mjs'
       announce(process.cwd())`
@@ -208,8 +208,8 @@ describe('bootstrap', () => {
       cwd: folder,
       env: { ...ours, ...environment },
     })
-    const { told, printed } = await follow(child).ended
-    return told + printed
+    const { stderr, printed } = await follow(child).ended
+    return stderr + printed
   }
 
   function postgres() {
@@ -262,12 +262,12 @@ describe('bootstrap', () => {
 })
 
 function follow(child: ChildProcess) {
-  let told = ''
+  let stderr = ''
   let printed = ''
-  child.stderr?.on('data', (text) => (told += text))
+  child.stderr?.on('data', (text) => (stderr += text))
   child.stdout?.on('data', (text) => (printed += text))
-  const ended = once(child, 'close').then(() => ({ exitCode: child.exitCode, told, printed }))
-  return { printed: () => told, ended }
+  const ended = once(child, 'close').then(() => ({ exitCode: child.exitCode, stderr, printed }))
+  return { printed: () => stderr, ended }
 }
 
 async function until(isTrue: () => boolean) {

@@ -8,7 +8,7 @@ const FUNCTION_LINES = 80
 
 const CODE = '{src,client,console,site,test,bench,scripts}/**/*.{ts,tsx,mjs,js,css,sql}'
 
-// Nobody reads these from top to bottom: a migration is never edited again, a generated file is read at its source,
+// These are not read from top to bottom: a migration is never edited again, a generated file is read at its source,
 // and a conformance suite is a list.
 const UNLIMITED = [/\/migrations\//, /\/generated\//, /\.generated\.ts$/, /\/schema\.sql$/, /^test\/conformance\//]
 

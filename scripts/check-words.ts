@@ -50,8 +50,6 @@ const BANNED = new Map(Object.entries(TERMS).flatMap(([word, term]) => formsOf(w
 
 // Folders that still hold some, with the most that each may hold. A number only ever shrinks; a folder without any has no entry here.
 const LEFT: Readonly<Record<string, number>> = {
-  bench: 75,
-  scripts: 125,
   'src/cli': 7,
   'src/connections': 25,
   'src/notify': 4,
@@ -79,6 +77,8 @@ const ALLOWED: readonly { readonly file: RegExp; readonly text: RegExp }[] = [
   { file: /^console/, text: /align="stretch"/g },
   // PostgreSQL's own names.
   { file: /./, text: /primary_slot_name|replication[ _]slots?/g },
+  // Mermaid's own name.
+  { file: /^scripts\/diagrams\/themes/, text: /look:/g },
   // A column that tests fill.
   { file: /\.test\.ts$/, text: /is_told/g },
 ]

@@ -26,7 +26,7 @@ interface Import {
   readonly specifier: string | undefined
 }
 
-/** What breaks the rules, one sentence each. Tests may import what they like; only nobody may import a test. */
+/** What breaks the rules, one sentence each. Tests may import anything, but no file may import a test. */
 export function findForbiddenImports(tree: Tree, rules: ImportRules): string[] {
   return readAllImports(tree).flatMap((imported) => {
     const fault = isTest(imported.from) ? undefined : faultOf(imported, tree, rules)
@@ -71,7 +71,7 @@ export function findEnvironmentReads(tree: Tree, allowed: readonly string[]): st
 }
 
 function faultOf({ from, specifier }: Import, tree: Tree, rules: ImportRules): string | undefined {
-  if (specifier === undefined) return 'imports a computed path, so nobody can find its usages: write the path out'
+  if (specifier === undefined) return 'imports a computed path, so its usages cannot be found: write the path out'
   const folder = folderOf(from, rules)
   if (folder === undefined) return `lies in no folder of the table: add "${dirname(from)}" with what it may import`
   if (specifier.startsWith('.')) return faultOfFile({ folder, file: resolve(from, specifier), tree, rules })
@@ -154,7 +154,7 @@ interface Specifier {
   readonly start: number
 }
 
-/** `import`, `export … from`, `import()` and `import('…').Type` alike: whoever names a file depends on it. */
+/** `import`, `export … from`, `import()` and `import('…').Type` alike: a file that names another depends on it. */
 function specifiersOf(text: string, { module, program }: ParseResult): Specifier[] {
   const named = module.staticImports.map(({ moduleRequest, start }) => ({ specifier: moduleRequest.value, start }))
   const passedOn = module.staticExports.flatMap(({ entries, start }) =>

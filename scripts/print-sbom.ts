@@ -61,8 +61,8 @@ function licensed(license: string | undefined) {
 }
 
 /**
- * Where the packages lie that what runs needs: neither development alone nor only a certain system. By following who needs
- * whom, because the marks in the lock stand for how it was once written, and npm itself does not go by them.
+ * Where the packages lie that the program needs at run time: neither those for development nor those of one system only. Found
+ * by following the dependencies, because the marks in the lock may be out of date, and npm itself does not go by them.
  */
 function findShipped({ packages }: Lock): readonly string[] {
   const found = new Set<string>()
@@ -82,7 +82,7 @@ function findShipped({ packages }: Lock): readonly string[] {
   return [...found].toSorted()
 }
 
-/** As Node looks for it: beside whoever asks, then in each folder above. Null when it was not installed. */
+/** As Node resolves it: beside the importing package, then in each folder above. Null when it was not installed. */
 function locate(packages: Lock['packages'], from: string, name: string): string | null {
   for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf('node_modules/') - 1))) {
     const place = `${at === '' ? '' : `${at}/`}node_modules/${name}`

@@ -91,7 +91,7 @@ export function whyLeftOut(
   return null
 }
 
-/** Null: it is made. The others are made all the same, but whoever asked by a script must notice. */
+/** Null: it is made. The others are made all the same, but a script that asked for it must notice. */
 function make({ script, options = [] }: Package): string | null {
   try {
     run('npm', 'run', script, '--', '--out', OUT, ...options)

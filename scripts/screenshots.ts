@@ -38,7 +38,7 @@ const SHOTS: readonly Shot[] = [
   { name: 'recipients', path: () => '/settings/recipients' },
   { name: 'retention', path: () => '/settings/retention' },
   { name: 'audit', path: () => '/settings/audit' },
-  // The watchdog has looked by then.
+  // The watchdog has checked by then.
   { name: 'alarms', path: () => '/alarms' },
   // Last, when there is something to count; the days are counted only every few minutes.
   { name: 'overview', path: () => '?range=1h', isOnPhone: true },

@@ -22,8 +22,8 @@ const LISTS: Readonly<Record<string, Partial<LogFilter>>> = {
   'tab “Failed”': { view: 'failed' },
   'tab “Needs attention”': { view: 'attention' },
   'one of the states': { state: 'PUBLISHED' },
-  'a type that nobody sent': { type: 'video' },
-  'a recipient that nobody wrote to': { recipient: { digits: '4917612345678', isWhole: true } },
+  'a type that was never sent': { type: 'video' },
+  'a recipient without messages': { recipient: { digits: '4917612345678', isWhole: true } },
   'words that stand nowhere': { text: 'nothing says so' },
   'up to a time': { until: Date.now() + 60_000 },
 }

@@ -12,7 +12,7 @@ const SETTLE_MS = 2_000
 /** Resident memory, as the system sees it. */
 export async function measureMemory(bench: Bench, engine: EngineName): Promise<Figure[]> {
   if (!canSeeProcesses()) {
-    bench.options.print('  skipped: this system does not tell how much memory another process has')
+    bench.options.print('  skipped: this system does not say how much memory another process has')
     return []
   }
   return [await idle(bench, engine), await atFullLoad(bench, engine), await idleConnections(bench, engine)]

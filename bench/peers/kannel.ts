@@ -12,7 +12,7 @@ export const KANNEL_TAKES = 202
 
 /**
  * Kannel as Debian packages it, with its spool store: a file for each message, which it does not flush. Its only network is
- * one that nobody is connected to, so that all it takes stays in the store, as with our lanes paused.
+ * one without a connection, so that all it takes stays in the store, as with our lanes paused.
  */
 export class Kannel {
   readonly port: number
@@ -63,7 +63,7 @@ export class Kannel {
   }
 
   async stop(): Promise<void> {
-    // Whoever takes requests goes first. Neither has anything to save: what was taken lies in the store.
+    // The process that takes requests stops first. Neither has anything to save: what was taken lies in the store.
     for (const box of this.#boxes.toReversed()) {
       if (box.exitCode !== null || box.signalCode !== null) continue
       const ended = once(box, 'exit')
@@ -112,7 +112,7 @@ store-location = "${join(folder, 'spool')}"
 
 group = smsc
 smsc = fake
-smsc-id = nobody
+smsc-id = none
 port = ${network}
 connect-allow-ip = "127.0.0.1"
 

@@ -42,7 +42,7 @@ async function buildAll(root, node, plans) {
 }
 
 // Built aside and put in place when it is whole: a service that runs meanwhile goes on showing the old one, and a
-// build cut short leaves nothing behind that looks like one.
+// build cut short leaves nothing behind that could be mistaken for one.
 async function build(root, node, plan) {
   // Taken first: what changes during the build is not in it.
   const fingerprint = fingerprintOf(root, plan)

@@ -20,7 +20,7 @@ import { stopBecauseOf } from './report.mjs'
 const CHECK_EVERY_MS = 200
 const SIGN_OF_LIFE_EVERY_MS = 1_000
 // For an owner on another machine, and for a number that the system has meanwhile given to another program: nothing
-// else tells that the owner is gone. Sixty signs may get lost before a healthy owner loses its lock.
+// else shows that the owner is gone. Sixty signs may get lost before a healthy owner loses its lock.
 const SILENT_FOR_MS = 60_000
 
 /**
@@ -118,7 +118,7 @@ function isRunning(pid) {
   }
 }
 
-// In a container without an init process, nobody clears away the dead whose parent is gone.
+// In a container without an init process, dead processes without a parent are never cleared away.
 function isZombie(pid) {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')

@@ -40,7 +40,7 @@ export async function installFromLock(root, lock, { isForService, isAddedTo }) {
   if (isForService) flags.push('--workspaces=false')
   // `npm ci` would take the packages away under a service that runs.
   const verb = isAddedTo ? ['install', '--no-save'] : ['ci']
-  // npm's own patience is over a minute of silence for someone who is merely offline.
+  // By default npm stays silent for over a minute when the machine is merely offline.
   const timeouts = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
   const child = spawn(command, [...args, ...verb, ...flags, ...timeouts, '--loglevel=error'], {
     cwd: root,
@@ -74,7 +74,7 @@ function refuseHalfInstalled(root) {
   )
   if (!first) return
   const names = `${first.replace(/^.*node_modules\//, '')}${others.length > 0 ? ` and ${others.length} more` : ''}`
-  throw new Stop(`npm left out ${names}: look whether the network or the disk is at its end, and start again.`)
+  throw new Stop(`npm left out ${names}: check whether the network works and the disk has room, and start again.`)
 }
 
 function packagesIn(lockFile) {

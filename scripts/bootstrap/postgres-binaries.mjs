@@ -18,7 +18,7 @@ export function linkPostgresLibraries(root) {
   }
 }
 
-/** Never fails: the tests that need it do, and all others are worth running. But the reader is told here, and once. */
+/** Never fails: the tests that need it do, and all others are worth running. The reader gets one sentence here. */
 export function announcePostgresThatCannotRun(root) {
   if (process.env.NUNCIO_TEST_POSTGRES_URL) return
   const obstacle = obstacleTo(join(packageOf(root), 'native', 'bin', 'postgres'))

@@ -1,7 +1,7 @@
-/** A reason to stop that the reader can act on; told in one sentence, without a stack trace. */
+/** A reason to stop that the reader can act on; printed in one sentence, without a stack trace. */
 export class Stop extends Error {}
 
-/** Tells what is being done and, when it is done, how long it took: one line in all. */
+/** Prints what is being done and, when it is done, how long it took: one line in all. */
 export async function timed(what, step) {
   const startedAt = performance.now()
   process.stderr.write(`setup: ${what} ... `)

@@ -1,9 +1,9 @@
 /**
  * Runs in the page that draws: as text, because nothing else here knows what a document is.
  *
- * Mermaid's picture leans on a large stylesheet inside it. What each of its parts really looks like is written onto the
+ * Mermaid's picture leans on a large stylesheet inside it. The computed style of each of its parts is written onto the
  * part itself, and the rest goes: a tenth of the size, and nothing that a strict policy would have to allow. Each line of
- * text is told how wide it may be, because who looks at it may have other fonts than the machine that drew it.
+ * text gets its width, because a reader may have other fonts than the machine that drew it.
  */
 export const PLAIN_SVG = `async ({ source, theme, hash, title }) => {
   mermaid.initialize(theme)
@@ -12,7 +12,7 @@ export const PLAIN_SVG = `async ({ source, theme, hash, title }) => {
   await document.fonts.ready
   const drawn = document.querySelector('svg')
   const SVG = 'http://www.w3.org/2000/svg'
-  const LOOKS = {
+  const APPEARANCE = {
     fill: 'rgb(0, 0, 0)', stroke: 'none', 'stroke-width': '1px', 'stroke-dasharray': 'none', 'stroke-linecap': 'butt',
     'stroke-linejoin': 'miter', opacity: '1', 'fill-opacity': '1', 'text-anchor': 'start', 'dominant-baseline': 'auto',
     'font-weight': '400', 'font-style': 'normal',
@@ -52,7 +52,7 @@ export const PLAIN_SVG = `async ({ source, theme, hash, title }) => {
     const isText = tag === 'text' || tag === 'tspan'
     if (!isGroup) {
       const style = getComputedStyle(element)
-      for (const [name, usual] of Object.entries(LOOKS)) {
+      for (const [name, usual] of Object.entries(APPEARANCE)) {
         const value = style.getPropertyValue(name)
         // Words on a line are to be read, not crossed out by it.
         if (name === 'opacity' && element.closest('.edgeLabel')) continue

@@ -19,7 +19,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
     lasts: '1m',
     severity: 'page',
     summary: 'A process of Nuncio does not answer.',
-    next: 'Look whether it runs and what its log says last.',
+    next: 'Check whether it runs and what its log says last.',
   },
   {
     name: 'NuncioAlarm',
@@ -42,7 +42,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
     expression: 'increase(nuncio_watchdog_checks_total[5m]) == 0',
     lasts: '5m',
     severity: 'ticket',
-    summary: 'The watchdog of a process no longer looks.',
+    summary: 'The watchdog of a process no longer checks.',
     next: 'Usually the database cannot be reached: the log says so, under storage.unavailable.',
   },
   {
@@ -54,7 +54,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
     next: 'Usually the disk is full, or the database is away: the log says which, under storage.unavailable.',
   },
   {
-    name: 'NuncioStorageTrouble',
+    name: 'NuncioStorageUnavailable',
     expression: 'max(nuncio_storage_unavailable) > 0',
     lasts: '1m',
     severity: 'page',
@@ -67,7 +67,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
     lasts: '0m',
     severity: 'ticket',
     summary: 'Something happened that should not.',
-    next: 'Look for `fault` in the log, and report it.',
+    next: 'Search the log for `fault`, and report it.',
   },
   {
     name: 'NuncioBacklogGrows',
@@ -99,7 +99,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
     expression: 'sum(increase(nuncio_attempts_total{outcome="unknown"}[15m])) > 0',
     lasts: '0m',
     severity: 'ticket',
-    summary: 'Attempts ended without anybody knowing how: their messages may become UNCONFIRMED.',
+    summary: 'Attempts ended with an unknown result: their messages may become UNCONFIRMED.',
     next: 'nuncio message list --state UNCONFIRMED',
   },
   {
@@ -117,7 +117,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
     lasts: '10m',
     severity: 'ticket',
     summary: 'Callbacks come that cannot be proven.',
-    next: 'The app secret was changed at the network, or somebody tries.',
+    next: 'The app secret was changed at the network, or someone sends forged callbacks.',
   },
   {
     name: 'NuncioCallbacksNotStored',
@@ -133,7 +133,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
     lasts: '10m',
     severity: 'ticket',
     summary: 'Callbacks are answered slowly: networks find us slow, and hold back.',
-    next: 'Look at the time of a commit and at the event loop lag.',
+    next: 'Check the time of a commit and the event loop lag.',
   },
   {
     name: 'NuncioCommitsSlow',

@@ -58,7 +58,7 @@ describe('the dashboard', () => {
     assert.equal(new Set(dashboard.panels.map(({ id }) => id)).size, dashboard.panels.length)
   })
 
-  it('tells apart the lines of a panel, and says what unit they have', () => {
+  it('distinguishes the lines of a panel, and names their unit', () => {
     for (const { title, targets = [], fieldConfig } of panels) {
       assert.equal(new Set(targets.map(({ refId }) => refId)).size, targets.length, title)
       assert.ok(fieldConfig?.defaults.unit, title)
@@ -100,7 +100,7 @@ describe('the alerts', () => {
   })
 })
 
-describe('the judge of expressions', () => {
+describe('the check of expressions', () => {
   it.each([
     ['a metric that there is not', 'rate(nuncio_nothing_total[5m])'],
     ['a label that the metric has not', 'nuncio_lanes{channel="sandbox"}'],

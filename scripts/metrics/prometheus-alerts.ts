@@ -3,7 +3,7 @@ import { ALERT_RULES, type AlertRule } from './alert-rules.ts'
 /** The text of the rule file for Prometheus. */
 export function makePrometheusAlerts(): string {
   return [
-    '# Rules for Prometheus: what to be told of. Printed from scripts/metrics/alert-rules.ts.',
+    '# Alert rules for Prometheus. Printed from scripts/metrics/alert-rules.ts.',
     '# The job is called "nuncio" here, as in docs/operating/logs-and-metrics.md.',
     'groups:',
     '  - name: nuncio',

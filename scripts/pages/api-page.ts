@@ -77,11 +77,11 @@ ${replies(document, post)}
 
 | Path | Who may ask | What it answers |
 |---|---|---|
-| \`GET /health/live\` | anybody | 200 while the process answers |
-| \`GET /health/ready\` | anybody | 200 while it accepts and dispatches, else 503 with the names of what does not work |
+| \`GET /health/live\` | anyone | 200 while the process answers |
+| \`GET /health/ready\` | anyone | 200 while it accepts and dispatches, else 503 with the names of what does not work |
 | \`GET /metrics\` | see [metrics](metrics.md) | metrics for Prometheus |
-| \`GET /openapi.json\` | anybody | the description of the endpoint |
-| \`GET /docs/\` | anybody | the documents |
+| \`GET /openapi.json\` | anyone | the description of the endpoint |
+| \`GET /docs/\` | anyone | the documents |
 `
 }
 

@@ -17,10 +17,10 @@ export function makeMetricsPage(): string {
   return `# Metrics
 
 \`GET /metrics\` answers in the text form of Prometheus. Who may read it: this machine itself (not through a proxy), the
-addresses in \`NUNCIO_METRICS_ALLOWED\`, and whoever brings \`NUNCIO_METRICS_SECRET\` as \`Authorization: Bearer …\`. Several
+addresses in \`NUNCIO_METRICS_ALLOWED\`, and requests with \`NUNCIO_METRICS_SECRET\` as \`Authorization: Bearer …\`. Several
 processes on one port answer with one text: what is counted is added up.
 
-${markdownTable(['Name', 'Kind', 'Labels and their values', 'What it tells'], rows)}
+${markdownTable(['Name', 'Kind', 'Labels and their values', 'Meaning'], rows)}
 
 Every value of a label stands in a list of ours; whatever else comes counts as \`other\`. So no number, no text and no id
 can become a label, and the size of the text has a bound.

@@ -13,7 +13,7 @@ export function makeNoticesPage(): string {
   })
   return `# Notices
 
-What Nuncio tells an account of its own accord, through [webhooks](guides/webhooks.md). Each notice is a JSON object of \`type\`,
+What Nuncio reports to an account through [webhooks](guides/webhooks.md). Each notification is a JSON object of \`type\`,
 \`timestamp\` (when it happened) and \`data\`. The names are stable; fields are added to \`data\` and never renamed, so ignore what
 you do not know. A notice never holds the text of a message.
 

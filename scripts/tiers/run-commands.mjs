@@ -1,5 +1,5 @@
 // Runs npm scripts one after another, and ends with one summary: `run-commands.mjs test check "test:faults --quick"`. All run
-// even if one fails, so that one look shows all that is wrong. With `--no-skips` as the first argument, a skipped test counts as
+// even if one fails, so that one run shows all that is wrong. With `--no-skips` as the first argument, a skipped test counts as
 // failed: where everything can be installed, nothing may be left out unseen. Plain JavaScript: it also speaks when nothing could
 // be installed.
 import { spawnSync } from 'node:child_process'
@@ -34,7 +34,7 @@ function run(command) {
 function reportOf(command, tier, status) {
   const report = readReport(tier) ?? { tier, durationMs: 0, files: [], failures: [] }
   if (status === 0 || report.failures.length > 0) return report
-  const text = `it ended with ${status} and no failed test; what it said last tells why`
+  const text = `it ended with ${status} and no failed test; its last output says why`
   return { ...report, failures: [{ file: 'npm run', test: command, text }] }
 }
 

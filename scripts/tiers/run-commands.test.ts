@@ -32,7 +32,7 @@ describe('running several commands', () => {
 
     assert.equal(status, 1)
     assert.ok(existsSync(join(folder, 'ran')))
-    assert.ok(lines.includes('FAILED npm run > test: it ended with 3 and no failed test; what it said last tells why'))
+    assert.ok(lines.includes('FAILED npm run > test: it ended with 3 and no failed test; its last output says why'))
     assert.equal(lines.at(-1), '5 passed, 2 failed')
   })
 

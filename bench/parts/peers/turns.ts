@@ -63,7 +63,7 @@ export function doneRates(turns: readonly Turn[]): readonly number[] {
   return turns.map(({ donePerSecond }) => donePerSecond)
 }
 
-/** Says so in the results, too: a comparison that is missing must not look like one that was never meant. */
+/** Says so in the results, too: a missing comparison must not be mistaken for one that was never planned. */
 export function leftOut(bench: Bench, name: string, why: string): Figure {
   bench.options.print(`  ${name} left out: ${why}`)
   return { part: PART, name, value: Number.NaN, unit: '', reach: null, rounds: [], note: `left out: ${why}` }
