@@ -46,5 +46,5 @@ async function run({ name, script, arguments: args = [] }: Check) {
 function summary(names: readonly string[]): string {
   const took = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`
   if (names.length === 0) return `check: all ${CHECKS.length} passed (${took})`
-  return `\ncheck: ${names.join(', ')} failed; \`npm run fix\` mends what a machine can (${took})`
+  return `\ncheck: ${names.join(', ')} failed; \`npm run fix\` fixes what a machine can (${took})`
 }

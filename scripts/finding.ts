@@ -1,4 +1,4 @@
-/** One thing that a check has found: where, what is wrong, and how to mend it. */
+/** One thing that a check has found: where, what is wrong, and how to fix it. */
 export interface Finding {
   readonly file: string
   readonly line?: number

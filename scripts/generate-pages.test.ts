@@ -26,7 +26,7 @@ describe('generated pages', () => {
     assert.deepEqual(await findStalePages(root, pages), [])
   })
 
-  it('are named when missing or stale, with how to mend it', async () => {
+  it('are named when missing or stale, with how to fix it', async () => {
     await writePages(root, pages.slice(0, 1))
     writeFileSync(join(root, 'docs/refusals.md'), '# Refusals, edited by hand\n')
 

@@ -13,7 +13,7 @@ const WHAT_NPM_MEANS = [
     codes: ['EUSAGE'],
     say: 'package.json and package-lock.json do not agree: run `npm install` and commit the lock file.',
   },
-  { codes: ['EJSONPARSE'], say: 'package.json or package-lock.json is not valid JSON: mend it and start again.' },
+  { codes: ['EJSONPARSE'], say: 'package.json or package-lock.json is not valid JSON: fix it and start again.' },
   {
     codes: ['E404', 'ETARGET'],
     say: 'the npm registry lacks a package that package-lock.json names: use a registry that has it.',

@@ -15,9 +15,9 @@ export function callbackAddress(
 
 /** Only what can be known without a network request. */
 function problemOf({ protocol, hostname }: URL): string | null {
-  const mend = 'Set NUNCIO_PUBLIC_URL to the https address under which this service is reached from outside.'
-  if (protocol !== 'https:') return `The network delivers callbacks to https only, and this address is not. ${mend}`
+  const remedy = 'Set NUNCIO_PUBLIC_URL to the https address under which this service is reached from outside.'
+  if (protocol !== 'https:') return `The network delivers callbacks to https only, and this address is not. ${remedy}`
   if (THIS_MACHINE.test(hostname))
-    return `This address means the machine itself, which the network cannot reach. ${mend}`
+    return `This address means the machine itself, which the network cannot reach. ${remedy}`
   return null
 }

@@ -345,7 +345,7 @@ describe('a change', () => {
     assert.deepEqual([changed.link?.callbackApp, alongside], [first.link?.callbackApp, []])
   })
 
-  it('of a secret that cannot be read any more is the way to mend it', async () => {
+  it('replaces a secret that cannot be read any more', async () => {
     const connection = await add()
     const broken = {
       ...connection,

@@ -159,7 +159,7 @@ function refuseDifferent({ name }: CopiedTable, expected: TableDigest, found: Ta
 }
 
 /**
- * The old one first: if this process died in between, its lanes would be held for no reason, which a person can mend. The
+ * The old one first: if this process died in between, its lanes would be held for no reason, which a person can undo. The
  * other way round, both would send what waits.
  */
 async function commitBoth(

@@ -84,7 +84,7 @@ describe('a connection that is not proven', () => {
     ['a template with names', { template_text: 'named:en_US' }, 'template_text', /must be \{\{1\}\}/],
     ['a template for another kind', { template_text: 'photo:en_US' }, 'template_text', /fits template_image/],
     ['a template for a place', { template_image: 'place:en_US' }, 'template_image', /header is none/],
-  ])('says in one sentence what to mend: %s', async (...[, pairs, field, sentence]) => {
+  ])('says in one sentence what to fix: %s', async (...[, pairs, field, sentence]) => {
     const { simulator } = await openWithTemplates()
 
     const refusal = await refusalOf(prove(simulator.url, pairs))
@@ -111,7 +111,7 @@ describe('a connection that is not proven', () => {
     [2635, 'graph_version', /graph_version/],
     [133010, null, /not registered/],
     [368, null, /blocked/],
-  ])('by code %i names what to mend', async (code, field, sentence) => {
+  ])('by code %i names what to fix', async (code, field, sentence) => {
     const { simulator } = await openSimulator()
     simulator.fail({ on: 'other', code, times: 1 })
 

@@ -40,7 +40,7 @@ export function openSettings(
   return { settings, accessToken, hidden: () => SECRET_KEYS.flatMap((name) => open(name) ?? []) }
 }
 
-// As long as a refusal of the token: a person must mend it.
+// As long as a refusal of the token: a person must fix it.
 const ASK_AGAIN_AFTER_MS = 10 * 60_000
 
 function unreadable(): Failure {

@@ -21,7 +21,7 @@ const NO_SUCH_OBJECT: readonly number[] = [33, 100, 803]
 /** For a version that is gone or never was. */
 const NO_SUCH_VERSION: readonly number[] = [2_500, 2_635]
 
-/** Why Meta would not answer, in one sentence that names the setting to mend. */
+/** Why Meta would not answer, in one sentence that names the setting to fix. */
 export function refusalOf(error: GraphError, asked: Asked): Refusal {
   const { code, words } = error
   const meaning = meaningOfWhatsAppCloud(code)

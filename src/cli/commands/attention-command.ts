@@ -156,7 +156,7 @@ function inText(found: Findings, now: number): string {
       tokens.map((token) => tokenLine(token, now)),
     ),
     part(
-      'Webhooks that were disabled by themselves: mend the receiver, then enable them in the console',
+      'Webhooks that were disabled by themselves: repair the receiver, then enable them in the console',
       disabled.map(({ id, url, stateReason }) => `${id} to ${url}. ${stateReason ?? ''}`),
     ),
   ].filter((text) => text !== '')

@@ -54,7 +54,7 @@ async function checkOne(connection: ConnectionView, connecting: ConnectionServic
     if (!(error instanceof Refusal)) throw error
     return problem(
       `The connection ${number} (${channel}) does not work: ${error.message}`,
-      `Mend it, then: ${commandLine`connection check ${number}`}`,
+      `Fix it, then: ${commandLine`connection check ${number}`}`,
       { number, channel, code: error.code },
     )
   }

@@ -18,11 +18,11 @@ export function assessSettings(
 ): readonly CheckResult[] {
   const { problems, warnings, unknown, readings } = reading
   const found: CheckResult[] = [
-    // A problem says itself how to mend it.
+    // A problem says itself how to fix it.
     ...problems.map(
       ({ sentence, code }): CheckResult => ({ status: 'problem', sentence, nextStep: null, facts: { code } }),
     ),
-    ...unknown.map((sentence) => warning(sentence, 'Mend its name, or take it away.')),
+    ...unknown.map((sentence) => warning(sentence, 'Correct its name, or remove it.')),
     ...warnings.map((sentence) => warning(sentence, 'Leave it only if you mean it.')),
     ...assessEnvFile(reading, envFileMode),
     ...(settings ? assessAddresses(settings) : []),
