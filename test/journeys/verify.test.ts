@@ -16,7 +16,7 @@ const TO = '15551234567'
 interface Verified {
   readonly isSound: boolean
   readonly messages: number
-  readonly findings: readonly { code: string; isDamage: boolean; count: number; where: string[]; mend: string }[]
+  readonly findings: readonly { code: string; isDamage: boolean; count: number; where: string[]; nextStep: string }[]
 }
 
 /** What is left out on this machine is no finding about the data. */
@@ -118,7 +118,7 @@ describe.each(ENGINES)('nuncio verify on $name', ({ name, start }) => {
     ]
     assert.deepEqual([isSound, codes.sort()], [false, expected])
     assert.match(JSON.stringify(findings), new RegExp(`connection ${connection}: the message .* is CANCELLED`))
-    assert.ok(findings.every(({ mend, where }) => mend.length > 0 && where.length > 0))
+    assert.ok(findings.every(({ nextStep, where }) => nextStep.length > 0 && where.length > 0))
   })
 })
 

@@ -13,7 +13,7 @@ export function addVerifyCommand(program: NuncioCommand, cli: Cli): void {
       'check the database, beside a running service, or a backup, and report what is wrong and how to fix it: damaged pages, bodies and references, messages without a place in their lane, open attempts, numbers, secrets, spooled files. It changes nothing',
     )
     .argument('[backup]', `the folder that ${commandLine`backup`} made; without it the database that is served`)
-    .withJson('{place, messages, tookMs, isSound, findings: [{code, isDamage, count, sentence, mend, where}]}')
+    .withJson('{place, messages, tookMs, isSound, findings: [{code, isDamage, count, sentence, nextStep, where}]}')
     .withExamples(commandLine`verify`, commandLine`verify /var/backups/nuncio/nuncio-2026-11-22T001205Z`)
     .action(async (backup: string | undefined, options: CommonOptions) => {
       const { verify, now } = cli.surroundings
@@ -42,12 +42,12 @@ function verifiedJson({ place, messages, tookMs, findings }: Verified, isSound: 
     messages,
     tookMs,
     isSound,
-    findings: findings.map(({ code, isDamage, count, sentence, mend, where }) => ({
+    findings: findings.map(({ code, isDamage, count, sentence, nextStep, where }) => ({
       code,
       isDamage,
       count,
       sentence,
-      mend,
+      nextStep,
       where,
     })),
   }
@@ -55,12 +55,12 @@ function verifiedJson({ place, messages, tookMs, findings }: Verified, isSound: 
 
 function inText({ place, messages, tookMs, findings }: Verified, isSound: boolean): string {
   const seconds = Math.max(1, Math.round(tookMs / 1_000))
-  const lines = findings.flatMap(({ isDamage, sentence, count, mend, where }) => [
+  const lines = findings.flatMap(({ isDamage, sentence, count, nextStep, where }) => [
     '',
     `${isDamage ? 'WRONG' : 'note'}: ${sentence}${count > 1 ? ` ${count} times:` : ''}`,
     ...where.map((one) => `  ${printable(one)}`),
     ...(count > where.length ? [`  … and ${count - where.length} more`] : []),
-    `  What to do: ${mend}`,
+    `  What to do: ${nextStep}`,
   ])
   const result = isSound ? 'Nothing is wrong' : 'Something is wrong'
   return [`${result} in ${place}: ${messages} messages in ${seconds} s.`, ...lines].join('\n')

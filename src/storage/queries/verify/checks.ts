@@ -5,15 +5,15 @@ export interface Check {
   /** Damage loses or doubles something, or will. Anything else is reported with exit code 0. */
   readonly isDamage: boolean
   readonly sentence: string
-  readonly mend: string
+  readonly nextStep: string
 }
 
-function damage(sentence: string, mend: string): Check {
-  return { isDamage: true, sentence, mend }
+function damage(sentence: string, nextStep: string): Check {
+  return { isDamage: true, sentence, nextStep }
 }
 
-function note(sentence: string, mend: string): Check {
-  return { isDamage: false, sentence, mend }
+function note(sentence: string, nextStep: string): Check {
+  return { isDamage: false, sentence, nextStep }
 }
 
 const RESTORE = `Keep a copy of the data before anything else, check the disk and the memory of the machine, and restore a backup that ${commandLine`verify`} finds sound.`

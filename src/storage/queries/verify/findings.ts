@@ -7,7 +7,7 @@ export interface Finding {
   readonly code: CheckCode
   readonly isDamage: boolean
   readonly sentence: string
-  readonly mend: string
+  readonly nextStep: string
   readonly count: number
   /** The first of them. */
   readonly where: readonly string[]
