@@ -1,6 +1,8 @@
 import { CHANNELS, parseChannelSettings } from '../channels/registry.ts'
+import type { ConnectionView } from '../core/ports/administration.ts'
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
 import type {
+  CallbackAddress,
   ConnectionService,
   PreparedChange,
   PreparedConnection,
@@ -10,10 +12,11 @@ import type {
 import type { Secrets } from '../core/ports/secrets.ts'
 import { Refusal } from '../core/refusals.ts'
 import { newConnectionId } from '../storage/queries/new-id.ts'
-import { callbackAddress } from './callback-address.ts'
 import type { OpenSetUp } from './channel-onboarding.ts'
 import { KeyedSemaphore } from './keyed-semaphore.ts'
 import { ConnectionVerifier } from './verify-connection.ts'
+
+const THIS_MACHINE = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/
 
 type Pairs = Readonly<Record<string, string>>
 type StoredSettings = Readonly<Record<string, unknown>>
@@ -163,4 +166,23 @@ function differencesOf(before: StoredSettings, after: StoredSettings): StoredSet
       .filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]))
       .map((key) => [key, after[key]]),
   )
+}
+
+/** Where a network is to send its callbacks; null where it needs none. `publicUrl` without a slash at the end. */
+function callbackAddress(
+  publicUrl: string,
+  { channel, link, lastReportAt }: Pick<ConnectionView, 'channel' | 'link' | 'lastReportAt'>,
+): CallbackAddress | null {
+  if (!link?.callbackApp) return null
+  const problem = lastReportAt === null ? problemOf(new URL(publicUrl)) : null
+  return { url: `${publicUrl}/channels/${channel}/${link.callbackApp}`, problem, lastReportAt }
+}
+
+/** Only what can be known without a network request. */
+function problemOf({ protocol, hostname }: URL): string | null {
+  const remedy = 'Set NUNCIO_PUBLIC_URL to the https address under which this service is reached from outside.'
+  if (protocol !== 'https:') return `The network delivers callbacks to https only, and this address is not. ${remedy}`
+  if (THIS_MACHINE.test(hostname))
+    return `This address means the machine itself, which the network cannot reach. ${remedy}`
+  return null
 }

@@ -11,6 +11,8 @@ import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { parseLimit, parseNumber, parseState } from '../parse/argument.ts'
 import { findAccountOrAll } from '../parse/find-account.ts'
 
+const MESSAGE_COLUMNS = ['ID', 'FROM', 'TO', 'TYPE', 'STATE', 'REASON', 'ATTEMPTS', 'ACCEPTED', 'PUBLISHED']
+
 interface ListOptions extends CommonOptions {
   readonly connection?: string
   readonly state?: string

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../../core/ports/clock.ts'
-import { restartDelayMs } from './restart-delay.ts'
+
+const LONGEST_DELAY_MS = 30_000
 
 // A child that served for so long had nothing wrong with it from the start.
 const STEADY_AFTER_MS = 60_000
@@ -150,4 +151,13 @@ export class ProcessGroup {
     this.#begun.resolve(null)
     this.#ended.resolve()
   }
+}
+
+/**
+ * How long to wait before a process that ended is started again, after so many endings shortly before this one. At once
+ * the first time, because most causes strike once; then ever later, because a process that cannot live costs a start,
+ * and with it connections to the database, each time.
+ */
+function restartDelayMs(earlierEndings: number): number {
+  return earlierEndings === 0 ? 0 : Math.min(LONGEST_DELAY_MS, 1_000 * 2 ** (earlierEndings - 1))
 }
