@@ -1,27 +1,85 @@
+import type { ConnectionId, Instant } from '../core/ids.ts'
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
+import type { ChannelSetUp, ConnectionFact } from '../core/ports/channel-onboarding.ts'
+import type { ChannelState } from '../core/ports/channel-state.ts'
+import type { Clock } from '../core/ports/clock.ts'
 import { Refusal } from '../core/refusals.ts'
 import { SANDBOX_DESCRIPTION } from './sandbox/description.ts'
 import { parseSandboxSettings } from './sandbox/settings.ts'
 import { WHATSAPP_CLOUD_DESCRIPTION } from './whatsapp-cloud/description.ts'
-import { WHATSAPP_CLOUD } from './whatsapp-cloud/name.ts'
+import { NumberMemory } from './whatsapp-cloud/number-memory.ts'
+import { reportedFacts } from './whatsapp-cloud/reported-facts.ts'
 import { parseWhatsAppCloudSettings } from './whatsapp-cloud/settings.ts'
 
-type ParseSettings = (given: Readonly<Record<string, string>>) => Readonly<Record<string, unknown>>
+/** Opens the client of a network. Loaded only on demand, because it is large. */
+export type OpenSetUp = () => Promise<ChannelSetUp>
 
-const PARSERS: Readonly<Record<string, ParseSettings>> = {
-  sandbox: (given) => ({ ...parseSandboxSettings(given) }),
-  [WHATSAPP_CLOUD]: parseWhatsAppCloudSettings,
+interface NetworkParts {
+  readonly settings: { readonly whatsappCloudUrl: string }
+  readonly clock: Clock
 }
 
+type ReadReported = (connectionId: ConnectionId, after: Instant | null) => Promise<readonly ConnectionFact[]>
+
+/** Everything about a channel but the sending itself, which `createChannels` puts together. */
+interface ChannelDefinition {
+  readonly description: ChannelDescription
+  readonly parseSettings: (given: Readonly<Record<string, string>>) => Readonly<Record<string, unknown>>
+  /** Of a channel whose network can be asked; left out where there is none. */
+  readonly openSetUp?: (parts: NetworkParts) => Promise<ChannelSetUp>
+  /** Of a channel whose network reports about its numbers by callback. */
+  readonly createReadReported?: (memory: ChannelState, clock: Clock) => ReadReported
+}
+
+const DEFINITIONS: readonly ChannelDefinition[] = [
+  {
+    description: SANDBOX_DESCRIPTION,
+    parseSettings: (given) => ({ ...parseSandboxSettings(given) }),
+  },
+  {
+    description: WHATSAPP_CLOUD_DESCRIPTION,
+    parseSettings: parseWhatsAppCloudSettings,
+    async openSetUp({ settings, clock }) {
+      const { createOnboarding } = await import('./whatsapp-cloud/onboarding.ts')
+      return createOnboarding({ baseUrl: settings.whatsappCloudUrl, clock })
+    },
+    createReadReported(memory, clock) {
+      const numbers = new NumberMemory(memory, clock)
+      return async (connectionId, after) => reportedFacts(await numbers.readAfter(connectionId, after))
+    },
+  },
+]
+
 /** The channels by which a connection can be added, as people choose them. */
-export const CHANNELS: readonly ChannelDescription[] = [SANDBOX_DESCRIPTION, WHATSAPP_CLOUD_DESCRIPTION]
+export const CHANNELS: readonly ChannelDescription[] = DEFINITIONS.map(({ description }) => description)
 
 /** Checks settings of a connection given as text. Refuses with a sentence that names the setting. */
 export function parseChannelSettings(
   channel: string,
   pairs: Readonly<Record<string, string>>,
 ): Readonly<Record<string, unknown>> {
-  const parse = PARSERS[channel]
-  if (!parse) throw new Refusal('channel_unknown', `There is no channel “${channel}”.`)
-  return parse(pairs)
+  const definition = DEFINITIONS.find(({ description }) => description.name === channel)
+  if (!definition) throw new Refusal('channel_unknown', `There is no channel “${channel}”.`)
+  return definition.parseSettings(pairs)
+}
+
+/** By channel: those that have a network of their own. */
+export function createSetUps(parts: NetworkParts): ReadonlyMap<string, OpenSetUp> {
+  return new Map(
+    DEFINITIONS.flatMap(({ description, openSetUp }) =>
+      openSetUp ? [[description.name, () => openSetUp(parts)] as const] : [],
+    ),
+  )
+}
+
+/** By channel: reads what its network has reported about a connection by callback. */
+export function createReadReported(
+  channelState: (channel: string) => ChannelState,
+  clock: Clock,
+): ReadonlyMap<string, ReadReported> {
+  return new Map(
+    DEFINITIONS.flatMap(({ description: { name }, createReadReported: create }) =>
+      create ? [[name, create(channelState(name), clock)] as const] : [],
+    ),
+  )
 }

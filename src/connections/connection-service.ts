@@ -1,4 +1,4 @@
-import { CHANNELS, parseChannelSettings } from '../channels/registry.ts'
+import { CHANNELS, type OpenSetUp, parseChannelSettings } from '../channels/registry.ts'
 import type { ConnectionView } from '../core/ports/administration.ts'
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
 import type {
@@ -12,7 +12,7 @@ import type {
 import type { Secrets } from '../core/ports/secrets.ts'
 import { Refusal } from '../core/refusals.ts'
 import { newConnectionId } from '../storage/queries/new-id.ts'
-import type { OpenSetUp } from './channel-onboarding.ts'
+
 import { KeyedSemaphore } from './keyed-semaphore.ts'
 import { ConnectionVerifier } from './verify-connection.ts'
 

@@ -8,7 +8,7 @@ import { ENGINES, type EngineName } from '../../../test/support/administration-w
 import { type CliAnswer, CliWorld } from '../../../test/support/administration-world/run-cli.ts'
 import { startSimulator } from '../../../test/support/whatsapp-cloud/simulator.ts'
 import type { Simulator } from '../../../test/support/whatsapp-cloud/simulator-types.ts'
-import { createSetUps } from '../../connections/channel-onboarding.ts'
+import { createSetUps } from '../../channels/registry.ts'
 import type { ChannelSetUp } from '../../core/ports/channel-onboarding.ts'
 import { systemClock } from '../../server/system-clock.ts'
 import { promptOnTerminal } from '../prompt-on-terminal.ts'

@@ -1,7 +1,6 @@
-import { CHANNELS } from '../../channels/registry.ts'
+import { CHANNELS, createSetUps } from '../../channels/registry.ts'
 import { type InboxRecord, readInboxEntry } from '../../channels/sandbox/inbox.ts'
 import type { Settings } from '../../config/read-settings.ts'
-import { createSetUps } from '../../connections/channel-onboarding.ts'
 import { createConnectionService } from '../../connections/connection-service.ts'
 import type { AccountId, Instant } from '../../core/ids.ts'
 import type { OperatorRanges } from '../../core/media-address/check-url.ts'

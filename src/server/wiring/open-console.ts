@@ -1,17 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import packageFile from '../../../package.json' with { type: 'json' }
 import { assetPath } from '../../assets/asset-path.ts'
-import { CHANNELS } from '../../channels/registry.ts'
+import { CHANNELS, createReadReported, createSetUps } from '../../channels/registry.ts'
 import { SANDBOX_COMMANDS } from '../../channels/sandbox/commands.ts'
-import { WHATSAPP_CLOUD } from '../../channels/whatsapp-cloud/name.ts'
-import { NumberMemory } from '../../channels/whatsapp-cloud/number-memory.ts'
-import { reportedFacts } from '../../channels/whatsapp-cloud/reported-facts.ts'
 import type { Settings } from '../../config/read-settings.ts'
-import { createSetUps } from '../../connections/channel-onboarding.ts'
 import { createConnectionService } from '../../connections/connection-service.ts'
 import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
-import type { ConnectionService } from '../../core/ports/connection-service.ts'
 import type { SandboxShow } from '../../core/ports/console/sandbox.ts'
 import type { StorageError } from '../../core/ports/lanes.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
@@ -47,6 +42,7 @@ export async function openConsole({
   readonly settings: ConsoleSettings
 }> {
   const storage = await openConsoleStore(settings, { now: () => clock.now(), findError, onError })
+  const readReported = createReadReported(channelState, clock)
   return {
     storage,
     settings: {
@@ -59,7 +55,7 @@ export async function openConsole({
         setUps: createSetUps({ settings, clock }),
         openSecrets: async () => secrets,
         publicUrl: settings.publicUrl,
-        readReported: createReadReported({ channelState, clock }),
+        readReported: async ({ channel, id }, after) => (await readReported.get(channel)?.(id, after)) ?? [],
       }),
       dataDir: settings.dataDir,
       sandbox: createSandboxShow(sandboxMediaFolder(settings)),

@@ -5,7 +5,7 @@ import { ConsoleWorld, type Visitor } from '../../../../test/support/console-wor
 import { testSecrets } from '../../../../test/support/secrets.ts'
 import { startSimulator } from '../../../../test/support/whatsapp-cloud/simulator.ts'
 import type { SimulatedNumber, Simulator } from '../../../../test/support/whatsapp-cloud/simulator-types.ts'
-import { createSetUps } from '../../../connections/channel-onboarding.ts'
+import { createSetUps } from '../../../channels/registry.ts'
 import { createConnectionService } from '../../../connections/connection-service.ts'
 import type { ConsoleRouteName } from '../../../contract/console/routes.ts'
 import type { ConsoleProblem } from '../../../contract/console/shapes.ts'
