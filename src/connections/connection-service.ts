@@ -24,7 +24,7 @@ type StoredSettings = Readonly<Record<string, unknown>>
 interface ConnectionServiceParts {
   /** By channel: those that have a network of their own. */
   readonly setUps: ReadonlyMap<string, OpenSetUp>
-  /** Asked for only where there are secrets, so that who has none needs no key ring. */
+  /** Called only where there are secrets: an installation without any needs no key ring. */
   readonly openSecrets: () => Promise<Secrets>
   /** Without a slash at the end. */
   readonly publicUrl: string

@@ -118,7 +118,7 @@ function addResetPassword(group: NuncioCommand, cli: Cli): void {
   group
     .command('reset-password')
     .description('let a person choose a new password: prints a link that works once, for an hour')
-    .argument('<e-mail>', 'whose')
+    .argument('<e-mail>', 'e-mail address of the person')
     .option('--password-stdin', 'set the password that is read from standard input, at once')
     .option('--remove-second-factors', 'also remove their code app, passkeys and recovery codes, if all are lost')
     .withJson('{email, url, expiresAt}, or the person')

@@ -11,7 +11,7 @@ const ID_SHOWN = 15
 export function addWorkersCommand(program: NuncioCommand, cli: Cli): void {
   program
     .command('workers')
-    .description('show the processes that serve this database, who is gone, and how many lanes each holds')
+    .description('show the processes that serve this database, which of them are gone, and how many lanes each holds')
     .option('--lanes', 'show which worker holds which lane instead, and how many messages wait in it')
     .withJson('an array of workers, or of lanes')
     .withExamples(commandLine`workers`, commandLine`workers --lanes --json`)

@@ -40,7 +40,7 @@ Settings of whatsapp-cloud, of which it needs the first five:
   verify_token=@FILE           a word of your own that Meta repeats when it first calls; kept encrypted, never shown
   graph_version=v26.0          the version of Meta's API
   link_preview=on|off          whether a text shows a preview of its first link
-  template_text=NAME:LANGUAGE  the approved template that carries texts to who has not written for 24 hours; likewise
+  template_text=NAME:LANGUAGE  the approved template that carries texts to recipients silent for 24 hours; likewise
                                template_image, template_document, template_video (an empty text takes one back)
 A value @FILE is what the file holds, @- what standard input holds; @@ stands for one @ at the beginning.`
 

@@ -334,7 +334,7 @@ export type LabelsOf<Name extends MetricName> = Readonly<
   Record<keyof (typeof METRICS)[Name]['labels'] & string, string>
 >
 
-/** As `METRICS`, for who does not mind which. */
+/** As `METRICS`, for code that treats all of them alike. */
 export const METRIC_LIST: readonly (readonly [MetricName, MetricDefinition])[] = Object.entries(METRICS) as [
   MetricName,
   MetricDefinition,
