@@ -43,5 +43,7 @@ function withoutPicture(block: DiagramBlock, pictures: Tree): Finding[] {
     (scheme) => hashIn(pictures.get(pictureFile(block, scheme)) ?? '') === sourceHash(block),
   )
   if (isDrawn) return []
-  return [{ file: block.file, problem: `has a diagram (${block.name}) whose picture is missing or stale`, remedy: REMEDY }]
+  return [
+    { file: block.file, problem: `has a diagram (${block.name}) whose picture is missing or stale`, remedy: REMEDY },
+  ]
 }

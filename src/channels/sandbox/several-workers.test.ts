@@ -203,10 +203,10 @@ describe('the receipts of the sandbox', () => {
   it('cost one read every two seconds while there are none', async () => {
     const { clock, memory } = createWorld()
     await clock.pass(0)
-    const before = memory.looks
+    const before = memory.queries
 
     await clock.pass(60_000)
 
-    assert.equal(memory.looks - before, 30)
+    assert.equal(memory.queries - before, 30)
   })
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { HELLO, lastSent, openCloudWorld } from '../../../test/support/cloud-world/cloud-world.ts'
-import { Echoes } from './statuses/echoes.ts'
 import { readCorrelationData } from './statuses/correlation-data.ts'
+import { Echoes } from './statuses/echoes.ts'
 
 describe('an attempt with an unknown result', () => {
   it('G5: is settled by a report that gives our mark back, by a worker that did not make it', async () => {

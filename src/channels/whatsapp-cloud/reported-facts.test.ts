@@ -10,7 +10,12 @@ describe('what Meta reported about a number by callback', () => {
   })
 
   it('is shown with what needs attention', () => {
-    const report = { isFlagged: true, throughputPerSecond: 1_000, messagingLimit: 'TIER_1K', accountEvent: 'RESTRICTION' }
+    const report = {
+      isFlagged: true,
+      throughputPerSecond: 1_000,
+      messagingLimit: 'TIER_1K',
+      accountEvent: 'RESTRICTION',
+    }
 
     assert.deepEqual(
       reportedFacts(report).map(({ label, tone }) => [label, tone]),

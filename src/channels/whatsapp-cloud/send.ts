@@ -117,7 +117,12 @@ async function call(
     content,
     uploadId: upload?.found.id ?? null,
     linkPreview: settings.linkPreview,
-    opaque: writeCorrelationData({ messageId, attemptNumber, form: template ? 'template' : content.type, recipient: to }),
+    opaque: writeCorrelationData({
+      messageId,
+      attemptNumber,
+      form: template ? 'template' : content.type,
+      recipient: to,
+    }),
     template,
   })
   const bytes = Buffer.from(JSON.stringify(body))

@@ -20,7 +20,7 @@ class FakeMemory implements ChannelState {
   readonly entries: (MemoryEntry & { kind: string; remindAt?: number })[] = []
   isBroken = false
   refusesKind: string | null = null
-  looks = 0
+  queries = 0
   #position = 0
 
   async add(
@@ -49,7 +49,7 @@ class FakeMemory implements ChannelState {
   }
 
   async due(kind: string, now: number, limit: number): Promise<readonly MemoryEntry[]> {
-    this.looks += 1
+    this.queries += 1
     const due = this.entries.filter((each) => each.kind === kind && (each.remindAt ?? Number.POSITIVE_INFINITY) <= now)
     return due.sort((a, b) => (a.remindAt ?? 0) - (b.remindAt ?? 0)).slice(0, limit)
   }

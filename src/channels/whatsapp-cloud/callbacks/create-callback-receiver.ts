@@ -14,10 +14,10 @@ import type { Secrets } from '../../../core/ports/secrets.ts'
 import { WHATSAPP_CLOUD } from '../name.ts'
 import { storeReportedOf } from '../statuses/store-reported.ts'
 import { parseBody } from './parse-body.ts'
-import { isAnyOf, isSignedByAny, readSignature } from './verify-origin.ts'
 import { readCallback } from './read-callback.ts'
 import { routeParts } from './route-parts.ts'
 import { type VerifiedApp, VerifiedApps } from './verified-apps.ts'
+import { isAnyOf, isSignedByAny, readSignature } from './verify-origin.ts'
 
 /** Who applies what is stored, in this process. */
 interface Applying {
@@ -128,7 +128,9 @@ class Receiver {
     const { memory, clock, applying } = this.#parts
     const now = clock.now()
     const storing = { taker: applying.taker(), receivedAt: now, tries: 0, remindAt: now + LEFT_FOR_THE_CALL_MS }
-    await Promise.all(reports.flatMap((report) => [storeReportedOf(memory, report, storing), this.#noteReport(report, now)]))
+    await Promise.all(
+      reports.flatMap((report) => [storeReportedOf(memory, report, storing), this.#noteReport(report, now)]),
+    )
     applying.poke()
     return STORED
   }

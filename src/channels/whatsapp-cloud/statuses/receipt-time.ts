@@ -12,7 +12,8 @@ const TIMED_ID = /^([0-9a-f]{8})-([0-9a-f]{4})-7/
  * a report is known by its time: the same report brought again must have the same one, whenever it comes.
  */
 export function receiptTime(reportedAt: Instant | null, receivedAt: Instant, opaque: CorrelationData | null): Instant {
-  if (reportedAt !== null && reportedAt <= receivedAt + MOST_AHEAD_MS && reportedAt >= receivedAt - MOST_BEHIND_MS) return reportedAt
+  if (reportedAt !== null && reportedAt <= receivedAt + MOST_AHEAD_MS && reportedAt >= receivedAt - MOST_BEHIND_MS)
+    return reportedAt
   const [, high, low] = TIMED_ID.exec(opaque?.messageId ?? '') ?? []
   const madeAt = high && low ? Number.parseInt(high + low, 16) : Number.POSITIVE_INFINITY
   return madeAt <= receivedAt + MOST_AHEAD_MS ? madeAt : receivedAt
