@@ -156,8 +156,6 @@ function printResult(
   return options.json ? cli.json(messageJson(message)) : cli.say(sentence)
 }
 
-const MESSAGE_COLUMNS = ['ID', 'FROM', 'TO', 'TYPE', 'STATE', 'REASON', 'ATTEMPTS', 'ACCEPTED', 'PUBLISHED']
-
 function messageRow(message: MessageView, now: number): readonly string[] {
   const { id, connection, to, type, state, reason, attempts, acceptedAt, publishedAt } = message
   const published = publishedAt === null ? '–' : relativeTime(publishedAt, now)

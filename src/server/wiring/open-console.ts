@@ -68,18 +68,6 @@ export async function openConsole({
   }
 }
 
-interface ReadReportedParts {
-  readonly channelState: (channel: string) => ChannelState
-  readonly clock: Clock
-}
-
-/** Reads what networks have reported of connections by themselves. */
-function createReadReported({ channelState, clock }: ReadReportedParts): ConnectionService['readReported'] {
-  const numbers = new NumberMemory(channelState(WHATSAPP_CLOUD), clock)
-  return async ({ channel, id }, after) =>
-    channel === WHATSAPP_CLOUD ? reportedFacts(await numbers.readAfter(id, after)) : []
-}
-
 /** What people see of the sandbox beside its inbox. The folder is the one in which it keeps copies of what it delivers. */
 function createSandboxShow(mediaFolder: string): SandboxShow {
   return {

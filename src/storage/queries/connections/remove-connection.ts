@@ -2,7 +2,7 @@ import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import { addTakenOut, NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { Actor, TakenOut } from '../../../core/ports/administration.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import { looksSealed } from '../../../core/sealed-form.ts'
+import { hasSealedForm } from '../../../core/sealed-form.ts'
 import { cancelSome, selectCancellable, yieldToWriters } from '../messages/cancel-waiting.ts'
 import { type Change, change, type Reader, type Store, touchLane, writeAudit } from '../store.ts'
 import { announceConnection } from '../webhooks/announce-connection.ts'
@@ -91,5 +91,5 @@ function withoutSecrets(settings: string): string {
 }
 
 function isSealed(value: unknown): boolean {
-  return typeof value === 'string' && looksSealed(value)
+  return typeof value === 'string' && hasSealedForm(value)
 }

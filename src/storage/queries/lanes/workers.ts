@@ -34,7 +34,7 @@ export async function listWorkers(store: Store): Promise<readonly WorkerView[]> 
       version: row.version,
       startedAt: row.started_at,
       // A heartbeat stores the end of the lease, which always lasts as long.
-      lastHeartbeatAt: row.heartbeat_until - CLAIM_LASTS_MS,
+      lastHeartbeatAt: row.heartbeat_until - LEASE_MS,
       lanes: held.get(row.id)?.lanes ?? 0,
       busyLanes: held.get(row.id)?.busy ?? 0,
     }))

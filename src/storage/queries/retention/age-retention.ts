@@ -9,7 +9,7 @@ import type {
   WalkOf,
 } from '../../../core/ports/retention.ts'
 import type { OwnTimes } from '../../../core/retention/retention-times.ts'
-import { TURN_LASTS_MS } from '../../../core/retention/run-sweep.ts'
+import { LEASE_MS } from '../../../core/retention/run-sweep.ts'
 import { decideAgain, type WalkedRow } from './aging-rows.ts'
 
 /** The account under which the position of a walk through all accounts is stored. */
@@ -61,27 +61,27 @@ export abstract class AgeRetention implements Retention {
     return new Map((rows as unknown as ({ id: AccountId } & OwnTimes)[]).map(({ id, ...times }) => [id, times]))
   }
 
-  takeTurn(who: string, now: Instant, forMs: number): Promise<boolean> {
+  acquireLease(worker: string, now: Instant, forMs: number): Promise<boolean> {
     // A lease that ends later than any can was taken before the clock was set back.
     return this.#change(
       `update retention_state set swept_by = $1, swept_until = $3
          where swept_until <= $2 or swept_by = $1 or swept_until > $4 returning 1`,
-      [who, now, now + forMs, now + 2 * forMs],
+      [worker, now, now + forMs, now + 2 * forMs],
     )
   }
 
-  async giveTurnBack(who: string): Promise<void> {
-    await this.#change('update retention_state set swept_until = 0 where swept_by = $1 returning 1', [who])
+  async releaseLease(worker: string): Promise<void> {
+    await this.#change('update retention_state set swept_until = 0 where swept_by = $1 returning 1', [worker])
   }
 
   async postpone(until: Instant, why: RetentionState['waitsFor']): Promise<void> {
     await this.#change('update retention_state set begins_at = $1, waits_for = $2 returning 1', [until, why])
   }
 
-  finish(who: string, { begunAt, endedAt, tookMs, removed }: NonNullable<RetentionState['last']>): Promise<boolean> {
+  finish(worker: string, { begunAt, endedAt, tookMs, removed }: NonNullable<RetentionState['last']>): Promise<boolean> {
     return this.#change(
       `update retention_state set begun_at = $1, ended_at = $2, took_ms = $3, counts = $4 where swept_by = $5 returning 1`,
-      [begunAt, endedAt, tookMs, JSON.stringify(removed), who],
+      [begunAt, endedAt, tookMs, JSON.stringify(removed), worker],
     )
   }
 
@@ -98,7 +98,7 @@ export abstract class AgeRetention implements Retention {
     switch (task.do) {
       case 'walk':
         return this.walk(task, given)
-      case 'look-again':
+      case 'recheck':
         return this.#checkAgain(task, given)
       case 'drop-days':
         return this.dropDays(task, given)
@@ -109,7 +109,7 @@ export abstract class AgeRetention implements Retention {
     }
   }
 
-  *#checkAgain({ what, before }: Task<'look-again'>, { now, limit, cursor }: Given): Job<Step> {
+  *#checkAgain({ what, before }: Task<'recheck'>, { now, limit, cursor }: Given): Job<Step> {
     const [account = '', sequence = '0'] = (cursor ?? '').split(' ')
     const kept = (yield {
       sql: `select account_id as account, message_sequence as sequence from retention_kept
@@ -200,7 +200,7 @@ export function toRetentionState(row: unknown, now: Instant): RetentionState {
     beginsAt: state.begins_at,
     waitsFor: state.waits_for as RetentionState['waitsFor'],
     // A turn that lasts longer than any was taken before the clock was set back.
-    sweptBy: state.swept_until > now && state.swept_until <= now + 2 * TURN_LASTS_MS ? state.swept_by : null,
+    sweptBy: state.swept_until > now && state.swept_until <= now + 2 * LEASE_MS ? state.swept_by : null,
     last:
       begunAt === null || endedAt === null
         ? null

@@ -8,7 +8,10 @@ export function newNoticeId(): string {
 }
 
 /** As `Notices.announce`, inside a change: a rolled back change is not announced. */
-export async function writeNotices({ tables }: Pick<Change, 'tables'>, notices: readonly NewNotice[]): Promise<void> {
+export async function writeNotices(
+  { tables }: Pick<Change, 'tables'>,
+  notices: readonly NewNotification[],
+): Promise<void> {
   for (const { accountId, kind, at, key, data } of notices) {
     const wanted = await tables
       .selectFrom('notice_want')

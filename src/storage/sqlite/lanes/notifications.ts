@@ -7,7 +7,7 @@ import { POLL_DELIVERIES } from '../../queries/webhooks/poll-deliveries.ts'
 import type { GroupCommit } from '../connection/group-commit.ts'
 
 /** Runs in the serving thread, so only for rare events. */
-export class SqliteNotices implements Notices, DeliveryWatch {
+export class SqliteNotices implements Notifications, DeliveryWatch {
   readonly #commits: GroupCommit
   readonly #insert: StatementSync
   readonly #pollStatement: StatementSync

@@ -92,7 +92,7 @@ export class ReceiptWriter {
     const { network_id: networkId } = target
     const known = { state, attempts, networkId, wasReportedFailed, mayHaveArrivedOtherwise, waitsToBeRepeated }
     const effect = applyReceipt(known, receipt)
-    if (!effect.isTold || (effect.mostReported !== null && timeline.reports >= effect.mostReported))
+    if (!effect.isNew || (effect.mostReported !== null && timeline.reports >= effect.mostReported))
       return end('applied')
     if (effect.to) {
       const { words, networkId, at } = receipt
