@@ -166,11 +166,13 @@ export class CopySource {
         .filter(({ pk }) => pk > 0)
         .sort((one, other) => one.pk - other.pk)
         .map((column) => column.name),
-      columns: Object.fromEntries([
+      columns: {
         // The owner of a lane is a process that has ended.
-        ...columns.filter((column) => column.name !== 'owner').map((column) => [column.name, KINDS[column.type]]),
-        ...(WITH_ACCOUNT.includes(name) ? [['account_id', 'text']] : []),
-      ]),
+        ...Object.fromEntries(
+          columns.filter((column) => column.name !== 'owner').map((column) => [column.name, KINDS[column.type]]),
+        ),
+        ...(WITH_ACCOUNT.includes(name) ? { account_id: 'text' as const } : {}),
+      },
     }
   }
 
