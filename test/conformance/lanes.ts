@@ -376,7 +376,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
       step(world, lane, { finish: settled(world, one!), start: { sequence: two!.sequence, number: 1 } }),
     )
 
-    assert.deepEqual(result, { fenced: false, opened: true })
+    assert.deepEqual(result, { fenced: false, started: true })
     assert.deepEqual([await stateOf(world, id), await stateOf(world, second)], ['PUBLISHED', 'SENDING'])
     assert.deepEqual(await timelineOf(world, id), ['accepted', 'attempt-begun', 'attempt-accepted', 'settled'])
     await world.close()
@@ -407,8 +407,8 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const answers = [await open(world, lane, message), await open(world, lane, message)]
 
     assert.deepEqual(answers, [
-      { fenced: false, opened: true },
-      { fenced: false, opened: true },
+      { fenced: false, started: true },
+      { fenced: false, started: true },
     ])
     await world.close()
   })
@@ -423,7 +423,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
 
     const answers = [await world.lanes.record(again), await world.lanes.record(again)]
 
-    assert.deepEqual(answers, [{ fenced: false, opened: true }, { fenced: true }])
+    assert.deepEqual(answers, [{ fenced: false, started: true }, { fenced: true }])
     assert.equal((await world.lanes.inspect(lane))?.open?.number, 2)
     assert.equal(await stateOf(world, id), 'SENDING')
     await world.close()
@@ -443,8 +443,8 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     assert.deepEqual(
       [cancelled, paused],
       [
-        { fenced: false, opened: false },
-        { fenced: false, opened: false },
+        { fenced: false, started: false },
+        { fenced: false, started: false },
       ],
     )
     await world.close()

@@ -393,7 +393,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
       const opened = await open(world, lane, first)
 
       const { message, timeline } = await world.administration.explainMessage(id)
-      assert.deepEqual([answers, opened], [['applied', 'applied'], { fenced: false, opened: false }])
+      assert.deepEqual([answers, opened], [['applied', 'applied'], { fenced: false, started: false }])
       assert.deepEqual([message.state, message.reason], [state, 'evidence_found'])
       assert.equal(timeline.filter((moment) => moment.kind === `receipt-${kind}`).length, 1)
       assert.equal((await head(world, about.connectionId)).id, next)

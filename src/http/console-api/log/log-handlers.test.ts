@@ -258,7 +258,7 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
 
     assert.equal(
       sentence,
-      'It was cancelled and not sent. But a report of the network does not fit this: see the story.',
+      'It was cancelled and not sent. But a report of the network does not fit this: see the timeline.',
     )
   })
 

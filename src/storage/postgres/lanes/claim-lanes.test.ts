@@ -95,7 +95,7 @@ describe('claims on PostgreSQL, when somebody sets the clock of the database', (
 
     assert.deepEqual(stolen, [])
     assert.equal(now, before + world.clock.monotonic() - time)
-    assert.deepEqual(opened, { fenced: false, opened: true })
+    assert.deepEqual(opened, { fenced: false, started: true })
     await world.close()
   })
 })
@@ -153,7 +153,7 @@ describe('claims on PostgreSQL', () => {
     const [withOne] = await claimAll(ANNA, anna)
 
     assert.equal(held?.mayOpen, false)
-    assert.deepEqual(opened, { fenced: false, opened: false })
+    assert.deepEqual(opened, { fenced: false, started: false })
     assert.deepEqual(none, [])
     assert.deepEqual([withOne?.mayOpen, withOne?.open?.message.sequence], [false, sequence])
     await world.close()

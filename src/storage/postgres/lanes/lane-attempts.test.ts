@@ -17,8 +17,8 @@ import {
 import type { QueuedMessage } from '../../../core/message/message.ts'
 import { withConnection } from '../connection/open-database.ts'
 
-const OPENED = { fenced: false, opened: true }
-const NOT_OPENED = { fenced: false, opened: false }
+const OPENED = { fenced: false, started: true }
+const NOT_OPENED = { fenced: false, started: false }
 const FENCED = { fenced: true }
 
 describe('the row of a held lane for its attempts', () => {

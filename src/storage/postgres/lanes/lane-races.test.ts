@@ -28,8 +28,8 @@ import { Refusal } from '../../../core/refusals.ts'
 const CARL = 'carl' as WorkerId
 const SPOOL = 'spool' as SpoolId
 const DEADLINE = { deadlineMs: 10_000, everyMs: 3 }
-const OPENED = { fenced: false, opened: true }
-const NOT_OPENED = { fenced: false, opened: false }
+const OPENED = { fenced: false, started: true }
+const NOT_OPENED = { fenced: false, started: false }
 const FENCED = { fenced: true }
 
 // Each of these stops one of two who meet half-way, with its locks held, and lets the other one come.

@@ -37,8 +37,8 @@ import { PgConnection } from '../connection/pg-connection.ts'
 import { PostgresLanes } from './lanes.ts'
 import { ONE_STEP, STEPS } from './record-step.ts'
 
-const OPENED = { fenced: false, opened: true }
-const NOT_OPENED = { fenced: false, opened: false }
+const OPENED = { fenced: false, started: true }
+const NOT_OPENED = { fenced: false, started: false }
 
 describe('steps on PostgreSQL', () => {
   it('G4: finds out what became of a step whose answer was lost, and neither repeats nor forgets it', async () => {

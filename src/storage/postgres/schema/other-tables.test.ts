@@ -35,7 +35,7 @@ describe('a process whose tables are of another version', () => {
     assert.deepEqual(answer, { kind: 'unavailable', code: 'not_accepted' })
     await session.query('alter function renamed rename to this_timeline')
     await accept(world, sender)
-    assert.deepEqual(await world.lanes.record(ended), { fenced: false, opened: false })
+    assert.deepEqual(await world.lanes.record(ended), { fenced: false, started: false })
     await world.close()
   })
 })
