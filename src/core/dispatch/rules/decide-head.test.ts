@@ -58,7 +58,7 @@ describe('the decision about the head of a lane', () => {
   it('expires what has lived its time, to the millisecond', () => {
     const [just, over] = [context({ now: NOON + DAY - 1 }), context({ now: NOON + DAY })]
 
-    assert.equal(decideHead(MESSAGE, just).do, 'open')
+    assert.equal(decideHead(MESSAGE, just).do, 'start')
     assert.deepEqual(decideHead(MESSAGE, over), {
       do: 'discard',
       as: 'EXPIRED',
@@ -103,7 +103,7 @@ describe('the decision while the lane waits', () => {
     ]
 
     assert.ok(before.do === 'wait' && before.memory === memory)
-    assert.equal(at.do, 'open')
+    assert.equal(at.do, 'start')
   })
 
   it('waits without an end until something changes', () => {
@@ -113,7 +113,7 @@ describe('the decision while the lane waits', () => {
   })
 
   it('G3: does not make a message wait for the retry of another, which was cancelled', () => {
-    assert.equal(decideHead(MESSAGE, context({ memory: waiting(retrying, 6) })).do, 'open')
+    assert.equal(decideHead(MESSAGE, context({ memory: waiting(retrying, 6) })).do, 'start')
   })
 
   it('does not wait for a recipient whose message has gone', () => {
@@ -122,7 +122,7 @@ describe('the decision while the lane waits', () => {
     const memory = { head: null, failureStreak, wait }
 
     assert.equal(decideHead(MESSAGE, context({ memory })).do, 'wait')
-    assert.equal(decideHead({ ...MESSAGE, sequence: 8 }, context({ memory })).do, 'open')
+    assert.equal(decideHead({ ...MESSAGE, sequence: 8 }, context({ memory })).do, 'start')
   })
 
   it('makes every message wait for the connection', () => {
@@ -134,7 +134,7 @@ describe('the decision while the lane waits', () => {
   it('does not wait for days because the clock was set back', () => {
     const memory = waiting({ reason: 'connection_away', words: null, until: NOON + 2 * DAY })
 
-    assert.equal(decideHead(MESSAGE, context({ memory })).do, 'open')
+    assert.equal(decideHead(MESSAGE, context({ memory })).do, 'start')
   })
 })
 
@@ -146,7 +146,7 @@ describe('the decision about pace', () => {
     const rested = decideHead(MESSAGE, context({ policy, lastAttemptAt: NOON - 1_250 }))
 
     assert.deepEqual(resting.do === 'wait' && resting.memory.wait, { reason: 'pace', words: null, until: NOON + 250 })
-    assert.equal(rested.do, 'open')
+    assert.equal(rested.do, 'start')
   })
 
   it('writes the same rest down only once', () => {
@@ -162,12 +162,12 @@ describe('the decision about pace', () => {
   })
 
   it('does not rest for days because the clock was set back', () => {
-    assert.equal(decideHead(MESSAGE, context({ policy, lastAttemptAt: NOON + 2 * DAY })).do, 'open')
+    assert.equal(decideHead(MESSAGE, context({ policy, lastAttemptAt: NOON + 2 * DAY })).do, 'start')
   })
 
   it('knows no rest without a gap, nor before the first attempt', () => {
-    assert.equal(decideHead(MESSAGE, context({ lastAttemptAt: NOON })).do, 'open')
-    assert.equal(decideHead(MESSAGE, context({ policy })).do, 'open')
+    assert.equal(decideHead(MESSAGE, context({ lastAttemptAt: NOON })).do, 'start')
+    assert.equal(decideHead(MESSAGE, context({ policy })).do, 'start')
   })
 })
 
@@ -220,13 +220,13 @@ describe('the decision about media', () => {
 
     assert.equal(decision.do === 'wait' && decision.memory.wait?.until, until - budgetUsedMs)
     const over = context({ memory, now: until - budgetUsedMs, fetchedSince: NOON - budgetUsedMs })
-    assert.equal(decideHead(IMAGE, over).do, 'drop')
+    assert.equal(decideHead(IMAGE, over).do, 'discard')
   })
 
   it('opens at once when the media is there, whatever end the wait had', () => {
     const memory = waiting({ reason: 'media_pending', words: null, until })
 
-    assert.equal(decideHead({ ...IMAGE, media: { kind: 'ready', file: FILE } }, context({ memory })).do, 'open')
+    assert.equal(decideHead({ ...IMAGE, media: { kind: 'ready', file: FILE } }, context({ memory })).do, 'start')
   })
 
   it('G10: waits through quiet hours, after everything else it waits for and before its pace', () => {
@@ -247,14 +247,14 @@ describe('the decision about media', () => {
 
     assert.deepEqual(first, quiet)
     assert.equal(again.do === 'wait' && again.memory, quiet.memory)
-    assert.deepEqual([after.do, takenBack.do], ['open', 'open'])
+    assert.deepEqual([after.do, takenBack.do], ['start', 'start'])
     assert.equal(retried.do === 'wait' && retried.memory.wait?.reason, 'retrying')
   })
 
   it('expires in quiet hours what has lived its time', () => {
     const policy = { ...DEFAULT_LANE_POLICY, quietHours: { from: '11:00', to: '13:00', timeZone: 'UTC' } }
 
-    assert.equal(decideHead({ ...MESSAGE, acceptedAt: NOON - DAY }, context({ policy })).do, 'drop')
+    assert.equal(decideHead({ ...MESSAGE, acceptedAt: NOON - DAY }, context({ policy })).do, 'discard')
   })
 })
 
@@ -275,7 +275,7 @@ describe('a head that is to be got ready', () => {
       unready({ policy: { ...DEFAULT_LANE_POLICY, leastGapMs: 5_000 }, lastAttemptAt: NOON - 1_000 }),
     ]
 
-    assert.deepEqual([expired.do, gap.do], ['drop', 'wait'])
+    assert.deepEqual([expired.do, gap.do], ['discard', 'wait'])
   })
 
   it.each([
@@ -296,7 +296,7 @@ describe('a head that is to be got ready', () => {
     const memory = waiting({ reason: 'media_uploading', words: null, until: NOON + DAY })
 
     assert.equal(unready({ memory }).do, 'prepare')
-    assert.equal(unready({ memory, isReady: true }).do, 'open')
+    assert.equal(unready({ memory, isReady: true }).do, 'start')
   })
 })
 
