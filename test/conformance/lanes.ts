@@ -475,7 +475,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const lane = await holdLane(world, ANNA, sender.connectionId)
     const [one, two, three] = await world.lanes.fetchNext(sender.connectionId, 3)
     const unseen = (message: typeof one) => ({ sequence: message!.sequence, number: 1, onlyIfLowest: true })
-    const closing = (message: typeof one) => ({ close: settled(world, message!), settledThrough: message!.sequence })
+    const closing = (message: typeof one) => ({ finish: settled(world, message!), settledThrough: message!.sequence })
 
     const results = [
       await world.lanes.record(step(world, lane, { start: unseen(two) })),

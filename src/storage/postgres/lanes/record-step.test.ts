@@ -70,7 +70,7 @@ describe('steps on PostgreSQL', () => {
     const [one, two] = messages as [QueuedMessage, QueuedMessage]
     // A step that remembers something goes the way of batches, also alone.
     const memory = { head: null, failureStreak: null, wait: null }
-    const open = ({ sequence }: QueuedMessage) => ({ memory, open: { sequence, number: 1, onlyIfLowest: true } })
+    const open = ({ sequence }: QueuedMessage) => ({ memory, start: { sequence, number: 1, onlyIfLowest: true } })
 
     const results = [
       await world.lanes.record(step(world, lane, open(two))),
