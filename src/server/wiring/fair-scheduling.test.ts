@@ -59,7 +59,7 @@ describe('the share of each account in what the console reads', () => {
   })
 
   it('goes on after a call that failed', async () => {
-    const failing = { ...new SlowStore().store, changes: { look: () => Promise.reject(new Error('away')) } } as never
+    const failing = { ...new SlowStore().store, changes: { poll: () => Promise.reject(new Error('away')) } } as never
     const { changes } = new FairScheduler().share(failing)
 
     for (let calls = 0; calls < 10; calls++) await assert.rejects(changes.poll(), /away/)
