@@ -117,9 +117,13 @@ async function startProcess(environment: Record<string, string>): Promise<{ said
   onTestFinished(() => service.stop())
   await service.start()
   // Logged after the first request is accepted.
-  await waitUntil('it is said', async () => /set-up/.test(service.log) && /token create|x-api-key/.test(service.log), {
-    deadlineMs: 20_000,
-  })
+  await waitUntil(
+    'it is said',
+    async () => /set-up|setup-link/.test(service.log) && /token create|x-api-key/.test(service.log),
+    {
+      deadlineMs: 20_000,
+    },
+  )
   return { said: service.log, dataDir }
 }
 
