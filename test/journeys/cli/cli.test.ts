@@ -138,7 +138,7 @@ describe('the command line as a process', () => {
       { cwd: folder, env: nuncioEnvironment(dataDir, { NUNCIO_LOG_LEVEL: 'debug' }) },
     ).catch((error: unknown) => error as { readonly stderr: string })
 
-    const [, line] = /at now \(src\/cli\/surroundings\.ts:(\d+):\d+\)/.exec(stderr) ?? []
+    const [, line] = /at now \(src\/cli\/environment\.ts:(\d+):\d+\)/.exec(stderr) ?? []
     const source = readFileSync(join(ROOT, 'src/cli/environment.ts'), 'utf8').split('\n')
     assert.match(source[Number(line) - 1] ?? stderr, /now: \(\) => Date\.now\(\)/)
   })

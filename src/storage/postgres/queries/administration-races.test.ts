@@ -232,7 +232,7 @@ describe('cancelling a message for which the service opens an attempt at the sam
     await takeUp(sequence)
 
     const cancelling = administrationWith(WITHOUT_LOCKS).cancelMessage(id, 'test')
-    await refusedOnCommit(cancelling, { code: 'message_not_waiting', message: /just moved on/ })
+    await refusedOnCommit(cancelling, { code: 'message_not_waiting', message: /has just changed/ })
 
     assert.ok(!(await actions()).includes('message.cancel'))
   })
