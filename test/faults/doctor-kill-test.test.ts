@@ -70,7 +70,7 @@ describe('the kill test of doctor', () => {
     )
 
     assert.equal(code, 1)
-    assert.match(stdout, /TROUBLE kill test .*may not make a database.*createdb/)
+    assert.match(stdout, /PROBLEM kill test .*may not make a database.*createdb/)
   })
 
   it('leaves nothing behind when the kill test is interrupted', async () => {

@@ -76,7 +76,7 @@ describe('doctor', () => {
     const { code, stdout } = await cli.run('doctor', '--offline')
 
     assert.equal(code, 1)
-    assert.match(stdout, /TROUBLE settings .*NUNCIO_PORT/)
+    assert.match(stdout, /PROBLEM settings .*NUNCIO_PORT/)
     assert.match(stdout, /warning settings .*NUNCIO_PROT/)
     assert.match(stdout, /skipped database/)
     assert.match(stdout, /ok +disk/)
@@ -101,7 +101,7 @@ describe('doctor', () => {
     const { code, stdout } = await taken.run('doctor', '--offline')
 
     assert.equal(code, 1)
-    assert.match(stdout, /TROUBLE service +Another program answers/)
+    assert.match(stdout, /PROBLEM service +Another program answers/)
   })
 
   it('finds a damaged database and a key ring that is gone', async () => {
@@ -115,7 +115,7 @@ describe('doctor', () => {
     const { code, stdout } = await cli.run('doctor', '--offline')
 
     assert.equal(code, 1)
-    assert.match(stdout, /TROUBLE key ring .*no key ring/)
+    assert.match(stdout, /PROBLEM key ring .*no key ring/)
     assert.throws(() => readdirSync(join(journey.dataDir, 'keys')), /ENOENT/)
   })
 
