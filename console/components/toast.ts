@@ -1,15 +1,32 @@
-import { notifications } from '@mantine/notifications'
+import { loadLater } from './load-later.ts'
 
 const SHOWN_FOR_MS = 6_000
 
+const listeners = new Set<() => void>()
+let isNeeded = false
+
+/** Whether there was a toast, for `useSyncExternalStore`: only then the list is loaded. */
+export const toastList = {
+  subscribe(listener: () => void) {
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  },
+  isNeeded: () => isNeeded,
+}
+
 /** A short message that disappears by itself: "Token deleted". Texts that must be read belong on the page. */
-export function showToast(words: string, tone: 'good' | 'bad' = 'good'): void {
-  notifications.show({
-    message: words,
-    color: tone === 'good' ? 'green' : 'red',
-    autoClose: SHOWN_FOR_MS,
-    closeButtonProps: { 'aria-label': 'Close' },
-  })
+export function showToast(message: string, tone: 'good' | 'bad' = 'good'): void {
+  isNeeded = true
+  for (const listener of listeners) listener()
+  // The library keeps what is shown before its list is on the page.
+  void loadLater(() => import('@mantine/notifications')).then(({ notifications }) =>
+    notifications.show({
+      message,
+      color: tone === 'good' ? 'green' : 'red',
+      autoClose: SHOWN_FOR_MS,
+      closeButtonProps: { 'aria-label': 'Close' },
+    }),
+  )
 }
 
 /** The same for a failure. */

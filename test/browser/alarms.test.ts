@@ -59,7 +59,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`alarms in the browser, on %s${
     await expect(page.getByRole('list', { name: 'What happened' })).toContainText('Resolved by a person')
 
     await opened.visit('/alarms')
-    const over = page.getByRole('row', { name: /^Over Nobody knows/ })
+    const over = page.getByRole('row', { name: /^Over It is unknown/ })
     await expect(over).toContainText(', over ')
     await expect(page.getByRole('link', { name: 'Show these messages.' })).toBeVisible()
     expect(await opened.axe()).toEqual([])
