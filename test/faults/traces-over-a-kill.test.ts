@@ -66,7 +66,7 @@ describe('what traces are made by', () => {
     await world.service.stop()
 
     const loaded = readFileSync(file, 'utf8')
-    assert.ok(loaded.includes('/src/app/nuncio.ts'))
-    assert.equal(loaded.includes('/src/traces/'), isWanted)
+    assert.ok(loaded.includes('/src/server/application.ts'))
+    assert.equal(loaded.includes('/src/observability/traces/'), isWanted)
   })
 })

@@ -111,7 +111,7 @@ export async function countHalves({ engine, ask }: AskedDatabase): Promise<Recor
   const orphans = (table: string) =>
     `(select count(*) from ${table} t where not exists (select 1 from message m where m.sequence = t.message_sequence))`
   const [row] =
-    await ask(`select ${orphans(attempt)} as attempts, ${orphans('timeline')} as moments, ${orphans('media')} as media,
+    await ask(`select ${orphans(attempt)} as attempts, ${orphans('timeline')} as entries, ${orphans('media')} as media,
     (select count(*) from message where (body = '') <> (body_deleted_at is not null)) as bodies,
     (select count(*) from media x join message m on m.sequence = x.message_sequence
       where (x.url = '') <> (m.body_deleted_at is not null)) as addresses`)
