@@ -103,7 +103,7 @@ describe('the executable', () => {
       },
     })
 
-    const [, line] = /at now \(src\/cli\/surroundings\.ts:(\d+):\d+\)/.exec(stderr) ?? []
+    const [, line] = /at now \(src\/cli\/environment\.ts:(\d+):\d+\)/.exec(stderr) ?? []
     const source = readFileSync(join(ROOT, 'src/cli/environment.ts'), 'utf8').split('\n')
     assert.match(source[Number(line) - 1] ?? stderr, /now: \(\) => Date\.now\(\)/)
   })
