@@ -7,7 +7,7 @@ let isNeeded = false
 
 /** Whether there was a toast, for `useSyncExternalStore`: only then the list is loaded. */
 export const toastList = {
-  subscribe(listener: () => void) {
+  subscribe: (listener: () => void) => {
     listeners.add(listener)
     return () => listeners.delete(listener)
   },
