@@ -1,9 +1,11 @@
+import type { notifications } from '@mantine/notifications'
 import { loadLater } from './load-later.ts'
 
 const SHOWN_FOR_MS = 6_000
 
 const listeners = new Set<() => void>()
-let isNeeded = false
+/** Loaded once: the toasts after the first must not ask the service again, because they may say that it does not answer. */
+let library: Promise<{ readonly notifications: typeof notifications }> | null = null
 
 /** Whether there was a toast, for `useSyncExternalStore`: only then the list is loaded. */
 export const toastList = {
@@ -11,16 +13,16 @@ export const toastList = {
     listeners.add(listener)
     return () => listeners.delete(listener)
   },
-  isNeeded: () => isNeeded,
+  isNeeded: () => library !== null,
 }
 
 /** A short message that disappears by itself: "Token deleted". Texts that must be read belong on the page. */
 export function showToast(message: string, tone: 'good' | 'bad' = 'good'): void {
-  isNeeded = true
+  library ??= loadLater(() => import('@mantine/notifications'))
   for (const listener of listeners) listener()
   // The library keeps what is shown before its list is on the page.
-  void loadLater(() => import('@mantine/notifications')).then(({ notifications }) =>
-    notifications.show({
+  void library.then((loaded) =>
+    loaded.notifications.show({
       message,
       color: tone === 'good' ? 'green' : 'red',
       autoClose: SHOWN_FOR_MS,

@@ -29,4 +29,14 @@ describe('a toast', () => {
       ],
     )
   })
+
+  it('does not ask again whether the service answers, because it may say that it does not', async () => {
+    showToast('Token deleted')
+    await vi.waitFor(() => assert.equal(notificationsStore.getState().notifications.length, 1))
+    vi.stubGlobal('fetch', () => Promise.reject(new Error('away')))
+
+    showErrorToast(new Error('Nuncio does not answer.'))
+
+    await vi.waitFor(() => assert.equal(notificationsStore.getState().notifications.length, 2))
+  })
 })
