@@ -170,7 +170,7 @@ describe('the console', () => {
 
   it.each([
     ['the core', `import { Refusal } from '../../src/core/refusals.ts'`],
-    ['a type of the server', `import type { Visit } from '../../src/http/console/handling.ts'`],
+    ['a type of the server', `import type { ConsoleRequest } from '../../src/http/console-api/request-context.ts'`],
     ['a test', `import { world } from '../../test/support/world.ts'`],
   ])('would be found out if it imported %s', (_, line) => {
     const tree = new Map([['console/components/page.tsx', line]])

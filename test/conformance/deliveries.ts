@@ -690,6 +690,6 @@ async function claimOne({ work }: World): Promise<ClaimedDelivery> {
 function tried({ storage }: { readonly storage: StorageWorld }, claimed: ClaimedDelivery, end: PostEnd): TriedDelivery {
   const { accountId, webhookId, position, claim, number, scheduled } = claimed
   const now = storage.clock.now()
-  const judged = checkDeliveryTry(end, { number: scheduled, now, jitter: 0.5 })
-  return { accountId, webhookId, position, claim, number, at: now, tookMs: 5, checked: judged }
+  const checked = checkDeliveryTry(end, { number: scheduled, now, jitter: 0.5 })
+  return { accountId, webhookId, position, claim, number, at: now, tookMs: 5, checked }
 }

@@ -16,7 +16,7 @@ const LANE = {
 
 describe('measures of lanes', () => {
   it('are asked for some at once, each no further than it matters', async () => {
-    const { asked, gaveWay: throttled, measures } = measuring(() => 5)
+    const { asked, throttled, measures } = measuring(() => 5)
 
     const found = await measures.measure(
       [lane(0), ...Array.from({ length: 44 }, (_, at) => lane(at + 1, 'paused'))],
@@ -98,5 +98,5 @@ function measuring(waitingIn: (id: ConnectionId) => number) {
       },
     },
   })
-  return { asked, gaveWay: throttled, measures }
+  return { asked, throttled, measures }
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../core/ports/clock.ts'
 import type { RefusalCode } from '../../core/refusals.ts'
 import type { HttpLimits } from './http-limits.ts'
 
-/** Where faults are written: the logger of `app`. */
+/** Where faults are written: the logger of the process. */
 export interface HttpLog {
   error(fields: { readonly requestId: string; readonly err: unknown }, message: string): void
 }

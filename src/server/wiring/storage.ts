@@ -50,7 +50,7 @@ export interface StorageEvents {
   readonly lanesWoken: (ids: readonly ConnectionId[]) => void
 }
 
-/** What `app` needs of a storage engine. Each engine satisfies it as it is. */
+/** What the server needs of a storage engine. Each engine satisfies it as it is. */
 export interface Storage {
   readonly intake: Intake
   readonly lanes: Lanes

@@ -46,7 +46,7 @@ export interface StoredReports extends Report {
   readonly tries: number
 }
 
-/** The kind of ChannelMemory in which they wait. */
+/** The kind of ChannelState in which they wait. */
 export const REPORT_KIND = 'callback'
 
 /** Null for what this version cannot read: it must not keep what comes after it from being applied. */

@@ -334,12 +334,12 @@ describe('several people who change things at once', () => {
     const [claimed] = await work.claimDue({ room: 1, roomForFailing: 1, leaseMs: 60_000 })
     assert.ok(claimed)
     const gone: PostEnd = { kind: 'answered', status: 410, retryAfterMs: null, excerpt: '' }
-    const judged = checkDeliveryTry(gone, { number: 1, now: Date.now(), jitter: 0.5 })
+    const checked = checkDeliveryTry(gone, { number: 1, now: Date.now(), jitter: 0.5 })
 
     await service.query('begin; select pg_advisory_xact_lock(3, 0)')
     const adding = add('whk_new', 'message.failed')
     await changeWaits()
-    const recording = work.record([{ ...claimed, at: Date.now(), tookMs: 1, checked: judged }])
+    const recording = work.record([{ ...claimed, at: Date.now(), tookMs: 1, checked }])
     const hasWaited = await Promise.race([recording.then(() => false), changeWaits(2).then(() => true)])
     await service.query('commit')
     await adding

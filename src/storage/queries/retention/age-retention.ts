@@ -99,7 +99,7 @@ export abstract class AgeRetention implements Retention {
       case 'walk':
         return this.walk(task, given)
       case 'recheck':
-        return this.#checkAgain(task, given)
+        return this.#recheck(task, given)
       case 'drop-days':
         return this.dropDays(task, given)
       case 'trim-inbox':
@@ -109,7 +109,7 @@ export abstract class AgeRetention implements Retention {
     }
   }
 
-  *#checkAgain({ what, before }: Task<'recheck'>, { now, limit, cursor }: Given): Job<Step> {
+  *#recheck({ what, before }: Task<'recheck'>, { now, limit, cursor }: Given): Job<Step> {
     const [account = '', sequence = '0'] = (cursor ?? '').split(' ')
     const kept = (yield {
       sql: `select account_id as account, message_sequence as sequence from retention_kept
@@ -199,7 +199,7 @@ export function toRetentionState(row: unknown, now: Instant): RetentionState {
   return {
     beginsAt: state.begins_at,
     waitsFor: state.waits_for as RetentionState['waitsFor'],
-    // A turn that lasts longer than any was taken before the clock was set back.
+    // A lease that ends later than any can was taken before the clock was set back.
     sweptBy: state.swept_until > now && state.swept_until <= now + 2 * LEASE_MS ? state.swept_by : null,
     last:
       begunAt === null || endedAt === null

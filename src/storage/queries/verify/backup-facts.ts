@@ -1,7 +1,7 @@
 /** Facts about the database in a backup, so that it can be checked without opening it. */
 export interface BackupFacts {
   readonly installation: string
-  /** See `Remembered`. */
+  /** See `Checkpoint`. */
   readonly mark: number
   readonly holds: number
   readonly migrations: readonly AppliedMigration[]

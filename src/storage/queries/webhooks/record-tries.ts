@@ -33,8 +33,8 @@ export function recordTries(store: Store, tried: readonly TriedDelivery[]): Prom
     const suspects = new Map<string, OfOne & { readonly isGone: boolean }>()
     for (const one of tried) {
       if (!(await writeTry(tables, one))) continue
-      const { accountId, webhookId, checked: judged } = one
-      const isDelivered = judged.next.do === 'done'
+      const { accountId, webhookId, checked } = one
+      const isDelivered = checked.next.do === 'done'
       await tables
         .updateTable('webhook')
         .set(
@@ -46,7 +46,7 @@ export function recordTries(store: Store, tried: readonly TriedDelivery[]): Prom
         .where('id', '=', webhookId)
         .execute()
       if (!isDelivered) {
-        const isGone = judged.next.do === 'disable' || (suspects.get(webhookId)?.isGone ?? false)
+        const isGone = checked.next.do === 'disable' || (suspects.get(webhookId)?.isGone ?? false)
         suspects.set(webhookId, { accountId, webhookId, isGone })
       }
     }
@@ -61,8 +61,8 @@ export function recordTries(store: Store, tried: readonly TriedDelivery[]): Prom
 
 /** Checked before anything is written. A webhook that has failed for days stays the same a moment later. */
 async function isAnyToDisable(tables: Writing, tried: readonly TriedDelivery[], at: Instant): Promise<boolean> {
-  if (tried.some(({ checked: judged }) => judged.next.do === 'disable')) return true
-  const failed = tried.filter(({ checked: judged }) => judged.next.do !== 'done')
+  if (tried.some(({ checked }) => checked.next.do === 'disable')) return true
+  const failed = tried.filter(({ checked }) => checked.next.do !== 'done')
   if (failed.length === 0) return false
   const failing = await tables
     .selectFrom('webhook')
@@ -85,8 +85,8 @@ async function isAnyToDisable(tables: Writing, tried: readonly TriedDelivery[], 
 
 /** False when another process holds the claim by now: that process records the result. */
 async function writeTry(tables: Writing, one: TriedDelivery): Promise<boolean> {
-  const { checked: judged, at, tookMs, number } = one
-  const { next, status, code, words, excerpt } = judged
+  const { checked, at, tookMs, number } = one
+  const { next, status, code, words, excerpt } = checked
   const ended = next.do === 'done' ? 'delivered' : next.do === 'retry' ? null : 'failed'
   const place = { account_id: one.accountId, webhook_id: one.webhookId, notice_position: one.position }
   const { numUpdatedRows } = await tables
