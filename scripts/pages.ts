@@ -4,6 +4,7 @@ import { makeGrafanaDashboard } from './metrics/grafana-dashboard.ts'
 import { makePrometheusAlerts } from './metrics/prometheus-alerts.ts'
 import { makeAlarmsPage } from './pages/alarms-page.ts'
 import { makeApiPage } from './pages/api-page.ts'
+import { makeLimitsPage } from './pages/limits-page.ts'
 import { makeMetricsPage } from './pages/metrics-page.ts'
 import { makeNoticesPage } from './pages/notices-page.ts'
 import { makeReasonsPage } from './pages/reasons-page.ts'
@@ -26,6 +27,7 @@ export const PAGES: readonly Page[] = [
   { file: 'docs/cli.md', make: makeCommandsPage },
   { file: 'docs/configuration.md', make: makeConfigurationPage },
   { file: '.env.example', make: makeEnvExample },
+  { file: 'docs/limits.md', make: makeLimitsPage },
   { file: 'docs/metrics.md', make: makeMetricsPage },
   { file: 'docs/notices.md', make: makeNoticesPage },
   { file: 'docs/reasons.md', make: makeReasonsPage },

@@ -34,6 +34,14 @@ describe('the search in the documents', () => {
     assert.deepEqual(findPassages(INDEX, ' … '), [])
   })
 
+  it('takes a whole question, and all but few of many words', () => {
+    const addresses = (query: string) => findPassages(INDEX, query).map(({ address }) => address)
+
+    assert.equal(addresses('How is rotating a token done?')[0], '/docs/tokens#rotate')
+    assert.equal(addresses('answer again zebra')[0], '/docs/retries#which')
+    assert.deepEqual(addresses('what is the zebra'), [])
+  })
+
   it('shows the words around what was found', () => {
     assert.match(findPassages(INDEX, 'same key')[0]?.excerpt ?? '', /same key/)
   })

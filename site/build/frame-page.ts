@@ -48,9 +48,9 @@ export function framePage({ page, html, headings, pages, before, after, files }:
 <a class="skip" href="#content">Skip to the text</a>
 <header class="top">
 <button type="button" class="plain" data-menu aria-expanded="false" aria-controls="pages">Pages</button>
-<a class="brand" href="/docs/"><img src="${files.icon}" alt="" width="24" height="24"> Nuncio <span>documents</span></a>
+<a class="brand" href="/docs/"><img src="${files.icon}" alt="" width="24" height="24"> Nuncio <span>docs</span></a>
 <search><form data-search-form>
-<label class="unseen" for="search">Search the documents</label>
+<label class="unseen" for="search">Search the docs</label>
 <input id="search" type="search" placeholder="Search (press /)" autocomplete="off" spellcheck="false">
 <p class="unseen" role="status" data-search-status></p>
 <ul data-search-results hidden></ul>

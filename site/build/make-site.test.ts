@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, it, onTestFinished } from 'vitest'
 import { ROOT } from '../../scripts/source-tree.ts'
+import { findPassages } from '../browser/find-passages.ts'
+import type { SearchIndex } from '../browser/search-index.ts'
 import { bundleBrowser } from './bundle-browser.ts'
 import { type Bundle, makeSite, type Site } from './make-site.ts'
 import { readSources } from './read-sources.ts'
@@ -20,6 +22,11 @@ beforeAll(async () => {
 function pagesOf({ files }: Site): Map<string, string> {
   const pages = [...files].filter(([, { type }]) => type.startsWith('text/html'))
   return new Map(pages.map(([address, { body }]) => [address, body.toString()]))
+}
+
+function indexOf({ files }: Site): SearchIndex {
+  const [index] = [...files].filter(([address]) => /search-.*\.json$/.test(address))
+  return JSON.parse(index?.[1].body.toString() ?? '') as SearchIndex
 }
 
 function homelessIn(root: string): readonly string[] {
@@ -58,6 +65,18 @@ describe('the documents as built', () => {
     assert.deepEqual(missing, [])
   })
 
+  it('have each id once, also where rows of tables can be linked to', () => {
+    for (const [address, html] of pagesOf(site)) {
+      const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
+      assert.deepEqual(
+        ids.filter((id, at) => ids.indexOf(id) !== at),
+        [],
+        address,
+      )
+    }
+    assert.match(pagesOf(site).get('/docs/reasons') ?? '', /<tr id="media_status">/)
+  })
+
   it('hold no script, no style and no address of others inside a page, as their policy demands', () => {
     for (const [address, html] of pagesOf(site)) {
       assert.doesNotMatch(html, /<script(?![^>]* src="\/docs\/assets\/)/, address)
@@ -88,13 +107,47 @@ describe('the documents as built', () => {
   })
 
   it('are all in the search index', () => {
-    const [index] = [...site.files].filter(([address]) => /search-.*\.json$/.test(address))
-    const { pages } = JSON.parse(index?.[1].body.toString() ?? '') as { pages: [string][] }
+    const { pages } = indexOf(site)
 
     assert.deepEqual(
       new Set(pages.map(([address]) => address)),
       new Set([...pagesOf(site).keys()].filter((address) => address !== site.notFound)),
     )
+  })
+})
+
+describe('the search in these documents', () => {
+  const find = (query: string) => findPassages(indexOf(site), query)
+
+  it.each([
+    ['why was my message not sent', '/docs/guides/not-sent'],
+    ['first whatsapp message', '/docs/guides/first-whatsapp-message'],
+    ['opt out', '/docs/guides/recipients'],
+    ['unsubscribe', '/docs/guides/recipients'],
+    ['ssl', '/docs/operating/tls'],
+    ['limits', '/docs/limits'],
+    ['undelivered', '/docs/guides/not-sent'],
+    ['rotate a token', '/docs/guides/tokens'],
+    ['delete personal data', '/docs/operating/personal-data'],
+    ['docker', '/docs/operating/install-docker'],
+  ])('finds for “%s” the page %s among the first three', (query, address) => {
+    const pages = [...new Set(find(query).map((found) => found.address.split('#')[0]))]
+
+    assert.ok(pages.slice(0, 3).includes(address), pages.join(' '))
+  })
+
+  it('puts the changelog behind all other pages', () => {
+    const pages = find('phone number connected').map((found) => found.address.split('#')[0])
+    const at = pages.indexOf('/docs/changelog')
+
+    assert.ok(at === -1 || pages.slice(at).every((address) => address === '/docs/changelog'), pages.join(' '))
+    assert.ok(pages.some((address) => address !== '/docs/changelog'))
+  })
+
+  it('shows texts without the marks of Markdown', () => {
+    const marked = indexOf(site).passages.filter(([, , , text]) => /```|-{3,} -{3,}|^(?:sh|json|text) /.test(text))
+
+    assert.deepEqual(marked, [])
   })
 })
 

@@ -178,9 +178,14 @@ class SiteMaker {
     return address
   }
 
-  /** Checks that links to headings exist. */
+  /** Checks that the headings and rows that links lead to exist. */
   #checkAnchors(rendered: readonly (Rendered & { readonly page: Source })[]): void {
-    const ids = new Map(rendered.map(({ page, headings }) => [page.address, new Set(headings.map(({ id }) => id))]))
+    const ids = new Map(
+      rendered.map(({ page, headings, rowIds }) => [
+        page.address,
+        new Set([...headings.map(({ id }) => id), ...rowIds]),
+      ]),
+    )
     for (const { page, html } of rendered) {
       for (const [, link = ''] of html.matchAll(/<a (?:class="[^"]*" )?href="([^"]+)"/g)) {
         const [address = '', anchor] = link.split('#')

@@ -18,6 +18,8 @@ interface Passage {
 export interface Rendered {
   readonly html: string
   readonly headings: readonly Heading[]
+  /** The ids of the table rows that begin with a code, such as `media_dns`. */
+  readonly rowIds: readonly string[]
   readonly passages: readonly Passage[]
 }
 
@@ -36,6 +38,7 @@ export function renderMarkdown(markdown: string, surroundings: Surroundings): Re
   const headings: Heading[] = []
   const passages: { heading: Heading | null; text: string }[] = [{ heading: null, text: '' }]
   const ids = new Map<string, number>()
+  const rowIds = new Set<string>()
   const marked = new Marked({ gfm: true })
   marked.use({
     renderer: {
@@ -58,7 +61,7 @@ export function renderMarkdown(markdown: string, surroundings: Surroundings): Re
         return lang === 'mermaid' ? diagramOf(text, surroundings) : codeBlock(text, lang)
       },
       table(token) {
-        return tableOf(token, (tokens) => this.parser.parseInline(tokens))
+        return tableOf(token, rowIds, (tokens) => this.parser.parseInline(tokens))
       },
       // No page needs HTML, so accidental HTML is shown as text.
       html({ text }) {
@@ -75,10 +78,15 @@ export function renderMarkdown(markdown: string, surroundings: Surroundings): Re
     if (token.type === 'heading') passages.push({ heading: headings[next++] ?? null, text: '' })
     else if (token.type !== 'code' || token.lang !== 'mermaid') {
       const last = passages.at(-1)
-      if (last) last.text += ` ${textOf(token.raw)}`
+      if (last) last.text += ` ${token.type === 'code' ? token.text : textOf(token.raw)}`
     }
   }
-  return { html, headings, passages: passages.filter(({ heading, text }) => heading !== null || text.trim() !== '') }
+  return {
+    html,
+    headings,
+    rowIds: [...rowIds],
+    passages: passages.filter(({ heading, text }) => heading !== null || text.trim() !== ''),
+  }
 }
 
 function diagramOf(source: string, surroundings: Surroundings): string {
@@ -97,12 +105,25 @@ function codeBlock(text: string, language: string): string {
   return `<div class="code"><pre tabindex="0" role="group" aria-label="${escapeHtml(label)}"><code>${highlightCode(text, language)}</code></pre></div>\n`
 }
 
-function tableOf({ header, rows }: Tokens.Table, inline: (tokens: Tokens.TableCell['tokens']) => string): string {
+function tableOf(
+  { header, rows }: Tokens.Table,
+  rowIds: Set<string>,
+  inline: (tokens: Tokens.TableCell['tokens']) => string,
+): string {
   const head = header.map(({ tokens }) => headCell(inline(tokens))).join('')
   const body = rows
-    .map((row) => `<tr>${row.map(({ tokens }) => `<td>${inline(tokens)}</td>`).join('')}</tr>`)
+    .map((row) => `<tr${rowId(row, rowIds)}>${row.map(({ tokens }) => `<td>${inline(tokens)}</td>`).join('')}</tr>`)
     .join('\n')
   return `<div class="table" tabindex="0" role="group" aria-label="Table"><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>\n`
+}
+
+/** A row that begins with a code can be linked to; the first one, if several begin with the same. */
+function rowId([first]: readonly Tokens.TableCell[], rowIds: Set<string>): string {
+  const [token, ...others] = first?.tokens ?? []
+  if (token?.type !== 'codespan' || others.length > 0 || rowIds.has(token.text)) return ''
+  if (!/^[a-z0-9]+(?:_[a-z0-9]+)*$/.test(token.text)) return ''
+  rowIds.add(token.text)
+  return ` id="${token.text}"`
 }
 
 /** A screen reader would announce an empty heading. */
@@ -136,10 +157,14 @@ function plainText(html: string): string {
 
 /** The text of Markdown without its markup. */
 function textOf(raw: string): string {
-  return raw
-    .replace(/<!--.*?-->/gs, ' ')
-    .replace(/\]\([^)]*\)/g, ' ')
-    .replace(/[`*|#>[\]!]+|^\s*[-:|\s]+$/gm, ' ')
-    .replace(/\s+/g, ' ')
-    .trim()
+  return (
+    raw
+      .replace(/<!--.*?-->/gs, ' ')
+      .replace(/\]\([^)]*\)/g, ' ')
+      // The line below the head of a table, and fences within lists.
+      .replace(/^[ \t]*[-:|][-:| \t]*$|^[ \t]*`{3,}.*$/gm, ' ')
+      .replace(/[`*|#>[\]!]+/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim()
+  )
 }

@@ -16,7 +16,14 @@ export const SECTIONS: readonly Section[] = [
   {
     title: 'Start',
     folder: null,
-    first: [HOME, 'docs/guides/first-message.md', 'docs/guides/console.md', 'docs/guides/client.md'],
+    first: [
+      HOME,
+      'docs/guides/first-message.md',
+      'docs/guides/first-whatsapp-message.md',
+      'docs/guides/not-sent.md',
+      'docs/guides/console.md',
+      'docs/guides/client.md',
+    ],
   },
   {
     title: 'Concepts',
@@ -59,6 +66,7 @@ export const SECTIONS: readonly Section[] = [
     folder: 'docs',
     first: [
       'docs/api.md',
+      'docs/limits.md',
       'docs/refusals.md',
       'docs/reasons.md',
       'docs/message-states.md',

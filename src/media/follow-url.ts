@@ -19,7 +19,7 @@ export interface FollowRules extends RequestRules {
   readonly resolveName: ResolveName
 }
 
-const MOST_REDIRECTS = 5
+export const MOST_REDIRECTS = 5
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
 
 /** Requests a URL and follows redirects, each checked like a URL of its own. Returns the response with the file. */

@@ -33,7 +33,7 @@ describe.skipIf(obstacle !== null)(`a service whose public URL has a path${skipN
     await page.waitForURL(new RegExp(`^${tokens}/`))
     await page.getByRole('link', { name: 'Documents' }).click()
     await page.waitForURL(`${home}/docs/`)
-    await page.getByLabel('Search the documents').fill('commit_unknown')
+    await page.getByLabel('Search the docs').fill('commit_unknown')
     await page.getByRole('search').getByRole('link').first().click()
     await page.waitForURL(new RegExp(`^${home}/docs/.`))
     await page.getByRole('link', { name: 'Console', exact: true }).click()

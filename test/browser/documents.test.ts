@@ -51,9 +51,17 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
     await expect(page.locator('main')).toContainText('commit_unknown')
   })
 
+  it('show the address of this service in their examples', async () => {
+    await page.goto('/docs/guides/safe-retries')
+
+    await expect(page.locator('main code').filter({ hasText: 'curl' }).first()).toContainText(
+      `curl ${opened.url}/chat/`,
+    )
+  })
+
   it('say when nothing is found', async () => {
     await page.goto('/docs/')
-    await page.getByLabel('Search the documents').fill('zzyzx')
+    await page.getByLabel('Search the docs').fill('zzyzx')
 
     await expect(page.getByRole('search')).toContainText('Nothing found')
   })
@@ -62,10 +70,10 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
     const refusal = { status: 503, json: { message: 'The service is stopping.' } }
     await page.route('**/search-*.json', (route) => route.fulfill(refusal))
     await page.goto('/docs/')
-    await page.getByLabel('Search the documents').fill('commit')
+    await page.getByLabel('Search the docs').fill('commit')
     await expect(page.getByRole('search')).toContainText('The search could not be loaded')
     await page.unroute('**/search-*.json')
-    await page.getByLabel('Search the documents').fill('commit_unknown')
+    await page.getByLabel('Search the docs').fill('commit_unknown')
 
     await expect(page.getByRole('search').getByRole('link').first()).toBeVisible()
   })

@@ -14,7 +14,7 @@ const POLL_AGAIN_AFTER_MS = 10
 const CANDIDATES_PER_ACCOUNT = 32
 const ACCOUNTS_AT_ONCE = 32
 /** Waits after the first, second and third temporary failure. The fourth try is the last: within three minutes, or ten if the host asks for it. */
-const RETRY_DELAYS_MS = [5_000, 30_000, 120_000]
+export const RETRY_DELAYS_MS = [5_000, 30_000, 120_000]
 export const MOST_DOWNLOADS = RETRY_DELAYS_MS.length + 1
 const RETRY_AFTER_MOST_MS = 150_000
 const STALL_RETRY_MS = 5_000
