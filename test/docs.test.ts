@@ -156,13 +156,15 @@ function leadsSomewhere(page: string, link: string): boolean {
   return anchor === undefined || anchorsOf(pages.get(target) ?? '').includes(anchor)
 }
 
+/** Headings, and rows of tables that begin with a code, as the documents that the service shows have them. */
 function anchorsOf(text: string): string[] {
-  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading
       .toLowerCase()
       .replace(/[^\w\s-]/g, '')
       .replaceAll(' ', '-'),
   )
+  return [...headings, ...[...text.matchAll(/^\| `([a-z0-9_]+)` \|/gm)].map(([, code = '']) => code)]
 }
 
 /** Paths in backticks that name one file. Those that stand for a file to be written have an ellipsis, a star or `0002`. */
