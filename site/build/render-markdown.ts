@@ -119,11 +119,10 @@ function tableOf(
 
 /** A row that begins with a code can be linked to; the first one, if several begin with the same. */
 function rowId([first]: readonly Tokens.TableCell[], rowIds: Set<string>): string {
-  const [token, ...others] = first?.tokens ?? []
-  if (token?.type !== 'codespan' || others.length > 0 || rowIds.has(token.text)) return ''
-  if (!/^[a-z0-9]+(?:_[a-z0-9]+)*$/.test(token.text)) return ''
-  rowIds.add(token.text)
-  return ` id="${token.text}"`
+  const [, code] = /^`([a-z0-9_]+)`$/.exec(first?.text ?? '') ?? []
+  if (code === undefined || rowIds.has(code)) return ''
+  rowIds.add(code)
+  return ` id="${code}"`
 }
 
 /** A screen reader would announce an empty heading. */
