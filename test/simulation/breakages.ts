@@ -20,7 +20,11 @@ export const BREAKAGES: Readonly<Record<string, Breakage>> = {
   'the epoch of a record is not checked': { lanes: withoutEpochs, aggravate: pauseOften },
   'lanes of living workers are taken too': { lanes: withoutHeartbeats },
   'a lane reads on behind a cursor': { lanes: withCursor },
-  'what was accepted here is started whatever waits before it': { lanes: withoutOrderCheck },
+  'what was accepted here is started whatever waits before it': {
+    lanes: withoutOrderCheck,
+    aggravate: sendToOne,
+  },
+  'the second message to a recipient goes before the first': { lanes: withTwoSwapped },
   'what may have arrived is simply sent again': { channel: withoutUnknown },
   'an attempt is called before it is committed': { lanes: withoutIntent },
   'an attempt ends and its message is settled in two commits': { lanes: inTwoCommits },
@@ -37,6 +41,7 @@ export const BREAKAGES: Readonly<Record<string, Breakage>> = {
   'a message is sent although its upload failed': { channel: withoutFailedUploads, aggravate: uploadBadly },
   'an upload does not check the claim': { patch: withoutUploadClaim, aggravate: uploadAndCut },
   'the pace of the network is not asked': { channel: withoutRests, aggravate: upload },
+  'the pace of a recipient is not asked': { channel: withoutRests, aggravate: restPerRecipient },
   'an old backlog drains without being asked about': { lanes: withoutConfirmation, aggravate: restForLong },
   'what is proven not sent is called unconfirmed after three crashes': {
     lanes: withoutProof,
@@ -77,6 +82,16 @@ function upload(world: SimulatedWorld): void {
   for (const connection of world.connections) put.run('uploads', connection.id)
   world.uploadFaults.weights = { slow: 1 }
   world.uploadFaults.rests = 0.5
+}
+
+function sendToOne(world: SimulatedWorld): void {
+  world.load.recipientsOfEach = 1
+}
+
+function restPerRecipient(world: SimulatedWorld): void {
+  upload(world)
+  world.uploadFaults.rests = 0
+  world.uploadFaults.recipientRests = 0.5
 }
 
 function uploadBadly(world: SimulatedWorld): void {
@@ -201,6 +216,18 @@ function withCursor(lanes: Lanes): Lanes {
   })
 }
 
+/** The order of the lane is kept but for the first two messages to one recipient. */
+function withTwoSwapped(lanes: Lanes): Lanes {
+  return overrideLanes(lanes, {
+    async fetchNext(connectionId, limit) {
+      const run = [...(await lanes.fetchNext(connectionId, limit))]
+      const second = run.findIndex(({ recipient }, place) => place > 0 && recipient === run[0]?.recipient)
+      if (second > 0) [run[0], run[second]] = [run[second]!, run[0]!]
+      return run
+    },
+  })
+}
+
 function withoutConfirmation(lanes: Lanes): Lanes {
   return overrideLanes(lanes, {
     async claim(request) {
@@ -242,10 +269,10 @@ function withoutFailedUploads(channel: Channel): Channel {
 }
 
 function withoutRests(channel: Channel): Channel {
-  return without(channel, 'restOf')
+  return without(channel, 'rateLimitDelayOf')
 }
 
-function without(channel: Channel, name: 'prepare' | 'restOf'): Channel {
+function without(channel: Channel, name: keyof Channel): Channel {
   return Object.fromEntries(Object.entries(channel).filter(([each]) => each !== name)) as unknown as Channel
 }
 

@@ -7,15 +7,18 @@ import type { Sent } from './referee.ts'
 import { BAD_RECIPIENT, UPLOADING_NETWORKS } from './simulated-network.ts'
 import type { SimulatedConnection, SimulatedWorld } from './simulated-world.ts'
 
+const SHARE_OF_LATE_MEDIA = 0.2
+
 /** Clients that send messages, alone and in bursts, and the media that some of them carry. */
 export function planLoad(world: SimulatedWorld, untilMs: number): void {
   const random = world.random.fork('load')
+  const late = world.random.fork('late media')
   const bursts = random.between(8, 24)
   for (let i = 0; i < bursts; i++) {
     const connection = random.pick(world.connections)
     const many = random.pick([1, 1, 2, 5])
     world.schedule.after(random.between(0, untilMs), () => {
-      for (let j = 0; j < many; j++) send(world, connection, { random, name: `text ${i}.${j}` })
+      for (let j = 0; j < many; j++) send(world, connection, { random, late, name: `text ${i}.${j}` })
     })
   }
 }
@@ -23,9 +26,9 @@ export function planLoad(world: SimulatedWorld, untilMs: number): void {
 function send(
   world: SimulatedWorld,
   connection: SimulatedConnection,
-  { random, name }: { random: Random; name: string },
+  { random, late, name }: { random: Random; late: Random; name: string },
 ): void {
-  const to = random.chance(0.08) ? BAD_RECIPIENT : `1555000${random.between(1_000, 9_000)}`
+  const to = random.chance(0.08) ? BAD_RECIPIENT : `155500020${random.between(1, world.load.recipientsOfEach)}`
   const isUploading = UPLOADING_NETWORKS.some((each) => each.name === connection.network)
   const content: MessageContent = random.chance(isUploading ? 0.5 : 0.2)
     ? { type: 'image', name: 'a.png', url: 'https://files.example/a.png', caption: name }
@@ -40,7 +43,8 @@ function send(
   const loads = {
     // A file that never comes holds its lane for the whole head budget, so among more files it must be rarer.
     media: random.weighed({ ready: isUploading ? 40 : 5, failed: 1, never: isUploading ? 0.5 : 1 }),
-    afterMs: random.between(50, 30_000),
+    // Some come when much else has been accepted since.
+    afterMs: random.between(50, 30_000) * (late.chance(SHARE_OF_LATE_MEDIA) ? 10 : 1),
   }
   if (storageResult === 'fails before') return
   world.referee.sent.push(sent)

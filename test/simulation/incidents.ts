@@ -104,6 +104,7 @@ export function planFaults(world: SimulatedWorld, untilMs: number): void {
   }
   networkFaults.weights = weights
   planUploadFaults(world)
+  planRecipientFaults(world)
   const kinds = Object.keys(INCIDENTS).filter(likely)
   world.trace.note(
     'world',
@@ -128,12 +129,20 @@ function planUploadFaults({ random: all, uploadFaults }: SimulatedWorld): void {
   uploadFaults.rests = likely() ? 0.3 : 0
 }
 
+/** With random values of their own, so that the worlds of before stay what they were. */
+function planRecipientFaults({ random: all, networkFaults, uploadFaults }: SimulatedWorld): void {
+  const random = all.fork('recipient faults')
+  const likely = () => random.chance(AN_INCIDENT_IS_LIKELY)
+  networkFaults.busyRecipients = likely() ? random.pick([0.05, 0.2]) : 0
+  uploadFaults.recipientRests = likely() ? 0.3 : 0
+}
+
 /** From here on everything is healthy. */
 export function stopFaults(world: SimulatedWorld): void {
   world.trace.note('world', 'all faults stop')
   Object.assign(world.storageFaults, { failsBefore: 0, failsAfter: 0, slow: 0, verySlow: 0, awayUntil: 0 })
-  Object.assign(world.networkFaults, { weights: {}, freezes: 0, reports: 0 })
-  Object.assign(world.uploadFaults, { weights: {}, rests: 0 })
+  Object.assign(world.networkFaults, { weights: {}, busyRecipients: 0, freezes: 0, reports: 0 })
+  Object.assign(world.uploadFaults, { weights: {}, rests: 0, recipientRests: 0 })
   for (const worker of world.workers) {
     worker.line.cutUntil = 0
     if (!worker.machine.isPaused) worker.machine.wallOffsetMs = 0

@@ -97,11 +97,13 @@ export class Referee {
     const owner = this.#row('select owner from lane where connection_id = ?', handover.connectionId)?.['owner']
     if (owner !== machine.name)
       this.#violate('I5 fencing', `${name} is called by ${machine.name}, but the lane is ${String(owner)}'s`)
-    const head = this.#row(
-      'select min(sequence) as head from waiting where connection_id = ?',
+    const lowest = this.#row(
+      'select min(sequence) as lowest from waiting where connection_id = ? and recipient = ?',
       handover.connectionId,
-    )?.['head']
-    if (head !== message.sequence) this.#violate('I4 order', `${name} is called while m${String(head)} is unfinished`)
+      handover.to,
+    )?.['lowest']
+    if (lowest !== message.sequence)
+      this.#violate('I4 order', `${name} is called while m${String(lowest)} to the same recipient is unfinished`)
     this.#checkRepeat(call, kind, { message, name })
     for (const other of this.#network().callsOf(handover.connectionId)) {
       const gone =

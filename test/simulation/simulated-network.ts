@@ -79,6 +79,8 @@ interface Effect {
 /** How badly the network behaves. Only `accepts` is left once the faults have stopped. */
 export interface NetworkFaults {
   weights: Readonly<Partial<Record<CallResult, number>>>
+  /** How often a call finds that its recipient is busy, and will be for a while. */
+  busyRecipients: number
   freezes: number
   reports: number
 }
@@ -117,6 +119,7 @@ export class SimulatedNetwork {
   readonly #parts: NetworkParts
   readonly calls: NetworkCall[] = []
   readonly effects = new Map<MessageId, Effect[]>()
+  readonly #busyUntil = new Map<string, number>()
   #accepted = 0
 
   constructor(parts: NetworkParts) {
@@ -150,7 +153,7 @@ export class SimulatedNetwork {
       reconcile: (open) => this.#reconcile(kind, machine, open),
       ...(kind.uploads && { prepare: (handover, signal) => this.#parts.uploads.prepare(machine, handover, signal) }),
       ...(kind.rests && {
-        rateLimitDelayOf: ({ connectionId }, now) => this.#parts.uploads.rateLimitDelayOf(machine, connectionId, now),
+        rateLimitDelayOf: (next, now) => this.#parts.uploads.rateLimitDelayOf(machine, next, now),
       }),
     }
   }
@@ -203,8 +206,10 @@ export class SimulatedNetwork {
 
   #arrive(kind: NetworkKind, call: NetworkCall, answer: (outcome: Outcome) => void): void {
     const { schedule, random, faults, note, nameOf } = this.#parts
-    const result = random.weighed<CallResult>({ ...NO_WEIGHTS, ...faults.weights, accepts: 1 })
     const { handover } = call
+    const result = this.#isBusy(handover)
+      ? 'busy'
+      : random.weighed<CallResult>({ ...NO_WEIGHTS, ...faults.weights, accepts: 1 })
     if (result !== 'accepts') note('network', `${nameOf(handover.messageId)} #${handover.attemptNumber}: ${result}`)
     const unknown = () =>
       schedule.after(random.between(1, 3_000), () => answer({ kind: 'unknown', words: 'reset after the first byte' }))
@@ -235,6 +240,14 @@ export class SimulatedNetwork {
     }
   }
 
+  #isBusy({ connectionId, to }: Handover): boolean {
+    const { schedule, random, faults } = this.#parts
+    if (faults.busyRecipients === 0) return false
+    const key = `${connectionId} ${to}`
+    if (random.chance(faults.busyRecipients)) this.#busyUntil.set(key, schedule.now + random.between(500, 120_000))
+    return (this.#busyUntil.get(key) ?? 0) > schedule.now
+  }
+
   /** The moment at which a message leaves for its recipient, or is refused for ever. */
   #act(kind: NetworkKind, call: NetworkCall): Outcome {
     const { schedule, onEffect, note, nameOf } = this.#parts
@@ -250,7 +263,7 @@ export class SimulatedNetwork {
     call.effectAt = schedule.now
     note('network', `took ${nameOf(messageId)} #${attemptNumber} from ${call.machine.name}`)
     onEffect(call, kind)
-    if (kind.rests) this.#parts.uploads.count(call.handover.connectionId)
+    if (kind.rests) this.#parts.uploads.count(call.handover)
     this.#planReceipt(effect, {
       connectionId: call.handover.connectionId,
       // Who takes several attempts for one cannot say which of them failed.

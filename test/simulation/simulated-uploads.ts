@@ -1,4 +1,4 @@
-import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
+import type { MessageId } from '../../src/core/ids.ts'
 import type { Failure, Handover, Prepared, RateLimitDelay } from '../../src/core/ports/channel.ts'
 import type { Random } from './random.ts'
 import type { Schedule } from './schedule.ts'
@@ -15,11 +15,14 @@ export interface Upload {
   isOver: boolean
 }
 
-/** How badly uploads go, and how often the network wants a rest. */
+/** How badly uploads go, and how often the network wants a rest from a connection, or from one recipient. */
 export interface UploadFaults {
   weights: Readonly<Partial<Record<UploadResult, number>>>
   rests: number
+  recipientRests: number
 }
+
+type Route = Pick<Handover, 'connectionId' | 'to'>
 
 export interface UploadParts {
   readonly schedule: Schedule
@@ -47,8 +50,9 @@ export class SimulatedUploads {
   readonly #parts: UploadParts
   readonly uploads: Upload[] = []
   readonly #there = new Set<MessageId>()
-  readonly #restsUntil = new Map<ConnectionId, number>()
-  /** The workers that may go on. */
+  /** By connection, and by connection and recipient. */
+  readonly #restsUntil = new Map<string, number>()
+  /** The workers that may go on to a recipient. */
   readonly #allowed = new Set<string>()
 
   constructor(parts: UploadParts) {
@@ -63,9 +67,9 @@ export class SimulatedUploads {
     return this.uploads.filter((upload) => !upload.isOver && !upload.machine.isDead)
   }
 
-  /** True when this worker was allowed to since the last message of this connection went out. */
-  takeLeave(connectionId: ConnectionId, machine: SimulatedMachine): boolean {
-    return this.#allowed.delete(`${machine.name} ${connectionId}`)
+  /** True when this worker was allowed to since it last called this recipient. */
+  takeLeave({ connectionId, to }: Route, machine: SimulatedMachine): boolean {
+    return this.#allowed.delete(`${machine.name} ${connectionId} ${to}`)
   }
 
   prepare(machine: SimulatedMachine, handover: Handover, signal: AbortSignal): Promise<Prepared> {
@@ -93,9 +97,10 @@ export class SimulatedUploads {
     })
   }
 
-  rateLimitDelayOf(machine: SimulatedMachine, connectionId: ConnectionId, now: number): RateLimitDelay | null {
-    const leftMs = (this.#restsUntil.get(connectionId) ?? 0) - this.#parts.schedule.now
-    const who = `${machine.name} ${connectionId}`
+  rateLimitDelayOf(machine: SimulatedMachine, { connectionId, to }: Route, now: number): RateLimitDelay | null {
+    const leftOf = (key: string) => (this.#restsUntil.get(key) ?? 0) - this.#parts.schedule.now
+    const leftMs = Math.max(leftOf(connectionId), leftOf(`${connectionId} ${to}`))
+    const who = `${machine.name} ${connectionId} ${to}`
     if (leftMs > 0) {
       this.#allowed.delete(who)
       return { until: now + leftMs, reason: 'rate_limited', words: null }
@@ -105,12 +110,15 @@ export class SimulatedUploads {
   }
 
   /** Something has gone out: now and then that is enough for a while. */
-  count(connectionId: ConnectionId): void {
+  count({ connectionId, to }: Route): void {
     const { random, faults, schedule, note } = this.#parts
-    if (!random.chance(faults.rests)) return
-    const forMs = random.between(20, 60_000)
-    this.#restsUntil.set(connectionId, schedule.now + forMs)
-    note('network', `wants nothing of ${connectionId} for ${forMs} ms`)
+    const rest = (key: string) => {
+      const forMs = random.between(20, 60_000)
+      this.#restsUntil.set(key, schedule.now + forMs)
+      note('network', `wants nothing of ${key} for ${forMs} ms`)
+    }
+    if (random.chance(faults.rests)) rest(connectionId)
+    if (faults.recipientRests > 0 && random.chance(faults.recipientRests)) rest(`${connectionId} ${to}`)
   }
 
   #go(upload: Upload, result: UploadResult, end: (prepared: Prepared) => void): void {

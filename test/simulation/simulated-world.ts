@@ -50,8 +50,10 @@ export class SimulatedWorld {
   readonly uploadReferee: UploadReferee
   readonly backlogReferee: BacklogReferee
   readonly storageFaults: StorageFaults = { failsBefore: 0, failsAfter: 0, slow: 0, verySlow: 0, awayUntil: 0 }
-  readonly networkFaults: NetworkFaults = { weights: {}, freezes: 0, reports: 0 }
-  readonly uploadFaults: UploadFaults = { weights: {}, rests: 0 }
+  readonly networkFaults: NetworkFaults = { weights: {}, busyRecipients: 0, freezes: 0, reports: 0 }
+  readonly uploadFaults: UploadFaults = { weights: {}, rests: 0, recipientRests: 0 }
+  /** Few recipients, so that each has an order that can be broken. */
+  readonly load = { recipientsOfEach: 4 }
   readonly connections: SimulatedConnection[] = []
   workers: SimulatedWorker[] = []
   readonly #breakage: Breakage

@@ -29,14 +29,18 @@ export class UploadReferee {
 
   /** At the moment a worker begins to get a message ready: I4, I5, and I6 in that nothing is open yet. */
   onUpload({ handover, machine }: Upload): void {
-    const { connectionId, messageId } = handover
+    const { connectionId, messageId, to } = handover
     const name = `${this.#nameOf(messageId)} of ${connectionId}`
     if (this.#value('select 1 from open_attempt where connection_id = ?', connectionId) !== undefined)
       this.#violate('I6 intent first', `${name} is got ready while an attempt is open`)
     const owner = this.#ownerOf(connectionId)
     if (owner !== machine.name)
       this.#violate('I5 fencing', `${name} is got ready by ${machine.name}, but the lane is ${String(owner)}'s`)
-    const head = this.#value('select min(sequence) from waiting where connection_id = ?', connectionId)
+    const head = this.#value(
+      'select min(sequence) from waiting where connection_id = ? and recipient = ?',
+      connectionId,
+      to,
+    )
     // One that has just been cancelled comes to nothing: its attempt is refused.
     const own = this.#value(`select sequence from message where id = ? and state = 'QUEUED'`, messageId)
     if (own !== undefined && head !== own)
@@ -45,12 +49,12 @@ export class UploadReferee {
 
   /** At the moment a worker reaches for the wire. */
   onCall({ handover, machine }: NetworkCall, kind: NetworkKind): void {
-    const { messageId, connectionId, attemptNumber } = handover
+    const { messageId, connectionId, to, attemptNumber } = handover
     const name = `${this.#nameOf(messageId)} #${attemptNumber} of ${connectionId}`
     if (kind.uploads && handover.media && !this.#uploads().has(messageId))
       this.#violate('I11 ready first', `${name} is called before it is ready`)
-    if (kind.rests && !this.#uploads().takeLeave(connectionId, machine))
-      this.#violate('I12 pace of the network', `${name} is called, though the network did not say that it may`)
+    if (kind.rests && !this.#uploads().takeLeave(handover, machine))
+      this.#violate('I12 pace of the network', `${name} to ${to} is called, though the network did not say that it may`)
   }
 
   /** Every second: no worker goes on in the lane of another one, unless it was stopped or is paused (I5). */
@@ -70,8 +74,8 @@ export class UploadReferee {
     return this.#value('select owner from lane where connection_id = ?', connectionId)
   }
 
-  #value(sql: string, value: string): unknown {
-    const row = this.#database.prepare(sql).get(value)
+  #value(sql: string, ...values: readonly string[]): unknown {
+    const row = this.#database.prepare(sql).get(...values)
     return row && Object.values(row)[0]
   }
 
