@@ -37,7 +37,15 @@ describe('how long a lane stood still', () => {
 
 /** One message, accepted at 1,000, in a lane whose holder is lost soon after. */
 function run({ startedAt, mediaEndedAt = null }: { startedAt: number; mediaEndedAt?: number | null }): Seen {
-  const message = { id: 'm1', connection: CONNECTION, to: TO, state: 'PUBLISHED', reason: null, acceptedAt: 1_000 }
+  const message = {
+    id: 'm1',
+    connection: CONNECTION,
+    to: TO,
+    state: 'PUBLISHED',
+    reason: null,
+    text: null,
+    acceptedAt: 1_000,
+  }
   const times = { startedAt, endedAt: startedAt + 30, mediaEndedAt }
   const attempt = { messageId: 'm1', connection: CONNECTION, number: 1, outcome: 'accepted', ...times }
   const claim = { at: 0, connection: CONNECTION, connectionId: 'connection-1' as ConnectionId, owner: HOLDER }

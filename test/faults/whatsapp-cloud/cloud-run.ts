@@ -17,7 +17,6 @@ const KILL_WITHIN_MS = 3_000
 const UPLOAD_WITHIN_MS = 20_000
 const SHARE_OF_MEDIA = 0.2
 const DIFFERENT_FILES = 40
-const FIRST_MEDIA_RECIPIENT = 447_700_000_000
 
 export async function openNetwork(seed: number): Promise<Simulator> {
   const simulator = await startSimulator({ seed, latencyMs: LATENCY_MS })
@@ -102,14 +101,13 @@ export async function makeLoad(plan: {
   const host = await serveFiles(
     Object.fromEntries(files.map((body, place) => [`/${place}.png`, { body, type: 'image/png' }])),
   )
-  let recipient = FIRST_MEDIA_RECIPIENT
+  let pictures = 0
   const instead = (connection: string, random: Random): Special | undefined => {
     if (random.next() >= SHARE_OF_MEDIA) return undefined
     const place = random.between(0, DIFFERENT_FILES - 1)
-    recipient += 1
-    const caption = `${connection} é 🙂 ${recipient}`
+    pictures += 1
+    const caption = `${connection} é 🙂 ${pictures}`
     return {
-      to: String(recipient),
       message: { type: 'image', media: { name: `${place}.png`, url: `${host}/${place}.png`, caption } },
       content: { type: 'image', text: null, caption, sha256: sha256(files[place]!), sizeBytes: files[place]!.length },
     }

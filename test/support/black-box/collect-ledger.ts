@@ -44,7 +44,7 @@ export async function collectLedger(
   { cli, dataDir, databaseUrl }: Recorded,
   requests: readonly SentRequest[],
 ): Promise<LedgerInput> {
-  const list = () => cli.json<Dated<ListedMessage, 'acceptedAt'>[]>('message', 'list')
+  const list = () => cli.json<Dated<Omit<ListedMessage, 'text'>, 'acceptedAt'>[]>('message', 'list')
   let messages = await list()
   let inbox: Dated<DeliveredEntry, 'deliveredAt'>[] = []
   // A request that the client gave up on may still be accepted and delivered now. Both lists must show the same state.
@@ -55,18 +55,24 @@ export async function collectLedger(
     messages = again
     if (isSame) break
   }
+  const { attempts, contents } = databaseUrl === undefined ? readStored(dataDir) : await readStoredAt(databaseUrl)
   return {
     requests,
-    messages: messages.map((message) => ({ ...message, acceptedAt: Date.parse(message.acceptedAt) })),
+    messages: messages.map((message) => ({
+      ...message,
+      acceptedAt: Date.parse(message.acceptedAt),
+      text: null,
+      ...contents.get(message.id),
+    })),
     inbox: inbox.map((entry) => ({ ...entry, deliveredAt: Date.parse(entry.deliveredAt) })),
-    attempts: databaseUrl === undefined ? readAttempts(dataDir) : await readAttemptsAt(databaseUrl),
+    attempts,
   }
 }
 
 /** As JSON carries it: with the moment as ISO 8601. */
 type Dated<Row, Moment extends keyof Row> = Omit<Row, Moment> & Readonly<Record<Moment, string>>
 
-// Attempts have no command of their own that lists all of them, so they are read where they lie.
+// Attempts and texts have no command of their own that lists all of them, so they are read where they lie.
 const ATTEMPTS = `
   select message.id as "messageId", connection.number as connection, tried.number, tried.started_at as "startedAt",
       tried.ended_at as "endedAt", tried.outcome, media.ended_at as "mediaEndedAt"
@@ -79,25 +85,66 @@ const ATTEMPTS = `
     join connection on connection.id = message.connection_id
     left join media on media.message_sequence = tried.message_sequence
     order by tried.started_at, tried.message_sequence`
+// The body is empty once its content was deleted.
+const CONTENTS = `
+  select message.id, message.body, media.ended_at as "mediaEndedAt"
+    from message left join media on media.message_sequence = message.sequence`
 
-function readAttempts(dataDir: string): RecordedAttempt[] {
+interface Stored {
+  readonly attempts: readonly RecordedAttempt[]
+  readonly contents: ReadonlyMap<string, Pick<ListedMessage, 'text' | 'mediaEndedAt'>>
+}
+
+function readStored(dataDir: string): Stored {
   const database = new DatabaseSync(findDatabase(dataDir), { readOnly: true, timeout: 5_000 })
   try {
-    return database.prepare(ATTEMPTS).all() as unknown as RecordedAttempt[]
+    return {
+      attempts: database.prepare(ATTEMPTS).all() as unknown as RecordedAttempt[],
+      contents: readContents(database.prepare(CONTENTS).all() as unknown as ContentRow[]),
+    }
   } finally {
     database.close()
   }
 }
 
-async function readAttemptsAt(url: string): Promise<RecordedAttempt[]> {
-  const { rows } = await withClient(url, (client) => client.query<RecordedAttempt>(ATTEMPTS))
-  const toNumber = (moment: unknown) => (moment === null ? null : Number(moment))
-  return rows.map((row) => ({
+async function readStoredAt(url: string): Promise<Stored> {
+  const [{ rows }, contents] = await withClient(url, async (client) => [
+    await client.query<RecordedAttempt>(ATTEMPTS),
+    await client.query<ContentRow>(CONTENTS),
+  ])
+  const attempts = rows.map((row) => ({
     ...row,
     startedAt: Number(row.startedAt),
     endedAt: toNumber(row.endedAt),
     mediaEndedAt: toNumber(row.mediaEndedAt),
   }))
+  return { attempts, contents: readContents(contents.rows) }
+}
+
+interface ContentRow {
+  readonly id: string
+  readonly body: string
+  readonly mediaEndedAt: unknown
+}
+
+interface Body {
+  readonly message: { readonly message?: string; readonly media?: { readonly caption?: string } }
+}
+
+function readContents(rows: readonly ContentRow[]): Stored['contents'] {
+  return new Map(
+    rows.map(({ id, body, mediaEndedAt }) => [id, { text: textIn(body), mediaEndedAt: toNumber(mediaEndedAt) }]),
+  )
+}
+
+function textIn(body: string): string | null {
+  if (body === '') return null
+  const { message } = JSON.parse(body) as Body
+  return message.message ?? message.media?.caption ?? null
+}
+
+function toNumber(moment: unknown): number | null {
+  return moment === null ? null : Number(moment)
 }
 
 /** The file that holds the messages, whatever it is called. */

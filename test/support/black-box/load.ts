@@ -8,6 +8,8 @@ import { waitUntil } from './wait-until.ts'
 
 const PAUSE_WHEN_REFUSED_MS = 25
 const TRIES_AFTER_STOP = 100
+// Few, so that each has an order that can be broken.
+const RECIPIENTS_OF_EACH = 4
 
 export interface LoadPlan {
   readonly client: Pick<SendClient, 'send'>
@@ -20,12 +22,13 @@ export interface LoadPlan {
   readonly seed: number
   /** Longest text; the contract's limit if not given. */
   readonly textLength?: number
-  /** What to send instead of a text to a recipient of its own; undefined: that. To be answered, so with a key. */
+  /** What to send instead of a text; undefined: a text. To be answered, so with a key. */
   readonly instead?: (connection: string, random: Random) => Special | undefined
 }
 
 export interface Special {
-  readonly to: string
+  /** One of the four, if not given. */
+  readonly to?: string
   readonly message: Readonly<Record<string, unknown>>
   /** What has to arrive. */
   readonly content: SentRequest['content']
@@ -76,18 +79,20 @@ export class Load {
   async #sendAll(connection: string, index: number): Promise<void> {
     const random = createRandom(this.#plan.seed + index)
     while (!this.#isStopping) {
-      const answer = await this.#sendOne(connection, random)
+      const answer = await this.#sendOne({ connection, index }, random)
       await setTimeout(answer === 'acked' ? random.next() * this.#plan.pauseMs : PAUSE_WHEN_REFUSED_MS)
     }
   }
 
-  async #sendOne(connection: string, random: Random): Promise<SentRequest['answer']['kind']> {
-    const number = this.requests.length
-    // A recipient of its own for each request: so the log shows which one it was, even if no answer came.
-    const ownRecipient = `4479${String(number).padStart(8, '0')}`
-    const text = makeText(`${connection}-${number}`, random, this.#plan.textLength)
+  async #sendOne(
+    { connection, index }: { connection: string; index: number },
+    random: Random,
+  ): Promise<SentRequest['answer']['kind']> {
+    // A text of its own for each request: so the log shows which one it was, even if no answer came.
+    const text = makeText(`${connection}-${this.requests.length}`, random, this.#plan.textLength)
+    const recipient = `4479${String(index).padStart(6, '0')}0${random.between(1, RECIPIENTS_OF_EACH)}`
     const special = this.#plan.instead?.(connection, random)
-    const to = special?.to ?? ownRecipient
+    const to = special?.to ?? recipient
     const idempotencyKey = random.next() < this.#plan.keyedShare ? randomUUID() : null
     const content = special?.content ?? { type: 'message', text }
     const request = { connection, to, content, sentAt: performance.now() }

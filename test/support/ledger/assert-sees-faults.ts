@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { inOrderOfStart } from './check-attempts.ts'
 import { checkLedger, type LedgerFaults } from './check-ledger.ts'
-import type { LedgerInput } from './ledger-input.ts'
+import { findDeferred } from './find-overtaken.ts'
+import type { LedgerInput, RecordedAttempt } from './ledger-input.ts'
 
 /**
  * The negative control of a run: the same data with one fault put in must no longer add up. Without it a run that
@@ -21,10 +23,12 @@ export function assertLedgerSeesFaults(input: LedgerInput): void {
     ...input,
     inbox: input.inbox.map((entry) => (entry.messageId === id ? { ...entry, text: `not ${id}` } : entry)),
   })
-  const { connection } = input.messages.find((message) => message.id === id)!
-  if (input.inbox.filter((entry) => entry.connection === connection).length > 1) {
+  const { connection, to } = input.messages.find((message) => message.id === id)!
+  if (input.inbox.filter((entry) => entry.connection === connection && entry.to === to).length > 1) {
     expectFault('reordered', { ...input, inbox: input.inbox.toReversed() })
   }
+  const neighbours = findNeighbours(input)
+  if (neighbours) expectFault('overtaken', withStartsSwapped(input, neighbours))
 }
 
 function deliveredAndAcked({ requests, inbox }: LedgerInput): string {
@@ -32,6 +36,39 @@ function deliveredAndAcked({ requests, inbox }: LedgerInput): string {
   for (const { answer } of requests)
     if (answer.kind === 'acked' && delivered.has(answer.messageId)) return answer.messageId
   return assert.fail('Nothing was both acknowledged and delivered: the run has shown nothing')
+}
+
+/** Two messages of a connection to different recipients that were tried once, one after the other, without waiting. */
+function findNeighbours({
+  requests,
+  messages,
+  attempts = [],
+}: LedgerInput): [RecordedAttempt, RecordedAttempt] | undefined {
+  const deferred = findDeferred(messages, attempts)
+  const requestOf = new Map(
+    requests.flatMap((request) => (request.answer.kind === 'acked' ? [[request.answer.messageId, request]] : [])),
+  )
+  for (const own of Map.groupBy(inOrderOfStart(attempts), (attempt) => attempt.connection).values()) {
+    for (const [place, later] of own.entries()) {
+      const earlier = own[place - 1]
+      const [one, other] = [requestOf.get(earlier?.messageId ?? ''), requestOf.get(later.messageId)]
+      if (!earlier || one?.answer.kind !== 'acked' || !other || one.to === other.to) continue
+      if (one.answer.at < other.sentAt && !deferred.has(earlier.messageId) && !deferred.has(later.messageId))
+        return [earlier, later]
+    }
+  }
+  return undefined
+}
+
+function withStartsSwapped(
+  input: LedgerInput,
+  [earlier, later]: readonly [RecordedAttempt, RecordedAttempt],
+): LedgerInput {
+  const swap = (attempt: RecordedAttempt): RecordedAttempt => {
+    if (attempt === earlier) return { ...attempt, messageId: later.messageId }
+    return attempt === later ? { ...attempt, messageId: earlier.messageId } : attempt
+  }
+  return { ...input, attempts: input.attempts?.map(swap) ?? [] }
 }
 
 function expectFault(kind: keyof LedgerFaults, input: LedgerInput): void {

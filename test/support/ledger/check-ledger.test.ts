@@ -13,13 +13,17 @@ const FAULTS: readonly {
 }[] = [
   { name: 'an acknowledged message that the log has lost', kind: 'lost', make: (run) => forget(run, 'message-9') },
   { name: 'one id given to two requests', kind: 'lost', make: (run) => answer(run, 23, 'message-9') },
-  { name: 'a message that no client sent', kind: 'unexpected', make: (run) => invent(run, '447999999999') },
+  {
+    name: 'a message that no client sent',
+    kind: 'unexpected',
+    make: (run) => invent(run, { to: '447999999999', text: 'text 9' }),
+  },
   {
     name: 'a message stored though it was refused',
     kind: 'unexpected',
-    make: (run) => invent(run, recipientOf(run, 7)),
+    make: (run) => invent(run, requestOf(run, 7)),
   },
-  { name: 'two messages made of one request', kind: 'unexpected', make: (run) => invent(run, recipientOf(run, 9)) },
+  { name: 'two messages made of one request', kind: 'unexpected', make: (run) => invent(run, requestOf(run, 9)) },
   {
     name: 'a delivery that is no message',
     kind: 'unexpected',
@@ -28,12 +32,21 @@ const FAULTS: readonly {
   { name: 'a message delivered twice', kind: 'duplicated', make: (run) => deliverTo(run, 'message-9', {}) },
   { name: 'a call repeated after it was accepted', kind: 'duplicated', make: (run) => repeat(run, 'accepted') },
   { name: 'a call repeated without knowing', kind: 'duplicated', make: (run) => repeat(run, 'unknown') },
-  { name: 'two neighbours delivered in the wrong order', kind: 'reordered', make: (run) => swapDeliveries(run, 0, 6) },
+  {
+    name: 'two neighbours delivered in the wrong order',
+    kind: 'reordered',
+    make: (run) => swapDeliveries(run, 13, 16),
+  },
   { name: 'a message delivered long after its turn', kind: 'reordered', make: (run) => deliverLast(run, 'message-0') },
   {
     name: 'first attempts in the wrong order',
     kind: 'reordered',
-    make: (run) => swapAttempts(run, 'message-0', 'message-6'),
+    make: (run) => swapAttempts(run, 'message-13', 'message-16'),
+  },
+  {
+    name: 'a message passed by a later one to another recipient',
+    kind: 'overtaken',
+    make: (run) => swapAttempts(run, 'message-10', 'message-13'),
   },
   {
     name: 'two attempts open at once',
@@ -49,37 +62,49 @@ const FAULTS: readonly {
   {
     name: 'a delivery to another recipient',
     kind: 'corrupted',
-    make: (run) => changeDelivery(run, 'message-9', { to: '4479000001' }),
+    make: (run) => changeDelivery(run, 'message-9', { to: '4479999999' }),
   },
   {
     name: 'a message left waiting',
     kind: 'unfinished',
-    make: (run) => show(run, 'message-23', { state: 'QUEUED', reason: 'retrying' }),
+    make: (run) => change(run, 'message-23', { state: 'QUEUED', reason: 'retrying' }),
   },
   {
     name: 'a message left open',
     kind: 'unfinished',
-    make: (run) => show(run, 'message-23', { state: 'SENDING', reason: 'sending' }),
+    make: (run) => change(run, 'message-23', { state: 'SENDING', reason: 'sending' }),
   },
   {
     name: 'shown as sent, never delivered',
     kind: 'logLies',
-    make: (run) => show(run, 'message-23', { state: 'PUBLISHED', reason: null }),
+    make: (run) => change(run, 'message-23', { state: 'PUBLISHED', reason: null }),
   },
   {
     name: 'shown as failed, yet delivered',
     kind: 'logLies',
-    make: (run) => show(run, 'message-9', { state: 'FAILED', reason: 'busy' }),
+    make: (run) => change(run, 'message-9', { state: 'FAILED', reason: 'busy' }),
   },
   {
     name: 'shown as expired, yet delivered',
     kind: 'logLies',
-    make: (run) => show(run, 'message-9', { state: 'EXPIRED', reason: 'time_to_live_over' }),
+    make: (run) => change(run, 'message-9', { state: 'EXPIRED', reason: 'time_to_live_over' }),
   },
   {
     name: 'a failure without a reason',
     kind: 'unexplained',
-    make: (run) => show(run, 'message-1', { state: 'FAILED', reason: null }),
+    make: (run) => change(run, 'message-1', { state: 'FAILED', reason: null }),
+  },
+]
+
+/** What a message may wait for while others go on. */
+const DEFERRED: readonly { readonly name: string; readonly make: (run: MadeUpRun) => void }[] = [
+  { name: 'its file', make: (run) => change(run, 'message-10', { mediaEndedAt: 125 }) },
+  {
+    name: 'an earlier one to its recipient that is tried again',
+    make: (run) => {
+      addEarlier(run, 'message-10', { number: 1, startedAt: 91, endedAt: 92 })
+      addEarlier(run, 'message-10', { number: 2, startedAt: 93, endedAt: 101 })
+    },
   },
 ]
 
@@ -108,8 +133,8 @@ describe('the ledger', () => {
 
   it('shows the front of a lane before what waits behind it', () => {
     const run = madeUpRun()
-    show(run, 'message-9', { state: 'QUEUED', reason: 'behind_others' })
-    show(run, 'message-23', { state: 'QUEUED', reason: 'retrying' })
+    change(run, 'message-9', { state: 'QUEUED', reason: 'behind_others' })
+    change(run, 'message-23', { state: 'QUEUED', reason: 'retrying' })
 
     const [first, second] = checkLedger(run).faults.unfinished
 
@@ -119,12 +144,21 @@ describe('the ledger', () => {
 
   it('lets requests that overlapped at the client arrive either way', () => {
     const run = madeUpRun()
-    const later = run.requests[6]
+    const later = run.requests[16]
     assert.ok(later)
-    run.requests[6] = { ...later, sentAt: 0 }
+    run.requests[16] = { ...later, sentAt: 0 }
 
-    swapDeliveries(run, 0, 6)
-    swapAttempts(run, 'message-0', 'message-6')
+    swapDeliveries(run, 13, 16)
+    swapAttempts(run, 'message-13', 'message-16')
+
+    assertClean(checkLedger(run))
+  })
+
+  it.each(DEFERRED)('lets a message be passed that waits for $name', ({ make }) => {
+    const run = madeUpRun()
+
+    make(run)
+    swapAttempts(run, 'message-10', 'message-13')
 
     assertClean(checkLedger(run))
   })
@@ -133,7 +167,7 @@ describe('the ledger', () => {
     for (const id of ['message-9', 'message-23']) {
       const run = madeUpRun()
 
-      show(run, id, { state: 'UNCONFIRMED', reason: 'stopped_while_sending' })
+      change(run, id, { state: 'UNCONFIRMED', reason: 'stopped_while_sending' })
 
       assertClean(checkLedger(run))
     }
@@ -143,7 +177,7 @@ describe('the ledger', () => {
 describe('a quarantine', () => {
   it('is true after three crashes and false after two', () => {
     const run = madeUpRun()
-    show(run, 'message-6', { state: 'UNCONFIRMED', reason: 'quarantined' })
+    change(run, 'message-6', { state: 'UNCONFIRMED', reason: 'quarantined' })
 
     // It was open from 61 to 90.
     assert.deepEqual(findFalseQuarantines([62, 70, 90, 91], run), [])
@@ -165,13 +199,37 @@ function answer(run: MadeUpRun, index: number, messageId: string): void {
   run.requests[index] = { ...request, answer: { kind: 'acked', messageId, at: request.sentAt } }
 }
 
-function recipientOf(run: MadeUpRun, index: number): string {
-  return run.requests[index]?.to ?? ''
+function requestOf(run: MadeUpRun, index: number): { to: string; text: string } {
+  return { to: run.requests[index]?.to ?? '', text: `text ${index}` }
 }
 
-function invent(run: MadeUpRun, to: string): void {
+function invent(run: MadeUpRun, { to, text }: { to: string; text: string }): void {
   const connection = run.requests.find((request) => request.to === to)?.connection ?? '15550001001'
-  run.messages.push({ id: 'invented', connection, to, state: 'FAILED', reason: 'busy', acceptedAt: 0 })
+  run.messages.push({ id: 'invented', connection, to, state: 'FAILED', reason: 'busy', acceptedAt: 0, text })
+}
+
+/** An attempt of a message that was accepted just before this one, to the same recipient. */
+function addEarlier(
+  run: MadeUpRun,
+  id: string,
+  attempt: Pick<MadeUpRun['attempts'][number], 'number' | 'startedAt' | 'endedAt'>,
+): void {
+  const message = run.messages.find((each) => each.id === id)
+  assert.ok(message)
+  const earlier = {
+    ...message,
+    id: `before-${id}`,
+    acceptedAt: message.acceptedAt - 10,
+    text: null,
+    state: 'FAILED',
+    reason: 'busy',
+  }
+  if (attempt.number === 1) {
+    const { id: messageId, connection, to } = earlier
+    run.messages.unshift(earlier)
+    run.requests.unshift({ connection, to, content: {}, sentAt: 0, answer: { kind: 'acked', messageId, at: 1 } })
+  }
+  run.attempts.push({ ...attempt, messageId: earlier.id, connection: earlier.connection, outcome: 'rejected' })
 }
 
 function deliverTo(run: MadeUpRun, id: string, change: Partial<MadeUpRun['inbox'][number]>): void {
@@ -225,13 +283,9 @@ function repeat(run: MadeUpRun, outcome: string): void {
   run.attempts.push({ ...attempt, number: 9, startedAt: 10_000, endedAt: 10_001 })
 }
 
-function show(
-  run: MadeUpRun,
-  id: string,
-  { state, reason }: Pick<MadeUpRun['messages'][number], 'state' | 'reason'>,
-): void {
+function change(run: MadeUpRun, id: string, to: Partial<MadeUpRun['messages'][number]>): void {
   const index = run.messages.findIndex((message) => message.id === id)
   const message = run.messages[index]
   assert.ok(message)
-  run.messages[index] = { ...message, state, reason }
+  run.messages[index] = { ...message, ...to }
 }

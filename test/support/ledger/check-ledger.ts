@@ -1,4 +1,5 @@
 import { findOverlapping, findRepeated, inOrderOfStart } from './check-attempts.ts'
+import { findDeferred, findOvertaken } from './find-overtaken.ts'
 import { findReordered } from './find-reordered.ts'
 import type { DeliveredEntry, LedgerInput, ListedMessage, SentRequest } from './ledger-input.ts'
 import { type Matches, matchRequests } from './match-requests.ts'
@@ -16,7 +17,10 @@ export interface LedgerFaults {
   readonly unexpected: readonly string[]
   /** Delivered more than once, or handed over again without knowing that the time before did nothing. */
   readonly duplicated: readonly string[]
+  /** To one recipient, in another order than they were accepted. */
   readonly reordered: readonly string[]
+  /** Passed by a later message to another recipient, without having had to wait for something of its own. */
+  readonly overtaken: readonly string[]
   readonly overlapping: readonly string[]
   /** Delivered differently from what was asked for. */
   readonly corrupted: readonly string[]
@@ -61,6 +65,10 @@ export function checkLedger(input: LedgerInput): Ledger {
         ...findReordered(inbox.flatMap(({ messageId }) => requestOf(messageId))),
         ...findReordered(firstAttempts.flatMap(({ messageId }) => requestOf(messageId))),
       ],
+      overtaken: findOvertaken(
+        firstAttempts.flatMap(({ messageId }) => requestOf(messageId)),
+        findDeferred(messages, attempts),
+      ),
       overlapping: findOverlapping(attempts),
       corrupted: inbox.flatMap((entry) =>
         requestOf(entry.messageId).flatMap(({ request }) => differences(entry, request)),

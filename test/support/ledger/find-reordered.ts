@@ -1,9 +1,9 @@
 import type { SentRequest } from './ledger-input.ts'
 
 /**
- * Checks the order of first deliveries (or first attempts) of all connections, as far as the client can know it: a
- * request that was answered before another one was sent comes first. With one client per connection that sends one
- * after the other this is the whole order; what overlapped at the client may come either way.
+ * Checks the order of first deliveries (or first attempts) to each recipient of each connection, as far as the client can
+ * know it: a request that was answered before another one was sent comes first. With one client per connection that sends
+ * one after the other this is the whole order; what overlapped at the client may come either way.
  */
 export function findReordered(
   order: readonly { readonly messageId: string; readonly request: SentRequest }[],
@@ -14,15 +14,16 @@ export function findReordered(
   for (const { messageId, request } of order) {
     if (seen.has(messageId)) continue
     seen.add(messageId)
-    const { connection, sentAt, answer } = request
-    const before = latest.get(connection)
+    const { connection, to, sentAt, answer } = request
+    const recipient = `${connection} ${to}`
+    const before = latest.get(recipient)
     // Comparing with the latest `sentAt` alone is enough: if any earlier delivery was sent after this answer, that one was.
     if (before && answer.kind === 'acked' && answer.at < before.sentAt) {
       reordered.push(
-        `${messageId} of ${connection} comes after ${before.messageId}, which was sent only after its answer`,
+        `${messageId} of ${connection} to ${to} comes after ${before.messageId}, which was sent only after its answer`,
       )
     }
-    if (!before || sentAt > before.sentAt) latest.set(connection, { messageId, sentAt })
+    if (!before || sentAt > before.sentAt) latest.set(recipient, { messageId, sentAt })
   }
   return reordered
 }

@@ -15,7 +15,7 @@ type ClientAnswer =
   | { readonly kind: 'refused' }
   | { readonly kind: 'unknown' }
 
-/** A message as `nuncio message list --json` shows it. */
+/** A message as `nuncio message list --json` shows it, and its text. */
 export interface ListedMessage {
   readonly id: string
   readonly connection: string
@@ -24,6 +24,10 @@ export interface ListedMessage {
   readonly reason: string | null
   /** Milliseconds of the wall clock of the service. */
   readonly acceptedAt: number
+  /** Its text or caption. Null where it has none, or its content was deleted. */
+  readonly text: string | null
+  /** When its media was there, or known not to be had. Null or absent without media. */
+  readonly mediaEndedAt?: number | null
 }
 
 /** What was delivered, as `nuncio sandbox inbox --json` shows it, in order of delivery. */

@@ -9,6 +9,7 @@ export interface MadeUpRun extends LedgerInput {
 
 const CONNECTIONS = ['15550001001', '15550001002', '15550001003']
 const BETWEEN_MS = 10
+const RECIPIENTS_OF_EACH = 4
 
 /** A run without faults, with every ending a message may honestly have. Nothing of it comes from the service. */
 export function madeUpRun(size = 60): MadeUpRun {
@@ -19,7 +20,9 @@ export function madeUpRun(size = 60): MadeUpRun {
 
 function addRequest(run: MadeUpRun, index: number): void {
   const connection = CONNECTIONS[index % CONNECTIONS.length] ?? ''
-  const to = `4479${String(index).padStart(6, '0')}`
+  // Two to each recipient in turn, so that neighbours go to one recipient, or to two.
+  const place = Math.floor(index / CONNECTIONS.length / 2) % RECIPIENTS_OF_EACH
+  const to = `4479000${index % CONNECTIONS.length}0${place}`
   const text = `text ${index}`
   const messageId = `message-${index}`
   const sentAt = index * BETWEEN_MS
@@ -30,7 +33,7 @@ function addRequest(run: MadeUpRun, index: number): void {
   if (!isStored) return
 
   const { state, reason, isDelivered } = endingOf(index)
-  run.messages.push({ id: messageId, connection, to, state, reason, acceptedAt: sentAt })
+  run.messages.push({ id: messageId, connection, to, state, reason, acceptedAt: sentAt, text })
   if (state === 'CANCELLED') return
   addAttempts(run.attempts, {
     messageId,

@@ -12,7 +12,7 @@ export interface Matches {
 
 /**
  * Finds the request behind every message. An acknowledged request is known by its id. One without an answer is known
- * by sender and recipient, so a run gives each request a recipient of its own.
+ * by sender, recipient and text, so a run gives each request a text of its own.
  */
 export function matchRequests({ requests, messages }: LedgerInput): Matches {
   const requestOf = new Map<string, SentRequest>()
@@ -32,12 +32,12 @@ export function matchRequests({ requests, messages }: LedgerInput): Matches {
   let recovered = 0
   for (const message of messages) {
     if (requestOf.has(message.id)) continue
-    const request = unanswered.get(routeOf(message))?.pop()
+    const request = takeSame(unanswered.get(routeOf(message)), message)
     if (request) {
       requestOf.set(message.id, request)
       recovered += 1
     } else {
-      const why = refused.has(routeOf(message)) ? 'it was refused' : 'no client asked for it'
+      const why = takeSame(refused.get(routeOf(message)), message) ? 'it was refused' : 'no client asked for it'
       unexpected.push(`${message.id} from ${message.connection} to ${message.to} is stored, but ${why}`)
     }
   }
@@ -52,6 +52,15 @@ function group(requests: readonly SentRequest[], kind: 'unknown' | 'refused'): M
     groups.set(route, [...(groups.get(route) ?? []), request])
   }
   return groups
+}
+
+/** A text that is not known is no difference. */
+function takeSame(requests: SentRequest[] = [], { text }: ListedMessage): SentRequest | undefined {
+  const index = requests.findIndex(({ content }) => {
+    const sent = content.text ?? content.caption ?? null
+    return sent === null || text === null || sent === text
+  })
+  return index < 0 ? undefined : requests.splice(index, 1)[0]
 }
 
 function routeOf({ connection, to }: Pick<ListedMessage, 'connection' | 'to'>): string {

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Acknowledged } from './check-ledger.ts'
 
 const SEND_PATH = '/chat/api/v1/public/message/send'
+const RECIPIENT = '447900000001'
 const PAUSE_MS = 20
 const AGAIN_AFTER_MS = 15
 // A call on a connection that broke unseen.
@@ -75,7 +76,8 @@ export class Callers {
       headers: { 'content-type': 'application/json', 'x-api-key': this.#plan.token, 'idempotency-key': key },
       body: JSON.stringify({
         from: lane,
-        to: `4479${String(number).padStart(8, '0')}`,
+        // One recipient for each lane, because order is promised per recipient.
+        to: RECIPIENT,
         message: { type: 'message', message: String(number) },
       }),
     })
