@@ -20,9 +20,7 @@ export function EmptyState(props: EmptyStateProps) {
         <ThemeIcon variant="light" size={48} radius="xl" aria-hidden>
           {isFilter ? <SearchX /> : <Inbox />}
         </ThemeIcon>
-        <Title order={2} size="h4">
-          {isFilter ? 'Nothing matches these filters' : props.title}
-        </Title>
+        <Title order={2}>{isFilter ? 'Nothing matches these filters' : props.title}</Title>
         <Text c="dimmed" size="sm" maw={520} component="div">
           {props.text}
         </Text>

@@ -1,11 +1,9 @@
 import { schemaResolver, type UseFormReturnType, useForm } from '@mantine/form'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { z } from 'zod'
 import { CallProblem } from '../api/call-problem.ts'
 
-type FormOf<Shape extends z.ZodType<Record<string, unknown>, Record<string, unknown>>> = UseFormReturnType<
-  z.input<Shape>
-> & {
+type Form<Values extends Record<string, unknown>> = UseFormReturnType<Values> & {
   /** A problem that belongs to no single field: show it in a `ProblemNote` above the button. */
   readonly problem: Error | null
   /** Shows the server's errors at their fields, and focuses the first one. Pass it any caught error. */
@@ -20,12 +18,22 @@ type FormOf<Shape extends z.ZodType<Record<string, unknown>, Record<string, unkn
 export function useFormOf<Shape extends z.ZodType<Record<string, unknown>, Record<string, unknown>>>(
   shape: Shape,
   initialValues: z.input<Shape>,
-): FormOf<Shape> {
+): Form<z.input<Shape>> {
+  return useRuledForm(schemaResolver(shape, { sync: true }), initialValues)
+}
+
+type Rules<Values> = (values: Values) => Readonly<Record<string, ReactNode>>
+
+/** The same without a shape, for pages that do not load zod. `findFaults` returns the faults by the names of their fields. */
+export function useRuledForm<Values extends Record<string, unknown>>(
+  findFaults: Rules<Values>,
+  initialValues: Values,
+): Form<Values> {
   const [problem, setProblem] = useState<Error | null>(null)
-  const form = useForm<z.input<Shape>>({
+  const form = useForm<Values>({
     mode: 'controlled',
     initialValues,
-    validate: schemaResolver(shape, { sync: true }),
+    validate: findFaults,
     validateInputOnBlur: false,
     clearInputErrorOnChange: true,
     onSubmitPreventDefault: 'always',

@@ -20,12 +20,12 @@ interface PageProps {
 export function Page({ title, detail, about, actions, back, children }: PageProps) {
   useDocumentTitle([title, detail, 'Nuncio'].filter(Boolean).join(' · '))
   return (
-    <Stack gap="lg" maw={1280} mx="auto">
+    <Stack gap="md" maw={1400}>
       <StorageBanner />
       <Box>
         {back}
         <Group justify="space-between" align="flex-start" gap="sm">
-          <Title order={1} size="h2" tabIndex={-1} data-page-title>
+          <Title order={1} tabIndex={-1} data-page-title>
             {detail ?? title}
           </Title>
           {actions ? <Group gap="xs">{actions}</Group> : null}

@@ -1,6 +1,7 @@
 import { Alert, Code, Stack, Text } from '@mantine/core'
 import { Info } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { STATE_GROUPS, type StateGroup } from '../app/theme.ts'
 
 interface ReasonNoteProps {
   /** Stable code, as in docs/reasons.md. */
@@ -9,16 +10,14 @@ interface ReasonNoteProps {
   readonly whatToDo?: string | null | undefined
   /** The channel's own message, unchanged. */
   readonly channelSaid?: string | null | undefined
-  readonly tone?: 'bad' | 'warn' | 'quiet'
+  readonly group?: StateGroup
   readonly children?: ReactNode
 }
 
-const COLOURS = { bad: 'red', warn: 'yellow', quiet: 'gray' } as const
-
 /** Why something failed or waits: first the meaning, then what to do, then the code and the channel's message. */
-export function ReasonNote({ code, meaning, whatToDo, channelSaid, tone = 'bad', children }: ReasonNoteProps) {
+export function ReasonNote({ code, meaning, whatToDo, channelSaid, group = 'notsent', children }: ReasonNoteProps) {
   return (
-    <Alert color={COLOURS[tone]} variant="light" icon={<Info aria-hidden />} title={meaning}>
+    <Alert color={STATE_GROUPS[group].alias} variant="light" icon={<Info aria-hidden />} title={meaning}>
       <Stack gap={6}>
         {whatToDo ? <Text size="sm">{whatToDo}</Text> : null}
         {channelSaid ? (

@@ -6,14 +6,14 @@ import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { SeverityBadge } from '../../components/severity-badge.tsx'
-import { ToneBadge } from '../../components/state-badge.tsx'
+import { GroupLabel } from '../../components/state-label.tsx'
 
 const COLUMNS: readonly Column<AlarmReply>[] = [
   {
     key: 'state',
     header: 'State',
     cell: ({ clearedAt, severity }) =>
-      clearedAt === null ? <SeverityBadge severity={severity} /> : <ToneBadge tone="good">Over</ToneBadge>,
+      clearedAt === null ? <SeverityBadge severity={severity} /> : <GroupLabel group="sent">Over</GroupLabel>,
     width: 130,
   },
   { key: 'what', header: 'What', cell: (alarm) => <AlarmText alarm={alarm} /> },

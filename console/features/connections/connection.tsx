@@ -87,13 +87,13 @@ function ReportsMissing({ id }: { readonly id: string }) {
   const { data } = useApiQuery('readOpenAlarms', { params: { account } })
   const alarm = data?.items.find(({ kind, object }) => kind === 'reports_missing' && object === id)
   if (!alarm) return null
-  return <ReasonNote code={alarm.kind} meaning={alarm.cause} whatToDo={alarm.nextStep} tone="warn" />
+  return <ReasonNote code={alarm.kind} meaning={alarm.cause} whatToDo={alarm.nextStep} group="attend" />
 }
 
 function Part({ id, title, children }: { readonly id: string; readonly title: string; readonly children: ReactNode }) {
   return (
     <Stack gap="sm" component="section" aria-labelledby={id}>
-      <Title order={2} size="h4" id={id}>
+      <Title order={2} id={id}>
         {title}
       </Title>
       {children}

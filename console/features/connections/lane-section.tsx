@@ -10,7 +10,7 @@ import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { RowLink, TextLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
-import { StateBadge } from '../../components/state-badge.tsx'
+import { StateLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
 import { CancelAllDialog } from './cancel-all-dialog.tsx'
@@ -44,7 +44,7 @@ export function LaneSection({
   return (
     <Stack gap="sm" component="section" aria-labelledby="lane">
       <Group justify="space-between">
-        <Title order={2} size="h4" id="lane">
+        <Title order={2} id="lane">
           Lane
         </Title>
         {mayCancel && source.rows.length > 0 ? (
@@ -90,7 +90,7 @@ function InFlight({ open }: { readonly open: Open | null }) {
         </Text>
       ) : (
         <Group gap="sm">
-          <StateBadge state="SENDING" />
+          <StateLabel state="SENDING" />
           <TextLink to="/a/$account/developer/logs/$id" params={{ account, id: open.id }} size="sm">
             <MaskedNumber number={open.to} />
           </TextLink>

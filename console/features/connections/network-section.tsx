@@ -10,7 +10,7 @@ import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { ToneBadge } from '../../components/state-badge.tsx'
+import { GroupLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { TemplateList } from './template-list.tsx'
 
@@ -64,17 +64,17 @@ function Said({ connection }: { readonly connection: ConnectionView }) {
   )
 }
 
-const TONES = { plain: null, good: 'good', warning: 'warn', bad: 'bad' } as const
+const GROUPS = { plain: null, good: 'sent', warning: 'attend', bad: 'notsent' } as const
 
 function Fact({ label, value, tone }: ConnectionFactView) {
-  const shown = TONES[tone]
+  const shown = GROUPS[tone]
   return (
     <div>
       <Text component="dt" size="xs" c="dimmed">
         {label}
       </Text>
       <Text component="dd" size="sm" m={0}>
-        {shown === null ? value : <ToneBadge tone={shown}>{value}</ToneBadge>}
+        {shown === null ? value : <GroupLabel group={shown}>{value}</GroupLabel>}
       </Text>
     </div>
   )
@@ -117,9 +117,7 @@ export function Box({ title, children }: { readonly title: string; readonly chil
   return (
     <Paper withBorder p="lg" maw={860} component="section" aria-label={title}>
       <Stack gap="md">
-        <Title order={3} size="h5">
-          {title}
-        </Title>
+        <Title order={3}>{title}</Title>
         {children}
       </Stack>
     </Paper>

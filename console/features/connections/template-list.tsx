@@ -4,7 +4,7 @@ import type { ConnectionTemplateView, ConnectionView } from '../../../src/contra
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { ToneBadge } from '../../components/state-badge.tsx'
+import { GroupLabel } from '../../components/state-label.tsx'
 import { Box } from './network-section.tsx'
 
 /** The account's approved templates. Loaded only on demand, because the network is slow. */
@@ -68,7 +68,7 @@ function Templates({ templates }: { readonly templates: readonly ConnectionTempl
                 </Code>
               </Table.Td>
               <Table.Td>
-                <ToneBadge tone={template.status === 'APPROVED' ? 'good' : 'warn'}>{template.status}</ToneBadge>
+                <GroupLabel group={template.status === 'APPROVED' ? 'sent' : 'attend'}>{template.status}</GroupLabel>
               </Table.Td>
               <Table.Td style={{ whiteSpace: 'pre-wrap' }}>{template.body}</Table.Td>
               <Table.Td>{template.fits === null ? template.why : <Code>{template.fits}</Code>}</Table.Td>

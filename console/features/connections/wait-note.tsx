@@ -46,7 +46,7 @@ function WhyItWaits({ id, wait }: { readonly id: string; readonly wait: Wait }) 
       meaning={`Why it waits: ${sentence}`}
       whatToDo={nextStep}
       channelSaid={words}
-      tone={code === 'pace' || code === 'quiet_hours' ? 'quiet' : 'warn'}
+      group={code === 'pace' || code === 'quiet_hours' ? 'moving' : 'attend'}
     >
       {until === null && !canBeEnded ? null : (
         <Group gap="sm">

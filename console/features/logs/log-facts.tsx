@@ -66,7 +66,7 @@ export function LogFacts({ detail }: { readonly detail: LogDetail }) {
 export function MediaFacts({ media }: { readonly media: NonNullable<LogDetail['media']> }) {
   return (
     <Paper withBorder p="md">
-      <Title order={2} size="h5" mb="sm">
+      <Title order={2} mb="sm">
         Media
       </Title>
       <Facts>

@@ -4,9 +4,10 @@ import type { LogEntry } from '../../../src/contract/console/log.ts'
 import type { Rows } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
+import { HttpStatus } from '../../components/http-status.tsx'
 import { RowLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
-import { HttpBadge, StateBadge } from '../../components/state-badge.tsx'
+import { StateLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { stateOf, sumText, TYPE_LABELS, whyOf } from './log-labels.ts'
 import type { LogSearch } from './log-search.ts'
@@ -61,7 +62,7 @@ function Http({ entry: { status, code, name, madeBy } }: { readonly entry: LogEn
   if (status === null) return <Text size="sm">{madeBy === null ? '–' : `By ${madeBy}`}</Text>
   return (
     <>
-      <HttpBadge status={status} />
+      <HttpStatus status={status} />
       <Text size="xs" c="dimmed" ff="monospace" style={{ whiteSpace: 'nowrap' }}>
         {code} {name}
       </Text>
@@ -73,7 +74,7 @@ function Result({ entry }: { readonly entry: LogEntry }) {
   const why = whyOf(entry)
   return (
     <>
-      {stateOf(entry) === 'GONE' ? <Text size="sm">Its message is gone</Text> : <StateBadge state={stateOf(entry)} />}
+      {stateOf(entry) === 'GONE' ? <Text size="sm">Its message is gone</Text> : <StateLabel state={stateOf(entry)} />}
       {entry.summed ? <Text size="sm">{sumText(entry.summed.requests)}, not listed one by one</Text> : null}
       {entry.outcome === 'repeated' ? (
         <Text size="xs" c="dimmed">

@@ -1,15 +1,17 @@
 import { Box, Code, Group, Stack, Text, Timeline } from '@mantine/core'
 import { CircleCheck, CircleDot, CircleX, Hourglass, type LucideIcon } from 'lucide-react'
 import type { LogTimelineEntry } from '../../../src/contract/console/log.ts'
+import type { StateGroup } from '../../app/theme.ts'
 import { exactLocal } from '../../components/instants.ts'
 import { offsetText } from './log-labels.ts'
 
-const DISPLAYS: Readonly<Record<LogTimelineEntry['tone'], { readonly icon: LucideIcon; readonly color: string }>> = {
-  plain: { icon: CircleDot, color: 'gray' },
-  good: { icon: CircleCheck, color: 'green' },
-  wait: { icon: Hourglass, color: 'yellow' },
-  bad: { icon: CircleX, color: 'red' },
-}
+const DISPLAYS: Readonly<Record<LogTimelineEntry['tone'], { readonly icon: LucideIcon; readonly group: StateGroup }>> =
+  {
+    plain: { icon: CircleDot, group: 'closed' },
+    good: { icon: CircleCheck, group: 'sent' },
+    wait: { icon: Hourglass, group: 'moving' },
+    bad: { icon: CircleX, group: 'notsent' },
+  }
 const BULLET_PX = 26
 
 /** The timeline of a message, each entry with its time and its offset from the acceptance. */
@@ -25,9 +27,15 @@ export function LogTimeline({ entries }: { readonly entries: readonly LogTimelin
 }
 
 function TimelineEntry({ entry, ...item }: { readonly entry: LogTimelineEntry }) {
-  const { icon: Icon, color } = DISPLAYS[entry.tone]
+  const { icon: Icon, group } = DISPLAYS[entry.tone]
   return (
-    <Timeline.Item {...item} role="listitem" color={color} bullet={<Icon size={14} aria-hidden />} title={entry.title}>
+    <Timeline.Item
+      {...item}
+      role="listitem"
+      color={`var(--nc-${group}-solid)`}
+      bullet={<Icon size={14} aria-hidden />}
+      title={entry.title}
+    >
       <Stack gap={2}>
         <Group gap="xs">
           <Text size="xs" ff="monospace">

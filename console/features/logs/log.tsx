@@ -8,14 +8,16 @@ import type { LogDetail } from '../../../src/contract/console/log.ts'
 import { endNote } from '../../../src/contract/console/waits.ts'
 import { call } from '../../api/call.ts'
 import { useApiQuery } from '../../api/queries.ts'
+import type { StateGroup } from '../../app/theme.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
+import { HttpStatus } from '../../components/http-status.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { ReasonNote } from '../../components/reason-note.tsx'
 import { useSearchState } from '../../components/search-state.ts'
-import { HttpBadge, StateBadge } from '../../components/state-badge.tsx'
+import { StateLabel } from '../../components/state-label.tsx'
 import { useShortcutSetting } from '../../components/stored-setting.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { BlockButton } from '../recipients/block-button.tsx'
@@ -125,8 +127,8 @@ function Detail({ detail }: { readonly detail: LogDetail }) {
     <Stack gap="lg">
       <Stack gap="sm">
         <Group gap="sm">
-          {entry.status === null ? null : <HttpBadge status={entry.status} />}
-          {stateOf(entry) === 'GONE' ? null : <StateBadge state={stateOf(entry)} />}
+          {entry.status === null ? null : <HttpStatus status={entry.status} isNamed />}
+          {stateOf(entry) === 'GONE' ? null : <StateLabel state={stateOf(entry)} />}
         </Group>
         <Text fw={500}>{detail.sentence}</Text>
         <Reasons detail={detail} />
@@ -152,7 +154,7 @@ function Detail({ detail }: { readonly detail: LogDetail }) {
           <Tabs.Tab value="raw">Raw JSON</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="timeline" pt="md">
-          <Title order={2} size="h5" mb="sm">
+          <Title order={2} mb="sm">
             What happened
           </Title>
           <LogTimeline entries={detail.timeline} />
@@ -171,7 +173,16 @@ function Detail({ detail }: { readonly detail: LogDetail }) {
   )
 }
 
-const BAD_STATES = new Set(['FAILED', 'EXPIRED', 'UNCONFIRMED'])
+// A waiting message is moving, and everything else has gone well.
+const REASON_GROUPS: Readonly<Record<string, StateGroup>> = {
+  FAILED: 'notsent',
+  EXPIRED: 'notsent',
+  UNCONFIRMED: 'attend',
+  CANCELLED: 'closed',
+  PUBLISHED: 'sent',
+  DELIVERED: 'sent',
+  READ: 'sent',
+}
 
 function Reasons({ detail: { entry, message } }: { readonly detail: LogDetail }) {
   const { id: account } = useAccount()
@@ -201,7 +212,7 @@ function Reasons({ detail: { entry, message } }: { readonly detail: LogDetail })
           meaning={reason.meaning}
           whatToDo={reason.nextStep}
           channelSaid={reason.words}
-          tone={BAD_STATES.has(message.state) ? 'bad' : 'quiet'}
+          group={REASON_GROUPS[message.state] ?? 'moving'}
         />
       ) : null}
       {message?.reportsMissing ? (
@@ -209,7 +220,7 @@ function Reasons({ detail: { entry, message } }: { readonly detail: LogDetail })
           code="reports_missing"
           meaning={message.reportsMissing.meaning}
           whatToDo={message.reportsMissing.nextStep}
-          tone="warn"
+          group="attend"
         >
           <TextLink to="/a/$account/connections/$id" params={{ account, id: message.connection.id }} size="sm">
             Open the connection
@@ -222,7 +233,7 @@ function Reasons({ detail: { entry, message } }: { readonly detail: LogDetail })
           meaning={`Its lane stands still. ${lane.meaning}`}
           whatToDo={lane.nextStep}
           channelSaid={lane.words}
-          tone="warn"
+          group="attend"
         >
           {lane.until === null ? null : (
             <Text size="sm">

@@ -4,7 +4,7 @@ import type { OverviewReply } from '../../../src/contract/console/overview.ts'
 import { useCommandLine } from '../../api/command-line.ts'
 import { useAccount } from '../../components/account.tsx'
 import { TextLink } from '../../components/links.tsx'
-import { StateBadge } from '../../components/state-badge.tsx'
+import { StateLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { numberText } from './results.ts'
 
@@ -41,7 +41,7 @@ export function Attention({ attention }: Pick<OverviewReply, 'attention'>) {
   return (
     <Paper withBorder p="md" component="section" aria-labelledby="attention">
       <Stack gap="sm">
-        <Title order={2} size="h4" id="attention">
+        <Title order={2} id="attention">
           Needs attention
         </Title>
         {attention.groups.length === 0 ? (
@@ -52,7 +52,7 @@ export function Attention({ attention }: Pick<OverviewReply, 'attention'>) {
         {attention.groups.map((group) => (
           <div key={`${group.state} ${group.reason ?? ''}`}>
             <Group gap="sm">
-              <StateBadge state={group.state} />
+              <StateLabel state={group.state} />
               <TextLink
                 to="/a/$account/developer/logs"
                 params={{ account }}

@@ -54,7 +54,7 @@ export function FirstSteps({ steps }: { readonly steps: OverviewReply['firstStep
   return (
     <Paper withBorder p="md" component="section" aria-labelledby="first-steps">
       <Stack gap="sm">
-        <Title order={2} size="h4" id="first-steps">
+        <Title order={2} id="first-steps">
           Three steps to the first message
         </Title>
         <VisuallyHidden role="status">{`${STEPS.filter(({ key }) => done[key]).length} of 3 steps done`}</VisuallyHidden>

@@ -18,7 +18,7 @@ export function OpenAlarms() {
   return (
     <Paper withBorder p="md" component="section" aria-labelledby="alarms">
       <Stack gap="sm">
-        <Title order={2} size="h4" id="alarms">
+        <Title order={2} id="alarms">
           Alarms
         </Title>
         {open.slice(0, SHOWN).map((alarm) => (

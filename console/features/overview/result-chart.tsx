@@ -36,7 +36,7 @@ export function ResultChart({ seen, isTable, onTable }: ResultChartProps) {
       <Stack gap="sm">
         <Group justify="space-between" align="flex-start">
           <div>
-            <Title order={2} size="h4" id="results">
+            <Title order={2} id="results">
               Results {words}
             </Title>
             <CountedAt seen={seen} />

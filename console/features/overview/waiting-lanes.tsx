@@ -2,7 +2,7 @@ import { Paper, Stack, Table, Text, Title, VisuallyHidden } from '@mantine/core'
 import type { OverviewReply } from '../../../src/contract/console/overview.ts'
 import { useAccount } from '../../components/account.tsx'
 import { TextLink } from '../../components/links.tsx'
-import { ToneBadge } from '../../components/state-badge.tsx'
+import { GroupLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { numberText } from './results.ts'
 
@@ -15,7 +15,7 @@ export function WaitingLanes({ lanes, furtherLanes }: Pick<OverviewReply, 'lanes
   return (
     <Paper withBorder p="md" component="section" aria-labelledby="lanes">
       <Stack gap="xs">
-        <Title order={2} size="h4" id="lanes">
+        <Title order={2} id="lanes">
           Connections with messages that wait
         </Title>
         <Table.ScrollContainer minWidth={520}>
@@ -65,10 +65,14 @@ function LaneRow({ lane, account }: { readonly lane: Lane; readonly account: str
       <Table.Td>{lane.oldestAt === null ? '' : <TimeAgo at={lane.oldestAt} isQuiet />}</Table.Td>
       <Table.Td>
         {lane.reason === null ? (
-          <ToneBadge tone="good">Moves</ToneBadge>
+          <GroupLabel group="sent">Moves</GroupLabel>
         ) : (
           <Stack gap={2} align="flex-start">
-            <ToneBadge tone="warn">Stands still</ToneBadge>
+            {lane.reason === 'pace' || lane.reason === 'quiet_hours' ? (
+              <GroupLabel group="moving">{lane.reason === 'pace' ? 'Paced' : 'Quiet hours'}</GroupLabel>
+            ) : (
+              <GroupLabel group="attend">Stands still</GroupLabel>
+            )}
             <Text size="sm">
               {lane.meaning ?? lane.reason} {lane.whatToDo ?? ''}
             </Text>

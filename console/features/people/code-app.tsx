@@ -27,9 +27,7 @@ export function CodeApp({ since }: { readonly since: number | null }) {
   return (
     <Stack gap="xs" align="flex-start">
       <Group gap="xs">
-        <Title order={3} size="h5">
-          App for codes
-        </Title>
+        <Title order={3}>App for codes</Title>
         {since === null ? null : <Badge color="teal">on</Badge>}
       </Group>
       <Text size="sm" c="dimmed" component="div">

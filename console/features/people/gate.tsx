@@ -22,7 +22,7 @@ export function Gate({ title, about, children }: GateProps) {
         <Paper withBorder p="lg">
           <Stack gap="md">
             <div>
-              <Title order={1} size="h3" tabIndex={-1} data-page-title>
+              <Title order={1} tabIndex={-1} data-page-title>
                 {title}
               </Title>
               {about ? (

@@ -71,9 +71,7 @@ function Section({ title, about, children }: SectionProps) {
     <Paper withBorder p="lg" component="section" aria-label={title}>
       <Stack gap="md">
         <div>
-          <Title order={2} size="h4">
-            {title}
-          </Title>
+          <Title order={2}>{title}</Title>
           {about ? (
             <Text c="dimmed" size="sm" mt={4}>
               {about}

@@ -18,9 +18,7 @@ export function Passkeys({ passkeys }: { readonly passkeys: readonly Passkey[] }
   const [codes, setCodes] = useState<readonly string[] | null>(null)
   return (
     <Stack gap="xs" align="flex-start">
-      <Title order={3} size="h5">
-        Passkeys
-      </Title>
+      <Title order={3}>Passkeys</Title>
       <Text size="sm" c="dimmed">
         {hasPasskeys()
           ? 'Your device knows you by finger, face or PIN: one touch signs you in, with nothing to type.'

@@ -12,9 +12,7 @@ export function RecoveryCodes({ left }: { readonly left: number }) {
   const makeNew = async () => setCodes((await replace.mutateAsync({})).recoveryCodes)
   return (
     <Stack gap="xs" align="flex-start">
-      <Title order={3} size="h5">
-        Recovery codes
-      </Title>
+      <Title order={3}>Recovery codes</Title>
       <Text size="sm" c="dimmed">
         {left === 0
           ? 'None are left: make new ones now.'

@@ -1,8 +1,8 @@
 import { Button, Group, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { sessionRoutes } from '../../../src/contract/console/session.ts'
+import { findCodeFault } from '../../../src/contract/console/form-rules.ts'
 import { call, type ReplyFor } from '../../api/call.ts'
-import { useFormOf } from '../../components/form.ts'
+import { useRuledForm } from '../../components/form.ts'
 import { Gate } from './gate.tsx'
 import { hasPasskeys, signInByPasskey } from './passkey-calls.ts'
 import { SignInNote } from './sign-in-note.tsx'
@@ -14,7 +14,7 @@ type SecondStepProps = Extract<ReplyFor<'signIn'>, { step: 'second-factor' }> & 
 
 /** Asks for the second factor after the right password. */
 export function SecondStep({ ticket, methods, onDone, onBack }: SecondStepProps) {
-  const form = useFormOf(sessionRoutes.finishSignIn.body, { ticket, code: '' })
+  const form = useRuledForm(({ code }) => ({ code: findCodeFault(code.trim()) }), { ticket, code: '' })
   const [isBusy, setBusy] = useState(false)
   const hasApp = methods.includes('totp')
   const attempt = async (act: () => Promise<unknown>) => {

@@ -1,10 +1,10 @@
 import { Button, Checkbox, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
 import { KeyRound } from 'lucide-react'
 import { useState } from 'react'
-import { sessionRoutes } from '../../../src/contract/console/session.ts'
+import { findEmailFault, findPasswordFault } from '../../../src/contract/console/form-rules.ts'
 import { call, type ReplyFor } from '../../api/call.ts'
 import { useCommandLine } from '../../api/command-line.ts'
-import { useFormOf } from '../../components/form.ts'
+import { useRuledForm } from '../../components/form.ts'
 import { Gate } from './gate.tsx'
 import { hasPasskeys, signInByPasskey } from './passkey-calls.ts'
 import { SecondStep } from './second-step.tsx'
@@ -31,7 +31,7 @@ interface FirstStepProps {
 
 function FirstStep({ onDone, onHalfway }: FirstStepProps) {
   const commandLine = useCommandLine()
-  const form = useFormOf(sessionRoutes.signIn.body, { email: '', password: '', keep: false })
+  const form = useRuledForm(findFaults, { email: '', password: '', keep: false })
   const [isBusy, setBusy] = useState(false)
   const attempt = async (act: () => Promise<void>) => {
     setBusy(true)
@@ -73,7 +73,7 @@ function FirstStep({ onDone, onHalfway }: FirstStepProps) {
               disabled={isBusy}
               onClick={() =>
                 void attempt(async () => {
-                  await signInByPasskey(form.getValues().keep ?? false)
+                  await signInByPasskey(form.getValues().keep)
                   onDone()
                 })
               }
@@ -89,4 +89,9 @@ function FirstStep({ onDone, onHalfway }: FirstStepProps) {
       </Stack>
     </form>
   )
+}
+
+// Without zod, which would add a sixth to the code of the first view.
+function findFaults({ email, password }: { readonly email: string; readonly password: string }) {
+  return { email: findEmailFault(email.trim()), password: findPasswordFault(password) }
 }

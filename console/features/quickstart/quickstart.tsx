@@ -62,7 +62,7 @@ function Workbench({ senders, endpoint }: { readonly senders: readonly Sender[];
       <Grid.Col span={{ base: 12, md: 6 }}>
         <Stack gap="md">
           <Paper withBorder p="md" component="section" aria-labelledby="compose">
-            <Title order={2} size="h4" id="compose" mb="sm">
+            <Title order={2} id="compose" mb="sm">
               The message
             </Title>
             <ComposeForm
@@ -76,7 +76,7 @@ function Workbench({ senders, endpoint }: { readonly senders: readonly Sender[];
       </Grid.Col>
       <Grid.Col span={{ base: 12, md: 6 }}>
         <Stack gap="sm" component="section" aria-labelledby="call">
-          <Title order={2} size="h4" id="call">
+          <Title order={2} id="call">
             The call
           </Title>
           <Tabs

@@ -2,7 +2,7 @@ import { Group, Text, Tooltip, UnstyledButton } from '@mantine/core'
 import { Check, CheckCheck } from 'lucide-react'
 import type { Delivery } from '../../../src/contract/console/sandbox.ts'
 import { exactLocal, exactUtc, localClock } from '../../components/instants.ts'
-import { StateBadge } from '../../components/state-badge.tsx'
+import { StateLabel } from '../../components/state-label.tsx'
 import { MediaView } from './media-view.tsx'
 import classes from './sandbox.module.css'
 import { usePlace } from './use-place.ts'
@@ -58,7 +58,7 @@ const TICKED: Readonly<Record<string, string>> = { PUBLISHED: 'Published', DELIV
 function Ticks({ state }: { readonly state: string | null }) {
   if (state === null) return null
   const word = TICKED[state]
-  if (word === undefined) return <StateBadge state={state} />
+  if (word === undefined) return <StateLabel state={state} />
   const Icon = state === 'PUBLISHED' ? Check : CheckCheck
   return (
     <Group gap={2} wrap="nowrap">

@@ -44,7 +44,7 @@ export function Composer({ connection, to, order, onSent }: ComposerProps) {
       >
         <Stack gap="sm">
           <div>
-            <Title order={2} size="h4" id="composer">
+            <Title order={2} id="composer">
               Send a message
             </Title>
             <Text size="sm" c="dimmed">

@@ -90,7 +90,7 @@ function ConversationHead({ account, connection, to }: { account: string; connec
         <ArrowLeft size={20} aria-hidden />
       </TextLink>
       <div>
-        <Title order={2} size="h5">
+        <Title order={2}>
           <MaskedNumber number={to} />
         </Title>
         <Text size="xs" c="dimmed">

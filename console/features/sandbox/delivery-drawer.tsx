@@ -8,7 +8,7 @@ import { CopyButton } from '../../components/copy-button.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { StateBadge } from '../../components/state-badge.tsx'
+import { StateLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { sizeText } from './sandbox-labels.ts'
 
@@ -46,7 +46,7 @@ function Timeline({ account, timeline }: { readonly account: string; readonly ti
   return (
     <Stack gap="md">
       <Group gap="md">
-        {timeline.state === null ? null : <StateBadge state={timeline.state} />}
+        {timeline.state === null ? null : <StateLabel state={timeline.state} />}
         <TextLink
           to="/a/$account/developer/logs/$id"
           params={{ account, id: timeline.requestId ?? timeline.messageId }}

@@ -13,7 +13,7 @@ export function FailureCommands({ commands, onTry }: FailureCommandsProps) {
     <Paper withBorder p="md" component="section" aria-labelledby="failure-commands">
       <Stack gap="sm">
         <div>
-          <Title order={2} size="h4" id="failure-commands">
+          <Title order={2} id="failure-commands">
             Recipients that fail on request
           </Title>
           <Text size="sm" c="dimmed">

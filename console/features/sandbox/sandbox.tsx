@@ -9,7 +9,7 @@ import { ButtonLink } from '../../components/links.tsx'
 import { maskNumber } from '../../components/masked-number.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { ToneBadge } from '../../components/state-badge.tsx'
+import { GroupLabel } from '../../components/state-label.tsx'
 import { useHiddenNumbers } from '../../components/stored-setting.ts'
 import { ChatList } from './chat-list.tsx'
 import { Composer } from './composer.tsx'
@@ -32,9 +32,9 @@ export function Sandbox() {
       title="Sandbox inbox"
       about="What recipients would have on their phones, in the order in which it was delivered."
       actions={
-        <ToneBadge tone="good" icon={ShieldCheck}>
+        <GroupLabel group="sent" icon={ShieldCheck}>
           Sandbox: nothing left this machine
-        </ToneBadge>
+        </GroupLabel>
       }
     >
       {found.error ? <ProblemNote problem={found.error} onRetry={() => void found.refetch()} /> : null}

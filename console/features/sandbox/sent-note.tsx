@@ -3,9 +3,10 @@ import { useEffect, useRef } from 'react'
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
+import { HttpStatus } from '../../components/http-status.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
-import { HttpBadge, StateBadge } from '../../components/state-badge.tsx'
+import { StateLabel } from '../../components/state-label.tsx'
 import type { SendReply } from './send-request.ts'
 
 export interface Sent {
@@ -28,7 +29,7 @@ export function SentNote({ sent: { to, reply } }: { readonly sent: Sent }) {
           <Text size="sm" fw={600}>
             To <MaskedNumber number={to} />
           </Text>
-          <HttpBadge status={reply.status} />
+          <HttpStatus status={reply.status} isNamed />
           {reply.requestId === null ? null : <Timeline requestId={reply.requestId} isAccepted={reply.status === 200} />}
         </Group>
         <CodeBlock code={reply.text} language="json" label="The reply" maxHeight={160} />
@@ -42,7 +43,7 @@ function Timeline({ requestId, isAccepted }: { readonly requestId: string; reado
   const found = useApiQuery('showLogEntry', { params: { account, id: requestId } }, { enabled: isAccepted })
   return (
     <>
-      {found.data?.entry.state ? <StateBadge state={found.data.entry.state} /> : null}
+      {found.data?.entry.state ? <StateLabel state={found.data.entry.state} /> : null}
       <TextLink to="/a/$account/developer/logs/$id" params={{ account, id: requestId }} size="sm">
         Open in the API log
       </TextLink>

@@ -24,9 +24,7 @@ export function Account() {
         <>
           <Paper withBorder p="lg">
             <Stack gap="sm">
-              <Title order={2} size="h4">
-                Name
-              </Title>
+              <Title order={2}>Name</Title>
               {can('owner') ? <RenameForm {...settings.data} /> : <Text>{settings.data.name}</Text>}
               <Group gap="xs">
                 <Text size="sm" c="dimmed" component="div">
@@ -78,9 +76,7 @@ function SecondFactor({ settings, isOwner }: { readonly settings: AccountSetting
     <Paper withBorder p="lg">
       <Stack gap="sm" align="flex-start">
         <Group gap="xs">
-          <Title order={2} size="h4">
-            Second factor
-          </Title>
+          <Title order={2}>Second factor</Title>
           <Badge color={isOn ? 'teal' : 'gray'}>{isOn ? 'required' : 'optional'}</Badge>
         </Group>
         <Text size="sm" c="dimmed">

@@ -44,9 +44,7 @@ export function Invitations({ account, invitations }: InvitationsProps) {
   ]
   return (
     <Stack gap="sm">
-      <Title order={2} size="h4">
-        Invitations
-      </Title>
+      <Title order={2}>Invitations</Title>
       {withdraw.error ? <ProblemNote problem={withdraw.error} title="The invitation was not withdrawn" /> : null}
       <DataTable
         caption="Invitations"

@@ -1,7 +1,7 @@
 import { Stack, Text } from '@mantine/core'
 import { Ban, CircleCheck, Hourglass, TimerOff } from 'lucide-react'
 import type { TokenRowReply } from '../../../src/contract/console/tokens.ts'
-import { ToneBadge } from '../../components/state-badge.tsx'
+import { GroupLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { tokenStatusOf } from './token-labels.ts'
 
@@ -12,33 +12,33 @@ export function TokenStatusBadge({ token }: { readonly token: Given }) {
   switch (tokenStatusOf(token)) {
     case 'deleted':
       return (
-        <ToneBadge tone="quiet" icon={Ban}>
+        <GroupLabel group="closed" icon={Ban}>
           Deleted
-        </ToneBadge>
+        </GroupLabel>
       )
     case 'expired':
       return (
-        <ToneBadge tone="bad" icon={TimerOff}>
+        <GroupLabel group="notsent" icon={TimerOff}>
           Expired
-        </ToneBadge>
+        </GroupLabel>
       )
     case 'ends-today':
       return (
-        <ToneBadge tone="bad" icon={Hourglass}>
+        <GroupLabel group="notsent" icon={Hourglass}>
           Expires today
-        </ToneBadge>
+        </GroupLabel>
       )
     case 'ends-soon':
       return (
-        <ToneBadge tone="warn" icon={Hourglass}>
+        <GroupLabel group="attend" icon={Hourglass}>
           Expires soon
-        </ToneBadge>
+        </GroupLabel>
       )
     default:
       return (
-        <ToneBadge tone="good" icon={CircleCheck}>
+        <GroupLabel group="sent" icon={CircleCheck}>
           Active
-        </ToneBadge>
+        </GroupLabel>
       )
   }
 }

@@ -6,7 +6,7 @@ import { useAccount } from '../../components/account.tsx'
 import { localDateTime } from '../../components/instants.ts'
 import { TextLink } from '../../components/links.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { StateBadge, ToneBadge } from '../../components/state-badge.tsx'
+import { GroupLabel, StateLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { counted } from './token-labels.ts'
 
@@ -18,7 +18,7 @@ export function TokenActivity({ id }: { readonly id: string }) {
   const activity = useApiQuery('describeTokenUse', { params: { account, id } }, { everyMs: EVERY_MS, isLive: false })
   return (
     <Stack gap="sm" component="section" aria-labelledby="activity">
-      <Title order={2} size="h4" id="activity">
+      <Title order={2} id="activity">
         What it did
       </Title>
       {activity.error ? (
@@ -70,8 +70,8 @@ const TYPE_LABELS: Readonly<Record<string, string>> = {
 }
 
 function Result({ value }: { readonly value: string | null }) {
-  if (value?.startsWith('Refused')) return <ToneBadge tone="bad">{value}</ToneBadge>
-  return <StateBadge state={value ?? ''} />
+  if (value?.startsWith('Refused')) return <GroupLabel group="notsent">{value}</GroupLabel>
+  return <StateLabel state={value ?? ''} />
 }
 
 /** Every request that is listed one by one has an address. */
@@ -83,7 +83,7 @@ function unnamed({ address }: TokenCallerReply): string {
 function Callers({ callers }: { readonly callers: readonly TokenCallerReply[] }) {
   return (
     <Paper withBorder p="sm">
-      <Title order={3} size="h5" mb="xs">
+      <Title order={3} mb="xs">
         Callers
       </Title>
       <Table.ScrollContainer minWidth={520}>
@@ -134,7 +134,7 @@ function Tally({ title, rows, show }: TallyProps) {
   return (
     <Grid.Col span={{ base: 12, sm: 4 }}>
       <Paper withBorder p="sm" h="100%">
-        <Title order={3} size="h5" mb="xs">
+        <Title order={3} mb="xs">
           {title}
         </Title>
         <Table verticalSpacing={6}>

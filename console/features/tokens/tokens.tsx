@@ -10,7 +10,7 @@ import { localDateTime } from '../../components/instants.ts'
 import { ButtonLink, RowLink, TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { useSearchState } from '../../components/search-state.ts'
-import { ToneBadge } from '../../components/state-badge.tsx'
+import { GroupLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { TokenEnd } from './status-badge.tsx'
 import { counted, eventLabel, isIdle, limitLabel, tokenStart } from './token-labels.ts'
@@ -111,9 +111,9 @@ function columnsOf({ account, use, tab, made }: Seen): readonly Column<TokenRowR
             {row.name}
           </RowLink>
           {row.id === made ? (
-            <ToneBadge tone="busy" icon={Sparkles}>
+            <GroupLabel group="moving" icon={Sparkles}>
               New
-            </ToneBadge>
+            </GroupLabel>
           ) : null}
         </Group>
       ),

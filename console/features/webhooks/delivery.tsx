@@ -78,7 +78,7 @@ function Whole({ delivery }: { readonly delivery: DeliveryReply }) {
         )}
       </Stack>
       <Stack gap="sm" component="section" aria-labelledby="tries">
-        <Title order={2} size="h4" id="tries">
+        <Title order={2} id="tries">
           Tries
         </Title>
         {tryRows.length === 0 ? <Text size="sm">It was not tried yet.</Text> : null}

@@ -1,41 +1,41 @@
 import { Ban, CircleCheck, CircleX, Hourglass, TriangleAlert } from 'lucide-react'
 import type { DeliveryRowReply, WebhookReply } from '../../../src/contract/console/webhooks.ts'
-import { ToneBadge } from '../../components/state-badge.tsx'
+import { GroupLabel } from '../../components/state-label.tsx'
 import { DELIVERY_LABELS, STATE_LABELS } from './webhook-labels.ts'
 
 const OF_WEBHOOK = {
-  enabled: { tone: 'good', icon: CircleCheck },
-  disabled: { tone: 'quiet', icon: Ban },
-  failing: { tone: 'bad', icon: TriangleAlert },
+  enabled: { group: 'sent', icon: CircleCheck },
+  disabled: { group: 'closed', icon: Ban },
+  failing: { group: 'notsent', icon: TriangleAlert },
 } as const
 
 export function WebhookBadge({ webhook: { state, failingSince } }: { readonly webhook: WebhookReply }) {
   if (state === 'enabled' && failingSince !== null)
     return (
-      <ToneBadge tone="warn" icon={TriangleAlert}>
+      <GroupLabel group="attend" icon={TriangleAlert}>
         Failing
-      </ToneBadge>
+      </GroupLabel>
     )
-  const { tone, icon } = OF_WEBHOOK[state]
+  const { group, icon } = OF_WEBHOOK[state]
   return (
-    <ToneBadge tone={tone} icon={icon}>
+    <GroupLabel group={group} icon={icon}>
       {STATE_LABELS[state]}
-    </ToneBadge>
+    </GroupLabel>
   )
 }
 
 const OF_DELIVERY = {
-  waiting: { tone: 'busy', icon: Hourglass },
-  delivered: { tone: 'good', icon: CircleCheck },
-  failed: { tone: 'bad', icon: CircleX },
-  dropped: { tone: 'bad', icon: Ban },
+  waiting: { group: 'moving', icon: Hourglass },
+  delivered: { group: 'sent', icon: CircleCheck },
+  failed: { group: 'notsent', icon: CircleX },
+  dropped: { group: 'notsent', icon: Ban },
 } as const
 
 export function DeliveryBadge({ state }: { readonly state: DeliveryRowReply['state'] }) {
-  const { tone, icon } = OF_DELIVERY[state]
+  const { group, icon } = OF_DELIVERY[state]
   return (
-    <ToneBadge tone={tone} icon={icon}>
+    <GroupLabel group={group} icon={icon}>
       {DELIVERY_LABELS[state]}
-    </ToneBadge>
+    </GroupLabel>
   )
 }

@@ -45,7 +45,7 @@ export function Webhook() {
           <Notes webhook={webhook.data} />
           <Facts webhook={webhook.data} />
           <Stack gap="sm" component="section" aria-labelledby="deliveries">
-            <Title order={2} size="h4" id="deliveries">
+            <Title order={2} id="deliveries">
               Deliveries
             </Title>
             <DeliveryList webhook={webhook.data} />

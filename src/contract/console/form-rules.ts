@@ -18,6 +18,18 @@ export function findEmailFault(text: string): string | null {
   return 'This is no e-mail address: it needs a name, an @ and a domain, in plain letters.'
 }
 
+/** The fault of a password that is typed to sign in. Null: none. */
+export function findPasswordFault(text: string): string | null {
+  if (text === '') return 'Enter your password.'
+  return text.length > 1_024 ? 'This password is too long.' : null
+}
+
+/** The fault of a code that is typed to sign in, without surrounding blanks. Null: none. */
+export function findCodeFault(text: string): string | null {
+  if (text === '') return 'Enter the code.'
+  return text.length > 64 ? 'This is no code.' : null
+}
+
 /** The limits of a lane's times in milliseconds, at the command line and in the console. */
 export const LANE_LIMITS = {
   headBudgetMs: { least: 1_000, most: 24 * HOUR_MS },

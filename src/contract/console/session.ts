@@ -1,19 +1,13 @@
 import { z } from 'zod'
-import { findEmailFault } from './form-rules.ts'
+import { findCodeFault, findEmailFault, findPasswordFault } from './form-rules.ts'
 import { consoleRoute, ROLES } from './route.ts'
 import { done, instant } from './shapes.ts'
 
 /** Long texts are refused before anything is computed from them. */
-export const email = z
-  .string()
-  .trim()
-  .check((context) => {
-    const message = findEmailFault(context.value)
-    if (message !== null) context.issues.push({ code: 'custom', input: context.value, message })
-  })
-const password = z.string().min(1, 'Enter your password.').max(1_024, 'This password is too long.')
+export const email = z.string().trim().check(by(findEmailFault))
+const password = z.string().check(by(findPasswordFault))
 /** Six digits of an app, or a recovery code. Spaces and dashes are for reading. */
-const code = z.string().trim().min(1, 'Enter the code.').max(64, 'This is no code.')
+const code = z.string().trim().check(by(findCodeFault))
 const ticket = z.string().max(100)
 /** The values of the browser's passkey functions. */
 const passkeyJson = z.custom<Readonly<Record<string, unknown>>>(
@@ -156,3 +150,10 @@ export const sessionRoutes = {
     reply: z.object({ ended: z.int() }),
   }),
 } as const
+
+function by(findFault: (text: string) => string | null) {
+  return (context: z.core.ParsePayload<string>) => {
+    const message = findFault(context.value)
+    if (message !== null) context.issues.push({ code: 'custom', input: context.value, message })
+  }
+}
