@@ -3,7 +3,7 @@ import { Hint } from './hint.tsx'
 
 interface HttpStatusProps {
   readonly status: number
-  /** With its name beside it, where it is the answer that somebody waits for. */
+  /** With its name beside it, where a person waits for the answer. */
   readonly isNamed?: boolean
 }
 

@@ -1,10 +1,10 @@
-import { Button, Group, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import { Pause, Radio, RefreshCw } from 'lucide-react'
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useSyncExternalStore } from 'react'
 import { addressOf } from '../api/call.ts'
 import { type LiveStatus, LiveStream } from '../api/live.ts'
 import { localClock } from './instants.ts'
+import classes from './live.module.css'
 
 const LiveContext = createContext<LiveStream | null>(null)
 const NOT_LIVE: LiveStatus = { state: 'paused', dataAsOf: null }
@@ -51,26 +51,23 @@ export function LiveSwitch() {
   const { state, dataAsOf, toggle } = useLive()
   const isPaused = state === 'paused'
   return (
-    <Group gap="xs" wrap="nowrap">
+    <>
       <Text size="xs" role="status" visibleFrom="sm">
         {dataAsOf === null ? '' : `Reconnecting… data as of ${localClock(dataAsOf)}`}
       </Text>
-      <Button
-        variant="default"
-        size="compact-sm"
+      <button
+        type="button"
+        className={classes['live'] ?? ''}
+        data-state={state}
         aria-pressed={!isPaused}
         aria-label={state === 'reconnecting' ? 'Live updates, reconnecting' : 'Live updates'}
         title={isPaused ? 'Start live updates' : 'Pause live updates'}
-        leftSection={<StateIcon state={state} />}
         onClick={toggle}
       >
-        {isPaused ? 'Paused' : state === 'reconnecting' ? 'Offline' : 'Live'}
-      </Button>
-    </Group>
+        <span className={classes['word'] ?? ''}>
+          {isPaused ? 'Paused' : state === 'reconnecting' ? 'Offline' : 'Live'}
+        </span>
+      </button>
+    </>
   )
-}
-
-function StateIcon({ state }: { readonly state: LiveStatus['state'] }) {
-  if (state === 'paused') return <Pause size={14} aria-hidden />
-  return state === 'reconnecting' ? <RefreshCw size={14} aria-hidden /> : <Radio size={14} aria-hidden />
 }

@@ -1,26 +1,28 @@
-import { Badge, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import {
   Activity,
   Archive,
   Ban,
-  BellRing,
+  Bell,
   BookOpen,
   Braces,
   Inbox,
   KeyRound,
   LayoutDashboard,
-  LifeBuoy,
   type LucideIcon,
   ScrollText,
   Settings,
   Smartphone,
+  Terminal,
   Users,
   Webhook,
 } from 'lucide-react'
 import type { ComponentType } from 'react'
 import type { Role } from '../../src/contract/console/route.ts'
 import { useApiQuery } from '../api/queries.ts'
-import { NavItem, ServiceItem } from '../components/links.tsx'
+import { SERVICE_PATH } from '../app/service-path.ts'
+import classes from './shell.module.css'
 
 interface Place {
   readonly to: string
@@ -30,21 +32,33 @@ interface Place {
   readonly count?: ComponentType<{ readonly account: string }>
 }
 
+const OVERVIEW: Place = { to: '/a/$account', label: 'Overview', icon: LayoutDashboard, isExact: true }
+const SANDBOX: Place = { to: '/a/$account/sandbox', label: 'Sandbox inbox', icon: Inbox }
+const CONNECTIONS: Place = { to: '/a/$account/connections', label: 'Connections', icon: Smartphone }
+const LOGS: Place = { to: '/a/$account/developer/logs', label: 'API logs', icon: Activity }
 const WORK: readonly Place[] = [
-  { to: '/a/$account', label: 'Overview', icon: LayoutDashboard, isExact: true },
-  { to: '/a/$account/sandbox', label: 'Sandbox inbox', icon: Inbox },
-  { to: '/a/$account/connections', label: 'Connections', icon: Smartphone },
-  { to: '/a/$account/alarms', label: 'Alarms', icon: BellRing, count: AlarmCount },
+  OVERVIEW,
+  SANDBOX,
+  CONNECTIONS,
+  { to: '/a/$account/alarms', label: 'Alarms', icon: Bell, count: AlarmCount },
 ]
 const DEVELOPER: readonly Place[] = [
   { to: '/a/$account/developer/tokens', label: 'API tokens', icon: KeyRound },
-  { to: '/a/$account/developer/logs', label: 'API logs', icon: Activity },
+  LOGS,
   { to: '/a/$account/developer/webhooks', label: 'Webhooks', icon: Webhook },
-  { to: '/a/$account/developer/quickstart', label: 'Quickstart', icon: BookOpen },
+  { to: '/a/$account/developer/quickstart', label: 'Quickstart', icon: Terminal },
 ]
 const PEOPLE: Place = { to: '/a/$account/settings/people', label: 'People', icon: Users }
 const RECIPIENTS: Place = { to: '/a/$account/settings/recipients', label: 'Recipients', icon: Ban }
 const AUDIT: Place = { to: '/a/$account/settings/audit', label: 'Audit log', icon: ScrollText }
+
+/** On phones, the places that are used most have a bar at the bottom. Its labels are short, so that five fit into 320 px. */
+export const TABS: readonly Place[] = [
+  { ...OVERVIEW, count: AlarmCount },
+  { ...LOGS, label: 'Logs' },
+  CONNECTIONS,
+  { ...SANDBOX, label: 'Inbox' },
+]
 
 export function Navigation({ account, role }: { readonly account: string; readonly role: Role }) {
   const settings: readonly Place[] = [
@@ -59,8 +73,8 @@ export function Navigation({ account, role }: { readonly account: string; readon
       <Places account={account} places={WORK} />
       <Heading>Developer</Heading>
       <Places account={account} places={DEVELOPER} />
-      <ServiceItem href="/docs/api" label="API reference" leftSection={<Braces size={18} aria-hidden />} />
-      <ServiceItem href="/docs/" label="Documents" leftSection={<LifeBuoy size={18} aria-hidden />} />
+      <ServiceItem href="/docs/api" label="API reference" icon={Braces} />
+      <ServiceItem href="/docs/" label="Docs" icon={BookOpen} />
       <Heading>Settings</Heading>
       <Places account={account} places={settings} />
     </>
@@ -69,25 +83,43 @@ export function Navigation({ account, role }: { readonly account: string; readon
 
 function Heading({ children }: { readonly children: string }) {
   return (
-    <Text size="xs" fw={600} c="dimmed" px="sm" mt="md" mb={4}>
+    <Text size="xs" fw={500} c="dimmed" px={10} mt={14} mb={4}>
       {children}
     </Text>
   )
 }
 
-function Places({ account, places }: { readonly account: string; readonly places: readonly Place[] }) {
+interface PlacesProps {
+  readonly account: string
+  readonly places: readonly Place[]
+  readonly iconPx?: number
+}
+
+export function Places({ account, places, iconPx = 16 }: PlacesProps) {
   return places.map(({ to, label, icon: Icon, isExact = false, count: Count }) => (
-    <NavItem
+    <Link
       key={to}
       to={to as '/a/$account'}
       params={{ account }}
+      className={classes['place'] ?? ''}
       activeOptions={{ exact: isExact, includeSearch: false }}
-      activeProps={{ active: true, 'aria-current': 'page' }}
-      label={label}
-      leftSection={<Icon size={18} aria-hidden />}
-      rightSection={Count ? <Count account={account} /> : null}
-    />
+      activeProps={{ 'aria-current': 'page' }}
+    >
+      <Icon size={iconPx} aria-hidden />
+      {label}
+      {Count ? <Count account={account} /> : null}
+    </Link>
   ))
+}
+
+/** A link to a page of the service outside the console. */
+function ServiceItem({ href, label, icon: Icon }: { readonly href: string } & Pick<Place, 'label' | 'icon'>) {
+  return (
+    <a href={`${SERVICE_PATH}${href}`} className={classes['place'] ?? ''}>
+      <Icon size={16} aria-hidden />
+      {label}
+    </a>
+  )
 }
 
 /** The number of open alarms that need attention. */
@@ -97,8 +129,8 @@ function AlarmCount({ account }: { readonly account: string }) {
   if (open.length === 0) return null
   const isCritical = open.some(({ severity }) => severity === 'critical')
   return (
-    <Badge size="sm" circle={open.length < 10} color={isCritical ? 'red' : 'yellow'} variant="filled" autoContrast>
+    <span className={classes['count'] ?? ''} data-critical={isCritical}>
       {open.length}
-    </Badge>
+    </span>
   )
 }

@@ -27,7 +27,7 @@ type ButtonProps = { readonly name: string } & ActionIconProps & ComponentPropsW
 
 export function PersonButton({ name, ...props }: ButtonProps) {
   return (
-    <ActionIcon variant="default" size="lg" aria-label={`You: ${name}`} aria-haspopup="menu" {...props}>
+    <ActionIcon variant="subtle" color="gray" size="lg" aria-label={`You: ${name}`} aria-haspopup="menu" {...props}>
       <CircleUser size={18} aria-hidden />
     </ActionIcon>
   )

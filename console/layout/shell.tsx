@@ -1,11 +1,11 @@
-import { ActionIcon, AppShell, Box, Burger, Group, Text, UnstyledButton, useMantineColorScheme } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
+import { ActionIcon, Box, Group, Text, useMantineColorScheme } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import { Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router'
+import { Outlet, useNavigate, useParams } from '@tanstack/react-router'
 import { Monitor, Moon, Sun } from 'lucide-react'
 import { useCallback, useEffect } from 'react'
 import type { CurrentSession } from '../../src/contract/console/session.ts'
 import { useApiQuery } from '../api/queries.ts'
+import { CONSOLE_PATH } from '../app/service-path.ts'
 import { AccountProvider } from '../components/account.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
 import { Hint } from '../components/hint.tsx'
@@ -20,6 +20,7 @@ import { Navigation } from './navigation.tsx'
 import { NotFound } from './not-found.tsx'
 import { PersonMenu } from './person-menu.tsx'
 import classes from './shell.module.css'
+import { TabBar } from './tab-bar.tsx'
 
 /** The frame of every page of a signed-in person. */
 export function Shell() {
@@ -82,56 +83,43 @@ function Frame({ me, account, isUnknown }: FrameProps) {
 }
 
 function Layout({ me, account, children }: Omit<FrameProps, 'isUnknown'> & { readonly children: React.ReactNode }) {
-  const [isOpen, { toggle, close }] = useDisclosure(false)
-  const { pathname } = useLocation()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new page closes the menu of the phone
-  useEffect(close, [pathname, close])
   return (
     <Shortcuts account={account?.id ?? null}>
       {(help) => (
-        <AppShell
-          header={{ height: 56 }}
-          navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
-          padding="lg"
-          transitionDuration={0}
-        >
+        <>
           <a href="#content" className={classes['skip'] ?? ''}>
             Skip to the content
           </a>
-          <AppShell.Header className={classes['header'] ?? ''}>
-            <Group gap="sm" wrap="nowrap" miw={0}>
-              <Burger
-                opened={isOpen}
-                onClick={toggle}
-                hiddenFrom="sm"
-                size="sm"
-                aria-label="Menu"
-                aria-expanded={isOpen}
-              />
-              <Text fw={700}>Nuncio</Text>
-              <Text size="xs" c="dimmed" visibleFrom="md" title="This installation">
-                {location.host}
-              </Text>
+          <header className={classes['header'] ?? ''}>
+            <span className={classes['brand'] ?? ''}>
+              <img src={`${CONSOLE_PATH}/icon.svg`} alt="" />
+              Nuncio
+            </span>
+            <Text size="xs" c="dimmed" className={classes['host'] ?? ''} title="This installation">
+              {location.host}
+            </Text>
+            <div className={classes['account'] ?? ''}>
               <AccountSwitcher accounts={me.accounts} current={account} />
-            </Group>
-            <Group gap="xs" wrap="nowrap">
+            </div>
+            <Group gap={4} wrap="nowrap">
               {account ? <LiveSwitch /> : null}
               <ThemeSwitch />
               <PersonMenu person={me.person} onHelp={help.open} />
             </Group>
-          </AppShell.Header>
-          <AppShell.Navbar aria-label="Pages" component="nav">
-            <div className={classes['places'] ?? ''}>
+          </header>
+          <div className={classes['frame'] ?? ''}>
+            <nav aria-label="Pages" className={classes['side'] ?? ''}>
               {account ? <Navigation account={account.id} role={account.role} /> : null}
-              <UnstyledButton onClick={help.open} className={classes['keys'] ?? ''} visibleFrom="sm">
+              <button type="button" onClick={help.open} className={classes['keys'] ?? ''}>
                 Keyboard shortcuts <kbd>?</kbd>
-              </UnstyledButton>
-            </div>
-          </AppShell.Navbar>
-          <AppShell.Main id="content" tabIndex={-1} className={classes['main'] ?? ''}>
-            {children}
-          </AppShell.Main>
-        </AppShell>
+              </button>
+            </nav>
+            <main id="content" tabIndex={-1} className={classes['main'] ?? ''}>
+              {children}
+            </main>
+          </div>
+          {account ? <TabBar account={account.id} role={account.role} /> : null}
+        </>
       )}
     </Shortcuts>
   )
@@ -175,7 +163,14 @@ function ThemeSwitch() {
   return (
     <Hint<HTMLButtonElement> label={words}>
       {(spot) => (
-        <ActionIcon {...spot} variant="default" size="lg" aria-label={words} onClick={() => setColorScheme(next)}>
+        <ActionIcon
+          {...spot}
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label={words}
+          onClick={() => setColorScheme(next)}
+        >
           <Icon size={18} aria-hidden />
         </ActionIcon>
       )}

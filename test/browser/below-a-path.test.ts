@@ -31,7 +31,7 @@ describe.skipIf(obstacle !== null)(`a service whose public URL has a path${skipN
     await page.reload()
     await page.getByRole('link', { name: 'nightly' }).click()
     await page.waitForURL(new RegExp(`^${tokens}/`))
-    await page.getByRole('link', { name: 'Documents' }).click()
+    await page.getByRole('link', { name: 'Docs' }).click()
     await page.waitForURL(`${home}/docs/`)
     await page.getByLabel('Search the docs').fill('commit_unknown')
     await page.getByRole('search').getByRole('link').first().click()

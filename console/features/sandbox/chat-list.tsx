@@ -1,9 +1,21 @@
-import { Box, Button, Group, Skeleton, Stack, Text, TextInput, VisuallyHidden } from '@mantine/core'
+import {
+  Box,
+  Button,
+  Group,
+  NavLink,
+  type NavLinkProps,
+  Skeleton,
+  Stack,
+  Text,
+  TextInput,
+  VisuallyHidden,
+} from '@mantine/core'
+import { createLink } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Chat } from '../../../src/contract/console/sandbox.ts'
 import { useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
-import { NavItem } from '../../components/links.tsx'
+import type { Native } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
@@ -59,10 +71,12 @@ interface ChatLinkProps {
   readonly isOpen: boolean
 }
 
+const ChatItem = createLink((props: NavLinkProps & Native<NavLinkProps>) => <NavLink component="a" {...props} />)
+
 function ChatLink({ account, connection, chat, isOpen }: ChatLinkProps) {
   const { to, lastText, lastType, lastAt, count } = chat
   return (
-    <NavItem
+    <ChatItem
       to="/a/$account/sandbox"
       params={{ account }}
       search={{ connection, to } as never}
