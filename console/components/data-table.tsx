@@ -1,18 +1,28 @@
-import { Button, Center, Group, Skeleton, Stack, Table, Text, VisuallyHidden } from '@mantine/core'
+import { Button, Paper, Skeleton, Stack, VisuallyHidden } from '@mantine/core'
 import { useDebouncedValue, useThrottledValue } from '@mantine/hooks'
 import { ArrowUp } from 'lucide-react'
 import { type ReactNode, useRef } from 'react'
 import type { Rows } from '../api/queries.ts'
+import classes from './data-table.module.css'
 import { ProblemNote } from './problem-note.tsx'
 import { useStableRows } from './stable-rows.ts'
 
 export interface Column<Row> {
   readonly key: string
   readonly header: ReactNode
-  /** Put the row's link, a `RowLink`, into one of the cells, usually the first. */
+  /** Put the row's link, a `RowLink`, into one of the cells, usually the first: the whole row follows it. */
   readonly cell: (row: Row) => ReactNode
-  readonly align?: 'left' | 'right' | 'center'
+  readonly align?: 'right'
   readonly width?: number | string
+  /** For what can be read on the page of the row as well: not shown on narrow screens. */
+  readonly hideBelow?: 1200
+  /** Long texts, which may take several lines. */
+  readonly wraps?: true
+  /**
+   * Its place on phones, where each row is a card: at the left or right of the first line, a line of its own with the header
+   * before it or without, or nowhere. Left out: the first column is the head, and the others are lines.
+   */
+  readonly card?: 'head' | 'aside' | 'line' | 'text' | 'hidden'
 }
 
 interface DataTableProps<Row> {
@@ -24,21 +34,30 @@ interface DataTableProps<Row> {
   readonly keyOf: (row: Row) => string
   /** Shown when there are no rows: an `EmptyState`. */
   readonly empty: ReactNode
-  readonly minWidth?: number
+  /** Columns have just their widths, and cut what is longer. */
+  readonly isFixed?: boolean
   /** The label of the button for more rows, if these are not older. */
   readonly moreLabel?: string
+  /** Below the rows. */
+  readonly note?: ReactNode
   /** Rows to highlight, such as a new one. */
   readonly isMarked?: (row: Row) => boolean
 }
 
+// On phones, styles make cards of the rows. Without roles of their own, browsers would no longer report them as a table.
+const ROLES = {
+  table: { role: 'table' },
+  rowgroup: { role: 'rowgroup' },
+  row: { role: 'row' },
+  cell: { role: 'cell' },
+  columnheader: { role: 'columnheader' },
+} as const
 const SKELETON_AFTER_MS = 200
-// A darker shade than usual in dark mode, so that links on it are readable.
-const HOVERED = 'light-dark(var(--mantine-color-gray-1), var(--mantine-color-dark-6))'
 const ANNOUNCE_EVERY_MS = 5_000
 const SKELETON_ROWS = ['a', 'b', 'c', 'd', 'e', 'f']
 
 /** A list: newest first, one link in each row, older rows on demand, new rows without moving what is being read. */
-export function DataTable<Row>({ source, empty, moreLabel = 'Load older', ...props }: DataTableProps<Row>) {
+export function DataTable<Row>({ source, empty, ...props }: DataTableProps<Row>) {
   const isSlow = useDebouncedValue(source.isLoading, SKELETON_AFTER_MS)[0] && source.isLoading
   if (source.problem && source.rows.length === 0) {
     return <ProblemNote problem={source.problem} title="This list could not be loaded" onRetry={source.retry} />
@@ -51,85 +70,115 @@ export function DataTable<Row>({ source, empty, moreLabel = 'Load older', ...pro
         <ProblemNote problem={source.problem} title="These rows may be out of date" onRetry={source.retry} />
       ) : null}
       <SteadyTable source={source} {...props} />
-      <Foot source={source} moreLabel={moreLabel} />
     </Stack>
   )
 }
 
-function SteadyTable<Row>({ source, keyOf, ...props }: Omit<DataTableProps<Row>, 'empty' | 'moreLabel'>) {
+function SteadyTable<Row>({ source, keyOf, ...props }: Omit<DataTableProps<Row>, 'empty'>) {
   const place = useRef<HTMLTableElement>(null)
   const { rows, newCount, showNew } = useStableRows({ rows: source.rows, keyOf, place })
   const announced = useThrottledValue(newCount, ANNOUNCE_EVERY_MS)
   return (
-    <>
+    <div className={classes['place'] ?? ''}>
       <VisuallyHidden role="status">{announced > 0 ? `${announced} new` : ''}</VisuallyHidden>
       {newCount > 0 ? (
-        <Center pos="sticky" top={64} style={{ zIndex: 2 }}>
-          <Button size="compact-sm" leftSection={<ArrowUp size={14} aria-hidden />} onClick={showNew}>
+        <div className={classes['news'] ?? ''}>
+          <Button size="compact-sm" radius="xl" leftSection={<ArrowUp size={14} aria-hidden />} onClick={showNew}>
             {newCount} new
           </Button>
-        </Center>
+        </div>
       ) : null}
-      <Table.ScrollContainer minWidth={props.minWidth ?? 640}>
-        <Table ref={place} verticalSpacing="xs" highlightOnHover highlightOnHoverColor={HOVERED}>
-          <Table.Caption>
+      <Paper withBorder className={classes['card'] ?? ''}>
+        <table ref={place} {...ROLES.table} className={classes['table'] ?? ''} data-fixed={props.isFixed ?? false}>
+          <caption>
             <VisuallyHidden>{props.caption}</VisuallyHidden>
-          </Table.Caption>
+          </caption>
           <Head columns={props.columns} />
-          <Table.Tbody>
+          <tbody {...ROLES.rowgroup}>
             {rows.map((row) => (
-              <Table.Tr
-                key={keyOf(row)}
-                {...(props.isMarked?.(row) ? { bg: 'var(--mantine-primary-color-light)' } : {})}
-              >
-                {props.columns.map(({ key, cell, align = 'left' }) => (
-                  <Table.Td key={key} ta={align}>
-                    {cell(row)}
-                  </Table.Td>
-                ))}
-              </Table.Tr>
+              <Cells key={keyOf(row)} row={row} columns={props.columns} isMarked={props.isMarked?.(row) ?? false} />
             ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
-    </>
+          </tbody>
+        </table>
+        <Foot source={source} moreLabel={props.moreLabel ?? 'Load older'} note={props.note} />
+      </Paper>
+    </div>
+  )
+}
+
+interface CellsProps<Row> {
+  readonly row: Row
+  readonly columns: readonly Column<Row>[]
+  readonly isMarked: boolean
+}
+
+function Cells<Row>({ row, columns, isMarked }: CellsProps<Row>) {
+  return (
+    <tr {...ROLES.row} data-marked={isMarked}>
+      {columns.map((column, index) => (
+        <td
+          key={column.key}
+          {...ROLES.cell}
+          {...placeOf(column)}
+          data-card={column.card ?? (index === 0 ? 'head' : 'line')}
+          {...(typeof column.header === 'string' ? { 'data-label': column.header } : {})}
+        >
+          {column.cell(row)}
+        </td>
+      ))}
+    </tr>
   )
 }
 
 function Head<Row>({ columns }: { readonly columns: readonly Column<Row>[] }) {
   return (
-    <Table.Thead>
-      <Table.Tr>
-        {columns.map(({ key, header, align = 'left', width }) => (
-          <Table.Th key={key} scope="col" ta={align} {...(width === undefined ? {} : { w: width })}>
-            {header}
-          </Table.Th>
+    <thead {...ROLES.rowgroup}>
+      <tr {...ROLES.row}>
+        {columns.map((column) => (
+          <th
+            key={column.key}
+            {...ROLES.columnheader}
+            scope="col"
+            {...placeOf(column)}
+            {...(column.width === undefined ? {} : { style: { width: column.width } })}
+          >
+            {column.header}
+          </th>
         ))}
-      </Table.Tr>
-    </Table.Thead>
+      </tr>
+    </thead>
   )
 }
 
-function Foot<Row>({ source, moreLabel }: { readonly source: Rows<Row>; readonly moreLabel: string }) {
-  if (!source.hasOlder && !source.isResting) return null
+function placeOf<Row>({ align, hideBelow, wraps }: Column<Row>) {
+  return { 'data-align': align, 'data-hide-below': hideBelow, 'data-wraps': wraps }
+}
+
+interface FootProps<Row> {
+  readonly source: Rows<Row>
+  readonly moreLabel: string
+  readonly note: ReactNode
+}
+
+function Foot<Row>({ source, moreLabel, note }: FootProps<Row>) {
+  if (!source.hasOlder && !source.isResting && note === undefined) return null
   return (
-    <Group justify="center" gap="md">
+    <div className={classes['foot'] ?? ''}>
+      {note}
       {source.isResting ? (
         <>
-          <Text size="sm" c="dimmed">
-            You are reading far back: new rows wait until you return.
-          </Text>
+          You are reading far back: new rows wait until you return.
           <Button variant="subtle" size="compact-sm" onClick={source.backToNewest}>
             Back to the newest
           </Button>
         </>
       ) : null}
       {source.hasOlder ? (
-        <Button variant="default" loading={source.isLoadingOlder} onClick={source.loadOlder}>
+        <Button variant="default" size="compact-sm" loading={source.isLoadingOlder} onClick={source.loadOlder}>
           {moreLabel}
         </Button>
       ) : null}
-    </Group>
+    </div>
   )
 }
 

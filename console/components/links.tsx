@@ -14,7 +14,7 @@ export const TextLink = createLink((props: AnchorProps & Native<AnchorProps>) =>
 
 /** The link of a table row; `j` and `k` move between them. */
 export const RowLink = createLink((props: AnchorProps & Native<AnchorProps>) => (
-  <Anchor fw={500} {...props} data-row-link="" />
+  <Anchor fw={500} c="bright" inherit {...props} data-row-link="" />
 ))
 
 export const ButtonLink = createLink((props: ButtonProps & Native<ButtonProps>) => <Button component="a" {...props} />)

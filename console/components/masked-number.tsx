@@ -8,7 +8,7 @@ const SHOWN_AT_END = 4
 export function MaskedNumber({ number }: { readonly number: string }) {
   const [isHidden] = useHiddenNumbers()
   return (
-    <Text span inherit ff="monospace" style={{ whiteSpace: 'nowrap' }}>
+    <Text span inherit style={{ whiteSpace: 'nowrap', fontVariantNumeric: 'tabular-nums' }}>
       {isHidden ? maskNumber(number) : number}
     </Text>
   )

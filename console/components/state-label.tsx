@@ -54,7 +54,14 @@ export function GroupLabel({ group, icon, children }: GroupLabelProps) {
     )
   }
   return (
-    <Group component="span" display="inline-flex" gap={6} wrap="nowrap" c={colour} style={{ flexShrink: 0 }}>
+    <Group
+      component="span"
+      display="inline-flex"
+      gap={6}
+      wrap="nowrap"
+      c={colour}
+      style={{ flexShrink: 0, verticalAlign: 'middle' }}
+    >
       <Icon size={ICON_PX} aria-hidden style={{ flexShrink: 0 }} />
       <Text span size="sm" fw={500} style={{ whiteSpace: 'nowrap' }}>
         {children}

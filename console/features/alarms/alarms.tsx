@@ -16,7 +16,7 @@ const COLUMNS: readonly Column<AlarmReply>[] = [
       clearedAt === null ? <SeverityBadge severity={severity} /> : <GroupLabel group="sent">Over</GroupLabel>,
     width: 130,
   },
-  { key: 'what', header: 'What', cell: (alarm) => <AlarmText alarm={alarm} /> },
+  { key: 'what', header: 'What', wraps: true, card: 'text', cell: (alarm) => <AlarmText alarm={alarm} /> },
 ]
 
 export function Alarms() {

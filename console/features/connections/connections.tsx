@@ -1,7 +1,6 @@
-import { Box, Tabs, Text, TextInput } from '@mantine/core'
+import { Box, Tabs, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { Plus } from 'lucide-react'
-import type { ReactNode } from 'react'
 import { z } from 'zod'
 import type { ConnectionRow } from '../../../src/contract/console/connections.ts'
 import { useApiPages } from '../../api/queries.ts'
@@ -84,7 +83,6 @@ function ConnectionList() {
         source={source}
         keyOf={(row) => row.id}
         moreLabel="Load more"
-        minWidth={900}
         empty={
           find === undefined ? (
             <NoConnection />
@@ -121,68 +119,44 @@ function columnsOf(account: string): readonly Column<ConnectionRow>[] {
       key: 'number',
       header: 'Number',
       cell: (row) => (
-        <RowLink to="/a/$account/connections/$id" params={{ account, id: row.id }} ff="monospace">
+        <RowLink to="/a/$account/connections/$id" params={{ account, id: row.id }}>
           {row.number}
         </RowLink>
       ),
     },
-    { key: 'channel', header: 'Channel', cell: (row) => row.channel },
-    { key: 'state', header: 'State', width: 110, cell: (row) => <LaneBadge connection={row} /> },
+    { key: 'channel', header: 'Channel', hideBelow: 1200, cell: (row) => row.channel },
+    { key: 'state', header: 'State', width: 120, card: 'aside', cell: (row) => <LaneBadge connection={row} /> },
     {
       key: 'waiting',
       header: 'Waiting',
       align: 'right',
-      width: 150,
-      cell: ({ waiting, oldestWaitingAt }) => (
-        <TwoLines first={countText(waiting)}>
-          {oldestWaitingAt === null ? null : (
-            <>
-              oldest <TimeAgo at={oldestWaitingAt} isQuiet />
-            </>
-          )}
-        </TwoLines>
-      ),
+      cell: ({ waiting }) => (waiting.count === 0 ? '–' : countText(waiting)),
+    },
+    {
+      key: 'oldest',
+      header: 'Oldest since',
+      hideBelow: 1200,
+      cell: ({ oldestWaitingAt }) => (oldestWaitingAt === null ? '–' : <TimeAgo at={oldestWaitingAt} isQuiet />),
     },
     {
       key: 'pace',
-      header: 'Pace and last acknowledgement',
-      width: 260,
-      cell: ({ pace }) => (
-        <TwoLines first={paceText(pace)}>
-          {pace.lastPublishedAt === null ? (
-            'none lately'
-          ) : (
-            <>
-              last <TimeAgo at={pace.lastPublishedAt} isQuiet />
-            </>
-          )}
-        </TwoLines>
-      ),
+      header: 'Pace',
+      hideBelow: 1200,
+      cell: ({ pace }) => (pace.publishedInLastMinute.count === 0 && pace.perMessageMs === null ? '–' : paceText(pace)),
+    },
+    {
+      key: 'last',
+      header: 'Last sent',
+      cell: ({ pace }) => (pace.lastPublishedAt === null ? '–' : <TimeAgo at={pace.lastPublishedAt} isQuiet />),
     },
     {
       key: 'why',
-      header: 'Stands still because',
-      cell: (row) => (
-        <Text size="sm" component="span" lineClamp={2}>
-          {row.wait?.sentence ?? '–'}
-        </Text>
-      ),
+      header: 'Waits because',
+      wraps: true,
+      card: 'text',
+      cell: (row) => row.wait?.sentence ?? (row.waiting.count === 0 ? '' : '–'),
     },
   ]
-}
-
-/** Digits of equal width and two lines in every row, so that a changing number moves nothing. */
-function TwoLines({ first, children }: { readonly first: string; readonly children: ReactNode }) {
-  return (
-    <>
-      <Text size="sm" component="div" style={{ fontVariantNumeric: 'tabular-nums' }}>
-        {first}
-      </Text>
-      <Text size="xs" c="dimmed" component="div" mih={19}>
-        {children}
-      </Text>
-    </>
-  )
 }
 
 function NoConnection() {

@@ -60,7 +60,6 @@ export function LaneSection({
         source={source}
         keyOf={(row) => row.id}
         moreLabel="Load more"
-        minWidth={860}
         empty={
           <EmptyState
             kind="nothing-yet"
@@ -119,6 +118,7 @@ function columnsOf(
       header: 'Position',
       align: 'right',
       width: 90,
+      card: 'line',
       cell: (row) => (
         <Text span inherit style={{ fontVariantNumeric: 'tabular-nums' }}>
           {row.position.toLocaleString('en')}
@@ -128,22 +128,22 @@ function columnsOf(
     {
       key: 'to',
       header: 'To',
+      card: 'head',
       cell: (row) => (
         <RowLink to="/a/$account/developer/logs/$id" params={{ account, id: row.id }}>
           <MaskedNumber number={row.to} />
         </RowLink>
       ),
     },
-    { key: 'type', header: 'Type', cell: (row) => typeText(row.type) },
-    { key: 'accepted', header: 'Accepted', width: 140, cell: (row) => <TimeAgo at={row.acceptedAt} isQuiet /> },
+    { key: 'type', header: 'Type', hideBelow: 1200, cell: (row) => typeText(row.type) },
+    { key: 'accepted', header: 'Accepted', hideBelow: 1200, cell: (row) => <TimeAgo at={row.acceptedAt} isQuiet /> },
     {
       key: 'turn',
-      header: 'Its turn comes about',
-      width: 170,
+      header: 'Estimated',
       cell: (row) => (row.estimatedAt === null ? 'Unknown' : <TimeAgo at={row.estimatedAt} isQuiet />),
     },
-    { key: 'expires', header: 'Expires', width: 140, cell: (row) => <TimeAgo at={row.expiresAt} isQuiet /> },
-    { key: 'attempts', header: 'Attempts', align: 'right', width: 90, cell: (row) => String(row.attempts) },
+    { key: 'expires', header: 'Expires', cell: (row) => <TimeAgo at={row.expiresAt} isQuiet /> },
+    { key: 'attempts', header: 'Attempts', align: 'right', hideBelow: 1200, cell: (row) => String(row.attempts) },
     ...(ask === null
       ? []
       : [
@@ -151,6 +151,7 @@ function columnsOf(
             key: 'cancel',
             header: 'Cancel',
             width: 100,
+            card: 'aside' as const,
             cell: (row: WaitingMessage) => (
               <Button
                 size="compact-sm"

@@ -59,7 +59,6 @@ export function UnresolvedList({
         columns={columnsOf({ account, isAlone: connection !== undefined, ask: can('developer') ? ask : null })}
         source={source}
         keyOf={(row) => row.id}
-        minWidth={860}
         empty={
           <EmptyState
             kind="nothing-yet"
@@ -91,11 +90,13 @@ function columnsOf({ account, isAlone, ask }: Shown): readonly Column<Unresolved
       ),
     },
     ...(isAlone ? [] : [{ key: 'from', header: 'From', cell: (row: UnresolvedMessage) => row.connection }]),
-    { key: 'type', header: 'Type', cell: (row) => typeText(row.type) },
-    { key: 'accepted', header: 'Accepted', cell: (row) => <TimeAgo at={row.acceptedAt} isQuiet /> },
+    { key: 'type', header: 'Type', hideBelow: 1200, cell: (row) => typeText(row.type) },
+    { key: 'accepted', header: 'Accepted', card: 'aside', cell: (row) => <TimeAgo at={row.acceptedAt} isQuiet /> },
     {
       key: 'why',
       header: 'What happened',
+      wraps: true,
+      card: 'text',
       cell: (row) => (
         <Text size="sm" component="span">
           {row.sentence}
@@ -109,8 +110,9 @@ function columnsOf({ account, isAlone, ask }: Shown): readonly Column<Unresolved
 function answers(ask: NonNullable<Shown['ask']>): Column<UnresolvedMessage> {
   return {
     key: 'answers',
-    header: 'Your word',
+    header: 'What happened?',
     width: 230,
+    card: 'text',
     cell: (row) => (
       <Group gap={6} wrap="nowrap">
         <Button

@@ -27,7 +27,6 @@ export function LogTable({ source, search, empty }: LogTableProps) {
       source={source}
       keyOf={({ id }) => id}
       empty={empty}
-      minWidth={980}
     />
   )
 }

@@ -1,4 +1,4 @@
-import { Badge, Box, Button, Code, Group, Modal, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Box, Button, Code, Group, Modal, Stack, Text, TextInput, Title } from '@mantine/core'
 import { QRCodeSVG } from 'qrcode.react'
 import { useState } from 'react'
 import { peopleRoutes } from '../../../src/contract/console/people.ts'
@@ -8,6 +8,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
+import { GroupLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
 import { CodesDialog } from './recovery-codes.tsx'
@@ -28,7 +29,7 @@ export function CodeApp({ since }: { readonly since: number | null }) {
     <Stack gap="xs" align="flex-start">
       <Group gap="xs">
         <Title order={3}>App for codes</Title>
-        {since === null ? null : <Badge color="teal">on</Badge>}
+        {since === null ? null : <GroupLabel group="sent">on</GroupLabel>}
       </Group>
       <Text size="sm" c="dimmed" component="div">
         {since === null ? (

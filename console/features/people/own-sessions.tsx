@@ -1,8 +1,9 @@
-import { Badge, Button, Group, Stack, Text } from '@mantine/core'
+import { Button, Group, Stack, Text } from '@mantine/core'
 import type { ReplyFor } from '../../api/call.ts'
 import { rowsOf, useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
+import { GroupLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
 import { browserName } from './browser-name.ts'
@@ -21,18 +22,19 @@ export function OwnSessions() {
       cell: ({ userAgent, isThis }) => (
         <Group gap="xs">
           <Text size="sm">{browserName(userAgent)}</Text>
-          {isThis ? <Badge color="teal">this one</Badge> : null}
+          {isThis ? <GroupLabel group="sent">this one</GroupLabel> : null}
         </Group>
       ),
     },
     { key: 'address', header: 'Address', cell: ({ remoteAddress }) => remoteAddress ?? 'unknown' },
-    { key: 'proof', header: 'Signed in by', cell: ({ proof }) => proof },
-    { key: 'started', header: 'Since', cell: ({ startedAt }) => <TimeAgo at={startedAt} /> },
+    { key: 'proof', header: 'Signed in by', hideBelow: 1200, cell: ({ proof }) => proof },
+    { key: 'started', header: 'Since', hideBelow: 1200, cell: ({ startedAt }) => <TimeAgo at={startedAt} /> },
     { key: 'used', header: 'Last used', cell: ({ lastUsedAt }) => <TimeAgo at={lastUsedAt} isQuiet /> },
-    { key: 'ends', header: 'Ends', cell: ({ endsAt }) => <TimeAgo at={endsAt} isQuiet /> },
+    { key: 'ends', header: 'Ends', hideBelow: 1200, cell: ({ endsAt }) => <TimeAgo at={endsAt} isQuiet /> },
     {
       key: 'end',
       header: 'End',
+      card: 'aside',
       align: 'right',
       cell: ({ id, isThis, userAgent }) =>
         isThis ? null : (

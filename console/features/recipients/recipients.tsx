@@ -96,7 +96,7 @@ export function Recipients() {
 function columnsOf(free: ((block: BlockView) => void) | null): readonly Column<BlockView>[] {
   const columns: readonly Column<BlockView>[] = [
     { key: 'number', header: 'Number', cell: ({ number }) => number ?? <Text size="sm">erased</Text> },
-    { key: 'reason', header: 'Why', cell: ({ reason }) => reason ?? '–' },
+    { key: 'reason', header: 'Why', wraps: true, card: 'text', cell: ({ reason }) => reason ?? '–' },
     { key: 'by', header: 'Blocked by', cell: ({ blockedBy }) => blockedBy },
     { key: 'since', header: 'Since', cell: ({ since }) => <TimeAgo at={since} /> },
   ]
@@ -104,6 +104,7 @@ function columnsOf(free: ((block: BlockView) => void) | null): readonly Column<B
   const unblock: Column<BlockView> = {
     key: 'unblock',
     header: 'Unblock',
+    card: 'aside',
     align: 'right',
     cell: (block) => (
       <Button

@@ -1,4 +1,4 @@
-import { Badge, Button, Code, Group, Paper, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Button, Code, Group, Paper, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useState } from 'react'
 import { peopleRoutes } from '../../../src/contract/console/people.ts'
 import type { ReplyFor } from '../../api/call.ts'
@@ -9,6 +9,7 @@ import { CopyButton } from '../../components/copy-button.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
+import { GroupLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
 
@@ -77,7 +78,7 @@ function SecondFactor({ settings, isOwner }: { readonly settings: AccountSetting
       <Stack gap="sm" align="flex-start">
         <Group gap="xs">
           <Title order={2}>Second factor</Title>
-          <Badge color={isOn ? 'teal' : 'gray'}>{isOn ? 'required' : 'optional'}</Badge>
+          <GroupLabel group={isOn ? 'sent' : 'closed'}>{isOn ? 'required' : 'optional'}</GroupLabel>
         </Group>
         <Text size="sm" c="dimmed">
           When it is required, this account is closed to people without one until they have set one up.

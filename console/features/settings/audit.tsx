@@ -13,18 +13,19 @@ type Entry = ReplyFor<'listAudit'>['items'][number]
 
 const COLUMNS: readonly Column<Entry>[] = [
   { key: 'at', header: 'When', cell: ({ at }) => <TimeAgo at={at} />, width: 150 },
-  { key: 'who', header: 'Who', cell: ({ actor }) => actor },
-  { key: 'what', header: 'What', cell: (entry) => <What {...entry} /> },
+  { key: 'who', header: 'Who', card: 'aside', cell: ({ actor }) => actor },
+  { key: 'what', header: 'What', wraps: true, card: 'text', cell: (entry) => <What {...entry} /> },
   {
     key: 'where',
     header: 'From',
+    hideBelow: 1200,
     cell: ({ remoteAddress, userAgent }) =>
       remoteAddress === null ? (
         'the machine'
       ) : (
         <>
-          <Text size="sm">{remoteAddress}</Text>
-          <Text size="xs" c="dimmed">
+          {remoteAddress}{' '}
+          <Text span size="sm" c="dimmed">
             {browserName(userAgent)}
           </Text>
         </>

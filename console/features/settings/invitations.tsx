@@ -21,11 +21,18 @@ export function Invitations({ account, invitations }: InvitationsProps) {
     { key: 'email', header: 'E-mail', cell: ({ email }) => email },
     { key: 'role', header: 'Role', cell: ({ role }) => role },
     { key: 'by', header: 'Invited by', cell: ({ createdBy }) => createdBy },
-    { key: 'made', header: 'Invited', cell: ({ createdAt }) => <TimeAgo at={createdAt} isQuiet /> },
+    {
+      key: 'made',
+      header: 'Invited',
+      hideBelow: 1200,
+      card: 'hidden',
+      cell: ({ createdAt }) => <TimeAgo at={createdAt} isQuiet />,
+    },
     { key: 'ends', header: 'Link ends', cell: ({ expiresAt }) => <TimeAgo at={expiresAt} /> },
     {
       key: 'withdraw',
       header: 'Withdraw',
+      card: 'aside',
       align: 'right',
       cell: ({ id, email }) => (
         <Button

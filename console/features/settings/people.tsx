@@ -1,4 +1,4 @@
-import { Badge, Button, Text } from '@mantine/core'
+import { Button, Text } from '@mantine/core'
 import { UserPlus } from 'lucide-react'
 import { useState } from 'react'
 import type { Role } from '../../../src/contract/console/route.ts'
@@ -9,6 +9,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
+import { GroupLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
 import { Invitations } from './invitations.tsx'
@@ -78,10 +79,10 @@ function columnsOf({ change, remove }: MemberActs): readonly Column<Member>[] {
       header: 'Name',
       cell: ({ name, email }) => (
         <>
-          <Text size="sm" fw={500}>
+          <Text span size="sm" fw={500}>
             {name}
-          </Text>
-          <Text size="xs" c="dimmed">
+          </Text>{' '}
+          <Text span size="sm" c="dimmed">
             {email}
           </Text>
         </>
@@ -103,10 +104,16 @@ function columnsOf({ change, remove }: MemberActs): readonly Column<Member>[] {
       key: 'factor',
       header: 'Second factor',
       cell: ({ hasSecondFactor }) => (
-        <Badge color={hasSecondFactor ? 'teal' : 'gray'}>{hasSecondFactor ? 'on' : 'none'}</Badge>
+        <GroupLabel group={hasSecondFactor ? 'sent' : 'closed'}>{hasSecondFactor ? 'on' : 'none'}</GroupLabel>
       ),
     },
-    { key: 'joined', header: 'Joined', cell: ({ joinedAt }) => <TimeAgo at={joinedAt} /> },
+    {
+      key: 'joined',
+      header: 'Joined',
+      hideBelow: 1200,
+      card: 'hidden',
+      cell: ({ joinedAt }) => <TimeAgo at={joinedAt} />,
+    },
     {
       key: 'last',
       header: 'Last sign-in',
@@ -115,6 +122,7 @@ function columnsOf({ change, remove }: MemberActs): readonly Column<Member>[] {
     {
       key: 'remove',
       header: 'Remove',
+      card: 'aside',
       align: 'right',
       cell: (member) => (
         <Button

@@ -1,4 +1,4 @@
-import { Stack, Text } from '@mantine/core'
+import { Group } from '@mantine/core'
 import { Ban, CircleCheck, Hourglass, TimerOff } from 'lucide-react'
 import type { TokenRowReply } from '../../../src/contract/console/tokens.ts'
 import { GroupLabel } from '../../components/state-label.tsx'
@@ -46,12 +46,11 @@ export function TokenStatusBadge({ token }: { readonly token: Given }) {
 /** When the token ends or ended; a badge if that is near. */
 export function TokenEnd({ token }: { readonly token: Given }) {
   const { deletedAt, expiresAt } = token
+  const status = tokenStatusOf(token)
   return (
-    <Stack gap={2} align="flex-start">
-      <Text size="sm" component="span">
-        <TimeAgo at={deletedAt ?? expiresAt} isQuiet />
-      </Text>
-      {tokenStatusOf(token) === 'active' ? null : <TokenStatusBadge token={token} />}
-    </Stack>
+    <Group component="span" display="inline-flex" gap={6}>
+      <TimeAgo at={deletedAt ?? expiresAt} isQuiet />
+      {status === 'ends-soon' || status === 'ends-today' ? <TokenStatusBadge token={token} /> : null}
+    </Group>
   )
 }

@@ -82,7 +82,6 @@ function TokenList({ tab }: { readonly tab: Tab }) {
         source={source}
         keyOf={(row) => row.id}
         empty={<NoTokens tab={tab} />}
-        minWidth={1040}
       />
       {use24 && !use24.isComplete && source.rows.length > 0 ? (
         <Text size="xs" c="dimmed">
@@ -106,7 +105,7 @@ function columnsOf({ account, use, tab, made }: Seen): readonly Column<TokenRowR
       key: 'name',
       header: 'Name',
       cell: (row) => (
-        <Group gap={6} miw={110}>
+        <Group component="span" display="inline-flex" gap={6}>
           <RowLink to="/a/$account/developer/tokens/$id" params={{ account, id: row.id }}>
             {row.name}
           </RowLink>
@@ -118,12 +117,13 @@ function columnsOf({ account, use, tab, made }: Seen): readonly Column<TokenRowR
         </Group>
       ),
     },
-    { key: 'token', header: 'Token', cell: (row) => <Code>{tokenStart(row.prefix)}</Code> },
-    { key: 'events', header: 'Events', cell: (row) => <Events events={row.events} /> },
-    { key: 'limits', header: 'Limits', cell: limitLabel },
+    { key: 'token', header: 'Token', hideBelow: 1200, cell: (row) => <Code>{tokenStart(row.prefix)}</Code> },
+    { key: 'events', header: 'Events', wraps: true, cell: (row) => <Events events={row.events} /> },
+    { key: 'limits', header: 'Limits', hideBelow: 1200, cell: limitLabel },
     {
       key: 'end',
       header: tab === 'deleted' ? 'Deleted' : tab === 'expired' ? 'Expired' : 'Expires',
+      card: 'aside',
       cell: (row) => <TokenEnd token={row} />,
     },
     { key: 'used', header: 'Last used', cell: (row) => <LastUsed row={row} use={use} /> },
@@ -133,7 +133,7 @@ function columnsOf({ account, use, tab, made }: Seen): readonly Column<TokenRowR
       align: 'right',
       cell: (row) => <Requests account={account} id={row.id} use={use} />,
     },
-    { key: 'by', header: 'Created by', cell: (row) => row.createdBy ?? 'Unknown' },
+    { key: 'by', header: 'Created by', hideBelow: 1200, card: 'hidden', cell: (row) => row.createdBy ?? 'Unknown' },
   ]
 }
 
@@ -156,21 +156,15 @@ function LastUsed({ row, use }: { readonly row: TokenRowReply; readonly use: Tok
   // The request has milliseconds, the token's own note only minutes.
   const at = Math.max(row.lastUsedAt ?? 0, newest?.lastAt ?? 0)
   return (
-    <Stack gap={0}>
-      <Text size="sm" component="span">
-        {at === 0 ? 'Never' : <TimeAgo at={at} isQuiet />}
-      </Text>
-      {newest?.address ? (
-        <Text size="xs" c="dimmed" component="span">
-          from {newest.address}
+    <>
+      {at === 0 ? 'Never' : <TimeAgo at={at} isQuiet />}
+      {newest?.address || isIdle(row) ? (
+        <Text span size="sm" c="dimmed">
+          {newest?.address ? ` from ${newest.address}` : ''}
+          {isIdle(row) ? ', idle for over 30 days' : ''}
         </Text>
       ) : null}
-      {isIdle(row) ? (
-        <Text size="xs" c="dimmed" component="span">
-          Idle for over 30 days: delete it if it is no longer needed
-        </Text>
-      ) : null}
-    </Stack>
+    </>
   )
 }
 
@@ -184,6 +178,7 @@ function Requests({ account, id, use }: { account: string; id: string; use: Toke
       to="/a/$account/developer/logs"
       params={{ account }}
       search={{ token: id } as never}
+      inherit
       aria-label={`${counted(count, 'request')}: show them in the API logs`}
     >
       {text}

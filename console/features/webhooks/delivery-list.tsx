@@ -51,7 +51,6 @@ export function DeliveryList({ webhook }: { readonly webhook: WebhookReply }) {
         columns={columnsOf(account, webhook.id)}
         source={source}
         keyOf={(row) => String(row.position)}
-        minWidth={760}
         empty={
           isFiltered ? (
             <EmptyState
@@ -101,10 +100,10 @@ function columnsOf(account: string, id: string): readonly Column<DeliveryRowRepl
         </RowLink>
       ),
     },
-    { key: 'state', header: 'State', cell: (row) => <DeliveryBadge state={row.state} /> },
-    { key: 'last', header: 'Last try', cell: lastTryLabel },
+    { key: 'state', header: 'State', card: 'aside', cell: (row) => <DeliveryBadge state={row.state} /> },
+    { key: 'last', header: 'Last try', wraps: true, cell: lastTryLabel },
     { key: 'tries', header: 'Tries', align: 'right', cell: (row) => row.tries },
-    { key: 'made', header: 'Made', cell: (row) => <TimeAgo at={row.createdAt} isQuiet /> },
+    { key: 'made', header: 'Made', hideBelow: 1200, cell: (row) => <TimeAgo at={row.createdAt} isQuiet /> },
     {
       key: 'next',
       header: 'Next try',

@@ -1,4 +1,3 @@
-import { Code } from '@mantine/core'
 import { Webhook as WebhookIcon } from 'lucide-react'
 import type { WebhookReply } from '../../../src/contract/console/webhooks.ts'
 import { rowsOf, useApiQuery } from '../../api/queries.ts'
@@ -27,7 +26,6 @@ export function Webhooks() {
         columns={columnsOf(account.id)}
         source={rowsOf(webhooks, ({ items }) => items)}
         keyOf={(row) => row.id}
-        minWidth={840}
         empty={
           <EmptyState
             kind="nothing-yet"
@@ -59,6 +57,7 @@ function columnsOf(account: string): readonly Column<WebhookReply>[] {
     {
       key: 'url',
       header: 'Address',
+      wraps: true,
       cell: (row) => (
         <RowLink
           to="/a/$account/developer/webhooks/$id"
@@ -69,14 +68,14 @@ function columnsOf(account: string): readonly Column<WebhookReply>[] {
         </RowLink>
       ),
     },
-    { key: 'description', header: 'Description', cell: (row) => row.description },
-    { key: 'state', header: 'State', cell: (row) => <WebhookBadge webhook={row} /> },
+    { key: 'description', header: 'Description', wraps: true, card: 'text', cell: (row) => row.description },
+    { key: 'state', header: 'State', card: 'aside', cell: (row) => <WebhookBadge webhook={row} /> },
     { key: 'day', header: 'Last 24 hours', cell: lastDayLabel },
     {
       key: 'last',
       header: 'Last delivered',
       cell: (row) => (row.lastDeliveredAt === null ? 'Never' : <TimeAgo at={row.lastDeliveredAt} isQuiet />),
     },
-    { key: 'kinds', header: 'Notices', align: 'right', cell: (row) => <Code>{row.kinds.length}</Code> },
+    { key: 'kinds', header: 'Notices', align: 'right', hideBelow: 1200, cell: (row) => row.kinds.length },
   ]
 }
