@@ -53,12 +53,12 @@ describe.skipIf(obstacle !== null)(`the console by keyboard${skipNote(obstacle)}
 
       await expect(other.locator('h1')).toHaveText(title)
       await expect(other).toHaveTitle(`${title} · Nuncio`)
-      await expect(other.locator('nav [aria-current="page"]')).toHaveCount(1)
+      await expect(other.locator('nav[aria-label="Pages"] [aria-current="page"]')).toHaveCount(1)
     })
   })
 
   it('walks all pages of the menu with Tab and Enter', async () => {
-    const links = page.locator('nav a[href^="/console/"]')
+    const links = page.locator('nav[aria-label="Pages"] a[href^="/console/"]')
     const count = await links.count()
     expect(count).toBeGreaterThanOrEqual(13)
     for (let place = 0; place < count; place += 1) {
