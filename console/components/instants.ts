@@ -4,7 +4,19 @@ const HOUR_MS = 3_600_000
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always', style: 'short' })
 const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const dayAndClock = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+})
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+})
 
 /** "5 min. ago" or "in 3 hr." within a day of now, else the local date. */
 export function nearOrDate(at: number, now: number): string {
@@ -23,6 +35,12 @@ export function localDateTime(at: number): string {
 
 export function localClock(at: number): string {
   return clock.format(at)
+}
+
+/** "14:32:09" today, else "Nov 25, 14:32". */
+export function clockOrDate(at: number, now: number): string {
+  const isToday = new Date(at).toDateString() === new Date(now).toDateString()
+  return isToday ? clock.format(at) : dayAndClock.format(at)
 }
 
 /** Local, to the millisecond, with its distance from UTC: "2026-11-21 18:04:05.123 +01:00". */

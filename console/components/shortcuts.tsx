@@ -54,7 +54,7 @@ function useKeys(account: string | null, openHelp: () => void): void {
         goAt.current = Date.now()
       },
       '/': focusFilters,
-      f: focusFilters,
+      f: openFilters,
       j: () => walkRows(1),
       k: () => walkRows(-1),
       c: () => document.querySelector<HTMLElement>('main [data-copy-id]')?.click(),
@@ -84,6 +84,12 @@ function isTyping(event: KeyboardEvent): boolean {
 
 function focusFilters(): void {
   document.querySelector<HTMLElement>('[data-filters] :is(input, button)')?.focus()
+}
+
+function openFilters(): void {
+  const button = document.querySelector<HTMLElement>('[data-open-filters]')
+  if (button) button.click()
+  else focusFilters()
 }
 
 function walkRows(step: 1 | -1): void {

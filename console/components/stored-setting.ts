@@ -20,8 +20,9 @@ export function useHiddenNumbers() {
   return useStoredSetting('hide-numbers', false)
 }
 
-export type TimeDisplay = 'relative' | 'local' | 'utc'
+/** `mixed`: how long ago, but the clock in the API log. */
+export type TimeDisplay = 'mixed' | 'relative' | 'local' | 'utc'
 
 export function useTimeDisplay() {
-  return useStoredSetting<TimeDisplay>('time', 'relative')
+  return useStoredSetting<TimeDisplay>('time', 'mixed')
 }

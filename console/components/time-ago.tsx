@@ -1,17 +1,24 @@
 import { useEffect, useState } from 'react'
 import { Hint } from './hint.tsx'
-import { exactLocal, exactUtc, localDateTime, nearOrDate } from './instants.ts'
-import { useTimeDisplay } from './stored-setting.ts'
+import { clockOrDate, exactLocal, exactUtc, localDateTime, nearOrDate } from './instants.ts'
+import { type TimeDisplay, useTimeDisplay } from './stored-setting.ts'
 import classes from './time-ago.module.css'
+
+interface TimeAgoProps {
+  readonly at: number
+  readonly isQuiet?: boolean
+  readonly isClock?: boolean
+}
 
 /**
  * A time: relative within a day of now, else its date. The exact time, local and in UTC, on hover and on focus.
- * `isQuiet`: skipped by the Tab key, for the second time of a row and in long lists.
+ * `isQuiet`: skipped by the Tab key, for the second time of a row and in long lists. `isClock`: by the clock, unless the
+ * person chose otherwise, in lists of what happened second by second.
  */
-export function TimeAgo({ at, isQuiet = false }: { readonly at: number; readonly isQuiet?: boolean }) {
+export function TimeAgo({ at, isQuiet = false, isClock = false }: TimeAgoProps) {
   const [display] = useTimeDisplay()
   const now = useNow()
-  const words = display === 'relative' ? nearOrDate(at, now) : display === 'utc' ? exactUtc(at) : localDateTime(at)
+  const words = isClock && display === 'mixed' ? clockOrDate(at, now) : wordsFor(display, at, now)
   return (
     <Hint<HTMLTimeElement> label={<Exact at={at} />}>
       {(spot) => (
@@ -22,6 +29,11 @@ export function TimeAgo({ at, isQuiet = false }: { readonly at: number; readonly
       )}
     </Hint>
   )
+}
+
+function wordsFor(display: TimeDisplay, at: number, now: number): string {
+  if (display === 'utc') return exactUtc(at)
+  return display === 'local' ? localDateTime(at) : nearOrDate(at, now)
 }
 
 function Exact({ at }: { readonly at: number }) {

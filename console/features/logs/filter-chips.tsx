@@ -4,7 +4,7 @@ import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { localDateTime } from '../../components/instants.ts'
 import { RESULT_LABELS, STATE_LABELS, TYPE_LABELS } from './log-labels.ts'
-import { type LogSearch, RANGES } from './log-search.ts'
+import { type LogSearch, quickFilterOf } from './log-search.ts'
 
 interface ChipsProps {
   readonly search: LogSearch
@@ -54,17 +54,18 @@ interface Chip {
 }
 
 function chipsOf(search: LogSearch, tokenName: string | undefined): readonly Chip[] {
-  const { state, result, open, status, connection, type, to, range, since, until, reason, text, id } = search
-  const words: Readonly<Record<Exclude<keyof LogSearch, 'view'>, string | null | undefined>> = {
+  const { view, state, result, open, status, connection, type, to, since, until, reason, text, id } = search
+  const words: Readonly<Record<Exclude<keyof LogSearch, 'range'>, string | null | undefined>> = {
+    view: view === 'attention' ? 'Not decided yet' : null,
     state: state && `Result: ${STATE_LABELS[state]}`,
-    result: result && `Counted as: ${RESULT_LABELS[result]}`,
+    // The bar above shows the others.
+    result: result && quickFilterOf(search) === '' ? `Counted as: ${RESULT_LABELS[result]}` : null,
     open: open && 'Not dealt with',
     status: status && `HTTP: ${status}`,
     connection: connection && `Connection: ${connection}`,
     token: tokenName && `Token: ${tokenName}`,
     type: type && `Type: ${TYPE_LABELS[type] ?? type}`,
     to: to && (to.endsWith('*') ? `Recipient begins with ${to.slice(0, -1)}` : `Recipient: ${to}`),
-    range: range && RANGES[range],
     since: since === undefined ? null : `Since ${localDateTime(since)}`,
     until: until === undefined ? null : `Until ${localDateTime(until)}`,
     reason: reason && `Reason: ${reason}`,

@@ -1,11 +1,11 @@
-import { Button, Group, Popover, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
+import { Button, Group, Kbd, Popover, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { SlidersHorizontal } from 'lucide-react'
+import { Search, SlidersHorizontal } from 'lucide-react'
 import { type SubmitEvent, useState } from 'react'
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { STATE_LABELS, STATUS_LABELS, TYPE_LABELS } from './log-labels.ts'
-import { type LogSearch, RANGES } from './log-search.ts'
+import { type LogSearch, readWords, wordsOf } from './log-search.ts'
 
 type Change = (part: { readonly [Key in keyof LogSearch]?: unknown }, how?: { readonly isStep?: boolean }) => void
 
@@ -16,34 +16,33 @@ interface FiltersProps {
 
 export function LogFilters({ search, change }: FiltersProps) {
   return (
-    <Group gap="xs" align="flex-end" style={{ flexGrow: 1 }}>
-      <SearchBox key={`${search.text ?? ''} ${search.id ?? ''}`} search={search} change={change} />
+    <Group gap="xs" wrap="nowrap" style={{ flex: '1 1 280px' }}>
+      <SearchBox key={wordsOf(search)} search={search} change={change} />
       <MoreFilters search={search} change={change} />
     </Group>
   )
 }
 
-const ID = /^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{14,}|[0-9a-z]{8}-[0-9a-z]{1,12})$/i
-
-/** One field for ids and for texts of errors: an id is recognised by its form. */
+/** One field for numbers, ids and texts of errors. */
 function SearchBox({ search, change }: FiltersProps) {
-  const [words, setText] = useState(search.id ?? search.text ?? '')
+  const { can } = useAccount()
+  const [words, setText] = useState(wordsOf(search))
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
-    const sought = words.trim()
-    const isId = ID.test(sought)
-    change({ id: isId ? sought : undefined, text: isId || sought === '' ? undefined : sought }, { isStep: true })
+    change(readWords(words, can('developer')), { isStep: true })
   }
   return (
-    <form onSubmit={submit} noValidate style={{ flexGrow: 1, maxWidth: 420 }}>
+    <form onSubmit={submit} noValidate style={{ flex: '1 1 200px' }} data-filters>
       <TextInput
-        aria-label="Search in errors, or by an id"
-        placeholder="Words of an error, message id or request id"
+        aria-label="Search by number, id or error"
+        placeholder="Number, id or error"
         value={words}
         maxLength={200}
         onChange={(event) => setText(event.currentTarget.value)}
         type="search"
         autoComplete="off"
+        leftSection={<Search size={16} aria-hidden />}
+        rightSection={<Kbd size="xs">/</Kbd>}
       />
     </form>
   )
@@ -58,6 +57,7 @@ function MoreFilters({ search, change }: FiltersProps) {
           variant="default"
           leftSection={<SlidersHorizontal size={16} aria-hidden />}
           onClick={toggle}
+          data-open-filters
           aria-expanded={isOpen}
         >
           Filters
@@ -107,7 +107,6 @@ function FilterForm({ search, change, onDone }: FiltersProps & { readonly onDone
           (tokens.data?.items ?? []).map(({ id, name }) => ({ value: id, label: name })),
         )}
         {select('type', 'Type', optionsOf(TYPE_LABELS))}
-        <RangeSelect search={search} change={change} />
       </SimpleGrid>
       <TimeAndRecipient search={search} change={change} onDone={onDone} />
     </Stack>
@@ -118,21 +117,6 @@ function FilterForm({ search, change, onDone }: FiltersProps & { readonly onDone
 function withChosen(data: { value: string; label: string }[], chosen: LogSearch[keyof LogSearch]) {
   const value = chosen === undefined ? null : String(chosen)
   return value === null || data.some((option) => option.value === value) ? data : [...data, { value, label: value }]
-}
-
-function RangeSelect({ search, change }: FiltersProps) {
-  return (
-    <Select
-      label="How far back"
-      placeholder="All"
-      data={optionsOf(RANGES)}
-      value={search.range ?? null}
-      onChange={(range) => change({ range: range ?? undefined, since: undefined, until: undefined }, { isStep: true })}
-      comboboxProps={{ withinPortal: false }}
-      clearable
-      clearButtonProps={{ 'aria-label': 'Clear how far back' }}
-    />
-  )
 }
 
 function TimeAndRecipient({ search, change, onDone }: FiltersProps & { readonly onDone: () => void }) {
@@ -183,7 +167,7 @@ function TimeAndRecipient({ search, change, onDone }: FiltersProps & { readonly 
           />
         </SimpleGrid>
         <Group justify="flex-end">
-          <Button type="submit">Show</Button>
+          <Button type="submit">Apply filters</Button>
         </Group>
       </Stack>
     </form>

@@ -1,4 +1,5 @@
-import type { LogEntry } from '../../../src/contract/console/log.ts'
+import type { LogEntry, LogRow } from '../../../src/contract/console/log.ts'
+import { durationText } from '../../components/instants.ts'
 
 export const TYPE_LABELS: Readonly<Record<string, string>> = {
   message: 'Text',
@@ -43,20 +44,36 @@ export const STATUS_LABELS = {
 } as const
 
 /** The state of a row in the list: a request that made no message was refused. */
-export function stateOf({ outcome, state }: LogEntry): string {
+export function stateOf({ outcome, state }: Pick<LogEntry, 'outcome' | 'state'>): string {
   return outcome === 'refused' ? 'REFUSED' : (state ?? 'GONE')
 }
 
-/** The reason, in one line below the state. */
-export function whyOf({ outcome, errors, reason, summed, resentBy }: LogEntry): string | null {
+const ORDINALS = ['', '', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth']
+
+/** What stands beside the state of a row: why it is so, or when it was sent. Null: nothing more is known. */
+export function causeOf(row: LogRow): string | null {
+  const { outcome, resentBy, reason, isPaused } = row
+  if (row.summed) return `${sumText(row.summed.requests)}, not listed one by one${firstError(row, ': ')}`
+  if (outcome === 'refused') return firstError(row) || null
+  if (outcome === 'repeated') return 'Repeat of an earlier request, nothing queued twice'
   if (resentBy !== null) return resentBy === 'Nuncio' ? 'Sent again as a template' : `Sent again by ${resentBy}`
-  if (outcome !== 'refused') return reason?.meaning ?? null
-  const [first, ...others] = errors
+  if (isPaused) return 'The connection is paused.'
+  return reason?.meaning ?? sendingText(row)
+}
+
+function firstError({ errors: [first, ...others], summed }: LogRow, before = ''): string {
+  if (!first) return ''
   // The wrong fields may differ between the requests.
-  if (summed) return first?.code ?? null
-  return first
-    ? `${first.field ?? 'request'}: ${first.code}${others.length > 0 ? ` and ${others.length} more` : ''}`
-    : null
+  const field = summed || first.field === null ? '' : `${first.field}: `
+  return `${before}${field}${first.message}${others.length > 0 ? ` And ${others.length} more.` : ''}`
+}
+
+/** "in 0.9 s, third try". */
+function sendingText({ state, publishedAt, receivedAt, attempts }: LogRow): string | null {
+  const nth = attempts !== null && attempts > 1 ? `${ORDINALS[attempts] ?? `${attempts}th`} try` : null
+  if (publishedAt === null) return nth
+  const took = `${state === 'PUBLISHED' ? 'in' : 'sent in'} ${durationText(Math.max(0, publishedAt - receivedAt))}`
+  return nth === null ? took : `${took}, ${nth}`
 }
 
 /** For an entry that stands for many requests. */

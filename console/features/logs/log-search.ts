@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { LOG_VIEWS, logFilter } from '../../../src/contract/console/log.ts'
-import type { InputFor } from '../../api/call.ts'
 
 const shape = logFilter.shape
 
 /** The ranges to choose from. */
 export const RANGES = { '1h': 'Last hour', '24h': 'Last 24 hours', '7d': 'Last 7 days', '30d': 'Last 30 days' } as const
 export type Range = keyof typeof RANGES
+/** `all`: without an end. */
+export const SHOWN_RANGES = ['1h', '24h', '7d', '30d', 'all'] as const
 const RANGE_MS: Readonly<Record<Range, number>> = {
   '1h': 3_600_000,
   '24h': 86_400_000,
@@ -27,7 +28,7 @@ export const logSearch = z.object({
   token: shape.token.catch(undefined),
   type: shape.type.catch(undefined),
   to: shape.to.catch(undefined),
-  range: z.enum(['1h', '24h', '7d', '30d']).optional().catch(undefined),
+  range: z.enum(SHOWN_RANGES).optional().catch(undefined),
   since: shape.since.catch(undefined),
   until: shape.until.catch(undefined),
   reason: shape.reason.catch(undefined),
@@ -36,27 +37,71 @@ export const logSearch = z.object({
 })
 export type LogSearch = z.output<typeof logSearch>
 
-export const PAGE_ROWS = 50
-
 /** The query to the server. */
-export function toFilter({ range, since, ...search }: LogSearch, now: number): Omit<LogSearch, 'range'> {
-  const start = range ? Math.floor((now - RANGE_MS[range]) / STEP_MS) * STEP_MS : since
-  return { ...search, since: start }
+export function toFilter(search: LogSearch, now: number): Omit<LogSearch, 'range'> {
+  const { range: _, since, ...others } = search
+  const range = rangeOf(search)
+  const start = range === null || range === 'all' ? since : Math.floor((now - RANGE_MS[range]) / STEP_MS) * STEP_MS
+  return { ...others, since: start }
 }
 
-export function logInput(
-  account: string,
-  filter: ReturnType<typeof toFilter>,
-  cursor: string | undefined,
-): InputFor<'listLog'> {
-  const given = { ...filter, limit: PAGE_ROWS, cursor }
-  // Missing and undefined are the same for the server, but not for the types.
-  const query = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-  return { params: { account }, query }
+/** The range that is shown: a day, but everything for who searches. Null: from and to are given. */
+export function rangeOf({ range, since, until, to, text, id, reason, ...others }: LogSearch): Range | 'all' | null {
+  if (range) return range
+  if (since !== undefined || until !== undefined) return null
+  const isSearch = [to, text, id, reason].some((value) => value !== undefined) || others.view === 'attention'
+  return isSearch ? 'all' : '24h'
 }
 
-/** Everything but the tab, which “Clear filters” removes. */
-export const NO_FILTERS: Readonly<Record<Exclude<keyof LogSearch, 'view'>, undefined>> = {
+// The id of a message, and that of a request.
+const ID = /^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{14,}|[0-9a-z]{8}-[0-9a-z]{1,12})$/i
+// As people write phone numbers.
+const NUMBER = /^\+?[\d\s()./-]+$/
+const MOST_DIGITS = 15
+
+/** What the words of the search box mean: the beginning of a recipient's number, an id, or a text. */
+export function readWords(words: string, maySearchRecipients: boolean): Pick<LogSearch, 'to' | 'id' | 'text'> {
+  const sought = words.trim()
+  const nothing = { to: undefined, id: undefined, text: undefined }
+  if (sought === '') return nothing
+  const digits = sought.replace(/\D/g, '')
+  const isNumber = NUMBER.test(sought) && digits !== '' && digits.length <= MOST_DIGITS
+  if (isNumber && maySearchRecipients) return { ...nothing, to: `${digits}*` }
+  return ID.test(sought) ? { ...nothing, id: sought } : { ...nothing, text: sought }
+}
+
+/** What the search box shows for the filters in use. */
+export function wordsOf({ to, id, text }: LogSearch): string {
+  return id ?? text ?? to?.replace('*', '') ?? ''
+}
+
+/** The results to choose from, with the filters that show them, and how many of the overview's figures they add up. */
+export const QUICK_FILTERS = [
+  { value: 'all', label: 'All', group: null, filter: {}, counts: ['accepted', 'refused'] },
+  { value: 'sent', label: 'Sent', group: 'sent', filter: { result: 'published' }, counts: ['published'] },
+  { value: 'waiting', label: 'Waiting', group: 'moving', filter: { result: 'waiting' }, counts: ['waiting'] },
+  {
+    value: 'unconfirmed',
+    label: 'Unconfirmed',
+    group: 'attend',
+    filter: { result: 'unconfirmed' },
+    counts: ['unconfirmed'],
+  },
+  { value: 'failed', label: 'Not sent', group: 'notsent', filter: { view: 'failed' }, counts: ['failed', 'expired'] },
+  { value: 'rejected', label: 'Refused', group: 'refused', filter: { view: 'rejected' }, counts: ['refused'] },
+] as const
+
+/** Which of them the filters mean; empty: another one, which then has a chip. */
+export function quickFilterOf({ view, result }: Pick<LogSearch, 'view' | 'result'>): string {
+  const found = QUICK_FILTERS.find(({ filter }) => {
+    const wanted: Partial<LogSearch> = filter
+    return (wanted.view ?? 'all') === view && wanted.result === result
+  })
+  return found?.value ?? ''
+}
+
+/** What “Clear filters” removes beside the result. */
+export const NO_FILTERS: Readonly<Record<Exclude<keyof LogSearch, 'view' | 'range'>, undefined>> = {
   state: undefined,
   result: undefined,
   open: undefined,
@@ -65,7 +110,6 @@ export const NO_FILTERS: Readonly<Record<Exclude<keyof LogSearch, 'view'>, undef
   token: undefined,
   type: undefined,
   to: undefined,
-  range: undefined,
   since: undefined,
   until: undefined,
   reason: undefined,
@@ -73,6 +117,6 @@ export const NO_FILTERS: Readonly<Record<Exclude<keyof LogSearch, 'view'>, undef
   id: undefined,
 }
 
-export function isFiltered({ view: _, ...filters }: LogSearch): boolean {
-  return Object.values(filters).some((value) => value !== undefined)
+export function isFiltered({ view, range: _, ...filters }: LogSearch): boolean {
+  return view !== 'all' || Object.values(filters).some((value) => value !== undefined)
 }

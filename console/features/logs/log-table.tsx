@@ -1,113 +1,163 @@
-import { Code, Text } from '@mantine/core'
+import { Code, Group, Text } from '@mantine/core'
+import { AudioLines, FileText, Hand, Image, type LucideIcon, MessageSquareText, Video } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { LogEntry } from '../../../src/contract/console/log.ts'
+import type { LogRow } from '../../../src/contract/console/log.ts'
 import type { Rows } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { HttpStatus } from '../../components/http-status.tsx'
 import { RowLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
-import { StateLabel } from '../../components/state-label.tsx'
+import { GroupLabel, StateLabel } from '../../components/state-label.tsx'
+import { type TimeDisplay, useTimeDisplay } from '../../components/stored-setting.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { stateOf, sumText, TYPE_LABELS, whyOf } from './log-labels.ts'
+import { causeOf, stateOf, TYPE_LABELS } from './log-labels.ts'
 import type { LogSearch } from './log-search.ts'
+import classes from './logs.module.css'
 
 interface LogTableProps {
-  readonly source: Rows<LogEntry>
+  readonly source: Rows<LogRow>
   readonly search: LogSearch
   readonly empty: ReactNode
 }
 
 export function LogTable({ source, search, empty }: LogTableProps) {
-  const { id: account } = useAccount()
+  const { id: account, can } = useAccount()
+  const [display] = useTimeDisplay()
   return (
     <DataTable
       caption="Requests to the API, newest first"
-      columns={columnsOf(account, search)}
+      columns={columnsOf({ account, search, display, hasPreview: can('developer') })}
       source={source}
       keyOf={({ id }) => id}
       empty={empty}
+      isFixed
     />
   )
 }
 
-function columnsOf(account: string, search: LogSearch): readonly Column<LogEntry>[] {
+interface Shown {
+  readonly account: string
+  readonly search: LogSearch
+  readonly display: TimeDisplay
+  readonly hasPreview: boolean
+}
+
+const PREVIEW: Column<LogRow> = {
+  key: 'message',
+  header: 'Message',
+  card: 'text',
+  cell: (row) => <Preview row={row} />,
+}
+
+function columnsOf({ account, search, display, hasPreview }: Shown): readonly Column<LogRow>[] {
   return [
     {
       key: 'time',
       header: 'Time',
+      width: display === 'utc' ? 220 : display === 'local' ? 180 : 112,
+      card: 'aside',
       cell: ({ id, receivedAt }) => (
-        <RowLink to="/a/$account/developer/logs/$id" params={{ account, id }} search={search as never}>
-          <TimeAgo at={receivedAt} isQuiet />
+        <RowLink to="/a/$account/developer/logs/$id" params={{ account, id }} search={search as never} fw={400}>
+          <TimeAgo at={receivedAt} isQuiet isClock />
         </RowLink>
       ),
     },
-    { key: 'http', header: 'HTTP', cell: (entry) => <Http entry={entry} /> },
-    { key: 'result', header: 'Result', cell: (entry) => <Result entry={entry} /> },
-    { key: 'numbers', header: 'From → To', cell: (entry) => <Numbers entry={entry} /> },
-    { key: 'type', header: 'Type', cell: ({ type }) => (type === null ? '–' : (TYPE_LABELS[type] ?? type)) },
-    { key: 'token', header: 'Token', cell: ({ token }) => <Text size="sm">{token?.name ?? '–'}</Text> },
+    { key: 'result', header: 'Result', width: '32%', card: 'head', cell: (row) => <Result row={row} /> },
     {
-      key: 'duration',
-      header: 'Duration',
-      align: 'right',
-      cell: ({ tookMs }) => (tookMs === null ? '–' : `${tookMs} ms`),
+      key: 'numbers',
+      header: 'From, to',
+      width: 'var(--log-numbers)',
+      card: 'text',
+      cell: (row) => <Numbers row={row} />,
     },
-    { key: 'attempts', header: 'Attempts', align: 'right', cell: ({ attempts }) => attempts ?? '–' },
+    ...(hasPreview ? [PREVIEW] : []),
+    {
+      key: 'token',
+      header: 'Token',
+      width: 120,
+      hideBelow: 1200,
+      card: 'hidden',
+      cell: ({ token, madeBy }) => (
+        <Text span size="sm" c="dimmed">
+          {token?.name ?? (madeBy === null ? '–' : `By ${madeBy}`)}
+        </Text>
+      ),
+    },
+    {
+      key: 'http',
+      header: 'HTTP',
+      width: 64,
+      cell: ({ status }) =>
+        status === null ? null : (
+          <span className={status === 200 ? classes['fine'] : undefined}>
+            <HttpStatus status={status} />
+          </span>
+        ),
+    },
   ]
 }
 
-function Http({ entry: { status, code, name, madeBy } }: { readonly entry: LogEntry }) {
-  if (status === null) return <Text size="sm">{madeBy === null ? '–' : `By ${madeBy}`}</Text>
+function Result({ row }: { readonly row: LogRow }) {
+  const cause = causeOf(row)
+  const state = stateOf(row)
   return (
-    <>
-      <HttpStatus status={status} />
-      <Text size="xs" c="dimmed" ff="monospace" style={{ whiteSpace: 'nowrap' }}>
-        {code} {name}
-      </Text>
-    </>
-  )
-}
-
-function Result({ entry }: { readonly entry: LogEntry }) {
-  const why = whyOf(entry)
-  return (
-    <>
-      {stateOf(entry) === 'GONE' ? <Text size="sm">Its message is gone</Text> : <StateLabel state={stateOf(entry)} />}
-      {entry.summed ? <Text size="sm">{sumText(entry.summed.requests)}, not listed one by one</Text> : null}
-      {entry.outcome === 'repeated' ? (
-        <Text size="xs" c="dimmed">
-          Asked for again
+    <span className={classes['result'] ?? ''}>
+      {row.isPaused ? (
+        <GroupLabel group="attend" icon={Hand}>
+          Waiting
+        </GroupLabel>
+      ) : state === 'GONE' ? (
+        <Text span size="sm">
+          No longer kept
         </Text>
-      ) : null}
-      {why === null ? null : (
-        <Text size="xs" c="dimmed" maw={260}>
-          {why}
-        </Text>
+      ) : (
+        <StateLabel state={state} />
       )}
-    </>
+      {cause === null ? null : (
+        <span className={classes['cause'] ?? ''} title={cause}>
+          {cause}
+        </span>
+      )}
+    </span>
   )
 }
 
-function Numbers({ entry: { from, to, outcome } }: { readonly entry: LogEntry }) {
-  // For a refused request these may have any value.
-  if (outcome === 'refused') {
-    return (
-      <Text size="sm" lineClamp={2} maw={260} style={{ overflowWrap: 'anywhere' }}>
-        <Written text={from} /> → <Written text={to} />
-      </Text>
-    )
-  }
+const ICONS: Readonly<Record<string, LucideIcon>> = {
+  message: MessageSquareText,
+  image: Image,
+  document: FileText,
+  video: Video,
+  audio: AudioLines,
+}
+
+function Preview({ row: { type, preview } }: { readonly row: LogRow }) {
+  if (type === null && preview === null) return null
+  const Icon = ICONS[type ?? ''] ?? FileText
+  const label = TYPE_LABELS[type ?? ''] ?? type ?? 'Message'
   return (
-    <Text size="sm" component="div">
-      {from === null ? '–' : <MaskedNumber number={from} />} →
-      <br />
-      {to === null ? '–' : <MaskedNumber number={to} />}
-    </Text>
+    <Group component="span" gap={6} wrap="nowrap" className={classes['preview'] ?? ''}>
+      <Icon size={14} role="img" aria-label={label} />
+      <span>{preview ?? label}</span>
+    </Group>
   )
 }
 
+function Numbers({ row: { from, to } }: { readonly row: LogRow }) {
+  return (
+    <span className={classes['numbers'] ?? ''}>
+      <span className={classes['from'] ?? ''}>
+        <Written text={from} /> →{' '}
+      </span>
+      <Text span inherit fw={600}>
+        <Written text={to} />
+      </Text>
+    </span>
+  )
+}
+
+/** For a refused request, these may have any value. */
 function Written({ text }: { readonly text: string | null }) {
   if (text === null) return '–'
-  return /^\d{7,15}$/.test(text) ? <MaskedNumber number={text} /> : <Code>{text.slice(0, 40)}</Code>
+  return /^\d{4,15}$|•/.test(text) ? <MaskedNumber number={text} /> : <Code>{text.slice(0, 40)}</Code>
 }

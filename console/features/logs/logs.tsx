@@ -1,6 +1,7 @@
-import { Button, Group, SegmentedControl, Stack, Text } from '@mantine/core'
+import { Button, Group, Menu, SegmentedControl, Stack, Text } from '@mantine/core'
+import { Download } from 'lucide-react'
 import { addressOf } from '../../api/call.ts'
-import { useApiMutation } from '../../api/queries.ts'
+import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -12,56 +13,131 @@ import { useSearchState } from '../../components/search-state.ts'
 import { showErrorToast } from '../../components/toast.ts'
 import { FilterChips } from './filter-chips.tsx'
 import { LogFilters } from './log-filters.tsx'
-import { isFiltered, type LogSearch, logSearch, NO_FILTERS, toFilter } from './log-search.ts'
+import { sumText } from './log-labels.ts'
+import {
+  isFiltered,
+  type LogSearch,
+  logSearch,
+  NO_FILTERS,
+  QUICK_FILTERS,
+  quickFilterOf,
+  RANGES,
+  rangeOf,
+  SHOWN_RANGES,
+  toFilter,
+} from './log-search.ts'
 import { LogTable } from './log-table.tsx'
+import classes from './logs.module.css'
 import { useLogRows } from './use-log-rows.ts'
 
-const TABS = [
-  { value: 'all', label: 'All' },
-  { value: 'attention', label: 'Needs attention' },
-  { value: 'failed', label: 'Failed' },
-  { value: 'rejected', label: 'Rejected' },
-]
+const COUNTED_EVERY_MS = 10_000
 
 export function Logs() {
   const [search, change] = useSearchState(logSearch)
   const { source, scannedBackTo, isLooking, stop } = useLogRows(search)
+  const totals = useTotals(search)
+  const range = rangeOf(search)
+  // The range stays: it is chosen apart from the filters.
   const clear = () => change({ ...NO_FILTERS, view: undefined }, { isStep: true })
   return (
     <Page
       title="API logs"
-      about="Every request with a token of this account, and what became of its message. 200 says only that it was taken in: the result stands beside it."
-      actions={<ExportActions search={search} />}
+      about={
+        <>
+          {totals === null || range === null || range === 'all'
+            ? null
+            : `${sumText(totals.accepted + totals.refused)} in the ${RANGES[range].toLowerCase()}. `}
+          200 means accepted; <b>Result</b> shows whether it was sent.
+        </>
+      }
+      actions={
+        <>
+          <CopyButton value={location.href} label="Copy the link to this list" />
+          <ExportMenu search={search} />
+          <SegmentedControl
+            aria-label="How far back"
+            size="xs"
+            value={range ?? ''}
+            data={RANGE_CHOICES}
+            onChange={(next) => change({ range: next, since: undefined, until: undefined }, { isStep: true })}
+          />
+        </>
+      }
     >
-      <Stack gap="sm">
-        <Group data-filters align="flex-end">
+      <Stack gap="sm" className={classes['list'] ?? ''}>
+        <Group gap="xs">
           <SegmentedControl
             aria-label="Which requests"
-            data={TABS}
-            value={search.view}
-            onChange={(view) => change({ view: view === 'all' ? undefined : view }, { isStep: true })}
-            styles={{ root: { maxWidth: '100%', overflowX: 'auto' } }}
+            size="xs"
+            className={classes['quick'] ?? ''}
+            data={QUICK_FILTERS.map(({ value, label, group, counts }) => ({
+              value,
+              label: (
+                <>
+                  {group === null ? null : (
+                    <span className={classes['swatch']} style={{ background: `var(--nc-${group}-solid)` }} />
+                  )}
+                  {label}
+                  {totals === null ? null : (
+                    <span className={classes['count']}>
+                      {counts.reduce((sum, key) => sum + totals[key], 0).toLocaleString('en')}
+                    </span>
+                  )}
+                </>
+              ),
+            }))}
+            value={quickFilterOf(search)}
+            onChange={(value) => {
+              const chosen = QUICK_FILTERS.find((one) => one.value === value)
+              change({ view: undefined, result: undefined, state: undefined, ...chosen?.filter }, { isStep: true })
+            }}
           />
           <LogFilters search={search} change={change} />
         </Group>
         <FilterChips search={search} change={change} onClear={clear} />
+        {isLooking && scannedBackTo !== null ? (
+          <Group gap="sm" role="status">
+            <Text size="sm">
+              Searching further back: everything since {localDateTime(scannedBackTo)} has been searched.
+            </Text>
+            <Button variant="default" size="compact-sm" onClick={stop}>
+              Stop
+            </Button>
+          </Group>
+        ) : null}
+        <LogTable
+          source={source}
+          search={search}
+          empty={<Nothing search={search} onClear={clear} onAll={() => change({ range: 'all' }, { isStep: true })} />}
+        />
       </Stack>
-      {isLooking && scannedBackTo !== null ? (
-        <Group gap="sm" role="status">
-          <Text size="sm">
-            Searching further back: everything since {localDateTime(scannedBackTo)} has been searched.
-          </Text>
-          <Button variant="default" size="compact-sm" onClick={stop}>
-            Stop
-          </Button>
-        </Group>
-      ) : null}
-      <LogTable source={source} search={search} empty={<Nothing search={search} onClear={clear} />} />
     </Page>
   )
 }
 
-function ExportActions({ search }: { readonly search: LogSearch }) {
+const RANGE_CHOICES = SHOWN_RANGES.map((value) => ({
+  value,
+  label: value === 'all' ? 'All' : value.replace(/(?=[hd])/, ' '),
+}))
+
+/** How many entries each result has in the range. Null: other filters are set, or there is no range. */
+function useTotals(search: LogSearch) {
+  const { id: account } = useAccount()
+  const range = rangeOf(search)
+  const isPlain = !isFiltered({ ...search, view: 'all', result: undefined })
+  const isCounted = range !== null && range !== 'all' && isPlain
+  const offset = -new Date().getTimezoneOffset()
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const asked = useApiQuery(
+    'readOverview',
+    { params: { account }, query: { range: isCounted ? range : '24h', zone, offset } },
+    { enabled: isCounted, keepsPrevious: true, everyMs: COUNTED_EVERY_MS, isLive: false },
+  )
+  const { totals, countedAt } = asked.data ?? {}
+  return isCounted && totals && countedAt !== null ? totals : null
+}
+
+function ExportMenu({ search }: { readonly search: LogSearch }) {
   const { id: account } = useAccount()
   const check = useApiMutation('checkExport')
   const take = async (format: 'csv' | 'ndjson') => {
@@ -74,39 +150,50 @@ function ExportActions({ search }: { readonly search: LogSearch }) {
     saveFile(addressOf('exportLog', { params: { account }, query: { ...query, format } }))
   }
   return (
-    <>
-      <CopyButton value={location.href} label="Copy link" isWide />
-      <Button variant="default" onClick={() => void take('csv')}>
-        Export CSV
-      </Button>
-      <Button variant="default" onClick={() => void take('ndjson')}>
-        Export NDJSON
-      </Button>
-    </>
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button variant="default" leftSection={<Download size={16} aria-hidden />}>
+          Export
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item onClick={() => void take('csv')}>CSV, for spreadsheets</Menu.Item>
+        <Menu.Item onClick={() => void take('ndjson')}>NDJSON, for programs</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
   )
 }
 
-const NOTHING_IN_TAB: Readonly<Record<LogSearch['view'], string>> = {
-  all: 'Nothing matches.',
-  attention: 'Nothing needs attention: of no message is it unknown whether it arrived.',
-  failed: 'No message failed or expired.',
-  rejected: 'No request was rejected.',
+interface NothingProps {
+  readonly search: LogSearch
+  readonly onClear: () => void
+  readonly onAll: () => void
 }
 
-function Nothing({ search, onClear }: { readonly search: LogSearch; readonly onClear: () => void }) {
+function Nothing({ search, onClear, onAll }: NothingProps) {
   const { id: account } = useAccount()
-  if (search.view !== 'all' || isFiltered(search)) {
-    return <EmptyState kind="no-match" text={NOTHING_IN_TAB[search.view]} onClear={onClear} />
+  const range = rangeOf(search)
+  const isShort = range !== null && range !== 'all'
+  if (isFiltered(search)) {
+    const where = isShort ? ` in the ${RANGES[range].toLowerCase()}` : ''
+    return <EmptyState kind="no-match" text={`No request matches${where}.`} onClear={onClear} />
   }
   return (
     <EmptyState
       kind="nothing-yet"
-      title="No requests yet"
-      text="Each request to the API stands here as soon as it was answered, the refused ones too. Send the first one: it takes a token and one call."
+      title={isShort ? `No requests in the ${RANGES[range].toLowerCase()}` : 'No requests yet'}
+      text="Each request to the API stands here as soon as it was answered, the refused ones too. Send one: it takes a token and one call."
       action={
-        <ButtonLink to="/a/$account/developer/quickstart" params={{ account }}>
-          Open the quickstart
-        </ButtonLink>
+        <Group gap="xs">
+          {isShort ? (
+            <Button variant="default" onClick={onAll}>
+              Show all
+            </Button>
+          ) : null}
+          <ButtonLink to="/a/$account/developer/quickstart" params={{ account }}>
+            Open the quickstart
+          </ButtonLink>
+        </Group>
       }
     />
   )

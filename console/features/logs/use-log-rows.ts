@@ -1,11 +1,14 @@
 import { useEffect, useMemo, useState } from 'react'
-import type { LogEntry } from '../../../src/contract/console/log.ts'
+import type { LogRow } from '../../../src/contract/console/log.ts'
+import type { InputFor } from '../../api/call.ts'
 import { type PagedRows, type Rows, useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
-import { type LogSearch, logInput, PAGE_ROWS, toFilter } from './log-search.ts'
+import { type LogSearch, toFilter } from './log-search.ts'
+
+const PAGE_ROWS = 50
 
 interface LogRows {
-  readonly source: Rows<LogEntry>
+  readonly source: Rows<LogRow>
   /** While it searches further back by itself: the time it has reached. */
   readonly scannedBackTo: number | null
   readonly isLooking: boolean
@@ -42,4 +45,15 @@ export function useLogRows(search: LogSearch): LogRows {
     isLooking: mayGoOn,
     stop: () => setGoal({ key, rows: 0 }),
   }
+}
+
+function logInput(
+  account: string,
+  filter: ReturnType<typeof toFilter>,
+  cursor: string | undefined,
+): InputFor<'listLog'> {
+  const given = { ...filter, limit: PAGE_ROWS, cursor }
+  // Missing and undefined are the same for the server, but not for the types.
+  const query = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  return { params: { account }, query }
 }

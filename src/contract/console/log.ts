@@ -116,7 +116,18 @@ export const logEntry = z.object({
 })
 export type LogEntry = z.output<typeof logEntry>
 
-const logPage = page(logEntry).extend({
+/** An entry as the list shows it. Exports have no contents of messages, and so no preview. */
+const logRow = logEntry.extend({
+  /** The first 40 characters of its text, or of the name and caption of its file. */
+  preview: notForViewers(plain),
+  /** It waits, and its connection is paused. */
+  isPaused: z.boolean(),
+  /** When the network accepted it. */
+  publishedAt: instant.nullable(),
+})
+export type LogRow = z.output<typeof logRow>
+
+const logPage = page(logRow).extend({
   /** With a `next`: everything since then has been searched, so entries missing here do not exist. */
   scannedBackTo: instant.nullable(),
 })

@@ -71,6 +71,10 @@ export interface LogEntryView
   /** Why the message ended as it did. */
   readonly reason: string | null
   readonly attempts: number | null
+  /** The beginning of its text, or of the name and caption of its file. Null: there is none, or it was deleted. */
+  readonly preview: string | null
+  /** It waits, and its connection is paused. */
+  readonly isPaused: boolean
   /** When the network took the message. */
   readonly publishedAt: Instant | null
   /** Of a repeat: the state in which it found its message, from which the answer follows. Null for others. */

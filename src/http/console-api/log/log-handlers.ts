@@ -4,7 +4,7 @@ import type { ConsoleDeps } from '../console-deps.ts'
 import { NUMBER } from '../mask.ts'
 import { OpenReplies } from '../open-replies.ts'
 import type { Handlers } from '../request-context.ts'
-import { presentEntry } from './present-entry.ts'
+import { presentRow } from './present-entry.ts'
 import { presentTimeline } from './present-timeline.ts'
 import { readFilter } from './read-filter.ts'
 import { sendExport } from './send-export.ts'
@@ -17,7 +17,7 @@ export function logHandlers({ store: { apiLog }, publicUrl }: Deps): Handlers<ty
     async listLog({ query: { cursor = null, limit, ...filter } }, { accountId, role }) {
       const page = await apiLog.readPage(accountId, { filter: readFilter(filter, role), cursor, limit })
       const { entries, next, scannedBackTo } = page
-      return { items: entries.map((entry) => presentEntry(entry)), next, scannedBackTo }
+      return { items: entries.map((entry) => presentRow(entry)), next, scannedBackTo }
     },
 
     async showLogEntry({ params: { id } }, { accountId, role }) {

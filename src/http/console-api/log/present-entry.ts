@@ -1,4 +1,4 @@
-import type { LogEntry } from '../../../contract/console/log.ts'
+import type { LogEntry, LogRow } from '../../../contract/console/log.ts'
 import { REPLIES } from '../../../contract/reply-table.ts'
 import { nameActor } from '../../../core/name-actor.ts'
 import type { LogEntryView } from '../../../core/ports/console/api-log.ts'
@@ -30,6 +30,12 @@ export function presentEntry(entry: LogEntryView): LogEntry {
     attempts: entry.attempts,
     summed: entry.summed,
   }
+}
+
+/** The same in the list. */
+export function presentRow(entry: LogEntryView): LogRow {
+  const { preview, isPaused, publishedAt } = entry
+  return { ...presentEntry(entry), preview, isPaused, publishedAt }
 }
 
 /** Such as `bad_request_400`. A code of a newer version reads as itself. */

@@ -19,6 +19,7 @@ import {
   ofAccount,
   toToken,
 } from './log-source.ts'
+import { previewOf } from './request-body.ts'
 import { acceptanceTookMs, commitUsOfM, toMs } from './request-duration.ts'
 
 // Every accepted request was answered like this, so the answer is not stored.
@@ -130,6 +131,7 @@ function withRelated(tables: Reader, rows: ReturnType<typeof selectMessages>, sp
       'm.attempts',
       'm.recipient',
       'm.type',
+      'm.body',
       'm.remote_address',
       'm.user_agent',
       'm.took_us',
@@ -144,6 +146,7 @@ function withRelated(tables: Reader, rows: ReturnType<typeof selectMessages>, sp
       't.prefix as token_prefix',
       'c.id as connection_id',
       'c.number',
+      'c.state as connection_state',
       'o.message_sequence as open_sequence',
       'o.number as open_number',
     ])
@@ -192,6 +195,8 @@ function toEntry(row: MessageEntryRow): FoundEntry {
     tookMs: acceptanceTookMs(row),
     summed: null,
     attempts: Math.max(row.attempts, row.open_number ?? 0),
+    preview: previewOf(row.body),
+    isPaused: row.state === 'QUEUED' && row.connection_state === 'paused',
     publishedAt: row.published_at,
     stateThen: null,
   }

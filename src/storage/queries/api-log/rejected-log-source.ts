@@ -20,6 +20,7 @@ import {
   ofAccount,
   toToken,
 } from './log-source.ts'
+import { previewOf, readFields } from './request-body.ts'
 import { toMs } from './request-duration.ts'
 
 // A search by id shows at most so many repeats of a message.
@@ -154,8 +155,10 @@ function withRelated({ tables, engine }: Reading, rows: ReturnType<typeof select
       'm.published_at',
       'm.recipient',
       'm.type',
+      'm.body as message_body',
       'c.id as connection_id',
       'c.number',
+      'c.state as connection_state',
       'o.message_sequence as open_sequence',
       'o.number as open_number',
     ])
@@ -236,32 +239,10 @@ function toEntry(row: RequestEntryRow): FoundEntry {
     tookMs: summed_requests === null ? toMs(row.took_us) : null,
     summed: summed_requests === null ? null : { requests: summed_requests, since: row.summed_since ?? received_at },
     attempts: row.attempts === null ? null : Math.max(row.attempts, row.open_number ?? 0),
+    // A repeat has the same content as its original, so only that of the original is stored.
+    preview: previewOf(row.message_id === null ? row.body : row.message_body),
+    isPaused: state === 'QUEUED' && row.connection_state === 'paused',
     publishedAt: row.published_at,
     stateThen: row.message_state,
   }
-}
-
-/** The fields of a refused body, as far as it can be read: a caller may send anything. */
-function readFields(body: string | null) {
-  const value = body === null ? null : readJson(body)
-  return { from: textAt(value, 'from'), to: textAt(value, 'to'), type: textAt(fieldOf(value, 'message'), 'type') }
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
-function textAt(value: unknown, name: string): string | null {
-  const text = fieldOf(value, name)
-  return typeof text === 'string' ? text : null
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : null
 }

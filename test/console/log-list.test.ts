@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { causeOf } from '../../console/features/logs/log-labels.ts'
+import {
+  logSearch,
+  quickFilterOf,
+  rangeOf,
+  readWords,
+  toFilter,
+  wordsOf,
+} from '../../console/features/logs/log-search.ts'
+import type { LogRow } from '../../src/contract/console/log.ts'
+
+const NOTHING = { to: undefined, id: undefined, text: undefined }
+const NOW = Date.UTC(2026, 0, 15, 12)
+const AT = NOW - 60_000
+
+describe('the search box of the API log', () => {
+  it.each([
+    ['49170', { to: '49170*' }],
+    ['+49 170 123-45', { to: '4917012345*' }],
+    ['(0049) 170/1234', { to: '00491701234*' }],
+    ['01a21a7a-cd01-73fe-a619-3ca15e42a327', { id: '01a21a7a-cd01-73fe-a619-3ca15e42a327' }],
+    ['6x99rzm4-i', { id: '6x99rzm4-i' }],
+    ['number_malformed', { text: 'number_malformed' }],
+    ['answered 404', { text: 'answered 404' }],
+    ['1234567890123456', { text: '1234567890123456' }],
+    ['+', { text: '+' }],
+    ['  ', {} as const],
+  ])('reads %s', (words, expected) => {
+    assert.deepEqual(readWords(words, true), { ...NOTHING, ...expected })
+  })
+
+  it('searches no recipient for a viewer, who does not see them', () => {
+    assert.deepEqual(readWords('49170', false), { ...NOTHING, text: '49170' })
+  })
+
+  it('shows again what was sought', () => {
+    assert.equal(wordsOf(logSearch.parse({ to: '49170*' })), '49170')
+    assert.equal(wordsOf(logSearch.parse({})), '')
+  })
+})
+
+describe('the range of the API log', () => {
+  it('is a day, everything for a search, and none with times of its own', () => {
+    assert.equal(rangeOf(logSearch.parse({})), '24h')
+    assert.equal(rangeOf(logSearch.parse({ to: '49170*' })), 'all')
+    assert.equal(rangeOf(logSearch.parse({ to: '49170*', range: '7d' })), '7d')
+    assert.equal(rangeOf(logSearch.parse({ since: '5' })), null)
+  })
+
+  it('becomes the time since when entries are asked for', () => {
+    assert.equal(toFilter(logSearch.parse({}), NOW).since, NOW - 86_400_000)
+    assert.equal(toFilter(logSearch.parse({ range: 'all' }), NOW).since, undefined)
+    assert.equal(toFilter(logSearch.parse({ since: '5' }), NOW).since, 5)
+  })
+})
+
+describe('the results to choose from', () => {
+  it('are found again from the filters in the address', () => {
+    assert.equal(quickFilterOf(logSearch.parse({})), 'all')
+    assert.equal(quickFilterOf(logSearch.parse({ result: 'published' })), 'sent')
+    assert.equal(quickFilterOf(logSearch.parse({ view: 'failed' })), 'failed')
+    assert.equal(quickFilterOf(logSearch.parse({ result: 'cancelled' })), '')
+  })
+})
+
+describe('what stands beside the result', () => {
+  it.each([
+    ['the time until it was sent', { state: 'PUBLISHED', publishedAt: AT + 300 }, 'in 300 ms'],
+    ['the same of a delivered one', { state: 'DELIVERED', publishedAt: AT + 900 }, 'sent in 900 ms'],
+    ['its tries', { state: 'PUBLISHED', publishedAt: AT + 7_100, attempts: 3 }, 'in 7.1 s, third try'],
+    ['a clock that went back', { state: 'PUBLISHED', publishedAt: AT - 5 }, 'in 0 ms'],
+    ['its next try', { state: 'SENDING', attempts: 2 }, 'second try'],
+    ['a pause', { state: 'QUEUED', isPaused: true }, 'The connection is paused.'],
+    [
+      'why it failed',
+      { state: 'FAILED', reason: { code: 'x', meaning: 'The file is too big.' } },
+      'The file is too big.',
+    ],
+    ['a repeat', { outcome: 'repeated', state: 'READ' }, 'Repeat of an earlier request, nothing queued twice'],
+    ['who sent it again', { state: 'FAILED', resentBy: 'Ada' }, 'Sent again by Ada'],
+    ['nothing while it just waits', { state: 'QUEUED' }, null],
+  ] as const)('is %s', (_, part, cause) => {
+    assert.equal(causeOf({ ...ROW, ...part }), cause)
+  })
+
+  it('is the first error of a refused request, with its field', () => {
+    const errors = [
+      { field: 'to', code: 'number_malformed', message: 'Digits only.' },
+      { field: null, code: 'x', message: 'Wrong.' },
+    ]
+
+    assert.equal(causeOf({ ...ROW, outcome: 'refused', errors }), 'to: Digits only. And 1 more.')
+    const summed = { requests: 12, since: AT }
+    assert.equal(
+      causeOf({ ...ROW, outcome: 'refused', errors: errors.slice(0, 1), summed }),
+      '12 requests, not listed one by one: Digits only.',
+    )
+  })
+})
+
+const ROW: LogRow = {
+  id: 'm',
+  requestId: 'r',
+  receivedAt: AT,
+  status: 200,
+  code: 'HC-1',
+  name: 'success_200',
+  outcome: 'accepted',
+  madeBy: null,
+  resentBy: null,
+  errors: [],
+  messageId: 'm',
+  state: 'QUEUED',
+  reason: null,
+  from: '15550001000',
+  to: '15551234567',
+  type: 'message',
+  connectionId: 'c',
+  token: null,
+  tookMs: 1,
+  attempts: 0,
+  summed: null,
+  preview: 'Hello',
+  isPaused: false,
+  publishedAt: null,
+}
