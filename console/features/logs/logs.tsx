@@ -66,32 +66,7 @@ export function Logs() {
     >
       <Stack gap="sm" className={classes['list'] ?? ''}>
         <Group gap="xs">
-          <SegmentedControl
-            aria-label="Which requests"
-            size="xs"
-            className={classes['quick'] ?? ''}
-            data={QUICK_FILTERS.map(({ value, label, group, counts }) => ({
-              value,
-              label: (
-                <>
-                  {group === null ? null : (
-                    <span className={classes['swatch']} style={{ background: `var(--nc-${group}-solid)` }} />
-                  )}
-                  {label}
-                  {totals === null ? null : (
-                    <span className={classes['count']}>
-                      {counts.reduce((sum, key) => sum + totals[key], 0).toLocaleString('en')}
-                    </span>
-                  )}
-                </>
-              ),
-            }))}
-            value={quickFilterOf(search)}
-            onChange={(value) => {
-              const chosen = QUICK_FILTERS.find((one) => one.value === value)
-              change({ view: undefined, result: undefined, state: undefined, ...chosen?.filter }, { isStep: true })
-            }}
-          />
+          <QuickFilters search={search} change={change} totals={totals} />
           <LogFilters search={search} change={change} />
         </Group>
         <FilterChips search={search} change={change} onClear={clear} />
@@ -112,6 +87,45 @@ export function Logs() {
         />
       </Stack>
     </Page>
+  )
+}
+
+interface QuickFiltersProps {
+  readonly search: LogSearch
+  readonly change: (part: Readonly<Record<string, unknown>>, how: { readonly isStep: true }) => void
+  readonly totals: ReturnType<typeof useTotals>
+}
+
+/** One result or all, each with its count. */
+function QuickFilters({ search, change, totals }: QuickFiltersProps) {
+  const data = QUICK_FILTERS.map(({ value, label, group, counts }) => ({
+    value,
+    label: (
+      <>
+        {group === null ? null : (
+          <span className={classes['swatch']} style={{ background: `var(--nc-${group}-solid)` }} />
+        )}
+        {label}
+        {totals === null ? null : (
+          <span className={classes['count']}>
+            {counts.reduce((sum, key) => sum + totals[key], 0).toLocaleString('en')}
+          </span>
+        )}
+      </>
+    ),
+  }))
+  return (
+    <SegmentedControl
+      aria-label="Which requests"
+      size="xs"
+      className={classes['quick'] ?? ''}
+      data={data}
+      value={quickFilterOf(search)}
+      onChange={(value) => {
+        const chosen = QUICK_FILTERS.find((one) => one.value === value)
+        change({ view: undefined, result: undefined, state: undefined, ...chosen?.filter }, { isStep: true })
+      }}
+    />
   )
 }
 

@@ -7,8 +7,8 @@ import {
 } from '../../components/stored-setting.ts'
 
 const TIMES: readonly { readonly value: TimeDisplay; readonly label: string }[] = [
-  { value: 'mixed', label: 'How long ago, and by the clock in the API logs' },
-  { value: 'relative', label: 'How long ago everywhere, such as “3 min ago”' },
+  { value: 'mixed', label: 'As fits: the clock in the API logs, “3 min ago” elsewhere' },
+  { value: 'relative', label: 'How long ago, such as “3 min ago”' },
   { value: 'local', label: 'Date and time where you are' },
   { value: 'utc', label: 'Date and time in UTC' },
 ]
