@@ -68,7 +68,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     // By itself: the page is live.
     await expect(row(FINE)).toContainText(/Published|Delivered|Read/)
     await expect(row(REFUSED)).toContainText('Failed')
-    await expect(row(REFUSED)).toContainText('The network refuses this recipient for ever.')
+    await expect(row(REFUSED)).toContainText('The network refuses this recipient for good.')
     await expect(row(UNKNOWN)).toContainText('Unconfirmed')
     const refused = row('Refused')
     await expect(refused).toContainText('to: ')

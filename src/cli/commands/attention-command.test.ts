@@ -84,11 +84,8 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
     assert.deepEqual([healthy['storage'], healthy['running']], [null, true])
     assert.deepEqual([fresh['storage'], fresh['running']], [{ cause: 'The disk is full.' }, true])
     assert.deepEqual([silent['storage'], silent['running']], [{ cause: 'The disk is full.' }, null])
-    assert.match(
-      stdout,
-      /^The disk is full. Nothing can be accepted or sent, because nothing can be written. Make room/,
-    )
-    assert.match(stdout, /15550001000 \(Acme\): 1 waiting.*nothing can be written. \(“The disk is full.”\) → Make room/)
+    assert.match(stdout, /^The disk is full. Nothing can be accepted or sent, because nothing can be stored. Make room/)
+    assert.match(stdout, /15550001000 \(Acme\): 1 waiting.*nothing can be stored. \(“The disk is full.”\) → Make room/)
     assert.doesNotMatch(stdout, /No service|nuncio serve|Nothing wants/)
     assert.equal(check.code, 1)
   })

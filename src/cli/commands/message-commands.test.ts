@@ -115,14 +115,17 @@ describe.each(ENGINES)('a quarantined message, on %s', (engine) => {
     const refused = await world.cli('message', 'resolve', failed.id, '--arrived')
     const retried = await world.json('message', 'retry', failed.id)
 
-    assert.match(proven, /\nWhy: Not sent: Nuncio stopped three times while handling this message\.\n/)
-    assert.match(proven, /\nWhat to do: .*nuncio message retry message-1\n/)
     assert.match(
-      unproven,
-      /\nWhy: Nuncio stopped three times while handling this message, so it is not tried again\.\n/,
+      proven,
+      /\nWhy: Nuncio stopped three times while sending this message\. It did not leave any of these times\.\n/,
     )
+    assert.match(proven, /\nWhat to do: .*nuncio message retry message-1\n/)
+    assert.match(unproven, /\nWhy: Nuncio stopped three times while sending this message, so it is not tried again\.\n/)
     assert.match(unproven, /\nWhat to do: .*nuncio message resolve message-2 --arrived or --send-again/)
-    assert.equal(timeline['reasonText'], 'Not sent: Nuncio stopped three times while handling this message.')
+    assert.equal(
+      timeline['reasonText'],
+      'Nuncio stopped three times while sending this message. It did not leave any of these times.',
+    )
     assert.match(refused.stderr, /^nuncio: This message is FAILED, not UNCONFIRMED/)
     assert.equal(retried['state'], 'QUEUED')
   })
@@ -137,7 +140,7 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
     const { stdout } = await world.cli('message', 'explain', id)
 
     assert.match(stdout, /^Message message-1\nmessage from 15550001000 to 15550100000, of the account “Acme”\n/)
-    assert.match(stdout, /\nState: UNCONFIRMED \(result_unknown\)\nWhy: The line broke after/)
+    assert.match(stdout, /\nState: UNCONFIRMED \(result_unknown\)\nWhy: The connection broke while/)
     assert.match(stdout, /\nWhat to do: .*nuncio message resolve message-1 --arrived/)
     assert.match(stdout, /\n2026-01-15 12:00:00\.000 UTC {6}\+0 ms {2}Accepted and stored \[request request-1\]\n/)
     assert.match(stdout, /\+1\.0 s {2}Came to its end: The line broke/)
@@ -172,10 +175,7 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
     const { stdout } = await world.cli('message', 'explain', id)
 
     assert.match(stdout, /Place in its lane: 2\n/)
-    assert.match(
-      stdout,
-      /The lane stands still: The connection cannot reach its network right now\. “no route\\u001b\[0m”\n/,
-    )
+    assert.match(stdout, /The lane stands still: The connection cannot reach its network\. “no route\\u001b\[0m”\n/)
     assert.match(stdout, /Goes on: in 5 seconds, at 2026-01-15 12:00:05\.000 UTC\n/)
     assert.match(stdout, /Expires: in 1 day/)
   })
@@ -221,7 +221,7 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
     const seen = await createLaneViews(world.store).readLane({ accountId: account, id: connectionId })
 
     const words = 'files.test answered 503 (service unavailable). It is tried again: try 2 of 4.'
-    assert.match(fresh, /\nWhy: Its media has not been fetched yet\.\n/)
+    assert.match(fresh, /\nWhy: Its file has not been downloaded yet\.\n/)
     assert.doesNotMatch(fresh, /Goes on:/)
     assert.ok(stdout.includes(`\nWhy: ${words}\n`), stdout)
     assert.match(stdout, /\nGoes on: in 30 seconds at the earliest, at /)
@@ -317,7 +317,7 @@ describe.each(ENGINES)('attention, on %s', (engine) => {
         until: null,
         waiting: 1,
         oldestWaitingAt: '2026-01-15T12:00:00.000Z',
-        nextStep: 'Give the connection valid credentials, then resume it.',
+        nextStep: 'Enter valid credentials, then resume the connection.',
       },
     ])
     assert.deepEqual(

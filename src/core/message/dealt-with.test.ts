@@ -57,9 +57,8 @@ describe('what was done about a message', () => {
     const found = dealtWith({ resent: { ...COPY, state: 'FAILED', reason: 'whatsapp_132001' } })
 
     assert.deepEqual(found, {
-      done: 'Nuncio sent it again as a template. That message failed. There is no approved template of this name in this language.',
-      nextStep:
-        'See that message. Check the connection’s template setting; nuncio connection templates lists what there is.',
+      done: 'Nuncio sent it again as a template. That message failed. Meta has no approved template of this name in this language.',
+      nextStep: 'See that message. Choose an approved template in the settings of the connection.',
     })
   })
 

@@ -19,7 +19,10 @@ describe('the reason in a notice', () => {
 
     const [failed, unconfirmed] = [notice('FAILED'), notice('UNCONFIRMED')]
 
-    assert.equal(failed.meaning, 'Not sent: Nuncio stopped three times while handling this message.')
+    assert.equal(
+      failed.meaning,
+      'Nuncio stopped three times while sending this message. It did not leave any of these times.',
+    )
     assert.match(failed.nextStep, /nuncio message retry message-1$/)
     assert.match(unconfirmed.meaning, /^Nuncio stopped three times/)
     assert.match(unconfirmed.nextStep, /nuncio message resolve message-1 --arrived or --send-again/)

@@ -34,7 +34,7 @@ const ALARM = {
   object: '15550001000',
   since: '2026-11-22T09:40:00.000Z',
   cause: 'The network refuses the credentials of the connection.',
-  nextStep: 'Give the connection valid credentials, then resume it.',
+  nextStep: 'Enter valid credentials, then resume the connection.',
 } as const
 const WEBHOOK = { webhookId: 'whk_1c5e9a7b3d2f', url: 'https://shop.example/hooks/nuncio' } as const
 
@@ -66,7 +66,7 @@ export const NOTIFICATION_KINDS = {
     example: {
       ...MESSAGE,
       state: 'FAILED',
-      ...explained('recipient_refused', 'The network refuses this recipient for ever.', 'Check the number.'),
+      ...explained('recipient_refused', 'The network refuses this recipient for good.', 'Check the number.'),
     },
   },
   'message.unconfirmed': {

@@ -65,7 +65,7 @@ describe.each(ENGINES)('alarms in the console, on %s', (engine) => {
     )
     assert.equal(
       open.items[0]?.nextStep,
-      'Give the connection valid credentials, then resume it. Then: nuncio connection check 15550001000',
+      'Enter valid credentials, then resume the connection. Then: nuncio connection check 15550001000',
     )
     assert.deepEqual(
       all.items.map(({ kind, clearedAt }) => [kind, clearedAt === null]),

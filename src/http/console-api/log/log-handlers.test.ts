@@ -164,8 +164,8 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
     const [proven, unproven] = [(await show(failed.id)).message, (await show(unknown.id)).message]
     const listed = async (text: string) => (await list({ text })).items.map(({ reason }) => reason?.meaning)
 
-    const notSent = 'Not sent: Nuncio stopped three times while handling this message.'
-    const mayHaveLeft = 'Nuncio stopped three times while handling this message, so it is not tried again.'
+    const notSent = 'Nuncio stopped three times while sending this message. It did not leave any of these times.'
+    const mayHaveLeft = 'Nuncio stopped three times while sending this message, so it is not tried again.'
     assert.deepEqual([proven?.reason?.meaning, proven?.actions], [notSent, ['retry']])
     assert.match(proven?.reason?.nextStep ?? '', /“Retry” tries it again, which may stop Nuncio again\.$/)
     assert.deepEqual([unproven?.reason?.meaning, unproven?.actions], [mayHaveLeft, ['resolve']])
@@ -181,8 +181,11 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
 
     assert.deepEqual([entry.status, entry.state], [200, 'UNCONFIRMED'])
     assert.equal(sentence, 'It is unknown whether it arrived.')
-    assert.match(message?.reason?.meaning ?? '', /^The line broke/)
-    assert.equal(message?.reason?.nextStep, 'Ask the recipient, then choose “It arrived” or “Send again”.')
+    assert.match(message?.reason?.meaning ?? '', /^The connection broke/)
+    assert.equal(
+      message?.reason?.nextStep,
+      'Ask the recipient. Then choose “It arrived” or “Send again”; if it did arrive, they get it twice.',
+    )
     assert.deepEqual(message?.actions, ['resolve'])
     assert.deepEqual(
       timeline.map(({ title, offsetMs, tone }) => [title, offsetMs, tone]),
