@@ -61,7 +61,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`recipients in the browser, on 
     await expect(page.getByRole('dialog', { name: `Write to ${ANNA} again?` })).toBeVisible()
     expect(await opened.axe()).toEqual([])
     await dialog.getByRole('button', { name: 'Unblock', exact: true }).click()
-    await expect(page.getByText(`${ANNA} may be written to again.`)).toBeVisible()
+    await expect(page.getByText(`Unblocked ${ANNA}. Messages to it will be sent again.`)).toBeVisible()
     await expect(anna).toHaveCount(0)
     await expect(page.getByRole('row')).toHaveCount(2)
   })
@@ -73,11 +73,11 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`recipients in the browser, on 
     await page.getByRole('button', { name: 'Block this recipient' }).click()
     await expect(page.getByRole('dialog').getByLabel('Number')).toHaveValue(CARLA)
     await page.getByRole('dialog').getByRole('button', { name: 'Block', exact: true }).click()
-    await expect(page.getByText(`${CARLA} is not written to any more.`)).toBeVisible()
+    await expect(page.getByText(`Blocked ${CARLA}. Messages to it will not be sent.`)).toBeVisible()
 
     const next = await send()
     await opened.visit(`/developer/logs/${next}`)
-    await expect(page.getByText(/The recipient asked to stop/).first()).toBeVisible()
+    await expect(page.getByText(/The recipient is on the block list/).first()).toBeVisible()
     expect(await opened.axe()).toEqual([])
   })
 

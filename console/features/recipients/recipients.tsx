@@ -32,7 +32,7 @@ export function Recipients() {
   const name = freed?.number ?? ERASED
   const free = async () => {
     await unblock.mutateAsync({ params: { account }, body: { entry: freed?.entry ?? '' } })
-    showToast(`${name} may be written to again.`)
+    showToast(`Unblocked ${name}. Messages to it will be sent again.`)
   }
   // Kept while the dialog closes, because it is still rendered.
   const askToFree = (chosen: BlockView) => {
@@ -42,7 +42,7 @@ export function Recipients() {
   return (
     <Page
       title="Recipients"
-      about="The block list: who asked to stop. Messages to these numbers are accepted and fail with that reason, within a second of being blocked."
+      about="The block list: people who asked to stop. Messages to these numbers are accepted, but not sent, from one second after blocking on."
       actions={
         can('developer') ? (
           <Button leftSection={<Ban size={16} aria-hidden />} onClick={() => setBlocking(true)}>
@@ -85,9 +85,7 @@ export function Recipients() {
         confirmLabel="Unblock"
         onConfirm={free}
       >
-        <Text size="sm">
-          It asked to stop. What is sent to it from now on goes out; what has failed meanwhile stays so.
-        </Text>
+        <Text size="sm">New messages to it will be sent. What has failed meanwhile stays failed.</Text>
       </ConfirmDialog>
     </Page>
   )
