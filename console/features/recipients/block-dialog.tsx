@@ -36,7 +36,9 @@ function BlockForm({ number, onClose }: { readonly number: string; readonly onCl
   const form = useFormOf(shape, { number, reason: '' })
   const submit = form.onSubmit((body) => {
     block.mutateAsync({ params: { account }, body }).then(({ isNew }) => {
-      showToast(isNew ? `Blocked ${body.number}. Messages to it will not be sent.` : `${body.number} was blocked already.`)
+      showToast(
+        isNew ? `Blocked ${body.number}. Messages to it will not be sent.` : `${body.number} was blocked already.`,
+      )
       onClose()
     }, form.takeProblem)
   })
