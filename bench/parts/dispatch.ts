@@ -23,7 +23,7 @@ const SIZES: readonly Size[] = [
   {
     lanes: 1,
     mostPerSecond: { sqlite: 15_000, postgres: 10_000 },
-    reach: { sqlite: { atLeast: 6_000 }, postgres: { atLeast: 2_000 } },
+    reach: { sqlite: { atLeast: 6_000 }, postgres: { atLeast: 1_500 } },
   },
   { lanes: 100, mostPerSecond: { sqlite: 120_000, postgres: 60_000 }, reach: { sqlite: null, postgres: null } },
   {

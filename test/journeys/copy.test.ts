@@ -349,7 +349,7 @@ describe('moving that is refused', () => {
     const isHeld = await new CliOn(dataDir).json<{ held: boolean }>('hold')
     await proxy.close()
 
-    assert.match(stderr, /look whether it was done/)
+    assert.match(stderr, /check whether it was done/)
     assert.deepEqual([await isEmpty(), isHeld.held], [false, true])
   })
 

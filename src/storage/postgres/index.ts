@@ -23,7 +23,7 @@ import { Listener } from './connection/listener.ts'
 import { checkServer, migrateDatabase } from './connection/open-database.ts'
 import { PgConnection, type Query } from './connection/pg-connection.ts'
 import { CHANGE_CHANNEL, readWake, WAKE_CHANNEL, WakeUpNotifier } from './connection/wake-up-notifier.ts'
-import { LOOK_EVERY_MS, PostgresBlockedRecipients } from './lanes/blocked-recipients.ts'
+import { POLL_BLOCKED_EVERY_MS, PostgresBlockedRecipients } from './lanes/blocked-recipients.ts'
 import { PostgresChannelConnections } from './lanes/channel-connections.ts'
 import { PostgresChannelState } from './lanes/channel-state.ts'
 import { PostgresLanes } from './lanes/lanes.ts'
@@ -131,7 +131,7 @@ export class PostgresStorage {
     this.notices = new PostgresNotices(this.#ask)
     this.clock = new DatabaseClock(options.clock)
     this.health = new StorageHealth(this.clock)
-    this.#wakeUpNotifier = new WakeUpNotifier(this.#newConnection('wakes'))
+    this.#wakeUpNotifier = new WakeUpNotifier(this.#newConnection('notifications'))
     this.#channelReads = this.#newConnection('channels')
     this.#again = new SendAgainConnection({ url: options.url, file, now: () => this.clock.now() })
     this.#channels = new PostgresChannelState({
@@ -139,7 +139,7 @@ export class PostgresStorage {
       additions: this.#newConnection('additions'),
     })
     this.intake = new PostgresIntake({
-      slots: this.#newFencedConnections('accept'),
+      connections: this.#newFencedConnections('accept'),
       lookUps: this.#newConnection('look-ups'),
       background: this.#newConnection('background'),
       clock: this.clock,
@@ -149,7 +149,7 @@ export class PostgresStorage {
       acceptingProcesses: () => this.#accepting,
     })
     this.lanes = new PostgresLanes({
-      slots: this.#newFencedConnections('steps'),
+      connections: this.#newFencedConnections('steps'),
       runs: this.#newLinks('runs'),
       claims: this.#newConnection('claims'),
       beats: this.#newConnection('beats'),
@@ -229,13 +229,14 @@ export class PostgresStorage {
     this.#listener.start()
     this.#every(HEARTBEAT_EVERY_MS, () => this.#renewLease())
     this.#every(COUNT_EVERY_MS, () => this.#count())
-    if (this.#options.worker.roles.includes('dispatch')) this.#every(LOOK_EVERY_MS, () => this.blocked.lookAhead())
+    if (this.#options.worker.roles.includes('dispatch'))
+      this.#every(POLL_BLOCKED_EVERY_MS, () => this.blocked.pollIfUsed())
     this.#every(MAINTENANCE_EVERY_MS, () => runMaintenance(this.#ask))
     await Promise.all([this.#renewLease(), this.#count()])
   }
 
   notifyPeers(ids: readonly ConnectionId[]): void {
-    this.#wakeUpNotifier.tell(ids)
+    this.#wakeUpNotifier.notify(ids)
   }
 
   acceptingProcesses(): number {
@@ -299,7 +300,7 @@ export class PostgresStorage {
   #reloadBlocks(): void {
     if (!this.#options.worker.roles.includes('dispatch')) return
     this.blocked.forget()
-    this.blocked.look().catch((error: unknown) => this.#options.onError(error))
+    this.blocked.poll().catch((error: unknown) => this.#options.onError(error))
   }
 
   readonly #ask: Query = (sql, values) => this.#plain.ask(sql, values)

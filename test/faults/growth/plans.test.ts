@@ -151,19 +151,20 @@ function namesOf(ran: readonly Ran[]): ReadonlySet<string> {
 
 // What needs a situation that is hard to bring about is called by hand, and leaves nothing.
 const RARE = `begin;
-  select busy_steps(array[account_id], array[connection_id], array[null::bigint], array[sequence], null, null)
+  select locked_steps(array[account_id], array[connection_id], array[null::bigint], array[sequence], null, null)
     from queued where account_id = 'acc1' order by sequence desc limit 1;
   select announce_messages(array(select max(sequence) from settled where account_id = 'acc1'));
   select announce_notices('[]');
   select log_summed_requests(500, '{acc1}', '{token}', '{sum}', '{1}', '{1}', '{429}', '{HC-7}', '{[]}', '{5}');
   select settle_found((select max(sequence) from queued where account_id = 'acc1'), 'DELIVERED', null, null, 1, null,
     'receipt-delivered', null, null);
-  select settle_orphan(account_id, connection_id, sequence, false, 1)
+  select end_stranded(account_id, connection_id, sequence, false, 1)
     from queued where account_id = 'acc1' order by sequence desc limit 1;
   rollback`
 
 // By name. They are only called by people or triggers of rare changes, or touch none of these tables.
 const NOT_HOT = [
+  'advance_checkpoint',
   'drop_period',
   'guard_connection',
   'guard_token',
@@ -171,9 +172,8 @@ const NOT_HOT = [
   'hold_lanes',
   'insert_message',
   'lock_lane_of',
-  'lock_what_is_free',
   'mark_rights',
-  'advance_checkpoint',
+  'try_lock_buckets',
 ]
 
 const LANE_BY_LANE = 'it jumps from lane to lane, and a lane costs three reads of an index'

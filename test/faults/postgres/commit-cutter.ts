@@ -2,7 +2,7 @@ import type { Random } from '../../support/black-box/random.ts'
 import type { Result, TcpProxy } from '../../support/tcp-proxy.ts'
 
 /** What is cut, by a word of its statement. */
-const STATEMENTS = { accept: 'accept_requests(', record: 'write_step' } as const
+const STATEMENTS = { accept: 'accept_requests(', record: 'write_steps(' } as const
 type CutStatement = keyof typeof STATEMENTS
 
 interface CutPlan {

@@ -91,7 +91,7 @@ const OBSTACLES: readonly Obstacle[] = [
       await withClient(database.url, (client) => client.query(change))
       return database.url
     },
-    sentence: /^nuncio: synchronous_commit is off: a crash would lose .* Mend it with: .* \(database_unsafe\)$/,
+    sentence: /^nuncio: synchronous_commit is off: a crash would lose .* Fix it with: .* \(database_unsafe\)$/,
   },
 ]
 

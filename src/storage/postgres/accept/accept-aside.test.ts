@@ -11,7 +11,7 @@ const MINUTE = 60_000
 
 // What is written beside an acceptance, and must not hold it up.
 describe('what PostgreSQL keeps of requests besides messages', () => {
-  it('tells a moment later how long the commit of each accepted request took', async () => {
+  it('stores shortly afterwards how long the commit of each accepted request took', async () => {
     const world = await newPostgresWorld()
     const sender = await addSender(world)
     const ids = await Promise.all([1, 2, 3].map(() => accept(world, sender)))
@@ -52,7 +52,7 @@ describe('what PostgreSQL keeps of requests besides messages', () => {
     await world.close()
   })
 
-  it('lets nobody wait for a token that somebody is changing', async () => {
+  it('does not wait for a token that another transaction is changing', async () => {
     const world = await newPostgresWorld()
     const [changed, other] = [await addSender(world), await addSender(world)]
     const changer = await world.session()

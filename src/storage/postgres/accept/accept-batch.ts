@@ -8,31 +8,32 @@ import type { AcceptResult, Candidate, RequestFacts } from '../../../core/ports/
 import type { RefusalCode } from '../../../core/refusals.ts'
 import { bigintArray, integerArray, textArray, withoutNul } from '../connection/binary-arrays.ts'
 import type { FencedConnection } from '../connection/fenced-connection.ts'
-import type { Asked, AuthorizationCache } from './authorization-cache.ts'
+import { bigint, columns, integer, StoredFunction, text } from '../connection/stored-function.ts'
+import type { AuthorizationCache, Known } from './authorization-cache.ts'
 
 type Refused = Extract<AcceptResult, { kind: 'refused' }>
 
-/** Somebody else held the lock of its lane or of its token, so nothing was decided. */
+/** Another transaction held the lock of its lane or of its token, so nothing was decided. */
 export interface Blocked {
-  readonly kind: 'hindered'
+  readonly kind: 'blocked'
   readonly by: 'lane' | 'token'
 }
-/** Nothing was decided for another reason, which is gone now. */
+/** Nothing was decided for another reason, which no longer exists. */
 interface Undecided {
   readonly kind: 'undecided'
 }
-export type Verdict = Exclude<AcceptResult, { kind: 'unavailable' }> | Blocked | Undecided
+export type BatchResult = Exclude<AcceptResult, { kind: 'unavailable' }> | Blocked | Undecided
 
 export type RefusedByChannel = (channel: string, type: MessageType) => RefusalCode | null
 
 interface AcceptBatchParts {
   readonly clock: Clock
-  readonly channels: KnownChannels
+  readonly channels: ChannelCapabilities
   readonly rights: AuthorizationCache
 }
 
-/** What each channel can send. The database tells of a channel when it first meets it. */
-export class KnownChannels {
+/** What each channel can send. The database asks about a channel when it first meets it. */
+export class ChannelCapabilities {
   readonly #refused: RefusedByChannel
   #names: readonly string[] = []
   /** `channel/type` */
@@ -59,65 +60,124 @@ export class KnownChannels {
 }
 
 export interface LockPolicy {
-  /** Whether the whole batch waits for each lock, and fails as a whole. Otherwise who is hindered stands back. */
+  /** Whether the whole batch waits for each lock, and fails as a whole. Otherwise only the blocked requests are not decided. */
   readonly waitsForLocks: boolean
   readonly lockMs: number
 }
 
-/** What a batch has come to, and what is written about it later. */
+/** The results of a batch, and what is written about it later. */
 export interface DoneBatch {
-  readonly results: readonly Verdict[]
+  readonly results: readonly BatchResult[]
   readonly firstSequence: number
-  /** From the moment it was handed over until it was known to be committed. */
+  /** From sending the batch until its commit was known. */
   readonly tookUs: number
 }
 
-const ACCEPT = `select * from accept_requests($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-  $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)`
+/** One batch, as `accept_requests` is given it. Positions count from 1, as in SQL. */
+interface Batch {
+  readonly connection: FencedConnection
+  readonly lockPolicy: LockPolicy
+  readonly channels: ChannelCapabilities
+  readonly handedOver: number
+  readonly candidates: readonly Candidate[]
+  readonly ids: readonly MessageId[]
+  readonly tokens: Positions
+  readonly targets: Positions
+  /** Which token and which target each request has. */
+  readonly tokenAt: readonly number[]
+  readonly targetAt: readonly number[]
+  readonly keyed: readonly Positioned[]
+  readonly withMedia: readonly Positioned[]
+  readonly known: Known | null
+}
 
-/** Judges and stores all of them in one statement. Rejects with StorageUnavailable or StatementRefused. */
+interface Positioned {
+  readonly candidate: Candidate
+  readonly position: number
+}
+
+const ACCEPT_REQUESTS = new StoredFunction<Batch & { readonly count: number }>('accept_requests', {
+  a_worker: ({ connection }) => connection.worker,
+  a_connection_index: ({ connection }) => connection.number,
+  a_count: ({ count }) => count,
+  lock_ms: ({ lockPolicy }) => lockPolicy.lockMs,
+  waits_for_locks: ({ lockPolicy }) => lockPolicy.waitsForLocks,
+  ...columns(({ tokens }: Batch) => tokens.first, {
+    tokens: text(({ tokenId }) => tokenId),
+    token_accounts: text(({ accountId }) => accountId),
+  }),
+  ...columns(({ targets }: Batch) => targets.first, {
+    target_accounts: text(({ accountId }) => accountId),
+    target_numbers: text(({ from }) => from),
+    target_types: text(({ content }) => content.type),
+  }),
+  known_mark: ({ known }) => known?.version ?? null,
+  known_until: ({ known }) => known?.until ?? null,
+  known_connections: ({ known }) => known && textArray(known.connections),
+  token_at: ({ tokenAt }) => integerArray(tokenAt),
+  target_at: ({ targetAt }) => integerArray(targetAt),
+  ids: ({ ids }) => textArray(ids),
+  took: ({ candidates, handedOver }) => bigintArray(candidates.map(({ facts }) => tookUsSince(facts, handedOver))),
+  ...columns(({ candidates }: Batch) => candidates, {
+    recipients: text(({ to }) => to),
+    bodies: text(({ body }) => body),
+    crcs: bigint(({ body }) => crc32(body)),
+    request_ids: text(({ facts }) => facts.requestId),
+    addresses: text(({ facts }) => facts.remoteAddress),
+    agents: text(({ facts }) => facts.userAgent && withoutNul(facts.userAgent)),
+  }),
+  ...columns(({ keyed }: Batch) => keyed, {
+    key_at: integer(({ position }) => position),
+    keys: text(({ candidate }) => candidate.idempotency?.key ?? null),
+    fingerprints: text(({ candidate }) => candidate.idempotency?.fingerprint ?? null),
+  }),
+  ...columns(({ withMedia }: Batch) => withMedia, {
+    url_at: integer(({ position }) => position),
+    urls: text(({ candidate: { content } }) => (content.type === 'message' ? null : content.url)),
+  }),
+  known_channels: ({ channels }) => textArray(channels.names),
+  sendable: ({ channels }) => textArray(channels.sendable),
+  key_lasts_ms: () => IDEMPOTENCY_KEPT_MS,
+})
+
+/** Decides on all of them and stores what is accepted in one statement. Rejects with StorageUnavailable or StatementRefused. */
 export async function acceptBatch(
-  parts: AcceptBatchParts,
+  { clock, channels, rights }: AcceptBatchParts,
   candidates: readonly Candidate[],
-  { slot, lockMs, waitsForLocks }: LockPolicy & { readonly slot: FencedConnection },
+  { connection, lockMs, waitsForLocks }: LockPolicy & { readonly connection: FencedConnection },
 ): Promise<DoneBatch> {
-  const { clock, channels, rights } = parts
   const began = performance.now()
-  const batch = encode(candidates, { handedOver: clock.monotonic(), rights })
-  const [reply] = await slot.run(candidates.length, (count) =>
-    slot.link.queryNow(
-      ACCEPT,
-      [
-        slot.worker,
-        slot.number,
-        count,
-        lockMs,
-        waitsForLocks,
-        ...batch.values,
-        textArray(channels.names),
-        textArray(channels.sendable),
-        IDEMPOTENCY_KEPT_MS,
-      ],
-      'prepared',
-    ),
+  const shared = { connection, lockPolicy: { lockMs, waitsForLocks }, channels, handedOver: clock.monotonic() }
+  const batch: Batch = { ...shared, ...arrange(candidates, rights) }
+  const rows = await connection.run(candidates.length, (count) =>
+    connection.link.queryNow(ACCEPT_REQUESTS.sql, ACCEPT_REQUESTS.valuesFor({ ...batch, count }), 'prepared'),
   )
-  const told = reply as unknown as Reply
-  const results = readResults(batch, told, readExceptions(told.exceptions, channels))
-  learn(rights, { batch, told, results })
+  const [reply, ...exceptions] = rows as unknown as [Reply, ...Exception[]]
+  const results = readResults(batch, reply)
+  for (const exception of exceptions) results[exception.at - 1] = readException(exception, channels)
+  learn(rights, { batch, reply, results })
   return {
     results,
-    firstSequence: told.first_sequence,
+    firstSequence: reply.first_sequence,
     tookUs: Math.round((performance.now() - began) * 1000),
   }
 }
 
-/** See `accept_requests`. */
+/** The first row of `accept_requests`. */
 interface Reply {
-  readonly connections: string | null
-  readonly exceptions: string | null
   readonly first_sequence: number
+  readonly connections: string | null
   readonly mark: string | null
   readonly token_ends: string | null
+}
+
+/** Each further row: a request that was not accepted. */
+interface Exception {
+  readonly at: number
+  readonly outcome: string
+  readonly unknown_channel: string | null
+  readonly repeated_id: string | null
+  readonly repeated_state: string | null
 }
 
 /** Microseconds since the request arrived. */
@@ -125,66 +185,31 @@ export function tookUsSince({ receivedMonotonic }: RequestFacts, now: number): n
   return Math.max(0, Math.round((now - receivedMonotonic) * 1000))
 }
 
-interface Encoded {
-  readonly ids: readonly MessageId[]
-  readonly asked: Asked
-  /** Of each target, if nothing need be looked up. */
-  readonly connections: readonly ConnectionId[] | null
-  /** Which token and which target each of them has, from 0. */
-  readonly tokenAt: readonly number[]
-  readonly targetAt: readonly number[]
-  readonly values: readonly unknown[]
-}
-
-function encode(
-  candidates: readonly Candidate[],
-  { handedOver, rights }: { readonly handedOver: number; readonly rights: AuthorizationCache },
-): Encoded {
+function arrange(candidates: readonly Candidate[], rights: AuthorizationCache) {
   const tokens = new Positions()
   const targets = new Positions()
   const tokenAt: number[] = []
   const targetAt: number[] = []
+  const keyed: Positioned[] = []
+  const withMedia: Positioned[] = []
   for (const candidate of candidates) {
-    const { accountId, from, content } = candidate
-    tokenAt.push(tokens.of(accountId, candidate.tokenId, candidate))
-    targetAt.push(targets.of(accountId, content.type === 'message' ? from : `${from} ${content.type}`, candidate))
+    const { accountId, from, tokenId, content, idempotency } = candidate
+    tokenAt.push(tokens.of(accountId, tokenId, candidate))
+    const position = targetAt.push(
+      targets.of(accountId, content.type === 'message' ? from : `${from} ${content.type}`, candidate),
+    )
+    if (idempotency) keyed.push({ candidate, position })
+    if (content.type !== 'message') withMedia.push({ candidate, position })
   }
   const ids = candidates.map(() => randomUUIDv7() as MessageId)
-  const asked = { tokens: tokens.names, targets: targets.names }
-  const known = rights.find(asked)
-  return {
-    ids,
-    asked,
-    connections: known?.connections ?? null,
-    tokenAt,
-    targetAt,
-    values: [
-      textArray(tokens.first.map(({ tokenId }) => tokenId)),
-      textArray(tokens.first.map(({ accountId }) => accountId)),
-      textArray(targets.first.map(({ accountId }) => accountId)),
-      textArray(targets.first.map(({ from }) => from)),
-      textArray(targets.first.map(({ content }) => content.type)),
-      ...(known ? [known.mark, known.until, textArray(known.connections)] : [null, null, null]),
-      positionArray(tokenAt),
-      positionArray(targetAt),
-      textArray(ids),
-      textArray(candidates.map(({ to }) => to)),
-      textArray(candidates.map(({ body }) => body)),
-      bigintArray(candidates.map(({ body }) => crc32(body))),
-      textArray(candidates.map(({ facts }) => facts.requestId)),
-      textArray(candidates.map(({ facts }) => facts.remoteAddress)),
-      textArray(candidates.map(({ facts }) => facts.userAgent && withoutNul(facts.userAgent))),
-      bigintArray(candidates.map(({ facts }) => tookUsSince(facts, handedOver))),
-      ...encodeKeys(candidates),
-      ...encodeMedia(candidates),
-    ],
-  }
+  const known = rights.find({ tokens: tokens.names, targets: targets.names })
+  return { candidates, ids, tokens, targets, tokenAt, targetAt, keyed, withMedia, known }
 }
 
-/** Gives equal things of an account one position, in the order in which they are first met. */
+/** Gives equal things of an account one position, from 1, in the order in which they come first. */
 class Positions {
   readonly first: Candidate[] = []
-  /** Those of different accounts differ. */
+  /** Names of different accounts differ. */
   readonly names: string[] = []
   readonly #accounts = new Map<AccountId, Map<string, number>>()
 
@@ -196,96 +221,55 @@ class Positions {
     }
     const known = positions.get(name)
     if (known !== undefined) return known
-    positions.set(name, this.first.length)
     this.names.push(`${accountId} ${name}`)
-    return this.first.push(candidate) - 1
+    const position = this.first.push(candidate)
+    positions.set(name, position)
+    return position
   }
 }
 
-function encodeKeys(candidates: readonly Candidate[]): unknown[] {
-  const at: number[] = []
-  const keys: string[] = []
-  const fingerprints: string[] = []
-  for (const [position, { idempotency }] of candidates.entries()) {
-    if (!idempotency) continue
-    at.push(position)
-    keys.push(idempotency.key)
-    fingerprints.push(idempotency.fingerprint)
-  }
-  return at.length === 0 ? [null, null, null] : [positionArray(at), textArray(keys), textArray(fingerprints)]
-}
-
-function encodeMedia(candidates: readonly Candidate[]): unknown[] {
-  const at: number[] = []
-  const urls: string[] = []
-  for (const [position, { content }] of candidates.entries()) {
-    if (content.type === 'message') continue
-    at.push(position)
-    urls.push(content.url)
-  }
-  return at.length === 0 ? [null, null] : [positionArray(at), textArray(urls)]
-}
-
-/** SQL counts from 1. */
-function positionArray(positions: readonly number[]): Buffer {
-  return integerArray(positions.map((position) => position + 1))
-}
-
-function readResults(
-  { ids, targetAt, connections: known }: Encoded,
-  { connections, first_sequence: first }: Reply,
-  exceptions: ReadonlyMap<number, Verdict>,
-): Verdict[] {
-  const connectionIds = (connections?.split(',') as ConnectionId[] | undefined) ?? known ?? []
-  const results = ids.map((messageId, at): Verdict => {
-    const connectionId = connectionIds[targetAt[at] ?? 0] as ConnectionId
+function readResults({ ids, targetAt, known }: Batch, { connections, first_sequence: first }: Reply): BatchResult[] {
+  const connectionIds = (connections?.split(',') as ConnectionId[] | undefined) ?? known?.connections ?? []
+  return ids.map((messageId, at) => {
+    const connectionId = connectionIds[(targetAt[at] ?? 1) - 1] as ConnectionId
     return { kind: 'accepted', messageId, connectionId, sequence: first + at }
   })
-  for (const [at, exception] of exceptions) results[at] = exception
-  return results
 }
 
-/** Whatever a message was accepted by has nothing that speaks against it. */
+function readException(
+  { outcome, unknown_channel, repeated_id, repeated_state }: Exception,
+  channels: ChannelCapabilities,
+) {
+  switch (outcome) {
+    case 'lane_locked':
+      return { kind: 'blocked', by: 'lane' } as const
+    case 'token_locked':
+      return { kind: 'blocked', by: 'token' } as const
+    case 'channel_unknown':
+      channels.learn(unknown_channel ?? '')
+      return { kind: 'undecided' } as const
+    case 'repeat':
+      // Without an id: the message was just deleted, and its key with it.
+      if (repeated_id === null) return { kind: 'undecided' } as const
+      return { kind: 'replayed', messageId: repeated_id as MessageId, state: repeated_state as MessageState } as const
+    default:
+      return { kind: 'refused', code: outcome as Refused['code'] } as const
+  }
+}
+
+/** Remembers the token and the target of each accepted message: nothing speaks against them. */
 function learn(
   rights: AuthorizationCache,
-  { batch, told, results }: { batch: Encoded; told: Reply; results: readonly Verdict[] },
+  { batch, reply, results }: { batch: Batch; reply: Reply; results: readonly BatchResult[] },
 ): void {
-  if (told.connections === null || told.mark === null) return
-  const ends = told.token_ends?.split(',') ?? []
-  rights.begin(told.mark)
+  if (reply.connections === null || reply.mark === null) return
+  const ends = reply.token_ends?.split(',') ?? []
+  rights.begin(reply.mark)
   for (const [at, result] of results.entries()) {
     if (result.kind !== 'accepted') continue
-    const [token, target] = [batch.tokenAt[at] ?? 0, batch.targetAt[at] ?? 0]
+    const [token, target] = [(batch.tokenAt[at] ?? 1) - 1, (batch.targetAt[at] ?? 1) - 1]
     const end = Number(ends[token])
-    if (end > 0) rights.noteToken(batch.asked.tokens[token] ?? '', end)
-    rights.noteTarget(batch.asked.targets[target] ?? '', result.connectionId)
-  }
-}
-
-/** By position, from 0. */
-function readExceptions(told: string | null, channels: KnownChannels): ReadonlyMap<number, Verdict> {
-  const exceptions = new Map<number, Verdict>()
-  for (const exception of told?.split(',') ?? []) {
-    const [position, word = '', ...facts] = exception.split(' ')
-    if (word === 'channel') channels.learn(facts.join(' '))
-    exceptions.set(Number(position) - 1, readException(word, facts))
-  }
-  return exceptions
-}
-
-function readException(word: string, [messageId, state]: readonly string[]): Verdict {
-  switch (word) {
-    case 'lane':
-    case 'token':
-      return { kind: 'hindered', by: word }
-    case 'channel':
-      return { kind: 'undecided' }
-    case 'r':
-      // Without a state: the message was just dropped, and its key with it.
-      return state === undefined
-        ? { kind: 'undecided' }
-        : { kind: 'replayed', messageId: messageId as MessageId, state: state as MessageState }
-    default:
-      return { kind: 'refused', code: word as Refused['code'] }
+    if (end > 0) rights.noteToken(batch.tokens.names[token] ?? '', end)
+    rights.noteTarget(batch.targets.names[target] ?? '', result.connectionId)
   }
 }

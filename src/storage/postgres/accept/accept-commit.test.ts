@@ -57,7 +57,7 @@ describe('what accepting on PostgreSQL says of a commit', () => {
     await waitUntil('all three are there', async () => (await countMessages(world)) === 3, { deadlineMs: 30_000 })
   })
 
-  it('G1: takes those that were handed over for unknown when nobody answers, and all others for not accepted', async () => {
+  it('G1: answers unknown for what was sent when the server does not answer, and not accepted for everything else', async () => {
     const { world, sender } = await senderWorld()
     const proxy = await openProxy(world.url)
     const intake = openIntake(world, proxy.through(world.url), { ways: 1, answerWithinMs: SKIP_MS })
@@ -66,7 +66,7 @@ describe('what accepting on PostgreSQL says of a commit', () => {
     proxy.blackHole('server')
     const handedOver = intake.accept(candidate(world, sender))
     await waitUntil('it has been written', async () => (await countMessages(world)) === 2, { deadlineMs: 30_000 })
-    // By now the only way is taken. When it is given up, a new connection is made, and nobody answers that either.
+    // By now the only connection is busy. When it is given up, a new one is made, and the server does not answer that either.
     const began = performance.now()
     const waiting = await intake.accept(candidate(world, sender))
     const waitedMs = performance.now() - began
@@ -133,7 +133,7 @@ describe('what accepting on PostgreSQL says of a commit', () => {
     await assert.rejects(async () => intake.namesMessage(sender.accountId, 'key'), { name: 'Error', unknown: false })
   })
 
-  it('G1: makes its own commits durable whatever the session was told, and leaves the session as it was', async () => {
+  it('G1: makes its own commits durable whatever the session is set to, and leaves the session as it was', async () => {
     const { world } = await senderWorld()
     const session = await world.session()
     await session.query('set synchronous_commit = off')
@@ -171,7 +171,7 @@ interface IntakeOptions {
   readonly failures?: StorageUnavailable[]
 }
 
-/** On connections of its own, which nobody greets. */
+/** On connections of its own, which are not validated. */
 function openIntake(
   world: PostgresWorld,
   url: string,
@@ -183,7 +183,7 @@ function openIntake(
     return link
   }
   return new PostgresIntake({
-    slots: Array.from(
+    connections: Array.from(
       { length: ways },
       (_, number) => new FencedConnection(ANNA, { number: 100 + number, link: newConnection() }),
     ),

@@ -44,7 +44,7 @@ describe('idempotency keys on PostgreSQL, with two processes', () => {
   it('never lets them wait for each other when they bind the same keys in opposite orders', async () => {
     const { world, sender, process, other } = await twoProcesses()
     const session = await world.session()
-    // So that the server notices before their patience ends.
+    // So that the server notices before their lock timeout.
     await session.query(
       `do $$ begin execute format('alter database %I set deadlock_timeout = 10', current_database()); end $$`,
     )
@@ -116,7 +116,7 @@ describe('idempotency keys on PostgreSQL, with two processes', () => {
     await world.close()
   })
 
-  it('judges each of one batch: repeats, another message, no key, no such number', async () => {
+  it('decides on each request of a batch: repeats, another message, no key, no such number', async () => {
     const { world, sender } = await twoProcesses()
     const known = await accept(world, sender, { key: 'known' })
     const stranger = { ...sender, number: '15559999999' }
@@ -150,7 +150,7 @@ describe('idempotency keys on PostgreSQL, with two processes', () => {
     await world.close()
   })
 
-  it('says nothing about a key to whom the token is refused', async () => {
+  it('says nothing about a key where the token is refused', async () => {
     const { world, sender } = await twoProcesses()
     await accept(world, sender, { key: 'known' })
     await world.administration.deleteToken(sender.tokenId, null, 'test')
@@ -191,7 +191,7 @@ async function twoProcesses(): Promise<TwoProcesses> {
   return { world, sender, process, other: process.intake }
 }
 
-/** Sessions tell what they have met when they end, at the latest. */
+/** Sessions report their statistics when they end, at the latest. */
 async function countDeadlocks(session: Awaited<ReturnType<PostgresWorld['session']>>): Promise<number> {
   await waitUntil(
     'the sessions have ended',

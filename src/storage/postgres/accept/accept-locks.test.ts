@@ -14,13 +14,13 @@ import {
 
 const LANE_LOCK = 'select pg_advisory_xact_lock(2, lane_bucket($1, $2))'
 const TOKEN_LOCK = 'select pg_advisory_xact_lock(1, token_bucket($1))'
-// Longer than anybody waits before it stands back. What is hindered is given up after 3 s, and this is a part of them.
+// Longer than a request waits before it is re-queued. A blocked request is given up after 3 s, and this is a part of them.
 const HELD_FOR_MS = 1_000
 // So many of one lane that they would take more than 3 s if they went one by one, each after a rest of 40 ms.
 const ONE_BY_ONE_TOO_SLOW = 80
 const NOT_ACCEPTED = { kind: 'unavailable', code: 'not_accepted' }
 
-describe('accepting on PostgreSQL while somebody holds a lock', () => {
+describe('accepting on PostgreSQL while another transaction holds a lock', () => {
   it('G11: answers the one lane whose lock is held with not_accepted, and all others as fast as ever', async () => {
     const world = await newPostgresWorld()
     const sender = await addSender(world)
@@ -44,18 +44,18 @@ describe('accepting on PostgreSQL while somebody holds a lock', () => {
     const after = await Promise.all(blocked.slice(2))
 
     assert.deepEqual(refused, [NOT_ACCEPTED, NOT_ACCEPTED])
-    // Nobody else is concerned, so the service as a whole is well.
+    // No other request is concerned, so the service as a whole is healthy.
     assert.equal(world.storage.health.error, null)
     assert.ok(refusedAfterMs < 5_000, `refused after ${refusedAfterMs} ms`)
     waits.sort((a, b) => a - b)
-    // The machine may stand still once. Whoever waited for the held lane would do so again and again.
+    // The machine may stand still once. A request that waited for the held lane would do so again and again.
     const [median, second] = [waits[waits.length >> 1] ?? 0, waits.at(-2) ?? 0]
     assert.ok(median < 100 && second < 450, `others waited for ${median} ms, and twice for ${second} ms`)
     assert.equal(after.at(-1)?.kind, 'accepted')
     await world.close()
   })
 
-  it('accepts what was hindered as soon as its lock is free, and its lane as fast as ever from then on', async () => {
+  it('accepts a blocked request as soon as its lock is free, and its lane as fast as before from then on', async () => {
     const world = await newPostgresWorld()
     const [sender, other] = [await addSender(world), await addSender(world)]
     const usualMs = await timeOf(world, Array(ONE_BY_ONE_TOO_SLOW).fill(other))
@@ -120,7 +120,7 @@ describe('accepting on PostgreSQL while somebody holds a lock', () => {
     await world.close()
   })
 
-  it('G11: a key that somebody is binding stops only its own message', async () => {
+  it('G11: a key that another transaction is claiming stops only its own message', async () => {
     const world = await newPostgresWorld()
     const sender = await addSender(world)
     const holder = await world.session()
@@ -141,7 +141,7 @@ describe('accepting on PostgreSQL while somebody holds a lock', () => {
     await world.close()
   })
 
-  it('goes on when somebody has locked a whole table for a while', async () => {
+  it('goes on when another transaction has locked a whole table for a while', async () => {
     const world = await newPostgresWorld()
     const sender = await addSender(world)
     const holder = await hold(world, 'lock table queued in access exclusive mode', [])
@@ -198,7 +198,7 @@ describe('a right that is taken away on PostgreSQL while an acceptance waits for
     await world.close()
   })
 
-  it('G7: would have accepted it if one statement waited and judged (the control)', async () => {
+  it('G7: would have accepted it if one statement waited and decided (the control)', async () => {
     const world = await newPostgresWorld()
     const sender = await addSender(world)
     const naive = await world.session()
@@ -255,7 +255,7 @@ async function addLanes(world: PostgresWorld, sender: Sender, count: number): Pr
   return senders
 }
 
-/** A transaction of somebody else's, in which this was done. */
+/** Another transaction, in which this was done. */
 async function hold(world: PostgresWorld, sql: string, values: readonly unknown[]): Promise<Client> {
   const session = await world.session()
   await session.query('begin')

@@ -5,7 +5,7 @@ import { accept, addConnection, addSender, BEN, candidate } from '../../../../te
 import type { SpoolId, WorkerId } from '../../../core/ids.ts'
 
 describe('the order of acceptance on PostgreSQL', () => {
-  it('G3: is the order in which messages of a lane become visible, whoever accepts them', async () => {
+  it('G3: is the order in which messages of a lane become visible, whichever process accepts them', async () => {
     const world = await newPostgresWorld()
     const sender = await addSender(world)
     const number = '15550002000'
@@ -29,22 +29,22 @@ describe('the order of acceptance on PostgreSQL', () => {
       isDone = true
     })
     let seen: number[] = []
-    let looks = 0
+    let polls = 0
     while (!isDone) {
       const { rows } = await reader.query(ORDER, [sender.connectionId])
       const now = rows.map(({ sequence }) => Number(sequence))
       // What was there is still the beginning: nothing has come in front of it.
       assert.deepEqual(now.slice(0, seen.length), seen)
-      if (now.length > seen.length) looks += 1
+      if (now.length > seen.length) polls += 1
       seen = now
     }
     await accepting
 
-    assert.ok(looks > 20, `saw it grow only ${looks} times`)
+    assert.ok(polls > 20, `saw it grow only ${polls} times`)
     await world.close()
   })
 
-  it('G3: goes on over the beginning of a day, also for whoever has seen another', async () => {
+  it('G3: goes on over the beginning of a day, also for a process that has seen another', async () => {
     const world = await newPostgresWorld()
     const sender = await addSender(world)
     const other = world.processOf(BEN, 'other' as SpoolId).intake

@@ -27,7 +27,7 @@ describe('the plans of accepting on PostgreSQL', () => {
     assert.ok(many < 3 * few, `${few} rows and blocks where there is nothing, then ${many}`)
   })
 
-  it('would touch more if keys were joined instead of looked for one by one (the control)', async () => {
+  it('would touch more if keys were joined instead of looked up one by one (the control)', async () => {
     let found = { few: 0, many: 0 }
     // Where others make many tables meanwhile, the server has all sessions plan anew, and then with what is there by now.
     for (let tries = 0; tries < MOST_TRIES && found.many <= 8 * found.few; tries += 1) {
@@ -35,7 +35,7 @@ describe('the plans of accepting on PostgreSQL', () => {
       const session = await world.session()
       await session.query(
         `do $$ begin
-           execute replace(pg_get_functiondef((select oid from pg_proc where proname = 'bind_keys')), 'offset 0', '');
+           execute replace(pg_get_functiondef((select oid from pg_proc where proname = 'claim_idempotency_keys')), 'offset 0', '');
          end $$`,
       )
       found = await compareTouched(world, sender)
@@ -50,7 +50,7 @@ async function emptyWorld(): Promise<{ world: PostgresWorld; sender: Sender }> {
   closing.push(() => world.close())
   const sender = await addSender(world)
   const session = await world.session()
-  // That there is nothing is known: a table of which nothing is known passes for ten pages. And nobody may come to its aid.
+  // Known to be empty: a table without statistics counts as ten pages. Autovacuum must not analyse it.
   await session.query('vacuum')
   for (const table of ['queued', 'idempotency', 'media', 'token', 'connection'])
     await session.query(`alter table ${table} set (autovacuum_enabled = false)`)
@@ -84,7 +84,7 @@ interface Accepting {
   readonly link: PgConnection
 }
 
-/** How many rows are found and how many blocks of indexes looked at meanwhile. Not all that is looked at is found. */
+/** How many rows are found and how many blocks of indexes are read meanwhile. Not everything that is read is found. */
 async function countTouched(accepting: Accepting, name: string): Promise<number> {
   const before = await touchedUntilNow(accepting)
   await acceptBatches(accepting, name)
@@ -128,7 +128,7 @@ function openIntake(world: PostgresWorld): Pick<Accepting, 'intake' | 'link'> {
   const link = newConnection()
   const intake = new PostgresIntake({
     health: { failed: () => {} },
-    slots: [new FencedConnection(ANNA, { number: 100, link })],
+    connections: [new FencedConnection(ANNA, { number: 100, link })],
     lookUps: newConnection(),
     background: newConnection(),
     clock: world.clock,

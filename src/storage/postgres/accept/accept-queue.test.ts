@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, onTestFinished, vi } from 'vitest'
 import type { Candidate } from '../../../core/ports/intake.ts'
 import type { FencedConnection } from '../connection/fenced-connection.ts'
-import type { Verdict } from './accept-batch.ts'
+import type { BatchResult } from './accept-batch.ts'
 import { AcceptQueue } from './accept-queue.ts'
 
 const ENOUGH = 128
@@ -33,7 +33,7 @@ describe('the queue of what is to be accepted', () => {
     assert.deepEqual(sizes, [1, ENOUGH])
   })
 
-  it('lets nobody wait for a batch that is stuck', async () => {
+  it('does not wait for a batch that is stuck', async () => {
     const { sizes, submit } = newQueue()
 
     await submit(1)
@@ -43,7 +43,7 @@ describe('the queue of what is to be accepted', () => {
     assert.deepEqual(sizes, [1, 2])
   })
 
-  it('lets nobody wait when nothing is on its way', async () => {
+  it('does not wait when no batch is on its way', async () => {
     const { sizes, submit, answer } = newQueue()
 
     await submit(1)
@@ -53,14 +53,14 @@ describe('the queue of what is to be accepted', () => {
     assert.deepEqual(sizes, [1, 1])
   })
 
-  it('sends who waits before anybody is told of the batch before', async () => {
+  it('sends waiting requests before the batch before them is answered', async () => {
     const { events, submit, answer } = newQueue()
 
     await submit(2)
     await submit(1)
     await answer()
 
-    assert.deepEqual(events, ['2 sent', '1 sent', 'told', 'told'])
+    assert.deepEqual(events, ['2 sent', '1 sent', 'answered', 'answered'])
   })
 
   it('is idle when the last batch on its way has been answered, without polling', async () => {
@@ -76,42 +76,42 @@ describe('the queue of what is to be accepted', () => {
     await answer()
 
     assert.equal(timersOfIdle, 0)
-    assert.deepEqual(events, ['2 sent', 'told', 'told', 'idle', 'idle'])
+    assert.deepEqual(events, ['2 sent', 'answered', 'answered', 'idle', 'idle'])
   })
 
   it('is idle when all that waited has been refused because its time is over', async () => {
-    const { events, submit, idle } = newQueue(() => ({ kind: 'hindered', by: 'lane' }))
+    const { events, submit, idle } = newQueue(() => ({ kind: 'blocked', by: 'lane' }))
     await submit(1)
 
     void idle()
     await vi.advanceTimersByTimeAsync(4_000)
 
-    assert.deepEqual(events.slice(-3), ['1 sent', 'told', 'idle'])
+    assert.deepEqual(events.slice(-3), ['1 sent', 'answered', 'idle'])
   })
 })
 
-/** Two ways over which nothing comes back before it is told to, unless there is a verdict. Time stands still. */
-function newQueue(judge?: () => Verdict) {
+/** Two connections that answer only when `answer` is called, unless `decide` is given. Time stands still. */
+function newQueue(decide?: () => BatchResult) {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const sizes: number[] = []
   const events: string[] = []
   const waiting: (() => void)[] = []
-  const way = { link: { isConnected: true } } as FencedConnection
+  const connection = { link: { isConnected: true } } as FencedConnection
   const queue = new AcceptQueue({
-    slots: [way, way],
+    connections: [connection, connection],
     run: (candidates) => {
       sizes.push(candidates.length)
       events.push(`${candidates.length} sent`)
-      if (judge) return Promise.resolve(candidates.map(judge))
-      return new Promise((resolve) => waiting.push(() => resolve(candidates.map(() => ({}) as Verdict))))
+      if (decide) return Promise.resolve(candidates.map(decide))
+      return new Promise((resolve) => waiting.push(() => resolve(candidates.map(() => ({}) as BatchResult))))
     },
     onError: () => {},
   })
   const turn = () => vi.advanceTimersByTimeAsync(0)
   const submitOne = async () => {
     await queue.submit({ body: '', from: '1', accountId: 'a', tokenId: 't' } as unknown as Candidate)
-    events.push('told')
+    events.push('answered')
   }
   return {
     sizes,

@@ -7,7 +7,7 @@ const WRITE_EVERY_MS = 250
 // "Last used" is for people, so a minute is exact enough.
 const TOKEN_USE_NOTED_EVERY_MS = 60_000
 const MOST_TOKENS_REMEMBERED = 20_000
-// Some ten seconds' worth while the database takes nothing. What is more is lost: a duration that nobody knows.
+// About ten seconds of commits while the database takes no writes. Above that, durations are lost.
 const MOST_COMMITS_KEPT = 5_000
 
 interface Commit {

@@ -4,11 +4,11 @@ import type { Clock } from '../../../core/ports/clock.ts'
 import type { AcceptResult, Candidate, Intake, RefusedRequest, SummedRefusals } from '../../../core/ports/intake.ts'
 import type { Token } from '../../../core/token/token.ts'
 import type { StorageHealth } from '../../queries/storage-health.ts'
-import { Batches } from '../connection/batcher.ts'
+import { Batcher } from '../connection/batcher.ts'
 import { textArray } from '../connection/binary-arrays.ts'
 import type { FencedConnection } from '../connection/fenced-connection.ts'
 import type { PgConnection } from '../connection/pg-connection.ts'
-import { acceptBatch, KnownChannels, type RefusedByChannel, type Verdict } from './accept-batch.ts'
+import { acceptBatch, type BatchResult, ChannelCapabilities, type RefusedByChannel } from './accept-batch.ts'
 import { AcceptQueue, type AcceptQueueParts } from './accept-queue.ts'
 import { AcceptStatsWriter } from './accept-stats-writer.ts'
 import { AuthorizationCache } from './authorization-cache.ts'
@@ -19,14 +19,14 @@ import { TokenCache } from './token-cache.ts'
 export type IntakeLimits = BacklogLimits
 
 interface PostgresIntakeParts {
-  /** One accepting batch is on its way over each of them. */
-  readonly slots: readonly FencedConnection[]
-  /** For what must be known before a request can be judged. */
+  /** Each carries one accepting batch at a time. */
+  readonly connections: readonly FencedConnection[]
+  /** For what must be known before a request can be checked. */
   readonly lookUps: PgConnection
-  /** For the API log, and for what nobody waits for. */
+  /** For the API log, and for work that no caller waits for. */
   readonly background: PgConnection
   readonly clock: Clock
-  /** What one lane or token lacks because somebody holds its lock is not told to it. */
+  /** Learns of failures that concern all requests, not of a lane or a token whose lock another transaction holds. */
   readonly health: Pick<StorageHealth, 'failed'>
   readonly limits: IntakeLimits
   /** What a channel can never send; null when it can. Asked once for each channel and type. */
@@ -44,36 +44,36 @@ interface NamedKey {
 export class PostgresIntake implements Intake {
   readonly #parts: PostgresIntakeParts
   readonly #tokens: TokenCache
-  readonly #keys: Batches<NamedKey, boolean>
+  readonly #keys: Batcher<NamedKey, boolean>
   readonly #backlog: Backlog
   readonly #queue: AcceptQueue
   readonly #log: RequestLog
-  readonly #notes: AcceptStatsWriter
-  readonly #channels: KnownChannels
-  readonly #rights: AuthorizationCache
+  readonly #stats: AcceptStatsWriter
+  readonly #channels: ChannelCapabilities
+  readonly #authorizations: AuthorizationCache
 
   constructor(parts: PostgresIntakeParts) {
-    const { slots, lookUps, background, clock } = parts
+    const { connections, lookUps, background, clock } = parts
     this.#parts = parts
     this.#tokens = new TokenCache(clock, lookUps)
-    this.#keys = new Batches({ ways: 1, mostPerBatch: 500, run: (keys) => nameMessages(lookUps, keys) })
+    this.#keys = new Batcher({ concurrency: 1, mostPerBatch: 500, run: (keys) => findNamedMessages(lookUps, keys) })
     this.#backlog = new Backlog({ ...parts, link: background })
     this.#queue = new AcceptQueue({
-      slots,
-      run: (candidates, how) => this.#acceptBatch(candidates, how),
+      connections,
+      run: (candidates, context) => this.#acceptBatch(candidates, context),
       onError: (error) => parts.health.failed(error),
     })
     this.#log = new RequestLog({ clock, link: background, onError: (error) => parts.health.failed(error) })
-    this.#notes = new AcceptStatsWriter(background)
-    this.#channels = new KnownChannels(parts.refusedByChannel)
-    this.#rights = new AuthorizationCache(clock)
+    this.#stats = new AcceptStatsWriter(background)
+    this.#channels = new ChannelCapabilities(parts.refusedByChannel)
+    this.#authorizations = new AuthorizationCache(clock)
   }
 
   findToken(tokenSha256: Buffer): Token | Promise<Token | null> {
     return this.#tokens.find(tokenSha256)
   }
 
-  /** A token was changed, by whomever. Whoever is not told finds out a second later. */
+  /** A token was changed in any process. A process that misses the notification finds out a second later. */
   forgetTokens(): void {
     this.#tokens.forgetAll()
   }
@@ -95,25 +95,25 @@ export class PostgresIntake implements Intake {
 
   async logRefused(request: RefusedRequest): Promise<boolean> {
     const isKept = await this.#log.keep(request)
-    if (isKept) this.#notes.used(request.tokenId, request.facts.receivedAt)
+    if (isKept) this.#stats.used(request.tokenId, request.facts.receivedAt)
     return isKept
   }
 
   async logSummed(sum: SummedRefusals): Promise<boolean> {
     const isKept = await this.#log.keepSum(sum)
-    if (isKept) this.#notes.used(sum.tokenId, sum.since)
+    if (isKept) this.#stats.used(sum.tokenId, sum.since)
     return isKept
   }
 
-  /** To be called when nothing is asked any more. Harmless twice. */
+  /** To be called after the last request. Harmless twice. */
   async close(): Promise<void> {
     await this.#queue.idle()
-    await this.#notes.close()
+    await this.#stats.close()
   }
 
-  async #acceptBatch(...[candidates, how]: Parameters<AcceptQueueParts['run']>): Promise<readonly Verdict[]> {
-    const judging = { clock: this.#parts.clock, channels: this.#channels, rights: this.#rights }
-    const done = await acceptBatch(judging, candidates, how)
+  async #acceptBatch(...[candidates, context]: Parameters<AcceptQueueParts['run']>): Promise<readonly BatchResult[]> {
+    const parts = { clock: this.#parts.clock, channels: this.#channels, rights: this.#authorizations }
+    const done = await acceptBatch(parts, candidates, context)
     const tokenIds = new Set<TokenId>()
     for (const [at, result] of done.results.entries()) {
       const candidate = candidates[at]
@@ -121,14 +121,14 @@ export class PostgresIntake implements Intake {
       tokenIds.add(candidate.tokenId)
       this.#backlog.accept(candidate.accountId, candidate.from)
     }
-    if (tokenIds.size > 0) this.#notes.committed(done)
+    if (tokenIds.size > 0) this.#stats.committed(done)
     const now = this.#parts.clock.now()
-    for (const tokenId of tokenIds) this.#notes.used(tokenId, now)
+    for (const tokenId of tokenIds) this.#stats.used(tokenId, now)
     return done.results
   }
 }
 
-/** Otherwise it would be found out in the middle of a batch, where nobody knows any more whose fault it is. */
+/** Checked before batching: inside a batch the error could not be attributed to one request. */
 function isWritable({ facts, tokenId, accountId, from, to, content, body, idempotency }: Candidate): boolean {
   const texts = [facts.requestId, facts.remoteAddress, facts.userAgent ?? '', tokenId, accountId, from, to, body]
   if (content.type !== 'message') texts.push(content.url)
@@ -136,8 +136,8 @@ function isWritable({ facts, tokenId, accountId, from, to, content, body, idempo
   return texts.every((text) => typeof text === 'string')
 }
 
-async function nameMessages(link: PgConnection, keys: readonly NamedKey[]): Promise<boolean[]> {
-  const [row] = await link.ask('select name_messages($1, $2, $3) as names', [
+async function findNamedMessages(link: PgConnection, keys: readonly NamedKey[]): Promise<boolean[]> {
+  const [row] = await link.ask('select idempotency_keys_exist($1, $2, $3) as names', [
     textArray(keys.map(({ accountId }) => accountId)),
     textArray(keys.map(({ key }) => key)),
     IDEMPOTENCY_KEPT_MS,

@@ -16,7 +16,7 @@ afterEach(async () => {
 })
 
 describe('what is known of tokens and connections', () => {
-  it('is nothing before the database has judged', () => {
+  it('is nothing before the database has decided', () => {
     assert.equal(new AuthorizationCache(new HandClock()).find({ tokens: [], targets: [] }), null)
   })
 
@@ -25,7 +25,7 @@ describe('what is known of tokens and connections', () => {
     rights.noteToken('sooner', 50)
 
     assert.deepEqual(rights.find({ tokens: ['token', 'sooner'], targets: ['target', 'target'] }), {
-      mark: 'mark',
+      version: 'mark',
       until: 50,
       connections: [CON, CON],
     })
@@ -38,7 +38,7 @@ describe('what is known of tokens and connections', () => {
     assert.equal(rights.find({ tokens: ['token'], targets: ['target', 'new'] }), null)
   })
 
-  it('is forgotten when it was judged by another mark, and when there is too much of it', () => {
+  it('is forgotten when it was decided by another version, and when there is too much of it', () => {
     const [others, many] = [knownRights(), knownRights({ most: 1 })]
 
     others.begin('another')
@@ -100,7 +100,7 @@ describe('a right that is taken away on PostgreSQL after it was known', () => {
     assert.deepEqual([after, await waiting], [expected, expected])
   })
 
-  it('G7: would be accepted if nobody gave it another mark (the control)', async () => {
+  it('G7: would be accepted if the version did not change (the control)', async () => {
     const { world, senders } = await knowingWorld()
     const [sender, other] = senders
     const session = await world.session()
@@ -140,7 +140,7 @@ describe('a right that is taken away on PostgreSQL after it was known', () => {
     assert.equal((await session.query('select mark from rights')).rowCount, 1)
   })
 
-  it('G7: is refused where the session that took it away looks in another schema first, and where it only replicates', async () => {
+  it('G7: is refused where the session that revoked it has another schema first in its search path, and where it only replicates', async () => {
     const { world, senders } = await knowingWorld()
     const [sender, other] = senders
     const [elsewhere, replicating] = [await world.session(), await world.session()]
@@ -157,7 +157,7 @@ describe('a right that is taken away on PostgreSQL after it was known', () => {
     assert.deepEqual([first, second], [refused('unauthorized'), refused('connection_not_found')])
   })
 
-  it('G7: is refused after a few seconds even when the database tells nobody of it', async () => {
+  it('G7: is refused after a few seconds even when the database notifies no process of it', async () => {
     const { world, senders } = await knowingWorld()
     const [sender] = senders
     const session = await world.session()
@@ -190,7 +190,7 @@ describe('a right that is taken away on PostgreSQL after it was known', () => {
     assert.equal(back.kind === 'accepted' && back.connectionId, connectionId)
   })
 
-  it('G7: a token that is bound to connections is judged with each of them', async () => {
+  it('G7: a token that is bound to connections is checked with each of them', async () => {
     const { world, senders } = await knowingWorld()
     const [sender] = senders
     const number = '15557770000'

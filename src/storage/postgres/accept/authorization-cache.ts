@@ -1,37 +1,37 @@
 import type { ConnectionId, Instant } from '../../../core/ids.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 
-// Each takes some 200 bytes. Past that all are forgotten, and judged once more when they are met again.
+// Each takes some 200 bytes. Above that the cache is emptied, and filled again from the next batches.
 const MOST_KNOWN = 50_000
-// A second belt, for changes by hand of which the database tells nobody, such as a table that is emptied by `truncate`.
+// A second safeguard, for changes by hand that fire no trigger, such as `truncate`.
 const KNOWN_FOR_MS = 5_000
 
-/** What a batch is judged by, each once: names that mean the same in all accounts. */
-export interface Asked {
+/** The tokens and targets of a batch, each once. Their names contain the account. */
+interface Asked {
   readonly tokens: readonly string[]
   /** A sender, and what type of message it is to carry. */
   readonly targets: readonly string[]
 }
 
-/** Nothing speaks against any of what was asked, if `rights` still has this mark and it is before `until`. */
+/** Nothing speaks against any of these, if `rights` still has this version and it is before `until`. */
 export interface Known {
-  readonly mark: string
+  readonly version: string
   readonly until: Instant
   /** Of each target. */
   readonly connections: readonly ConnectionId[]
 }
 
 /**
- * What the database has judged already, so that it need not look it up again for each batch. Never believed by itself: the
- * database compares the mark of `rights`, which whoever changes anything of it changes in the same commit (G7).
+ * What the database has authorized already, so that it need not look it up again for each batch; that saves a sixth of accepting.
+ * Never trusted by itself: every commit that changes a right also changes the version in `rights`, and the database compares it (G7).
  *
- * Only that nothing speaks against it is known of anything. Nor is anything of tokens that are bound to connections: what
- * speaks against those depends on both.
+ * Only tokens and targets that nothing speaks against are cached. Tokens that are bound to connections are not cached, because the
+ * target decides as well.
  */
 export class AuthorizationCache {
   readonly #clock: Clock
   readonly #most: number
-  #mark: string | null = null
+  #version: string | null = null
   #since = 0
   readonly #ends = new Map<string, Instant>()
   readonly #connections = new Map<string, ConnectionId>()
@@ -43,7 +43,7 @@ export class AuthorizationCache {
 
   /** Null when anything of it must be looked up. */
   find({ tokens, targets }: Asked): Known | null {
-    if (this.#mark === null || this.#isOld()) return null
+    if (this.#version === null || this.#isOld()) return null
     let until = Number.POSITIVE_INFINITY
     for (const token of tokens) {
       const end = this.#ends.get(token)
@@ -56,16 +56,16 @@ export class AuthorizationCache {
       if (connection === undefined) return null
       connections.push(connection)
     }
-    return { mark: this.#mark, until, connections }
+    return { version: this.#version, until, connections }
   }
 
-  /** By which mark the database judged what is noted next. */
-  begin(mark: string): void {
+  /** The version by which the database decided on what is noted next. */
+  begin(version: string): void {
     const isFull = this.#ends.size + this.#connections.size > this.#most
-    if (mark === this.#mark && !isFull && !this.#isOld()) return
+    if (version === this.#version && !isFull && !this.#isOld()) return
     this.#ends.clear()
     this.#connections.clear()
-    this.#mark = mark
+    this.#version = version
     this.#since = this.#clock.monotonic()
   }
 
@@ -75,7 +75,7 @@ export class AuthorizationCache {
 
   noteTarget(target: string, connection: ConnectionId): void {
     if (this.#connections.get(target) === connection) return
-    // A copy of its own: a piece of the database's answer would keep all of that in memory.
+    // A copy, because a slice would keep the whole answer of the database in memory.
     this.#connections.set(target, Buffer.from(connection).toString() as ConnectionId)
   }
 

@@ -60,7 +60,7 @@ describe('the limits of what may wait on PostgreSQL', () => {
     await world.close()
   })
 
-  it('has looked again by the time at which somebody who was refused may try again', async () => {
+  it('has counted again by the time at which a refused caller may retry', async () => {
     const { world, sender } = await limited({ maxWaitingPerConnection: 1 })
     const isFull = () => world.intake.isBacklogFull(sender.accountId, sender.number) !== null
     await accept(world, sender)
@@ -70,7 +70,7 @@ describe('the limits of what may wait on PostgreSQL', () => {
 
     isFull()
     await world.clock.pass(1_100)
-    // The look is on its way by now, and nobody had to ask for it.
+    // The count is on its way by now, without a request for it.
     await waitUntil('there is room', async () => !isFull(), { deadlineMs: LONGEST_REST_MS, everyMs: 5 })
 
     await world.close()
@@ -113,7 +113,7 @@ describe('the limits of what may wait on PostgreSQL', () => {
     assert.equal(await count([5_000, 24_000, 24_990], 10_000), '20000,1000,10')
     // No time at all: nothing is counted, and each goes on from where it was.
     assert.equal(await count([7, 8, 9], -1), '0 7,0 8,0 9')
-    // It looks at its time often: who is accepted meanwhile waits as long.
+    // It checks its time often, because accepting waits as long.
     const stopsEarly = async () => {
       const counted = Number.parseInt(await count([0, 0, 0], 1), 10)
       return counted > 0 && counted < 10_000
@@ -128,10 +128,10 @@ describe('the limits of what may wait on PostgreSQL', () => {
   it('accepts on, and asks nothing, where there is no limit', async () => {
     const { world, sender } = await limited({})
 
-    const judged = world.intake.isBacklogFull(sender.accountId, sender.number)
+    const refused = world.intake.isBacklogFull(sender.accountId, sender.number)
     const result = await world.intake.accept(candidate(world, sender))
 
-    assert.deepEqual([judged, result.kind], [null, 'accepted'])
+    assert.deepEqual([refused, result.kind], [null, 'accepted'])
     await world.close()
   })
 })

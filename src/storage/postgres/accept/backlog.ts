@@ -1,15 +1,15 @@
 import { setTimeout } from 'node:timers/promises'
 import type { AccountId } from '../../../core/ids.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
-import { Batches } from '../connection/batcher.ts'
+import { Batcher } from '../connection/batcher.ts'
 import type { PgConnection } from '../connection/pg-connection.ts'
 import { type CountPart, type CountStep, countOn } from './waiting-count.ts'
 import { WaitingEstimate } from './waiting-estimate.ts'
 
-// Each takes about 300 bytes. Who is forgotten is counted anew.
+// Each takes about 300 bytes. A forgotten backlog is counted anew.
 const MOST_REMEMBERED = 20_000
-// Long counts rest after each: at most a twentieth of the time of one connection goes into counting. After a start all is
-// counted anew, and with five million that would be felt by whoever accepts meanwhile.
+// Long counts pause after each: at most a twentieth of the time of one connection goes into counting. After a start everything is
+// counted anew, and with five million messages that would slow down accepting.
 const COUNT_WITHIN_MS = 50
 const REST_FACTOR = 19
 
@@ -45,20 +45,20 @@ type OfAccount = Map<string | null, Counted>
 export class Backlog {
   readonly #parts: BacklogParts
   readonly #accounts = new Map<AccountId, OfAccount>()
-  readonly #steps: Batches<CountStep, CountPart>
+  readonly #steps: Batcher<CountStep, CountPart>
   #remembered = 0
   #rest: Promise<unknown> = Promise.resolve()
 
   constructor(parts: BacklogParts) {
     this.#parts = parts
-    this.#steps = new Batches({ ways: 1, mostPerBatch: 100, run: (steps) => this.#countOn(steps) })
+    this.#steps = new Batcher({ concurrency: 1, mostPerBatch: 100, run: (steps) => this.#countOn(steps) })
   }
 
   isFull(accountId: AccountId, from: string | null): 'connection_backlog_full' | 'account_backlog_full' | null {
     const { maxWaitingPerAccount, maxWaitingPerConnection } = this.#parts.limits
-    if (maxWaitingPerAccount > 0 && this.#judge(accountId, null, maxWaitingPerAccount)) return 'account_backlog_full'
+    if (maxWaitingPerAccount > 0 && this.#isOver(accountId, null, maxWaitingPerAccount)) return 'account_backlog_full'
     if (from === null || maxWaitingPerConnection === 0) return null
-    return this.#judge(accountId, from, maxWaitingPerConnection) ? 'connection_backlog_full' : null
+    return this.#isOver(accountId, from, maxWaitingPerConnection) ? 'connection_backlog_full' : null
   }
 
   /** A message was accepted here. */
@@ -68,7 +68,7 @@ export class Backlog {
     ofAccount?.get(number)?.estimate.accept()
   }
 
-  #judge(accountId: AccountId, number: string | null, limit: number): boolean {
+  #isOver(accountId: AccountId, number: string | null, limit: number): boolean {
     const counted = this.#accounts.get(accountId)?.get(number) ?? this.#add({ accountId, number, limit })
     const { estimate } = counted
     const processes = this.#parts.acceptingProcesses()
@@ -89,7 +89,7 @@ export class Backlog {
     return counted
   }
 
-  /** Of the same account: one that makes numbers up pushes out nobody else's. */
+  /** Of the same account: an account that invents numbers pushes out only its own. */
   #forgetOldest(ofAccount: OfAccount): void {
     for (const number of ofAccount.keys()) {
       if (number === null) continue
@@ -99,7 +99,7 @@ export class Backlog {
     }
   }
 
-  /** So that whoever tries again a second later meets a fresh count. */
+  /** So that a caller that retries a second later meets a fresh count. */
   #plan(counted: Counted, delayMs: number): void {
     if (counted.isPlanned || delayMs === Number.POSITIVE_INFINITY) return
     counted.isPlanned = true

@@ -1,16 +1,15 @@
 import type { Candidate } from '../../../core/ports/intake.ts'
 import type { Blocked } from './accept-batch.ts'
 
-// Being suspected wrongly costs a lane hardly anything, and it ends with the first message that gets through. But a
-// lock that is taken and not suspected costs everybody half a second.
+// False positives are cheap, and end with the first message that is accepted. A missed contended lock delays every batch by 500 ms.
 const REMEMBERED_MS = 30_000
 const MOST_REMEMBERED = 10_000
 const PROBES_PER_LANE = 8
 const PROBES_PER_TOKEN = 64
 
-/** Which lanes and tokens somebody else was found to hold the lock of. Times are monotonic. */
+/** The lanes and tokens whose lock another transaction was found to hold. Times are monotonic. */
 export class ContendedLocks {
-  /** In the order in which they run out. */
+  /** In the order in which they expire. */
   readonly #until = new Map<string, number>()
 
   isEmpty(now: number): boolean {
@@ -21,7 +20,7 @@ export class ContendedLocks {
     return true
   }
 
-  markContended(candidate: Candidate, now: number): boolean {
+  isContended(candidate: Candidate, now: number): boolean {
     if (this.#until.size === 0) return false
     return this.#isTaken(laneName(candidate), now) || this.#isTaken(tokenName(candidate), now)
   }
@@ -37,14 +36,14 @@ export class ContendedLocks {
     }
   }
 
-  /** It has got through. */
+  /** Its lock was free. */
   forget(candidate: Candidate): void {
     if (this.#until.size === 0) return
     this.#until.delete(laneName(candidate))
     this.#until.delete(tokenName(candidate))
   }
 
-  /** A few for each lock, in their order, so that those behind one that is held leave room for the others. */
+  /** A few requests for each lock, in their order, so that those behind a lock that is still held leave room for the others. */
   split<Job extends { readonly candidate: Candidate }>(jobs: readonly Job[], most: number): SplitJobs<Job> {
     const now = performance.now()
     const counts = new Map<string, number>()

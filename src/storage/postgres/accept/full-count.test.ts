@@ -33,14 +33,14 @@ describe('what is full, on PostgreSQL', () => {
     assert.deepEqual(await full.atLeast(LEAST, goOn), found({ con_a: 100_000 }, { acc_a: 100_000 }))
   })
 
-  it('is counted in parts, over the bounds of lanes, as far as there is time at each look', async () => {
+  it('is counted in parts, over the bounds of lanes, as far as there is time at each check', async () => {
     const { full, parts } = counting({ counts: { con_a: 50_000, con_b: 1, con_c: 29_998 }, waiting: 80_000 })
-    const told: (number | null)[] = []
-    const look = async () => told.push((await full.atLeast(LEAST, stopHere))?.connections.size ?? null)
+    const results: (number | null)[] = []
+    const check = async () => results.push((await full.atLeast(LEAST, stopHere))?.connections.size ?? null)
 
-    for (let i = 0; i < 5; i += 1) await look()
+    for (let i = 0; i < 5; i += 1) await check()
 
-    assert.deepEqual(told, [null, null, null, null, 2])
+    assert.deepEqual(results, [null, null, null, null, 2])
     assert.deepEqual(parts, [20_000, 20_000, 20_000, 19_999])
     assert.deepEqual(await full.atLeast(LEAST, stopHere), found({ con_a: 50_000, con_c: 29_998 }, { acc_a: 79_999 }))
   })
@@ -56,15 +56,15 @@ describe('what is full, on PostgreSQL', () => {
   it('is counted anew after five minutes, and is what it was until that is done', async () => {
     const world = counting({ counts: { con_a: 39_000 }, waiting: 39_000 })
     const { full, parts } = world
-    const look = async (throttle: () => Promise<boolean>) =>
+    const check = async (throttle: () => Promise<boolean>) =>
       (await full.atLeast(LEAST, throttle))?.connections.get('con_a' as ConnectionId)
 
-    const first = await look(goOn)
+    const first = await check(goOn)
     world.counts = { con_a: 45_000 }
-    const young = await lookFor(world, 299_000, () => look(goOn))
+    const young = await checkFor(world, 299_000, () => check(goOn))
     const before = parts.length
-    const meanwhile = await lookFor(world, 2_000, () => look(stopHere))
-    const last = await look(goOn)
+    const meanwhile = await checkFor(world, 2_000, () => check(stopHere))
+    const last = await check(goOn)
 
     assert.deepEqual([first, young, before, meanwhile, last], [39_000, 39_000, 2, 39_000, 45_000])
   })
@@ -72,8 +72,8 @@ describe('what is full, on PostgreSQL', () => {
   it('is not known any more where another process has watched meanwhile, and counted from the start', async () => {
     const world = counting({ counts: { con_a: 39_000 }, waiting: 39_000 })
     await world.full.atLeast(LEAST, goOn)
-    await lookFor(world, 290_000, () => world.full.atLeast(LEAST, goOn))
-    await lookFor(world, 20_000, () => world.full.atLeast(LEAST, stopHere))
+    await checkFor(world, 290_000, () => world.full.atLeast(LEAST, goOn))
+    await checkFor(world, 20_000, () => world.full.atLeast(LEAST, stopHere))
     world.nowMs += 121_000
     world.counts = { con_a: 5_000, con_b: 40_000 }
 
@@ -187,12 +187,12 @@ function counting({ counts, waiting }: { counts: CountingWorld['counts']; waitin
   return Object.assign(world, { full })
 }
 
-/** As a watchdog does: again and again while time passes. Returns what the last look found. */
-async function lookFor<Found>(world: CountingWorld, ms: number, look: () => Promise<Found>): Promise<Found> {
+/** As a watchdog does: again and again while time passes. Returns the result of the last check. */
+async function checkFor<Found>(world: CountingWorld, ms: number, check: () => Promise<Found>): Promise<Found> {
   const endMs = world.nowMs + ms
   for (;;) {
     world.nowMs = Math.min(endMs, world.nowMs + 15_000)
-    const result = await look()
+    const result = await check()
     if (world.nowMs === endMs) return result
   }
 }

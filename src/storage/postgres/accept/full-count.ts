@@ -6,11 +6,11 @@ import { COUNTED_UP_TO, type CountPart, type CountStep } from './waiting-count.t
 
 const COUNT_EVERY_MS = 300_000
 const LANES_AT_ONCE = 100
-// Of the server's time. Whoever accepts meanwhile waits as long, so parts are short; a million messages take about 0.4 s, and
-// however many wait, some four hundred parts are all of it, and a dozen or two of the watchdog's looks enough.
+// Of the server's time. Accepting waits as long, so parts are short. A million messages take about 0.4 s. However many wait, about
+// four hundred parts count them all, and a dozen or two of the watchdog's checks suffice.
 const PART_MS = 2
 const MESSAGES_IN_A_MS_OF_EACH_PART = 1_300_000
-// Whoever watches asks at each look. What was counted before another watched meanwhile says nothing any more.
+// The watchdog asks at each check. A count from before another process was the watchdog is out of date.
 const FORGOTTEN_AFTER_MS = 120_000
 
 const NOTHING_FULL: FullCounts = { connections: new Map(), accounts: new Map() }

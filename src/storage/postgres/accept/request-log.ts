@@ -1,14 +1,14 @@
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { RefusedRequest, SummedRefusals } from '../../../core/ports/intake.ts'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
-import { Batches } from '../connection/batcher.ts'
+import { Batcher } from '../connection/batcher.ts'
 import { bigintArray, integerArray, textArray, withoutNul } from '../connection/binary-arrays.ts'
 import { type PgConnection, StorageDamaged } from '../connection/pg-connection.ts'
 import { tookUsSince } from './accept-batch.ts'
 
 const LOCK_MS = 500
 const MOST_PER_BATCH = 500
-// A refused body may have 64 KiB. Whoever sends many of them must not keep the others waiting for long.
+// A refused body may have 64 KiB. A client that sends many of them must not delay the others for long.
 const MOST_CHARACTERS_PER_BATCH = 1_000_000
 const CHARACTERS_OF_A_ROW = 300
 
@@ -22,13 +22,13 @@ interface RequestLogParts {
 /** Keeps refused requests in the API log. */
 export class RequestLog {
   readonly #parts: RequestLogParts
-  readonly #batches: Batches<RefusedRequest, true>
-  readonly #sums: Batches<SummedRefusals, true>
+  readonly #batches: Batcher<RefusedRequest, true>
+  readonly #sums: Batcher<SummedRefusals, true>
 
   constructor(parts: RequestLogParts) {
     this.#parts = parts
-    this.#batches = new Batches({
-      ways: 1,
+    this.#batches = new Batcher({
+      concurrency: 1,
       mostPerBatch: MOST_PER_BATCH,
       size: {
         of: ({ body, errors }) => CHARACTERS_OF_A_ROW + errors.length + (body?.length ?? 0),
@@ -36,7 +36,7 @@ export class RequestLog {
       },
       run: (requests) => this.#write(requests),
     })
-    this.#sums = new Batches({ ways: 1, mostPerBatch: MOST_PER_BATCH, run: (sums) => this.#writeSums(sums) })
+    this.#sums = new Batcher({ concurrency: 1, mostPerBatch: MOST_PER_BATCH, run: (sums) => this.#writeSums(sums) })
   }
 
   /** Resolves once committed; false when it could not be stored. */

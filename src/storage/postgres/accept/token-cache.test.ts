@@ -56,7 +56,7 @@ describe('tokens remembered from PostgreSQL', () => {
     assert.ok(askedAhead <= 2 && link.asked >= 2 && link.asked <= 3, `asked ${link.asked} times`)
   })
 
-  it('asks anew when it is told that a token was changed, whatever was on the way', async () => {
+  it('queries again when a token was changed, whatever was on the way', async () => {
     const { world, cache, link, senders } = await cached(1)
     const sender = senders[0] as Sender
     await cache.find(sender.sha256)

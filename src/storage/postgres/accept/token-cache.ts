@@ -1,12 +1,12 @@
 import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { Token, TokenEvent } from '../../../core/token/token.ts'
-import { Batches } from '../connection/batcher.ts'
+import { Batcher } from '../connection/batcher.ts'
 import type { PgConnection, Row } from '../connection/pg-connection.ts'
 
 const USED_FOR_MS = 1_000
-// A token in use is looked up ahead of that, so that nobody waits for it.
-const LOOKED_UP_AFTER_MS = 500
+// A token in use is reloaded before it expires here, so that no request waits for it.
+const RELOADED_AFTER_MS = 500
 // More than one installation uses within a second; each takes about 500 bytes.
 const MOST_REMEMBERED = 10_000
 
@@ -20,57 +20,57 @@ interface Entry {
 }
 
 /**
- * Tokens that exist, remembered for a second. A hint: accepting judges again (G7). While the database is away it gives
+ * Tokens that exist, remembered for a second. Only a hint, because accepting checks again (G7). While the database is away it gives
  * out nothing older, because nothing could be accepted.
  */
 export class TokenCache {
   readonly #clock: Clock
   readonly #entries = new Map<string, Entry>()
   readonly #asked = new Map<string, Promise<Token | null>>()
-  readonly #lookUps: Batches<Buffer, Token | null>
+  readonly #batches: Batcher<Buffer, Token | null>
 
   constructor(clock: Clock, link: PgConnection) {
     this.#clock = clock
-    this.#lookUps = new Batches({ ways: 1, mostPerBatch: 500, run: (hashes) => findTokens(link, hashes) })
+    this.#batches = new Batcher({ concurrency: 1, mostPerBatch: 500, run: (hashes) => findTokens(link, hashes) })
   }
 
   find(sha256: Buffer): Token | Promise<Token | null> {
     const name = sha256.toString('latin1')
     const entry = this.#entries.get(name)
     const age = entry ? this.#clock.monotonic() - entry.since : Number.POSITIVE_INFINITY
-    if (!entry || age >= USED_FOR_MS) return this.#lookUp(name, sha256)
-    if (age >= LOOKED_UP_AFTER_MS) this.#lookUp(name, sha256).catch(() => {})
+    if (!entry || age >= USED_FOR_MS) return this.#load(name, sha256)
+    if (age >= RELOADED_AFTER_MS) this.#load(name, sha256).catch(() => {})
     return entry.token
   }
 
-  /** Somebody has changed a token. */
+  /** A token was changed. */
   forgetAll(): void {
     this.#entries.clear()
     // An answer that is on its way may be from before the change.
     this.#asked.clear()
   }
 
-  #lookUp(name: string, sha256: Buffer): Promise<Token | null> {
+  #load(name: string, sha256: Buffer): Promise<Token | null> {
     const asked = this.#asked.get(name)
     if (asked) return asked
     const since = this.#clock.monotonic()
-    const lookUp = this.#lookUps.submit(sha256).then(
+    const loading = this.#batches.submit(sha256).then(
       (token) => {
-        if (this.#end(name, lookUp)) this.#remember(name, token, since)
+        if (this.#end(name, loading)) this.#remember(name, token, since)
         return token
       },
       (error: unknown) => {
-        this.#end(name, lookUp)
+        this.#end(name, loading)
         throw error
       },
     )
-    this.#asked.set(name, lookUp)
-    return lookUp
+    this.#asked.set(name, loading)
+    return loading
   }
 
   /** False when all was forgotten meanwhile. */
-  #end(name: string, lookUp: Promise<Token | null>): boolean {
-    return this.#asked.get(name) === lookUp && this.#asked.delete(name)
+  #end(name: string, loading: Promise<Token | null>): boolean {
+    return this.#asked.get(name) === loading && this.#asked.delete(name)
   }
 
   /** Unknown tokens are not remembered: a guesser could fill the memory with them. */

@@ -46,7 +46,7 @@ export async function countOn(ask: Query, steps: readonly CountStep[], withinMs:
   return String(row?.['counts']).split(',').map(toPart)
 }
 
-function toPart(told: string): CountPart {
-  const [count, after] = told.split(' ')
+function toPart(text: string): CountPart {
+  const [count, after] = text.split(' ')
   return { count: Number(count), after: after === undefined ? null : Number(after) }
 }

@@ -5,7 +5,7 @@ import { WaitingEstimate } from './waiting-estimate.ts'
 const SECOND = 1_000
 
 describe('the estimate of how much waits', () => {
-  it('takes what nobody has counted for not full, and wants it counted at once', () => {
+  it('takes an uncounted backlog for not full, and has it counted at once', () => {
     const estimate = new WaitingEstimate(1)
 
     estimate.accept()

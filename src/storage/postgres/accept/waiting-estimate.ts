@@ -41,7 +41,7 @@ export class WaitingEstimate {
     this.#acceptedDuring = null
   }
 
-  /** What nobody has counted yet counts as not full. */
+  /** A backlog that was not counted yet is not full. */
   isFull(now: number, processes: number): boolean {
     if (this.#counted === null) return false
     const others = now - this.#countedAt < OTHERS_LEFT_OUT_FOR_MS ? 1 : processes

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it, onTestFinished, vi } from 'vitest'
 import { waitUntil } from '../../../../test/support/black-box/wait-until.ts'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
-import { Batches, type BatchesOptions } from './batcher.ts'
+import { Batcher, type BatcherOptions } from './batcher.ts'
 import { StatementRefused, StorageDamaged } from './pg-connection.ts'
 
 describe('batches', () => {
   it('let all who ask in one turn share a statement, each with its own answer', async () => {
-    const { batches, seen } = newBatches()
+    const { batches, seen } = newBatcher()
 
     const answers = await Promise.all([batches.submit(1), batches.submit(2), batches.submit(3)])
 
@@ -16,7 +16,7 @@ describe('batches', () => {
   })
 
   it('gather what comes while all ways are taken', async () => {
-    const { batches, seen, release } = newBatches({ ways: 2 })
+    const { batches, seen, release } = newBatcher({ concurrency: 2 })
     const first = batches.submit(1)
     await turn()
     const second = batches.submit(2)
@@ -33,16 +33,16 @@ describe('batches', () => {
   })
 
   it('wait for the batch before them while they are few, but not for one that is stuck', async () => {
-    const gathering = newBatches({ ways: 2, gatherMs: 60_000 })
-    const hurried = newBatches({ ways: 2, gatherMs: 5 })
+    const lingering = newBatcher({ concurrency: 2, lingerMs: 60_000 })
+    const hurried = newBatcher({ concurrency: 2, lingerMs: 5 })
 
-    const first = gathering.batches.submit(1)
+    const first = lingering.batches.submit(1)
     await turn()
-    const second = gathering.batches.submit(2)
+    const second = lingering.batches.submit(2)
     await turn()
-    const third = gathering.batches.submit(3)
+    const third = lingering.batches.submit(3)
     await turn()
-    gathering.release()
+    lingering.release()
     await Promise.all([first, second, third])
     const stuck = hurried.batches.submit(1)
     await turn()
@@ -54,12 +54,12 @@ describe('batches', () => {
     hurried.release()
     await Promise.all([stuck, others])
 
-    assert.deepEqual(gathering.seen, [[1], [2, 3]])
+    assert.deepEqual(lingering.seen, [[1], [2, 3]])
     assert.deepEqual(hurried.seen, [[1], [2]])
   })
 
   it('share what is there among all free ways once it is worth it', async () => {
-    const { batches, seen } = newBatches({ ways: 2, worthOfAConnection: 3 })
+    const { batches, seen } = newBatcher({ concurrency: 2, minPerConnection: 3 })
 
     await Promise.all([1, 2, 3, 4, 5].map((given) => batches.submit(given)))
     await Promise.all([1, 2, 3, 4, 5, 6, 7].map((given) => batches.submit(given)))
@@ -74,7 +74,7 @@ describe('batches', () => {
   it('are idle when the last one on its way has ended, without polling', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
-    const { batches, release } = newBatches({ ways: 2 })
+    const { batches, release } = newBatcher({ concurrency: 2 })
     const ended: string[] = []
     await batches.idle()
     const first = batches.submit(1).then(() => ended.push('batch'))
@@ -90,7 +90,7 @@ describe('batches', () => {
   })
 
   it('hold no more than they may', async () => {
-    const { batches, seen } = newBatches({ mostPerBatch: 2 })
+    const { batches, seen } = newBatcher({ mostPerBatch: 2 })
 
     await Promise.all([1, 2, 3, 4, 5].map((given) => batches.submit(given)))
 
@@ -100,9 +100,9 @@ describe('batches', () => {
   it.each([
     ['is wrong', new StatementRefused('data', new Error())],
     ['meets something damaged', new StorageDamaged(new Error())],
-  ])('G11: fail nobody but the one that %s', async (_, error) => {
+  ])('G11: fail only the one that %s', async (_, error) => {
     const run = failing((given) => given.includes(3), error)
-    const { batches } = newBatches({ run })
+    const { batches } = newBatcher({ run })
 
     const results = await Promise.allSettled([1, 2, 3, 4].map((given) => batches.submit(given)))
 
@@ -115,7 +115,7 @@ describe('batches', () => {
   it('G11: ask for each alone no longer once it is clear that all meet the damage', async () => {
     let asked = 0
     const run = failing(() => ++asked > 0, new StorageDamaged(new Error()))
-    const { batches } = newBatches({ run })
+    const { batches } = newBatcher({ run })
 
     const results = await Promise.allSettled(Array.from({ length: 64 }, (_, at) => batches.submit(at)))
 
@@ -123,11 +123,11 @@ describe('batches', () => {
     assert.ok(asked < 30, `${asked} statements for 64`)
   })
 
-  it('ask again where somebody else held a lock, and say at last that storage is not available', async () => {
+  it('retry where another transaction held a lock, and finally say that storage is not available', async () => {
     const contended = new StatementRefused('contended', new Error())
     let asked = 0
-    const later = newBatches({ run: failing(() => ++asked < 3, contended) }).batches
-    const never = newBatches({ run: failing(() => true, contended) }).batches
+    const later = newBatcher({ run: failing(() => ++asked < 3, contended) }).batches
+    const never = newBatcher({ run: failing(() => true, contended) }).batches
 
     const answer = await later.submit(1)
     const thrown = await never.submit(1).catch((error: unknown) => error)
@@ -136,14 +136,14 @@ describe('batches', () => {
     assert.equal(thrown instanceof StorageUnavailable && thrown.unknown, false)
   })
 
-  it('repeat nothing of which nobody knows whether it was written', async () => {
+  it('repeat nothing whose result is unknown', async () => {
     let asked = 0
     const gone = new StorageUnavailable('gone', true)
     const run = async () => {
       asked += 1
       throw gone
     }
-    const { batches } = newBatches({ run })
+    const { batches } = newBatcher({ run })
 
     const results = await Promise.allSettled([1, 2].map((given) => batches.submit(given)))
 
@@ -155,17 +155,17 @@ describe('batches', () => {
   })
 })
 
-function newBatches(options: Partial<BatchesOptions<number, string>> = {}) {
+function newBatcher(options: Partial<BatcherOptions<number, string>> = {}) {
   const seen: (readonly number[])[] = []
   let release = () => {}
-  const held = options.ways === 2 && !options.worthOfAConnection
+  const held = options.concurrency === 2 && !options.minPerConnection
   const open = held ? new Promise<void>((resolve) => (release = resolve)) : Promise.resolve()
   const run = async (given: readonly number[]) => {
     seen.push(given)
     await open
     return given.map(String)
   }
-  const batches = new Batches<number, string>({ ways: 1, mostPerBatch: 100, run, ...options })
+  const batches = new Batcher<number, string>({ concurrency: 1, mostPerBatch: 100, run, ...options })
   return { batches, seen, release: () => release() }
 }
 

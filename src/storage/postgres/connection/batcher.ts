@@ -1,5 +1,4 @@
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
-import { CoalescingWindow } from './coalescing-window.ts'
 import { StatementRefused, StorageDamaged } from './pg-connection.ts'
 
 interface Job<Given, Result> {
@@ -8,44 +7,44 @@ interface Job<Given, Result> {
   readonly reject: (error: unknown) => void
 }
 
-export interface BatchesOptions<Given, Result> {
-  /** How many batches may be on their way at once; the lane is the number of the way, from 0. */
-  readonly ways: number
+export interface BatcherOptions<Given, Result> {
+  /** How many batches may be on their way at once. */
+  readonly concurrency: number
   readonly mostPerBatch: number
-  /** From twice as many on, several free ways share what is there. Otherwise one takes it all. */
-  readonly worthOfAConnection?: number
-  /** While a batch is on its way that began less than so long ago, fewer than that wait for its end, and go together. */
-  readonly gatherMs?: number
-  /** How much each of them is; a batch has at most so much, but for one that has more alone. */
+  /** From twice as many on, several free connections share the queue. Otherwise one takes it all. */
+  readonly minPerConnection?: number
+  /** While a batch that began less than so long ago is on its way, fewer than `minPerConnection` wait for it to end. */
+  readonly lingerMs?: number
+  /** How large each of them is. A batch has at most so much, unless a single one has more. */
   readonly size?: { readonly of: (given: Given) => number; readonly mostPerBatch: number }
-  /** Writes all of them or none. One result for each, in the same order. */
-  readonly run: (given: readonly Given[], way: number) => Promise<readonly Result[]>
+  /** Writes all of them or none, over the connection with this index, from 0. One result for each, in the same order. */
+  readonly run: (given: readonly Given[], index: number) => Promise<readonly Result[]>
 }
 
 const CONTENDED_RETRIES = 3
 const MOST_DAMAGED_ALONE = 8
 
 /**
- * Lets all who ask in one turn of the event loop share one statement, and whoever comes while all ways are taken share
- * the next.
+ * Lets everything that is submitted in one turn of the event loop share one statement. What is submitted while all connections are
+ * busy shares the next one.
  *
- *   submit ──▶ queued ──(end of turn, a way is free)──▶ one statement ──▶ resolved
- *                ▲                                        │ a bad value: halved, until the bad one stands alone
- *                └───────── refused for want of a lock ───┤
- *                                                         └ storage away: all of it rejected
+ *   submit ──▶ queued ──(end of turn, a connection is free)──▶ one statement ──▶ resolved
+ *                                                                 │ a bad value: halved, until the bad one stands alone
+ *                                                                 ├ lock timeout: retried
+ *                                                                 └ storage away: all of it rejected
  */
-export class Batches<Given, Result> {
-  readonly #options: BatchesOptions<Given, Result>
+export class Batcher<Given, Result> {
+  readonly #options: BatcherOptions<Given, Result>
   readonly #free: number[]
-  readonly #gathering: CoalescingWindow
+  readonly #window: CoalescingWindow
   #queue: Job<Given, Result>[] = []
   #isScheduled = false
   #onIdle: (() => void)[] = []
 
-  constructor(options: BatchesOptions<Given, Result>) {
+  constructor(options: BatcherOptions<Given, Result>) {
     this.#options = options
-    this.#free = Array.from({ length: options.ways }, (_, way) => options.ways - 1 - way)
-    this.#gathering = new CoalescingWindow(options.gatherMs ?? 0, () => this.#schedule())
+    this.#free = Array.from({ length: options.concurrency }, (_, index) => options.concurrency - 1 - index)
+    this.#window = new CoalescingWindow(options.lingerMs ?? 0, () => this.#schedule())
   }
 
   submit(given: Given): Promise<Result> {
@@ -55,7 +54,7 @@ export class Batches<Given, Result> {
     })
   }
 
-  /** Resolves once nothing is on its way any more. */
+  /** Resolves once no batch is on its way. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#onIdle.push(resolve)
@@ -64,7 +63,7 @@ export class Batches<Given, Result> {
   }
 
   #resolveIdle(): void {
-    if (this.#queue.length > 0 || this.#free.length < this.#options.ways) return
+    if (this.#queue.length > 0 || this.#free.length < this.#options.concurrency) return
     for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
@@ -79,29 +78,29 @@ export class Batches<Given, Result> {
 
   #start(): void {
     while (this.#queue.length > 0) {
-      if (this.#gathers()) return
-      const way = this.#free.pop()
-      if (way === undefined) return
-      this.#gathering.noteStart()
-      const count = Math.min(this.#countForBatch(), this.#shareOfAWay())
+      if (this.#lingers()) return
+      const index = this.#free.pop()
+      if (index === undefined) return
+      this.#window.noteStart()
+      const count = Math.min(this.#countForBatch(), this.#shareOfConnection())
       const jobs = this.#queue.slice(0, count)
       this.#queue = this.#queue.slice(count)
-      void this.#carry(jobs, way).finally(() => {
-        this.#free.push(way)
+      void this.#execute(jobs, index).finally(() => {
+        this.#free.push(index)
         if (this.#queue.length > 0) this.#schedule()
         else this.#resolveIdle()
       })
     }
   }
 
-  #gathers(): boolean {
-    const { ways, mostPerBatch, worthOfAConnection = mostPerBatch } = this.#options
-    return this.#free.length < ways && this.#queue.length < worthOfAConnection && this.#gathering.isOn()
+  #lingers(): boolean {
+    const { concurrency, mostPerBatch, minPerConnection = mostPerBatch } = this.#options
+    return this.#free.length < concurrency && this.#queue.length < minPerConnection && this.#window.isOpen()
   }
 
   #countForBatch(): number {
     const { size } = this.#options
-    const most = this.#shareOfAWay()
+    const most = this.#shareOfConnection()
     if (!size) return most
     let sum = 0
     for (const [at, { given }] of this.#queue.entries()) {
@@ -111,39 +110,74 @@ export class Batches<Given, Result> {
     return most
   }
 
-  /** Of what is there, as there is one way taken already. */
-  #shareOfAWay(): number {
-    const { mostPerBatch, worthOfAConnection = mostPerBatch } = this.#options
-    const ways = Math.min(this.#free.length + 1, Math.floor(this.#queue.length / worthOfAConnection))
-    return Math.min(mostPerBatch, ways > 1 ? Math.ceil(this.#queue.length / ways) : this.#queue.length)
+  /** Of the queue, when one connection is taken already. */
+  #shareOfConnection(): number {
+    const { mostPerBatch, minPerConnection = mostPerBatch } = this.#options
+    const connections = Math.min(this.#free.length + 1, Math.floor(this.#queue.length / minPerConnection))
+    return Math.min(mostPerBatch, connections > 1 ? Math.ceil(this.#queue.length / connections) : this.#queue.length)
   }
 
-  async #carry(jobs: readonly Job<Given, Result>[], way: number, trial: Trial = newTrial()): Promise<void> {
+  async #execute(jobs: readonly Job<Given, Result>[], index: number, trial: Trial = newTrial()): Promise<void> {
     try {
       const results = await this.#options.run(
         jobs.map((job) => job.given),
-        way,
+        index,
       )
       trial.damage.isAnyWhole = true
       for (const [at, job] of jobs.entries()) job.resolve(results[at] as Result)
     } catch (error) {
       if (error instanceof StatementRefused && error.kind === 'contended') {
-        if (trial.retries > 0) return this.#carry(jobs, way, { ...trial, retries: trial.retries - 1 })
-        return rejectAll(jobs, new StorageUnavailable('somebody else holds a lock', false, { cause: error }))
+        if (trial.retries > 0) return this.#execute(jobs, index, { ...trial, retries: trial.retries - 1 })
+        return rejectAll(jobs, new StorageUnavailable('another transaction holds a lock', false, { cause: error }))
       }
       if (jobs.length === 1 && error instanceof StorageDamaged) trial.damage.alone += 1
       if (jobs.length === 1 || !isOfOne(error, trial)) return rejectAll(jobs, error)
       // One bad row never fails the others.
       const middle = jobs.length >> 1
-      await this.#carry(jobs.slice(0, middle), way, trial)
-      await this.#carry(jobs.slice(middle), way, trial)
+      await this.#execute(jobs.slice(0, middle), index, trial)
+      await this.#execute(jobs.slice(middle), index, trial)
     }
+  }
+}
+
+/**
+ * Whether a small batch waits for the one before it, to share a statement with what comes meanwhile: a batch costs as much as dozens of
+ * its rows. It waits only briefly, because a batch that is stuck must not delay the others.
+ */
+export class CoalescingWindow {
+  readonly #lingerMs: number
+  readonly #onClose: () => void
+  #startedAt = Number.NEGATIVE_INFINITY
+  #isTimed = false
+
+  /** `onClose` is called when the window ends, once for each time that `isOpen` was true. */
+  constructor(lingerMs: number, onClose: () => void) {
+    this.#lingerMs = lingerMs
+    this.#onClose = onClose
+  }
+
+  noteStart(): void {
+    this.#startedAt = performance.now()
+  }
+
+  /** While a batch is on its way: whether the last one began less than `lingerMs` ago. */
+  isOpen(): boolean {
+    const leftMs = this.#startedAt + this.#lingerMs - performance.now()
+    if (leftMs <= 0) return false
+    if (!this.#isTimed) {
+      this.#isTimed = true
+      setTimeout(() => {
+        this.#isTimed = false
+        this.#onClose()
+      }, leftMs)
+    }
+    return true
   }
 }
 
 interface Trial {
   readonly retries: number
-  /** Of all parts of the batch: how many alone met something damaged, and whether any part met nothing. */
+  /** Over all parts of the batch: how many single rows met damage, and whether any part was written. */
   readonly damage: { alone: number; isAnyWhole: boolean }
 }
 
@@ -151,7 +185,7 @@ function newTrial(): Trial {
   return { retries: CONTENDED_RETRIES, damage: { alone: 0, isAnyWhole: false } }
 }
 
-/** Whether others of the batch may be written. What so many met, one after the other, everybody meets. */
+/** Whether other rows of the batch may be written. Damage that so many single rows meet concerns all of them. */
 function isOfOne(error: unknown, { damage }: Trial): boolean {
   if (error instanceof StorageDamaged) return damage.isAnyWhole || damage.alone < MOST_DAMAGED_ALONE
   return error instanceof StatementRefused && error.kind === 'data'

@@ -31,7 +31,7 @@ describe('how a connection to PostgreSQL is made', () => {
     assert.deepEqual(said, [])
   })
 
-  it('leaves the modes of libpq to whoever asks for them', () => {
+  it('leaves the modes of libpq to a URL that asks for them', () => {
     const { connectionString } = clientConfig(`${URL}?uselibpqcompat=true&sslmode=require`, 'test')
 
     assert.equal(connectionString, `${URL}?uselibpqcompat=true&sslmode=require`)

@@ -6,8 +6,8 @@ const BIGINT_OID = 20
 const READ_AS_FULL = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/
 const CONNECT_WITHIN_MS = 5_000
 
-// A URL over a Unix socket often names no user: then it is the one of this process, as for PostgreSQL's own programs. pg only
-// looks for a name in the environment, where services and containers have none.
+// A URL over a Unix socket often names no user: then it is the one of this process, as for PostgreSQL's own programs. pg reads
+// a name only from the environment, where services and containers have none.
 defaults.user = ownUser() ?? defaults.user
 
 /** Sequences and times are whole numbers below 2^53. */

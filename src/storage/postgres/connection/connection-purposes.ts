@@ -13,20 +13,20 @@ export const PURPOSES = {
   runs: { count: 2, why: 'Reads the next messages of lanes. A lane does not wait for the commits of others.' },
   claims: { count: 1, why: 'Claims and releases lanes, expires messages and applies receipts.' },
   beats: { count: 1, why: 'Renews the lease of this process. Behind a slow statement it would lose its lanes.' },
-  wakes: { count: 1, why: 'Notifies other processes. PostgreSQL commits notifications one after the other.' },
+  notifications: { count: 1, why: 'Notifies other processes. PostgreSQL commits notifications one after the other.' },
   channels: { count: 1, why: 'Reads and removes what channels remember.' },
   additions: { count: 1, why: 'Stores what channels remember, at once after it was checked that it is still needed.' },
   blocks: { count: 1, why: 'Finds blocked recipients. Every attempt needs that.' },
   media: { count: 1, why: 'Keeps the queue of media to fetch.' },
   retention: { count: 1, why: 'Deletes what is older than its time. A step may take long.' },
   watch: { count: 1, why: 'Counts for the watchdog. That may take seconds.' },
-  rest: { count: 1, why: 'Does everything else: figures, housekeeping, events, readiness.' },
+  rest: { count: 1, why: 'Does everything else: figures, maintenance, events, readiness.' },
 } as const satisfies Readonly<Record<string, Purpose>>
 
 const LISTENER = 1
 const REPEATS = 1
 
-/** A pool never opens more: those of the console are closed again when nobody uses it. */
+/** A pool never opens more: the connections of the console are closed when it is not used. */
 export const MOST_CONNECTIONS_OF_A_POOL = 4
 
 /** What one process may have open at once. */

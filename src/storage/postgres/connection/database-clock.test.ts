@@ -14,7 +14,7 @@ describe('the clock of the database', () => {
     assert.equal(clock.hasJumped(15_000), false)
   })
 
-  it('tells the time that the database told, carried on by the monotonic clock', async () => {
+  it('gives the time of the database, carried on by the monotonic clock', async () => {
     const { base, clock } = newClock()
     clock.learn(1_000_000, base.monotonic())
 
@@ -61,7 +61,7 @@ describe('the clock of the database', () => {
     assert.deepEqual([before, ...later], [1_000_050, 1_000_050, 1_000_050, 1_000_051])
   })
 
-  it('tells nothing earlier than what the database said last, nor later than what it said to whoever asks now', async () => {
+  it('is never earlier than the last answer of the database, nor later than its answer now', async () => {
     const { base, clock } = newClock()
     await answerAfter(100, { base, clock, now: 1_000_000 })
     // As slow, and said at the very end; then at the very beginning.
@@ -71,7 +71,7 @@ describe('the clock of the database', () => {
     const atBeginning = (clock.expected ?? 0) - (base.monotonic() - heard)
 
     // What there is of a millisecond more is not said.
-    for (const told of [atEnd, atBeginning]) assert.ok(told >= 1_000_200 && told <= 1_000_202, `${told}`)
+    for (const time of [atEnd, atBeginning]) assert.ok(time >= 1_000_200 && time <= 1_000_202, `${time}`)
   })
 
   it('forgets the quickest one in time, so that clocks that drift stay together', async () => {
@@ -93,7 +93,7 @@ describe('the clock of the database', () => {
     for (let i = 1; i <= 40; i++) {
       const asked = base.monotonic()
       await base.pass(6_000)
-      // They told the time at the very beginning.
+      // They gave the time at the very beginning.
       clock.learn(1_000_000 + (i - 1) * 6_000, asked)
     }
 
@@ -101,7 +101,7 @@ describe('the clock of the database', () => {
     assert.equal(clock.hasJumped(15_000), false)
   })
 
-  it('is not moved by whoever sets the clock of this machine, in either direction', async () => {
+  it('does not follow the clock of this machine, in either direction', async () => {
     const { base, clock } = newClock()
     clock.learn(1_000_000, base.monotonic())
 
@@ -136,7 +136,7 @@ describe('the clock of the database', () => {
     const asked = base.monotonic()
     await base.pass(6_000)
 
-    // It told the time at the very end.
+    // It gave the time at the very end.
     clock.learn(1_006_000, asked)
 
     assert.equal(clock.hasJumped(15_000), false)

@@ -1,8 +1,7 @@
 import type { Instant } from '../../../core/ids.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 
-// Whoever asks for the time waits less than this for the answer, or learns nothing from it: a difference as large means
-// that somebody has set a clock.
+// An answer that takes longer than this is ignored, and a difference as large means that a clock was set.
 const JUMP_MS = 2_000
 // By how much two clocks may run apart at most: a time server that corrects one of them does not push harder.
 const DRIFT = 0.0005
@@ -25,21 +24,22 @@ export class DatabaseClock implements Clock {
   readonly #base: Clock
   #known: Offset | null = null
   #jumpedMonotonic = Number.NEGATIVE_INFINITY
-  #toldLast = Number.NEGATIVE_INFINITY
+  #lastReturned = Number.NEGATIVE_INFINITY
 
   constructor(base: Clock) {
     this.#base = base
   }
 
-  /** A better answer that takes some milliseconds back is waited for: what begins after another has ended says so. */
+  /** Never goes back by a small correction: it stands still until the corrected time has caught up. So what begins after something else
+   * has ended is not earlier. */
   now(): Instant {
     const now = this.expected ?? this.#base.now()
-    const isCorrection = now < this.#toldLast && this.#toldLast - now < JUMP_MS
-    if (!isCorrection) this.#toldLast = now
-    return this.#toldLast
+    const isCorrection = now < this.#lastReturned && this.#lastReturned - now < JUMP_MS
+    if (!isCorrection) this.#lastReturned = now
+    return this.#lastReturned
   }
 
-  /** What the database should say now; null as long as nobody has asked it. */
+  /** What the database should say now; null before the first answer. */
   get expected(): Instant | null {
     return this.#known === null ? null : Math.floor(this.#base.monotonic() + this.#known.ms)
   }
@@ -61,13 +61,13 @@ export class DatabaseClock implements Clock {
   }
 
   /**
-   * The database said `now`, and was asked at `askedMonotonic`. From then on the time told is no earlier than what it said:
-   * what one worker ended before another took its lane, has ended by the clock of both.
+   * The database said `now`, and was asked at `askedMonotonic`. From then on this clock is not earlier than that: what one worker ended
+   * before another claimed its lane, has ended by the clocks of both.
    */
   learn(now: Instant, askedMonotonic: number): void {
     const heard = offsetOf(now, askedMonotonic, this.#base.monotonic())
     const known = this.#known && loosened(this.#known, heard.atMonotonic)
-    // It cannot be as far off as that: one of the two clocks has jumped.
+    // The estimate cannot be so far off: one of the two clocks has jumped.
     if (known && Math.abs(heard.ms - known.ms) > JUMP_MS + errorOf(heard)) this.#jumpedMonotonic = heard.atMonotonic
     this.#known = known ? bothOf(known, heard) : heard
   }

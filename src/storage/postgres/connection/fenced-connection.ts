@@ -27,7 +27,7 @@ export class FencedConnection {
   readonly #onError: (error: StorageUnavailable) => void
   #begun = 0
   #confirmed = 0
-  /** A count past that of a batch whose fate nobody knows, until it or a later one is written; null when there is none. */
+  /** A count past that of a batch with an unknown result, until that batch or a later one is written; null when there is none. */
   #past: number | null = null
 
   constructor(worker: WorkerId, { number, link, onCommit = null, onError = () => {} }: FencedConnectionParts) {
@@ -43,7 +43,7 @@ export class FencedConnection {
     return this.#confirmed
   }
 
-  /** The database knows of fewer, and that has been dealt with. */
+  /** The database knows of fewer, and that was handled. */
   settleFor(count: number): void {
     this.#confirmed = Math.min(this.#confirmed, count)
   }
@@ -70,12 +70,12 @@ export class FencedConnection {
     }
   }
 
-  /** A batch was lost on its way, and may still come. */
+  /** A batch was lost on its way, and may still arrive. */
   get hasLost(): boolean {
     return this.#past !== null
   }
 
-  /** What was lost is refused from now on if it comes, or has been written. Asked over whichever connection there is. */
+  /** From now on the lost batch is rejected if it arrives, unless it was written already. Sent over any connection. */
   async passLost(link: PgConnection, lockWithinMs: number): Promise<void> {
     const past = this.#past
     if (past === null) return
@@ -90,8 +90,8 @@ export class FencedConnection {
 }
 
 /**
- * The operator lets statements take less time than they may wait for a lock, or somebody has lost patience. Then one that is
- * hindered must stand back, as after a lock that was not to be had, and not all that share its batch.
+ * The operator's `statement_timeout` is shorter than a wait for a lock may be, or a person has cancelled the statement. Then only the
+ * blocked request must be retried, as after a lock timeout, and not all that share its batch.
  */
 function isCancelled(error: unknown): error is Error {
   return error instanceof StorageUnavailable && error.cause instanceof DatabaseError && error.cause.code === CANCELLED

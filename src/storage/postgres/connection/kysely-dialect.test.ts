@@ -66,7 +66,7 @@ describe('Kysely on PostgreSQL', () => {
     assert.deepEqual([inserted.numInsertedOrUpdatedRows, updated.numUpdatedRows], [1n, 1n])
   })
 
-  it('G1: changes durably, and holds nobody up for long', async () => {
+  it('G1: changes durably, and blocks no other transaction for long', async () => {
     const { store, pool } = open()
 
     const inside = await change(store, 'test', ({ tables }) => settings(tables))
@@ -98,7 +98,7 @@ describe('Kysely on PostgreSQL', () => {
     for (let at = 0; at < order.length; at += 2) assert.equal(order[at]?.[0], order[at + 1]?.[0], order.join())
   })
 
-  it('reads at one moment, and keeps nobody from writing', async () => {
+  it('reads one snapshot, and blocks no writer', async () => {
     const { store, kysely } = open()
 
     await snapshot(store, async (tables) => {
@@ -132,7 +132,7 @@ describe('Kysely on PostgreSQL', () => {
     assert.equal(await accounts(), 0)
   })
 
-  it('refuses clearly when somebody holds a lock for too long', async () => {
+  it('refuses clearly when another transaction holds a lock for too long', async () => {
     const { store } = open()
     const holder = new Client({ connectionString: database.url })
     await holder.connect()
@@ -183,13 +183,13 @@ describe('a connection of administration that breaks', () => {
 
     await assert.rejects(changing, {
       code: 'database_unavailable',
-      message: /broke.*(Nothing was changed|look whether)/,
+      message: /broke.*(Nothing was changed|check whether)/,
     })
     assert.equal(await accounts(), 0)
     await change(store, 'test', async () => {})
   })
 
-  it('before the answer to its commit tells to look whether it was done: it was', async () => {
+  it('before the answer to its commit asks to check whether it was done, and it was', async () => {
     const proxy = await TcpProxy.open(Number(new URL(database.url).port))
     const url = new URL(database.url)
     url.port = String(proxy.port)
@@ -200,7 +200,7 @@ describe('a connection of administration that breaks', () => {
       proxy.onServerData = cutAt('COMMIT')
     })
 
-    await assert.rejects(changing, { code: 'database_unavailable', message: /look whether it was done/ })
+    await assert.rejects(changing, { code: 'database_unavailable', message: /check whether it was done/ })
     assert.equal(await accounts(), 1)
     await proxy.close()
   })
@@ -234,7 +234,7 @@ describe('a server that commits without its standby', () => {
 
     await Promise.all([
       giveUpWaiting,
-      assert.rejects(changing, { code: 'database_unavailable', message: /no standby.*look whether/ }),
+      assert.rejects(changing, { code: 'database_unavailable', message: /no standby.*check whether/ }),
     ])
     await pools.pop()?.end()
     await server.close()
@@ -242,7 +242,7 @@ describe('a server that commits without its standby', () => {
 })
 
 describe('a short visit', () => {
-  it('makes the tables only when it is told to', async () => {
+  it('makes the tables only when it is asked to', async () => {
     await withClient(database.url, (client) => client.query('drop schema public cascade; create schema public'))
     const urls = { url: database.url, migrateUrl: database.url }
 

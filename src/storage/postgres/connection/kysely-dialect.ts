@@ -26,10 +26,10 @@ import {
 } from './postgres-errors.ts'
 import { TidyClient } from './tidy-client.ts'
 
-// A list of everything in a stretch of a long log may take seconds. Whoever has not answered by then never will.
+// A list of everything in a range of a long log may take seconds. A server that has not answered by then never will.
 const ANSWER_WITHIN_MS = 60_000
 const LOCK_WITHIN_MS = 5_000
-// Nobody thinks inside a transaction: one that stands still this long is of a process that was stopped.
+// No transaction waits for a person. One that is idle this long belongs to a process that was stopped.
 const IDLE_WITHIN_MS = 5_000
 
 interface PoolUser {
@@ -57,12 +57,12 @@ export function openPool(url: string, { user, file }: PoolUser): Pool {
 
 async function check(ask: Query, url: string, file: CheckpointFile | null): Promise<void> {
   await checkServer(ask, url)
-  // A database without our tables is nobody's yet, and is refused later where it must have them.
+  // A database without our tables belongs to no installation yet, and is refused later where it must have them.
   if (file && (await ask(`select to_regclass('checkpoint') is not null as yes`))[0]?.['yes'] === true)
     await refuseNotOurs(ask, file)
 }
 
-/** Lets Kysely speak to PostgreSQL. Who opened the pool also ends it. */
+/** Lets Kysely speak to PostgreSQL. The code that opened the pool also ends it. */
 export function createPostgresDialect(pool: Pool, url: string): Dialect {
   return {
     createAdapter: () => new PostgresAdapter(),
@@ -127,7 +127,7 @@ class PostgresConnection implements DatabaseConnection {
     this.#client = client
     this.#url = url
     client.on('notice', this.#hear)
-    // The pool listens only while the connection is idle, and an error that nobody hears ends the process.
+    // The pool listens only while the connection is idle, and an unhandled error ends the process.
     client.on('error', this.#breakDown)
   }
 
@@ -180,7 +180,7 @@ class PostgresConnection implements DatabaseConnection {
     try {
       return await this.#client.query<Row>(sql, [...parameters])
     } catch (error) {
-      // Nobody waits any more for a statement that may still run on it.
+      // A statement may still run on it, whose result is no longer awaited.
       if (classify(error) === 'unknown') this.#isBroken = true
       throw translateStatementError(error, this.#url)
     }

@@ -3,7 +3,7 @@ import { clientConfig } from './client-config.ts'
 
 const RECONNECT_FIRST_MS = 100
 const RECONNECT_SLOWEST_MS = 5_000
-// A connection that a firewall has forgotten looks alive for ever, so it is asked now and then.
+// A connection that a firewall has dropped seems alive for ever, so it is checked regularly.
 const ASK_EVERY_MS = 10_000
 const ANSWER_WITHIN_MS = 5_000
 
@@ -17,7 +17,7 @@ interface ListenerOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** Hears what other processes tell. It may miss something at any time: being told only saves time. */
+/** Receives the notifications of other processes. It may miss some at any time: they only cut latency. */
 export class Listener {
   readonly #options: ListenerOptions
   #client: Client | null = null

@@ -70,7 +70,7 @@ describe('a role that is set so that promises would not hold', () => {
       await asSuperuser(`${change()} ${name} = '${value}'`)
 
       const refusal = await refusalOf(check(url))
-      const [, remedy = ''] = /Mend it with: (.*)$/.exec(refusal.message) ?? []
+      const [, remedy = ''] = /Fix it with: (.*)$/.exec(refusal.message) ?? []
       await asSuperuser(remedy)
 
       assert.equal(refusal.code, 'database_unsafe')
@@ -91,7 +91,7 @@ describe('a role that is set so that promises would not hold', () => {
     await asSuperuser(`alter database ${database.name} set session_replication_role = 'replica'`)
 
     const refusal = await refusalOf(check(url))
-    const [, remedy = ''] = /Mend it with: (.*)$/.exec(refusal.message) ?? []
+    const [, remedy = ''] = /Fix it with: (.*)$/.exec(refusal.message) ?? []
     await asSuperuser(remedy)
 
     assert.equal(refusal.code, 'database_unsafe')
@@ -178,9 +178,9 @@ describe('a server that is set so that promises would not hold', () => {
     ['full_page_writes', /^full_page_writes is off: .*damage pages.*: full_page_writes = on\./],
     [
       'synchronous_commit',
-      /^synchronous_commit is off: .*Mend it with: alter role "postgres" in database "postgres" set/,
+      /^synchronous_commit is off: .*Fix it with: alter role "postgres" in database "postgres" set/,
     ],
-  ])('G1: is refused for %s, until it is mended', async (name, sentence) => {
+  ])('G1: is refused for %s, until it is fixed', async (name, sentence) => {
     const fit = { fsync: true, full_page_writes: true, synchronous_commit: 'on' }
     await server.reload({ ...fit, [name]: 'off' })
 

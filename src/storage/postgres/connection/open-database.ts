@@ -11,7 +11,7 @@ const OLDEST_VERSION = 150_000
 
 const READ_ONLY = 'default_transaction_read_only'
 
-const LOOK = `select current_setting('server_version_num')::int as version_number, current_setting('server_version') as version,
+const SERVER_FACTS = `select current_setting('server_version_num')::int as version_number, current_setting('server_version') as version,
     current_setting('server_encoding') as encoding, pg_is_in_recovery() as is_standby,
     current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections,
     current_user as role, current_database() as database,
@@ -82,7 +82,7 @@ const NEEDED: readonly NeededSetting[] = [
     name: 'client_min_messages',
     allowed: ['notice', 'warning', 'log', 'debug1', 'debug2', 'debug3', 'debug4', 'debug5', 'info'],
     scope: 'role',
-    otherwise: 'nobody would hear of a commit that its standby has not confirmed',
+    otherwise: 'a commit that its standby has not confirmed would not be reported',
   },
 ]
 
@@ -92,7 +92,7 @@ export interface DatabaseUrls {
   readonly migrateUrl: string
 }
 
-/** Brings the database up to date, making its tables when there are none, and tells from which version to which. */
+/** Migrates the database, creating its tables when there are none. Returns the version before and after. */
 export async function migrateDatabase(urls: DatabaseUrls): Promise<{ readonly from: number; readonly to: number }> {
   const { url, migrateUrl } = urls
   if (url === migrateUrl)
@@ -112,7 +112,7 @@ async function whoIsThere(ask: Query): Promise<{ readonly role: string }> {
   return row as { role: string }
 }
 
-/** Two URLs that lead to different databases, or two roles that look into different schemas of one. */
+/** Two URLs that lead to different databases, or two roles that use different schemas of one. */
 async function refuseElsewhere(ask: Query, url: string): Promise<void> {
   try {
     await checkMigrations(ask, describeServer(url))
@@ -152,11 +152,11 @@ export async function connect(url: string): Promise<Client> {
 }
 
 /**
- * Judges the server behind a fresh connection, in one question. Refuses with a sentence that says what is wrong and how
- * to mend it. To be asked of every connection: the one before may have led to another server.
+ * Checks the server behind a fresh connection, in one query. Refuses with a sentence that says what is wrong and how to fix it. To be
+ * called for every connection: the one before may have led to another server.
  */
 export async function checkServer(ask: Query, url: string): Promise<void> {
-  const [row] = await ask(LOOK)
+  const [row] = await ask(SERVER_FACTS)
   const found = row as unknown as Found
   refuseKind(found, `PostgreSQL at ${describeServer(url)}`)
   for (const needed of NEEDED) refuseSetting(needed, found)
@@ -193,19 +193,19 @@ function refuseSetting(needed: NeededSetting, found: Found): void {
   if (needed.allowed.includes(value)) return
   throw new Refusal(
     'database_unsafe',
-    `${needed.name} is ${value}: ${needed.otherwise}. ${mend(needed, source, found)}`,
+    `${needed.name} is ${value}: ${needed.otherwise}. ${remedyFor(needed, source, found)}`,
   )
 }
 
-/** What is set on a narrower thing wins, so it must be mended there, or on a narrower one still. */
-function mend({ name, allowed, scope }: NeededSetting, source: string, { role, database }: Found): string {
+/** A setting of a narrower scope wins, so it must be changed there, or in a scope that is narrower still. */
+function remedyFor({ name, allowed, scope }: NeededSetting, source: string, { role, database }: Found): string {
   const [value = ''] = allowed
   if (source === 'client' || source === 'session') return `It is set in the URL or by a pooler: take it out there.`
   if (source === 'command line') return `The server was started with it: take it out of its command line.`
   if (scope === 'server') return `Set in postgresql.conf: ${name} = ${value}. Then: select pg_reload_conf()`
   const change = `alter role ${quoted(role)} in database ${quoted(database)} set ${name} = '${value}'`
-  // Whoever mends this one may be as read-only as we are.
-  return `Mend it with: ${name === READ_ONLY ? `begin read write; ${change}; commit` : change}`
+  // The session that changes this setting may be read-only as well.
+  return `Fix it with: ${name === READ_ONLY ? `begin read write; ${change}; commit` : change}`
 }
 
 function quoted(name: string): string {

@@ -3,10 +3,9 @@ import { Client, DatabaseError } from 'pg'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
 import { clientConfig } from './client-config.ts'
 import { castsDoubt, classify, type Kind } from './postgres-errors.ts'
-import { queryClient, queryForText } from './query-client.ts'
-import type { Parameter } from './text-query.ts'
+import { queryClient } from './query-client.ts'
 
-// Everybody who asks would try anew: a server that is away, or just coming back, is spared most of that.
+// Every query would try to connect again. This spares a server that is away or just coming back.
 const CONNECT_AGAIN_AFTER_MS = 50
 
 interface PgConnectionOptions {
@@ -19,7 +18,7 @@ interface PgConnectionOptions {
   readonly answerWithinMs: number
   /** After each connection that was made. */
   readonly onConnected?: () => void
-  /** Judges a fresh connection before anything else is asked of it. Throws when it must not be used. */
+  /** Checks a fresh connection before its first query. Throws when it must not be used. */
   readonly validateConnection: (ask: Query) => Promise<void>
 }
 
@@ -66,8 +65,8 @@ export class StorageDamaged extends StorageUnavailable {
  * One connection to the database, used for one statement after the other, each in a transaction of its own. Made when it
  * is first needed and again after it broke.
  *
- * What a failed statement has left behind is said exactly: nothing (`StorageUnavailable`, `StatementRefused`), or nobody
- * knows (`StorageUnavailable.unknown`).
+ * The error of a failed statement says exactly what it left behind: nothing (`StorageUnavailable`, `StatementRefused`), or an unknown
+ * result (`StorageUnavailable.unknown`).
  */
 export class PgConnection {
   readonly #options: PgConnectionOptions
@@ -100,16 +99,7 @@ export class PgConnection {
     return this.#inTurn(() => this.queryNow(sql, values, mode))
   }
 
-  /** The same, of a statement whose answer is one text: prepared, and asked in the shortest way there is. */
-  queryForText(sql: string, values: readonly Parameter[]): Promise<string> {
-    return this.#inTurn(() =>
-      this.#pose((client, withinMs) =>
-        this.#named(sql, (name) => queryForText(client, { name, text: sql, values }, withinMs)),
-      ),
-    )
-  }
-
-  /** As `ask`, but only if there is a connection: nothing that waits for one may be handed over when nobody wants it any more. */
+  /** As `ask`, but only if there is a connection: a request that waits for one may expire meanwhile and must not be sent then. */
   async queryNow(sql: string, values: readonly unknown[] = [], mode: QueryMode = 'plain'): Promise<Row[]> {
     const { rows } = await this.#pose((client, withinMs) => {
       const query = { text: sql, values: values as unknown[] }
@@ -228,8 +218,8 @@ export class PgConnection {
       case 'read-only':
         this.#drop(client)
         return new StorageUnavailable(whyNotWritten(error, kind), false, { cause: error })
-      case 'unjudged':
-        // The next connection is greeted, and so is the server.
+      case 'unverified':
+        // The next connection is validated, and so is the server.
         this.#drop(client)
         return new StorageUnavailable('the database is on another server now', false, { cause: error })
       default:

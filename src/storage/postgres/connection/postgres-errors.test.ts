@@ -80,7 +80,7 @@ describe('what an error leaves behind', () => {
     ['unknown', new Error('Query read timeout')],
     ['connect', new Error('timeout expired')],
     ['connect', new Error('Client has encountered a connection error and is not queryable')],
-    ['unknown', new Error('something that nobody has thought of')],
+    ['unknown', new Error('something unexpected')],
   ])('is %s after %s', (kind, error) => {
     assert.equal(classify(error), kind)
   })
@@ -154,11 +154,11 @@ describe('connecting in vain', () => {
       (url) => (url.search = 'sslrootcert=/nothing.pem'),
       /^A file that the URL .*\/nothing\.pem/,
     ],
-  ])('for %s is told in one sentence', async (_, change, sentence) => {
+  ])('for %s is reported in one sentence', async (_, change, sentence) => {
     assert.match(await sentenceFor(urlWith(change)), sentence)
   })
 
-  it('for a port where nobody listens is told in one sentence', async () => {
+  it('for a port without a listener is reported in one sentence', async () => {
     const port = await findFreePort()
 
     const sentence = await sentenceFor(urlWith((url) => (url.port = String(port))))
@@ -169,7 +169,7 @@ describe('connecting in vain', () => {
     )
   })
 
-  it('to what is no PostgreSQL is told in one sentence', async () => {
+  it('to a server other than PostgreSQL is reported in one sentence', async () => {
     const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
     await once(server, 'listening')
 
@@ -179,14 +179,14 @@ describe('connecting in vain', () => {
     assert.match(sentence, /ended the connection at once/)
   })
 
-  it('to what says nothing is given up, and told in one sentence', async () => {
+  it('to a silent server is given up, and reported in one sentence', async () => {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
 
     const sentence = await sentenceFor(urlWith((url) => (url.port = String((server.address() as AddressInfo).port))))
     server.close()
 
-    assert.match(sentence, /does not answer \(timeout expired\)\. Look whether it runs/)
+    assert.match(sentence, /does not answer \(timeout expired\)\. Check whether it runs/)
   })
 })
 
@@ -256,7 +256,7 @@ describe('what the server says beside an answer', () => {
   })
 })
 
-describe('what people are told whose change failed', () => {
+describe('the sentence for a person whose change failed', () => {
   const url = `postgres://nuncio:${SECRET}@db.example/nuncio`
 
   it.each([
@@ -275,8 +275,8 @@ describe('what people are told whose change failed', () => {
       /have changed \(words\)\. Nothing was changed: use the newest version/,
     ],
     [serverSays('57014'), 'database_unavailable', /gave up: words\. Nothing was changed/],
-    [serverSays('57P01', 'FATAL'), 'database_unavailable', /broke \(words\).*look whether it was done/],
-    [new Error('Connection terminated unexpectedly'), 'database_unavailable', /look whether it was done/],
+    [serverSays('57P01', 'FATAL'), 'database_unavailable', /broke \(words\).*check whether it was done/],
+    [new Error('Connection terminated unexpectedly'), 'database_unavailable', /check whether it was done/],
   ])('of %s says what to do', (error, code, sentence) => {
     const refusal = translateStatementError(error, url)
 

@@ -5,15 +5,15 @@ import { Refusal } from '../../../core/refusals.ts'
  * What an error says about what was asked.
  *
  * - `connect`: there was no connection, so nothing was asked.
- * - `unknown`: nobody knows whether it was committed.
+ * - `unknown`: the result of the commit is unknown.
  *
  * Of all others nothing was written:
  *
- * - `contended`: somebody else held a lock for too long, or both waited for each other. The same may succeed now.
+ * - `contended`: another transaction held a lock for too long, or both waited for each other. The same may succeed now.
  * - `full`: the server is out of room, memory or connections.
  * - `used-up`: so are its numbers for transactions, until it has been vacuumed.
- * - `read-only`: a standby, or a server that was told to take no writes.
- * - `unjudged`: the connection leads to another server than before, at which nobody has looked yet.
+ * - `read-only`: a standby, or a server that is set to read only.
+ * - `unverified`: the connection leads to another server than before, which was not verified yet.
  * - `denied`: the role lacks a right that it had, or will be given.
  * - `not-there`: a table, a column or a function. Statements of ours are right for the tables that they were written for, so these
  *   have changed since: a migration of a newer version has come between, perhaps while the statement waited for a lock.
@@ -29,7 +29,7 @@ export type Kind =
   | 'used-up'
   | 'contended'
   | 'read-only'
-  | 'unjudged'
+  | 'unverified'
   | 'denied'
   | 'not-there'
   | 'damaged'
@@ -75,7 +75,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   '54': 'data',
   P0: 'data',
   // Of our own, see `require_known_server`.
-  NU001: 'unjudged',
+  NU001: 'unverified',
 }
 
 // Where a server finds that its numbers for transactions are used up until it is vacuumed, or soon will be. The codes are those of
@@ -172,7 +172,7 @@ function sentenceAbout(error: Error, place: Place): string {
       return `Nothing listens at ${server}. Start PostgreSQL there, or correct the URL of the database.`
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `The host “${host}” of the database is not known. Correct the URL of the database, or look after the name service.`
+      return `The host “${host}” of the database is not known. Correct the URL of the database, or check the name service.`
     case 'ENOENT':
     case 'EACCES':
       if ('syscall' in error && error.syscall === 'open')
@@ -181,8 +181,8 @@ function sentenceAbout(error: Error, place: Place): string {
     default:
   }
   if (/terminated unexpectedly|ECONNRESET/.test(`${error.message} ${code}`))
-    return `${server} ended the connection at once. Look whether PostgreSQL listens there, and into its log.`
-  return `PostgreSQL at ${server} does not answer (${code || error.message}). Look whether it runs and whether a firewall lets nobody through.`
+    return `${server} ended the connection at once. Check whether PostgreSQL listens there, and read its log.`
+  return `PostgreSQL at ${server} does not answer (${code || error.message}). Check whether it runs and whether a firewall blocks it.`
 }
 
 function sentenceOfServer({ code = '', message }: DatabaseError, { server, user, database }: Place): string {
@@ -198,7 +198,7 @@ function sentenceOfServer({ code = '', message }: DatabaseError, { server, user,
   return `PostgreSQL at ${server} refuses (${code}): ${message}`
 }
 
-/** What people are told whose change or question failed. Faults of ours pass unchanged. */
+/** The sentence for a person whose change or query failed. Errors of our own code pass unchanged. */
 export function translateStatementError(error: unknown, url: string): unknown {
   if (error instanceof Refusal) return error
   const cause = { cause: error }
@@ -232,7 +232,7 @@ export function translateStatementError(error: unknown, url: string): unknown {
       )
     case 'not-written':
     case 'damaged':
-    case 'unjudged':
+    case 'unverified':
       return unavailable(`PostgreSQL at ${describeServer(url)} gave up: ${textOf(error)}. Nothing was changed.`)
     case 'unknown':
       return commitUnknown(url, error)
@@ -241,11 +241,11 @@ export function translateStatementError(error: unknown, url: string): unknown {
   }
 }
 
-/** Nobody knows whether a change was made. */
+/** The result of a change is unknown. */
 export function commitUnknown(url: string, error: unknown): Refusal {
   return new Refusal(
     'database_unavailable',
-    `The connection to PostgreSQL at ${describeServer(url)} broke (${textOf(error)}). If you were changing something, look whether it was done before you do it again.`,
+    `The connection to PostgreSQL at ${describeServer(url)} broke (${textOf(error)}). If you were changing something, check whether it was done before you do it again.`,
     null,
     { cause: error },
   )

@@ -1,5 +1,4 @@
 import type { Client, QueryConfig, QueryResult } from 'pg'
-import { TextQuery, type TextStatement } from './text-query.ts'
 
 /**
  * Asks one statement and gives up waiting after so many milliseconds; the statement is not cancelled, and the connection is
@@ -22,14 +21,6 @@ export function queryClient(
       if (error as Error | null) reject(error)
       else resolve(result)
     })
-  })
-}
-
-/** The same for a prepared statement whose answer is one text, see `TextQuery`. */
-export function queryForText(client: Client, statement: TextStatement, answerWithinMs: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(giveUp, answerWithinMs, reject)
-    client.query(new TextQuery(statement, { timer, resolve, reject }))
   })
 }
 

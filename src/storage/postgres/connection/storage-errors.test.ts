@@ -15,10 +15,10 @@ const CAUSE = 'The disk of the database server is full.'
 let world: PostgresWorld
 afterEach(() => world.close())
 
-async function visit<Result>(look: (visitor: Awaited<ReturnType<typeof openAdministration>>) => Promise<Result>) {
+async function visit<Result>(read: (visitor: Awaited<ReturnType<typeof openAdministration>>) => Promise<Result>) {
   const visitor = await openAdministration({ url: world.url, migrateUrl: world.url }, { create: false })
   try {
-    return await look(visitor)
+    return await read(visitor)
   } finally {
     await visitor.close()
   }
@@ -53,7 +53,7 @@ describe('a PostgreSQL that can write nothing', () => {
     assert.equal(await world.storage.isWritable(), false)
   })
 
-  it('G10: is noticed by a visitor who only looks', async () => {
+  it('G10: is noticed by a visitor who only reads', async () => {
     world = await newPostgresWorld()
     const { accountId } = await addSender(world)
     const session = await world.session()

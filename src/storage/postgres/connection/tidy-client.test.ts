@@ -9,7 +9,7 @@ describe('a connection of a pool', () => {
     const database = await openTestDatabase()
     const pool = openPool(database.url, { user: 'administration', file: null })
     let listeners = 0
-    // Told just before the check. An error that nobody hears would end the process.
+    // Reported just before the check. An unhandled error would end the process.
     pool.once('acquire', (client: PoolClient) => {
       setImmediate(() => {
         listeners = client.listenerCount('error')
@@ -23,7 +23,7 @@ describe('a connection of a pool', () => {
     const next = await pool.connect()
     assert.equal((await next.query('select 1 as one')).rows[0]?.one, 1)
     next.release()
-    assert.ok(listeners > 0, 'nobody would have heard of it')
+    assert.ok(listeners > 0, 'no listener would have received it')
     await pool.end()
     await database.drop()
   })

@@ -5,14 +5,14 @@ type AnyCallback = (error: Error | null, client?: Client) => void
 
 /**
  * A connection that leaves nothing behind when it cannot be made. pg keeps the socket where it finds the fault itself,
- * such as a missing password, and the server then waits a minute for it, and with it whoever drops a database.
+ * such as a missing password, and the server then waits a minute for it, and so does `drop database`.
  *
- * And one that ends no process when it breaks: pg's pool listens only while it is idle, not while `verify` looks at it.
+ * And one that ends no process when it breaks: pg's pool listens only while it is idle, not while `verify` checks it.
  */
 export class TidyClient extends Client {
   constructor(config?: ClientConfig) {
     super(config)
-    // What breaks also fails the statement that runs, and that is where it is told.
+    // The statement that runs fails as well, and reports the error.
     this.on('error', () => {})
   }
 
@@ -25,10 +25,10 @@ export class TidyClient extends Client {
         throw error
       })
     }
-    const told = callback as AnyCallback
+    const report = callback as AnyCallback
     super.connect((error: Error | null, client?: Client) => {
       if (error) this.#destroySocket()
-      told(error, client)
+      report(error, client)
     })
     return undefined
   }

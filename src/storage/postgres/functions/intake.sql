@@ -1,7 +1,7 @@
--- What accepting needs beside `accept_requests`.
+-- What accepting needs besides `accept_requests`.
 
 -- Which of these keys name a message, as one letter each.
-create or replace function name_messages(account_ids text[], keys text[], key_lasts_ms bigint) returns text language plpgsql
+create or replace function idempotency_keys_exist(account_ids text[], keys text[], key_lasts_ms bigint) returns text language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 as $$
 begin
@@ -15,9 +15,9 @@ begin
 end
 $$;
 
--- How many messages wait behind a place, in the lane with this number or (without one) in the whole account, up to a
--- limit: `count`, or `count place` where the time was over. Then it goes on from that place with the next call, so that
--- counting a million keeps nobody waiting who uses the same connection. Looked for by rows: see `write_steps`.
+-- How many messages wait behind a sequence, in the lane with this number or (without one) in the whole account, up to a limit: `count`,
+-- or `count sequence` where the time is over. The next call goes on from there, so counting a million delays no other statement on
+-- the same connection for long. Searched by ranges of rows: see `write_steps`.
 create or replace function count_waiting(account_ids text[], numbers text[], places bigint[], limits bigint[], within_ms integer)
   returns text language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
 as $$
@@ -78,8 +78,8 @@ begin
 end
 $$;
 
--- What is only told to people, and so not worth a flush of the disk: how long commits took, and when tokens were last
--- used, to the minute. A token that somebody is changing right now is left alone.
+-- Figures that only people read, so they need no flush of the disk: how long commits took, and when tokens were last used, to the
+-- minute. A token that another transaction is changing is skipped.
 create or replace function note_acceptances(
   last_sequences bigint[], first_sequences bigint[], took bigint[], token_ids text[], used_at bigint[]
 ) returns void language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
@@ -95,5 +95,24 @@ begin
       order by t.id for no key update of t skip locked
   )
   update token t set last_used_at = m.at from mine m where t.id = m.id;
+end
+$$;
+
+-- Counts of refused requests that are not kept one by one. A caller that got no result tries again, and a row whose id exists
+-- already stays. The lock is released only once the commit is visible, so a first try that still waits for the disk or for a standby is
+-- not overlooked.
+create or replace function log_summed_requests(
+  lock_ms integer, account_ids text[], token_ids text[], request_ids text[], since bigint[], until bigint[], statuses integer[],
+  codes text[], faults text[], counts integer[]
+) returns void language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
+as $$
+begin
+  perform begin_durable_write(lock_ms);
+  perform pg_advisory_xact_lock(8, 0);
+  insert into request (account_id, token_id, request_id, received_at, took_us, status, code, errors, summed_requests, summed_since)
+    select s.account_id, s.token_id, s.request_id, s.until, 0, s.status, s.code, s.faults, s.requests, s.since
+      from unnest(account_ids, token_ids, request_ids, since, until, statuses, codes, faults, counts)
+        s (account_id, token_id, request_id, since, until, status, code, faults, requests)
+      where not exists (select from request r where r.account_id = s.account_id and r.request_id = s.request_id);
 end
 $$;

@@ -136,11 +136,11 @@ describe('block lists in memory', () => {
     ['a later', 4],
   ])('G12 G13: are read anew from a database that has gone back and is at %s version again', async (_, version) => {
     lists.holdsLoads = false
-    await blocked.look()
+    await blocked.poll()
     lists.history = 'another'
     lists.set(BIG, [version, 1], '2', '5')
     lists.set(SMALL, [2, 0], '4')
-    await blocked.look()
+    await blocked.poll()
 
     const answers: boolean[] = []
     for (const account of [BIG, SMALL])
@@ -150,10 +150,10 @@ describe('block lists in memory', () => {
 
   it('G13: are not used while they are read anew from a database that has gone back', async () => {
     lists.holdsLoads = false
-    await blocked.look()
+    await blocked.poll()
     lists.history = 'another'
     lists.holdsWholeLooks = true
-    const looking = blocked.look()
+    const looking = blocked.poll()
     await new Promise(setImmediate)
 
     const answer = Promise.resolve(blocked.isBlocked(BIG, '2'))
@@ -169,7 +169,7 @@ describe('block lists in memory', () => {
     const lookAhead = async (seconds: number) => {
       lists.looks = 0
       for (let second = 0; second < seconds; second++) {
-        await blocked.lookAhead()
+        await blocked.pollIfUsed()
         lists.now += 1_000
       }
       looked.push(lists.looks)
@@ -185,7 +185,7 @@ describe('block lists in memory', () => {
 
   it('are read beforehand, so that nobody who asks later waits', async () => {
     lists.holdsLoads = false
-    await blocked.look()
+    await blocked.poll()
     await new Promise(setImmediate)
 
     assert.deepEqual([blocked.isBlocked(BIG, '1'), blocked.isBlocked(BIG, '2')], [false, true])

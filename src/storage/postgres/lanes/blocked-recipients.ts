@@ -6,10 +6,10 @@ import type { PgConnection, Row } from '../connection/pg-connection.ts'
 
 // What is promised: no attempt begins later than this after the block was committed (G13).
 const KNOWN_FOR_MS = 1_000
-/** Looked ahead of that, so that nobody waits for it. One look reads one row while nothing has changed. */
-export const LOOK_EVERY_MS = 400
-// After the last question. Whoever asks later waits for one look.
-const LOOKED_AHEAD_FOR_MS = 10_000
+/** Polled more often than that, so that no attempt waits for it. A poll reads one row while nothing has changed. */
+export const POLL_BLOCKED_EVERY_MS = 400
+// After the last query. A later one waits for one poll.
+const POLLED_FOR_MS = 10_000
 const ENTRIES_AT_ONCE = 10_000
 
 // One row without a list when none has changed. The history is another one whenever the database may have lost what it once had.
@@ -21,9 +21,9 @@ const NEWER = `select recipient from blocked_recipient where account_id = $1 and
 interface BlockList {
   readonly version: number
   readonly removals: number
-  /** Sealed; null where nobody was erased. */
+  /** Sealed; null where no recipient was erased. */
   readonly hashKey: string | null
-  /** Numbers, and hashes of those that were erased. */
+  /** Numbers, and hashes of erased numbers. */
   readonly entries: Set<string>
 }
 
@@ -40,11 +40,10 @@ interface Behind {
 }
 
 /**
- * Who asked to stop, from memory: some 70 bytes for each of them, and nothing of accounts that have blocked nobody. Older
- * than a second it is never used: then whoever asks waits until it has been looked up.
+ * The recipients that are not to be written to, from memory: some 70 bytes for each, and nothing for accounts that block none. Lists
+ * that were checked more than a second ago are not used: the query then waits for a poll.
  *
- * One look tells which lists have changed. Each of those is then read by itself, so that a long one keeps only its own
- * account waiting (G8).
+ * One poll says which lists have changed. Each of those is then read by itself, so that a long list delays only its own account (G8).
  */
 export class PostgresBlockedRecipients implements BlockedRecipients {
   readonly #clock: Clock
@@ -56,10 +55,10 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
   #version = 0
   #history: unknown = null
   /** Monotonic, from before the database was asked. */
-  #lookedAt = Number.NEGATIVE_INFINITY
-  /** Monotonic. From the start on, so that long lists are read before somebody asks. */
+  #polledAt = Number.NEGATIVE_INFINITY
+  /** Monotonic. From the start on, so that long lists are read before the first query. */
   #askedAt: number
-  #looking: Promise<void> | null = null
+  #polling: Promise<void> | null = null
   #isCatchingUp = false
 
   constructor({
@@ -75,65 +74,65 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
 
   isBlocked(accountId: AccountId, recipient: string): boolean | Promise<boolean> {
     this.#askedAt = this.#clock.monotonic()
-    if (this.#isFresh() && !this.#behind.has(accountId)) return this.#judge(accountId, recipient)
-    return this.#untilKnown(accountId).then(() => this.#judge(accountId, recipient))
+    if (this.#isFresh() && !this.#behind.has(accountId)) return this.#contains(accountId, recipient)
+    return this.#untilKnown(accountId).then(() => this.#contains(accountId, recipient))
   }
 
   /** To be called a few times a second. Leaves the database alone while nothing is sent. */
-  async lookAhead(): Promise<void> {
-    if (this.#clock.monotonic() - this.#askedAt < LOOKED_AHEAD_FOR_MS) await this.look()
+  async pollIfUsed(): Promise<void> {
+    if (this.#clock.monotonic() - this.#askedAt < POLLED_FOR_MS) await this.poll()
   }
 
-  /** To be called by whoever hears that a list has changed. */
-  async look(): Promise<void> {
-    // What is on its way may have been asked before the change.
-    await this.#looking?.catch(() => {})
-    await this.#shareLook()
+  /** To be called when a list has changed. */
+  async poll(): Promise<void> {
+    // A poll that is on its way may have begun before the change.
+    await this.#polling?.catch(() => {})
+    await this.#sharePoll()
   }
 
-  /** What is known is not to be relied on any more. */
+  /** The lists must be checked before they are used again. */
   forget(): void {
-    this.#lookedAt = Number.NEGATIVE_INFINITY
+    this.#polledAt = Number.NEGATIVE_INFINITY
   }
 
   #isFresh(): boolean {
-    return this.#clock.monotonic() - this.#lookedAt < KNOWN_FOR_MS
+    return this.#clock.monotonic() - this.#polledAt < KNOWN_FOR_MS
   }
 
-  /** A list is read after the look that told of it, so it is never older than that. */
+  /** A list is read after the poll that reported it, so it is never older than that. */
   async #untilKnown(accountId: AccountId): Promise<void> {
     for (;;) {
-      if (!this.#isFresh()) await this.#shareLook()
+      if (!this.#isFresh()) await this.#sharePoll()
       else if (this.#behind.has(accountId)) await this.#read(accountId)
       else return
     }
   }
 
-  #shareLook(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = null
+  #sharePoll(): Promise<void> {
+    this.#polling ??= this.#pollNow().finally(() => {
+      this.#polling = null
     })
-    return this.#looking
+    return this.#polling
   }
 
-  async #look(): Promise<void> {
+  async #pollNow(): Promise<void> {
     const since = this.#clock.monotonic()
-    const told = await this.#link.ask(CHANGED, [this.#version])
-    const history = told[0]?.['history']
-    const rows = told.filter((row) => row['account_id'] !== null)
-    // It is another database, or one that has gone back: others may have been given the versions that were seen, and be past
-    // them already. Or not even the newest one is there that was seen.
+    const changed = await this.#link.ask(CHANGED, [this.#version])
+    const history = changed[0]?.['history']
+    const rows = changed.filter((row) => row['account_id'] !== null)
+    // Another database, or one that was rolled back: it may have given the versions seen here to other changes, or may not have
+    // reached them yet.
     if (this.#version > 0 && (history !== this.#history || rows.length === 0)) {
       this.#lists = new Map()
       this.#behind = new Map()
       this.#version = 0
       this.forget()
-      return this.#look()
+      return this.#pollNow()
     }
     this.#history = history
     for (const row of rows) this.#follow(row)
     this.#version = (rows.at(-1)?.['version'] as number | undefined) ?? 0
-    this.#lookedAt = since
+    this.#polledAt = since
     void this.#catchUp()
   }
 
@@ -146,7 +145,7 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
     else this.#behind.set(accountId, { row, reading: null })
   }
 
-  /** Beforehand, one after the other. What fails is read by whoever asks, or after the next look. */
+  /** Reads ahead, one list after the other. A list that fails is read by the next query, or after the next poll. */
   async #catchUp(): Promise<void> {
     if (this.#isCatchingUp) return
     this.#isCatchingUp = true
@@ -173,9 +172,9 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
     const known = this.#lists.get(accountId)
     const isLonger = known?.removals === removals
     const { entries, hasHashes } = isLonger ? await this.#add(accountId, known) : await this.#load(accountId)
-    // Forgotten meanwhile with all others, because the database has gone back.
+    // Meanwhile all lists were discarded, because the database was rolled back.
     if (this.#behind.get(accountId) !== behind) return
-    // Somebody was erased since that look: without the new key their hash could not be told from no entry at all.
+    // A recipient was erased since that poll. Without the new key, its hash cannot be recognized.
     if (hasHashes && row['hash_key'] === null) return this.forget()
     if (entries.size === 0) this.#lists.delete(accountId)
     else this.#lists.set(accountId, { version, removals, hashKey: row['hash_key'] as string | null, entries })
@@ -197,7 +196,7 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
     }
   }
 
-  #judge(accountId: AccountId, recipient: string): boolean {
+  #contains(accountId: AccountId, recipient: string): boolean {
     const list = this.#lists.get(accountId)
     if (!list) return false
     if (list.entries.has(recipient)) return true
@@ -205,7 +204,7 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
   }
 }
 
-/** Whether one of them is of somebody who was erased. */
+/** Returns whether one of them is the hash of an erased recipient. */
 function addAll(entries: Set<string>, rows: readonly Row[]): boolean {
   let hasHashes = false
   for (const row of rows) {

@@ -32,7 +32,7 @@ export class PostgresChannelConnections implements ChannelConnections {
   }
 
   async #read(sql: string, key: string): Promise<readonly ChannelConnection[]> {
-    // Such a text cannot even be asked for, and comes from anybody.
+    // PostgreSQL refuses such a text in a query, and any caller may send one.
     if (key.includes('\0')) return []
     return (await this.#link.ask(sql, [key, this.#channel])).map(toChannelConnection)
   }

@@ -1,6 +1,6 @@
 import type { ConnectionId, Instant } from '../../../core/ids.ts'
 import { type ChannelState, type MemoryEntry, MOST_DUE_READ } from '../../../core/ports/channel-state.ts'
-import { Batches } from '../connection/batcher.ts'
+import { Batcher } from '../connection/batcher.ts'
 import { bigintArray, textArray } from '../connection/binary-arrays.ts'
 import type { PgConnection, Row } from '../connection/pg-connection.ts'
 
@@ -35,16 +35,16 @@ interface Removal {
 export class PostgresChannelState {
   readonly #link: PgConnection
   readonly #additionsLink: PgConnection
-  readonly #additions: Batches<NewEntry, boolean>
-  readonly #removals: Batches<Removal, undefined>
+  readonly #additions: Batcher<NewEntry, boolean>
+  readonly #removals: Batcher<Removal, undefined>
 
   /** `additions` carries nothing else: what is added must not wait behind anything once it was found to be wanted. */
   constructor({ link, additions }: { readonly link: PgConnection; readonly additions: PgConnection }) {
     this.#link = link
     this.#additionsLink = additions
-    this.#additions = new Batches({ ways: 1, mostPerBatch: 500, run: (entries) => this.#add(entries) })
-    // What is removed one by one waits for a flush each, and looks on the same connection wait behind it.
-    this.#removals = new Batches({ ways: 1, mostPerBatch: 500, run: (removals) => this.#remove(removals) })
+    this.#additions = new Batcher({ concurrency: 1, mostPerBatch: 500, run: (entries) => this.#add(entries) })
+    // Removing one by one would wait for a flush each, and reads on the same connection would wait behind it.
+    this.#removals = new Batcher({ concurrency: 1, mostPerBatch: 500, run: (removals) => this.#remove(removals) })
   }
 
   of(channel: string): ChannelState {

@@ -10,7 +10,7 @@ import {
   type OpenAttempt,
   StorageUnavailable,
 } from '../../../core/ports/lanes.ts'
-import { Batches } from '../connection/batcher.ts'
+import { Batcher } from '../connection/batcher.ts'
 import { bigintArray, textArray } from '../connection/binary-arrays.ts'
 import type { DatabaseClock } from '../connection/database-clock.ts'
 import { type PgConnection, type Row, StorageDamaged } from '../connection/pg-connection.ts'
@@ -19,16 +19,16 @@ import type { LaneCache } from './lane-cache.ts'
 import type { QueuedMessages } from './queued-messages.ts'
 
 const LANES_AT_ONCE = 1_000
-const LOOK_SERVES_MS = 1_000
+const FREE_LANES_FRESH_MS = 1_000
 
 interface HeldLane {
   readonly connectionId: ConnectionId
   readonly epoch: number
 }
 
-interface LookAtLanes {
+interface FreeLanes {
   readonly worker: WorkerId
-  /** What of it was not taken yet. */
+  /** Not claimed yet. */
   readonly free: ConnectionId[]
   readonly atMonotonic: number
 }
@@ -40,18 +40,18 @@ interface ClaimParts {
   readonly known: LaneCache
 }
 
-/** Who holds which lane. */
+/** Claims and releases lanes. */
 export class LaneClaims {
   readonly #parts: ClaimParts
-  readonly #inspections: Batches<HeldLane, ClaimedLane | null>
-  readonly #releases: Batches<HeldLane, boolean>
-  #lastLook: LookAtLanes | null = null
+  readonly #inspections: Batcher<HeldLane, ClaimedLane | null>
+  readonly #releases: Batcher<HeldLane, boolean>
+  #lastFree: FreeLanes | null = null
 
   constructor(parts: ClaimParts) {
     this.#parts = parts
-    const shared = { ways: 1, mostPerBatch: LANES_AT_ONCE }
-    this.#inspections = new Batches({ ...shared, run: (lanes) => this.#inspect(lanes) })
-    this.#releases = new Batches({ ...shared, run: (lanes) => this.#release(lanes) })
+    const shared = { concurrency: 1, mostPerBatch: LANES_AT_ONCE }
+    this.#inspections = new Batcher({ ...shared, run: (lanes) => this.#inspect(lanes) })
+    this.#releases = new Batcher({ ...shared, run: (lanes) => this.#release(lanes) })
   }
 
   async claim(request: Parameters<Lanes['claim']>[0]): Promise<readonly ClaimedLane[]> {
@@ -61,8 +61,8 @@ export class LaneClaims {
     const claimed = new Map<ConnectionId, ClaimedLane>()
     let failure: StorageUnavailable | null = null
     try {
-      // Some may have been taken by others since the look, so there may be room for more of what it found.
-      for await (const free of this.#looks(worker, wanted)) {
+      // Peers may have claimed some of these lanes meanwhile, so there may be room for more of them.
+      for await (const free of this.#findFree(worker, wanted)) {
         while (claimed.size < limit) {
           const chosen: ConnectionId[] = []
           for (let id = free.pop(); id !== undefined; id = free.pop()) {
@@ -78,7 +78,7 @@ export class LaneClaims {
       if (!(error instanceof StorageUnavailable)) throw error
       failure = error
     }
-    // What was claimed must reach whoever asked for it: a lane that nobody here knows of would count as a crash of its attempt.
+    // What was claimed must be returned: a claimed lane that the dispatcher does not know would count as a crash of its attempt.
     if (claimed.size === 0 && failure) throw failure
     return [...claimed.values()]
   }
@@ -95,15 +95,15 @@ export class LaneClaims {
 
   /**
    * Lanes that are free, to be taken from the end. When a worker with ten thousand of them dies, others take them in many
-   * batches: what one look has found serves for all of them.
+   * batches, and one query of the free lanes serves for all of them.
    */
-  async *#looks(worker: WorkerId, only: readonly ConnectionId[] | null): AsyncGenerator<ConnectionId[]> {
+  async *#findFree(worker: WorkerId, only: readonly ConnectionId[] | null): AsyncGenerator<ConnectionId[]> {
     const { clock } = this.#parts
-    const last = this.#lastLook
-    if (only === null && last?.worker === worker && clock.monotonic() - last.atMonotonic < LOOK_SERVES_MS)
+    const last = this.#lastFree
+    if (only === null && last?.worker === worker && clock.monotonic() - last.atMonotonic < FREE_LANES_FRESH_MS)
       yield last.free
     const free = await this.#freeLanes(worker, only)
-    if (only === null) this.#lastLook = { worker, free, atMonotonic: clock.monotonic() }
+    if (only === null) this.#lastFree = { worker, free, atMonotonic: clock.monotonic() }
     yield free
   }
 
@@ -153,7 +153,7 @@ export class LaneClaims {
 
   /**
    * Which time we expect, and whether it was another lately. After a jump of the clock the heartbeats of others may only
-   * look as if they had run out, until each of them has beaten again.
+   * seem to have expired, until each worker has renewed its own.
    */
   #trust(): readonly [number | null, boolean] {
     const { clock } = this.#parts

@@ -72,7 +72,7 @@ describe('the row of a held lane for its attempts', () => {
     await world.close()
   })
 
-  it('G6: is not made for who had the lane before, also when it is nobody’s now', async () => {
+  it('G6: is not made for the previous owner of the lane, also when the lane has no owner now', async () => {
     const { world, lane, first } = await heldLane()
     await world.clock.pass(15_000)
     await beat(world, BEN)
@@ -84,7 +84,7 @@ describe('the row of a held lane for its attempts', () => {
     await world.close()
   })
 
-  it('forgets that an attempt was doubted, with its end', async () => {
+  it('forgets that an attempt was possibly superseded, with its end', async () => {
     const { world, lane, first } = await heldLane()
     await open(world, lane, first)
     await ask(world, 'update lane_attempt set possibly_superseded_sequence = message_sequence, crashes = 2')

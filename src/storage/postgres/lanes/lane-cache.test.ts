@@ -28,7 +28,7 @@ describe('what is known of lanes', () => {
     assert.equal(known.find(ID)?.accountId, 'acc')
   })
 
-  it('tells whether the lane notes its attempts, as its policy is now', () => {
+  it('knows whether the lane notes its attempts, as its policy is now', () => {
     const known = newKnown()
     known.note(lane(ID, 1))
     const before = known.find(ID)?.hasPace
@@ -55,7 +55,7 @@ describe('what is known of lanes', () => {
   })
 })
 
-function newKnown(ask: PgConnection['ask'] = () => assert.fail('nobody is to be asked')): LaneCache {
+function newKnown(ask: PgConnection['ask'] = () => assert.fail('must not query')): LaneCache {
   return new LaneCache({ ask } as PgConnection)
 }
 

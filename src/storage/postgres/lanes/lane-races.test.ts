@@ -54,7 +54,7 @@ describe('lanes on PostgreSQL, when two meet', () => {
   it.each([
     ['commits', NOT_OPENED, 'CANCELLED'],
     ['rolls back', OPENED, 'SENDING'],
-  ])('G4: waits with opening for whoever cancels, who %s', async (what, expected, state) => {
+  ])('G4: waits with opening for a cancellation that %s', async (what, expected, state) => {
     const { world, lane, message, id } = await heldLane()
     const canceller = await begin(world, `update message set state = 'CANCELLED' where id = '${id}'`)
 
@@ -67,7 +67,7 @@ describe('lanes on PostgreSQL, when two meet', () => {
     await world.close()
   })
 
-  it('holds up no other lane while somebody cancels what is at the front of one', async () => {
+  it('blocks no other lane while the first message of one is cancelled', async () => {
     const { world, sender, lane, message, id } = await heldLane()
     const other = await addSender(world, { number: '15550002000' })
     await accept(world, other)
@@ -88,7 +88,7 @@ describe('lanes on PostgreSQL, when two meet', () => {
     await world.close()
   })
 
-  it('drops nothing that somebody cancels just now, and waits apart from other lanes', async () => {
+  it('discards no message that is being cancelled, and waits apart from other lanes', async () => {
     const { world, lane, message, id } = await heldLane()
     const canceller = await begin(world, `update message set state = 'CANCELLED' where id = '${id}'`)
     const drop = { sequence: message.sequence, as: 'EXPIRED', reason: 'time_to_live_over', words: null } as const
@@ -277,7 +277,7 @@ describe('lanes on PostgreSQL, when two meet', () => {
     await world.close()
   })
 
-  it('tells of reports of one message in an order of their own, whoever else tells of it meanwhile', async () => {
+  it('records reports of one message in an order of their own, whatever else is recorded for it meanwhile', async () => {
     const { world, sender, lane, message, id } = await heldLane()
     await open(world, lane, message)
     await world.lanes.record(step(world, lane, { finish: settled(world, message) }))
@@ -355,15 +355,20 @@ async function begin(world: PostgresWorld, statement: string): Promise<Client> {
   return session
 }
 
-function openStatement({ connectionId, accountId, epoch }: ClaimedLane, { sequence }: QueuedMessage): string {
-  return `select write_step('late', 9, 1, 1000, '${connectionId}', '${accountId}', ${epoch}, 1,
-    null, null, null, null, null, null, null, null, ${sequence}, 1, false)`
+function openStatement(lane: ClaimedLane, { sequence }: QueuedMessage): string {
+  return stepStatement(lane, `open_sequences => '{${sequence}}', open_numbers => '{1}'`)
 }
 
-function keepStatement({ connectionId, accountId, epoch }: ClaimedLane, { sequence }: QueuedMessage): string {
-  const nothing = 'null, null, null, null, null, null, null, null, null, null, null, null'
-  return `select write_steps('late', 9, 1, 1000, false, '{${connectionId}}', '{${accountId}}', '{${epoch}}', '{1}',
-    '{2}', '{${sequence}}', '{1}', '{1}', '{1}', '{rejected}', '{busy}', null, null, null, null, null, null, null, null, null, '{false}', ${nothing})`
+function keepStatement(lane: ClaimedLane, { sequence }: QueuedMessage): string {
+  return stepStatement(
+    lane,
+    `ends => '{2}', close_sequences => '{${sequence}}', close_numbers => '{1}', started_ats => '{1}', ended_ats => '{1}',
+      outcomes => '{rejected}', codes => '{busy}', is_plain => '{false}'`,
+  )
+}
+
+function stepStatement({ connectionId, accountId, epoch }: ClaimedLane, what: string): string {
+  return `select write_steps('late', 9, 1, 1000, false, '{${connectionId}}', '{${accountId}}', '{${epoch}}', '{1}', ${what})`
 }
 
 /** As administration does it. */
@@ -380,7 +385,7 @@ function untilBlocked(world: PostgresWorld, who: string): Promise<boolean> {
 function untilTried(world: PostgresWorld): Promise<boolean> {
   return untilAny(
     world,
-    `application_name = 'nuncio steps' and query like 'select write_step%' and (wait_event_type = 'Lock' or state = 'idle')
+    `application_name = 'nuncio steps' and query like '%write_steps(%' and (wait_event_type = 'Lock' or state = 'idle')
        and query_start > (select max(xact_start) from pg_stat_activity where datname = current_database() and state = 'idle in transaction')`,
   )
 }

@@ -23,13 +23,13 @@ import { ReceiptWriter } from './receipts.ts'
 import { StepWriter } from './record-step.ts'
 
 interface LanesParts {
-  /** For steps: as many batches may be on their way. */
-  readonly slots: readonly FencedConnection[]
-  /** For looking what waits: as many batches may be on their way. */
+  /** For steps. Each carries one batch at a time. */
+  readonly connections: readonly FencedConnection[]
+  /** For reading queued messages. Each carries one batch at a time. */
   readonly runs: readonly PgConnection[]
   /** For everything else. */
   readonly claims: PgConnection
-  /** For nothing but the heartbeat: behind something slow it would come too late, and the worker would lose its lanes. */
+  /** Only for the heartbeat: behind a slow statement it would come too late, and the worker would lose its lanes. */
   readonly beats: PgConnection
   readonly health: StorageHealth
   readonly worker: WorkerFacts
@@ -48,12 +48,12 @@ export class PostgresLanes implements Lanes {
   readonly #receipts: ReceiptWriter
 
   constructor(parts: LanesParts) {
-    const { slots, runs, claims: link, spool, clock } = parts
+    const { connections, runs, claims: link, spool, clock } = parts
     const known = new LaneCache(link)
     this.#parts = parts
     this.#messages = new QueuedMessages(runs, spool)
     this.#claims = new LaneClaims({ link, clock, messages: this.#messages, known })
-    this.#steps = new StepWriter({ slots, known })
+    this.#steps = new StepWriter({ connections, known })
     this.#receipts = new ReceiptWriter(link)
   }
 
@@ -67,7 +67,7 @@ export class PostgresLanes implements Lanes {
     return row?.['living'] as WorkerId[]
   }
 
-  /** It is a write that every process makes every few seconds, so it shows whether any can be made. */
+  /** Every process makes this write every few seconds, so it shows whether the database can be written. */
   async #written<Result>(write: () => Promise<Result>): Promise<Result> {
     const { health } = this.#parts
     try {

@@ -2,15 +2,15 @@ import { crc32 } from 'node:zlib'
 import type { ConnectionId, SpoolId } from '../../../core/ids.ts'
 import type { MediaState, QueuedMessage } from '../../../core/message/message.ts'
 import { readContent } from '../../../core/message/read-content.ts'
-import { Batches } from '../connection/batcher.ts'
+import { Batcher } from '../connection/batcher.ts'
 import { integerArray, textArray } from '../connection/binary-arrays.ts'
 import type { PgConnection, Row } from '../connection/pg-connection.ts'
 
 // A run is a few dozen messages, and all messages of a batch are read in one turn of the event loop.
 const LANES_AT_ONCE = 100
-// A look costs as much as a dozen lanes in it that have one message each.
+// A query costs as much as a dozen lanes in it that have one message each.
 const LANES_PER_CONNECTION = 24
-const GATHER_MS = 4
+const LINGER_MS = 4
 
 interface Wanted {
   readonly connectionId: ConnectionId
@@ -29,21 +29,21 @@ interface MediaRow {
   readonly mime: string
 }
 
-/** Reads messages that wait, as the dispatcher wants them: all lanes that ask in one turn share a statement. */
+/** Reads queued messages for the dispatcher: all lanes that ask in one turn share a statement. */
 export class QueuedMessages {
   readonly #links: readonly PgConnection[]
   readonly #spool: SpoolId
-  readonly #batches: Batches<Wanted, readonly QueuedMessage[]>
+  readonly #batches: Batcher<Wanted, readonly QueuedMessage[]>
 
   constructor(links: readonly PgConnection[], spool: SpoolId) {
     this.#links = links
     this.#spool = spool
-    this.#batches = new Batches({
-      ways: links.length,
+    this.#batches = new Batcher({
+      concurrency: links.length,
       mostPerBatch: LANES_AT_ONCE,
-      worthOfAConnection: LANES_PER_CONNECTION,
-      gatherMs: GATHER_MS,
-      run: (wanted, way) => this.#load(wanted, way),
+      minPerConnection: LANES_PER_CONNECTION,
+      lingerMs: LINGER_MS,
+      run: (wanted, index) => this.#load(wanted, index),
     })
   }
 
@@ -70,8 +70,8 @@ export class QueuedMessages {
     }
   }
 
-  async #load(wanted: readonly Wanted[], way: number): Promise<readonly (readonly QueuedMessage[])[]> {
-    const rows = await (this.#links[way] as PgConnection).ask(
+  async #load(wanted: readonly Wanted[], index: number): Promise<readonly (readonly QueuedMessage[])[]> {
+    const rows = await (this.#links[index] as PgConnection).ask(
       'select * from load_runs($1, $2)',
       [textArray(wanted.map(({ connectionId }) => connectionId)), integerArray(wanted.map(({ limit }) => limit))],
       'prepared',

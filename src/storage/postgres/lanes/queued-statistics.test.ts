@@ -7,11 +7,11 @@ const ROWS = 12_000
 const MOST_SAMPLED = 6_000
 
 describe('the statistics of what waits', () => {
-  it('come from few rows and leave out what nobody looks for: who is accepted waits while the server analyses', async () => {
+  it('come from few rows and leave out columns that no query searches, because accepting waits while the server analyses', async () => {
     const world = await newPostgresWorld()
     const session = await world.session()
-    const told: string[] = []
-    session.on('notice', ({ message }) => told.push(message ?? ''))
+    const notices: string[] = []
+    session.on('notice', ({ message }) => notices.push(message ?? ''))
     await session.query('alter table queued set (autovacuum_enabled = off)')
     await session.query(
       `insert into queued (sequence, id, account_id, connection_id, body, body_crc, recipient, type, accepted_at)
@@ -20,11 +20,11 @@ describe('the statistics of what waits', () => {
 
     await session.query('analyze verbose queued')
 
-    const [, sampled] = /(\d+) rows in sample/.exec(told.join('\n')) ?? []
+    const [, sampled] = /(\d+) rows in sample/.exec(notices.join('\n')) ?? []
     const { rows } = await session.query(
       `select attname as name from pg_stats where schemaname = current_schema() and tablename = 'queued' and attname in ('connection_id', 'body')`,
     )
-    assert.equal(Number(sampled), MOST_SAMPLED, told.join('\n'))
+    assert.equal(Number(sampled), MOST_SAMPLED, notices.join('\n'))
     assert.deepEqual(rows, [{ name: 'connection_id' }])
     await world.close()
   })

@@ -5,17 +5,17 @@ import type { MessageState, Sequence } from '../../../core/message/message.ts'
 import type { Receipt, ReceiptEnd } from '../../../core/ports/channel.ts'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
 import { isDoubtful, receiptEntry, withoutPerson } from '../../queries/messages/receipt-entry.ts'
-import { Batches } from '../connection/batcher.ts'
+import { Batcher } from '../connection/batcher.ts'
 import { bigintArray, textArray, withoutNul } from '../connection/binary-arrays.ts'
 import type { PgConnection } from '../connection/pg-connection.ts'
 
 const AT_ONCE = 500
-const MOST_LOOKS = 20
+const MOST_TRIES = 20
 const PERIOD_LENGTH = 2 ** 40
 const TIMED_ID = /^([0-9a-f]{8})-([0-9a-f]{4})-7/i
 
 /** `again`: what was decided no longer holds, or another report of the same message goes first. */
-type Look = ReceiptEnd | 'again'
+type Outcome = ReceiptEnd | 'again'
 
 interface Target {
   readonly id: MessageId
@@ -36,33 +36,33 @@ interface Found {
   readonly target: Target
 }
 
-interface Judged extends Found {
+interface Decided extends Found {
   readonly effect: ReceiptEffect
 }
 
 /**
- * Applies what the network reports about messages. Those that come in one turn share two round trips: one tells what
- * the messages are, and after core has judged, the other writes what still is so.
+ * Applies what the network reports about messages. Reports that come in one turn share two round trips: one reads the messages, and
+ * after core has decided, the other writes what still applies.
  */
 export class ReceiptWriter {
   readonly #link: PgConnection
-  readonly #batches: Batches<Receipt, Look>
+  readonly #batches: Batcher<Receipt, Outcome>
 
   constructor(link: PgConnection) {
     this.#link = link
-    this.#batches = new Batches({ ways: 1, mostPerBatch: AT_ONCE, run: (receipts) => this.#look(receipts) })
+    this.#batches = new Batcher({ concurrency: 1, mostPerBatch: AT_ONCE, run: (receipts) => this.#applyAll(receipts) })
   }
 
   async apply(receipt: Receipt): Promise<ReceiptEnd> {
-    for (let looks = 0; looks < MOST_LOOKS; looks++) {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
       const answer = await this.#batches.submit(receipt)
       if (answer !== 'again') return answer
     }
-    throw new StorageUnavailable('the message of a report does not come to rest', false)
+    throw new StorageUnavailable('the message of a report keeps changing', false)
   }
 
-  async #look(receipts: readonly Receipt[]): Promise<readonly Look[]> {
-    const answers = receipts.map((): Look => 'again')
+  async #applyAll(receipts: readonly Receipt[]): Promise<readonly Outcome[]> {
+    const answers = receipts.map((): Outcome => 'again')
     const targetOf = await this.#find(receipts)
     const first = new Map<Sequence, Found>()
     for (const [at, given] of receipts.entries()) {
@@ -72,10 +72,10 @@ export class ReceiptWriter {
       else if (target.is_open) answers[at] = 'too-early'
       else if (!first.has(target.sequence)) first.set(target.sequence, { at, receipt, target })
     }
-    const judged = await this.#judge([...first.values()])
-    for (const { at, effect } of judged) if (!effect.isNew) answers[at] = 'applied'
-    for (const one of judged.filter(leavesItsLane)) if (await this.#settle(one)) answers[one.at] = 'applied'
-    for (const group of byPeriod(judged.filter((one) => one.effect.isNew && !leavesItsLane(one)))) {
+    const decided = await this.#decide([...first.values()])
+    for (const { at, effect } of decided) if (!effect.isNew) answers[at] = 'applied'
+    for (const one of decided.filter(leavesItsLane)) if (await this.#finalize(one)) answers[one.at] = 'applied'
+    for (const group of byPeriod(decided.filter((one) => one.effect.isNew && !leavesItsLane(one)))) {
       const letters = await this.#write(group)
       for (const [i, { at }] of group.entries()) if (letters[i] === 'a') answers[at] = 'applied'
     }
@@ -123,7 +123,7 @@ export class ReceiptWriter {
     )
   }
 
-  async #judge(found: readonly Found[]): Promise<readonly Judged[]> {
+  async #decide(found: readonly Found[]): Promise<readonly Decided[]> {
     const reported = await this.#reportedFailed(
       found.filter(({ receipt, target }) => receipt.kind === 'sent' && target.state === 'FAILED'),
     )
@@ -159,7 +159,10 @@ export class ReceiptWriter {
     return new Set(rows.map((row) => row['message_sequence'] as Sequence))
   }
 
-  /** Those of which an attempt is of unknown fate; of what failed one other than the reported one, which is the last where none is named. */
+  /**
+   * The messages that have an attempt with an unknown result. Where the report says `failed`, the reported attempt does not count; that
+   * is the last one where the report names none.
+   */
   async #withUnknown(found: readonly Found[]): Promise<ReadonlySet<Sequence>> {
     if (found.length === 0) return new Set()
     const failed = ({ receipt, target }: Found) =>
@@ -172,8 +175,8 @@ export class ReceiptWriter {
     return new Set(rows.map((row) => row['message_sequence'] as Sequence))
   }
 
-  /** False when it is being handed over, or waits no longer. Rare, so one at a time. */
-  async #settle({ receipt, target, effect }: Judged): Promise<boolean> {
+  /** False when the message is being sent, or is no longer queued. Rare, so one at a time. */
+  async #finalize({ receipt, target, effect }: Decided): Promise<boolean> {
     const { kind, words } = timelineEntryOf(receipt, effect.contrary)
     const stateWords = clean(receipt.words)
     const [row] = await this.#link.ask('select settle_found($1, $2, $3, $4, $5, $6, $7, $8, $9) as is_settled', [
@@ -190,9 +193,9 @@ export class ReceiptWriter {
     return row?.['is_settled'] === true
   }
 
-  async #write(group: readonly Judged[]): Promise<string> {
-    const texts = (pick: (judged: Judged) => string | null) => textArray(group.map(pick))
-    const told = group.map(({ receipt, effect }) => timelineEntryOf(receipt, effect.contrary))
+  async #write(group: readonly Decided[]): Promise<string> {
+    const texts = (pick: (decided: Decided) => string | null) => textArray(group.map(pick))
+    const entries = group.map(({ receipt, effect }) => timelineEntryOf(receipt, effect.contrary))
     const otherwise = group.map(({ receipt, effect }) => timelineEntryOf(receipt, !effect.contrary))
     const [row] = await this.#link.ask(
       'select apply_receipts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) as letters',
@@ -206,8 +209,8 @@ export class ReceiptWriter {
         bigintArray(group.map(({ receipt, effect }) => (isDoubtful(effect.to) ? null : receipt.at))),
         bigintArray(group.map(({ receipt }) => receipt.at)),
         texts(({ receipt }) => clean(receipt.code)),
-        textArray(told.map(({ kind }) => kind)),
-        textArray(told.map(({ words }) => words)),
+        textArray(entries.map(({ kind }) => kind)),
+        textArray(entries.map(({ words }) => words)),
         textArray(otherwise.map(({ kind }) => kind)),
         textArray(otherwise.map(({ words }) => words)),
         texts(({ receipt }) => clean(receipt.networkId)),
@@ -219,7 +222,7 @@ export class ReceiptWriter {
   }
 }
 
-function leavesItsLane({ target, effect }: Judged): boolean {
+function leavesItsLane({ target, effect }: Decided): boolean {
   return target.state === 'QUEUED' && effect.to !== null
 }
 
@@ -228,15 +231,15 @@ function networkKey(connectionId: ConnectionId, networkId: string | null): strin
   return `${connectionId}\n${networkId ?? ''}`
 }
 
-/** When an id says that it was made; null for one that says nothing of it. */
+/** The time at which an id was made; null where the id does not contain it. */
 function timeIn(id: string): number | null {
   const [, high, low] = TIMED_ID.exec(id) ?? []
   return high && low ? Number.parseInt(high + low, 16) : null
 }
 
-/** Each in the order of sequences, which is the order in which others lock them. */
-function byPeriod(judged: readonly Judged[]): readonly (readonly Judged[])[] {
-  const sorted = judged.toSorted((a, b) => a.target.sequence - b.target.sequence)
+/** Each in the order of sequences, in which all transactions lock messages. */
+function byPeriod(decided: readonly Decided[]): readonly (readonly Decided[])[] {
+  const sorted = decided.toSorted((a, b) => a.target.sequence - b.target.sequence)
   return [...Map.groupBy(sorted, ({ target }) => Math.floor(target.sequence / PERIOD_LENGTH)).values()]
 }
 

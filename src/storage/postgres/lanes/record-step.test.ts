@@ -35,7 +35,6 @@ import { StorageHealth } from '../../queries/storage-health.ts'
 import { FencedConnection } from '../connection/fenced-connection.ts'
 import { PgConnection } from '../connection/pg-connection.ts'
 import { PostgresLanes } from './lanes.ts'
-import { ONE_STEP, STEPS } from './record-step.ts'
 
 const OPENED = { fenced: false, started: true }
 const NOT_OPENED = { fenced: false, started: false }
@@ -68,9 +67,7 @@ describe('steps on PostgreSQL', () => {
   it('G3: opens in a batch what may not be the lowest only where nothing waits before it', async () => {
     const { world, lane, messages } = await heldLane(2)
     const [one, two] = messages as [QueuedMessage, QueuedMessage]
-    // A step that remembers something goes the way of batches, also alone.
-    const memory = { head: null, failureStreak: null, wait: null }
-    const open = ({ sequence }: QueuedMessage) => ({ memory, start: { sequence, number: 1, onlyIfLowest: true } })
+    const open = ({ sequence }: QueuedMessage) => ({ start: { sequence, number: 1, onlyIfLowest: true } })
 
     const results = [
       await world.lanes.record(step(world, lane, open(two))),
@@ -82,33 +79,25 @@ describe('steps on PostgreSQL', () => {
     await world.close()
   })
 
-  it.each([
-    ['in a batch', STEPS, 38],
-    ['alone', ONE_STEP, 19],
-  ])(
-    'G4: makes the commit of a step %s durable whatever the session was told, and leaves the session as it was',
-    async (_, sql, count) => {
-      const world = await newPostgresWorld()
-      const session = await world.session()
-      const values = ['w', 9, 1, 77, ...Array.from({ length: count - 4 }, () => null)]
-      // No steps at all.
-      if (count > 19) values[5] = '{}' as never
-      await session.query('set synchronous_commit = off')
-      await session.query('begin')
+  it('G4: makes the commit of a step durable whatever the session is set to, and leaves the session as it was', async () => {
+    const world = await newPostgresWorld()
+    const session = await world.session()
+    const noSteps = `select write_steps('w', 9, 1, 77, false, '{}', null, null, null)`
+    await session.query('set synchronous_commit = off')
+    await session.query('begin')
 
-      await session.query(sql, values)
-      const inside = await durabilityOf(session)
-      await session.query('commit')
+    await session.query(noSteps)
+    const inside = await durabilityOf(session)
+    await session.query('commit')
 
-      assert.deepEqual(inside, ['on', '77ms'])
-      assert.deepEqual(await durabilityOf(session), ['off', '0'])
-      const { rows } = await session.query('select count from fence where worker = $1 and connection_index = 9', ['w'])
-      assert.deepEqual(rows, [{ count: '1' }])
-      await session.query('begin isolation level repeatable read')
-      await assert.rejects(session.query(sql, values), /read committed/)
-      await world.close()
-    },
-  )
+    assert.deepEqual(inside, ['on', '77ms'])
+    assert.deepEqual(await durabilityOf(session), ['off', '0'])
+    const { rows } = await session.query('select count from fence where worker = $1 and connection_index = 9', ['w'])
+    assert.deepEqual(rows, [{ count: '1' }])
+    await session.query('begin isolation level repeatable read')
+    await assert.rejects(session.query(noSteps), /read committed/)
+    await world.close()
+  })
 
   it('says that it does not know, when the connection breaks while it commits', async () => {
     const { world, lane, messages } = await heldLane(1)
@@ -174,7 +163,7 @@ describe('steps on PostgreSQL', () => {
       record(world, { ...stale!, epoch: stale!.epoch - 1 }, { finish: settled(world, heads[4]!), memory }),
       record(world, ended!, {
         finish: {
-          attempt: { ...close(5, 'accepted'), words: 'told later' },
+          attempt: { ...close(5, 'accepted'), words: 'known later' },
           disposition: { do: 'finalize', as: 'PUBLISHED', reason: 'evidence_found', words: null },
         },
       }),
@@ -201,7 +190,7 @@ describe('steps on PostgreSQL', () => {
     const { rows } = await session.query('select outcome, words from ended_attempt order by message_sequence')
     assert.deepEqual(rows, [
       { outcome: 'rejected', words: 'nul \u2400 in it' },
-      { outcome: 'accepted', words: 'told later' },
+      { outcome: 'accepted', words: 'known later' },
     ])
     await world.close()
   })
@@ -276,7 +265,7 @@ function storageOver(line: BreakableLine, world: PostgresWorld) {
   })
   const lanes = new PostgresLanes({
     health: new StorageHealth(systemClock),
-    slots: [new FencedConnection(ANNA, { number: 7, link: link() })],
+    connections: [new FencedConnection(ANNA, { number: 7, link: link() })],
     runs: [direct],
     claims: direct,
     beats: direct,
@@ -302,7 +291,7 @@ const realTimers = {
   },
 }
 
-/** A way to the server on which answers can get lost: what was asked is done, and nobody hears of it. */
+/** A connection to the server on which answers can get lost: the statement is executed, and its answer does not arrive. */
 class BreakableLine {
   readonly url: string
   readonly #server: Server

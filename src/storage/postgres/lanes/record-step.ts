@@ -1,26 +1,27 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type LaneTransition, type LaneTransitionResult, StorageUnavailable } from '../../../core/ports/lanes.ts'
-import { Batches } from '../connection/batcher.ts'
+import {
+  type AttemptRecord,
+  type LaneTransition,
+  type LaneTransitionResult,
+  StorageUnavailable,
+} from '../../../core/ports/lanes.ts'
+import { Batcher } from '../connection/batcher.ts'
+import { withoutNul } from '../connection/binary-arrays.ts'
 import type { FencedConnection } from '../connection/fenced-connection.ts'
-import { StatementRefused } from '../connection/pg-connection.ts'
+import { type Row, StatementRefused } from '../connection/pg-connection.ts'
+import { bigint, boolean, columns, integer, StoredFunction, text } from '../connection/stored-function.ts'
 import type { KnownLane, LaneCache } from './lane-cache.ts'
-import { type LaneStep, toLeanValues, toValues } from './step-values.ts'
 
 const STEPS_AT_ONCE = 1_000
 // Lanes that once met in a batch come together again and again. In two halves, one is written while the other is sent.
-// A batch costs the server as much as some 40 steps, so not even four times as many are worth one of their own: they wait
-// for the batch before them, but not for one that is stuck behind a lock.
+// A batch costs the server as much as some 40 steps, so not even four times as many are worth a batch of their own: they wait
+// for the batch before them, but not for one that is blocked by a lock.
 const STEPS_PER_CONNECTION = 192
-const GATHER_MS = 10
-// Shorter than the second after which a server looks whether two wait for each other: it is the lanes that let go, and
-// never the person whose change they met.
+const LINGER_MS = 10
+// Shorter than PostgreSQL's `deadlock_timeout` of one second: in a deadlock the steps give up, and never the statement of a person.
 const LOCK_WITHIN_MS = 300
-// Somebody may be cancelling thousands of messages at once.
-const BUSY_PAUSES_MS = [5, 10, 20, 40, 80, 160, 250, 250, 500, 500, 1_000, 1_000]
-
-const parameters = (count: number) => Array.from({ length: count }, (_, at) => `$${at + 1}`).join(', ')
-export const STEPS = `select write_steps(${parameters(38)}) as letters`
-export const ONE_STEP = `select write_step(${parameters(19)}) as letters`
+// A person may be cancelling thousands of messages at once.
+const LOCKED_PAUSES_MS = [5, 10, 20, 40, 80, 160, 250, 250, 500, 500, 1_000, 1_000]
 
 const RESULTS: Readonly<Record<string, LaneTransitionResult>> = {
   o: { fenced: false, started: true },
@@ -28,30 +29,95 @@ const RESULTS: Readonly<Record<string, LaneTransitionResult>> = {
   f: { fenced: true },
 }
 
-// Of a connection that does not exist. Nobody holds its lane, so whatever is written for it is fenced.
+// Of a connection that does not exist. No worker holds its lane, so every step on it is fenced.
 const NO_LANE: KnownLane = { accountId: '' as KnownLane['accountId'], hasPace: false }
 
+/** A step, and what it does not say about its lane. */
+interface LaneStep {
+  readonly step: LaneTransition
+  readonly lane: KnownLane
+  readonly attempt: AttemptRecord | null
+}
+
+interface StepBatch {
+  readonly connection: FencedConnection
+  readonly count: number
+  readonly skipsLocked: boolean
+  readonly steps: readonly LaneStep[]
+  /** The few steps that write something besides an attempt, with their positions from 1. */
+  readonly extras: readonly (LaneStep & { readonly position: number })[]
+}
+
+const ENDS = { finalize: 1, 'keep-queued': 2, 'await-evidence': 3 } as const
+
+const WRITE_STEPS = new StoredFunction<StepBatch>('write_steps', {
+  a_worker: ({ connection }) => connection.worker,
+  a_connection_index: ({ connection }) => connection.number,
+  a_count: ({ count }) => count,
+  lock_ms: () => LOCK_WITHIN_MS,
+  skip_locked: ({ skipsLocked }) => skipsLocked,
+  ...columns(({ steps }: StepBatch) => steps, {
+    connections: text(({ step }) => step.connectionId),
+    accounts: text(({ lane }) => lane.accountId),
+    epochs: bigint(({ step }) => step.epoch),
+    ats: bigint(({ step }) => step.at),
+    ends: integer(({ step }) => step.finish && ENDS[step.finish.disposition.do]),
+    close_sequences: bigint(({ attempt }) => attempt?.sequence ?? null),
+    close_numbers: integer(({ attempt }) => attempt?.number ?? null),
+    started_ats: bigint(({ attempt }) => attempt?.startedAt ?? null),
+    ended_ats: bigint(({ attempt }) => attempt?.endedAt ?? null),
+    outcomes: text(({ attempt }) => attempt?.outcome ?? null),
+    codes: text(({ attempt }) => attempt?.code ?? null),
+    attempt_words: text(({ attempt }) => attempt && clean(attempt.words)),
+    network_ids: text(({ attempt }) => attempt && clean(attempt.networkId)),
+    states: text(({ step }) => finalOf(step)?.as ?? null),
+    reasons: text(({ step }) => finalOf(step)?.reason ?? null),
+    end_words: text(({ step }) => wordsOf(step)),
+    evidence_untils: bigint(({ step: { finish } }) =>
+      finish?.disposition.do === 'await-evidence' ? finish.disposition.until : null,
+    ),
+    open_sequences: bigint(({ step }) => step.start?.sequence ?? null),
+    open_numbers: integer(({ step }) => step.start?.number ?? null),
+    only_if_lowest: boolean(({ step }) => step.start?.onlyIfLowest || null),
+    is_plain: boolean(({ step }) => step.finish && isPlain(step.finish)),
+  }),
+  ...columns(({ extras }: StepBatch) => extras, {
+    extras: integer(({ position }) => position),
+    drop_sequences: bigint(({ step }) => step.discard?.sequence ?? null),
+    drop_states: text(({ step }) => step.discard?.as ?? null),
+    drop_reasons: text(({ step }) => step.discard?.reason ?? null),
+    drop_words: text(({ step }) => step.discard && clean(step.discard.words)),
+    changes_memory: boolean(({ step }) => step.memory !== undefined),
+    heads: text(({ step }) => toJson(step.memory?.head)),
+    failure_streaks: text(({ step }) => toJson(step.memory?.failureStreak)),
+    wait_reasons: text(({ step }) => step.memory?.wait?.reason ?? null),
+    wait_texts: text(({ step }) => clean(step.memory?.wait?.words ?? null)),
+    wait_untils: bigint(({ step }) => step.memory?.wait?.until ?? null),
+    has_pace: boolean(({ lane }) => lane.hasPace),
+  }),
+})
+
 interface StepWriterParts {
-  /** One for each way. */
-  readonly slots: readonly FencedConnection[]
+  /** As many batches may be on their way at once. */
+  readonly connections: readonly FencedConnection[]
   readonly known: LaneCache
 }
 
-/** Writes the moves of lanes: those of one turn in one commit. Nothing of a step is written when its claim is gone (G6). */
+/** Writes the steps of lanes: those of one turn of the event loop in one commit. A step whose claim is gone writes nothing (G6). */
 export class StepWriter {
-  readonly #slots: readonly FencedConnection[]
+  readonly #connections: readonly FencedConnection[]
   readonly #known: LaneCache
-  readonly #batches: Batches<LaneTransition, string>
-  readonly #busy: Batches<LaneTransition, string>
+  readonly #batches: Batcher<LaneTransition, string>
+  readonly #locked: Batcher<LaneTransition, string>
 
-  constructor({ slots, known }: StepWriterParts) {
-    this.#slots = slots
+  constructor({ connections, known }: StepWriterParts) {
+    this.#connections = connections
     this.#known = known
-    const run = (skipsLocked: boolean) => (steps: readonly LaneTransition[], way: number) =>
-      this.#write(steps, slots[way] as FencedConnection, skipsLocked)
-    const shared = { mostPerBatch: STEPS_AT_ONCE, worthOfAConnection: STEPS_PER_CONNECTION, gatherMs: GATHER_MS }
-    this.#batches = new Batches({ ...shared, ways: slots.length, run: run(false) })
-    this.#busy = new Batches({ ways: 1, mostPerBatch: STEPS_AT_ONCE, run: run(true) })
+    const run = (skipsLocked: boolean) => (steps: readonly LaneTransition[], index: number) =>
+      this.#write(steps, connections[index] as FencedConnection, skipsLocked)
+    const shared = { mostPerBatch: STEPS_AT_ONCE, minPerConnection: STEPS_PER_CONNECTION, lingerMs: LINGER_MS }
+    this.#batches = new Batcher({ ...shared, concurrency: connections.length, run: run(false) })
+    this.#locked = new Batcher({ concurrency: 1, mostPerBatch: STEPS_AT_ONCE, run: run(true) })
   }
 
   async write(step: LaneTransition): Promise<LaneTransitionResult> {
@@ -59,31 +125,35 @@ export class StepWriter {
     return RESULTS[letter] ?? this.#writeLater(step)
   }
 
-  /** Somebody else has locked a message of it: apart from the others, so that their lanes go on meanwhile. */
+  /** Another transaction has locked a message of this step: it is retried apart from the others, so that their lanes go on. */
   async #writeLater(step: LaneTransition): Promise<LaneTransitionResult> {
-    for (const ms of BUSY_PAUSES_MS) {
+    for (const ms of LOCKED_PAUSES_MS) {
       await pause(ms)
-      const result = RESULTS[await this.#busy.submit(step)]
+      const result = RESULTS[await this.#locked.submit(step)]
       if (result) return result
     }
-    throw new StorageUnavailable('somebody else holds a message of this lane', false)
+    throw new StorageUnavailable('another transaction holds a message of this lane', false)
   }
 
   async #write(
     steps: readonly LaneTransition[],
-    slot: FencedConnection,
+    connection: FencedConnection,
     skipsLocked: boolean,
   ): Promise<readonly string[]> {
-    // Of these some may be what was lost on the other way, once more: what comes late there must not come after it.
-    for (const other of this.#slots)
-      if (other !== slot && other.hasLost) await other.passLost(slot.link, LOCK_WITHIN_MS)
+    // Some of these steps may repeat a batch that was lost on another connection. It must not arrive after them.
+    for (const other of this.#connections)
+      if (other !== connection && other.hasLost) await other.passLost(connection.link, LOCK_WITHIN_MS)
     const lanes = await this.#lanesOf(steps)
-    const described = steps.map((step, at) => ({ step, lane: lanes[at] as KnownLane }))
+    const described = steps.map((step, at) => ({
+      step,
+      lane: lanes[at] as KnownLane,
+      attempt: step.finish?.attempt ?? null,
+    }))
     try {
-      return await record(described, slot, skipsLocked)
+      return await record(described, connection, skipsLocked)
     } catch (error) {
       if (skipsLocked || !(error instanceof StatementRefused && error.kind === 'contended')) throw error
-      return record(described, slot, true)
+      return record(described, connection, true)
     }
   }
 
@@ -95,19 +165,43 @@ export class StepWriter {
   }
 }
 
-/** Returns one letter for each: see `write_steps`. */
+/** Returns one letter for each step: see `write_steps`. */
 async function record(
   steps: readonly LaneStep[],
-  slot: FencedConnection,
+  connection: FencedConnection,
   skipsLocked: boolean,
 ): Promise<readonly string[]> {
-  const [only] = steps
-  const lean = only && steps.length === 1 && !skipsLocked ? toLeanValues(only) : null
-  return slot.run(steps.length, async (count) => {
-    const head = [slot.worker, slot.number, count, LOCK_WITHIN_MS]
-    const letters = lean
-      ? await slot.link.queryForText(ONE_STEP, [...head, ...lean])
-      : await slot.link.queryForText(STEPS, [...head, skipsLocked, ...toValues(steps, skipsLocked)])
-    return [...letters]
+  const extras = steps.flatMap((step, at) => (hasExtras(step) ? { ...step, position: at + 1 } : []))
+  return connection.run(steps.length, async (count) => {
+    const values = WRITE_STEPS.valuesFor({ connection, count, skipsLocked, steps, extras })
+    const [row] = await connection.link.ask(WRITE_STEPS.sql, values, 'prepared')
+    return [...((row as Row)['write_steps'] as string)]
   })
+}
+
+function hasExtras({ step, lane }: LaneStep): boolean {
+  return step.discard !== null || step.memory !== undefined || (lane.hasPace && step.start !== null)
+}
+
+function finalOf({ finish }: LaneTransition) {
+  return finish?.disposition.do === 'finalize' ? finish.disposition : null
+}
+
+function wordsOf({ finish }: LaneTransition): string | null {
+  return finish && 'words' in finish.disposition ? clean(finish.disposition.words) : null
+}
+
+/** The network accepted it and said nothing else, so the message says everything about the attempt. */
+function isPlain({ attempt, disposition }: NonNullable<LaneTransition['finish']>): boolean {
+  const { outcome, code, words } = attempt
+  return disposition.do === 'finalize' && outcome === 'accepted' && code === null && words === null
+}
+
+/** Texts of networks may contain U+0000, which PostgreSQL refuses. */
+function clean(value: string | null): string | null {
+  return value && withoutNul(value)
+}
+
+function toJson(value: object | null | undefined): string | null {
+  return value ? JSON.stringify(value) : null
 }

@@ -38,25 +38,25 @@ beforeEach(async () => {
 afterEach(() => world.close())
 
 describe('sending again on PostgreSQL', () => {
-  it('wakes the lane in whichever process holds it', async () => {
-    const told: ConnectionId[] = []
+  it('wakes the lane in the process that holds it', async () => {
+    const changed: ConnectionId[] = []
     const ben = world.processOf(BEN, 'spool' as SpoolId)
-    const others = { lanesChanged: (ids: readonly ConnectionId[]) => told.push(...ids), lanesWoken: () => {} }
+    const others = { lanesChanged: (ids: readonly ConnectionId[]) => changed.push(...ids), lanesWoken: () => {} }
     await world.storage.start(others)
     await waitUntil(
       'notices are heard',
       async () => {
         await world.administration.setConnectionState(sender.connectionId, 'active', 'test')
-        return told.includes(sender.connectionId)
+        return changed.includes(sender.connectionId)
       },
       DEADLINE,
     )
-    told.length = 0
+    changed.length = 0
 
     const copy = await ben.sendAgain({ connectionId: sender.connectionId, messageId: failed, reason: REASON })
 
     assert.ok(copy)
-    await waitUntil('the lane is woken', async () => told.includes(sender.connectionId), DEADLINE)
+    await waitUntil('the lane is woken', async () => changed.includes(sender.connectionId), DEADLINE)
   })
 
   it('G5: makes one copy when two processes are asked at the same time', async () => {

@@ -16,7 +16,7 @@ interface SendAgainParts {
   readonly now: () => Instant
 }
 
-/** Repeats failed messages, one at a time, on a connection of its own that is given up when nobody needs it. */
+/** Repeats failed messages, one at a time, on a connection of its own that is closed when it is not needed. */
 export class SendAgainConnection {
   readonly #pool: ReturnType<typeof openPool>
   readonly #database: Kysely<Tables>

@@ -179,12 +179,9 @@ async function dispatch(session: Client, batch: number): Promise<Record<string, 
       ids.map((_, i) => 2 * 2 ** 40 + i),
     ),
   )
-  await count('open what waits alone, alone', () =>
-    ask(`select write_step('anna', 0, 1, 1000, 'late0', 'acc', 1, 1, ${NOTHING(8)}, ${LATE}, 1, true)`),
-  )
   await count('open', () => ask(OPEN, ids, open))
   await count('find locked steps', () =>
-    ask(`select busy_steps(${ALL('acc')}, $1, $2::bigint[], null, null, null)`, ids, open),
+    ask(`select locked_steps(${ALL('acc')}, $1, $2::bigint[], null, null, null)`, ids, open),
   )
   await count('note repeats', () => ask(REPEAT, ids, open))
   await count('inspect', () => ask(`select from describe_lanes($1, ${ONES})`, ids))
@@ -204,15 +201,15 @@ async function dispatch(session: Client, batch: number): Promise<Record<string, 
 const ONES = 'array_fill(1::bigint, array[cardinality($1::text[])])'
 const NUMBERS = `${ONES}::integer[]`
 const ALL = (text: string) => `array_fill('${text}'::text, array[cardinality($1::text[])])`
-const NOTHING = (count: number) => Array.from({ length: count }, () => 'null').join(', ')
 const STEPS = `select write_steps('anna', 0, 1, 1000, false, $1, ${ALL('acc')}, ${ONES}, ${ONES}`
 const TRUE = 'array_fill(true, array[cardinality($1::text[])])'
-const OPEN = `${STEPS}, ${NOTHING(13)}, $2::bigint[], ${NUMBERS}, ${NOTHING(14)})`
-const OPEN_ALONE = `${STEPS}, ${NOTHING(13)}, $2::bigint[], ${NUMBERS}, ${TRUE}, ${NOTHING(13)})`
-const MOVE = `${STEPS}, ${NUMBERS}, $2::bigint[], ${NUMBERS}, ${ONES}, ${ONES}, ${NOTHING(4)}, ${ALL('PUBLISHED')}, ${NOTHING(3)},
-  $3::bigint[], ${NUMBERS}, null, ${TRUE}, ${NOTHING(12)})`
+const OPEN = `${STEPS}, open_sequences => $2::bigint[], open_numbers => ${NUMBERS})`
+const OPEN_ALONE = `${STEPS}, open_sequences => $2::bigint[], open_numbers => ${NUMBERS}, only_if_lowest => ${TRUE})`
+const MOVE = `${STEPS}, ends => ${NUMBERS}, close_sequences => $2::bigint[], close_numbers => ${NUMBERS}, started_ats => ${ONES},
+  ended_ats => ${ONES}, states => ${ALL('PUBLISHED')}, open_sequences => $3::bigint[], open_numbers => ${NUMBERS},
+  is_plain => ${TRUE})`
 
-const REPEAT = `select note_repeats(1, (select array_agg('r ' || sequence) from unnest($2::bigint[]) sequence), (select array_agg(i) from generate_series(1, cardinality($1::text[])) i),
+const REPEAT = `select log_repeats(1, $2::bigint[], (select array_agg(i) from generate_series(1, cardinality($1::text[])) i),
   ${ALL('acc')}, ${ALL('token')}, ${ALL('request')}, ${ALL('body')}, ${ALL('address')}, ${ALL('agent')}, ${ONES})`
 
 /** How many rows all sessions have found and how many blocks they have read so far. A scan may read blocks without finding rows. */

@@ -75,7 +75,7 @@ function kindOf(step: LaneTransition): string {
 
 const ON_ITS_WAY: readonly (readonly [text: string, Point])[] = [
   ['from claim_lanes(', 'claim-on-its-way'],
-  ['select write_step', 'record-on-its-way'],
+  ['write_steps(', 'record-on-its-way'],
   ['remember_entries(', 'delivery-on-its-way'],
   ['from renew_lease(', 'heartbeat-on-its-way'],
   ['accept_requests(', 'accept-on-its-way'],
