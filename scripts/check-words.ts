@@ -58,7 +58,7 @@ const LEFT: Readonly<Record<string, number>> = {
   'src/executable': 2,
   'src/operations': 1,
   'src/server': 2,
-  'src/storage/postgres': 669,
+  'src/storage/postgres': 70,
   'src/storage/queries': 11,
   'src/storage/sqlite': 8,
   test: 6,
