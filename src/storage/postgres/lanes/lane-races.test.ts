@@ -392,14 +392,6 @@ function untilTried(world: PostgresWorld): Promise<boolean> {
 
 async function untilAny(world: PostgresWorld, condition: string): Promise<boolean> {
   const session = await world.session()
-  return waitUntil(
-    condition,
-    async () => {
-      const { rows } = await session.query(
-        `select 1 from pg_stat_activity where datname = current_database() and ${condition}`,
-      )
-      return rows.length > 0
-    },
-    DEADLINE,
-  )
+  const statement = `select from pg_stat_activity where datname = current_database() and ${condition}`
+  return waitUntil(condition, async () => (await session.query(statement)).rowCount !== 0, DEADLINE)
 }
