@@ -9,6 +9,8 @@ interface PageProps {
   readonly detail?: string | undefined
   /** One line below the title. */
   readonly about?: ReactNode
+  /** Beside the title: a state. */
+  readonly badge?: ReactNode
   /** Right of the title: buttons. */
   readonly actions?: ReactNode
   /** Above the title: the way back, as a link. */
@@ -17,7 +19,7 @@ interface PageProps {
 }
 
 /** The frame of every page: its h1, its title in the browser, its actions. */
-export function Page({ title, detail, about, actions, back, children }: PageProps) {
+export function Page({ title, detail, about, badge, actions, back, children }: PageProps) {
   useDocumentTitle([title, detail, 'Nuncio'].filter(Boolean).join(' · '))
   return (
     <Stack gap="md" maw={1400}>
@@ -25,9 +27,12 @@ export function Page({ title, detail, about, actions, back, children }: PageProp
       <Box>
         {back}
         <Group justify="space-between" align="flex-start" gap="sm">
-          <Title order={1} tabIndex={-1} data-page-title>
-            {detail ?? title}
-          </Title>
+          <Group gap="sm" style={{ minWidth: 0 }}>
+            <Title order={1} tabIndex={-1} data-page-title style={{ overflowWrap: 'anywhere' }}>
+              {detail ?? title}
+            </Title>
+            {badge}
+          </Group>
           {actions ? <Group gap="xs">{actions}</Group> : null}
         </Group>
         {about ? (

@@ -1,11 +1,13 @@
-import { Box, Code, Group, Paper, SimpleGrid, Text, Title } from '@mantine/core'
+import { Code, Group, Paper, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { LogDetail } from '../../../src/contract/console/log.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
+import { HttpStatus } from '../../components/http-status.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import classes from './log.module.css'
 import { sizeText, TYPE_LABELS } from './log-labels.ts'
 
 /** The facts of an entry, with links. */
@@ -15,6 +17,9 @@ export function LogFacts({ detail }: { readonly detail: LogDetail }) {
   const { from, to } = entry
   return (
     <Paper withBorder p="md">
+      <Title order={2} mb={4}>
+        Facts
+      </Title>
       <Facts>
         {entry.summed ? (
           <Fact name="First one received">
@@ -26,7 +31,7 @@ export function LogFacts({ detail }: { readonly detail: LogDetail }) {
         </Fact>
         <Fact name="From">
           {message ? (
-            <TextLink to="/a/$account/connections/$id" params={{ account, id: message.connection.id }}>
+            <TextLink to="/a/$account/connections/$id" params={{ account, id: message.connection.id }} inherit>
               <MaskedNumber number={message.connection.number} />
             </TextLink>
           ) : (
@@ -37,14 +42,17 @@ export function LogFacts({ detail }: { readonly detail: LogDetail }) {
         <Fact name="Type">{entry.type === null ? '–' : (TYPE_LABELS[entry.type] ?? entry.type)}</Fact>
         <Fact name="Token">
           {entry.token ? (
-            <TextLink to="/a/$account/developer/tokens/$id" params={{ account, id: entry.token.id }}>
+            <TextLink to="/a/$account/developer/tokens/$id" params={{ account, id: entry.token.id }} inherit>
               {entry.token.name}
             </TextLink>
           ) : (
             '–'
           )}
         </Fact>
-        <Fact name="Answered after">{entry.tookMs === null ? '–' : `${entry.tookMs} ms`}</Fact>
+        <Fact name="HTTP reply">
+          {entry.status === null ? '–' : <HttpStatus status={entry.status} isNamed />}
+          {entry.tookMs === null ? '' : ` after ${entry.tookMs} ms`}
+        </Fact>
         <Fact name="Attempts">{entry.attempts ?? '–'}</Fact>
         <Fact name="Caller">{entry.summed ? 'Not kept' : (detail.request?.remoteAddress ?? '–')}</Fact>
         {entry.messageId === null ? null : <IdFact name="Message id" id={entry.messageId} isMain />}
@@ -92,28 +100,20 @@ export function MediaFacts({ media }: { readonly media: NonNullable<LogDetail['m
 const MEDIA_LABELS = {
   pending: 'Not fetched yet',
   ready: 'Fetched',
-  failed: 'Could not be had',
+  failed: 'Could not be downloaded',
   forgotten: 'No longer kept',
 } as const
 
 function Facts({ children }: { readonly children: ReactNode }) {
-  return (
-    <SimpleGrid component="dl" cols={{ base: 1, xs: 2, md: 4 }} spacing="sm" m={0}>
-      {children}
-    </SimpleGrid>
-  )
+  return <dl className={classes['facts'] ?? ''}>{children}</dl>
 }
 
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (
-    <Box>
-      <Text component="dt" size="xs" c="dimmed">
-        {name}
-      </Text>
-      <Text component="dd" size="sm" m={0} style={{ overflowWrap: 'anywhere' }}>
-        {children}
-      </Text>
-    </Box>
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
   )
 }
 
@@ -133,7 +133,7 @@ function LinkedFact({ name, id }: { readonly name: string; readonly id: string }
   const { id: account } = useAccount()
   return (
     <Fact name={name}>
-      <TextLink to="/a/$account/developer/logs/$id" params={{ account, id }}>
+      <TextLink to="/a/$account/developer/logs/$id" params={{ account, id }} inherit>
         {id}
       </TextLink>
     </Fact>

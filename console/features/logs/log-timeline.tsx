@@ -9,7 +9,7 @@ const DISPLAYS: Readonly<Record<LogTimelineEntry['tone'], { readonly icon: Lucid
   {
     plain: { icon: CircleDot, group: 'closed' },
     good: { icon: CircleCheck, group: 'sent' },
-    wait: { icon: Hourglass, group: 'moving' },
+    wait: { icon: Hourglass, group: 'attend' },
     bad: { icon: CircleX, group: 'notsent' },
   }
 const BULLET_PX = 26

@@ -1,8 +1,8 @@
-import { Alert, Button, Group, Skeleton, Stack, Tabs, Text, Title } from '@mantine/core'
+import { Alert, Button, Group, Paper, Skeleton, Stack, Tabs, Text, Title, VisuallyHidden } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { ArrowLeft, ArrowRight, EyeOff, Info } from 'lucide-react'
+import { ArrowLeft, ArrowRight, EyeOff, Paperclip } from 'lucide-react'
 import { useEffect } from 'react'
 import type { LogDetail } from '../../../src/contract/console/log.ts'
 import { endNote } from '../../../src/contract/console/waits.ts'
@@ -11,19 +11,20 @@ import { useApiQuery } from '../../api/queries.ts'
 import type { StateGroup } from '../../app/theme.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
-import { HttpStatus } from '../../components/http-status.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { ReasonNote } from '../../components/reason-note.tsx'
+import { Cause, ResultCard } from '../../components/result-card.tsx'
 import { useSearchState } from '../../components/search-state.ts'
 import { StateLabel } from '../../components/state-label.tsx'
 import { useShortcutSetting } from '../../components/stored-setting.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { BlockButton } from '../recipients/block-button.tsx'
+import classes from './log.module.css'
 import { LogActions } from './log-actions.tsx'
 import { LogFacts, MediaFacts } from './log-facts.tsx'
-import { stateOf, sumText } from './log-labels.ts'
+import { stateOf, sumText, TYPE_LABELS } from './log-labels.ts'
 import { type LogSearch, logSearch } from './log-search.ts'
 import { LogTimeline } from './log-timeline.tsx'
 import { useLogRows } from './use-log-rows.ts'
@@ -35,16 +36,28 @@ export function Log() {
   const [search] = useSearchState(logSearch)
   const { data: detail, error, refetch } = useApiQuery('showLogEntry', { params: { account, id } })
   useFirstMessageSeen(detail)
+  const state = detail ? stateOf(detail.entry) : 'GONE'
   return (
     <Page
       title="API log"
       detail={detail ? titleOf(detail) : id}
+      badge={detail && state !== 'GONE' ? <StateLabel state={state} /> : null}
       back={
-        <TextLink to="/a/$account/developer/logs" params={{ account }} search={search as never} size="sm">
-          All requests
-        </TextLink>
+        <Group justify="space-between" mb={4}>
+          <TextLink to="/a/$account/developer/logs" params={{ account }} search={search as never} size="sm">
+            API logs
+          </TextLink>
+          <Neighbours id={id} search={search} />
+        </Group>
       }
-      actions={<Neighbours id={id} search={search} />}
+      actions={
+        detail?.message ? (
+          <>
+            <LogActions message={detail.message} detail={detail} />
+            <BlockButton number={detail.entry.to} />
+          </>
+        ) : null
+      }
     >
       {error && !detail ? (
         <ProblemNote problem={error} title="This entry could not be loaded" onRetry={() => void refetch()} />
@@ -72,9 +85,12 @@ function useFirstMessageSeen(detail: LogDetail | undefined): void {
   }, [isDue, account, client])
 }
 
-function titleOf({ entry }: LogDetail): string {
+/** "Text to 15551112222 · not sent". */
+function titleOf({ entry, short }: LogDetail): string {
   if (entry.summed) return `${sumText(entry.summed.requests)}, refused alike`
-  return entry.messageId === null ? `Request ${entry.requestId ?? entry.id}` : `Message ${entry.messageId}`
+  const type = TYPE_LABELS[entry.type ?? '']
+  if (entry.outcome === 'refused' || type === undefined) return `Request · ${short}`
+  return `${type} to ${entry.to ?? 'an unknown recipient'} · ${short}`
 }
 
 /** The previous and next entries of the list that it was opened from. */
@@ -102,7 +118,8 @@ function Neighbours({ id, search }: { readonly id: string; readonly search: LogS
   return (
     <Group gap="xs">
       <Button
-        variant="default"
+        variant="subtle"
+        size="compact-sm"
         leftSection={<ArrowLeft size={16} aria-hidden />}
         disabled={newer === undefined}
         onClick={() => open(newer)}
@@ -110,7 +127,8 @@ function Neighbours({ id, search }: { readonly id: string; readonly search: LogS
         Newer
       </Button>
       <Button
-        variant="default"
+        variant="subtle"
+        size="compact-sm"
         rightSection={<ArrowRight size={16} aria-hidden />}
         disabled={older === undefined}
         onClick={() => open(older)}
@@ -124,97 +142,131 @@ function Neighbours({ id, search }: { readonly id: string; readonly search: LogS
 function Detail({ detail }: { readonly detail: LogDetail }) {
   const { entry, message, media } = detail
   return (
-    <Stack gap="lg">
-      <Stack gap="sm">
-        <Group gap="sm">
-          {entry.status === null ? null : <HttpStatus status={entry.status} isNamed />}
-          {stateOf(entry) === 'GONE' ? null : <StateLabel state={stateOf(entry)} />}
-        </Group>
-        <Text fw={500}>{detail.sentence}</Text>
-        <Reasons detail={detail} />
-        {message ? (
-          <Group gap="xs">
-            <LogActions message={message} detail={detail} />
-            <BlockButton number={entry.to} />
-          </Group>
-        ) : null}
-      </Stack>
+    <Stack gap="md">
+      <Result detail={detail} />
       {detail.isMasked ? (
         <Alert icon={<EyeOff aria-hidden />} color="gray" title="Recipients and texts are hidden">
           Your role in this account is viewer. A developer or an owner sees them.
         </Alert>
       ) : null}
-      <LogFacts detail={detail} />
-      {media ? <MediaFacts media={media} /> : null}
-      <Tabs defaultValue={message ? 'timeline' : detail.request ? 'request' : 'raw'} keepMounted={false}>
-        <Tabs.List aria-label="Details">
-          {message ? <Tabs.Tab value="timeline">Timeline</Tabs.Tab> : null}
-          {detail.request ? <Tabs.Tab value="request">Request</Tabs.Tab> : null}
-          {detail.reply ? <Tabs.Tab value="reply">Reply</Tabs.Tab> : null}
-          <Tabs.Tab value="raw">Raw JSON</Tabs.Tab>
-        </Tabs.List>
-        <Tabs.Panel value="timeline" pt="md">
-          <Title order={2} mb="sm">
-            What happened
-          </Title>
-          <LogTimeline entries={detail.timeline} />
-        </Tabs.Panel>
-        <Tabs.Panel value="request" pt="md">
-          {detail.request ? <RequestPanel request={detail.request} deletedAt={detail.bodyDeletedAt} /> : null}
-        </Tabs.Panel>
-        <Tabs.Panel value="reply" pt="md">
-          {detail.reply ? <ReplyPanel reply={detail.reply} /> : null}
-        </Tabs.Panel>
-        <Tabs.Panel value="raw" pt="md">
-          <CodeBlock code={JSON.stringify(detail, null, 2)} language="json" label="All of it as JSON" />
-        </Tabs.Panel>
-      </Tabs>
+      <div className={classes['columns'] ?? ''}>
+        <Stack gap="md" miw={0}>
+          <Content detail={detail} />
+          <Paper withBorder>
+            <Details detail={detail} />
+          </Paper>
+        </Stack>
+        <Stack gap="md" miw={0}>
+          <LogFacts detail={detail} />
+          {media ? <MediaFacts media={media} /> : null}
+        </Stack>
+      </div>
+      {message === null && entry.messageId !== null ? (
+        <Text size="sm" c="dimmed">
+          Its message is no longer kept.
+        </Text>
+      ) : null}
     </Stack>
   )
 }
 
-// A waiting message is moving, and everything else has gone well.
-const REASON_GROUPS: Readonly<Record<string, StateGroup>> = {
+function Details({ detail }: { readonly detail: LogDetail }) {
+  const { message } = detail
+  return (
+    <Tabs defaultValue={message ? 'timeline' : detail.request ? 'request' : 'raw'} keepMounted={false}>
+      <Tabs.List aria-label="Details">
+        {message ? <Tabs.Tab value="timeline">Timeline</Tabs.Tab> : null}
+        {detail.request ? <Tabs.Tab value="request">Request</Tabs.Tab> : null}
+        {detail.reply ? <Tabs.Tab value="reply">Reply</Tabs.Tab> : null}
+        <Tabs.Tab value="raw">Raw JSON</Tabs.Tab>
+      </Tabs.List>
+      <Tabs.Panel value="timeline" p="md">
+        <VisuallyHidden component="h2">What happened</VisuallyHidden>
+        <LogTimeline entries={detail.timeline} />
+      </Tabs.Panel>
+      <Tabs.Panel value="request" p="md">
+        {detail.request ? <RequestPanel request={detail.request} deletedAt={detail.bodyDeletedAt} /> : null}
+      </Tabs.Panel>
+      <Tabs.Panel value="reply" p="md">
+        {detail.reply ? <ReplyPanel reply={detail.reply} /> : null}
+      </Tabs.Panel>
+      <Tabs.Panel value="raw" p="md">
+        <CodeBlock code={JSON.stringify(detail, null, 2)} language="json" label="All of it as JSON" />
+      </Tabs.Panel>
+    </Tabs>
+  )
+}
+
+/** What it says. */
+function Content({ detail: { content, bodyDeletedAt } }: { readonly detail: LogDetail }) {
+  if (content === null && bodyDeletedAt === null) return null
+  return (
+    <Paper withBorder p="md" component="section" aria-labelledby="content">
+      <Title order={2} id="content" mb="sm">
+        Message
+      </Title>
+      {bodyDeletedAt === null ? (
+        <div className={classes['bubble'] ?? ''}>
+          {content?.fileName ? (
+            <Group gap={6} wrap="nowrap">
+              <Paperclip size={16} aria-hidden style={{ flexShrink: 0 }} />
+              <Text fw={600}>{content.fileName}</Text>
+            </Group>
+          ) : null}
+          {content?.text ? <Text style={{ whiteSpace: 'pre-wrap' }}>{content.text}</Text> : null}
+        </div>
+      ) : (
+        <Text size="sm" c="dimmed" component="div">
+          Its content was deleted <TimeAgo at={bodyDeletedAt} />, when its retention time was over.
+        </Text>
+      )}
+    </Paper>
+  )
+}
+
+const GROUPS: Readonly<Record<string, StateGroup>> = {
+  QUEUED: 'moving',
+  SENDING: 'moving',
+  PUBLISHED: 'sent',
+  DELIVERED: 'sent',
+  READ: 'sent',
   FAILED: 'notsent',
   EXPIRED: 'notsent',
   UNCONFIRMED: 'attend',
   CANCELLED: 'closed',
-  PUBLISHED: 'sent',
-  DELIVERED: 'sent',
-  READ: 'sent',
+  REFUSED: 'refused',
+}
+// Waits that only a person can end.
+const NEEDS_PERSON: ReadonlySet<string> = new Set([
+  'paused',
+  'backlog_confirmation',
+  'credentials_refused',
+  'database_went_back',
+  'service_stopped',
+  'storage_unavailable',
+])
+// Whose words these are depends on nothing else: Nuncio writes them itself.
+const OWN_WORDS = /^(?:media_|paused|database_went_back|storage_|service_|process_|backlog_|hold)/
+const SPEAKERS: Readonly<Record<string, string>> = { sandbox: 'The sandbox said', 'whatsapp-cloud': 'Meta said' }
+
+function quoteOf(code: string, words: string | null, channel: string) {
+  if (words === null) return null
+  return { speaker: OWN_WORDS.test(code) ? 'Nuncio noted' : (SPEAKERS[channel] ?? 'The network said'), words }
 }
 
-function Reasons({ detail: { entry, message } }: { readonly detail: LogDetail }) {
+/** Whether it was sent, why or why not, and what to do. */
+function Result({ detail }: { readonly detail: LogDetail }) {
+  const { entry, message, sentence } = detail
   const { id: account } = useAccount()
-  const reason = message?.reason
-  const lane = message?.lane
+  const own = GROUPS[stateOf(entry)] ?? 'closed'
+  const codes = [message?.reason?.code ?? '', message?.lane?.code ?? '']
+  const group = own === 'moving' && codes.some((code) => NEEDS_PERSON.has(code)) ? 'attend' : own
   return (
     <>
-      {entry.errors.map(({ field, code, message: words }) => (
-        <ReasonNote
-          key={`${code} ${field ?? ''} ${words}`}
-          code={code}
-          meaning={entry.summed ? words : `${field ?? 'The whole request'}: ${words}`}
-        />
-      ))}
-      {message?.done ? (
-        <Alert color="gray" variant="light" icon={<Info aria-hidden />} title={message.done}>
-          {message.resentAs === null ? null : (
-            <TextLink to="/a/$account/developer/logs/$id" params={{ account, id: message.resentAs }} size="sm">
-              Open that message
-            </TextLink>
-          )}
-        </Alert>
-      ) : null}
-      {reason ? (
-        <ReasonNote
-          code={reason.code}
-          meaning={reason.meaning}
-          whatToDo={reason.nextStep}
-          channelSaid={reason.words}
-          group={REASON_GROUPS[message.state] ?? 'moving'}
-        />
-      ) : null}
+      <ResultCard group={group} sentence={sentence}>
+        <Errors entry={entry} />
+        {message ? <Reasons message={message} /> : null}
+      </ResultCard>
       {message?.reportsMissing ? (
         <ReasonNote
           code="reports_missing"
@@ -227,21 +279,66 @@ function Reasons({ detail: { entry, message } }: { readonly detail: LogDetail })
           </TextLink>
         </ReasonNote>
       ) : null}
+    </>
+  )
+}
+
+function Errors({ entry }: { readonly entry: LogDetail['entry'] }) {
+  return entry.errors.map(({ field, code, message }) => (
+    <Cause
+      key={`${code} ${field ?? ''} ${message}`}
+      code={code}
+      meaning={entry.summed ? message : `${field ?? 'The whole request'}: ${message}`}
+      whatToDo={null}
+    />
+  ))
+}
+
+function Reasons({ message }: { readonly message: NonNullable<LogDetail['message']> }) {
+  const { id: account } = useAccount()
+  const { lane, done, resentAs, connection } = message
+  // Why the whole lane waits says more than that others are before it.
+  const reason = lane !== null && message.reason?.code === 'behind_others' ? null : message.reason
+  const needsPerson = message.state === 'QUEUED' && NEEDS_PERSON.has((lane ?? reason)?.code ?? '')
+  return (
+    <>
+      {done === null ? null : (
+        <Text component="div">
+          {done}{' '}
+          {resentAs === null ? null : (
+            <TextLink to="/a/$account/developer/logs/$id" params={{ account, id: resentAs }}>
+              Open that message
+            </TextLink>
+          )}
+        </Text>
+      )}
+      {reason ? (
+        <Cause
+          code={reason.code}
+          meaning={reason.meaning}
+          whatToDo={reason.nextStep}
+          quote={quoteOf(reason.code, reason.words, connection.channel)}
+        />
+      ) : null}
       {lane ? (
-        <ReasonNote
+        <Cause
           code={lane.code}
-          meaning={`Its lane stands still. ${lane.meaning}`}
+          meaning={lane.meaning}
           whatToDo={lane.nextStep}
-          channelSaid={lane.words}
-          group="attend"
+          quote={quoteOf(lane.code, lane.words, connection.channel)}
         >
           {lane.until === null ? null : (
-            <Text size="sm">
-              Goes on <TimeAgo at={lane.until} />
+            <Text component="div">
+              It goes on by itself: <TimeAgo at={lane.until} />
               {endNote(lane.code)}
             </Text>
           )}
-        </ReasonNote>
+        </Cause>
+      ) : null}
+      {needsPerson ? (
+        <TextLink to="/a/$account/connections/$id" params={{ account, id: connection.id }}>
+          {`Open ${connection.number}`}
+        </TextLink>
       ) : null}
     </>
   )

@@ -11,7 +11,7 @@ export function BlockButton({ number }: { readonly number: string | null }) {
   if (number === null || !/^\d+$/.test(number) || !can('developer')) return null
   return (
     <>
-      <Button variant="default" leftSection={<Ban size={16} aria-hidden />} onClick={() => setOpen(true)}>
+      <Button variant="subtle" color="gray" leftSection={<Ban size={16} aria-hidden />} onClick={() => setOpen(true)}>
         Block this recipient
       </Button>
       <BlockDialog number={number} isOpen={isOpen} onClose={() => setOpen(false)} />

@@ -160,8 +160,11 @@ export const logDetail = z.object({
   entry: logEntry,
   /** True when recipients and texts are masked for this person. */
   isMasked: z.boolean(),
-  /** The result, in one sentence. */
+  /** Whether it was sent, in one sentence, and in two or three words. */
   sentence: maskedText,
+  short: plain,
+  /** What it says: its text or caption, and the name of its file. Null: it was deleted, or cannot be read. */
+  content: notForViewers(z.object({ text: plain.nullable(), fileName: plain.nullable() })),
   /** When texts, captions, URLs and file names were deleted after their retention period; null while they exist. */
   bodyDeletedAt: instant.nullable(),
   request: z

@@ -108,6 +108,8 @@ export interface LogTimeline {
   readonly endedToken: EndedToken | null
   /** What the request carried, as it came; null when it was not read, is no text, or was deleted. */
   readonly body: string | null
+  /** The text or caption of the body, and the name of its file; null when there is neither. */
+  readonly content: { readonly text: string | null; readonly fileName: string | null } | null
   /** When its content was deleted, because its time was over. */
   readonly bodyDeletedAt: Instant | null
   /** Null where the request made no message. Of a repeat: the message that was made before. */

@@ -119,7 +119,7 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
     const { entry, request, reply, sentence, message } = await show('bad')
 
     assert.deepEqual([entry.status, entry.name, entry.outcome], [400, 'bad_request_400', 'refused'])
-    assert.equal(sentence, `Refused, so no message was made. Write ${RECIPIENT}.`)
+    assert.equal(sentence, 'Not accepted, so there is no message.')
     assert.equal(request?.body, body)
     assert.deepEqual(request?.headers[1], { name: 'x-api-key', value: 'nco_AbCd1234•••' })
     assert.deepEqual(JSON.parse(reply?.body ?? '').data, { errors })
@@ -180,7 +180,7 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
     const { entry, sentence, timeline, message, media, reply } = await show(made.id)
 
     assert.deepEqual([entry.status, entry.state], [200, 'UNCONFIRMED'])
-    assert.equal(sentence, 'It is unknown whether it arrived.')
+    assert.equal(sentence, 'Nobody knows whether it arrived.')
     assert.match(message?.reason?.meaning ?? '', /^The connection broke/)
     assert.equal(
       message?.reason?.nextStep,
@@ -208,7 +208,7 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
     const delivered = await show(made.id)
 
     assert.equal(sentence, 'A person said that it arrived.')
-    assert.equal(delivered.sentence, 'The network took it, and it was delivered.')
+    assert.equal(delivered.sentence, 'Sent and delivered.')
   })
 
   it('shows the reply to a repeat by the state of its message at that time', async () => {
@@ -259,10 +259,7 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
 
     const { sentence } = await show(made.id)
 
-    assert.equal(
-      sentence,
-      'It was cancelled and not sent. But a report of the network does not fit this: see the timeline.',
-    )
+    assert.equal(sentence, 'Not sent. But a report of the network does not fit this: see the timeline.')
   })
 
   it.each([
@@ -321,7 +318,7 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
 
     assert.equal(
       sentence,
-      'The result of the attempt was unknown, until a report 1.0 s after it was accepted showed that the network has it, and it was read.',
+      'Sent and read. The result of the attempt was unknown, until a report 1.0 s after the request showed that the sandbox has it.',
     )
     assert.deepEqual(
       timeline.map(({ kind, offsetMs, words }) => [kind, offsetMs, words]),

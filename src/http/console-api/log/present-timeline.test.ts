@@ -58,13 +58,13 @@ describe.each(ENGINES)('an entry of the log, on %s', (engine) => {
 
     assert.equal(
       ofExpired,
-      'Refused, so no message was made. The token “shop” expired on 15 Jan 2026, 12:00:01 UTC. Create a new one, and give it to the caller.',
+      'Not accepted, so there is no message. The token “shop” expired on 15 Jan 2026, 12:00:01 UTC. Create a new one, and give it to the caller.',
     )
     const deleted =
       'The token “shop” was deleted by anna@example.org on 15 Jan 2026, 12:00:00 UTC. Give the caller a valid token.'
-    assert.equal(ofDeleted, `Refused, so no message was made. ${deleted}`)
+    assert.equal(ofDeleted, `Not accepted, so there is no message. ${deleted}`)
     assert.ok(ofSum.endsWith(deleted), ofSum)
-    assert.equal(ofBefore, 'Refused, so no message was made. The request has no body.')
+    assert.equal(ofBefore, 'Not accepted, so there is no message.')
   })
 
   it('G10: says first that a message was sent again, by which actor and with which result, and offers no retry', async () => {

@@ -9,6 +9,7 @@ import { findEndedToken } from './find-ended-token.ts'
 import type { FoundEntry } from './log-source.ts'
 import { readPage, toLogEntry } from './read-page.ts'
 import { readRequestEntry } from './rejected-log-source.ts'
+import { contentOf } from './request-body.ts'
 
 export async function readEntry(store: Store, accountId: AccountId, id: string): Promise<LogTimeline> {
   const found = (await ofMessage(store, accountId, id)) ?? (await ofRequest(store, accountId, id))
@@ -42,6 +43,7 @@ async function ofMessage(store: Store, accountId: AccountId, id: string): Promis
   return {
     entry: toLogEntry(entry),
     body: bodyDeletedAt === null ? body : null,
+    content: contentOf(body),
     bodyDeletedAt,
     endedToken: null,
     ...(await around(store, entry)),
@@ -60,6 +62,7 @@ async function ofRequest(store: Store, accountId: AccountId, id: string): Promis
     endedToken: await findEndedToken(store.database, entry),
     // A repeat has the same fields as its original, so its own text is not stored.
     body: body ?? repeated?.body ?? null,
+    content: contentOf(body ?? repeated?.body ?? null),
     bodyDeletedAt: bodyDeletedAt ?? repeated?.bodyDeletedAt ?? null,
     message: repeated?.message ?? null,
     connection: repeated?.connection ?? null,
@@ -95,7 +98,7 @@ async function readMedia(
   if (!row) return null
   return {
     type: row.type,
-    name: mediaName(body),
+    name: contentOf(body)?.fileName ?? null,
     url: row.url,
     state: row.state,
     sizeBytes: row.size_bytes,
@@ -103,16 +106,5 @@ async function readMedia(
     sha256: row.sha256,
     tookMs: row.took_ms,
     tries: row.tries,
-  }
-}
-
-function mediaName(body: string): string | null {
-  try {
-    const { message } = JSON.parse(body) as { message?: { media?: { name?: unknown } } }
-    const name = message?.media?.name
-    return typeof name === 'string' ? name : null
-  } catch {
-    // The body is damaged; the message itself reports that.
-    return null
   }
 }

@@ -1,18 +1,24 @@
 const MOST_CHARACTERS = 40
 
-/** The beginning of what a request is to send: its text, or the name and caption of its file. Null: there is none to read. */
-export function previewOf(body: string | null): string | null {
+/** What a request is to send: its text or caption, and the name of its file. Null: there is neither to read. */
+export function contentOf(body: string | null) {
   const message = fieldOf(parse(body), 'message')
   const media = fieldOf(message, 'media')
-  const parts = [fieldOf(message, 'message'), fieldOf(media, 'name'), fieldOf(media, 'caption')]
-  const text = parts
-    .filter((part) => typeof part === 'string')
-    .map((part) => part.slice(0, MOST_CHARACTERS * 4).trim())
+  const text = textAt(message, 'message') ?? textAt(media, 'caption')
+  const fileName = textAt(media, 'name')
+  return text === null && fileName === null ? null : { text, fileName }
+}
+
+/** Its beginning, in one line. */
+export function previewOf(body: string | null): string | null {
+  const content = contentOf(body)
+  const line = [content?.fileName, content?.text]
+    .map((part) => (part ?? '').slice(0, MOST_CHARACTERS * 4).trim())
     .filter((part) => part !== '')
     .join(' · ')
     .replace(/\s+/g, ' ')
-  const characters = [...text]
-  if (characters.length <= MOST_CHARACTERS) return text === '' ? null : text
+  const characters = [...line]
+  if (characters.length <= MOST_CHARACTERS) return line === '' ? null : line
   return `${characters.slice(0, MOST_CHARACTERS).join('').trimEnd()}…`
 }
 

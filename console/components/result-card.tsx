@@ -1,0 +1,90 @@
+import { Code, Paper, Stack, Text, ThemeIcon } from '@mantine/core'
+import { Ban, Check, CircleHelp, CircleX, Hourglass, type LucideIcon, ShieldX } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { StateGroup } from '../app/theme.ts'
+import classes from './result-card.module.css'
+
+const ICONS: Readonly<Record<StateGroup, LucideIcon>> = {
+  sent: Check,
+  moving: Hourglass,
+  attend: CircleHelp,
+  notsent: CircleX,
+  refused: ShieldX,
+  closed: Ban,
+}
+
+interface ResultCardProps {
+  readonly group: StateGroup
+  /** The answer: whether it was sent. */
+  readonly sentence: string
+  /** Causes, and what was done. */
+  readonly children?: ReactNode
+}
+
+/** The answer to the question of a page, before all else. */
+export function ResultCard({ group, sentence, children }: ResultCardProps) {
+  const Icon = ICONS[group]
+  const ground = { background: `var(--nc-${group}-bg)`, color: `var(--nc-${group}-fg)` }
+  return (
+    <Paper
+      withBorder
+      className={classes['card'] ?? ''}
+      style={{ borderLeft: `4px solid var(--nc-${group}-solid)` }}
+      role="group"
+      aria-label="Result"
+    >
+      <ThemeIcon size={36} radius="xl" style={ground} visibleFrom="sm" aria-hidden>
+        <Icon size={20} />
+      </ThemeIcon>
+      <Stack gap="xs" className={classes['body'] ?? ''}>
+        <Text size="lg" fw={600} c="bright">
+          {sentence}
+        </Text>
+        {children}
+      </Stack>
+    </Paper>
+  )
+}
+
+interface CauseProps {
+  /** Stable code, as in docs/reasons.md. */
+  readonly code: string
+  readonly meaning: string
+  readonly whatToDo: string | null
+  /** Foreign words and whose they are: "Meta said". */
+  readonly quote?: { readonly speaker: string; readonly words: string } | null
+  readonly children?: ReactNode
+}
+
+/** Why it is so, what to do, and who said what. */
+export function Cause({ code, meaning, whatToDo, quote = null, children }: CauseProps) {
+  return (
+    <Stack gap={6}>
+      <Text>
+        {meaning} <Code>{code}</Code>
+      </Text>
+      {whatToDo === null || whatToDo === '' ? null : <WhatToDo step={whatToDo} />}
+      {quote === null ? null : (
+        <div className={classes['quote'] ?? ''}>
+          <Text size="xs" c="dimmed">
+            {quote.speaker}:
+          </Text>
+          <Text size="sm" ff="monospace" fz={12}>
+            {quote.words}
+          </Text>
+        </div>
+      )}
+      {children}
+    </Stack>
+  )
+}
+
+function WhatToDo({ step }: { readonly step: string }) {
+  // It answers the question by itself.
+  if (step.startsWith('You need not do anything')) return <Text>{step}</Text>
+  return (
+    <Text>
+      <b>What to do:</b> {step}
+    </Text>
+  )
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { LogTimeline } from '../../../core/ports/console/api-log.ts'
+import { presentAnswer } from './present-answer.ts'
+
+type View = NonNullable<LogTimeline['message']>
+type Entry = View['timeline'][number]
+
+const AT = Date.UTC(2026, 0, 15, 12)
+
+describe('the answer to whether a message was sent', () => {
+  it.each([
+    ['QUEUED', {}, 'Not sent yet.', 'not sent yet'],
+    ['QUEUED', { attempts: 2 }, 'Not sent yet, after 2 attempts.', 'not sent yet'],
+    ['SENDING', {}, 'Being sent now.', 'being sent'],
+    ['SENDING', { reason: 'process_gone' }, 'Not known yet: Nuncio stopped while it was being sent.', 'not known yet'],
+    ['PUBLISHED', { publishedAt: AT + 300, attempts: 1 }, 'Sent: Meta accepted it 300 ms after the request.', 'sent'],
+    [
+      'PUBLISHED',
+      { publishedAt: AT + 7_100, attempts: 3 },
+      'Sent at the third attempt: Meta accepted it 7.1 s after the request.',
+      'sent',
+    ],
+    ['PUBLISHED', { publishedAt: AT - 5, attempts: 1 }, 'Sent: Meta accepted it.', 'sent'],
+    ['PUBLISHED', { reason: 'marked_arrived' }, 'A person said that it arrived.', 'marked as arrived'],
+    ['FAILED', {}, 'Not sent.', 'not sent'],
+    ['FAILED', { publishedAt: AT }, 'Sent, but not delivered.', 'not delivered'],
+    ['UNCONFIRMED', {}, 'Nobody knows whether it arrived.', 'nobody knows'],
+    ['EXPIRED', {}, 'Not sent.', 'not sent'],
+    ['CANCELLED', {}, 'Not sent.', 'not sent'],
+  ] as const)('is, for %s %j: %s', (state, part, ...[sentence, short]) => {
+    assert.deepEqual(presentAnswer(viewOf({ state, ...part }), 'whatsapp-cloud'), { sentence, short })
+  })
+
+  it('names the place in the lane', () => {
+    const view = { ...viewOf({ state: 'QUEUED' }), position: 19 }
+
+    assert.equal(presentAnswer(view, 'sandbox').sentence, 'Not sent yet. It waits at position 19 of its lane.')
+  })
+
+  it('never says “not sent” of a waiting message whose last attempt may have left', () => {
+    const unknown = entryOf('attempt-unknown', AT + 1)
+    const view = viewOf({ state: 'QUEUED', attempts: 1 }, [unknown])
+    const proven = viewOf({ state: 'QUEUED', attempts: 1 }, [unknown, entryOf('attempt-rejected', AT + 2)])
+
+    assert.deepEqual(presentAnswer(view, 'sandbox'), {
+      sentence: 'It may have been sent already.',
+      short: 'perhaps sent',
+    })
+    assert.equal(presentAnswer(proven, 'sandbox').sentence, 'Not sent yet, after 1 attempt.')
+  })
+
+  it('drops the time of a report that is before the acceptance', () => {
+    const early = viewOf({ state: 'READ' }, [entryOf('receipt-read', AT - 1)])
+    const later = viewOf({ state: 'DELIVERED' }, [entryOf('receipt-delivered', AT + 1_900)])
+
+    assert.equal(presentAnswer(early, 'sandbox').sentence, 'Sent and read.')
+    assert.equal(presentAnswer(later, 'sandbox').sentence, 'Sent and delivered 1.9 s after the request.')
+  })
+})
+
+function entryOf(kind: string, at: number): Entry {
+  return { at, kind, code: null, words: null, facts: {} }
+}
+
+function viewOf(part: Partial<View['message']>, timeline: readonly Entry[] = []): View {
+  const message = { reason: null, attempts: 0, acceptedAt: AT, publishedAt: null, ...part } as View['message']
+  return { message, timeline: [entryOf('accepted', AT), ...timeline], position: null } as unknown as View
+}
