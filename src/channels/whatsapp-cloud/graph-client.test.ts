@@ -276,7 +276,7 @@ function call(client: GraphClient, limits: Partial<CallLimits> = {}): Promise<Gr
       path: '/v26.0/1/messages',
       query: { a: 'b&c' },
       accessToken: 'a-token',
-      body: { contentType: 'application/json', content, lengthBytes: content.length },
+      body: content,
     },
     { signal: AbortSignal.timeout(10_000), ...limits },
   )

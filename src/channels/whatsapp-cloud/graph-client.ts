@@ -1,14 +1,13 @@
 import type { Socket } from 'node:net'
-import type { Agent, Dispatcher } from 'undici'
+import type { Agent, Dispatcher, FormData } from 'undici'
 import { InterimReplies } from '../../core/interim-replies.ts'
 import type { StillHolds } from '../../core/ports/channel.ts'
 import { explainBrokenCall } from './explain-broken-call.ts'
 
-/** A body in one piece, or one that is streamed and whose length is known. */
-export interface GraphBody {
-  readonly contentType: string
-  readonly content: Buffer | AsyncIterable<Uint8Array>
-  readonly lengthBytes: number
+/** A form with one file, which is streamed from the disk so that a large one costs no memory. */
+export interface GraphForm {
+  readonly fields: Readonly<Record<string, string>>
+  readonly file: Blob
 }
 
 export interface GraphCall {
@@ -17,7 +16,8 @@ export interface GraphCall {
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
   readonly accessToken: string
-  readonly body?: GraphBody
+  /** JSON as bytes, or a form. */
+  readonly body?: Buffer | GraphForm
 }
 
 export interface CallLimits {
@@ -72,6 +72,7 @@ export class GraphClient {
   async call(call: GraphCall, limits: CallLimits): Promise<GraphAnswer> {
     this.#agent ??= openAgent(this.#options)
     const agent = await this.#agent
+    const body = call.body && (Buffer.isBuffer(call.body) ? call.body : await toFormData(call.body))
     return new Promise((resolve) => {
       const exchange = new Exchange(limits, resolve)
       agent.dispatch(
@@ -80,7 +81,7 @@ export class GraphClient {
           path: this.#pathOf(call),
           method: call.method,
           headers: headersOf(call),
-          ...(call.body && { body: call.body.content as Buffer }),
+          ...(body && { body }),
           // Asked for no idempotent repeat: a GET of ours may be, but nothing here relies on it.
           idempotent: false,
         },
@@ -131,6 +132,15 @@ async function openAgent({
   })
 }
 
+async function toFormData({ fields, file }: GraphForm): Promise<FormData> {
+  const { FormData } = await import('undici')
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.append(name, value)
+  // Not the file's own name: what the recipient sees as the name is part of the message.
+  form.append('file', file, 'attachment')
+  return form
+}
+
 /** The library writes the head of a request as a text, and bodies as bytes. */
 function takeInterimAnswers(socket: Socket): void {
   const interim = new InterimReplies()
@@ -152,7 +162,8 @@ function headersOf({ accessToken, body }: GraphCall): Record<string, string> {
     // Accepting nothing compressed rules out a compression bomb.
     'accept-encoding': 'identity',
     'user-agent': 'nuncio',
-    ...(body && { 'content-type': body.contentType, 'content-length': String(body.lengthBytes) }),
+    // The library names the type of a form itself, and the length of every body.
+    ...(Buffer.isBuffer(body) && { 'content-type': 'application/json' }),
   }
 }
 

@@ -125,15 +125,9 @@ async function call(
     }),
     template,
   })
-  const bytes = Buffer.from(JSON.stringify(body))
   const path = `/${settings.graphVersion}/${settings.phoneNumberId}/messages`
   const answer = await parts.client.call(
-    {
-      method: 'POST',
-      path,
-      accessToken,
-      body: { contentType: 'application/json', content: bytes, lengthBytes: bytes.length },
-    },
+    { method: 'POST', path, accessToken, body: Buffer.from(JSON.stringify(body)) },
     limits,
   )
   if (answer.kind !== 'not-sent') parts.pace.took(pacedOf(parts, handover), parts.clock.now())

@@ -1,11 +1,10 @@
-import { type FileHandle, open } from 'node:fs/promises'
+import { openAsBlob } from 'node:fs'
 import type { MediaContent, MediaFile } from '../../core/message/message.ts'
 import type { Failure, Handover, Prepared } from '../../core/ports/channel.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
 import type { GraphAnswer, GraphClient } from './graph-client.ts'
 import { mimeForNetwork, whyNotForNetwork, whyNotOpus } from './media-rules.ts'
-import { multipartBody } from './multipart.ts'
 import { type OpenedSettings, openSettings } from './opened-settings.ts'
 import { failureOf, graphErrorOf, isSuccess, isVerified, memberOf, notSent } from './outcome.ts'
 import type { UploadKey, UploadMemory } from './upload-memory.ts'
@@ -26,8 +25,8 @@ export async function prepareUpload(parts: UploadParts, handover: Handover, sign
   try {
     const failure = await upload(parts, { ...handover, content, media }, signal)
     return failure ? { kind: 'failed', failure } : READY
-  } catch (error) {
-    return { kind: 'failed', failure: isGone(error) ? mediaLost() : storageAway() }
+  } catch {
+    return { kind: 'failed', failure: storageAway() }
   }
 }
 
@@ -60,35 +59,38 @@ async function upload(parts: UploadParts, handover: WithMedia, signal: AbortSign
   const why = whyNotForNetwork(content.type, { mime, sizeBytes: media.sizeBytes })
   if (why !== null) return refused(why)
   if (await parts.uploads.find(key)) return null
+  const file = await openFile(media.path, mime)
+  if (!file) return mediaLost()
   const whyNot = mime === 'audio/ogg' ? await whyNotOpus(media.path) : null
   if (whyNot !== null) return refused(whyNot)
-  const file = await open(media.path, 'r')
+  const answer = await callUpload(parts.client, { opened, file }, signal)
+  const id = uploadedId(answer)
+  if (id === null) return uploadFailure(answer, opened)
+  await parts.uploads.keep(key, { id, uploadedAt: parts.clock.now() })
+  return null
+}
+
+/** Null when it is gone, which the library says in an error without a code of its own. */
+async function openFile(path: string, type: string): Promise<Blob | null> {
   try {
-    const answer = await callUpload(parts.client, { opened, file, mime, sizeBytes: media.sizeBytes }, signal)
-    const id = uploadedId(answer)
-    if (id === null) return uploadFailure(answer, opened)
-    await parts.uploads.keep(key, { id, uploadedAt: parts.clock.now() })
+    return await openAsBlob(path, { type })
+  } catch {
     return null
-  } finally {
-    await file.close()
   }
 }
 
 interface Uploading {
   readonly opened: OpenedSettings
-  readonly file: FileHandle
-  readonly mime: string
-  readonly sizeBytes: number
+  readonly file: Blob
 }
 
 /** Meta's page “Media”: its table asks for all three fields, though its example has two. */
 function callUpload(
   client: UploadParts['client'],
-  { opened: { settings, accessToken }, file, mime, sizeBytes }: Uploading,
+  { opened: { settings, accessToken }, file }: Uploading,
   signal: AbortSignal,
 ): Promise<GraphAnswer> {
-  const fields = { messaging_product: 'whatsapp', type: mime }
-  const body = multipartBody(fields, { file, mime, sizeBytes })
+  const body = { fields: { messaging_product: 'whatsapp', type: file.type }, file }
   const path = `/${settings.graphVersion}/${settings.phoneNumberId}/media`
   return client.call({ method: 'POST', path, accessToken, body }, { signal })
 }
@@ -115,8 +117,4 @@ function refused(words: string): Failure {
 
 function transient(code: string, words: string): Failure {
   return { class: 'transient', code, words, suspectsNetwork: false, retryAfterMs: null }
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }
