@@ -13,10 +13,13 @@ import { readTree, type Tree } from '../scripts/source-tree.ts'
 // one engine never sees the other. Written out in full: who adds a folder decides for each row.
 const FOLDERS: ImportRules['folders'] = {
   // The console and the client are built from it for browsers, which have neither our code nor Node.
-  contract: { mayImport: [], mayUseNode: false },
+  contract: { mayImport: ['format'], mayUseNode: false },
+
+  // How times, durations, sizes and lines of CSV are written and read: in the console, too.
+  format: { mayImport: [], mayUseNode: false },
 
   // Rules only. Whatever waits, fails or differs between machines comes to it through its ports.
-  core: { mayImport: [], mayUseNode: false },
+  core: { mayImport: ['format'], mayUseNode: false },
 
   // It reads the environment into values, and knows the words that the values are made of.
   config: { mayImport: ['assets', 'core'], mayUseNode: true },
@@ -24,9 +27,9 @@ const FOLDERS: ImportRules['folders'] = {
   // Where files lie that are no code.
   assets: { mayImport: [], mayUseNode: true },
 
-  'storage/queries': { mayImport: ['core'], mayUseNode: true },
+  'storage/queries': { mayImport: ['core', 'format'], mayUseNode: true },
   'storage/*': { mayImport: ['assets', 'core', 'storage/queries'], mayUseNode: true },
-  'channels/*': { mayImport: ['core'], mayUseNode: true },
+  'channels/*': { mayImport: ['core', 'format'], mayUseNode: true },
   media: { mayImport: ['core'], mayUseNode: true },
   notify: { mayImport: ['core'], mayUseNode: true },
   secrets: { mayImport: ['core'], mayUseNode: true },
@@ -36,7 +39,7 @@ const FOLDERS: ImportRules['folders'] = {
 
   // The server puts the areas together and holds what they share.
   'http/server': { mayImport: ['core', 'contract', 'http/*'], mayUseNode: true },
-  'http/*': { mayImport: ['core', 'contract', 'http/server'], mayUseNode: true },
+  'http/*': { mayImport: ['core', 'contract', 'format', 'http/server'], mayUseNode: true },
 
   // What happens to a connection between the form and the database.
   connections: { mayImport: ['config', 'core', 'channels', 'channels/*', 'storage/queries'], mayUseNode: true },
@@ -66,7 +69,18 @@ const FOLDERS: ImportRules['folders'] = {
 
   // What an operator does with the data, with or without a running service. It opens the parts as the server does.
   operations: {
-    mayImport: ['assets', 'channels/*', 'config', 'connections', 'core', 'media', 'secrets', 'server', 'storage/*'],
+    mayImport: [
+      'assets',
+      'channels/*',
+      'config',
+      'connections',
+      'core',
+      'format',
+      'media',
+      'secrets',
+      'server',
+      'storage/*',
+    ],
     mayUseNode: true,
   },
 
@@ -74,7 +88,7 @@ const FOLDERS: ImportRules['folders'] = {
   executable: { mayImport: [], mayUseNode: true },
 
   // Reads arguments, calls one function of operations or server, prints.
-  cli: { mayImport: ['assets', 'config', 'contract', 'core', 'operations', 'server'], mayUseNode: true },
+  cli: { mayImport: ['assets', 'config', 'contract', 'core', 'format', 'operations', 'server'], mayUseNode: true },
 }
 
 // Package → folders that may import it: few, so that a package that moves on is replaced in one place.
@@ -151,8 +165,12 @@ describe('the console', () => {
     assert.notEqual(pages.size, 0)
   })
 
-  it('knows of our code only the contract, as any other client of it would', () => {
-    assert.deepEqual(findImportsOutOf(pages, 'console/', ['src/contract/']), [])
+  it('knows of our code only the contract, as any other client of it would, and how values are written', () => {
+    assert.deepEqual(findImportsOutOf(pages, 'console/', ['src/contract/', 'src/format/']), [])
+  })
+
+  it('forms no ring of imports', () => {
+    assert.deepEqual(findCycles(pages), [])
   })
 
   it('loads code later only where something is done about a file that does not come', () => {
@@ -259,7 +277,7 @@ describe('the rule of imports, on trees that break it', () => {
     const tree = treeWith({ 'src/cli/main.ts': `import { fetchMedia } from '../media/fetch.ts'` })
 
     assert.deepEqual(findForbiddenImports(tree, RULES), [
-      'src/cli/main.ts:1 imports src/media/fetch.ts, but cli may import only assets, config, contract, core, operations, server',
+      'src/cli/main.ts:1 imports src/media/fetch.ts, but cli may import only assets, config, contract, core, format, operations, server',
     ])
   })
 })

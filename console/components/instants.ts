@@ -51,22 +51,3 @@ export function exactLocal(at: number): string {
   const minutes = String(Math.abs(offsetMinutes) % 60).padStart(2, '0')
   return `${local} ${offsetMinutes < 0 ? '-' : '+'}${hours}:${minutes}`
 }
-
-export function exactUtc(at: number): string {
-  return `${new Date(at).toISOString().slice(0, -1).replace('T', ' ')} UTC`
-}
-
-/** "210 ms", "4.2 s", "6 min", "3 h 10 min", "2 d 4 h". */
-export function durationText(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`
-  if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`
-  if (ms < MINUTE_MS) return `${Math.round(ms / 1_000)} s`
-  if (ms < HOUR_MS) return `${Math.round(ms / MINUTE_MS)} min`
-  if (ms < DAY_MS) return twoParts(ms, [HOUR_MS, 'h', MINUTE_MS, 'min'])
-  return twoParts(ms, [DAY_MS, 'd', HOUR_MS, 'h'])
-}
-
-function twoParts(ms: number, [large, largeName, small, smallName]: readonly [number, string, number, string]): string {
-  const rest = Math.trunc((ms % large) / small)
-  return `${Math.trunc(ms / large)} ${largeName}${rest > 0 ? ` ${rest} ${smallName}` : ''}`
-}

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
+import { plainTime } from '../../src/format/instants.ts'
 import { Hint } from './hint.tsx'
-import { clockOrDate, exactLocal, exactUtc, localDateTime, nearOrDate } from './instants.ts'
+import { clockOrDate, exactLocal, localDateTime, nearOrDate } from './instants.ts'
 import { type TimeDisplay, useTimeDisplay } from './stored-setting.ts'
 import classes from './time-ago.module.css'
 
@@ -32,7 +33,7 @@ export function TimeAgo({ at, isQuiet = false, isClock = false }: TimeAgoProps) 
 }
 
 function wordsFor(display: TimeDisplay, at: number, now: number): string {
-  if (display === 'utc') return exactUtc(at)
+  if (display === 'utc') return plainTime(at)
   return display === 'local' ? localDateTime(at) : nearOrDate(at, now)
 }
 
@@ -40,7 +41,7 @@ function Exact({ at }: { readonly at: number }) {
   return (
     <>
       <div>{exactLocal(at)}</div>
-      <div>{exactUtc(at)}</div>
+      <div>{plainTime(at)}</div>
     </>
   )
 }

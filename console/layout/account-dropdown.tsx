@@ -1,16 +1,20 @@
 import { Menu, Text } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { Check } from 'lucide-react'
-import { AccountButton, type AccountSwitcherProps } from './account-switcher.tsx'
+import type { ReactNode } from 'react'
+import type { CurrentSession } from '../../src/contract/console/session.ts'
+
+export interface AccountChoice {
+  readonly accounts: CurrentSession['accounts']
+  readonly current: CurrentSession['accounts'][number] | undefined
+}
 
 /** Opens at once, because it is mounted when its button is pressed. */
-export function AccountDropdown({ accounts, current }: AccountSwitcherProps) {
+export function AccountDropdown({ accounts, current, button }: AccountChoice & { readonly button: ReactNode }) {
   const navigate = useNavigate()
   return (
     <Menu position="bottom-start" width={240} defaultOpened>
-      <Menu.Target>
-        <AccountButton name={current?.name} />
-      </Menu.Target>
+      <Menu.Target>{button}</Menu.Target>
       <Menu.Dropdown>
         {accounts.map((account) => (
           <Menu.Item

@@ -1,18 +1,13 @@
 import { Button, type ButtonProps, Text } from '@mantine/core'
 import { ChevronsUpDown } from 'lucide-react'
 import { type ComponentPropsWithRef, Suspense, useState } from 'react'
-import type { CurrentSession } from '../../src/contract/console/session.ts'
 import { lazily } from '../components/load-later.ts'
+import type { AccountChoice } from './account-dropdown.tsx'
 
 const AccountDropdown = lazily(async () => (await import('./account-dropdown.tsx')).AccountDropdown)
 
-export interface AccountSwitcherProps {
-  readonly accounts: CurrentSession['accounts']
-  readonly current: CurrentSession['accounts'][number] | undefined
-}
-
 /** The current account; a menu if the person belongs to several. */
-export function AccountSwitcher(props: AccountSwitcherProps) {
+export function AccountSwitcher(props: AccountChoice) {
   const [isWanted, setWanted] = useState(false)
   const { accounts, current } = props
   if (accounts.length === 0) return null
@@ -27,14 +22,14 @@ export function AccountSwitcher(props: AccountSwitcherProps) {
   if (!isWanted) return closed
   return (
     <Suspense fallback={closed}>
-      <AccountDropdown {...props} />
+      <AccountDropdown {...props} button={<AccountButton name={current?.name} />} />
     </Suspense>
   )
 }
 
 type AccountButtonProps = { readonly name: string | undefined } & ButtonProps & ComponentPropsWithRef<'button'>
 
-export function AccountButton({ name, ...props }: AccountButtonProps) {
+function AccountButton({ name, ...props }: AccountButtonProps) {
   return (
     <Button
       variant="default"

@@ -2,13 +2,18 @@ import { Menu, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Keyboard, LogOut, User } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { CurrentSession } from '../../src/contract/console/session.ts'
 import { useApiMutation } from '../api/queries.ts'
 import { showErrorToast } from '../components/toast.ts'
 
-import { PersonButton, type PersonMenuProps } from './person-menu.tsx'
+export interface PersonMenuProps {
+  readonly person: CurrentSession['person']
+  readonly onHelp: () => void
+}
 
 /** Opens at once, because it is mounted when its button is pressed. */
-export function PersonDropdown({ person, onHelp }: PersonMenuProps) {
+export function PersonDropdown({ person, onHelp, button }: PersonMenuProps & { readonly button: ReactNode }) {
   const navigate = useNavigate()
   const client = useQueryClient()
   const signOut = useApiMutation('signOut')
@@ -24,9 +29,7 @@ export function PersonDropdown({ person, onHelp }: PersonMenuProps) {
   }
   return (
     <Menu position="bottom-end" width={240} defaultOpened>
-      <Menu.Target>
-        <PersonButton name={person.name} />
-      </Menu.Target>
+      <Menu.Target>{button}</Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>
           <Text size="sm" c="var(--mantine-color-text)" fw={500}>

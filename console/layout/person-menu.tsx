@@ -1,15 +1,10 @@
 import { ActionIcon, type ActionIconProps } from '@mantine/core'
 import { CircleUser } from 'lucide-react'
 import { type ComponentPropsWithRef, Suspense, useState } from 'react'
-import type { CurrentSession } from '../../src/contract/console/session.ts'
 import { lazily } from '../components/load-later.ts'
+import type { PersonMenuProps } from './person-dropdown.tsx'
 
 const PersonDropdown = lazily(async () => (await import('./person-dropdown.tsx')).PersonDropdown)
-
-export interface PersonMenuProps {
-  readonly person: CurrentSession['person']
-  readonly onHelp: () => void
-}
 
 /** The code of the menu is loaded when it is first opened, because most visits do not need it. */
 export function PersonMenu(props: PersonMenuProps) {
@@ -18,14 +13,14 @@ export function PersonMenu(props: PersonMenuProps) {
   if (!isWanted) return closed
   return (
     <Suspense fallback={closed}>
-      <PersonDropdown {...props} />
+      <PersonDropdown {...props} button={<PersonButton name={props.person.name} />} />
     </Suspense>
   )
 }
 
 type ButtonProps = { readonly name: string } & ActionIconProps & ComponentPropsWithRef<'button'>
 
-export function PersonButton({ name, ...props }: ButtonProps) {
+function PersonButton({ name, ...props }: ButtonProps) {
   return (
     <ActionIcon variant="subtle" color="gray" size="lg" aria-label={`You: ${name}`} aria-haspopup="menu" {...props}>
       <CircleUser size={18} aria-hidden />

@@ -1,6 +1,7 @@
 import { Button, Group, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
+import { formatDuration, parseDurationMs } from '../../../src/format/durations.ts'
 import { CallProblem } from '../../api/call-problem.ts'
 import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
@@ -9,7 +10,6 @@ import { takenOutText } from '../../components/taken-out-text.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
 import { messages } from './connection-labels.ts'
-import { parseDuration, writeDuration } from './duration-text.ts'
 import { useCancelWaiting } from './use-cancel-waiting.ts'
 
 interface ConfirmBacklogProps {
@@ -45,7 +45,7 @@ function ConfirmBacklogDialog({ connection, isOpen, onClose }: ConfirmBacklogDia
   const cancel = useCancelWaiting(id)
   const cancelOld = async () => {
     if (age.trim() === '') return { cancelled: 0, unconfirmed: 0 }
-    const olderThanMs = parseDuration(age)
+    const olderThanMs = parseDurationMs(age)
     if (!olderThanMs) {
       const message = `“${age}” is not a time. Write one such as 30m or 6h, or nothing.`
       throw new CallProblem({ status: 0, code: 'input_invalid', message })
@@ -101,7 +101,7 @@ function BacklogFacts({ connection: { waiting, oldestWaitingAt, pace } }: Confir
           The oldest was accepted <TimeAgo at={oldestWaitingAt} />.{' '}
         </>
       )}
-      {takesMs === null ? null : `At its pace that takes about ${writeDuration(takesMs)}.`}
+      {takesMs === null ? null : `At its pace that takes about ${formatDuration(takesMs)}.`}
     </Text>
   )
 }

@@ -1,5 +1,5 @@
 import type { BoundedCount, PaceView } from '../../../src/contract/console/connections.ts'
-import { durationText } from '../../components/instants.ts'
+import { durationText } from '../../../src/format/durations.ts'
 
 /** "12", or "1,000+" for at least so many. */
 export function countText({ count, isMore }: BoundedCount): string {

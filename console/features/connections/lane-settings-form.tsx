@@ -15,12 +15,12 @@ import { z } from 'zod'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
 import { isTimeZone, LANE_LIMITS, TIME_OF_DAY } from '../../../src/contract/console/form-rules.ts'
 import type { LaneSettings } from '../../../src/contract/console/lane-settings.ts'
+import { formatDuration, parseDurationMs } from '../../../src/format/durations.ts'
 import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { showToast } from '../../components/toast.ts'
-import { durationField, parseDuration, writeDuration } from './duration-text.ts'
 
 const laneForm = z
   .object({
@@ -163,11 +163,11 @@ function QuietFields({ form }: Bound) {
 
 function toForm({ quietHours, ...lane }: LaneSettings): LaneForm {
   return {
-    leastGap: writeDuration(lane.leastGapMs),
-    gapJitter: writeDuration(lane.gapJitterMs),
-    headBudget: writeDuration(lane.headBudgetMs),
-    timeToLive: writeDuration(lane.timeToLiveMs),
-    confirmBacklogAfter: writeDuration(lane.confirmBacklogAfterMs),
+    leastGap: formatDuration(lane.leastGapMs),
+    gapJitter: formatDuration(lane.gapJitterMs),
+    headBudget: formatDuration(lane.headBudgetMs),
+    timeToLive: formatDuration(lane.timeToLiveMs),
+    confirmBacklogAfter: formatDuration(lane.confirmBacklogAfterMs),
     onUnconfirmed: lane.onUnconfirmed,
     isQuiet: quietHours !== null,
     quietFrom: quietHours?.from ?? '22:00',
@@ -179,12 +179,21 @@ function toForm({ quietHours, ...lane }: LaneSettings): LaneForm {
 function toSettings(form: LaneForm): LaneSettings {
   const { isQuiet, quietFrom, quietTo, timeZone } = form
   return {
-    leastGapMs: parseDuration(form.leastGap) ?? 0,
-    gapJitterMs: parseDuration(form.gapJitter) ?? 0,
-    headBudgetMs: parseDuration(form.headBudget) ?? 0,
-    timeToLiveMs: parseDuration(form.timeToLive) ?? 0,
-    confirmBacklogAfterMs: parseDuration(form.confirmBacklogAfter) ?? 0,
+    leastGapMs: parseDurationMs(form.leastGap) ?? 0,
+    gapJitterMs: parseDurationMs(form.gapJitter) ?? 0,
+    headBudgetMs: parseDurationMs(form.headBudget) ?? 0,
+    timeToLiveMs: parseDurationMs(form.timeToLive) ?? 0,
+    confirmBacklogAfterMs: parseDurationMs(form.confirmBacklogAfter) ?? 0,
     onUnconfirmed: form.onUnconfirmed,
     quietHours: isQuiet ? { from: quietFrom, to: quietTo, timeZone } : null,
   }
+}
+
+/** A field for a duration within these limits. */
+function durationField({ least, most }: { readonly least: number; readonly most: number }) {
+  const sentence = `Write a time from ${formatDuration(least)} to ${formatDuration(most)}, such as 500ms, 30s, 15m or 24h.`
+  return z.string().refine((text) => {
+    const ms = parseDurationMs(text)
+    return ms !== null && ms >= least && ms <= most
+  }, sentence)
 }

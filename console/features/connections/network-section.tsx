@@ -1,6 +1,5 @@
-import { Alert, Button, Code, Group, List, Paper, Stack, Text, Title } from '@mantine/core'
+import { Alert, Button, Code, Group, List, Stack, Text } from '@mantine/core'
 import { RefreshCw, TriangleAlert } from 'lucide-react'
-import type { ReactNode } from 'react'
 import type {
   ConnectionCallbackView,
   ConnectionFactView,
@@ -10,6 +9,7 @@ import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
+import { SectionBox } from '../../components/section-box.tsx'
 import { GroupLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { TemplateList } from './template-list.tsx'
@@ -32,7 +32,7 @@ function Said({ connection }: { readonly connection: ConnectionView }) {
   const check = useApiMutation('checkConnection')
   const { facts, checkedAt } = connection
   return (
-    <Box title="What the network says">
+    <SectionBox title="What the network says">
       {check.error ? (
         <ProblemNote problem={check.error} title="The network does not take this connection as it is" />
       ) : (
@@ -60,7 +60,7 @@ function Said({ connection }: { readonly connection: ConnectionView }) {
           </Button>
         </Group>
       ) : null}
-    </Box>
+    </SectionBox>
   )
 }
 
@@ -82,7 +82,7 @@ function Fact({ label, value, tone }: ConnectionFactView) {
 
 function CallbackAddress({ callback }: { readonly callback: ConnectionCallbackView }) {
   return (
-    <Box title="Callback address">
+    <SectionBox title="Callback address">
       <Text size="sm">
         The network reports here what becomes of messages. Without it, nothing is ever delivered or read in the log, and
         what may or may not have left stays unconfirmed.
@@ -109,17 +109,6 @@ function CallbackAddress({ callback }: { readonly callback: ConnectionCallbackVi
           <Code>account_update</Code>.
         </List.Item>
       </List>
-    </Box>
-  )
-}
-
-export function Box({ title, children }: { readonly title: string; readonly children: ReactNode }) {
-  return (
-    <Paper withBorder p="lg" maw={860} component="section" aria-label={title}>
-      <Stack gap="md">
-        <Title order={3}>{title}</Title>
-        {children}
-      </Stack>
-    </Paper>
+    </SectionBox>
   )
 }

@@ -4,8 +4,8 @@ import type { ConnectionTemplateView, ConnectionView } from '../../../src/contra
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
+import { SectionBox } from '../../components/section-box.tsx'
 import { GroupLabel } from '../../components/state-label.tsx'
-import { Box } from './network-section.tsx'
 
 /** The account's approved templates. Loaded only on demand, because the network is slow. */
 export function TemplateList({ connection }: { readonly connection: ConnectionView }) {
@@ -17,7 +17,7 @@ export function TemplateList({ connection }: { readonly connection: ConnectionVi
     { enabled: isWanted, isLive: false },
   )
   return (
-    <Box title="Templates">
+    <SectionBox title="Templates">
       <Text size="sm">
         To a recipient who has not written to this number for 24 hours, only an approved template may be sent. Name
         those that fit in the settings of the channel below.
@@ -37,7 +37,7 @@ export function TemplateList({ connection }: { readonly connection: ConnectionVi
           </Button>
         </Group>
       )}
-    </Box>
+    </SectionBox>
   )
 }
 

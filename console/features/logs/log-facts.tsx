@@ -1,6 +1,7 @@
 import { Code, Group, Paper, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { LogDetail } from '../../../src/contract/console/log.ts'
+import { bytesText } from '../../../src/format/bytes.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { HttpStatus } from '../../components/http-status.tsx'
@@ -8,7 +9,7 @@ import { TextLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import classes from './log.module.css'
-import { sizeText, TYPE_LABELS } from './log-labels.ts'
+import { TYPE_LABELS } from './log-labels.ts'
 
 /** The facts of an entry, with links. */
 export function LogFacts({ detail }: { readonly detail: LogDetail }) {
@@ -80,7 +81,7 @@ export function MediaFacts({ media }: { readonly media: NonNullable<LogDetail['m
       <Facts>
         <Fact name="Name">{media.name ?? '–'}</Fact>
         <Fact name="State">{MEDIA_LABELS[media.state]}</Fact>
-        <Fact name="Size">{media.sizeBytes === null ? '–' : sizeText(media.sizeBytes)}</Fact>
+        <Fact name="Size">{media.sizeBytes === null ? '–' : bytesText(media.sizeBytes)}</Fact>
         <Fact name="Content">{media.mime ?? '–'}</Fact>
         <Fact name="Fetching took">{media.tookMs === null ? '–' : `${media.tookMs} ms`}</Fact>
         <Fact name="Tries">{media.tries}</Fact>

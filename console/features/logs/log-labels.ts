@@ -1,5 +1,5 @@
 import type { LogEntry, LogRow } from '../../../src/contract/console/log.ts'
-import { durationText } from '../../components/instants.ts'
+import { durationText } from '../../../src/format/durations.ts'
 
 export const TYPE_LABELS: Readonly<Record<string, string>> = {
   message: 'Text',
@@ -79,15 +79,4 @@ function sendingText({ state, publishedAt, receivedAt, attempts }: LogRow): stri
 /** For an entry that stands for many requests. */
 export function sumText(requests: number): string {
   return requests === 1 ? '1 request' : `${requests.toLocaleString('en')} requests`
-}
-
-export function offsetText(ms: number): string {
-  if (ms < 1_000) return `+${ms} ms`
-  if (ms < 60_000) return `+${(ms / 1_000).toFixed(1)} s`
-  return ms < 3_600_000 ? `+${(ms / 60_000).toFixed(1)} min` : `+${(ms / 3_600_000).toFixed(1)} h`
-}
-
-export function sizeText(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} bytes`
-  return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }

@@ -1,9 +1,9 @@
 import { Box, Code, Group, Stack, Text, Timeline } from '@mantine/core'
 import { CircleCheck, CircleDot, CircleX, Hourglass, type LucideIcon } from 'lucide-react'
 import type { LogTimelineEntry } from '../../../src/contract/console/log.ts'
+import { durationText } from '../../../src/format/durations.ts'
 import type { StateGroup } from '../../app/theme.ts'
 import { exactLocal } from '../../components/instants.ts'
-import { offsetText } from './log-labels.ts'
 
 const DISPLAYS: Readonly<Record<LogTimelineEntry['tone'], { readonly icon: LucideIcon; readonly group: StateGroup }>> =
   {
@@ -39,7 +39,7 @@ function TimelineEntry({ entry, ...item }: { readonly entry: LogTimelineEntry })
       <Stack gap={2}>
         <Group gap="xs">
           <Text size="xs" ff="monospace">
-            {offsetText(entry.offsetMs)}
+            +{durationText(entry.offsetMs)}
           </Text>
           <Text size="xs" c="dimmed" component="time" dateTime={new Date(entry.at).toISOString()}>
             {exactLocal(entry.at)}

@@ -1,8 +1,8 @@
 import { Paper, SimpleGrid, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { OverviewReply } from '../../../src/contract/console/overview.ts'
+import { durationText } from '../../../src/format/durations.ts'
 import { useAccount } from '../../components/account.tsx'
-import { durationText } from '../../components/instants.ts'
 import { TextLink } from '../../components/links.tsx'
 import { numberText } from './results.ts'
 

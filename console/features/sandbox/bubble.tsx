@@ -1,7 +1,8 @@
 import { Group, Text, Tooltip, UnstyledButton } from '@mantine/core'
 import { Check, CheckCheck } from 'lucide-react'
 import type { Delivery } from '../../../src/contract/console/sandbox.ts'
-import { exactLocal, exactUtc, localClock } from '../../components/instants.ts'
+import { plainTime } from '../../../src/format/instants.ts'
+import { exactLocal, localClock } from '../../components/instants.ts'
 import { StateLabel } from '../../components/state-label.tsx'
 import { MediaView } from './media-view.tsx'
 import classes from './sandbox.module.css'
@@ -41,7 +42,7 @@ function TimelineEntry({ at }: { readonly at: number }) {
       label={
         <>
           <div>{exactLocal(at)}</div>
-          <div>{exactUtc(at)}</div>
+          <div>{plainTime(at)}</div>
         </>
       }
     >

@@ -1,6 +1,7 @@
 import { Drawer, Group, Loader, Stack, Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { DeliveryTimeline } from '../../../src/contract/console/sandbox.ts'
+import { bytesText } from '../../../src/format/bytes.ts'
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
@@ -10,7 +11,6 @@ import { MaskedNumber } from '../../components/masked-number.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { StateLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { sizeText } from './sandbox-labels.ts'
 
 interface DeliveryDrawerProps {
   readonly connection: string
@@ -97,7 +97,7 @@ function factsOf(timeline: DeliveryTimeline): readonly Fact[] {
     ...moment('Read', timeline.readAt),
     ...(media ? [{ name: 'File', value: media.name }] : []),
     ...(media?.mime ? [{ name: 'Type, by its bytes', value: media.mime }] : []),
-    ...(media?.sizeBytes == null ? [] : [{ name: 'Size', value: sizeText(media.sizeBytes) }]),
+    ...(media?.sizeBytes == null ? [] : [{ name: 'Size', value: bytesText(media.sizeBytes) }]),
     ...(media?.sha256 ? [{ name: 'SHA-256', value: <Id id={media.sha256} label="Copy the checksum" /> }] : []),
   ]
 }

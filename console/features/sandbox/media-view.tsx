@@ -2,10 +2,11 @@ import { Anchor, Group, Stack, Text } from '@mantine/core'
 import { File, FileAudio, FileImage, FileVideo, type LucideIcon } from 'lucide-react'
 import { useState } from 'react'
 import type { Delivery } from '../../../src/contract/console/sandbox.ts'
+import { bytesText } from '../../../src/format/bytes.ts'
 import { addressOf } from '../../api/call.ts'
 import { useAccount } from '../../components/account.tsx'
 import classes from './sandbox.module.css'
-import { sizeText, typeWord } from './sandbox-labels.ts'
+import { typeWord } from './sandbox-labels.ts'
 
 type Media = NonNullable<Delivery['media']>
 
@@ -60,7 +61,7 @@ function FileCard({
   const facts = [
     typeWord(delivery.type),
     media.mime,
-    media.sizeBytes === null ? null : sizeText(media.sizeBytes),
+    media.sizeBytes === null ? null : bytesText(media.sizeBytes),
   ].filter((fact) => fact !== null)
   return (
     <Group gap="sm" wrap="nowrap" className={classes['card'] ?? ''}>

@@ -10,15 +10,6 @@ export function typeWord(type: string): string {
   return TYPES[type] ?? type
 }
 
-const KIB = 1024
-const MIB = KIB * KIB
-
-/** "312 B", "4.1 KiB", "2.0 MiB". */
-export function sizeText(bytes: number): string {
-  if (bytes < KIB) return `${bytes} B`
-  return bytes < MIB ? `${(bytes / KIB).toFixed(1)} KiB` : `${(bytes / MIB).toFixed(1)} MiB`
-}
-
 const dayFormat = new Intl.DateTimeFormat(undefined, {
   weekday: 'long',
   day: 'numeric',

@@ -2,6 +2,7 @@ import { Alert, Stack, Table, Text } from '@mantine/core'
 import { Info } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { RetentionReply } from '../../../src/contract/console/overview.ts'
+import { bytesText } from '../../../src/format/bytes.ts'
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { TextLink } from '../../components/links.tsx'
@@ -79,12 +80,12 @@ function Facts({ kept, account }: { readonly kept: RetentionReply; readonly acco
           <Fact name="Media that wait to be sent">
             {spool.files === 0
               ? 'None'
-              : `${spool.isMore ? 'over ' : ''}${spool.files.toLocaleString('en')} ${spool.files === 1 ? 'file' : 'files'}, ${sizeText(spool.bytes)}. They go once their message is sent.`}
+              : `${spool.isMore ? 'over ' : ''}${spool.files.toLocaleString('en')} ${spool.files === 1 ? 'file' : 'files'}, ${bytesText(spool.bytes)}. They go once their message is sent.`}
           </Fact>
           <Fact name="The database">
             {databaseBytes === null
               ? 'It is shared with other accounts, so its size is shown only to the person who runs the service.'
-              : sizeText(databaseBytes)}
+              : bytesText(databaseBytes)}
           </Fact>
         </Table.Tbody>
       </Table>
@@ -101,13 +102,4 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
       <Table.Td>{children}</Table.Td>
     </Table.Tr>
   )
-}
-
-const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const
-
-/** "812 bytes", "4.2 MB". */
-function sizeText(bytes: number): string {
-  const step = Math.min(UNITS.length - 1, bytes < 1_000 ? 0 : Math.floor(Math.log10(bytes) / 3))
-  const size = bytes / 1_000 ** step
-  return `${step === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)} ${UNITS[step] ?? ''}`
 }

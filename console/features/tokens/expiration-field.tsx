@@ -1,7 +1,8 @@
 import { Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { TokenExpiration } from '../../../src/contract/console/tokens.ts'
-import { durationText, localDateTime } from '../../components/instants.ts'
+import { durationText } from '../../../src/format/durations.ts'
+import { localDateTime } from '../../components/instants.ts'
 
 const DAY_MS = 86_400_000
 const DAYS: Readonly<Record<Exclude<TokenExpiration, 'date'>, number>> = {

@@ -16,7 +16,7 @@ describe('the description of the sandbox', () => {
     const stored = parseSandboxSettings(pairs)
 
     assert.deepEqual(parseSandboxSettings(SANDBOX_DESCRIPTION.writeSettings({ ...stored })), stored)
-    assert.deepEqual(SANDBOX_DESCRIPTION.writeSettings({ latencyMs: 0 }), { latency: '0ms' })
+    assert.deepEqual(SANDBOX_DESCRIPTION.writeSettings({ latencyMs: 0 }), { latency: '0s' })
     assert.deepEqual(SANDBOX_DESCRIPTION.writeSettings({}), {})
   })
 

@@ -1,5 +1,5 @@
-import { formatDuration } from '../../core/duration.ts'
 import type { ChannelDescription } from '../../core/ports/channel-description.ts'
+import { formatDuration } from '../../format/durations.ts'
 import { SANDBOX_KEYS } from './settings.ts'
 
 export const SANDBOX_DESCRIPTION: ChannelDescription = {
@@ -13,7 +13,7 @@ export const SANDBOX_DESCRIPTION: ChannelDescription = {
       help: 'How long each delivery takes, such as 200ms or 3s; at most 20s.',
       kind: 'duration',
       isRequired: false,
-      unset: '0ms',
+      unset: '0s',
     },
     {
       name: 'delivered_after',

@@ -1,5 +1,5 @@
-import { parseDurationMs } from '../../core/duration.ts'
 import { Refusal } from '../../core/refusals.ts'
+import { parseDurationMs } from '../../format/durations.ts'
 
 /** How one sandbox connection behaves. */
 interface SandboxSettings {

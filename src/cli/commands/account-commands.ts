@@ -1,7 +1,7 @@
 import { commandLine } from '../../core/command-line.ts'
+import { relativeTime } from '../../format/instants.ts'
 import { ACTOR, type Cli } from '../cli.ts'
 import { accountJson } from '../format/json-shapes.ts'
-import { relativeTime } from '../format/times.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { parseName } from '../parse/argument.ts'
 

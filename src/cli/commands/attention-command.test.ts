@@ -34,7 +34,7 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
 
     assert.match(
       stdout,
-      /^Alarms\n {2}warning: The disk under \/data on mail-2 has 0.5 GB of 100.0 GB left. → Make room on it/,
+      /^Alarms\n {2}warning: The disk under \/data on mail-2 has 512 MB of 100 GB left. → Make room on it/,
     )
     assert.deepEqual(
       alarms.map((alarm) => Object.keys(alarm)),

@@ -1,10 +1,11 @@
 import { Option } from 'commander'
 import { commandLine } from '../../core/command-line.ts'
 import { Refusal } from '../../core/refusals.ts'
+import { bytesText } from '../../format/bytes.ts'
 import type { TakenBackup } from '../../operations/backup/take-backup.ts'
 import type { Cli } from '../cli.ts'
 import { counted } from '../format/counted.ts'
-import { createProgressLine, megabytes } from '../format/progress.ts'
+import { createProgressLine } from '../format/progress.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 
 type BackupOptions = CommonOptions & { readonly withMedia?: boolean; readonly keep?: string }
@@ -57,7 +58,7 @@ function inText({ path, manifest, tookMs, removed }: TakenBackup, keyRing: strin
   const { counts, keyId, files } = manifest
   const seconds = Math.max(1, Math.round(tookMs / 1_000))
   const lines = [
-    `Backed up ${counted(counts.messages, 'message')} (${counts.waiting} of which ${counts.waiting === 1 ? 'waits' : 'wait'}), ${counted(counts.connections, 'connection')} and ${counted(counts.accounts, 'account')}: ${megabytes(sizeOf(files))} in ${seconds} s.`,
+    `Backed up ${counted(counts.messages, 'message')} (${counts.waiting} of which ${counts.waiting === 1 ? 'waits' : 'wait'}), ${counted(counts.connections, 'connection')} and ${counted(counts.accounts, 'account')}: ${bytesText(sizeOf(files))} in ${seconds} s.`,
     path,
     ...removed.map((old) => `Removed ${old}`),
     '',

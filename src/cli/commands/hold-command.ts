@@ -1,9 +1,9 @@
 import { Option } from 'commander'
 import { commandLine } from '../../core/command-line.ts'
 import type { HoldView } from '../../core/ports/administration.ts'
+import { isoTime, plainTime, relativeTime } from '../../format/instants.ts'
 import { ACTOR, type Cli } from '../cli.ts'
 import { printable } from '../format/printable.ts'
-import { isoTime, plainTime, relativeTime } from '../format/times.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { parseOneLine } from '../parse/argument.ts'
 

@@ -142,7 +142,7 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
     assert.match(stdout, /^Message message-1\nmessage from 15550001000 to 15550100000, of the account “Acme”\n/)
     assert.match(stdout, /\nState: UNCONFIRMED \(result_unknown\)\nWhy: The connection broke while/)
     assert.match(stdout, /\nWhat to do: .*nuncio message resolve message-1 --arrived/)
-    assert.match(stdout, /\n2026-01-15 12:00:00\.000 UTC {6}\+0 ms {2}Accepted and stored \[request request-1\]\n/)
+    assert.match(stdout, /\n2026-01-15 12:00:00\.000 UTC {8}\+0 ms {2}Accepted and stored \[request request-1\]\n/)
     assert.match(stdout, /\+1\.0 s {2}Came to its end: The connection broke/)
   })
 

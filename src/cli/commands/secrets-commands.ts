@@ -1,7 +1,7 @@
 import { commandLine } from '../../core/command-line.ts'
+import { isoTime, plainTime } from '../../format/instants.ts'
 import type { KeyRingView, KeyState, Rotation } from '../../server/wiring/key-ring-administration.ts'
 import { ACTOR, type Cli } from '../cli.ts'
-import { isoTime, plainTime } from '../format/times.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 
 const REPORT_EVERY_MS = 1_000

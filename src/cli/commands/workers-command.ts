@@ -1,8 +1,8 @@
 import { commandLine } from '../../core/command-line.ts'
 import type { HeldLaneView, WorkerView } from '../../core/ports/administration.ts'
+import { relativeTime } from '../../format/instants.ts'
 import type { Cli } from '../cli.ts'
 import { aliveOrGone, heldLaneJson, workerJson } from '../format/json-shapes.ts'
-import { relativeTime } from '../format/times.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 
 // An id is long; its first characters distinguish the workers of one database.

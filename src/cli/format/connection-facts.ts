@@ -1,7 +1,7 @@
 import type { ConnectionFact } from '../../core/ports/channel-onboarding.ts'
 import type { CallbackAddress } from '../../core/ports/connection-service.ts'
+import { plainTime } from '../../format/instants.ts'
 import { printable } from './printable.ts'
-import { plainTime } from './times.ts'
 
 const MARKS: Readonly<Record<ConnectionFact['tone'], string>> = { plain: '', good: '', warning: '  (!)', bad: '  (!!)' }
 

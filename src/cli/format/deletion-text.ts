@@ -1,4 +1,4 @@
-import { plainTime } from './times.ts'
+import { plainTime } from '../../format/instants.ts'
 
 const DAY_MS = 86_400_000
 

@@ -4,11 +4,12 @@ import { repeatText } from '../../core/message/timeline.ts'
 import type { MessageTimeline, TimelineEntry } from '../../core/ports/administration.ts'
 import { explainReason } from '../../core/reasons.ts'
 import { renderRemedy } from '../../core/render-remedy.ts'
+import { durationText } from '../../format/durations.ts'
+import { plainTime, relativeTime } from '../../format/instants.ts'
 import { deletionText } from './deletion-text.ts'
 import { goesOn } from './goes-on.ts'
 import { timelineEntryText } from './json-shapes.ts'
 import { printable } from './printable.ts'
-import { plainTime, relativeTime } from './times.ts'
 
 /** The whole life of a message in plain words, for a person at a terminal. */
 export function explainMessage(story: MessageTimeline, now: number): string {
@@ -80,7 +81,7 @@ function timelineEntryLine(entry: TimelineEntry, before: TimelineEntry | undefin
     : `${explained.sentence ? `: ${printable(explained.sentence)}` : ''}${quoted(explained.words)}`
   const details = Object.entries(facts).flatMap(([name, value]) => (value === null ? [] : [factText(name, value)]))
   const bracket = details.length === 0 ? '' : ` [${details.join(', ')}]`
-  return `${plainTime(at)}  ${offset(Math.max(0, at - acceptedAt)).padStart(9)}  ${ownText(entry)}${why}${bracket}`
+  return `${plainTime(at)}  ${`+${durationText(at - acceptedAt)}`.padStart(11)}  ${ownText(entry)}${why}${bracket}`
 }
 
 function ownText(entry: TimelineEntry): string {
@@ -113,12 +114,6 @@ function secondText(value: string): string {
 function factText(name: string, value: string | number): string {
   const text = printable(String(value))
   return FACT_TEXTS[name]?.(text) ?? `${name} ${text}`
-}
-
-function offset(ms: number): string {
-  if (ms < 1_000) return `+${ms} ms`
-  if (ms < 60_000) return `+${(ms / 1_000).toFixed(1)} s`
-  return ms < 3_600_000 ? `+${(ms / 60_000).toFixed(1)} min` : `+${(ms / 3_600_000).toFixed(1)} h`
 }
 
 function quoted(words: string | null): string {

@@ -2,10 +2,10 @@ import { REPLIES } from '../../contract/reply-table.ts'
 import { commandLine } from '../../core/command-line.ts'
 import type { RequestError, RequestTimeline, SummedView } from '../../core/ports/administration.ts'
 import { explainEndedToken } from '../../core/token/token.ts'
+import { plainTime, relativeTime } from '../../format/instants.ts'
 import { counted } from './counted.ts'
 import { deletionText } from './deletion-text.ts'
 import { printable } from './printable.ts'
-import { plainTime, relativeTime } from './times.ts'
 
 /** A request and its answer in plain words, for a person at a terminal. */
 export function explainRequest(timeline: RequestTimeline, now: number): string {

@@ -1,4 +1,4 @@
-import { isoTime } from './times.ts'
+import { isoTime } from '../../format/instants.ts'
 
 const MOMENT = /(^|_)(at|until|since)$|(At|Until|Since)$/
 

@@ -19,9 +19,9 @@ import type { Block } from '../../core/ports/recipients.ts'
 import type { DeliveryRow, WebhookView } from '../../core/ports/webhooks.ts'
 import { explainReason } from '../../core/reasons.ts'
 import { renderRemedy } from '../../core/render-remedy.ts'
+import { isoTime } from '../../format/instants.ts'
 import type { Finding } from '../../operations/doctor/finding.ts'
 import type { InboxEntry } from '../../server/wiring/open-administration.ts'
-import { isoTime } from './times.ts'
 
 // What --json prints. Programs rely on it: fields may be added, never renamed or taken away.
 

@@ -2,9 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { escapeHidden, printable, shorten } from './printable.ts'
 import { printTable } from './table.ts'
-import { plainTime, relativeTime } from './times.ts'
-
-const NOON = Date.UTC(2026, 0, 15, 12)
 
 describe('text from outside', () => {
   it('cannot drive the terminal', () => {
@@ -22,21 +19,6 @@ describe('text from outside', () => {
   it('is cut by characters, not in the middle of one', () => {
     assert.equal(shorten('👍👍👍👍', 3), '👍👍…')
     assert.equal(shorten('abc', 3), 'abc')
-  })
-})
-
-describe('times', () => {
-  it.each([
-    [NOON, 'now'],
-    [NOON - 3 * 60_000, '3 minutes ago'],
-    [NOON + 30 * 86_400_000 - 5, 'in 30 days'],
-    [NOON - 1_000, '1 second ago'],
-  ])('%d is %s at noon', (at, text) => {
-    assert.equal(relativeTime(at, NOON), text)
-  })
-
-  it('are plain to the millisecond', () => {
-    assert.equal(plainTime(NOON + 5), '2026-01-15 12:00:00.005 UTC')
   })
 })
 

@@ -1,3 +1,4 @@
+import { bytesText } from '../../format/bytes.ts'
 import type { BackupRequest } from '../../operations/backup/take-backup.ts'
 import type { Cli } from '../cli.ts'
 
@@ -13,11 +14,7 @@ export function createProgressLine(cli: Cli): (progress: Progress) => void {
   return ({ doing, done, of }) => {
     if (now() - reportedAt < REPORT_EVERY_MS) return
     reportedAt = now()
-    const share = of === null ? megabytes(done) : `${megabytes(done)} of ${megabytes(of)}`
+    const share = of === null ? bytesText(done) : `${bytesText(done)} of ${bytesText(of)}`
     err(`nuncio: ${doing}: ${share} after ${Math.round((reportedAt - begunAt) / 1_000)} s\n`)
   }
-}
-
-export function megabytes(bytes: number): string {
-  return `${(bytes / 1_000_000).toFixed(1)} MB`
 }

@@ -1,7 +1,7 @@
 import type { RequestView } from '../../core/ports/administration.ts'
+import { relativeTime } from '../../format/instants.ts'
 import { counted } from './counted.ts'
 import { shorten } from './printable.ts'
-import { relativeTime } from './times.ts'
 
 export const REQUEST_COLUMNS = [
   'REQUEST',

@@ -1,8 +1,8 @@
 import { isTimeZone, LANE_LIMITS, TIME_OF_DAY } from '../../contract/console/form-rules.ts'
 import type { LanePolicy } from '../../core/connection/lane-policy.ts'
 import type { QuietHours } from '../../core/connection/quiet-hours.ts'
-import { formatDuration, parseDurationMs } from '../../core/duration.ts'
 import { Refusal } from '../../core/refusals.ts'
+import { formatDuration, parseDurationMs } from '../../format/durations.ts'
 
 type Pairs = Readonly<Record<string, string>>
 type DurationField = keyof typeof LANE_LIMITS
@@ -100,7 +100,7 @@ export function changePolicy(policy: LanePolicy, pairs: Pairs): LanePolicy {
 
 /** A policy as one would write it. */
 export function policyText(policy: LanePolicy): string {
-  const durations = Object.entries(DURATIONS).map(([key, field]) => `${key}=${durationText(policy[field])}`)
+  const durations = Object.entries(DURATIONS).map(([key, field]) => `${key}=${formatDuration(policy[field])}`)
   const quiet = policy.quietHours ? quietText(policy.quietHours) : NO_QUIET_HOURS
   return [`${ON_UNCONFIRMED}=${policy.onUnconfirmed}`, ...durations, `${QUIET_HOURS}=${quiet}`].join(', ')
 }
@@ -125,10 +125,6 @@ function parseQuietHours(text: string): QuietHours | null {
   )
 }
 
-function durationText(ms: number): string {
-  return ms === 0 ? '0s' : formatDuration(ms)
-}
-
 function parseDuration(
   key: string,
   text: string,
@@ -136,7 +132,7 @@ function parseDuration(
 ): number {
   const ms = parseDurationMs(text)
   if (ms !== null && ms >= least && ms <= most) return ms
-  const range = `from ${durationText(least)} to ${durationText(most)}`
+  const range = `from ${formatDuration(least)} to ${formatDuration(most)}`
   throw new Refusal(
     'argument_invalid',
     `${key} must be a time such as 500ms, 30s, 15m or 24h, ${range}; “${text}” is not.`,

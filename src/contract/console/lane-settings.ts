@@ -1,8 +1,7 @@
 import { z } from 'zod'
+import { formatDuration } from '../../format/durations.ts'
 import { isTimeZone, LANE_LIMITS, TIME_OF_DAY } from './form-rules.ts'
 import { plain } from './viewer-text.ts'
-
-const HOUR_MS = 3_600_000
 
 const timeOfDay = plain.regex(TIME_OF_DAY, 'Write a time of day from 00:00 to 23:59, such as 22:00.')
 
@@ -31,13 +30,6 @@ export const laneSettings = z.object({
 export type LaneSettings = z.output<typeof laneSettings>
 
 function within({ least, most }: { readonly least: number; readonly most: number }) {
-  const sentence = `Choose a time from ${inText(least)} to ${inText(most)}.`
+  const sentence = `Choose a time from ${formatDuration(least)} to ${formatDuration(most)}.`
   return z.int(sentence).min(least, sentence).max(most, sentence)
-}
-
-function inText(ms: number): string {
-  if (ms === 0) return '0'
-  if (ms < HOUR_MS) return `${ms / 1_000} s`
-  const hours = ms / HOUR_MS
-  return hours > 24 ? `${hours / 24} days` : `${hours} hours`
 }

@@ -1,4 +1,4 @@
-import { instantText } from '../duration.ts'
+import { instantText } from '../../format/instants.ts'
 import type { AccountId, ConnectionId, Instant, TokenId } from '../ids.ts'
 import { nameActor } from '../name-actor.ts'
 

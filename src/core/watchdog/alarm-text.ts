@@ -1,12 +1,9 @@
+import { bytesText } from '../../format/bytes.ts'
+import { durationText } from '../../format/durations.ts'
 import type { Instant } from '../ids.ts'
 import { explainReason } from '../reasons.ts'
 import type { OpenAlarm } from './alarm.ts'
 import { ALARM_KINDS, type AlarmKind } from './alarm-kinds.ts'
-
-const SECOND_MS = 1_000
-const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 
 interface AlarmText {
   /** What is wrong and why, in a sentence or two made of its facts. */
@@ -21,8 +18,6 @@ export function alarmText(alarm: Alarm, now: Instant): AlarmText {
   const facts = new Facts(alarm, now)
   return { cause: CAUSES[alarm.kind](facts), nextStep: nextStepOf(alarm.kind, facts) }
 }
-
-const BYTES_PER_GB = 1_073_741_824
 
 /** Facts as they were stored, maybe by another version: what is missing is left out and never fails. */
 class Facts {
@@ -43,8 +38,8 @@ class Facts {
     return this.#number(name).toLocaleString('en-GB')
   }
 
-  gigabytes(name: string): string {
-    return `${(this.#number(name) / BYTES_PER_GB).toFixed(1)} GB`
+  bytes(name: string): string {
+    return bytesText(this.#number(name))
   }
 
   is(name: string): boolean {
@@ -57,7 +52,7 @@ class Facts {
 
   /** How long ago that was. */
   age(name: string): string {
-    return spanText(this.#now - this.#number(name))
+    return durationText(this.#now - this.#number(name))
   }
 
   /** Of today the time, else the day too. */
@@ -68,11 +63,11 @@ class Facts {
   }
 
   left(name: string): string {
-    return spanText(this.#number(name) - this.#now)
+    return durationText(this.#number(name) - this.#now)
   }
 
   get since(): string {
-    return spanText(this.#now - this.#alarm.since)
+    return durationText(this.#now - this.#alarm.since)
   }
 
   #number(name: string): number {
@@ -87,9 +82,9 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
       ? `No process dispatches: the last that did was heard of ${facts.age('lastAt')} ago. Nothing is sent.`
       : 'No process dispatches, so nothing is sent.',
   storage_unavailable: (facts) =>
-    `Nothing could be written for ${spanText(Number(facts.text('lastedMs')))}, until ${facts.age('until')} ago (${facts.text('host')}, process ${facts.text('pid')}): ${facts.text('cause')} ${facts.text('refused') === '0' ? 'No request was refused for it.' : `${requests(facts, 'refused')} refused with 503 for it.`}`,
+    `Nothing could be written for ${durationText(Number(facts.text('lastedMs')))}, until ${facts.age('until')} ago (${facts.text('host')}, process ${facts.text('pid')}): ${facts.text('cause')} ${facts.text('refused') === '0' ? 'No request was refused for it.' : `${requests(facts, 'refused')} refused with 503 for it.`}`,
   disk_filling: (facts) =>
-    `The disk under ${facts.text('folder')} on ${facts.text('host')} has ${facts.gigabytes('freeBytes')} of ${facts.gigabytes('totalBytes')} left.`,
+    `The disk under ${facts.text('folder')} on ${facts.text('host')} has ${facts.bytes('freeBytes')} of ${facts.bytes('totalBytes')} left.`,
   lane_stalled: (facts) =>
     `${waiting(facts)}, but nothing has moved for ${facts.since}: ${STALLS[facts.text('why')] ?? 'the cause is unknown'}${holder(facts)}.`,
   connection_offline: (facts) =>
@@ -103,7 +98,7 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
   messages_will_expire: (facts) =>
     facts.text('state') === 'paused'
       ? `${facts.text('number')} is paused, and ${messages(facts, 'count')} will expire within the hour.`
-      : `${messages(facts, 'count')} of ${facts.is('isMore') ? 'over ' : ''}${facts.count('waiting')} that wait on ${facts.text('number')} will expire before their turn comes: its pace lets too few go within ${spanText(Number(facts.text('timeToLiveMs')))}.`,
+      : `${messages(facts, 'count')} of ${facts.is('isMore') ? 'over ' : ''}${facts.count('waiting')} that wait on ${facts.text('number')} will expire before their turn comes: its pace lets too few go within ${durationText(Number(facts.text('timeToLiveMs')))}.`,
   backlog_near_limit: (facts) =>
     `${facts.count('waiting')} messages wait ${facts.has('number') ? `on ${facts.text('number')}` : 'in the account'}, and at ${facts.count('limit')} further ones are refused.`,
   unconfirmed: (facts) =>
@@ -172,15 +167,4 @@ function lastAttempt(facts: Facts): string {
 
 function holder(facts: Facts): string {
   return facts.has('host') ? ` (${facts.text('host')}, process ${facts.text('pid')})` : ''
-}
-
-/** A duration as people write it: `50 s`, `6 min`, `2 h 5 min`, `3 days`. */
-function spanText(ms: number): string {
-  if (ms < MINUTE_MS) return `${Math.max(0, Math.floor(ms / SECOND_MS))} s`
-  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min`
-  if (ms < 2 * DAY_MS) {
-    const minutes = Math.floor((ms % HOUR_MS) / MINUTE_MS)
-    return `${Math.floor(ms / HOUR_MS)} h${minutes === 0 ? '' : ` ${minutes} min`}`
-  }
-  return `${Math.floor(ms / DAY_MS)} days`
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type FileHandle, open, statfs } from 'node:fs/promises'
 import { Refusal } from '../../core/refusals.ts'
 import { explainErrno } from '../../core/system-errors.ts'
+import { bytesText } from '../../format/bytes.ts'
 
 const PIECE_BYTES = 1024 * 1024
 
@@ -71,12 +72,8 @@ export async function refuseTooLarge(folder: string, bytes: number): Promise<voi
   if (free >= needed) return
   throw new Refusal(
     'no_room',
-    `The disk of ${folder} has ${inMegabytes(free)} free, and ${inMegabytes(needed)} are needed. Make room there, or name another disk.`,
+    `The disk of ${folder} has ${bytesText(free)} free, and ${bytesText(needed)} are needed. Make room there, or name another disk.`,
   )
-}
-
-function inMegabytes(bytes: number): string {
-  return `${Math.ceil(bytes / 1_000_000)} MB`
 }
 
 /** Turns what the system says of a file into a sentence. Refusals and faults pass unchanged. */

@@ -1,4 +1,5 @@
 import type { LogTimeline } from '../../../core/ports/console/api-log.ts'
+import { durationText } from '../../../format/durations.ts'
 
 type MessageTimeline = NonNullable<LogTimeline['message']>
 
@@ -109,11 +110,5 @@ function timeOf(timeline: MessageTimeline['timeline'], kind: string): string {
 
 /** Empty when the time is before acceptance: the network’s clock is behind ours, or ours was set back. */
 function afterText(ms: number): string {
-  return ms < 0 ? '' : ` ${spanText(ms)} after the request`
-}
-
-function spanText(ms: number): string {
-  if (ms < 1_000) return `${ms} ms`
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
-  return ms < 3_600_000 ? `${(ms / 60_000).toFixed(1)} min` : `${(ms / 3_600_000).toFixed(1)} h`
+  return ms < 0 ? '' : ` ${durationText(ms)} after the request`
 }

@@ -1,11 +1,5 @@
 import type { LogEntry } from '../../../contract/console/log.ts'
-
-// A spreadsheet reads such text as a formula, and formulas can send other cells to any server. Also after blanks, and in
-// full-width forms; a spreadsheet may drop a control character first.
-const FORMULA = /^[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠|%]/u
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed, except line breaks, which quotes keep.
-const CONTROLS = /[\u0000-\u0009\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028\u2029]/g
-const BEGINS_WITH_CONTROL = /^[\p{Cc}\p{Cf}]/u
+import { csvLine } from '../../../format/csv.ts'
 
 const COLUMNS: readonly (readonly [name: string, read: (entry: LogEntry) => string | number | null])[] = [
   ['received_at', ({ receivedAt }) => new Date(receivedAt).toISOString()],
@@ -42,8 +36,8 @@ export const EXPORT_FORMATS = {
   csv: {
     type: 'text/csv; charset=utf-8; header=present',
     // Without the byte order mark Excel assumes another encoding.
-    head: `\uFEFF${csvLine(COLUMNS.map(([name]) => name))}`,
-    print: (entry: LogEntry) => csvLine(COLUMNS.map(([, read]) => read(entry))),
+    head: `\uFEFF${csvLine(COLUMNS.map(([name]) => name))}\r\n`,
+    print: (entry: LogEntry) => `${csvLine(COLUMNS.map(([, read]) => read(entry)))}\r\n`,
   },
   ndjson: {
     type: 'application/x-ndjson; charset=utf-8',
@@ -51,21 +45,3 @@ export const EXPORT_FORMATS = {
     print: (entry: LogEntry) => `${JSON.stringify(entry)}\n`,
   },
 } as const
-
-/** RFC 4180. */
-export function csvLine(values: readonly (string | number | null)[]): string {
-  return `${values.map(csvField).join()}\r\n`
-}
-
-function csvField(value: string | number | null): string {
-  if (value === null) return ''
-  if (typeof value === 'number') return String(value)
-  const text = withoutFormula(value)
-  return /[",\r\n]/.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text
-}
-
-function withoutFormula(text: string): string {
-  const isFormula = FORMULA.test(text) || BEGINS_WITH_CONTROL.test(text)
-  const plain = text.replace(CONTROLS, ' ')
-  return isFormula ? `'${plain}` : plain
-}

@@ -1,14 +1,14 @@
 import type { Settings } from '../../../config/read-settings.ts'
+import { bytesText } from '../../../format/bytes.ts'
 import { CONNECTIONS_OF_A_PROCESS } from '../../../storage/postgres/connection/connection-purposes.ts'
 import type { NumberSupply, ServerSurvey } from '../../../storage/postgres/safety/survey-server.ts'
 import type { DatabaseSurvey } from '../../../storage/sqlite/safety/survey-database.ts'
 import type { Examination } from '../examination.ts'
 import { type CheckResult, ok, problem, skipped, warning } from '../finding.ts'
 
-const MB = 1024 * 1024
 const SYNCHRONOUS_FULL = 2
 // A write-ahead log that large means that another program reads for very long, and keeps it from being written over.
-const LARGE_WAL_BYTES = 1024 * MB
+const LARGE_WAL_BYTES = 1024 ** 3
 // With fewer numbers of transactions, or of multixacts, than this a server should have vacuumed long ago, unless it was
 // set to wait for longer.
 const FEW_NUMBERS = 1_000_000_000
@@ -53,7 +53,7 @@ export function assessFile(survey: DatabaseSurvey): readonly CheckResult[] {
   if (walBytes > LARGE_WAL_BYTES)
     found.push(
       warning(
-        `The write-ahead log has grown to ${Math.round(walBytes / MB)} MB.`,
+        `The write-ahead log has grown to ${bytesText(walBytes)}.`,
         'Something reads the database for very long: find out which other program has it open.',
         facts,
       ),
@@ -61,7 +61,7 @@ export function assessFile(survey: DatabaseSurvey): readonly CheckResult[] {
   if (found.length > 0) return found
   const whole = damage === null ? 'it is too large to be read whole here' : 'every page of it is in order'
   const safety = journalMode === null ? '' : ' commits are written through to the disk (WAL, synchronous FULL), and'
-  return [ok(`SQLite, ${Math.ceil(sizeBytes / MB)} MB:${safety} ${whole}.`, facts)]
+  return [ok(`SQLite, ${bytesText(sizeBytes)}:${safety} ${whole}.`, facts)]
 }
 
 /** Pure. What the service itself would refuse has been refused before. */

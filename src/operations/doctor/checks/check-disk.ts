@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises'
+import { bytesText } from '../../../format/bytes.ts'
 import type { Examination } from '../examination.ts'
 import { type CheckResult, ok, problem, skipped, warning } from '../finding.ts'
 import { findMount, type Mount } from '../machine/find-mount.ts'
@@ -37,7 +38,7 @@ export async function checkDisk({ dataDir, settings }: Examination): Promise<rea
 /** Pure. */
 export function assessRoom({ freeBytes, totalBytes, freeFiles }: Room): CheckResult {
   const facts = { freeBytes, totalBytes, freeFiles }
-  const free = inText(freeBytes)
+  const free = bytesText(freeBytes)
   const makeRoom = 'Make room, or move NUNCIO_DATA_DIR to a larger disk.'
   if (freeBytes < PROBLEM_FREE_BYTES)
     return problem(`Only ${free} are free: when they are used up, nothing is accepted any more.`, makeRoom, facts)
@@ -48,8 +49,8 @@ export function assessRoom({ freeBytes, totalBytes, freeFiles }: Room): CheckRes
       facts,
     )
   if (freeBytes < LEAST_FREE_BYTES || freeBytes < totalBytes * LEAST_FREE_SHARE)
-    return warning(`Only ${free} of ${inText(totalBytes)} are free.`, makeRoom, facts)
-  return ok(`${free} of ${inText(totalBytes)} are free.`, facts)
+    return warning(`Only ${free} of ${bytesText(totalBytes)} are free.`, makeRoom, facts)
+  return ok(`${free} of ${bytesText(totalBytes)} are free.`, facts)
 }
 
 /** Pure. `isSqlite`: the database itself lies there. */
@@ -84,13 +85,4 @@ export function assessMount(mount: Mount | null, isSqlite: boolean): CheckResult
       facts,
     )
   return ok(`The data folder lies on a local disk (${type}, mounted at ${point}).`, facts)
-}
-
-function inText(bytes: number): string {
-  const gigabytes = bytes / (1024 * MB)
-  return gigabytes >= 10
-    ? `${Math.round(gigabytes)} GB`
-    : gigabytes >= 1
-      ? `${gigabytes.toFixed(1)} GB`
-      : `${Math.floor(bytes / MB)} MB`
 }

@@ -1,9 +1,9 @@
 import { hasValidLease, LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
-import { instantText } from '../../../core/duration.ts'
 import type { Instant } from '../../../core/ids.ts'
 import type { ConnectionState } from '../../../core/ports/administration.ts'
 import type { StorageError } from '../../../core/ports/lanes.ts'
 import type { ReasonCode } from '../../../core/reasons.ts'
+import { instantText } from '../../../format/instants.ts'
 import type { Store } from '../store.ts'
 
 /** The facts that explain why a lane waits. */

@@ -1,5 +1,3 @@
-import type { Instant } from '../../core/ids.ts'
-
 const UNITS = [
   ['year', 365 * 86_400_000],
   ['day', 86_400_000],
@@ -8,14 +6,14 @@ const UNITS = [
   ['second', 1_000],
 ] as const
 
-export function isoTime(at: Instant): string
-export function isoTime(at: Instant | null): string | null
-export function isoTime(at: Instant | null): string | null {
+export function isoTime(at: number): string
+export function isoTime(at: number | null): string | null
+export function isoTime(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString()
 }
 
 /** `3 minutes ago`, `in 30 days`, `now`. */
-export function relativeTime(at: Instant, now: Instant): string {
+export function relativeTime(at: number, now: number): string {
   const distance = Math.abs(at - now)
   const unit = UNITS.find(([, ms]) => distance >= ms)
   if (!unit) return 'now'
@@ -26,6 +24,12 @@ export function relativeTime(at: Instant, now: Instant): string {
 }
 
 /** A moment as people write it, to the millisecond: `2026-01-15 12:00:00.250 UTC`. */
-export function plainTime(at: Instant): string {
+export function plainTime(at: number): string {
   return `${new Date(at).toISOString().replace('T', ' ').replace('Z', '')} UTC`
+}
+
+/** Such as `26 Nov 2026, 04:19:57 UTC`. Its digits are not taken for those of a phone number. */
+export function instantText(at: number): string {
+  const text = new Date(at).toUTCString()
+  return `${text.slice(5, 16)}, ${text.slice(17, 25)} UTC`
 }
