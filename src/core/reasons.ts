@@ -33,7 +33,14 @@ const ASK: readonly [nextStep: string, inConsole: string] = [
  */
 export const REASONS = {
   // Why a message waits
-  behind_others: ['It waits for earlier messages of its number.', 'You need not do anything: it moves up by itself.'],
+  behind_others: [
+    'It waits for earlier messages of its number, or for an earlier one to the same recipient.',
+    'You need not do anything: it moves up by itself.',
+  ],
+  all_deferred: [
+    'Every waiting message waits for something of its own.',
+    'You need not do anything: each is sent when its wait is over.',
+  ],
   due: ['It is next, and is sent within a second.', NO_ACTION],
   sending: ['It is being sent now; the network has not answered yet.', NO_ACTION],
   awaiting_evidence: [
@@ -112,10 +119,7 @@ export const REASONS = {
   ],
   content_refused: ['The network refuses this content.', 'Change the content, and send a new message.'],
   network_error: ['The network could not be reached. Nothing was sent.', TRIED_AGAIN],
-  head_budget_over: [
-    'It kept failing for as long as one message may hold up its number.',
-    'Fix the cause that its attempts show, then retry it.',
-  ],
+  tries_used_up: ['It failed nine times, so it was given up.', 'Fix the cause that its attempts show, then retry it.'],
   time_to_live_over: [
     'It waited longer than messages of this number may wait.',
     'Retry it if it is still wanted. To let messages wait longer, raise the time to live.',

@@ -10,6 +10,7 @@ function levelOf(event: JournalEvent): Level {
     case 'attempt.finished':
       return event.outcome === 'accepted' ? 'debug' : 'info'
     case 'lane.waiting':
+    case 'message.deferred':
     case 'lane.claimed':
     case 'lane.lost':
     case 'media.fetched':

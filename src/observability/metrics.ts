@@ -16,6 +16,7 @@ export interface LaneStatus {
   readonly lanes: () => number
   /** Of each lane that is held here: what it does, or the reason that it waits for. */
   readonly laneStatuses?: () => Iterable<string>
+  readonly deferred?: () => number
   readonly storage?: () => StorageFigures | null
   readonly fetches?: () => number
   readonly consoleQueries?: () => number
@@ -191,6 +192,7 @@ export class Metrics implements HttpObserver {
   #registerStatus(now: LaneStatus): void {
     this.#gauge('nuncio_messages_waiting', now.waiting)
     this.#gauge('nuncio_lanes_held', now.lanes)
+    this.#gauge('nuncio_messages_deferred', () => now.deferred?.() ?? 0)
     this.#gauge('nuncio_media_fetches_open', () => now.fetches?.() ?? 0)
     this.#gauge('nuncio_console_queries_in_flight', () => now.consoleQueries?.() ?? 0)
     this.#gauge('nuncio_storage_unavailable', () => Number(now.hasError?.() ?? false))

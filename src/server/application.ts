@@ -91,6 +91,7 @@ export class Application {
     const now = {
       waiting: () => this.#storage?.waiting() ?? 0,
       lanes: () => this.#dispatching?.laneCount ?? 0,
+      deferred: () => this.#dispatching?.deferredCount ?? 0,
       laneStatuses: () => this.#dispatching?.statuses() ?? [],
       storage: () => this.#storage?.figures() ?? null,
       fetches: () => this.#dispatching?.fetchCount ?? 0,

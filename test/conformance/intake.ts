@@ -244,8 +244,8 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
       await Promise.all([0, 1, 2, 3].map((i) => accept(world, i % 2 === 0 ? sender : other, { text: `${batch}.${i}` })))
     }
     const runs = [
-      await world.lanes.fetchNext(sender.connectionId, 100),
-      await world.lanes.fetchNext(otherConnection, 100),
+      await world.lanes.fetchNext(sender.connectionId, 100, 0),
+      await world.lanes.fetchNext(otherConnection, 100, 0),
     ]
 
     const texts = runs.map((run) => run.map(({ content }) => (content?.type === 'message' ? content.text : null)))

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { deferredMessagesKeepTheirPromises } from './deferred-messages.ts'
 import {
   ANNA,
   AS_PUBLISHED,
@@ -30,6 +31,7 @@ const CLAIM_MS = 15_000
 export function lanesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
   claimsKeepTheirPromises({ it }, newWorld)
   stepsKeepTheirPromises({ it }, newWorld)
+  deferredMessagesKeepTheirPromises({ it }, newWorld)
   orphansKeepTheirPromises({ it }, newWorld)
   expiryKeepsItsPromises({ it }, newWorld)
   receiptsKeepTheirPromises({ it }, newWorld)
@@ -369,7 +371,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const { world, sender, id } = await waiting(newWorld)
     const second = await accept(world, sender, { text: 'second' })
     const lane = await holdLane(world, ANNA, sender.connectionId)
-    const [one, two] = await world.lanes.fetchNext(sender.connectionId, 2)
+    const [one, two] = await world.lanes.fetchNext(sender.connectionId, 2, 0)
     await open(world, lane, one!)
 
     const result = await world.lanes.record(
@@ -386,7 +388,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const { world, sender } = await waiting(newWorld)
     await accept(world, sender, { text: 'second' })
     const lane = await holdLane(world, ANNA, sender.connectionId)
-    const [one, two] = await world.lanes.fetchNext(sender.connectionId, 2)
+    const [one, two] = await world.lanes.fetchNext(sender.connectionId, 2, 0)
     await open(world, lane, one!)
 
     const opened = await open(world, lane, two!).then(
@@ -433,7 +435,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const { world, sender, id } = await waiting(newWorld)
     await accept(world, sender, { text: 'second' })
     const lane = await holdLane(world, ANNA, sender.connectionId)
-    const [one, two] = await world.lanes.fetchNext(sender.connectionId, 2)
+    const [one, two] = await world.lanes.fetchNext(sender.connectionId, 2, 0)
 
     await world.administration.cancelMessage(id, 'test')
     const cancelled = await open(world, lane, one!)
@@ -462,7 +464,12 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
 
     const again = await head(world, sender.connectionId)
     await open(world, lane, again)
-    await world.lanes.record(step(world, lane, { finish: settled(world, again), settledThrough: again.sequence }))
+    await world.lanes.record(
+      step(world, lane, {
+        finish: settled(world, again),
+        passed: [{ after: 0, through: again.sequence, deferred: [] }],
+      }),
+    )
 
     assert.deepEqual([again.sequence, again.attempts], [first.sequence, 1])
     assert.ok((await head(world, sender.connectionId)).sequence > first.sequence)
@@ -473,9 +480,12 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const { world, sender } = await waiting(newWorld)
     for (const text of ['second', 'third']) await accept(world, sender, { text })
     const lane = await holdLane(world, ANNA, sender.connectionId)
-    const [one, two, three] = await world.lanes.fetchNext(sender.connectionId, 3)
-    const unseen = (message: typeof one) => ({ sequence: message!.sequence, number: 1, onlyIfLowest: true })
-    const closing = (message: typeof one) => ({ finish: settled(world, message!), settledThrough: message!.sequence })
+    const [one, two, three] = await world.lanes.fetchNext(sender.connectionId, 3, 0)
+    const unseen = (message: typeof one) => ({ sequence: message!.sequence, number: 1, knownThrough: 0 })
+    const closing = (message: typeof one) => ({
+      finish: settled(world, message!),
+      passed: [{ after: 0, through: message!.sequence, deferred: [] }],
+    })
 
     const results = [
       await world.lanes.record(step(world, lane, { start: unseen(two) })),
@@ -496,14 +506,14 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const { world, sender } = await waiting(newWorld)
     const second = await accept(world, sender, { text: 'second' })
     const lane = await holdLane(world, ANNA, sender.connectionId)
-    const [one, two] = await world.lanes.fetchNext(sender.connectionId, 2)
+    const [one, two] = await world.lanes.fetchNext(sender.connectionId, 2, 0)
     await open(world, lane, one!)
 
     const drop = { sequence: two!.sequence, as: 'EXPIRED', reason: 'time_to_live_over', words: null } as const
     await world.lanes.record(step(world, lane, { finish: settled(world, one!), discard: drop }))
 
     assert.equal(await stateOf(world, second), 'EXPIRED')
-    assert.deepEqual(await world.lanes.fetchNext(sender.connectionId, 10), [])
+    assert.deepEqual(await world.lanes.fetchNext(sender.connectionId, 10, 0), [])
     await world.close()
   })
 
@@ -511,10 +521,12 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     const { world, sender } = await waiting(newWorld)
     await accept(world, sender, { text: 'second' })
     const lane = await holdLane(world, ANNA, sender.connectionId)
-    const [one, two] = await world.lanes.fetchNext(sender.connectionId, 2)
+    const [one, two] = await world.lanes.fetchNext(sender.connectionId, 2, 0)
     await open(world, lane, one!)
 
-    await world.lanes.record(step(world, lane, { finish: settled(world, one!), settledThrough: two!.sequence }))
+    await world.lanes.record(
+      step(world, lane, { finish: settled(world, one!), passed: [{ after: 0, through: two!.sequence, deferred: [] }] }),
+    )
     await world.clock.pass(1_000)
 
     assert.equal((await head(world, sender.connectionId)).sequence, two!.sequence)
@@ -524,11 +536,9 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
   it('remembers over a takeover what the lane wrote down', async () => {
     const { world, sender } = await waiting(newWorld)
     const lane = await holdLane(world, ANNA, sender.connectionId)
-    const message = await head(world, sender.connectionId)
     const memory = {
-      head: { sequence: message.sequence, tries: 3, budgetUsedMs: 1_234, resent: true, crashes: 1 },
-      failureStreak: { failures: 2, since: 17, messages: 1, lastSequence: message.sequence },
-      wait: { reason: 'retrying', words: 'busy', until: world.clock.now() + 5_000 },
+      failureStreak: { failures: 2, since: 17, messages: 1 },
+      wait: { reason: 'trouble', words: 'busy', until: world.clock.now() + 5_000 },
     }
     await world.lanes.record(step(world, lane, { memory }))
 
@@ -544,7 +554,8 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await accept(world, sender)
     const lane = await holdLane(world, ANNA, sender.connectionId)
     const beganAt = world.clock.now()
-    await open(world, lane, await head(world, sender.connectionId))
+    const start = { sequence: (await head(world, sender.connectionId)).sequence, number: 1 }
+    await world.lanes.record(step(world, lane, { start, notesAttempt: true }))
 
     await world.clock.pass(CLAIM_MS)
 

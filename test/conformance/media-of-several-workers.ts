@@ -191,7 +191,7 @@ function lanesDecideWhoFetches({ it }: Suite, newWorld: NewWorld): void {
 
     const { missing, present } = await ben.queue.checkHeads([wanted!.sequence])
 
-    assert.deepEqual([missing, present], [[], [sender.connectionId]])
+    assert.deepEqual([missing, present.map(({ connectionId }) => connectionId)], [[], [sender.connectionId]])
     assert.deepEqual(await ben.mediaOf(sender.connectionId), { kind: 'ready', file: fileOf(ANNA) })
     assert.deepEqual(await ben.queue.wantedFiles(0, 10), await anna.queue.wantedFiles(0, 10))
     await world.close()
@@ -262,7 +262,8 @@ function spoolsAreApart({ it }: Suite, newWorld: NewWorld): void {
 
     const { missing, present } = await anna.queue.checkHeads([head!.sequence])
 
-    assert.deepEqual([missing, present, await anna.due()], [[], [sender.connectionId], []])
+    const connections = present.map(({ connectionId }) => connectionId)
+    assert.deepEqual([missing, connections, await anna.due()], [[], [sender.connectionId], []])
     assert.deepEqual(await anna.mediaOf(sender.connectionId), { kind: 'ready', file: fileOf(ANNA) })
     assert.equal((await anna.queue.wantedFiles(0, 10)).length, 2)
     await world.close()
@@ -423,7 +424,7 @@ class Worker {
   }
 
   run(connectionId: ConnectionId) {
-    return this.process.lanes.fetchNext(connectionId, 10)
+    return this.process.lanes.fetchNext(connectionId, 10, 0)
   }
 
   async mediaOf(connectionId: ConnectionId) {

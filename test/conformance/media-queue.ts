@@ -265,7 +265,10 @@ function lookingKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
       missing.map(({ sequence, isLaneHeld }) => [sequence, isLaneHeld]),
       [[two!.sequence, true]],
     )
-    assert.deepEqual(present, [sender.connectionId])
+    assert.deepEqual(
+      present.map(({ connectionId }) => connectionId),
+      [sender.connectionId],
+    )
     await world.close()
   })
 }

@@ -383,7 +383,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     it(`G5: ends a message that waits to be sent once more when the network says ${kind}`, async () => {
       const { world, id, about, sender, lane } = await ended(newWorld, [SENT_ONCE_MORE])
       const next = await accept(world, sender)
-      const [first] = await world.lanes.fetchNext(about.connectionId, 1)
+      const [first] = await world.lanes.fetchNext(about.connectionId, 1, 0)
       assert.ok(first)
 
       const answers = [

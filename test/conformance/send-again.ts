@@ -31,7 +31,7 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
     const copy = await world.sendAgain(about)
 
     assert.ok(copy)
-    const run = await world.lanes.fetchNext(sender.connectionId, 10)
+    const run = await world.lanes.fetchNext(sender.connectionId, 10, 0)
     assert.deepEqual(
       run.map(({ id }) => id),
       [waiting, copy],
@@ -68,7 +68,7 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
 
     const copy = await world.sendAgain(about)
 
-    const [only] = await world.lanes.fetchNext(sender.connectionId, 10)
+    const [only] = await world.lanes.fetchNext(sender.connectionId, 10, 0)
     assert.deepEqual([only?.id, only?.content?.type], [copy, 'image'])
     await world.close()
   })
@@ -144,7 +144,7 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
       ...Array.from({ length: 20 }, () => accept(world, sender)),
     ])
 
-    const run = await world.lanes.fetchNext(sender.connectionId, 50)
+    const run = await world.lanes.fetchNext(sender.connectionId, 50, 0)
     assert.deepEqual(new Set(run.map(({ id }) => id)), new Set([copy, ...accepted]))
     assert.equal(run.length, 21)
     await world.close()

@@ -225,14 +225,14 @@ export function claim(
 }
 
 export async function head({ lanes }: StorageWorld, connectionId: ConnectionId): Promise<QueuedMessage> {
-  const [first] = await lanes.fetchNext(connectionId, 1)
+  const [first] = await lanes.fetchNext(connectionId, 1, 0)
   if (!first) throw new Error('the lane is empty')
   return first
 }
 
 /** A step that does nothing but what is given. */
 export function step({ clock }: StorageWorld, lane: ClaimedLane, does: Partial<LaneTransition>): LaneTransition {
-  const nothing = { finish: null, discard: null, start: null, settledThrough: null }
+  const nothing = { finish: null, discard: null, start: null }
   return { connectionId: lane.connectionId, epoch: lane.epoch, at: clock.now(), ...nothing, ...does }
 }
 
@@ -258,7 +258,7 @@ export function attempt(
 }
 
 export const AS_PUBLISHED = { do: 'finalize', as: 'PUBLISHED', reason: null, words: null } as const
-export const KEEP = { do: 'keep-queued' } as const
+export const KEEP = { do: 'keep-queued', retry: null } as const
 
 export function settled(world: StorageWorld, message: QueuedMessage): NonNullable<LaneTransition['finish']> {
   return { attempt: attempt(world, message), disposition: AS_PUBLISHED }

@@ -103,7 +103,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
   }
 
   async function waits(lane: ClaimedLane, memory: Partial<LaneMemory>): Promise<void> {
-    await world.lanes.record(step(world, lane, { memory: { head: null, failureStreak: null, wait: null, ...memory } }))
+    await world.lanes.record(step(world, lane, { memory: { failureStreak: null, wait: null, ...memory } }))
   }
 
   async function laneWith(policy: Partial<LanePolicy> = {}, messages = 1): Promise<[ClaimedLane, Sender]> {

@@ -207,10 +207,10 @@ function withoutHeartbeats(lanes: Lanes, { database }: SimulatedStorage): Lanes 
 function withCursor(lanes: Lanes): Lanes {
   const readThrough = new Map<ConnectionId, Sequence>()
   return overrideLanes(lanes, {
-    async fetchNext(connectionId, limit) {
-      const after = readThrough.get(connectionId) ?? 0
-      const run = (await lanes.fetchNext(connectionId, limit)).filter((message) => message.sequence > after)
-      readThrough.set(connectionId, run.at(-1)?.sequence ?? after)
+    async fetchNext(connectionId, limit, after) {
+      const through = readThrough.get(connectionId) ?? 0
+      const run = (await lanes.fetchNext(connectionId, limit, after)).filter((message) => message.sequence > through)
+      readThrough.set(connectionId, run.at(-1)?.sequence ?? through)
       return run
     },
   })
@@ -219,8 +219,8 @@ function withCursor(lanes: Lanes): Lanes {
 /** The order of the lane is kept but for the first two messages to one recipient. */
 function withTwoSwapped(lanes: Lanes): Lanes {
   return overrideLanes(lanes, {
-    async fetchNext(connectionId, limit) {
-      const run = [...(await lanes.fetchNext(connectionId, limit))]
+    async fetchNext(connectionId, limit, after) {
+      const run = [...(await lanes.fetchNext(connectionId, limit, after))]
       const second = run.findIndex(({ recipient }, place) => place > 0 && recipient === run[0]?.recipient)
       if (second > 0) [run[0], run[second]] = [run[second]!, run[0]!]
       return run
@@ -282,7 +282,8 @@ function withoutUploadClaim(): () => void {
 
 function withoutOrderCheck(lanes: Lanes): Lanes {
   return overrideLanes(lanes, {
-    record: (step) => lanes.record({ ...step, start: step.start && { ...step.start, onlyIfLowest: false } }),
+    record: (step) =>
+      lanes.record({ ...step, start: step.start && { sequence: step.start.sequence, number: step.start.number } }),
   })
 }
 
@@ -303,7 +304,7 @@ function inTwoCommits(lanes: Lanes): Lanes {
     async record(step): Promise<LaneTransitionResult> {
       if (step.finish?.disposition.do !== 'finalize') return lanes.record(step)
       const { as, reason, words } = step.finish.disposition
-      const close: LaneTransition['finish'] = { ...step.finish, disposition: { do: 'keep-queued' } }
+      const close: LaneTransition['finish'] = { ...step.finish, disposition: { do: 'keep-queued', retry: null } }
       const closed = await lanes.record({ ...step, finish: close, start: null, discard: null })
       if (closed.fenced) return closed
       const { sequence } = step.finish.attempt

@@ -1,4 +1,4 @@
-import type { AccountId, TokenId } from '../../src/core/ids.ts'
+import type { AccountId, ConnectionId, TokenId } from '../../src/core/ids.ts'
 import type { MessageContent, Sequence } from '../../src/core/message/message.ts'
 import type { Candidate } from '../../src/core/ports/intake.ts'
 import { toQueued } from '../../src/server/wiring/wake-on-accept.ts'
@@ -8,6 +8,8 @@ import { BAD_RECIPIENT, UPLOADING_NETWORKS } from './simulated-network.ts'
 import type { SimulatedConnection, SimulatedWorld } from './simulated-world.ts'
 
 const SHARE_OF_LATE_MEDIA = 0.2
+// About as long as four tries and the waits between them.
+const FETCHES_GIVEN_UP_AFTER_MS = 800_000
 
 /** Clients that send messages, alone and in bursts, and the media that some of them carry. */
 export function planLoad(world: SimulatedWorld, untilMs: number): void {
@@ -41,7 +43,6 @@ function send(
     'fails after': world.storageFaults.failsAfter,
   })
   const loads = {
-    // A file that never comes holds its lane for the whole head budget, so among more files it must be rarer.
     media: random.weighed({ ready: isUploading ? 40 : 5, failed: 1, never: isUploading ? 0.5 : 1 }),
     // Some come when much else has been accepted since.
     afterMs: random.between(50, 30_000) * (late.chance(SHARE_OF_LATE_MEDIA) ? 10 : 1),
@@ -63,9 +64,20 @@ function send(
   })
 }
 
+/** Brings the files of what people sent again. */
+export function planMediaOfCopies(world: SimulatedWorld, random: Random): void {
+  const copies = world.storage.database
+    .prepare(
+      `select message.sequence, message.connection_id as id from media join message on message.sequence = media.message_sequence
+         where media.state = 'pending' and message.resend_of is not null order by message.sequence`,
+    )
+    .all() as unknown as { sequence: Sequence; id: ConnectionId }[]
+  for (const { sequence, id } of copies) planMedia(world, { id }, { sequence, media: 'ready', afterMs: 1_000, random })
+}
+
 function planMedia(
   world: SimulatedWorld,
-  connection: SimulatedConnection,
+  connection: Pick<SimulatedConnection, 'id'>,
   {
     sequence,
     media,
@@ -73,8 +85,7 @@ function planMedia(
     random,
   }: { sequence: Sequence; media: 'ready' | 'failed' | 'never'; afterMs: number; random: Random },
 ): void {
-  if (media === 'never') return
-  world.schedule.after(afterMs, () => {
+  world.schedule.after(media === 'never' ? FETCHES_GIVEN_UP_AFTER_MS : afterMs, () => {
     void world.schedule.work(async () => {
       const { mediaQueue } = world.storage.storage
       const now = world.schedule.now
@@ -82,7 +93,7 @@ function planMedia(
       if (media === 'ready') await mediaQueue.ready(sequence, { file, tookMs: 1, at: now })
       else await mediaQueue.fail(sequence, { code: 'media_status', words: 'gone', at: now })
       world.trace.note('media', `of m${sequence}: ${media}`)
-      world.notify(connection.id, 'change', random)
+      world.notifyOfMedia(connection.id, sequence, random)
     })
   })
 }

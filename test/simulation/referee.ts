@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { LanePolicy } from '../../src/core/connection/lane-policy.ts'
 import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
+import type { RetryState } from '../../src/core/message/message.ts'
 import type { NetworkCall, NetworkKind, SimulatedNetwork } from './simulated-network.ts'
 import type { SimulatedUploads } from './simulated-uploads.ts'
 import type { Trace } from './trace.ts'
@@ -31,10 +32,11 @@ interface CalledMessage {
 }
 
 const MOST_ATTEMPTS = 150
-const DUE_HEAD_STARTS_WITHIN_MS = 20_000
+// A lane that was not notified checks a deferred message once a minute.
+const DUE_STARTS_WITHIN_MS = 80_000
 // A call, its grace, the evidence that is waited for, and a takeover in between.
 const OPEN_ATTEMPT_ENDS_WITHIN_MS = 75_000
-// No rule makes a lane wait longer than a network may ask for, or than the head budget.
+// No rule makes a lane or a message wait longer than a network may ask for.
 const LONGEST_WAIT_MS = 3_600_000
 
 /** Checks a simulated world by what the database, the network and the clients saw; it asks the dispatcher nothing. */
@@ -122,24 +124,25 @@ export class Referee {
       this.#violate('I7 bounded effects', `${this.nameOf(messageId)} reached its recipient ${effects} times`)
   }
 
-  /** With everything healthy, each due head starts within 20 s, and no attempt stays open for ever (I10). */
+  /** With everything healthy, the lowest due message starts soon, and no attempt stays open for ever (I10). */
   watchLiveness(): void {
     const now = this.#now()
-    // How long an upload may last is bounded by the head budget, which the end of the run waits for.
+    // How long an upload may last is bounded, and the end of the run waits for it.
     const uploading = new Set(
       this.#uploads()
         .running()
         .map(({ handover }) => handover.connectionId),
     )
-    for (const lane of this.#all(HEADS) as unknown as HeadRow[]) {
-      if (uploading.has(lane.id) || !isDue(lane, now)) {
-        this.#dueSince.delete(lane.id)
-        continue
-      }
-      const due = this.#dueSince.get(lane.id)
-      if (due?.sequence !== lane.sequence) this.#dueSince.set(lane.id, { sequence: lane.sequence, since: now })
-      else if (now - due.since > DUE_HEAD_STARTS_WITHIN_MS) {
-        this.#violate('I10 liveness', `m${lane.sequence} of ${lane.id} has been due for ${now - due.since} ms`)
+    const lowest = new Map<ConnectionId, FirstRow>()
+    for (const first of this.#all(FIRSTS) as unknown as FirstRow[]) {
+      if (!lowest.has(first.id) && !uploading.has(first.id) && isDue(first, now)) lowest.set(first.id, first)
+    }
+    for (const id of this.#dueSince.keys()) if (!lowest.has(id)) this.#dueSince.delete(id)
+    for (const [id, { sequence }] of lowest) {
+      const due = this.#dueSince.get(id)
+      if (due?.sequence !== sequence) this.#dueSince.set(id, { sequence, since: now })
+      else if (now - due.since > DUE_STARTS_WITHIN_MS) {
+        this.#violate('I10 liveness', `m${sequence} of ${id} has been due for ${now - due.since} ms`)
       }
     }
     for (const open of this.#all('select message_sequence as sequence, number from open_attempt')) {
@@ -312,46 +315,47 @@ export class Referee {
   }
 }
 
-interface HeadRow {
+interface FirstRow {
   readonly id: ConnectionId
   readonly policy: string
   readonly sequence: number
+  readonly retry: string | null
   readonly media: string | null
   readonly wait_reason: string | null
   readonly wait_until: number | null
-  readonly head: string | null
   readonly last_attempt_at: number | null
 }
 
-const HEADS = `select connection.id, connection.policy, waiting.sequence, media.state as media,
-    lane.wait_reason, lane.wait_until, lane.head, lane.last_attempt_at
-  from connection
-  join waiting on waiting.connection_id = connection.id
-    and waiting.sequence = (select min(sequence) from waiting where connection_id = connection.id)
-  left join media on media.message_sequence = waiting.sequence
+/** The first message of each recipient, where no attempt is open. */
+const FIRSTS = `select connection.id, connection.policy, message.sequence, message.retry, media.state as media,
+    lane.wait_reason, lane.wait_until, lane.last_attempt_at
+  from (select connection_id, min(sequence) as sequence from waiting group by connection_id, recipient) first
+  join message on message.sequence = first.sequence
+  join connection on connection.id = first.connection_id
+  left join media on media.message_sequence = first.sequence
   left join lane on lane.connection_id = connection.id
-  where connection.state = 'active' and connection.id not in (select connection_id from open_attempt)`
+  where connection.state = 'active' and connection.id not in (select connection_id from open_attempt)
+  order by first.sequence`
 
-const SAID_ANEW: readonly string[] = ['media_pending', 'media_uploading', 'pace']
+const SAID_ANEW: readonly string[] = ['all_deferred', 'media_uploading', 'pace']
 
-/** Says it anew from the rows, and not as `decideHead` does. */
-function isDue(lane: HeadRow, now: number): boolean {
-  if (lane.media === 'pending') return false
-  const { leastGapMs, gapJitterMs, confirmBacklogAfterMs } = JSON.parse(lane.policy) as LanePolicy
+/** Says it anew from the rows, and not as `decideMessage` does. */
+function isDue(first: FirstRow, now: number): boolean {
+  if (first.media === 'pending') return false
+  const { leastGapMs, gapJitterMs, confirmBacklogAfterMs } = JSON.parse(first.policy) as LanePolicy
   if (
-    lane.last_attempt_at !== null &&
-    lane.last_attempt_at <= now &&
-    now < lane.last_attempt_at + leastGapMs + gapJitterMs
+    first.last_attempt_at !== null &&
+    first.last_attempt_at <= now &&
+    now < first.last_attempt_at + leastGapMs + gapJitterMs
   )
     return false
+  const { wait } = JSON.parse(first.retry ?? '{}') as Partial<RetryState>
+  if (wait && wait.until > now && wait.until <= now + LONGEST_WAIT_MS) return false
   // Until a person has said so.
-  if (lane.wait_reason === 'backlog_confirmation' && confirmBacklogAfterMs > 0) return false
-  if (lane.wait_reason === null || lane.wait_until === null) return true
-  if (SAID_ANEW.includes(lane.wait_reason) || lane.wait_until > now + LONGEST_WAIT_MS) return true
-  const remembered = lane.head === null ? null : (JSON.parse(lane.head) as { sequence: number }).sequence
-  // The wait for a retry is the message's own: it ends with the message.
-  if (lane.wait_reason === 'retrying' && remembered !== lane.sequence) return true
-  return lane.wait_until <= now
+  if (first.wait_reason === 'backlog_confirmation' && confirmBacklogAfterMs > 0) return false
+  if (first.wait_reason === null || first.wait_until === null) return true
+  if (SAID_ANEW.includes(first.wait_reason) || first.wait_until > now + LONGEST_WAIT_MS) return true
+  return first.wait_until <= now
 }
 
 const TRANSITIONS: Readonly<Record<string, readonly string[]>> = {

@@ -1,13 +1,13 @@
 import type { LanePolicy } from '../../src/core/connection/lane-policy.ts'
 import type { ConnectionId } from '../../src/core/ids.ts'
-import { planLoad } from './client-load.ts'
+import { planLoad, planMediaOfCopies } from './client-load.ts'
 import { confirmBacklogs, planFaults, stopFaults } from './incidents.ts'
 import { NETWORKS, UPLOADING_NETWORKS } from './simulated-network.ts'
 import { type Breakage, SimulatedWorld } from './simulated-world.ts'
 
 const WORKERS = 3
 const WATCH_EVERY_MS = 1_000
-// The longest head budget below, waits that a network asked for, and a takeover for each.
+// The waits of a message that fails nine times, waits that a network asked for, and a takeover for each.
 const DRAINS_WITHIN_MS = 60 * 60_000
 
 export interface RunResult {
@@ -72,6 +72,7 @@ async function live(world: SimulatedWorld, breakage: Breakage): Promise<void> {
   if (allowedMs.length > 1) confirmBacklogs(world, confirming)
   enterLanes(world, random)
   world.schedule.after(faultsLastMs, () => stopFaults(world))
+  world.schedule.after(faultsLastMs + 1_000, () => planMediaOfCopies(world, random))
   // A supervisor may still be about to start a worker, so the watch begins once all are there.
   const healthyAt = world.schedule.now + faultsLastMs + 50_000
   watch(world, { healthyAt, drainedBy: healthyAt + DRAINS_WITHIN_MS })
@@ -109,7 +110,6 @@ function laneOf(world: SimulatedWorld, subject: string): string {
 function policyOf(random: SimulatedWorld['random']): LanePolicy {
   return {
     onUnconfirmed: random.pick(['leave', 'leave', 'resend']),
-    headBudgetMs: random.pick([20_000, 120_000, 900_000]),
     timeToLiveMs: random.pick([60_000, 24 * 3_600_000, 24 * 3_600_000]),
     leastGapMs: random.pick([0, 0, 0, 3_000]),
     gapJitterMs: random.pick([0, 1_000]),

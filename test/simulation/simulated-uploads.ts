@@ -99,11 +99,12 @@ export class SimulatedUploads {
 
   rateLimitDelayOf(machine: SimulatedMachine, { connectionId, to }: Route, now: number): RateLimitDelay | null {
     const leftOf = (key: string) => (this.#restsUntil.get(key) ?? 0) - this.#parts.schedule.now
-    const leftMs = Math.max(leftOf(connectionId), leftOf(`${connectionId} ${to}`))
+    const scope = leftOf(connectionId) > 0 ? 'connection' : 'recipient'
+    const leftMs = leftOf(scope === 'connection' ? connectionId : `${connectionId} ${to}`)
     const who = `${machine.name} ${connectionId} ${to}`
     if (leftMs > 0) {
       this.#allowed.delete(who)
-      return { until: now + leftMs, reason: 'rate_limited', words: null }
+      return { scope, until: now + leftMs, reason: 'rate_limited', words: null }
     }
     this.#allowed.add(who)
     return null

@@ -1,6 +1,6 @@
 import { Dispatcher } from '../../src/core/dispatch/workers/dispatcher.ts'
 import type { ConnectionId, WorkerId } from '../../src/core/ids.ts'
-import type { QueuedMessage } from '../../src/core/message/message.ts'
+import type { QueuedMessage, Sequence } from '../../src/core/message/message.ts'
 import type { Channel } from '../../src/core/ports/channel.ts'
 import type { Journal } from '../../src/core/ports/journal.ts'
 import type { Lanes } from '../../src/core/ports/lanes.ts'
@@ -31,8 +31,6 @@ export class SimulatedWorker {
       channels,
       clock: machine.clock,
       journal,
-      // Others see to the media here, from the first moment on.
-      mediaFetchedSince: () => 0,
       wantMedia: () => {},
       pollEveryMs: 10_000,
       notifyPeers,
@@ -54,6 +52,10 @@ export class SimulatedWorker {
 
   change(connectionId: ConnectionId): void {
     this.machine.deliver(() => this.#dispatcher.change([connectionId]))
+  }
+
+  mediaSettled(connectionId: ConnectionId, sequence: Sequence): void {
+    this.machine.deliver(() => this.#dispatcher.mediaSettled(connectionId, sequence))
   }
 
   dropClaim(connectionId: ConnectionId): void {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { LanePolicy } from '../../src/core/connection/lane-policy.ts'
 import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
-import type { QueuedMessage } from '../../src/core/message/message.ts'
+import type { QueuedMessage, Sequence } from '../../src/core/message/message.ts'
 import type { Channel, Receipt } from '../../src/core/ports/channel.ts'
 import type { Journal, JournalEvent } from '../../src/core/ports/journal.ts'
 import type { Lanes } from '../../src/core/ports/lanes.ts'
@@ -173,6 +173,11 @@ export class SimulatedWorld {
   /** Notifies some of the workers, as a lost notification would reach only some of them. */
   notify(connectionId: ConnectionId, how: 'wake' | 'change', random: Random): void {
     for (const worker of this.workers) if (random.chance(0.7)) worker[how](connectionId)
+  }
+
+  /** Notifies some of the workers that a file has arrived, or will not. */
+  notifyOfMedia(connectionId: ConnectionId, sequence: Sequence, random: Random): void {
+    for (const worker of this.workers) if (random.chance(0.7)) worker.mediaSettled(connectionId, sequence)
   }
 
   /** Notifies some workers of a message; some of them have accepted it themselves. */

@@ -26,7 +26,6 @@ const laneForm = z
   .object({
     leastGap: durationField(LANE_LIMITS.leastGapMs),
     gapJitter: durationField(LANE_LIMITS.gapJitterMs),
-    headBudget: durationField(LANE_LIMITS.headBudgetMs),
     timeToLive: durationField(LANE_LIMITS.timeToLiveMs),
     confirmBacklogAfter: durationField(LANE_LIMITS.confirmBacklogAfterMs),
     onUnconfirmed: z.enum(['leave', 'resend']),
@@ -71,11 +70,6 @@ export function LaneSettingsForm({ connection }: { readonly connection: Connecti
                 label="Jitter"
                 description="Up to this much is added to the gap at random."
                 {...form.getInputProps('gapJitter')}
-              />
-              <TextInput
-                label="Head budget"
-                description="How long one message may hold up the lane with failures of its own."
-                {...form.getInputProps('headBudget')}
               />
               <TextInput
                 label="Time to live"
@@ -165,7 +159,6 @@ function toForm({ quietHours, ...lane }: LaneSettings): LaneForm {
   return {
     leastGap: formatDuration(lane.leastGapMs),
     gapJitter: formatDuration(lane.gapJitterMs),
-    headBudget: formatDuration(lane.headBudgetMs),
     timeToLive: formatDuration(lane.timeToLiveMs),
     confirmBacklogAfter: formatDuration(lane.confirmBacklogAfterMs),
     onUnconfirmed: lane.onUnconfirmed,
@@ -181,7 +174,6 @@ function toSettings(form: LaneForm): LaneSettings {
   return {
     leastGapMs: parseDurationMs(form.leastGap) ?? 0,
     gapJitterMs: parseDurationMs(form.gapJitter) ?? 0,
-    headBudgetMs: parseDurationMs(form.headBudget) ?? 0,
     timeToLiveMs: parseDurationMs(form.timeToLive) ?? 0,
     confirmBacklogAfterMs: parseDurationMs(form.confirmBacklogAfter) ?? 0,
     onUnconfirmed: form.onUnconfirmed,

@@ -21,7 +21,7 @@ const EXPECTED: readonly (readonly [
   ['a number that was not registered', [133000, 133005, 133008, 133009, 133015, 133016], 'connection', 10 * MINUTE_MS],
   ['a restriction', [368, 131031, 131042, 131048, 131064], 'connection', 60 * MINUTE_MS],
   ['too fast for the number', [4, 80007, 130429], 'connection', null],
-  ['too fast for the recipient', [131056], 'connection', 1_000],
+  ['too fast for the recipient', [131056], 'recipient', 1_000],
   ['the window', [131047], 'permanent', null],
   ['the recipient', [131026, 131021, 131030, 130403, 131050, 130472, 130497], 'permanent', null],
   ['the recipient’s peace', [131049], 'permanent', null],

@@ -133,7 +133,7 @@ const HANDLING: Readonly<Record<WhatsAppCloudClass, (code: number) => Handling>>
   restricted: () => waits(60 * MINUTE_MS),
   rate: () => waits(null),
   // How long is counted for each recipient: see Pace.
-  pair: () => waits(1_000),
+  pair: () => ({ class: 'recipient', suspectsNetwork: false, retryAfterMs: 1_000 }),
   window: () => PERMANENT,
   recipient: () => PERMANENT,
   ecosystem: () => PERMANENT,

@@ -129,9 +129,9 @@ describe('a lane that was too fast for a recipient', () => {
     assert.deepEqual(
       failures.map((failure) => [failure.class, failure.retryAfterMs]),
       [
-        ['connection', 1_000],
-        ['connection', 4_000],
-        ['connection', 16_000],
+        ['recipient', 1_000],
+        ['recipient', 4_000],
+        ['recipient', 16_000],
       ],
     )
     assert.equal((await send(handover(HELLO))).kind, 'accepted')

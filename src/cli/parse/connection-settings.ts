@@ -9,7 +9,6 @@ type DurationField = keyof typeof LANE_LIMITS
 
 /** Settings of the lane itself that are times, which every channel has. */
 const DURATIONS: Readonly<Record<string, DurationField>> = {
-  head_budget: 'headBudgetMs',
   time_to_live: 'timeToLiveMs',
   least_gap: 'leastGapMs',
   gap_jitter: 'gapJitterMs',
@@ -21,7 +20,6 @@ const NO_QUIET_HOURS = 'off'
 
 export const LANE_SETTINGS_HELP = `Settings of every lane:
   on_unconfirmed=leave|resend  what becomes of a message whose result is unknown (resend may make a duplicate)
-  head_budget=15m              how long one message may hold up its lane with failures of its own
   time_to_live=24h             how long a message may wait before it expires
   least_gap=0s                 least time between two messages
   gap_jitter=0s                up to this much is added to the gap, at random

@@ -77,7 +77,6 @@ describe('settings of a connection', () => {
   it('change a policy and leave the rest as it is', () => {
     const pairs = {
       on_unconfirmed: 'resend',
-      head_budget: '1m',
       time_to_live: '36h',
       least_gap: '1.5s',
       gap_jitter: '0s',
@@ -88,7 +87,6 @@ describe('settings of a connection', () => {
     assert.deepEqual(changePolicy(DEFAULT_LANE_POLICY, pairs), {
       quietHours: { from: '22:00', to: '07:00', timeZone: 'Europe/Berlin' },
       onUnconfirmed: 'resend',
-      headBudgetMs: 60_000,
       timeToLiveMs: 36 * 3_600_000,
       leastGapMs: 1_500,
       gapJitterMs: 0,
@@ -99,7 +97,6 @@ describe('settings of a connection', () => {
 
   it.each([
     ['on_unconfirmed', 'perhaps'],
-    ['head_budget', '0s'],
     ['time_to_live', '31d'],
     ['least_gap', '2'],
     ['gap_jitter', '-1s'],
@@ -116,7 +113,7 @@ describe('settings of a connection', () => {
 
     assert.equal(first, 'on_unconfirmed=leave')
     assert.deepEqual(
-      changePolicy({ ...DEFAULT_LANE_POLICY, headBudgetMs: 1 }, splitSettings(others).lane),
+      changePolicy({ ...DEFAULT_LANE_POLICY, timeToLiveMs: 1 }, splitSettings(others).lane),
       DEFAULT_LANE_POLICY,
     )
     const quiet = changePolicy(DEFAULT_LANE_POLICY, { quiet_hours: '22:00-07:00@Europe/Berlin' })

@@ -32,7 +32,6 @@ export function findCodeFault(text: string): string | null {
 
 /** The limits of a lane's times in milliseconds, at the command line and in the console. */
 export const LANE_LIMITS = {
-  headBudgetMs: { least: 1_000, most: 24 * HOUR_MS },
   timeToLiveMs: { least: 1_000, most: 30 * 24 * HOUR_MS },
   leastGapMs: { least: 0, most: 24 * HOUR_MS },
   gapJitterMs: { least: 0, most: 24 * HOUR_MS },

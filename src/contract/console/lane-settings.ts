@@ -20,7 +20,6 @@ const quietHours = z
 /** The settings of a lane. */
 export const laneSettings = z.object({
   onUnconfirmed: z.enum(['leave', 'resend']),
-  headBudgetMs: within(LANE_LIMITS.headBudgetMs),
   timeToLiveMs: within(LANE_LIMITS.timeToLiveMs),
   leastGapMs: within(LANE_LIMITS.leastGapMs),
   gapJitterMs: within(LANE_LIMITS.gapJitterMs),

@@ -4,8 +4,6 @@ import type { QuietHours } from './quiet-hours.ts'
 export interface LanePolicy {
   /** What to do with a message whose result is unknown: leave it UNCONFIRMED, or send it once more (possible duplicate). */
   readonly onUnconfirmed: 'leave' | 'resend'
-  /** How long one message may hold up its lane with failures of its own, in milliseconds. */
-  readonly headBudgetMs: number
   /** How long a message may wait in the lane before it expires, in milliseconds. */
   readonly timeToLiveMs: number
   /** Least time between the starts of two attempts, in milliseconds. */
@@ -20,7 +18,6 @@ export interface LanePolicy {
 
 export const DEFAULT_LANE_POLICY: LanePolicy = {
   onUnconfirmed: 'leave',
-  headBudgetMs: 15 * 60_000,
   timeToLiveMs: 24 * 3_600_000,
   leastGapMs: 0,
   gapJitterMs: 0,

@@ -55,6 +55,36 @@ export interface QueuedMessage {
   readonly content: MessageContent | null
   /** Null for text. */
   readonly media: MediaState | null
+  /** Null while it never failed and never waited for anything of its own but its file. */
+  readonly retry: RetryState | null
+}
+
+/** What a lane keeps of a message between its attempts. It survives restarts. */
+export interface RetryState {
+  /** Failures counted against this message. */
+  readonly tries: number
+  /** True when it was sent once more although the first one may have arrived. */
+  readonly resent: boolean
+  /** How often a worker died while this message was open, over all its attempts. */
+  readonly crashes: number
+  /** What it waits for now; null when nothing. */
+  readonly wait: OwnWait | null
+}
+
+/** A wait of one message: only later messages to the same recipient wait behind it. */
+export interface OwnWait {
+  /** Only a wait for a retry holds until its end. The others are checked anew at each decision. */
+  readonly kind: 'retry' | 'rate-limit' | 'upload'
+  /** A code of core/reasons.ts. */
+  readonly reason: string
+  /** The network's own words; null when it said none. */
+  readonly words: string | null
+  readonly until: Instant
+}
+
+/** Messages with the same key go in the order of their acceptance. */
+export function recipientKey({ recipient }: Pick<QueuedMessage, 'recipient'>): string {
+  return recipient
 }
 
 /** What is known of a message's attachment. */

@@ -35,9 +35,10 @@ export interface Handover {
 
 /**
  * What kind of failure it is decides what the lane does:
- * permanent fails the message, transient retries the message, connection makes the whole lane wait without counting.
+ * permanent fails the message, transient retries the message, connection makes the whole lane wait without counting, recipient
+ * makes only messages to this recipient wait, for `retryAfterMs` (a minute if null), without counting.
  */
-type FailureClass = 'permanent' | 'transient' | 'connection'
+type FailureClass = 'permanent' | 'transient' | 'connection' | 'recipient'
 
 export interface Failure {
   readonly class: FailureClass
@@ -132,6 +133,8 @@ export type Prepared = { readonly kind: 'ready' } | { readonly kind: 'failed'; r
 
 /** Until when the network accepts no message of this kind, so that none is tried. */
 export interface RateLimitDelay {
+  /** Whether it concerns all messages of the connection, or only those to this recipient. */
+  readonly scope: 'connection' | 'recipient'
   readonly until: Instant
   /** A code of core/reasons.ts. */
   readonly reason: string

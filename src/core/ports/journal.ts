@@ -60,6 +60,14 @@ export type JournalEvent =
       readonly as: string
       readonly reason: string
     }
+  /** It waits for something of its own; `until` null when the end is not known. */
+  | {
+      readonly event: 'message.deferred'
+      readonly messageId: MessageId
+      readonly connectionId: ConnectionId
+      readonly reason: string
+      readonly until: number | null
+    }
   | {
       readonly event: 'lane.waiting'
       readonly connectionId: ConnectionId

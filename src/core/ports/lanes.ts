@@ -1,6 +1,6 @@
 import type { LanePolicy } from '../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, WorkerId } from '../ids.ts'
-import type { QueuedMessage, Sequence, SettledState } from '../message/message.ts'
+import type { QueuedMessage, RetryState, Sequence, SettledState } from '../message/message.ts'
 import type { Receipt, ReceiptEnd } from './channel.ts'
 
 /** Why and until when a lane stands still. The reason is a code of core/reasons.ts. */
@@ -12,32 +12,17 @@ export interface LaneWait {
   readonly until: Instant | null
 }
 
-/** The retry state of a lane's head message. It survives restarts. */
-export interface HeadRetryState {
-  readonly sequence: Sequence
-  /** Transient failures counted against this message. */
-  readonly tries: number
-  /** How much of the head budget it has used, in milliseconds. */
-  readonly budgetUsedMs: number
-  /** True when it was sent once more although the first one may have arrived. */
-  readonly resent: boolean
-  /** How often a worker died while this message was open, over all its attempts. */
-  readonly crashes: number
-}
-
 /** The failures of a connection since its last success. They survive restarts. */
 export interface FailureStreak {
-  /** Failures in a row that were the connection's own. */
+  /** Failures in a row that were, or may have been, the connection's own. */
   readonly failures: number
-  /** When the unbroken run of failures began. */
-  readonly since: Instant
-  /** How many different messages failed in that run. */
+  /** When the first of these happened; null while there was none. */
+  readonly since: Instant | null
+  /** How many different messages failed in that run, for whatever reason. */
   readonly messages: number
-  readonly lastSequence: Sequence
 }
 
 export interface LaneMemory {
-  readonly head: HeadRetryState | null
   readonly failureStreak: FailureStreak | null
   readonly wait: LaneWait | null
 }
@@ -70,7 +55,7 @@ export interface ClaimedLane {
   readonly memory: LaneMemory
   /**
    * When the last attempt began, or a person confirmed the backlog; null when neither was written. It is written only of
-   * lanes that have a pace, or that must know how long they stood still.
+   * lanes that have a pace, that must know how long they stood still, or that move past a deferred message.
    */
   readonly lastAttemptAt: Instant | null
   readonly open: OpenAttempt | null
@@ -97,8 +82,8 @@ export type Disposition =
       readonly reason: string | null
       readonly words: string | null
     }
-  /** Certainly not sent: it becomes the head of its lane again. */
-  | { readonly do: 'keep-queued' }
+  /** Certainly not sent: it waits in its lane again. */
+  | { readonly do: 'keep-queued'; readonly retry: RetryState | null }
   /** The result is unknown yet: the attempt stays open until evidence arrives or `until`. */
   | { readonly do: 'await-evidence'; readonly until: Instant; readonly words: string }
 
@@ -106,8 +91,26 @@ interface Start {
   readonly sequence: Sequence
   /** Of the attempt, from 1. */
   readonly number: number
-  /** Starts it only if no message waits before it (G3). Left out when the lane has checked that itself. */
-  readonly onlyIfLowest?: boolean
+  /**
+   * The lane knows all its messages up to this one: starts it only if no other waits in between (G3). Left out when the lane has
+   * read what lies in between itself.
+   */
+  readonly knownThrough?: Sequence
+}
+
+/** A part of a lane that its worker has passed: each message in it is final, or one of `deferred`. */
+export interface PassedRange {
+  /** The range begins behind this message. */
+  readonly after: Sequence
+  readonly through: Sequence
+  /** In ascending order. */
+  readonly deferred: readonly Sequence[]
+}
+
+/** A message that waits for something of its own. */
+export interface DeferredMessage {
+  readonly sequence: Sequence
+  readonly retry: RetryState
 }
 
 /** One committed transition of a lane: the end of an attempt and the start of the next share a commit (G4). */
@@ -124,16 +127,20 @@ export interface LaneTransition {
     readonly words: string | null
   } | null
   readonly start: Start | null
-  /** All messages of the lane up to and including this one are final now, so storage need not read them again. */
-  readonly settledThrough: Sequence | null
+  /** Messages whose own wait is new. Nothing is written of one that no longer waits in this lane. */
+  readonly deferred?: readonly DeferredMessage[]
+  /** What storage need not read again. */
+  readonly passed?: readonly PassedRange[]
+  /** The time of the attempt that starts is kept: see `ClaimedLane`. */
+  readonly notesAttempt?: boolean
   /** Written only when it changed; undefined leaves it. */
   readonly memory?: LaneMemory
 }
 
 /**
  * `fenced`: the claim is no longer this worker's, nothing was written (G6).
- * `started` is false when the message no longer waits, another waits before it, or the connection may not send: then the lane
- * reloads.
+ * `started` is false when the message no longer waits, an unknown one waits before it, or the connection may not send: then
+ * the lane reloads.
  */
 export type LaneTransitionResult = { readonly fenced: true } | { readonly fenced: false; readonly started: boolean }
 
@@ -168,8 +175,11 @@ export interface Lanes {
   /** Releases lanes. A lane whose epoch has moved on is ignored. */
   release(lanes: readonly { readonly connectionId: ConnectionId; readonly epoch: number }[]): Promise<void>
 
-  /** The lowest unfinished messages of a lane, in order of acceptance. Never a cursor: what commits late is found too (G3). */
-  fetchNext(connectionId: ConnectionId, limit: number): Promise<readonly QueuedMessage[]>
+  /**
+   * The lowest unfinished messages of a lane behind this one, in order of acceptance; 0 begins with the first. Messages of a
+   * lane become visible in their order, so nothing can appear before a message that was read (G3).
+   */
+  fetchNext(connectionId: ConnectionId, limit: number, after: Sequence): Promise<readonly QueuedMessage[]>
 
   /** Commits one transition. Those of one turn of the event loop share a commit. The next attempt may be called only after this has resolved (G4). */
   record(step: LaneTransition): Promise<LaneTransitionResult>

@@ -55,8 +55,8 @@ export interface DueMedia {
 export interface HeadsMedia {
   /** Not in the spool yet, also when another worker fetches it. */
   readonly missing: readonly MediaToFetch[]
-  /** Connections whose message has its file in the spool. */
-  readonly present: readonly ConnectionId[]
+  /** Those that have their file in the spool. */
+  readonly present: readonly { readonly connectionId: ConnectionId; readonly sequence: Sequence }[]
 }
 
 /** A file in a spool that belongs to a message. */

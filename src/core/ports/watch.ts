@@ -11,7 +11,7 @@ export interface WatchedLane {
   readonly channel: string
   readonly state: 'active' | 'paused' | 'removed'
   readonly policy: LanePolicy
-  /** Why its head is where it is: a code of core/reasons.ts. `due` and `sending` mean that it moves. */
+  /** Why it is where it is: a code of core/reasons.ts. `due` and `sending` mean that it moves. */
   readonly reason: string
   readonly until: Instant | null
   /** The last reason that it waited for, also when that wait is over. */
@@ -22,7 +22,12 @@ export interface WatchedLane {
   /** Null: no worker holds it. */
   readonly holder: { readonly isAlive: boolean; readonly host: string | null; readonly pid: number | null } | null
   /** Null: nothing waits. */
-  readonly head: { readonly sequence: Sequence; readonly acceptedAt: Instant } | null
+  readonly head: {
+    readonly sequence: Sequence
+    readonly acceptedAt: Instant
+    /** What it waits for itself; null when nothing. */
+    readonly ownWait: string | null
+  } | null
   readonly open: { readonly sequence: Sequence; readonly number: number; readonly startedAt: Instant } | null
 }
 

@@ -23,9 +23,10 @@ const LANE: WatchedLane = {
   failingSince: null,
   lastAttemptAt: null,
   holder: { isAlive: true, host: 'here', pid: 7 },
-  head: { sequence: 1, acceptedAt: NOW - 5 * MINUTE_MS },
+  head: { sequence: 1, acceptedAt: NOW - 5 * MINUTE_MS, ownWait: null },
   open: null,
 }
+const HEAD = { sequence: 1, acceptedAt: NOW - 5 * MINUTE_MS, ownWait: null }
 const OPEN = { sequence: 1, number: 1, startedAt: NOW - STALLED_AFTER_MS - CALL_MS }
 const YEAR_MS = 365 * 86_400_000
 
@@ -54,9 +55,16 @@ describe('what is wrong with a lane', () => {
     ['has a call within its time', { reason: 'sending', open: { ...OPEN, startedAt: NOW - CALL_MS } }, []],
     ['asks for evidence', { reason: 'awaiting_evidence', until: NOW + 1, open: OPEN }, []],
     ['has nothing to do', { head: null }, []],
-    ['waits for a retry', { reason: 'retrying', until: NOW + MINUTE_MS, lastWait: 'retrying' }, []],
-    ['waits for its media', { reason: 'media_pending', until: NOW + MINUTE_MS, lastWait: 'media_pending' }, []],
-    ['waits for media without having recorded that', { reason: 'media_pending' }, ['lane_stalled holder_silent']],
+    [
+      'has only messages that wait for themselves',
+      { reason: 'all_deferred', until: NOW + MINUTE_MS, lastWait: 'all_deferred' },
+      [],
+    ],
+    [
+      'has messages that waited for themselves until long ago',
+      { head: { ...HEAD, ownWait: 'retrying' }, lastWait: 'all_deferred' },
+      ['lane_stalled holder_silent'],
+    ],
     ['waits for its pace', { reason: 'pace', until: NOW + MINUTE_MS, lastWait: 'pace' }, []],
     ['is paused', { state: 'paused', reason: 'paused' }, []],
     ['is held with all others', { reason: 'database_went_back' }, []],
@@ -79,7 +87,7 @@ describe('what is wrong with a lane', () => {
     ],
     [
       'has failures of one message alone',
-      { reason: 'retrying', lastWait: 'retrying', failingSince: NOW - 5 * MINUTE_MS, until: NOW + 1 },
+      { reason: 'all_deferred', lastWait: 'all_deferred', failingSince: NOW - 5 * MINUTE_MS, until: NOW + 1 },
       [],
     ],
   ])('reports one that %s', (_, lane, expected) => {
@@ -94,17 +102,52 @@ describe('what is wrong with a lane', () => {
   })
 
   it('reports the age of a head without another cause, and never where that is switched off', () => {
-    const old = { head: { sequence: 1, acceptedAt: NOW - 15 * MINUTE_MS }, reason: 'retrying', until: NOW + 1 }
+    const head = { ...HEAD, acceptedAt: NOW - 15 * MINUTE_MS }
+    const old = { head, reason: 'all_deferred', until: NOW + 1 }
     const heldTill = (at: number) => ({ mark: { mark: 'm', since: NOW, heldUntil: at } })
 
     assert.deepEqual(found(old), ['oldest_waiting'])
-    assert.deepEqual(found({ ...old, head: { sequence: 1, acceptedAt: NOW - 15 * MINUTE_MS + 1 } }), [])
+    assert.deepEqual(found({ ...old, head: { ...head, acceptedAt: NOW - 15 * MINUTE_MS + 1 } }), [])
     assert.deepEqual(found(old, 0, { oldestWaitingMs: 0 }), [])
     // It was quiet, paced or paused till then.
     assert.deepEqual(found(old, 0, heldTill(NOW - 14 * MINUTE_MS)), [])
     assert.deepEqual(found(old, 0, heldTill(NOW - 15 * MINUTE_MS)), ['oldest_waiting'])
     // One reason is enough.
     assert.deepEqual(found({ ...old, reason: 'due', until: null }), ['lane_stalled holder_silent'])
+  })
+
+  it('names what the oldest message waits for itself, unless the whole lane waits', () => {
+    const head = { sequence: 1, acceptedAt: NOW - 15 * MINUTE_MS, ownWait: 'media_pending' }
+    const reasonOf = (lane: Partial<WatchedLane>) => {
+      const mark = { mark: 'm', since: NOW, heldUntil: 0 }
+      const context = { mark, measure: null, oldestWaitingMs: 15 * MINUTE_MS, callBudgetMs: CALL_MS, now: NOW }
+      return checkLane({ ...LANE, head, ...lane }, context).map(({ facts }) => facts['reason'])
+    }
+
+    const waits = (reason: string) => ({ reason, until: NOW + 1 })
+    assert.deepEqual(
+      [reasonOf(waits('all_deferred')), reasonOf({}), reasonOf(waits('trouble'))],
+      [['media_pending'], ['media_pending'], ['trouble']],
+    )
+  })
+
+  it('finds nothing wrong with a lane that moves past a deferred message, and notes an attempt every few seconds', () => {
+    const alarms = (noted: boolean) => {
+      let marks: ReturnType<typeof followLanes> = new Map()
+      const found: string[] = []
+      for (let at = 0; at < 10 * MINUTE_MS; at += 15_000) {
+        const now = NOW + at
+        const lane: WatchedLane = { ...LANE, lastAttemptAt: noted ? now - (at % 5_000) : null }
+        marks = followLanes(marks, [lane], { open: [], now })
+        const mark = marks.get(lane.connectionId)
+        assert.ok(mark)
+        const context = { mark, measure: null, oldestWaitingMs: 0, callBudgetMs: CALL_MS, now }
+        found.push(...checkLane(lane, context).map(({ kind }) => kind))
+      }
+      return [...new Set(found)]
+    }
+
+    assert.deepEqual([alarms(true), alarms(false)], [[], ['lane_stalled']])
   })
 
   it('finds nothing wrong with lanes that move, whatever their rhythm', () => {
@@ -117,7 +160,7 @@ describe('what is wrong with a lane', () => {
           ...LANE,
           reason: 'sending',
           open,
-          head: { sequence: open.sequence, acceptedAt: startedAt - MINUTE_MS },
+          head: { sequence: open.sequence, acceptedAt: startedAt - MINUTE_MS, ownWait: null },
         }
         const now = NOW + at
         marks = followLanes(marks, [lane], { open: [], now })

@@ -12,13 +12,7 @@ const OFFLINE_AFTER_MS = 120_000
 const OLDEST_KEPT_SHARE = 0.5
 
 /** What a lane waits for that is not its connection's doing. */
-const NOT_THE_CONNECTIONS: ReadonlySet<string> = new Set([
-  'retrying',
-  'media_pending',
-  'media_uploading',
-  'pace',
-  'quiet_hours',
-])
+const NOT_THE_CONNECTIONS: ReadonlySet<string> = new Set(['all_deferred', 'media_uploading', 'pace', 'quiet_hours'])
 /** The alarms about the whole installation speak of these. */
 const OF_THE_INSTALLATION: ReadonlySet<string> = new Set(['service_stopped', 'database_went_back'])
 
@@ -62,7 +56,7 @@ function checkStall(lane: WatchedLane, { mark, measure, callBudgetMs, now }: Lan
 }
 
 /** Null: the lane has a reason to wait, or something else must happen first. */
-function whyStalled({ reason, until, open, holder, head }: WatchedLane): string | null {
+function whyStalled({ reason, open, holder, head }: WatchedLane): string | null {
   if (open)
     return reason === 'awaiting_evidence'
       ? 'evidence_over'
@@ -71,8 +65,7 @@ function whyStalled({ reason, until, open, holder, head }: WatchedLane): string 
         : callOf(reason)
   if (!head) return null
   if (reason === 'process_gone') return 'process_gone'
-  const isDue = moves({ reason }) || (reason === 'media_pending' && until === null)
-  if (!isDue) return null
+  if (!moves({ reason })) return null
   return holder ? 'holder_silent' : 'not_claimed'
 }
 
@@ -94,7 +87,8 @@ function checkOldest(lane: WatchedLane, { mark, measure, oldestWaitingMs, now }:
   if (!head || state !== 'active' || oldestWaitingMs === 0 || OF_THE_INSTALLATION.has(reason)) return null
   const ageMs = now - Math.max(head.acceptedAt, mark.heldUntil)
   if (ageMs < oldestWaitingMs * OLDEST_KEPT_SHARE) return null
-  const facts = factsOf(lane, measure)
+  const isOfLane = reason !== 'all_deferred' && !moves(lane)
+  const facts = { ...factsOf(lane, measure), reason: isOfLane ? reason : (head.ownWait ?? reason) }
   return finding(lane, 'oldest_waiting', { since: head.acceptedAt, facts, raises: ageMs >= oldestWaitingMs })
 }
 

@@ -21,7 +21,7 @@ function predict({ waiting, policy, oldestAgoMs = 0, newestAgoMs = oldestAgoMs, 
   const lane = {
     state,
     policy: { ...DEFAULT_LANE_POLICY, timeToLiveMs: HOUR_MS, ...policy },
-    head: { sequence: 1 as never, acceptedAt: NOON - oldestAgoMs },
+    head: { sequence: 1 as never, acceptedAt: NOON - oldestAgoMs, ownWait: null },
   }
   return predictExpiry(lane, { waiting, isMore: false, newestAt: NOON - newestAgoMs }, NOON)?.count ?? 0
 }

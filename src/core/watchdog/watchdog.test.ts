@@ -226,7 +226,7 @@ function pausedLane(connectionId: ConnectionId, acceptedAt: number): WatchedLane
     failingSince: null,
     lastAttemptAt: null,
     holder: null,
-    head: { sequence: 1, acceptedAt },
+    head: { sequence: 1, acceptedAt, ownWait: null },
     open: null,
   }
 }

@@ -37,6 +37,7 @@ export const otherEvents = allOf<Exclude<Counted, CallbackEvent['event']>>({
   'attempt.recovered': true,
   'message.dropped': true,
   'lane.waiting': true,
+  'message.deferred': true,
   'claim.expired': true,
   'messages.expired': true,
   'media.stalled': true,
@@ -85,8 +86,8 @@ const REASONS_OF_STATUS: Readonly<Record<string, readonly string[]>> = {
   busy: ['busy'],
   idle: ['idle'],
   pace: ['pace', 'quiet_hours'],
-  media: ['media_pending', 'media_uploading'],
-  retry: ['retrying'],
+  upload: ['media_uploading'],
+  deferred: ['all_deferred'],
   connection: ['connection_away', 'credentials_refused', 'secret_unreadable', 'trouble'],
   rate_limited: ['rate_limited'],
 }

@@ -105,6 +105,11 @@ export const METRICS = {
     row: 'Lanes',
     title: 'Lanes by status',
   }),
+  nuncio_messages_deferred: gauge('count', {
+    help: 'Messages of the lanes that are held here which wait for something of their own, or behind one that does.',
+    row: 'Lanes',
+    title: 'Messages deferred',
+  }),
   nuncio_connections_paused: gauge('count', {
     help: 'Connections that were paused by a person.',
     together: 'max',

@@ -55,6 +55,7 @@ export class Tracer {
         this.#attempted(event)
         break
       case 'lane.waiting':
+      case 'message.deferred':
         this.#waited(event)
         break
       case 'lane.lost':
@@ -100,7 +101,11 @@ export class Tracer {
     this.#parts.onSpan(spanOfAttempt(event))
   }
 
-  #waited({ connectionId, reason, until }: Extract<JournalEvent, { event: 'lane.waiting' }>): void {
+  #waited({
+    connectionId,
+    reason,
+    until,
+  }: Extract<JournalEvent, { event: 'lane.waiting' | 'message.deferred' }>): void {
     const { entries } = this.#trailOf(connectionId)
     if (entries.length >= MOST_MOMENTS || entries.at(-1)?.attributes['nuncio.code'] === reason) return
     const at = this.#parts.now()

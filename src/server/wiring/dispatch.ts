@@ -38,7 +38,8 @@ export class Dispatch {
     this.#storage = storage
     this.#channels = channels
     this.#media = createMediaStage(parts, {
-      onSettled: (connectionId) => this.#dispatcher.change([connectionId]),
+      onSettled: (connectionId, sequence) => this.#dispatcher.mediaSettled(connectionId, sequence),
+      onLost: (connectionId) => this.#dispatcher.change([connectionId]),
       belongsToPeer: (connectionId) => this.#dispatcher.belongsToPeer(connectionId),
     })
     this.#dispatcher = new Dispatcher({
@@ -50,7 +51,6 @@ export class Dispatch {
       ),
       clock: storage.clock,
       journal: parts.journal,
-      mediaFetchedSince: (sequence) => this.#media.fetchedSince(sequence),
       wantMedia: (sequences) => this.#media.want(sequences),
       pollEveryMs: storage.pollEveryMs,
       notifyPeers: (id) => storage.notifyPeers([id]),
@@ -67,6 +67,10 @@ export class Dispatch {
 
   get fetchCount(): number {
     return this.#media.fetchCount
+  }
+
+  get deferredCount(): number {
+    return this.#dispatcher.deferredCount
   }
 
   statuses(): Iterable<string> {
@@ -115,7 +119,7 @@ export class Dispatch {
 
 function createMediaStage(
   { settings, worker, storage, journal }: DispatchParts,
-  lanes: Pick<MediaStageParts, 'onSettled' | 'belongsToPeer'>,
+  lanes: Pick<MediaStageParts, 'onSettled' | 'onLost' | 'belongsToPeer'>,
 ): MediaStage {
   return new MediaStage({
     queue: storage.mediaQueue,

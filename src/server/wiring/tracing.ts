@@ -66,7 +66,7 @@ export class Traces {
       claim: (request) => lanes.claim(request),
       inspect: (lane) => lanes.inspect(lane),
       release: (given) => lanes.release(given),
-      fetchNext: (id, limit) => lanes.fetchNext(id, limit),
+      fetchNext: (id, limit, after) => lanes.fetchNext(id, limit, after),
       expire: (limit) => lanes.expire(limit),
       applyReceipt: (receipt) => lanes.applyReceipt(receipt),
       record: async (step) => {

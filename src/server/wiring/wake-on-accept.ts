@@ -31,5 +31,5 @@ export function toQueued(
 ): QueuedMessage {
   const media =
     content.type === 'message' ? null : ({ kind: 'pending', tries: 0, nextTryAt: acceptedAt, lastWords: null } as const)
-  return { sequence, id, accountId, connectionId, recipient, acceptedAt, attempts: 0, content, media }
+  return { sequence, id, accountId, connectionId, recipient, acceptedAt, attempts: 0, retry: null, content, media }
 }

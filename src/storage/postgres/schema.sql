@@ -128,6 +128,8 @@ create table queued (
   -- Microseconds from the arrival of the request until its batch was sent to the database. The rest is in accept_commit.
   took_us bigint,
   resend_of bigint,
+  -- JSON of RetryState.
+  retry text,
   primary key (account_id, sequence)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
   autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_vacuum_cost_delay = 0);
@@ -141,6 +143,7 @@ alter table queued
   alter column remote_address set statistics 0,
   alter column user_agent set statistics 0,
   alter column took_us set statistics 0,
+  alter column retry set statistics 0,
   alter column sequence set statistics 20,
   alter column id set statistics 20,
   alter column account_id set statistics 20,
@@ -356,8 +359,7 @@ create table lane (
   account_id text collate "C" not null,
   owner text collate "C",
   epoch bigint not null default 0,
-  -- JSON of HeadRetryState and FailureStreak.
-  head text,
+  -- JSON of FailureStreak.
   failure_streak text,
   wait_reason text,
   wait_words text,
@@ -844,12 +846,12 @@ create view message as
       null::text as reason, null::text as words, attempts, accepted_at, null::bigint as published_at, null::bigint as settled_at,
       null::text as network_id, remote_address, user_agent, took_us, resend_of, null::bigint as resent_as, null::bigint as resolved_at,
       -- The body of an unfinished message is never deleted.
-      null::bigint as body_deleted_at
+      null::bigint as body_deleted_at, retry
     from queued
   union all
   select sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type, state,
       reason, words, attempts, accepted_at, published_at, settled_at,
-      network_id, remote_address, user_agent, took_us, resend_of, resent_as, resolved_at, body_deleted_at
+      network_id, remote_address, user_agent, took_us, resend_of, resent_as, resolved_at, body_deleted_at, null::text as retry
     from settled;
 
 create view attempt as
@@ -875,10 +877,11 @@ create view lane_change as select null::bigint as position, null::text as connec
 -- A claimed lane and its open attempt.
 create type claimed_lane as (
   connection_id text, account_id text, number text, channel text, channel_settings text, policy text, epoch bigint, may_open boolean,
-  head text, failure_streak text, wait_reason text, wait_words text, wait_until bigint, last_attempt_at bigint,
+  failure_streak text, wait_reason text, wait_words text, wait_until bigint, last_attempt_at bigint,
   open_number integer, open_started_at bigint, open_crashes integer, open_evidence_until bigint,
   open_possibly_superseded boolean,
-  sequence bigint, id text, recipient text, type text, body text, body_crc bigint, attempts integer, accepted_at bigint, media json
+  sequence bigint, id text, recipient text, type text, body text, body_crc bigint, attempts integer, accepted_at bigint, retry text,
+  media json
 );
 
 -- An attachment that is still to be fetched.

@@ -73,6 +73,7 @@ export interface Tables {
     resent_as: Sequence | null
     resolved_at: Instant | null
     body_deleted_at: Instant | null
+    retry: string | null
   }
   accept_commit: {
     last_sequence: number
@@ -154,7 +155,6 @@ export interface Tables {
     connection_id: ConnectionId
     owner: WorkerId | null
     epoch: Generated<number>
-    head: string | null
     failure_streak: string | null
     wait_reason: string | null
     wait_words: string | null

@@ -110,7 +110,9 @@ create table message (
   -- When an UNCONFIRMED message was resolved by hand.
   resolved_at integer,
   -- When its text, caption, URL and file name were deleted. The body is an empty text from then on.
-  body_deleted_at integer
+  body_deleted_at integer,
+  -- JSON of RetryState, while it waits.
+  retry text
 ) strict;
 
 create index message_unresolved on message (sequence) where state = 'UNCONFIRMED' and resolved_at is null;
@@ -244,8 +246,7 @@ create table lane (
   connection_id text primary key,
   owner text,
   epoch integer not null default 0,
-  -- JSON of HeadRetryState and FailureStreak.
-  head text,
+  -- JSON of FailureStreak.
   failure_streak text,
   wait_reason text,
   wait_words text,

@@ -74,7 +74,7 @@ export class DispatchingProcess {
     const claimed = await lanes.claim({ ...request, only: mine, limit: 20 })
     await Promise.all(
       claimed.map(async (lane, at) => {
-        const run = await lanes.fetchNext(lane.connectionId, 5)
+        const run = await lanes.fetchNext(lane.connectionId, 5, 0)
         await this.#send(lane, run as [QueuedMessage, QueuedMessage, QueuedMessage], at)
         await lanes.inspect(lane)
       }),
@@ -156,7 +156,7 @@ export class DispatchingProcess {
     const { lanes, clock } = this.storage
     const [one, two, three] = run
     const step = (does: Partial<LaneTransition>): LaneTransition => {
-      const nothing = { finish: null, discard: null, start: null, settledThrough: null }
+      const nothing = { finish: null, discard: null, start: null }
       return { connectionId: lane.connectionId, epoch: lane.epoch, at: clock.now(), ...nothing, ...does }
     }
     const opening = ({ sequence, attempts }: QueuedMessage) => ({ sequence, number: attempts + 1 })
@@ -174,7 +174,7 @@ export class DispatchingProcess {
       await lanes.record(step({ finish: { attempt: ended(two, 'unknown'), disposition: waiting } }))
     }
     const memory = { head: null, failureStreak: null, wait: { reason: 'busy', words: null, until: 1 } }
-    const kept = { attempt: ended(two, 'rejected'), disposition: { do: 'keep-queued' } as const }
+    const kept = { attempt: ended(two, 'rejected'), disposition: { do: 'keep-queued', retry: null } as const }
     await lanes.record(step({ finish: kept, memory }))
     const dropped = { sequence: three.sequence, as: 'FAILED', reason: 'damaged', words: null } as const
     if (three.media === null) await lanes.record(step({ discard: dropped }))
@@ -183,10 +183,10 @@ export class DispatchingProcess {
   /** Without other steps beside it a step goes another way. */
   async #sendAlone(lane: ClaimedLane): Promise<void> {
     const { lanes, clock } = this.storage
-    const [message] = await lanes.fetchNext(lane.connectionId, 1)
+    const [message] = await lanes.fetchNext(lane.connectionId, 1, 0)
     const { sequence, attempts } = message!
     const [at, number] = [clock.now(), attempts + 1]
-    const step = { connectionId: lane.connectionId, epoch: lane.epoch, at, discard: null, settledThrough: null }
+    const step = { connectionId: lane.connectionId, epoch: lane.epoch, at, discard: null }
     await lanes.record({ ...step, finish: null, start: { sequence, number } })
     const said = { outcome: 'accepted', code: null, words: null, networkId: 'net' } as const
     const attempt = { sequence, number, startedAt: at, endedAt: at, ...said }

@@ -227,7 +227,7 @@ class Traffic {
         await this.#time(() => Promise.all([accept(world, sender), accept(world, sender)]))
         this.accepted += 2
       }
-      const run = await this.#time(() => world.lanes.fetchNext(sender.connectionId, 10))
+      const run = await this.#time(() => world.lanes.fetchNext(sender.connectionId, 10, 0))
       if (run.length === 0 && !this.#isAccepting) {
         this.#isEmpty.set(worker, true)
         await pause(2)

@@ -167,8 +167,8 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
     const readThrough = new Map<ConnectionId, Sequence>()
     return {
       lanes: over(lanes, {
-        async fetchNext(connectionId, limit) {
-          const run = (await lanes.fetchNext(connectionId, limit)).filter(
+        async fetchNext(connectionId, limit, after) {
+          const run = (await lanes.fetchNext(connectionId, limit, after)).filter(
             ({ sequence }) => sequence > (readThrough.get(connectionId) ?? 0),
           )
           readThrough.set(connectionId, run.at(-1)?.sequence ?? readThrough.get(connectionId) ?? 0)
@@ -179,7 +179,29 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
   },
   'starts any message that it is given, whatever waits before it': ({ lanes }) => ({
     lanes: over(lanes, {
-      record: (step) => lanes.record({ ...step, start: step.start && { ...step.start, onlyIfLowest: false } }),
+      record: (step) =>
+        lanes.record({ ...step, start: step.start && { sequence: step.start.sequence, number: step.start.number } }),
+    }),
+  }),
+  'reads a lane from its front, whatever the lane has passed': ({ lanes }) => ({
+    lanes: over(lanes, { fetchNext: (connectionId, limit) => lanes.fetchNext(connectionId, limit, 0) }),
+  }),
+  'forgets the tries of a message that stays queued': ({ lanes }) => ({
+    lanes: over(lanes, {
+      record(step) {
+        const { finish } = step
+        if (finish?.disposition.do !== 'keep-queued') return lanes.record(step)
+        return lanes.record({ ...step, finish: { ...finish, disposition: { do: 'keep-queued', retry: null } } })
+      },
+    }),
+  }),
+  'forgets what other messages wait for': ({ lanes }) => ({
+    lanes: over(lanes, { record: ({ deferred: _, ...step }) => lanes.record(step) }),
+  }),
+  'drops deferred messages from a part that was passed': ({ lanes }) => ({
+    lanes: over(lanes, {
+      record: (step) =>
+        lanes.record({ ...step, passed: step.passed?.map((range) => ({ ...range, deferred: [] })) ?? [] }),
     }),
   }),
   'forgets to drop beside the end of an attempt': ({ lanes }) => ({
@@ -193,7 +215,7 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
   }),
   'forgets what a lane remembers': ({ lanes }) => ({
     lanes: over(lanes, {
-      record: (step) => lanes.record({ ...step, memory: { head: null, failureStreak: null, wait: null } }),
+      record: (step) => lanes.record({ ...step, memory: { failureStreak: null, wait: null } }),
     }),
   }),
   'frees a lane whatever its epoch': ({ lanes }) => {
@@ -272,8 +294,8 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
     const owners = new Map<MessageId, ConnectionId>()
     return {
       lanes: over(lanes, {
-        async fetchNext(connectionId, limit) {
-          const run = await lanes.fetchNext(connectionId, limit)
+        async fetchNext(connectionId, limit, after) {
+          const run = await lanes.fetchNext(connectionId, limit, after)
           for (const { id } of run) owners.set(id, connectionId)
           return run
         },

@@ -50,7 +50,6 @@ export const BODIES: Partial<Record<ConsoleRouteName, object>> = {
   deleteToken: { name: 'first' },
   changeLane: {
     onUnconfirmed: 'leave',
-    headBudgetMs: 3_600_000,
     timeToLiveMs: 86_400_000,
     leastGapMs: 0,
     gapJitterMs: 0,

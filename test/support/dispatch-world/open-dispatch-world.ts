@@ -55,8 +55,6 @@ export class DispatchWorld {
   ready: ((upload: Upload) => Prepared | null) | undefined
   /** Undefined: the network sets no pace. */
   rest: ((to: string, now: number) => RateLimitDelay | null) | undefined
-  /** Since when each worker is at the files of its heads; null: it is at none. */
-  fetchedSince: number | null = null
   evidence: Evidence = { kind: 'nothing-yet' }
   evidenceWaitMs = 0
   readonly #workers: TestWorker[] = []
@@ -132,7 +130,7 @@ export class DispatchWorld {
   }
 
   async #find({ connectionId }: Sender, id: MessageId): Promise<QueuedMessage> {
-    const message = (await this.storage.lanes.fetchNext(connectionId, 1_000)).find((each) => each.id === id)
+    const message = (await this.storage.lanes.fetchNext(connectionId, 1_000, 0)).find((each) => each.id === id)
     if (!message) throw new Error('what was accepted is not in its lane')
     return message
   }
@@ -157,7 +155,6 @@ export class TestWorker {
           if (!this.#isDead) world.events.push({ worker: id, event })
         },
       },
-      mediaFetchedSince: () => world.fetchedSince,
       wantMedia: () => {},
       pollEveryMs,
       notifyPeers: (connectionId) => world.notifyPeers(id, connectionId),

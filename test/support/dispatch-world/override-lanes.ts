@@ -8,7 +8,7 @@ export function overrideLanes(lanes: Lanes, changed: Partial<Lanes>): Lanes {
     claim: (request) => lanes.claim(request),
     inspect: (lane) => lanes.inspect(lane),
     release: (released) => lanes.release(released),
-    fetchNext: (connectionId, limit) => lanes.fetchNext(connectionId, limit),
+    fetchNext: (connectionId, limit, after) => lanes.fetchNext(connectionId, limit, after),
     record: (step) => lanes.record(step),
     expire: (limit) => lanes.expire(limit),
     applyReceipt: (receipt) => lanes.applyReceipt(receipt),

@@ -22,6 +22,7 @@ export function createStage() {
     journal: { record: (event) => events.push(event) },
     quotaBytes: 1_000_000,
     onSettled: (connectionId) => settled.push(connectionId),
+    onLost: (connectionId) => settled.push(connectionId),
     belongsToPeer: (connectionId) => others.has(connectionId),
   })
   return {
@@ -45,6 +46,5 @@ function bound(stage: MediaStage) {
   return {
     stop: () => stage.stop(),
     want: (sequences: readonly number[]) => stage.want(sequences),
-    fetchedSince: (sequence: number) => stage.fetchedSince(sequence),
   }
 }

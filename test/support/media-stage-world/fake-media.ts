@@ -65,7 +65,9 @@ export class FakeQueue implements MediaQueue {
 
   async checkHeads(sequences: readonly number[]) {
     const asked = this.items.filter((item) => sequences.includes(item.sequence))
-    const present = asked.filter((item) => item.isDone).map((item) => item.connectionId)
+    const present = asked
+      .filter((item) => item.isDone)
+      .map(({ connectionId, sequence }) => ({ connectionId, sequence }))
     return { missing: asked.filter((item) => !item.isDone), present }
   }
 

@@ -23,9 +23,9 @@ beforeEach(async () => {
   reads = 0
   const { lanes } = world.storage
   const counting = overrideLanes(lanes, {
-    fetchNext(connectionId, limit) {
+    fetchNext(connectionId, limit, after) {
       reads += 1
-      return lanes.fetchNext(connectionId, limit)
+      return lanes.fetchNext(connectionId, limit, after)
     },
   })
   anna = await world.startWorker(ANNA, { lanes: counting })
@@ -98,7 +98,7 @@ describe('a message that was accepted in the process of its lane', () => {
 
   it('is not waited for when another comes first that may go', async () => {
     const until = world.storage.clock.now() + 60_000
-    world.rest = (to) => (to === OTHER ? { until, reason: 'rate_limited', words: null } : null)
+    world.rest = (to) => (to === OTHER ? { scope: 'connection', until, reason: 'rate_limited', words: null } : null)
     const third = await world.startWorker(BEN)
     const bens = await world.addSenderOf(BEN, [ANNA, BEN])
     await world.acceptAt(third, bens, 'one')
@@ -116,7 +116,7 @@ describe('a message that was accepted in the process of its lane', () => {
     await world.acceptAt(anna, sender, 'slow')
     await world.pass(100)
     await world.acceptAt(anna, sender, 'unwanted')
-    const [, unwanted] = await world.storage.lanes.fetchNext(sender.connectionId, 2)
+    const [, unwanted] = await world.storage.lanes.fetchNext(sender.connectionId, 2, 0)
     await world.storage.administration.cancelMessage(unwanted!.id, 'test')
     world.answer = () => ACCEPTED
     world.callOf('slow').end(ACCEPTED)

@@ -1,124 +1,354 @@
-import type { ConnectionId } from '../../ids.ts'
-import type { QueuedMessage, Sequence } from '../../message/message.ts'
-import type { Lanes, LaneTransition } from '../../ports/lanes.ts'
-import type { Decision } from '../rules/decide-head.ts'
+import type { ConnectionId, Instant } from '../../ids.ts'
+import { type QueuedMessage, recipientKey, type Sequence } from '../../message/message.ts'
+import type { Lanes, PassedRange } from '../../ports/lanes.ts'
+import type { FinishedAttempt } from '../rules/describe-attempt.ts'
 
 // Large enough that a fast lane rarely fetches, small enough that a thousand busy lanes need little memory.
 const CHUNK_LENGTH = 32
+// After a chunk of which nothing could go: a lane that was taken over passes all deferred messages again.
+const LONG_CHUNK_LENGTH = 256
+// Nine bytes each. At this many the lane reads no further until one of them is final.
+const MOST_DEFERRED = 100_000
+const SCAN_EVERY_MS = 100
+/** A deferred message is checked at least this often, whatever notification got lost and wherever the clock was set. */
+export const CHECK_DEFERRED_EVERY_MS = 60_000
+
+/** A message that may go next as far as its lane knows. */
+export interface Candidate {
+  readonly message: QueuedMessage
+  /**
+   * Set when it was accepted here and not read from storage: another process may have accepted one behind this message that
+   * comes before it.
+   */
+  readonly knownThrough: Sequence | null
+}
+
+/** A message that waits for something of its own, and the later ones to its recipient. */
+interface Deferred {
+  readonly recipient: string
+  /** Ascending; the first one from `at` on is the one that waits. */
+  readonly sequences: Sequence[]
+  at: number
+  wakeAt: Instant
+}
 
 /**
- * The next messages of a lane: chunks fetched from storage, followed by messages that this process has just accepted. Another
- * process may have accepted a message before one of the latter, so storage checks that when it starts one (`isLowest`).
+ * What a lane knows of its messages. It reads forward only: everything up to `passedThrough` is final, open, or deferred.
+ * Messages of a lane become visible in the order of their sequences, so nothing else can appear there (G3).
+ *
+ *   storage ──▶ read ──▶ next ──▶ open ──▶ final
+ *   accepted here ──▶ added ─┘ │      │ stays queued
+ *                              ▼      ▼
+ *                             deferred ──▶ due ──▶ next
  */
 export class LaneBuffer {
   readonly #lanes: Lanes
   readonly #connectionId: ConnectionId
-  #messages: readonly QueuedMessage[] = []
+  #read: readonly QueuedMessage[] = []
   #at = 0
-  /** How many of them were fetched; those behind were added by `add`. */
-  #loaded = 0
-  #isLoading = false
-  #settledThrough: Sequence | null = null
+  /** Accepted here, behind those that were read. Storage checks what comes before one of them when it starts. */
+  #added: QueuedMessage[] = []
+  #passedThrough: Sequence = 0
+  /** By recipient. */
+  readonly #deferred = new Map<string, Deferred>()
+  #deferredCount = 0
+  /** Deferred messages whose wait is over, read again, in ascending order. */
+  #due: QueuedMessage[] = []
+  /** To be read again, because their wait is over. */
+  readonly #woken = new Set<Deferred>()
+  /** Messages that were read before what they wait for came. */
+  readonly #outdated = new Set<Sequence>()
+  #scannedAt: Instant = Number.NEGATIVE_INFINITY
+  /** The last scan found more than it read. */
+  #hasMoreDue = false
   /** True while no later message is known that is missing here. */
   #isComplete = false
+  #isReading = false
+  #mayRead = true
+  #chunkLength = CHUNK_LENGTH
+  /** The last message that stayed queued: until that is committed, storage has an older state of it. */
+  #kept: QueuedMessage | null = null
+  /** The last message that was finalized: until that is committed, storage still has it. */
+  #finalized: Sequence = 0
+  #passed: PassedRange[] = []
+  /** The part that was passed since the last range. */
+  #part: { after: Sequence; deferred: Sequence[]; hasFinal: boolean } = { after: 0, deferred: [], hasFinal: false }
 
   constructor(lanes: Lanes, connectionId: ConnectionId) {
     this.#lanes = lanes
     this.#connectionId = connectionId
   }
 
-  /** The lowest unfinished message, as it will be once `finish` is committed. Null when there is none. */
-  async head(finish: LaneTransition['finish']): Promise<QueuedMessage | null> {
-    const settled = finish?.disposition.do === 'finalize' ? finish.attempt.sequence : null
-    if (settled !== null && this.#messages[this.#at]?.sequence === settled) {
-      // Storage keeps the lane short while nothing is loaded.
-      if (!this.isLowest) this.#settledThrough = settled
-      this.#at += 1
+  /** How many messages are deferred, or wait behind one that is. */
+  get deferredCount(): number {
+    return this.#deferredCount
+  }
+
+  /** True when the next turn may find messages that this one did not read. */
+  get mayHaveMore(): boolean {
+    return !this.#isComplete && this.#deferredCount < MOST_DEFERRED
+  }
+
+  /** When the next deferred message is checked. */
+  nextCheckAt(now: Instant): Instant {
+    let first = now + CHECK_DEFERRED_EVERY_MS
+    for (const { wakeAt } of this.#deferred.values()) first = Math.min(first, wakeAt)
+    return Math.max(first, this.#scannedAt > now ? now : this.#scannedAt + SCAN_EVERY_MS)
+  }
+
+  /** Each turn reads at most one chunk, so that an outcome does not wait for more than that. */
+  beginTurn(): void {
+    this.#mayRead = true
+  }
+
+  /** The earliest message that may go, as far as is known here. Null when there is none, or the turn has read its chunk. */
+  async next(now: Instant): Promise<Candidate | null> {
+    if (this.#deferred.size > 0) await this.#readDue(now)
+    const due = this.#due[0]
+    if (due) return { message: due, knownThrough: null }
+    for (;;) {
+      const read = this.#read[this.#at]
+      if (read) {
+        if (read.sequence !== this.#finalized && !this.#deferred.has(recipientKey(read)))
+          return { message: read, knownThrough: null }
+        this.#passOver(read)
+        continue
+      }
+      const added = this.#added[0]
+      if (added && !this.#deferred.has(recipientKey(added)))
+        return { message: added, knownThrough: this.#passedThrough }
+      // One that another process accepted before it would be passed over unseen, so everything is read first.
+      if (added) this.expectMore()
+      if (!this.#mayRead || !this.mayHaveMore) return null
+      this.#mayRead = false
+      await this.#readOn()
     }
-    if (this.#at >= this.#messages.length) {
-      this.#settledThrough = settled
-      this.#keep([])
-      if (!this.#isComplete) await this.#load(settled)
+  }
+
+  /** The message starts an attempt, or was finalized without one. */
+  taken(message: QueuedMessage): void {
+    if (this.#due[0] === message) this.#due.shift()
+    else this.#pass(message)
+    this.#chunkLength = CHUNK_LENGTH
+  }
+
+  /** A message was finalized without an attempt. */
+  discarded(message: QueuedMessage): void {
+    this.taken(message)
+    this.#final(message)
+  }
+
+  /** Applies the end of an attempt, before it is committed. `wakeAt`: when the message is checked again if it stays queued; 0: next. */
+  finish({ message, finish: { attempt, disposition } }: FinishedAttempt, wakeAt: Instant): void {
+    if (disposition.do === 'finalize') {
+      this.#finalized = message.sequence
+      this.#final(message)
+    } else if (disposition.do === 'keep-queued') {
+      this.#kept = { ...message, attempts: attempt.number, retry: disposition.retry }
+      this.#defer(message, wakeAt)
     }
-    const head = this.#messages[this.#at]
-    if (!head || head.sequence !== finish?.attempt.sequence) return head ?? null
-    // It stays the head of its lane, one attempt older.
-    const older = { ...head, attempts: finish.attempt.number }
-    const loaded = Math.max(1, this.#loaded - this.#at)
-    this.#keep([older, ...this.#messages.slice(this.#at + 1)], loaded)
-    return older
   }
 
-  /** False when the head was added by `add`: another process may have accepted a message that comes before it. */
-  get isLowest(): boolean {
-    return this.#at < this.#loaded
+  /** The message waits until then, and with it all later ones to its recipient. True when it was not deferred before. */
+  defer(message: QueuedMessage, wakeAt: Instant): boolean {
+    if (this.#due[0] === message) this.#due.shift()
+    else this.#pass(message)
+    return this.#defer(message, this.#outdated.delete(message.sequence) ? 0 : wakeAt)
   }
 
-  /**
-   * True when another message may come before the head, which must be fetched first. A transition that starts the head does
-   * not need it: storage checks that itself.
-   */
-  mustFetchFirst(decided: Decision['do']): boolean {
-    if (this.isLowest || decided === 'start' || decided === 'idle') return false
-    this.forget()
-    return true
+  /** True when storage must be read before this decision counts, because another message may come before the candidate. */
+  mustReadFirst({ knownThrough }: Candidate): boolean {
+    if (knownThrough !== null) this.expectMore()
+    return knownThrough !== null
   }
 
-  /** Skips the head, which was finalized without an attempt. */
-  pass(): void {
-    this.#at += 1
+  /** What this message waits for may have come. */
+  wake(sequence: Sequence): void {
+    for (const deferred of this.#deferred.values()) {
+      if (deferred.sequences[deferred.at] !== sequence) continue
+      deferred.wakeAt = 0
+      this.#woken.add(deferred)
+      return
+    }
+    if (this.#isReading || this.#read.some((message) => message.sequence === sequence)) this.#outdated.add(sequence)
   }
 
-  /** A message was accepted here. False when it must be fetched, because messages before it are missing here. */
+  /** A message was accepted here. False when it must be read, because messages before it may be missing here. */
   add(message: QueuedMessage): boolean {
-    const last = this.#messages.at(-1)
-    const isNext = !last || last.sequence < message.sequence
-    if (!this.#isComplete || this.#isLoading || !isNext || this.#messages.length >= CHUNK_LENGTH) {
+    const last = (this.#added.at(-1) ?? this.#read.at(-1))?.sequence ?? this.#passedThrough
+    const isFull = this.#read.length - this.#at + this.#added.length >= CHUNK_LENGTH
+    const isNext = message.sequence > last && !this.#deferred.has(recipientKey(message))
+    if (!this.#isComplete || this.#isReading || !isNext || isFull) {
       this.#isComplete = false
       return false
     }
-    this.#messages = [...this.#messages, message]
+    this.#added.push(message)
     return true
   }
 
   /** There may be messages that are missing here, also before those that were added. */
   expectMore(): void {
     this.#isComplete = false
-    if (!this.#isLoading) this.#messages = this.#messages.slice(0, Math.max(this.#loaded, this.#at + 1))
+    if (!this.#isReading && this.#added.length > 0) this.#added = []
   }
 
-  /** The fetched messages may have changed. */
+  /** What was read may have changed. Deferred messages are read again, each when its turn comes. */
   forget(): void {
     this.#isComplete = false
-    this.#keep([])
-  }
-
-  /** The message up to which the lane is finished, once per chunk. The next transition passes it to storage. */
-  takeSettledThrough(): Sequence | null {
-    const sequence = this.#settledThrough
-    this.#settledThrough = null
-    return sequence
-  }
-
-  #keep(messages: readonly QueuedMessage[], loaded = messages.length): void {
-    this.#messages = messages
+    this.#read = []
     this.#at = 0
-    this.#loaded = loaded
+    this.#added = []
+    this.#due = []
+    this.#woken.clear()
+    this.#outdated.clear()
+    for (const deferred of this.#deferred.values()) deferred.wakeAt = 0
+    this.#scannedAt = Number.NEGATIVE_INFINITY
   }
 
-  async #load(settled: Sequence | null): Promise<void> {
+  /** What the lane has passed since the last call. The next transition passes it to storage. */
+  takePassed(): readonly PassedRange[] {
+    // Storage keeps the lane short while nothing is read.
+    if (this.#at >= this.#read.length) this.#closePart()
+    if (this.#passed.length === 0) return NONE
+    const passed = this.#passed
+    this.#passed = []
+    return passed
+  }
+
+  #pass({ sequence }: QueuedMessage): void {
+    if (this.#read[this.#at]?.sequence === sequence) this.#at += 1
+    else if (this.#added[0]?.sequence === sequence) this.#added.shift()
+    this.#passedThrough = Math.max(this.#passedThrough, sequence)
+  }
+
+  /** A message that was open when the lane was claimed may lie beyond what the lane has read, so it is not passed here. */
+  #defer(message: QueuedMessage, wakeAt: Instant): boolean {
+    const recipient = recipientKey(message)
+    const known = this.#deferred.get(recipient)
+    const deferred = known ?? { recipient, sequences: [message.sequence], at: 0, wakeAt }
+    deferred.wakeAt = wakeAt
+    if (wakeAt === 0) this.#woken.add(deferred)
+    if (known) return false
+    this.#deferred.set(recipient, deferred)
+    this.#count(message.sequence)
+    return true
+  }
+
+  #passOver(message: QueuedMessage): void {
+    const deferred = this.#deferred.get(recipientKey(message))
+    const { sequence } = message
+    this.#pass(message)
+    // A message that was open when the lane was claimed is met again.
+    if (sequence === this.#finalized || !deferred || sequence <= (deferred.sequences.at(-1) ?? 0)) return
+    deferred.sequences.push(sequence)
+    this.#count(sequence)
+  }
+
+  #count(sequence: Sequence): void {
+    this.#deferredCount += 1
+    if (sequence > this.#part.after) this.#part.deferred.push(sequence)
+  }
+
+  #final({ sequence, ...message }: QueuedMessage): void {
+    const deferred = this.#deferred.get(recipientKey(message))
+    this.#chunkLength = CHUNK_LENGTH
+    if (deferred?.sequences[deferred.at] === sequence) this.#dropFirst(deferred)
+    else if (sequence > this.#part.after && sequence <= this.#passedThrough) this.#part.hasFinal = true
+    else this.#passed.push({ after: sequence - 1, through: sequence, deferred: NONE })
+  }
+
+  /** The first one no longer waits, so the next one to its recipient may go. */
+  #dropFirst(deferred: Deferred): void {
+    const sequence = deferred.sequences[deferred.at] ?? 0
+    this.#passed.push({ after: sequence - 1, through: sequence, deferred: NONE })
+    this.#deferredCount -= 1
+    deferred.at += 1
+    deferred.wakeAt = 0
+    if (deferred.at === deferred.sequences.length) {
+      this.#deferred.delete(deferred.recipient)
+      this.#woken.delete(deferred)
+      return
+    }
+    this.#woken.add(deferred)
+    if (deferred.at > 1_000) deferred.at -= deferred.sequences.splice(0, deferred.at).length
+  }
+
+  #closePart(): void {
+    const { after, deferred, hasFinal } = this.#part
+    if (after === this.#passedThrough) return
+    // Where nothing is final, storage has nothing to forget.
+    if (hasFinal) this.#passed.push({ after, through: this.#passedThrough, deferred })
+    this.#part = { after: this.#passedThrough, deferred: [], hasFinal: false }
+  }
+
+  async #readOn(): Promise<void> {
+    this.#closePart()
     // Set before the query: a message that arrives during it clears it again.
     this.#isComplete = true
-    this.#isLoading = true
+    this.#isReading = true
+    this.#added = []
+    this.#outdated.clear()
     try {
-      const messages = await this.#lanes.fetchNext(this.#connectionId, CHUNK_LENGTH)
-      this.#keep(settled === null ? messages : messages.filter((message) => message.sequence !== settled))
-      if (messages.length === CHUNK_LENGTH) this.#isComplete = false
+      const limit = this.#chunkLength
+      const messages = await this.#lanes.fetchNext(this.#connectionId, limit, this.#passedThrough)
+      this.#read = messages
+      this.#at = 0
+      if (messages.length === limit) {
+        this.#isComplete = false
+        this.#chunkLength = LONG_CHUNK_LENGTH
+      }
     } catch (error) {
       this.#isComplete = false
       throw error
     } finally {
-      this.#isLoading = false
+      this.#isReading = false
     }
   }
+
+  async #readDue(now: Instant): Promise<void> {
+    const isTime = now >= this.#scannedAt + SCAN_EVERY_MS || now < this.#scannedAt
+    const isScan = isTime || (this.#hasMoreDue && this.#due.length === 0)
+    if (!isScan && this.#woken.size === 0) return
+    const isOver = (one: Deferred) =>
+      one.wakeAt <= now || one.wakeAt > now + CHECK_DEFERRED_EVERY_MS || this.#woken.has(one)
+    const over = isScan ? [...this.#deferred.values()].filter(isOver) : [...this.#woken]
+    const known = new Set(this.#due.map(({ sequence }) => sequence))
+    const below = this.#due[CHUNK_LENGTH - 1]?.sequence ?? Number.POSITIVE_INFINITY
+    const wanted = over
+      .map((deferred) => ({ deferred, sequence: deferred.sequences[deferred.at] ?? 0 }))
+      .filter(({ sequence }) => sequence < below && !known.has(sequence))
+      .sort((a, b) => a.sequence - b.sequence)
+    const chosen = wanted.slice(0, CHUNK_LENGTH)
+    // Before the query: one that is woken during it is read once more.
+    for (const { deferred } of chosen) this.#woken.delete(deferred)
+    const found = await this.#readOnes(chosen)
+    if (isScan) {
+      this.#scannedAt = now
+      this.#hasMoreDue = wanted.length > chosen.length
+    }
+    chosen.forEach(({ deferred, sequence }, at) => {
+      const message = found[at]?.[0]
+      if (message?.sequence === sequence && sequence !== this.#finalized) this.#due.push(this.#current(message))
+      // It was cancelled, or has expired.
+      else this.#dropFirst(deferred)
+    })
+    this.#due.sort((a, b) => a.sequence - b.sequence)
+  }
+
+  async #readOnes(chosen: readonly { deferred: Deferred; sequence: Sequence }[]) {
+    try {
+      return await Promise.all(chosen.map(({ sequence }) => this.#lanes.fetchNext(this.#connectionId, 1, sequence - 1)))
+    } catch (error) {
+      for (const { deferred } of chosen) this.#woken.add(deferred)
+      throw error
+    }
+  }
+
+  #current(message: QueuedMessage): QueuedMessage {
+    const kept = this.#kept
+    if (kept?.sequence !== message.sequence || kept.attempts <= message.attempts) return message
+    return { ...message, attempts: kept.attempts, retry: kept.retry }
+  }
 }
+
+const NONE: readonly never[] = []

@@ -1,4 +1,4 @@
-import type { ConnectionId, Instant } from '../../ids.ts'
+import type { ConnectionId } from '../../ids.ts'
 import type { Sequence } from '../../message/message.ts'
 import type { BlockedRecipients } from '../../ports/blocked-recipients.ts'
 import type { Channel } from '../../ports/channel.ts'
@@ -20,9 +20,7 @@ export interface LaneParts {
   readonly lease: WorkerLease
   readonly channel: Channel
   readonly blocked: BlockedRecipients
-  /** Since when this process fetches the file of a message; null while it does not or cannot. */
-  readonly mediaFetchedSince: (sequence: Sequence) => Instant | null
-  /** Fetches the media of lane heads before that of other messages. */
+  /** Fetches the media of these messages, which their lanes wait for, before that of others. */
   readonly wantMedia: (sequences: readonly Sequence[]) => void
   /** The lane belongs to another worker, or may start nothing and has nothing to finish. */
   readonly onGone: (lane: RunLane) => void

@@ -1,17 +1,27 @@
+import { type LanePolicy, notesAttempts } from '../../connection/lane-policy.ts'
 import type { Instant } from '../../ids.ts'
-import type { QueuedMessage, Sequence } from '../../message/message.ts'
+import type { QueuedMessage } from '../../message/message.ts'
 import type { Channel, Failure, RateLimitDelay } from '../../ports/channel.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Journal } from '../../ports/journal.ts'
 import type { ClaimedLane, Disposition, LaneMemory, LaneWait } from '../../ports/lanes.ts'
-import { applyRateLimitDelay, decideHead, type HeadContext, type HeadDecision } from '../rules/decide-head.ts'
+import {
+  applyRateLimitDelay,
+  decideMessage,
+  isStillOn,
+  type MessageContext,
+  type MessageDecision,
+  withWait,
+} from '../rules/decide-message.ts'
 import { afterPreparing, type EndedAttempt, nextStep, type StepContext, type Unready } from '../rules/next-step.ts'
+
+// The watchdog takes a lane for stalled whose first message and last attempt have been the same for 45 s.
+const NOTE_ATTEMPT_EVERY_MS = 5_000
 
 interface LaneRulesParts {
   readonly clock: Clock
   readonly journal: Journal
   readonly channel: Channel
-  readonly mediaFetchedSince: (sequence: Sequence) => Instant | null
 }
 
 /** Applies the rules to one lane and keeps the state that they return. */
@@ -21,6 +31,8 @@ export class LaneRules {
   #memory: LaneMemory
   #savedMemory: LaneMemory
   #lastAttemptAt: Instant | null
+  /** The last attempt whose time was written. */
+  #notedAt: Instant
   #paceJitter: number
   /** The last wait that came from the network's rate limit. */
   #rateLimitWait: LaneWait | null = null
@@ -31,6 +43,7 @@ export class LaneRules {
     this.#memory = claimed.memory
     this.#savedMemory = claimed.memory
     this.#lastAttemptAt = claimed.lastAttemptAt
+    this.#notedAt = claimed.lastAttemptAt ?? 0
     this.#paceJitter = parts.clock.random()
   }
 
@@ -43,6 +56,16 @@ export class LaneRules {
     return this.#lastAttemptAt
   }
 
+  get policy(): LanePolicy {
+    return this.#claimed.policy
+  }
+
+  /** Whether the time of an attempt that starts now is to be written. */
+  notesAttempt(at: Instant, hasDeferred: boolean): boolean {
+    if (notesAttempts(this.policy)) return true
+    return hasDeferred && Math.abs(at - this.#notedAt) >= NOTE_ATTEMPT_EVERY_MS
+  }
+
   /** The state to write with the next transition; null when it has not changed since the last. */
   get unsaved(): LaneMemory | null {
     return this.#memory === this.#savedMemory ? null : this.#memory
@@ -53,8 +76,9 @@ export class LaneRules {
   }
 
   /** An attempt was committed. */
-  opened(at: Instant): void {
+  opened(at: Instant, isNoted: boolean): void {
     this.#lastAttemptAt = at
+    if (isNoted) this.#notedAt = at
     this.#paceJitter = this.#parts.clock.random()
   }
 
@@ -73,26 +97,37 @@ export class LaneRules {
     return this.#memory.wait?.reason === 'pace' || this.#isRateLimitDelay
   }
 
-  decide(head: QueuedMessage, { isReady, isBlocked }: Pick<HeadContext, 'isReady' | 'isBlocked'>): HeadDecision {
-    const { clock, channel, mediaFetchedSince } = this.#parts
+  decide(
+    message: QueuedMessage,
+    { isReady, isBlocked }: Pick<MessageContext, 'isReady' | 'isBlocked'>,
+  ): MessageDecision {
+    const { clock, channel } = this.#parts
     const now = clock.now()
     const context = {
-      policy: this.#claimed.policy,
+      policy: this.policy,
       memory: this.#memory,
       now,
       lastAttemptAt: this.#lastAttemptAt,
       paceJitter: this.#paceJitter,
       channelTypes: channel.capabilities.types,
-      fetchedSince: mediaFetchedSince(head.sequence),
       isReady,
       isRateLimitDelay: this.#isRateLimitDelay,
       isBlocked,
     }
-    const decision = decideHead(head, context)
+    const decision = decideMessage(message, context)
     if (decision.do === 'start' && channel.rateLimitDelayOf)
-      return this.#applyRateLimitDelay(this.#askRateLimitDelay(head, now), now)
+      return this.#applyRateLimitDelay(this.#askRateLimitDelay(message, now), message, now)
     if (decision.do === 'wait' || decision.do === 'prepare') this.#memory = decision.memory
     return decision
+  }
+
+  /** Each message that waits is deferred, at least until then. A wait of the lane itself stays. */
+  allDeferred(until: Instant): void {
+    const { wait } = this.#memory
+    const context = { isRateLimitDelay: this.#isRateLimitDelay, policy: this.policy, now: this.#parts.clock.now() }
+    if (wait && isStillOn(wait, context)) return
+    if (wait?.reason === 'all_deferred' && wait.until === until) return
+    this.#memory = withWait(this.#memory, { reason: 'all_deferred', words: null, until })
   }
 
   /** Decides about a message whose attempt has ended. */
@@ -103,9 +138,10 @@ export class LaneRules {
   }
 
   /** Decides about a message that could not be prepared. */
-  afterPreparing(head: QueuedMessage, startedAt: Instant, failure: Failure): HeadDecision {
+  afterPreparing(message: QueuedMessage, startedAt: Instant, failure: Failure): MessageDecision {
     const now = this.#parts.clock.now()
-    const unready: Unready = { sequence: head.sequence, startedAt, endedAt: now, failure }
+    const { sequence, retry } = message
+    const unready: Unready = { sequence, startedAt, endedAt: now, failure, retry }
     const { decision, memory } = afterPreparing(unready, this.#context(now))
     this.#memory = memory
     return decision
@@ -118,9 +154,9 @@ export class LaneRules {
     return wait !== null && rest !== null && wait.reason === rest.reason && wait.until === rest.until
   }
 
-  #askRateLimitDelay(head: QueuedMessage, now: Instant): RateLimitDelay | null {
+  #askRateLimitDelay(message: QueuedMessage, now: Instant): RateLimitDelay | null {
     const { channel, journal } = this.#parts
-    const { accountId, connectionId, recipient: to, content } = head
+    const { accountId, connectionId, recipient: to, content } = message
     if (!content) return null
     try {
       return (
@@ -136,8 +172,8 @@ export class LaneRules {
     }
   }
 
-  #applyRateLimitDelay(rest: RateLimitDelay | null, now: Instant): HeadDecision {
-    const decision = applyRateLimitDelay(rest, this.#memory, now)
+  #applyRateLimitDelay(delay: RateLimitDelay | null, message: QueuedMessage, now: Instant): MessageDecision {
+    const decision = applyRateLimitDelay(delay, message, { memory: this.#memory, now })
     if (decision.do === 'wait') {
       this.#memory = decision.memory
       this.#rateLimitWait = decision.memory.wait
@@ -148,7 +184,7 @@ export class LaneRules {
   #context(now: Instant): StepContext {
     const { clock, channel } = this.#parts
     return {
-      policy: this.#claimed.policy,
+      policy: this.policy,
       memory: this.#memory,
       now,
       jitter: clock.random(),

@@ -1,36 +1,23 @@
 import type { ConnectionId, Instant } from '../../ids.ts'
 import { InterruptibleSleep } from '../../interruptible-sleep.ts'
-import type { QueuedMessage } from '../../message/message.ts'
-import type { ClaimedLane, LaneTransition, LaneTransitionResult } from '../../ports/lanes.ts'
-import { type Decision, transitionOf } from '../rules/decide-head.ts'
-import {
-  attemptOf,
-  discarded,
-  endedWith,
-  type FinishedAttempt,
-  finished,
-  finishUncalled,
-  handover,
-  recordOf,
-  type StartedAttempt,
-  waits,
-} from '../rules/describe-attempt.ts'
-import type { EndedAttempt } from '../rules/next-step.ts'
-import { ChannelCall } from './attempt.ts'
+import type { QueuedMessage, Sequence } from '../../message/message.ts'
+import type { ClaimedLane, LaneTransition, LaneTransitionResult, LaneWait } from '../../ports/lanes.ts'
+import { transitionOf } from '../rules/decide-message.ts'
+import { attemptOf, deferred, discarded, type FinishedAttempt, handover, waits } from '../rules/describe-attempt.ts'
 import { BlockCheck } from './block-check.ts'
-import { type Found, requestEvidenceAfterCrash, requestEvidenceUntil } from './gather-evidence.ts'
+import { type Choice, MessageChooser, NOTHING } from './choose-message.ts'
 import { LaneBuffer } from './lane-buffer.ts'
 import type { LaneParts } from './lane-parts.ts'
 import { LaneRules } from './lane-rules.ts'
 import { type LaneEnding, LaneStoreClient } from './lane-store-client.ts'
 import { Preparation } from './preparation.ts'
+import { AttemptRunner } from './run-attempt.ts'
 
 // A waiting lane checks again at least this often, because a clock that is set may make a wait too long.
 const LONGEST_SLEEP_MS = 15_000
 
 type Written = Extract<LaneTransitionResult, { fenced: false }>
 
-const IDLE: Decision = { do: 'idle' }
 const NOTHING_WRITTEN: Written = { fenced: false, started: false }
 
 /**
@@ -54,14 +41,17 @@ export class Lane {
   readonly #sleeper: InterruptibleSleep
   readonly #storage: LaneStoreClient
   readonly #rules: LaneRules
-  readonly #blocks: BlockCheck
+  readonly #attempts: AttemptRunner
+  readonly #chooser: MessageChooser
   /** Null where the channel has no `prepare`. */
   readonly #preparation: Preparation | null
   #claimed: ClaimedLane
-  #call: ChannelCall | null = null
   #working: Promise<void> | null = null
   #woken = false
   #changed = false
+  #awaitsDeferred = false
+  /** The wait that was recorded when the lane last fell asleep, so that each is recorded once. */
+  #reported: LaneWait | null = null
   #ending: LaneEnding | null = null
   #idleSinceMonotonic: number | null = null
   #polledMonotonic = Number.NEGATIVE_INFINITY
@@ -75,8 +65,25 @@ export class Lane {
     this.#rules = new LaneRules(claimed, parts)
     const { lanes, journal, channel } = parts
     this.#storage = new LaneStoreClient({ lanes, journal, sleeper: this.#sleeper, ending: () => this.#ending })
-    this.#blocks = new BlockCheck(parts.blocked, this.#storage)
+    const blocks = new BlockCheck(parts.blocked, this.#storage)
     this.#preparation = channel.prepare ? new Preparation({ ...parts, sleeper: this.#sleeper }) : null
+    this.#chooser = new MessageChooser({
+      ...parts,
+      buffer: this.#buffer,
+      rules: this.#rules,
+      blocks,
+      storage: this.#storage,
+      preparation: this.#preparation,
+      isEnding: () => this.isEnding,
+    })
+    this.#attempts = new AttemptRunner({
+      ...parts,
+      rules: this.#rules,
+      blocks,
+      sleeper: this.#sleeper,
+      claimed: () => this.#claimed,
+      ending: () => this.#ending,
+    })
   }
 
   get epoch(): number {
@@ -85,7 +92,7 @@ export class Lane {
 
   /** What it does, or the reason that it waits for. */
   get status(): string {
-    if (this.#call) return 'sending'
+    if (this.#attempts.isCalling) return 'sending'
     return this.#working ? (this.#rules.wait?.reason ?? 'busy') : 'idle'
   }
 
@@ -97,6 +104,11 @@ export class Lane {
   /** When it last polled storage and found nothing, by the monotonic clock. */
   get polledMonotonic(): number {
     return this.#polledMonotonic
+  }
+
+  /** How many of its messages are deferred, or wait behind one that is. */
+  get deferredCount(): number {
+    return this.#buffer.deferredCount
   }
 
   /** True when it starts no more attempts. */
@@ -119,6 +131,7 @@ export class Lane {
   #schedule(): void {
     if (this.#ending) return
     this.#woken = true
+    if (this.#awaitsDeferred) this.#sleeper.interrupt()
     if (this.#working) return
     this.#working = this.#work()
       .catch((error: unknown) => {
@@ -131,17 +144,23 @@ export class Lane {
       })
   }
 
-  /** The connection, its messages or their media have changed: loads everything again. */
+  /** The file of a message arrived, or the message failed without it. */
+  mediaSettled(sequence: Sequence): void {
+    this.#chooser.mediaSettled(sequence)
+    this.#buffer.wake(sequence)
+    this.#schedule()
+  }
+
+  /** The connection or its messages have changed: loads everything again. */
   change(): void {
     this.#changed = true
     this.#sleeper.interrupt()
     this.wake()
   }
 
-  /** Ends a call that is overdue or has outlived the lease. */
+  /** Ends what is overdue or has outlived the lease. */
   sweep(): void {
-    if (this.#call && !this.#parts.lease.isHeld()) this.#call.abort()
-    this.#call?.sweep()
+    this.#attempts.sweep()
     this.#preparation?.sweep()
   }
 
@@ -163,17 +182,19 @@ export class Lane {
   }
 
   abortCall(): void {
-    this.#call?.abort()
+    this.#attempts.abort()
   }
 
   /** Releases the lane at once, as if the worker had died: an open attempt stays open. */
   drop(): void {
-    this.#call?.abort()
+    this.#attempts.abort()
     this.#letGo()
   }
 
   async #work(): Promise<void> {
-    let finishing = await this.#recover()
+    const { open } = this.#claimed
+    this.#claimed = { ...this.#claimed, open: null }
+    let finishing = open && (await this.#attempts.recover(open))
     while (this.#ending !== 'gone') {
       this.#woken = false
       if (finishing?.finish.disposition.do === 'await-evidence') {
@@ -182,48 +203,63 @@ export class Lane {
         continue
       }
       if (this.#changed && !finishing && !(await this.#reload())) return
+      if (finishing) this.#buffer.finish(finishing, this.#wakeAtAfter(finishing))
       const finish = finishing?.finish ?? null
-      const mayOpen = this.#claimed.mayOpen && !this.#ending
-      const head = mayOpen ? await this.#storage.read(() => this.#buffer.head(finish)) : null
-      if (head || finish) this.#idleSinceMonotonic = null
-      const blocked = head !== null && this.#blocks.ask(head)
-      const isBlocked = (typeof blocked === 'boolean' ? blocked : await blocked) ?? false
-      // Checked again, because `stop` or `handOver` may have been called while the head was loaded.
-      const isReady = head !== null && (this.#preparation?.isReady(head) ?? true)
-      const decision = head && !this.#ending ? this.#rules.decide(head, { isReady, isBlocked }) : IDLE
-      if (this.#buffer.mustFetchFirst(decision.do)) continue
+      const choice = this.#claimed.mayOpen && !this.#ending ? await this.#chooser.choose() : NOTHING
+      const message = choice.candidate?.message ?? null
+      if (message || finish) this.#idleSinceMonotonic = null
       const { generation } = this.#parts.lease
-      const written = await this.#commit(this.#transition(finish, head, decision))
+      const written = await this.#commit(this.#transition(finish, choice), choice)
       // The lane was released during the commit: the next worker finishes the attempt that it started.
       if (!written || this.#isGone) return
       finishing = null
-      if (head && written.started) finishing = await this.#attempt(head, generation)
-      else if (!(await this.#afterTransition(head, decision, generation))) return
+      if (message && written.started) {
+        this.#preparation?.use()
+        finishing = await this.#attempts.run(message, generation)
+      } else if (!(await this.#afterTransition(choice, written, generation))) return
     }
   }
 
+  /** When a message whose attempt has ended is checked again; 0: it goes next. */
+  #wakeAtAfter({ message, finish: { disposition } }: FinishedAttempt): Instant {
+    const wait = disposition.do === 'keep-queued' ? disposition.retry?.wait : null
+    if (!wait || wait === message.retry?.wait) return 0
+    this.#parts.journal.record(deferred(message, wait))
+    return this.#chooser.wakeAt(message, wait.until)
+  }
+
   /** After a transition that started nothing. False when the lane becomes idle. */
-  async #afterTransition(head: QueuedMessage | null, decision: Decision, generation: number): Promise<boolean> {
+  async #afterTransition({ candidate, decision }: Choice, written: Written, generation: number): Promise<boolean> {
+    const message = candidate?.message ?? null
     switch (decision.do) {
       case 'discard':
-        this.#buffer.pass()
-        if (head) this.#parts.journal.record(discarded(head, decision))
+        if (!message) return true
+        this.#buffer.discarded(message)
+        this.#parts.journal.record(discarded(message, decision))
         return true
       case 'prepare':
-        if (!head) return true
+        if (!message) return true
         if (this.#rules.wait) this.#parts.journal.record(waits(this.connectionId, this.#rules.wait))
-        return this.#prepare(head, decision.budgetMs, generation)
+        return this.#prepare(message, decision.budgetMs, generation)
       case 'wait':
-        await this.#waitItOut(head)
+      case 'await-deferred':
+        await (decision.do === 'wait' ? this.#waitItOut() : this.#awaitDeferred(decision.until))
         return !this.#ending
       case 'start':
-        // The head was cancelled, or the connection was paused, since they were loaded.
+        // The message was cancelled, or the connection was paused, since they were loaded.
         this.#changed = true
+        return true
+      case 'defer':
         return true
       case 'idle':
         if (!this.#claimed.mayOpen) this.#letGo()
         if (this.#ending) return false
         if (this.#woken || this.#changed) return true
+        if (this.#buffer.mayHaveMore) {
+          // A lane that passes a hundred thousand deferred messages leaves others their turns.
+          if (written === NOTHING_WRITTEN) await this.#sleeper.sleep(0)
+          return true
+        }
         this.#polledMonotonic = this.#parts.clock.monotonic()
         this.#idleSinceMonotonic ??= this.#polledMonotonic
         return false
@@ -231,16 +267,16 @@ export class Lane {
   }
 
   /** False when the lane becomes idle, ends or is gone. */
-  async #prepare(head: QueuedMessage, budgetMs: number, generation: number): Promise<boolean> {
+  async #prepare(message: QueuedMessage, budgetMs: number, generation: number): Promise<boolean> {
     // `stop`, `handOver` or `change` was called during the commit, when no preparation could be aborted yet.
     if (this.#ending || this.#changed) return !this.#ending
     const { channelSettings } = this.#claimed
     const startedAt = this.#parts.clock.now()
-    const prepared = await this.#preparation?.run(head.sequence, {
-      handover: handover(this.#claimed, attemptOf(head, startedAt)),
+    const prepared = await this.#preparation?.run(message.sequence, {
+      handover: handover(this.#claimed, attemptOf(message, startedAt)),
       budgetMs,
       generation,
-      isWanted: () => this.#isStillWanted(head, channelSettings),
+      isWanted: () => this.#isStillWanted(message, channelSettings),
     })
     if (this.#ending) return false
     if (prepared?.kind !== 'failed') {
@@ -248,112 +284,65 @@ export class Lane {
       if (!prepared) await this.#parts.lease.untilHeld()
       return !this.#ending
     }
-    const decision = this.#rules.afterPreparing(head, startedAt, prepared.failure)
-    const written = await this.#commit(this.#transition(null, head, decision))
-    return written !== null && !this.#isGone && this.#afterTransition(head, decision, generation)
+    const decision = this.#rules.afterPreparing(message, startedAt, prepared.failure)
+    if (decision.do === 'defer') this.#chooser.defer(message, decision)
+    const choice = { candidate: { message, knownThrough: null }, decision }
+    const written = await this.#commit(this.#transition(null, choice), choice)
+    return written !== null && !this.#isGone && this.#afterTransition(choice, written, generation)
   }
 
-  /** Whether the message being prepared is still the head, and its connection may send with the same settings. */
-  async #isStillWanted(head: QueuedMessage, settings: ClaimedLane['channelSettings']): Promise<boolean> {
+  /** Whether the message being prepared still waits, and its connection may send with the same settings. */
+  async #isStillWanted({ sequence }: QueuedMessage, settings: ClaimedLane['channelSettings']): Promise<boolean> {
     do {
       if (this.#ending || !(await this.#reload())) return false
       const { mayOpen, channelSettings } = this.#claimed
       if (!mayOpen || JSON.stringify(channelSettings) !== JSON.stringify(settings)) return false
-      const now = await this.#storage.read(() => this.#buffer.head(null))
-      if (now?.sequence !== head.sequence || now.media?.kind !== 'ready') return false
+      const found = await this.#storage.read(() => this.#parts.lanes.fetchNext(this.connectionId, 1, sequence - 1))
+      if (found?.[0]?.sequence !== sequence || found[0].media?.kind !== 'ready') return false
     } while (this.#changed)
     return true
   }
 
-  #transition(finish: LaneTransition['finish'], head: QueuedMessage | null, decision: Decision): LaneTransition {
+  #transition(finish: LaneTransition['finish'], { candidate, decision }: Choice): LaneTransition {
     const { connectionId, epoch } = this
-    const [at, settledThrough] = [this.#parts.clock.now(), this.#buffer.takeSettledThrough()]
-    const moves = transitionOf(head, decision, this.#buffer.isLowest)
-    const memory = this.#rules.unsaved
-    return { connectionId, epoch, at, finish, ...moves, settledThrough, ...(memory && { memory }) }
+    const [at, memory, waiting] = [this.#parts.clock.now(), this.#rules.unsaved, this.#chooser.takeUnsaved()]
+    const moves = transitionOf(candidate?.message ?? null, decision, candidate?.knownThrough ?? null)
+    const notesAttempt = moves.start !== null && this.#rules.notesAttempt(at, this.#buffer.deferredCount > 0)
+    return {
+      connectionId,
+      epoch,
+      at,
+      finish,
+      ...moves,
+      ...(memory && { memory }),
+      ...(waiting && { deferred: waiting }),
+      ...(notesAttempt && { notesAttempt }),
+    }
   }
 
   /** Null when the lane is gone. While storage is unavailable, nothing new starts and no outcome is lost. */
-  async #commit(transition: LaneTransition): Promise<Written | null> {
-    if (!transition.finish && !transition.start && !transition.discard && !transition.memory) return NOTHING_WRITTEN
-    const result = await this.#storage.record(transition)
+  async #commit(transition: LaneTransition, { candidate }: Choice): Promise<Written | null> {
+    const { finish, start, discard, memory, deferred: waiting } = transition
+    if (!finish && !start && !discard && !memory && !waiting) return NOTHING_WRITTEN
+    // While an attempt is open, what the lane has passed contains its message.
+    const passed = finish?.disposition.do === 'await-evidence' ? [] : this.#buffer.takePassed()
+    const result = await this.#storage.record(passed.length > 0 ? { ...transition, passed } : transition)
     if (result?.fenced) this.#letGo()
     if (!result || result.fenced) return null
-    if (transition.memory) this.#rules.saved(transition.memory)
-    if (result.started) this.#rules.opened(transition.at)
+    if (memory) this.#rules.saved(memory)
+    if (result.started && candidate) {
+      this.#rules.opened(transition.at, transition.notesAttempt === true)
+      this.#buffer.taken(candidate.message)
+    }
     return result
-  }
-
-  /** The attempt is committed: now the one call that can have an effect. */
-  async #attempt(head: QueuedMessage, generation: number): Promise<FinishedAttempt> {
-    const { clock, channel, lease, journal } = this.#parts
-    const started = attemptOf(head, this.#rules.lastAttemptAt ?? clock.now())
-    this.#preparation?.use()
-    // Checked again, because the commit may have taken long: a recipient who opted out meanwhile gets no message (G13). The
-    // next decision about the head fails it.
-    const blocked = this.#blocks.ask(head)
-    const isBlocked = typeof blocked === 'boolean' ? blocked : await blocked
-    if (isBlocked) return finishUncalled(started, clock.now(), 'recipient_blocked')
-    // The lane ended or was released before the answer came: no call.
-    if (isBlocked === null || this.#isGone) return finishUncalled(started, clock.now(), 'call_interrupted')
-    // The last check before the call: from here on only the channel can stop it (G6). A lease that expired and was renewed
-    // since the attempt was recorded does not count: another worker may have had the lane in between.
-    const stillHolds = () => lease.isHeld() && lease.generation === generation
-    if (!stillHolds()) return this.#interrupted(started)
-    this.#call = new ChannelCall(clock, channel.capabilities.callBudgetMs, stillHolds)
-    const outcome = await this.#call.run(channel, handover(this.#claimed, started), journal)
-    this.#call = null
-    return this.#finish(started, { outcome, evidenceRequested: false })
-  }
-
-  /** The lease expired before the call, so there was none. Resolves once the lease is held again. */
-  async #interrupted(started: StartedAttempt): Promise<FinishedAttempt> {
-    this.#parts.journal.record({ event: 'claim.expired' })
-    await this.#parts.lease.untilHeld()
-    return finishUncalled(started, this.#parts.clock.now(), 'call_interrupted')
-  }
-
-  #finish(started: StartedAttempt, { outcome, evidenceRequested }: Found): FinishedAttempt {
-    const { clock, journal } = this.#parts
-    const ended: EndedAttempt = { ...endedWith(started, clock.now(), outcome), evidenceRequested }
-    const disposition = this.#rules.afterAttempt(ended)
-    const attempt = recordOf(ended)
-    const finish = { attempt, disposition }
-    // A released lane writes no outcome, so it reports none; and each attempt is reported once.
-    if (!this.#isGone && disposition.do !== 'await-evidence')
-      journal.record(finished(this.#claimed, started.message, finish))
-    return { ...started, finish }
-  }
-
-  /** Finishes an attempt that another worker, or this one before a restart, left open. */
-  async #recover(): Promise<FinishedAttempt | null> {
-    const { open } = this.#claimed
-    if (!open) return null
-    this.#claimed = { ...this.#claimed, open: null }
-    const { evidenceUntil, ...started } = open
-    if (evidenceUntil !== null)
-      return this.#requestEvidenceUntil(started, evidenceUntil, 'the line broke while it was being handed over')
-    this.#parts.journal.record({
-      event: 'attempt.recovered',
-      messageId: started.message.id,
-      connectionId: this.connectionId,
-      crashes: started.crashes,
-    })
-    return this.#finish(started, await requestEvidenceAfterCrash(this.#parts, started))
   }
 
   /** Null when the lane is gone or stops. The attempt stays open then, and the next worker goes on waiting. */
   async #gatherEvidence(finishing: FinishedAttempt): Promise<FinishedAttempt | null> {
     const { disposition } = finishing.finish
-    if (disposition.do !== 'await-evidence' || !(await this.#commit(this.#transition(finishing.finish, null, IDLE))))
-      return null
-    return this.#requestEvidenceUntil(finishing, disposition.until, disposition.words)
-  }
-
-  async #requestEvidenceUntil(started: StartedAttempt, until: Instant, words: string): Promise<FinishedAttempt | null> {
-    const parts = { ...this.#parts, sleeper: this.#sleeper, goesOn: () => !this.#ending }
-    const found = await requestEvidenceUntil(parts, started, { until, words })
-    return found && this.#finish(started, found)
+    if (disposition.do !== 'await-evidence') return null
+    if (!(await this.#commit(this.#transition(finishing.finish, NOTHING), NOTHING))) return null
+    return this.#attempts.requestEvidence(finishing, disposition)
   }
 
   /** False when the lane is gone, or has an open attempt that is not its own: the next worker recovers it. */
@@ -368,19 +357,32 @@ export class Lane {
     this.#claimed = claimed
     this.#rules.reload(claimed)
     this.#buffer.forget()
+    this.#chooser.forget()
     return true
   }
 
-  async #waitItOut(head: QueuedMessage | null): Promise<void> {
+  async #waitItOut(): Promise<void> {
     const { wait, isResting } = this.#rules
     if (!wait || this.#ending || this.#changed) return
     this.#parts.journal.record(waits(this.connectionId, wait))
-    if (wait.reason === 'media_pending' && head) this.#parts.wantMedia([head.sequence])
     await this.#sleeper.sleep(
       Math.min(LONGEST_SLEEP_MS, wait.until === null ? LONGEST_SLEEP_MS : wait.until - this.#parts.clock.now()),
     )
-    // Notifications of a cancelled head or of arrived media only cut latency: reloading is authoritative.
+    // Notifications of a cancelled message only cut latency: reloading is authoritative.
     if (!isResting) this.#changed = true
+  }
+
+  /** Every message that waits is deferred: a new one, or one whose wait ends early, cuts the sleep short. */
+  async #awaitDeferred(until: Instant): Promise<void> {
+    if (this.#ending || this.#changed || this.#woken) return
+    const { wait } = this.#rules
+    if (wait && wait !== this.#reported) this.#parts.journal.record(waits(this.connectionId, wait))
+    this.#reported = wait
+    this.#awaitsDeferred = true
+    await this.#sleeper.sleep(Math.min(LONGEST_SLEEP_MS, until - this.#parts.clock.now()))
+    this.#awaitsDeferred = false
+    // Another process may have accepted a message.
+    this.#buffer.expectMore()
   }
 
   get #isGone(): boolean {

@@ -78,7 +78,7 @@ describe('a message that needs a preparation', () => {
     const { world } = await openImageLane(['first', 'second'], { leastGapMs: 2 * MINUTE })
     world.ready = () => READY
     world.rest = (_, now) =>
-      now % (4 * MINUTE) < 2 * MINUTE ? { until: now + 1_000, reason: 'pace', words: null } : null
+      now % (4 * MINUTE) < 2 * MINUTE ? { scope: 'connection', until: now + 1_000, reason: 'pace', words: null } : null
     await world.startWorker(ANNA)
 
     await world.pass(8 * MINUTE)
@@ -154,8 +154,8 @@ describe('a message that cannot be prepared', () => {
     await world.close()
   })
 
-  it('stops the whole lane when the connection is at fault, without using head budget', async () => {
-    const { world, ids } = await openImageLane(['first', 'second'], { headBudgetMs: MINUTE })
+  it('stops the whole lane when the connection is at fault, without counting a try', async () => {
+    const { world, ids } = await openImageLane(['first', 'second'])
     world.ready = () => failed('connection', 'credentials_refused')
     await world.startWorker(ANNA)
 
@@ -172,8 +172,8 @@ describe('a message that cannot be prepared', () => {
   it.each([
     ['obeys the signal', true],
     ['does not obey the signal', false],
-  ])('holds its lane for no longer than the head budget when its upload is stuck and %s', async (_, obeys) => {
-    const { world, ids } = await openImageLane(['first', 'second'], { headBudgetMs: 10 * MINUTE })
+  ])('is deferred while its upload is stuck, and fails with the ninth, when it %s', async (_, obeys) => {
+    const { world, ids } = await openImageLane(['first', 'second'])
     world.ready = (each) => {
       if (each.text === 'second') return READY
       if (obeys) each.signal.addEventListener('abort', () => each.end(failed('connection', 'network_error')))
@@ -181,13 +181,13 @@ describe('a message that cannot be prepared', () => {
     }
     await world.startWorker(ANNA)
 
-    await world.pass(9 * MINUTE)
-    const before = await stateOf(world.storage, ids.first)
-    await world.pass(MINUTE + 10_000)
+    await world.pass(4 * MINUTE)
+    const before = [await stateOf(world.storage, ids.first), world.sent]
+    await world.pass(50 * MINUTE)
 
     const { message, reasonWords, attempts } = await messageWithAttempts(world, ids.first)
-    assert.equal(before, 'QUEUED')
-    assert.deepEqual([message.state, message.reason, attempts], ['FAILED', 'head_budget_over', 0])
+    assert.deepEqual(before, ['QUEUED', []])
+    assert.deepEqual([message.state, message.reason, attempts], ['FAILED', 'tries_used_up', 0])
     assert.equal(reasonWords, 'getting it ready took longer than it may')
     assert.deepEqual(world.sent, ['anna: second'])
     await world.close()

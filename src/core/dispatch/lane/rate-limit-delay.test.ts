@@ -180,5 +180,5 @@ async function openRest(policy: Partial<LanePolicy> = {}) {
 }
 
 function rest(until: number): RateLimitDelay {
-  return { until, reason: 'rate_limited', words: 'at most 10 in a minute' }
+  return { scope: 'connection', until, reason: 'rate_limited', words: 'at most 10 in a minute' }
 }

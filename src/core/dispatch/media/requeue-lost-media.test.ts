@@ -52,7 +52,7 @@ describe('the maintenance of the spool', () => {
   })
 
   it('passes on the rate-limit delay', () => {
-    const rest = { until: 5, reason: 'rate_limited', words: null }
+    const rest = { scope: 'connection', until: 5, reason: 'rate_limited', words: null } as const
     const channel = noticeLostMedia({ ...channelThat(() => assert.fail()), rateLimitDelayOf: () => rest }, () => {})
 
     assert.equal(channel.rateLimitDelayOf?.(handover(), 0), rest)

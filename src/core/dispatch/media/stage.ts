@@ -1,4 +1,4 @@
-import type { AccountId, ConnectionId, Instant } from '../../ids.ts'
+import type { AccountId, ConnectionId } from '../../ids.ts'
 import type { Sequence } from '../../message/message.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Journal } from '../../ports/journal.ts'
@@ -26,8 +26,10 @@ export interface MediaStageParts {
   readonly journal: Journal
   /** Spool room per account for what is fetched ahead, in bytes. Lane heads are fetched regardless. */
   readonly quotaBytes: number
-  /** The media of a message of this connection arrived or was lost, or the message failed without it. */
-  readonly onSettled: (connectionId: ConnectionId) => void
+  /** The file of a message arrived, or the message failed without it. */
+  readonly onSettled: (connectionId: ConnectionId, sequence: Sequence) => void
+  /** Files of messages of this connection were lost. */
+  readonly onLost: (connectionId: ConnectionId) => void
   /**
    * True when this free lane is assigned to another living worker. That worker fetches its media, so that the file lies on
    * the machine that sends it.
@@ -55,8 +57,6 @@ export class MediaStage {
   readonly #ends = new Map<Sequence, Promise<void>>()
   /** Heads whose file is not in the spool yet, also those that another worker fetches. */
   readonly #heads = new Set<Sequence>()
-  /** When the first fetch of each head that waits, and of what is being fetched, began. */
-  readonly #beganAt = new Map<Sequence, Instant>()
   readonly #turns = { heads: new Turns(), ahead: new Turns() }
   /** The account that had its turn last; null begins with the first. */
   #turn: AccountId | null = null
@@ -68,7 +68,7 @@ export class MediaStage {
 
   constructor(parts: MediaStageParts) {
     this.#parts = parts
-    this.#maintenance = new SpoolMaintenance({ ...parts, records: parts.queue, onChanged: parts.onSettled })
+    this.#maintenance = new SpoolMaintenance({ ...parts, records: parts.queue, onChanged: parts.onLost })
   }
 
   /** The worker must hold its lease by now, or other workers delete its files as left over. */
@@ -102,7 +102,7 @@ export class MediaStage {
     })
   }
 
-  /** These messages are at the head of their lanes. */
+  /** Lanes wait for the files of these messages. */
   want(sequences: readonly Sequence[]): void {
     for (const sequence of sequences) this.#heads.add(sequence)
     this.wake()
@@ -116,14 +116,6 @@ export class MediaStage {
   /** How many fetches are under way. */
   get fetchCount(): number {
     return this.#ends.size
-  }
-
-  /**
-   * When the first fetch for a lane head began; null before that, and while the spool or its records cannot be written. Earlier
-   * starts are forgotten then, because the delay must not count against a message.
-   */
-  fetchedSince(sequence: Sequence): Instant | null {
-    return this.#stalledUntilMonotonic === null ? (this.#beganAt.get(sequence) ?? null) : null
   }
 
   #schedulePoll(delayMs: number): void {
@@ -148,20 +140,15 @@ export class MediaStage {
     if (asked.length === 0) return
     const { missing, present } = await queue.checkHeads(asked)
     const stillMissing = new Set(missing.map((wanted) => wanted.sequence))
-    for (const sequence of asked) if (!stillMissing.has(sequence)) this.#forgetHead(sequence)
+    for (const sequence of asked) if (!stillMissing.has(sequence)) this.#heads.delete(sequence)
     // Fetched by another worker, which notifies only its own lanes.
-    for (const connectionId of present) onSettled(connectionId)
+    for (const { connectionId, sequence } of present) onSettled(connectionId, sequence)
     const now = clock.now()
     const due = missing.filter((wanted) => wanted.nextTryAt <= now)
     await this.#begin(
       due.toSorted((a, b) => a.sequence - b.sequence),
       this.#turns.heads,
     )
-  }
-
-  #forgetHead(sequence: Sequence): void {
-    this.#heads.delete(sequence)
-    this.#beganAt.delete(sequence)
   }
 
   async #beginDue(): Promise<void> {
@@ -225,11 +212,9 @@ export class MediaStage {
   #run(running: Running): void {
     const { sequence } = running.wanted
     this.#running.set(sequence, running)
-    if (!this.#beganAt.has(sequence)) this.#beganAt.set(sequence, this.#parts.clock.now())
     const end = this.#fetch(running).finally(() => {
       this.#running.delete(sequence)
       this.#ends.delete(sequence)
-      if (!this.#heads.has(sequence)) this.#beganAt.delete(sequence)
       this.wake()
     })
     this.#ends.set(sequence, end)
@@ -258,7 +243,6 @@ export class MediaStage {
 
   #stall(): void {
     this.#stalledUntilMonotonic = this.#parts.clock.monotonic() + STALL_RETRY_MS
-    this.#beganAt.clear()
   }
 
   async #arrived(wanted: MediaToFetch, { file, tookMs }: FetchedMedia): Promise<void> {
@@ -274,7 +258,7 @@ export class MediaStage {
     if (!isWanted) return fetcher.discard(file.path)
     const { messageId, tries } = wanted
     journal.record({ event: 'media.fetched', messageId, number: tries + 1, sizeBytes: file.sizeBytes, tookMs })
-    onSettled(wanted.connectionId)
+    onSettled(wanted.connectionId, wanted.sequence)
   }
 
   async #failed(wanted: MediaToFetch, failure: MediaFailure, tookMs: number): Promise<void> {
@@ -291,7 +275,7 @@ export class MediaStage {
     })
     if (delayMs === undefined) {
       await queue.fail(wanted.sequence, trial)
-      return onSettled(wanted.connectionId)
+      return onSettled(wanted.connectionId, wanted.sequence)
     }
     const waitMs = Math.min(failure.retryAfterMs ?? delayMs, RETRY_AFTER_MOST_MS)
     await queue.retry(wanted.sequence, { ...trial, nextTryAt: trial.at + waitMs })

@@ -7,7 +7,7 @@ import { type LaneStatus, wantsConfirmation } from './confirmation.ts'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const NOON = Date.UTC(2026, 0, 15, 12)
-const NOTHING: LaneMemory = { head: null, failureStreak: null, wait: null }
+const NOTHING: LaneMemory = { failureStreak: null, wait: null }
 
 function lane(given: Partial<LaneStatus> = {}): LaneStatus {
   const policy = { ...DEFAULT_LANE_POLICY, confirmBacklogAfterMs: 2 * HOUR }
@@ -23,8 +23,8 @@ function waiting(reason: string, until: number | null): LaneMemory {
 }
 
 function troubled(sinceAgoMs: number): LaneMemory {
-  const failureStreak = { failures: 9, since: NOON - sinceAgoMs, messages: 1, lastSequence: 1 }
-  return { head: null, failureStreak, wait: { reason: 'connection_away', words: null, until: NOON + MINUTE } }
+  const failureStreak = { failures: 9, since: NOON - sinceAgoMs, messages: 1 }
+  return { failureStreak, wait: { reason: 'connection_away', words: null, until: NOON + MINUTE } }
 }
 
 describe('whether a backlog waits for a person', () => {
@@ -49,7 +49,7 @@ describe('whether a backlog waits for a person', () => {
     assert.equal(asks(20 * HOUR, { lastAttemptAt: NOON - HOUR }), false)
   })
 
-  it.each(['pace', 'quiet_hours', 'retrying', 'media_pending'])('takes a planned wait (%s) for movement', (reason) => {
+  it.each(['pace', 'quiet_hours', 'all_deferred'])('takes a planned wait (%s) for movement', (reason) => {
     const [over, long] = [waiting(reason, NOON - MINUTE), waiting(reason, NOON - 3 * HOUR)]
 
     assert.equal(asks(9 * HOUR, { lastAttemptAt: NOON - 9 * HOUR, memory: over }), false)

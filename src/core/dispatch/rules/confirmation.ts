@@ -26,7 +26,7 @@ export function wantsConfirmation(head: { readonly acceptedAt: Instant }, lane: 
 
 function stoodStillSince({ memory, now, lastAttemptAt }: LaneStatus): Instant {
   const { failureStreak, wait } = memory
-  if (failureStreak) return failureStreak.since
+  if (failureStreak?.since) return failureStreak.since
   // Without a known attempt, the age of the head alone decides.
   const movedAt = lastAttemptAt ?? 0
   // A planned wait counts as planned even while the service was stopped; the time after its end does not.

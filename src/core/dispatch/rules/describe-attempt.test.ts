@@ -16,7 +16,15 @@ describe('evidence', () => {
   })
 
   it('G10: stands in the record of an attempt that was accepted by it, and of no other', () => {
-    const ended = { sequence: 7, number: 1, startedAt: 1, endedAt: 2, crashes: 0, isPossiblySuperseded: false } as const
+    const ended = {
+      sequence: 7,
+      number: 1,
+      startedAt: 1,
+      endedAt: 2,
+      crashes: 0,
+      isPossiblySuperseded: false,
+      retry: null,
+    } as const
     const codeOf = (evidenceRequested: boolean) => recordOf({ ...ended, outcome: ACCEPTED, evidenceRequested }).code
 
     assert.deepEqual([codeOf(true), codeOf(false)], ['evidence_found', null])

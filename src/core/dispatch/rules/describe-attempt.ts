@@ -3,7 +3,7 @@ import type { QueuedMessage } from '../../message/message.ts'
 import type { Evidence, Handover, OpenQuestion, Outcome } from '../../ports/channel.ts'
 import type { JournalEvent } from '../../ports/journal.ts'
 import type { AttemptRecord, ClaimedLane, Disposition, LaneTransition, LaneWait } from '../../ports/lanes.ts'
-import type { HeadDecision } from './decide-head.ts'
+import type { MessageDecision } from './decide-message.ts'
 import type { EndedAttempt } from './next-step.ts'
 
 /** An attempt that was committed, and whose outcome is not recorded. */
@@ -38,10 +38,11 @@ export function endedWith(started: StartedAttempt, endedAt: Instant, outcome: Ou
     crashes,
     evidenceRequested: false,
     isPossiblySuperseded,
+    retry: message.retry,
   }
 }
 
-/** There was no call, so the message stays the head of its lane. */
+/** There was no call, so the message is the next of its lane again. */
 export function finishUncalled(
   started: StartedAttempt,
   now: Instant,
@@ -49,7 +50,7 @@ export function finishUncalled(
 ): FinishedAttempt {
   const failure = { class: 'connection', code, words: null, suspectsNetwork: false, retryAfterMs: null } as const
   const attempt = recordOf(endedWith(started, now, { kind: 'rejected', failure }))
-  return { ...started, finish: { attempt, disposition: { do: 'keep-queued' } } }
+  return { ...started, finish: { attempt, disposition: { do: 'keep-queued', retry: started.message.retry } } }
 }
 
 /** The question to a channel about an attempt with an unknown result. */
@@ -58,7 +59,7 @@ export function question({ message, number }: StartedAttempt): OpenQuestion {
   return { messageId: id, accountId, connectionId, to: recipient, attemptNumber: number }
 }
 
-/** The input of a channel call. A damaged message never gets this far: `decideHead` discards it. */
+/** The input of a channel call. A damaged message never gets this far: `decideMessage` discards it. */
 export function handover(lane: ClaimedLane, attempt: StartedAttempt): Handover {
   const { message } = attempt
   if (!message.content) throw new Error(`message ${message.id} is damaged and must not be sent`)
@@ -155,7 +156,14 @@ export function waits(connectionId: ConnectionId, { reason, until }: LaneWait): 
   return { event: 'lane.waiting', connectionId, reason, until }
 }
 
-export function discarded(message: QueuedMessage, decision: Extract<HeadDecision, { do: 'discard' }>): JournalEvent {
+export function deferred(
+  { id: messageId, connectionId }: QueuedMessage,
+  { reason, until }: { readonly reason: string; readonly until: Instant | null },
+): JournalEvent {
+  return { event: 'message.deferred', messageId, connectionId, reason, until }
+}
+
+export function discarded(message: QueuedMessage, decision: Extract<MessageDecision, { do: 'discard' }>): JournalEvent {
   const { as, reason } = decision
   return { event: 'message.dropped', messageId: message.id, connectionId: message.connectionId, as, reason }
 }

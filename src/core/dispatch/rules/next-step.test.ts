@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { DEFAULT_LANE_POLICY } from '../../connection/lane-policy.ts'
+import type { RetryState } from '../../message/message.ts'
 import type { Failure, Outcome } from '../../ports/channel.ts'
-import type { HeadRetryState, LaneMemory } from '../../ports/lanes.ts'
-import { afterPreparing, type EndedAttempt, nextStep, type StepContext, type Unready } from './next-step.ts'
+import type { LaneMemory } from '../../ports/lanes.ts'
+import { type EndedAttempt, nextStep, type StepContext } from './next-step.ts'
 
 const NOON = Date.UTC(2026, 0, 15, 12)
-const NOTHING: LaneMemory = { head: null, failureStreak: null, wait: null }
+const NOTHING: LaneMemory = { failureStreak: null, wait: null }
 const MINUTE = 60_000
 
 const ACCEPTED: Outcome = { kind: 'accepted', networkId: 'net-1' }
@@ -31,6 +32,7 @@ function ended(outcome: Outcome, given: Partial<EndedAttempt> = {}): EndedAttemp
     crashes: 0,
     evidenceRequested: false,
     isPossiblySuperseded: false,
+    retry: null,
     ...given,
   }
 }
@@ -47,15 +49,21 @@ function context(given: Partial<StepContext> = {}): StepContext {
   }
 }
 
-function head(given: Partial<HeadRetryState> = {}): LaneMemory {
-  return { ...NOTHING, head: { sequence: 7, tries: 0, budgetUsedMs: 0, resent: false, crashes: 0, ...given } }
+function retried(given: Partial<RetryState> = {}): { readonly retry: RetryState } {
+  return { retry: { tries: 0, resent: false, crashes: 0, wait: null, ...given } }
+}
+
+/** What stays with a message that is tried again. */
+function kept({ disposition }: ReturnType<typeof nextStep>): RetryState | null {
+  assert.equal(disposition.do, 'keep-queued')
+  return disposition.do === 'keep-queued' ? disposition.retry : null
 }
 
 describe('the next step after an attempt', () => {
   it('publishes what the network took, and remembers nothing of what was before', () => {
-    const memory = { ...head({ tries: 3 }), failureStreak: { failures: 2, since: 1, messages: 1, lastSequence: 7 } }
+    const memory = { ...NOTHING, failureStreak: { failures: 2, since: 1, messages: 1 } }
 
-    const step = nextStep(ended(ACCEPTED), context({ memory }))
+    const step = nextStep(ended(ACCEPTED, retried({ tries: 3 })), context({ memory }))
 
     assert.deepEqual(step, {
       disposition: { do: 'finalize', as: 'PUBLISHED', reason: null, words: null },
@@ -83,54 +91,59 @@ describe('the next step after an attempt', () => {
 })
 
 describe('the next step after a transient failure', () => {
-  it('tries the same message again after the first wait', () => {
-    const { disposition, memory } = nextStep(ended(BUSY), context())
+  it('tries the same message again after the first wait, and lets the lane go on', () => {
+    const step = nextStep(ended(BUSY), context())
 
-    assert.deepEqual(disposition, { do: 'keep-queued' })
-    assert.deepEqual(memory.wait, { reason: 'retrying', words: 'come back later', until: NOON + 1_000 })
-    assert.deepEqual(memory.head, { sequence: 7, tries: 1, budgetUsedMs: 1_100, resent: false, crashes: 0 })
+    const wait = { kind: 'retry', reason: 'retrying', words: 'come back later', until: NOON + 1_000 }
+    assert.deepEqual(kept(step), { tries: 1, resent: false, crashes: 0, wait })
+    assert.equal(step.memory.wait, null)
   })
 
-  it('counts anew for another message', () => {
-    const memory = { ...NOTHING, head: { sequence: 6, tries: 5, budgetUsedMs: 10 * MINUTE, resent: true, crashes: 2 } }
+  it('fails the message with its ninth failure, after eight waits of a quarter of an hour in all', () => {
+    let [retry, waitedMs]: [RetryState | null, number] = [null, 0]
+    for (let tries = 1; tries < 9; tries++) {
+      retry = kept(nextStep(ended(BUSY, { retry }), context()))
+      waitedMs += (retry?.wait?.until ?? 0) - NOON
+    }
+    const { disposition } = nextStep(ended(BUSY, { retry }), context())
 
-    assert.equal(nextStep(ended(BUSY), context({ memory })).memory.head?.tries, 1)
+    const [as, reason, words] = ['FAILED', 'tries_used_up', 'come back later']
+    assert.deepEqual(disposition, { do: 'finalize', as, reason, words })
+    assert.deepEqual([retry?.tries, waitedMs], [8, 831_000])
   })
 
-  it('cuts the last wait, so that the budget ends with an attempt', () => {
-    const memory = head({ tries: 6, budgetUsedMs: 15 * MINUTE - 10_100 })
+  it('counts no time, so a clock that is set during a call costs the message one try', () => {
+    const attempt = ended(BUSY, { startedAt: NOON - 60 * MINUTE })
 
-    assert.equal(nextStep(ended(BUSY), context({ memory })).memory.wait?.until, NOON + 10_000)
+    assert.equal(kept(nextStep(attempt, context()))?.tries, 1)
   })
 
-  it('fails the message once its budget is used up', () => {
-    const { disposition, memory } = nextStep(
-      ended(BUSY),
-      context({ memory: head({ budgetUsedMs: 15 * MINUTE - 100 }) }),
+  it('leaves a recipient alone for as long as the network asks, without a try and without a word about the connection', () => {
+    const memory = { ...NOTHING, failureStreak: { failures: 0, since: null, messages: 2 } }
+    const limited = (retryAfterMs: number | null) =>
+      ended(rejected({ class: 'recipient', retryAfterMs }), retried({ tries: 2 }))
+
+    const steps = [limited(7_000), limited(null)].map((attempt) => nextStep(attempt, context({ memory })))
+
+    assert.deepEqual(
+      steps.map((step) => kept(step)?.wait),
+      [7_000, 60_000].map((ms) => ({ kind: 'rate-limit', reason: 'busy', words: 'come back later', until: NOON + ms })),
     )
-
-    assert.deepEqual(disposition, {
-      do: 'finalize',
-      as: 'FAILED',
-      reason: 'head_budget_over',
-      words: 'come back later',
-    })
-    assert.deepEqual(memory, NOTHING)
-  })
-
-  it('charges no message for the time in which its worker was dead', () => {
-    const attempt = ended(BUSY, { startedAt: NOON - 60 * MINUTE, crashes: 1 })
-
-    assert.equal(nextStep(attempt, context()).memory.head?.budgetUsedMs, 1_000)
-  })
-
-  it('charges no message for a clock that was set back', () => {
-    assert.equal(nextStep(ended(BUSY, { startedAt: NOON + MINUTE }), context()).memory.head?.budgetUsedMs, 1_000)
+    assert.deepEqual([kept(steps[0]!)?.tries, steps[0]?.memory], [2, memory])
   })
 })
 
 describe('the next step after a failure of the connection', () => {
   const away = rejected({ class: 'connection', code: 'connection_away' })
+  const suspect = rejected({ class: 'transient', code: 'network_error', suspectsNetwork: true })
+  /** Each message fails once. Returns for what the lane waits after each. */
+  const fail = (outcomes: readonly Outcome[], retry: RetryState | null = null) => {
+    let memory = NOTHING
+    return outcomes.map((outcome, at) => {
+      memory = nextStep(ended(outcome, { sequence: at + 1, retry }), context({ memory })).memory
+      return memory.wait?.reason ?? null
+    })
+  }
 
   it('makes the lane wait longer each time, at no cost to the message', () => {
     const first = nextStep(ended(away), context())
@@ -138,42 +151,51 @@ describe('the next step after a failure of the connection', () => {
 
     assert.deepEqual(first.memory.wait, { reason: 'connection_away', words: 'come back later', until: NOON + 5_000 })
     assert.equal(second.memory.wait?.until, NOON + 10_000)
-    assert.equal(second.memory.head, null)
-    assert.deepEqual(second.disposition, { do: 'keep-queued' })
+    assert.equal(kept(second), null)
   })
 
   it('keeps what the message had used up before', () => {
-    const memory = head({ tries: 2, budgetUsedMs: 500, resent: true })
+    const { retry } = retried({ tries: 2, resent: true })
 
-    assert.deepEqual(nextStep(ended(away), context({ memory })).memory.head, memory.head)
+    assert.equal(kept(nextStep(ended(away, { retry }), context())), retry)
   })
 
-  it('counts failures that may be the network’s as the connection’s from the third message on', () => {
-    const suspect = rejected({ class: 'transient', code: 'network_error', suspectsNetwork: true })
-    const reasons: unknown[] = []
-    let memory = NOTHING
-    for (const sequence of [5, 6, 7]) {
-      memory = nextStep(ended(suspect, { sequence }), context({ memory })).memory
-      reasons.push(memory.wait?.reason)
-    }
-
-    assert.deepEqual(reasons, ['retrying', 'retrying', 'trouble'])
+  it('takes failures that may be the network’s for the connection’s from the third message on', () => {
+    assert.deepEqual(fail([suspect, suspect, suspect]), [null, null, 'trouble'])
   })
 
-  it('counts them as the connection’s after half a minute of one message, too', () => {
-    const suspect = rejected({ class: 'transient', code: 'network_error', suspectsNetwork: true })
+  it('takes any failures for the connection’s from the tenth message in a row on', () => {
+    assert.deepEqual(fail(Array(10).fill(BUSY)), [...Array(9).fill(null), 'trouble'])
+    assert.deepEqual(fail([...Array(9).fill(BUSY), ACCEPTED, BUSY]), Array(11).fill(null))
+  })
+
+  it('counts a message once, at its first failure', () => {
+    assert.deepEqual(fail(Array(12).fill(BUSY), retried({ tries: 1 }).retry), Array(12).fill(null))
+  })
+
+  it('takes them for the connection’s after half a minute of one message, too', () => {
     const first = nextStep(ended(suspect), context())
 
     const now = NOON + 30_000
-    const step = nextStep(ended(suspect, { startedAt: now, endedAt: now }), context({ memory: first.memory, now }))
+    const attempt = ended(suspect, { startedAt: now, endedAt: now, retry: kept(first) })
+    const step = nextStep(attempt, context({ memory: first.memory, now }))
 
     assert.equal(step.memory.wait?.reason, 'trouble')
   })
 
-  it('ends the run of failures with one that is the message’s own', () => {
-    const memory = { ...NOTHING, failureStreak: { failures: 2, since: NOON, messages: 2, lastSequence: 6 } }
+  it('defers the message that failed beyond the wait of its lane, so that the next probe is another message', () => {
+    const failureStreak = { failures: 2, since: NOON, messages: 2 }
 
-    assert.equal(nextStep(ended(BUSY), context({ memory })).memory.failureStreak, null)
+    const step = nextStep(ended(suspect), context({ memory: { ...NOTHING, failureStreak } }))
+
+    assert.equal(step.memory.wait?.until, NOON + 20_000)
+    assert.deepEqual([kept(step)?.tries, kept(step)?.wait?.until], [0, NOON + 21_000])
+  })
+
+  it('does not take failures of messages alone for a connection that is away', () => {
+    const { memory } = nextStep(ended(BUSY), context())
+
+    assert.deepEqual(memory.failureStreak, { failures: 0, since: null, messages: 1 })
   })
 })
 
@@ -193,21 +215,17 @@ describe('the next step after an unknown result', () => {
   })
 
   it('G5: repeats at will what the network recognises as a repeat', () => {
-    const again = nextStep(
-      ended(UNKNOWN),
-      context({ recognisesRepeat: true, memory: head({ resent: true, tries: 3 }) }),
-    )
+    const again = nextStep(ended(UNKNOWN, retried({ resent: true, tries: 3 })), context({ recognisesRepeat: true }))
 
-    assert.deepEqual(again.disposition, { do: 'keep-queued' })
-    assert.equal(again.memory.wait?.reason, 'retrying')
+    assert.deepEqual([kept(again)?.tries, kept(again)?.wait?.reason], [4, 'retrying'])
   })
 
   it('G5: sends once more if the owner chose so, and never a third time', () => {
     const policy = { ...DEFAULT_LANE_POLICY, onUnconfirmed: 'resend' } as const
     const first = nextStep(ended(UNKNOWN), context({ policy }))
-    const second = nextStep(ended(UNKNOWN, { number: 2 }), context({ policy, memory: first.memory }))
+    const second = nextStep(ended(UNKNOWN, { number: 2, retry: kept(first) }), context({ policy }))
 
-    assert.deepEqual([first.disposition.do, first.memory.head?.resent], ['keep-queued', true])
+    assert.equal(kept(first)?.resent, true)
     assert.equal(second.disposition.do === 'finalize' && second.disposition.as, 'UNCONFIRMED')
   })
 
@@ -228,11 +246,17 @@ describe('the next step after an unknown result', () => {
   })
 
   it('G5: marks what was sent once more as a possible duplicate', () => {
-    const accepted = ended({ kind: 'accepted', networkId: 'n' })
-    const resent = { memory: head({ resent: true }) }
+    const accepted = { kind: 'accepted', networkId: 'n' } as const
+    const resent = ended(accepted, retried({ resent: true }))
 
-    const reasons = [{}, resent, { ...resent, recognisesRepeat: true }].map((given) => {
-      const { disposition } = nextStep(accepted, context(given))
+    const reasons = (
+      [
+        [ended(accepted), false],
+        [resent, false],
+        [resent, true],
+      ] as const
+    ).map(([attempt, recognisesRepeat]) => {
+      const { disposition } = nextStep(attempt, context({ recognisesRepeat }))
       return disposition.do === 'finalize' && disposition.reason
     })
 
@@ -241,7 +265,7 @@ describe('the next step after an unknown result', () => {
 
   it('G10: says of what was published by evidence that no answer to the call showed it', () => {
     const found = nextStep(ended(ACCEPTED, { evidenceRequested: true }), context()).disposition
-    const resent = nextStep(ended(ACCEPTED, { evidenceRequested: true }), context({ memory: head({ resent: true }) }))
+    const resent = nextStep(ended(ACCEPTED, { evidenceRequested: true, ...retried({ resent: true }) }), context())
 
     assert.deepEqual(found, { do: 'finalize', as: 'PUBLISHED', reason: 'evidence_found', words: null })
     assert.equal(resent.disposition.do === 'finalize' && resent.disposition.reason, 'possible_duplicate')
@@ -249,12 +273,12 @@ describe('the next step after an unknown result', () => {
 
   it('G5: never says FAILED once an attempt before may have arrived', () => {
     const permanent = rejected({ class: 'permanent', code: 'recipient_refused' })
-    const spent = head({ resent: true, budgetUsedMs: 15 * MINUTE })
+    const spent = retried({ resent: true, tries: 8 })
 
     const dispositions = [
-      nextStep(ended(permanent), context({ memory: head({ resent: true }) })).disposition,
-      nextStep(ended(BUSY), context({ memory: spent })).disposition,
-      nextStep(ended(UNKNOWN), context({ memory: spent, recognisesRepeat: true })).disposition,
+      nextStep(ended(permanent, retried({ resent: true })), context()).disposition,
+      nextStep(ended(BUSY, spent), context()).disposition,
+      nextStep(ended(UNKNOWN, spent), context({ recognisesRepeat: true })).disposition,
     ]
 
     assert.deepEqual(
@@ -273,7 +297,7 @@ describe('the next step after an unknown result', () => {
 describe('the next step after crashes', () => {
   it('G5 G10: ends as FAILED what was open in three crashes when every attempt is proven not sent, else as UNCONFIRMED', () => {
     const thirdCrash = (outcome: Outcome, resent: boolean) =>
-      nextStep(ended(outcome, { crashes: 1 }), context({ memory: head({ crashes: 2, resent }) })).disposition
+      nextStep(ended(outcome, { crashes: 1, ...retried({ crashes: 2, resent }) }), context()).disposition
 
     assert.deepEqual(
       [thirdCrash(BUSY, false), thirdCrash(BUSY, true), thirdCrash(UNKNOWN, false), thirdCrash(UNKNOWN, true)],
@@ -287,13 +311,13 @@ describe('the next step after crashes', () => {
   })
 
   it('G5: waits for the channel’s evidence after a third crash as after any, and hands nothing over meanwhile', () => {
-    const memory = head({ crashes: 2 })
+    const before = retried({ crashes: 2 })
     const policy = { ...DEFAULT_LANE_POLICY, onUnconfirmed: 'resend' as const }
-    const given = { memory, policy, recognisesRepeat: true, evidenceWaitMs: 60_000 }
+    const given = { policy, recognisesRepeat: true, evidenceWaitMs: 60_000 }
 
-    const first = nextStep(ended(UNKNOWN, { crashes: 1 }), context(given))
-    const asked = nextStep(ended(UNKNOWN, { crashes: 1, evidenceRequested: true }), context(given))
-    const proven = nextStep(ended(BUSY, { crashes: 1, evidenceRequested: true }), context(given))
+    const first = nextStep(ended(UNKNOWN, { crashes: 1, ...before }), context(given))
+    const asked = nextStep(ended(UNKNOWN, { crashes: 1, evidenceRequested: true, ...before }), context(given))
+    const proven = nextStep(ended(BUSY, { crashes: 1, evidenceRequested: true, ...before }), context(given))
 
     assert.deepEqual(
       [first, asked, proven].map(({ disposition }) =>
@@ -312,13 +336,13 @@ describe('the next step after crashes', () => {
       BUSY,
     ]
 
-    const memory = outcomes.reduce(
+    const retry = outcomes.reduce<RetryState | null>(
       (before, outcome, index) =>
-        nextStep(ended(outcome, { number: index + 1, crashes: index % 2 }), context({ policy, memory: before })).memory,
-      NOTHING,
+        kept(nextStep(ended(outcome, { number: index + 1, crashes: index % 2, retry: before }), context({ policy }))),
+      null,
     )
 
-    assert.deepEqual([memory.head?.crashes, memory.head?.resent], [2, true])
+    assert.deepEqual([retry?.crashes, retry?.resent], [2, true])
   })
 
   it('believes the network, however often the worker died', () => {
@@ -329,61 +353,18 @@ describe('the next step after crashes', () => {
 
   it('remembers the crashes of a message that is tried again', () => {
     const steps = [BUSY, rejected({ class: 'connection' })].map((outcome) =>
-      nextStep(ended(outcome, { crashes: 1 }), context({ memory: head({ crashes: 1 }) })),
+      nextStep(ended(outcome, { crashes: 1, ...retried({ crashes: 1 }) }), context()),
     )
 
     assert.deepEqual(
-      steps.map(({ memory }) => memory.head?.crashes),
+      steps.map((step) => kept(step)?.crashes),
       [2, 2],
     )
   })
 
   it('counts crashes of the message only, not of the worker at large', () => {
-    const { disposition } = nextStep(ended(BUSY), context({ memory: head({ crashes: 5 }) }))
+    const { disposition } = nextStep(ended(BUSY, retried({ crashes: 5 })), context())
 
-    assert.deepEqual(disposition, { do: 'keep-queued' })
-  })
-})
-
-describe('the next step after a message could not be got ready', () => {
-  const unready = (failure: Partial<Failure> & Pick<Failure, 'class'>, tookMs = 100): Unready => ({
-    sequence: 7,
-    startedAt: NOON - tookMs,
-    endedAt: NOON,
-    failure: { code: 'busy', words: 'come back later', suspectsNetwork: false, retryAfterMs: null, ...failure },
-  })
-
-  it.each(['permanent', 'transient', 'connection'] as const)('remembers as after an attempt: %s', (kind) => {
-    const failure = { class: kind, retryAfterMs: 4_000 }
-
-    const { memory } = afterPreparing(unready(failure), context({ memory: head({ tries: 2 }) }))
-
-    const attempted = nextStep(ended(rejected(failure)), context({ memory: head({ tries: 2 }) }))
-    assert.deepEqual(memory, attempted.memory)
-  })
-
-  it('drops it with the reason when it never can be', () => {
-    const { decision } = afterPreparing(unready({ class: 'permanent', code: 'content_refused' }), context())
-
-    assert.deepEqual(decision, { do: 'discard', as: 'FAILED', reason: 'content_refused', words: 'come back later' })
-  })
-
-  it('waits otherwise', () => {
-    const { decision, memory } = afterPreparing(unready({ class: 'connection' }), context())
-
-    assert.deepEqual(decision, { do: 'wait', memory })
-    assert.equal(memory.wait?.reason, 'busy')
-  })
-
-  it('drops it when its time is used up', () => {
-    const { decision } = afterPreparing(unready({ class: 'transient' }, 16 * MINUTE), context())
-
-    assert.equal(decision.do === 'discard' && decision.reason, 'head_budget_over')
-  })
-
-  it('G5: denies nothing of an attempt before that may have arrived', () => {
-    const { decision } = afterPreparing(unready({ class: 'permanent' }), context({ memory: head({ resent: true }) }))
-
-    assert.deepEqual(decision, { do: 'discard', as: 'UNCONFIRMED', reason: 'result_unknown', words: 'come back later' })
+    assert.equal(disposition.do, 'keep-queued')
   })
 })

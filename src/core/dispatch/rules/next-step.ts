@@ -1,14 +1,24 @@
 import type { LanePolicy } from '../../connection/lane-policy.ts'
 import type { Instant } from '../../ids.ts'
-import type { Sequence } from '../../message/message.ts'
+import type { RetryState, Sequence } from '../../message/message.ts'
 import type { Failure, Outcome } from '../../ports/channel.ts'
-import type { Disposition, FailureStreak, HeadRetryState, LaneMemory } from '../../ports/lanes.ts'
-import type { HeadDecision } from './decide-head.ts'
-import { connectionDelayMs, messageDelayMs } from './retry-schedule.ts'
+import type { Disposition, FailureStreak, LaneMemory } from '../../ports/lanes.ts'
+import type { MessageDecision } from './decide-message.ts'
+import {
+  connectionDelayMs,
+  MOST_TRIES,
+  messageDelayMs,
+  NOTHING_RETRIED,
+  RETRY_AFTER_MOST_MS,
+} from './retry-schedule.ts'
 
 /** From here a run of failures that may be the network's is treated as the connection's own. */
 const FAILING_AFTER_MESSAGES = 3
 const FAILING_AFTER_MS = 30_000
+/** From here it is so even if no failure points at the network: a lane with a fault of its own must not run through its backlog. */
+const FAILING_AFTER_ANY_MESSAGES = 10
+/** How long a recipient is left alone when the network does not say. */
+const RECIPIENT_WAIT_MS = 60_000
 /** A message that was open when its worker died this often is not tried again. */
 const CRASHES_UNTIL_QUARANTINE = 3
 
@@ -25,6 +35,8 @@ export interface EndedAttempt {
   readonly evidenceRequested: boolean
   /** See `OpenAttempt`. */
   readonly isPossiblySuperseded: boolean
+  /** Of the message, before this attempt. */
+  readonly retry: RetryState | null
 }
 
 export interface StepContext {
@@ -40,17 +52,13 @@ export interface StepContext {
 
 type End = Omit<Extract<Disposition, { do: 'finalize' }>, 'do'>
 
-interface FailingContext extends StepContext {
-  readonly failureStreak: FailureStreak
-}
-
 interface NextStep {
   readonly disposition: Disposition
   /** The new state of the lane. The same object as before when nothing changed. */
   readonly memory: LaneMemory
 }
 
-const NOTHING_REMEMBERED: LaneMemory = { head: null, failureStreak: null, wait: null }
+const NOTHING_REMEMBERED: LaneMemory = { failureStreak: null, wait: null }
 
 /** Decides about a message after one attempt. Pure: no clock, no storage, no channel. */
 export function nextStep(attempt: EndedAttempt, context: StepContext): NextStep {
@@ -74,6 +82,7 @@ export interface Unready {
   readonly startedAt: Instant
   readonly endedAt: Instant
   readonly failure: Failure
+  readonly retry: RetryState | null
 }
 
 /**
@@ -83,11 +92,16 @@ export interface Unready {
 export function afterPreparing(
   { failure, ...unready }: Unready,
   context: StepContext,
-): { readonly decision: HeadDecision; readonly memory: LaneMemory } {
+): { readonly decision: MessageDecision; readonly memory: LaneMemory } {
   const outcome: Outcome = { kind: 'rejected', failure }
   const attempt = { ...unready, number: 0, outcome, crashes: 0, evidenceRequested: false, isPossiblySuperseded: false }
   const { disposition, memory } = afterRejection(attempt, failure, context)
-  if (disposition.do !== 'finalize') return { decision: { do: 'wait', memory }, memory }
+  if (disposition.do !== 'finalize') {
+    const retry = disposition.do === 'keep-queued' ? disposition.retry : unready.retry
+    if (failure.class === 'connection' || !retry?.wait) return { decision: { do: 'wait', memory }, memory }
+    const { reason, until } = retry.wait
+    return { decision: { do: 'defer', retry, reason, until }, memory }
+  }
   const as = disposition.as === 'UNCONFIRMED' ? 'UNCONFIRMED' : 'FAILED'
   return {
     decision: { do: 'discard', as, reason: disposition.reason ?? failure.code, words: disposition.words },
@@ -96,9 +110,8 @@ export function afterPreparing(
 }
 
 /** Readers of the log must see that the recipient may have got the message twice. */
-function duplicateMark(attempt: EndedAttempt, { memory, recognisesRepeat }: StepContext): string | null {
-  const isRepeat = memory.head?.sequence === attempt.sequence && memory.head.resent
-  return isRepeat && !recognisesRepeat ? 'possible_duplicate' : null
+function duplicateMark({ retry }: EndedAttempt, { recognisesRepeat }: StepContext): string | null {
+  return retry?.resent && !recognisesRepeat ? 'possible_duplicate' : null
 }
 
 /** Evidence, not the answer to the call, shows that the network accepted the message. */
@@ -107,66 +120,61 @@ function evidenceMark({ evidenceRequested }: EndedAttempt): string | null {
 }
 
 function afterRejection(attempt: EndedAttempt, failure: Failure, context: StepContext): NextStep {
+  const { memory, now } = context
   // Even when it was certainly not sent: a message that kills its worker must not do so forever.
-  if (isPoison(attempt, context.memory))
-    return settle({ ...failedEnd(attempt, 'quarantined', context), reason: 'quarantined' }, forgetHead(context.memory))
+  if (isPoison(attempt))
+    return settle({ ...failedEnd(attempt, 'quarantined'), reason: 'quarantined' }, withoutWait(memory))
   switch (failure.class) {
     case 'permanent':
-      return settle(failedEnd(attempt, failure.code, context), remembersNothing(context.memory))
-    case 'connection':
-      return waitForConnection(remembered(attempt, context.memory), failure, {
-        ...context,
-        failureStreak: countFailure(context.memory.failureStreak, attempt),
-      })
+      return settle(failedEnd(attempt, failure.code), remembersNothing(memory))
+    case 'connection': {
+      const failureStreak = countFailure(memory.failureStreak, attempt, { isConnections: true })
+      return keepQueued(unchanged(attempt), { failureStreak, wait: connectionWait(failure, failureStreak, context) })
+    }
+    case 'recipient': {
+      const until = now + messageDelayMs(1, failure.retryAfterMs ?? RECIPIENT_WAIT_MS, 0)
+      const wait = { kind: 'rate-limit', reason: failure.code, words: failure.words, until } as const
+      return keepQueued({ ...retryOf(attempt), wait }, withoutWait(memory))
+    }
     case 'transient':
       return afterTransient(attempt, failure, context)
   }
 }
 
 function afterTransient(attempt: EndedAttempt, failure: Failure, context: StepContext): NextStep {
-  const { memory, policy, now, jitter } = context
-  const failureStreak = failure.suspectsNetwork ? countFailure(memory.failureStreak, attempt) : null
-  if (
-    failureStreak &&
-    (failureStreak.messages >= FAILING_AFTER_MESSAGES || now - failureStreak.since >= FAILING_AFTER_MS)
-  ) {
-    return waitForConnection(remembered(attempt, memory), failure, { ...context, failureStreak })
+  const { memory, now, jitter } = context
+  const { words, suspectsNetwork } = failure
+  const retry = retryOf(attempt)
+  const failureStreak = countFailure(memory.failureStreak, attempt, { isConnections: suspectsNetwork })
+  if (isFailing(failureStreak, suspectsNetwork, now)) {
+    const failing = suspectsNetwork ? failureStreak : { ...failureStreak, failures: failureStreak.failures + 1 }
+    const wait = connectionWait(failure, failing, context)
+    // Deferred beyond the end of the lane's wait, so that the next probe is another message.
+    const until = Math.min(wait.until + messageDelayMs(retry.tries + 1, null, jitter), now + RETRY_AFTER_MOST_MS)
+    return keepQueued(
+      { ...retry, wait: { kind: 'retry', reason: 'retrying', words, until } },
+      { failureStreak: { ...failing, since: failing.since ?? now }, wait },
+    )
   }
-  const head = headOf(memory, attempt)
-  const budgetUsedMs = head.budgetUsedMs + timeUsed(attempt)
-  const leftMs = policy.headBudgetMs - budgetUsedMs
-  if (leftMs <= 0)
-    return settle(failedEnd(attempt, 'head_budget_over', context), { head: null, failureStreak, wait: null })
-  // The last wait is shortened so that the budget ends with an attempt and not during a wait.
-  const delayMs = Math.min(messageDelayMs(head.tries + 1, failure.retryAfterMs, jitter), leftMs)
-  return {
-    disposition: { do: 'keep-queued' },
-    memory: {
-      head: { ...head, tries: head.tries + 1, budgetUsedMs: budgetUsedMs + delayMs },
-      failureStreak,
-      wait: { reason: 'retrying', words: failure.words, until: now + delayMs },
-    },
-  }
+  const tries = retry.tries + 1
+  if (tries >= MOST_TRIES) return settle(failedEnd(attempt, 'tries_used_up'), { failureStreak, wait: null })
+  const until = now + messageDelayMs(tries, failure.retryAfterMs, jitter)
+  return keepQueued(
+    { ...retry, tries, wait: { kind: 'retry', reason: 'retrying', words, until } },
+    { failureStreak, wait: null },
+  )
 }
 
-/** The whole lane waits. It costs the message neither a try nor head budget. */
-function waitForConnection(head: HeadRetryState | null, failure: Failure, context: FailingContext): NextStep {
-  const { failureStreak } = context
-  const delayMs = connectionDelayMs(failureStreak.failures, failure.retryAfterMs, context.jitter)
+/** The whole lane waits. It costs the message no try. */
+function connectionWait(failure: Failure, { failures }: FailureStreak, { now, jitter }: StepContext) {
   const reason = failure.class === 'connection' ? failure.code : 'trouble'
-  return {
-    disposition: { do: 'keep-queued' },
-    memory: {
-      head,
-      failureStreak,
-      wait: { reason, words: failure.words, until: context.now + delayMs },
-    },
-  }
+  const delayMs = connectionDelayMs(failures, failure.retryAfterMs, jitter)
+  return { reason, words: failure.words, until: now + delayMs }
 }
 
 function afterUnknown(attempt: EndedAttempt, words: string, context: StepContext): NextStep {
   const { memory, policy, now } = context
-  const isQuarantined = isPoison(attempt, memory)
+  const isQuarantined = isPoison(attempt)
   // An attempt that was open in an older state of the database may have been followed by attempts that are lost (G12). Their
   // age and whether they were a repeat are unknown.
   const mayRepeat = !attempt.isPossiblySuperseded && !isQuarantined
@@ -176,39 +184,24 @@ function afterUnknown(attempt: EndedAttempt, words: string, context: StepContext
   }
   // The line broke after we handed the message over, so it may already be on its way. Sending again risks a duplicate,
   // leaving it risks a loss. The connection's owner has chosen between the two.
-  if (mayRepeat && policy.onUnconfirmed === 'resend' && !headOf(memory, attempt).resent)
-    return repeat(attempt, words, context)
+  if (mayRepeat && policy.onUnconfirmed === 'resend' && !attempt.retry?.resent) return repeat(attempt, words, context)
   const reason = isQuarantined ? 'quarantined' : attempt.crashes > 0 ? 'stopped_while_sending' : 'result_unknown'
-  return settle({ as: 'UNCONFIRMED', reason, words }, forgetHead(memory))
+  return settle({ as: 'UNCONFIRMED', reason, words }, withoutWait(memory))
 }
 
 /** Sends the message once more, although the attempt before may have arrived. */
-function repeat(attempt: EndedAttempt, words: string, context: StepContext): NextStep {
-  const head = headOf(context.memory, attempt)
-  const budgetUsedMs = head.budgetUsedMs + timeUsed(attempt)
-  const leftMs = context.policy.headBudgetMs - budgetUsedMs
-  if (leftMs <= 0)
-    return settle({ as: 'UNCONFIRMED', reason: 'result_unknown', words: words }, forgetHead(context.memory))
-  const delayMs = Math.min(messageDelayMs(head.tries + 1, null, context.jitter), leftMs)
-  return {
-    disposition: { do: 'keep-queued' },
-    memory: {
-      head: {
-        ...head,
-        tries: head.tries + 1,
-        budgetUsedMs: budgetUsedMs + delayMs,
-        resent: true,
-      },
-      failureStreak: context.memory.failureStreak,
-      wait: { reason: 'retrying', words, until: context.now + delayMs },
-    },
-  }
+function repeat(attempt: EndedAttempt, words: string, { memory, now, jitter }: StepContext): NextStep {
+  const retry = retryOf(attempt)
+  const tries = retry.tries + 1
+  if (tries >= MOST_TRIES) return settle({ as: 'UNCONFIRMED', reason: 'result_unknown', words }, withoutWait(memory))
+  const wait = { kind: 'retry', reason: 'retrying', words, until: now + messageDelayMs(tries, null, jitter) } as const
+  return keepQueued({ ...retry, tries, resent: true, wait }, withoutWait(memory))
 }
 
 /** A rejection proves only that its own attempt was not sent. FAILED needs that proof for every attempt; `resent` means that one lacks it. */
-function failedEnd(attempt: EndedAttempt, reason: string, { memory }: StepContext): End {
-  const words = attempt.outcome.kind === 'rejected' ? attempt.outcome.failure.words : null
-  if (headOf(memory, attempt).resent) return { as: 'UNCONFIRMED', reason: 'result_unknown', words }
+function failedEnd({ outcome, retry }: EndedAttempt, reason: string): End {
+  const words = outcome.kind === 'rejected' ? outcome.failure.words : null
+  if (retry?.resent) return { as: 'UNCONFIRMED', reason: 'result_unknown', words }
   return { as: 'FAILED', reason, words }
 }
 
@@ -216,41 +209,51 @@ function settle(end: End, memory: LaneMemory): NextStep {
   return { disposition: { do: 'finalize', ...end }, memory }
 }
 
+function keepQueued(retry: RetryState | null, memory: LaneMemory): NextStep {
+  return { disposition: { do: 'keep-queued', retry }, memory }
+}
+
 /** The same object when there is nothing to forget, so that the usual case writes nothing. */
 function remembersNothing(memory: LaneMemory): LaneMemory {
-  return memory.head || memory.failureStreak || memory.wait ? NOTHING_REMEMBERED : memory
+  return memory.failureStreak || memory.wait ? NOTHING_REMEMBERED : memory
 }
 
-function forgetHead(memory: LaneMemory): LaneMemory {
-  return memory.head || memory.wait ? { head: null, failureStreak: memory.failureStreak, wait: null } : memory
+function withoutWait(memory: LaneMemory): LaneMemory {
+  return memory.wait ? { failureStreak: memory.failureStreak, wait: null } : memory
 }
 
-/** A wait that the message did not cause keeps only its crashes. */
-function remembered(attempt: EndedAttempt, memory: LaneMemory): HeadRetryState | null {
-  return attempt.crashes > 0 ? headOf(memory, attempt) : memory.head
+/** A wait that the message did not cause leaves it as it was, apart from the crashes. */
+function unchanged(attempt: EndedAttempt): RetryState | null {
+  return attempt.crashes > 0 ? retryOf(attempt) : attempt.retry
 }
 
 /** The retry state of the message, including the crashes of this attempt. */
-function headOf(memory: LaneMemory, { sequence, crashes }: EndedAttempt): HeadRetryState {
-  if (memory.head?.sequence !== sequence) return { sequence, tries: 0, budgetUsedMs: 0, resent: false, crashes }
-  return crashes === 0 ? memory.head : { ...memory.head, crashes: memory.head.crashes + crashes }
+function retryOf({ retry, crashes }: EndedAttempt): RetryState {
+  const before = retry ?? NOTHING_RETRIED
+  return crashes === 0 ? before : { ...before, crashes: before.crashes + crashes }
 }
 
-function isPoison(attempt: EndedAttempt, memory: LaneMemory): boolean {
-  return attempt.crashes > 0 && headOf(memory, attempt).crashes >= CRASHES_UNTIL_QUARANTINE
+function isPoison(attempt: EndedAttempt): boolean {
+  return attempt.crashes > 0 && retryOf(attempt).crashes >= CRASHES_UNTIL_QUARANTINE
 }
 
-/** The head budget that the attempt used. The time after a crash does not count against the message. */
-function timeUsed(attempt: EndedAttempt): number {
-  return attempt.crashes > 0 ? 0 : Math.max(0, attempt.endedAt - attempt.startedAt)
-}
-
-function countFailure(before: FailureStreak | null, attempt: EndedAttempt): FailureStreak {
-  if (!before) return { failures: 1, since: attempt.endedAt, messages: 1, lastSequence: attempt.sequence }
+/** Counts a message once, however often it fails, so that a few bad recipients do not stop the lane. */
+function countFailure(
+  before: FailureStreak | null,
+  { retry, endedAt }: EndedAttempt,
+  { isConnections }: { readonly isConnections: boolean },
+): FailureStreak {
+  const { failures = 0, since = null, messages = 0 } = before ?? {}
+  const isFirst = !retry || (retry.tries === 0 && retry.wait?.kind !== 'retry')
   return {
-    failures: before.failures + 1,
-    since: before.since,
-    messages: before.messages + (before.lastSequence === attempt.sequence ? 0 : 1),
-    lastSequence: attempt.sequence,
+    failures: failures + (isConnections ? 1 : 0),
+    since: since ?? (isConnections ? endedAt : null),
+    messages: messages + (isFirst ? 1 : 0),
   }
+}
+
+/** Whether the failures in a row are more than those of some messages. */
+function isFailing({ messages, since }: FailureStreak, suspectsNetwork: boolean, now: Instant): boolean {
+  if (!suspectsNetwork) return messages >= FAILING_AFTER_ANY_MESSAGES
+  return messages >= FAILING_AFTER_MESSAGES || (since !== null && now - since >= FAILING_AFTER_MS)
 }

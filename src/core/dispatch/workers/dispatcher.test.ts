@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { ANNA, accept, BEN, beat, stateOf } from '../../../../test/conformance/storage-world.ts'
+import { ANNA, BEN, beat } from '../../../../test/conformance/storage-world.ts'
 import { ACCEPTED, openTwoLanes } from '../../../../test/support/dispatch-world/open-dispatch-world.ts'
 import { overrideLanes } from '../../../../test/support/dispatch-world/override-lanes.ts'
 import type { Lanes } from '../../ports/lanes.ts'
@@ -107,27 +107,6 @@ describe('a dispatcher', () => {
     const [recovered] = world.eventsOf(ANNA, 'attempt.recovered')
     assert.ok(recovered?.event === 'attempt.recovered')
     assert.equal(recovered.connectionId, bens.connectionId)
-    await world.close()
-  })
-
-  it('G11: charges no head for the time in which no worker ran, but a file that is slow for its whole budget', async () => {
-    const { world, annas } = await openTwoLanes()
-    const anna = await world.startWorker(ANNA)
-    const id = await accept(world.storage, annas, { media: true })
-    anna.dispatcher.wake(annas.connectionId)
-    await world.pass(1_000)
-    await anna.dispatcher.stop(0)
-    await world.pass(20 * MINUTE)
-
-    await world.startWorker(BEN)
-    await world.pass(MINUTE)
-    const afterStop = await stateOf(world.storage, id)
-    world.fetchedSince = world.storage.clock.now()
-    await world.pass(14.5 * MINUTE)
-    const early = await stateOf(world.storage, id)
-    await world.pass(MINUTE)
-
-    assert.deepEqual([afterStop, early, await stateOf(world.storage, id)], ['QUEUED', 'QUEUED', 'FAILED'])
     await world.close()
   })
 

@@ -1,4 +1,4 @@
-import type { ConnectionId, Instant, WorkerId } from '../../ids.ts'
+import type { ConnectionId, WorkerId } from '../../ids.ts'
 import type { QueuedMessage, Sequence } from '../../message/message.ts'
 import type { BlockedRecipients } from '../../ports/blocked-recipients.ts'
 import type { Channel } from '../../ports/channel.ts'
@@ -31,9 +31,7 @@ interface DispatcherParts {
   readonly blocked: BlockedRecipients
   readonly clock: Clock
   readonly journal: Journal
-  /** Since when this process fetches the file of a message; null while it does not or cannot. */
-  readonly mediaFetchedSince: (sequence: Sequence) => Instant | null
-  /** Fetches the media of lane heads before that of other messages. */
+  /** Fetches the media of these messages, which their lanes wait for, before that of others. */
   readonly wantMedia: (sequences: readonly Sequence[]) => void
   /** How often to poll for lanes with messages, in milliseconds. Polling is authoritative; notifications only cut latency. */
   readonly pollEveryMs: number
@@ -42,7 +40,7 @@ interface DispatcherParts {
 }
 
 /**
- * Claims lanes and runs them. It holds no rules: `nextStep`, `decideHead` and `RendezvousAssignment` do.
+ * Claims lanes and runs them. It holds no rules: `nextStep`, `decideMessage` and `RendezvousAssignment` do.
  *
  * Beside other workers on the same database it claims the lanes that are assigned to it, and hands over the others as soon
  * as it learns that a worker has joined. Only claims decide which worker holds a lane.
@@ -90,6 +88,11 @@ export class Dispatcher {
   /** As `wake`, for a message that this process has just accepted and that waits for nothing else. */
   accepted(message: QueuedMessage): boolean {
     return this.#deliver(message.connectionId, (lane) => lane.accept(message))
+  }
+
+  /** The file of this message arrived, or the message failed without it. */
+  mediaSettled(connectionId: ConnectionId, sequence: Sequence): void {
+    this.#deliver(connectionId, (lane) => lane.mediaSettled(sequence))
   }
 
   #deliver(connectionId: ConnectionId, wake: (lane: Lane) => void): boolean {
@@ -159,6 +162,13 @@ export class Dispatcher {
     for (const lane of this.#lanes.values()) yield lane.status
   }
 
+  /** How many messages of its lanes are deferred, or wait behind one that is. */
+  get deferredCount(): number {
+    let count = 0
+    for (const lane of this.#lanes.values()) count += lane.deferredCount
+    return count
+  }
+
   /** True when the lane is assigned to another living worker. */
   belongsToPeer(connectionId: ConnectionId): boolean {
     return this.#assignment.belongsToPeer(connectionId)
@@ -216,7 +226,7 @@ export class Dispatcher {
   }
 
   #begin(claimed: ClaimedLane): void {
-    const { lanes, clock, journal, blocked, mediaFetchedSince, wantMedia, channels } = this.#parts
+    const { lanes, clock, journal, blocked, wantMedia, channels } = this.#parts
     const channel = channels.get(claimed.channel)
     if (!channel || this.#lanes.has(claimed.connectionId)) {
       journal.record({
@@ -234,7 +244,6 @@ export class Dispatcher {
       journal,
       channel,
       blocked,
-      mediaFetchedSince,
       wantMedia,
       lease: this.#lease,
       onGone: (lane) => this.#forget(lane),

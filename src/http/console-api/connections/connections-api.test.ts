@@ -142,7 +142,6 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     const { lane } = await world.call('changeLane', set({ quietHours, onUnconfirmed: 'resend' }))
     const wrong = await Promise.all(
       [
-        { headBudgetMs: LANE_LIMITS.headBudgetMs.least - 1 },
         { timeToLiveMs: LANE_LIMITS.timeToLiveMs.most + 1 },
         { leastGapMs: -1 },
         { quietHours: { ...quietHours, to: '22:00' } },

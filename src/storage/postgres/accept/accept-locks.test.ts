@@ -69,7 +69,7 @@ describe('accepting on PostgreSQL while another transaction holds a lock', () =>
     await holder.query('rollback')
     const kinds = new Set((await Promise.all(results)).map(({ kind }) => kind))
     const allAfterMs = performance.now() - released
-    const texts = (await world.lanes.fetchNext(sender.connectionId, 100)).map(({ content }) =>
+    const texts = (await world.lanes.fetchNext(sender.connectionId, 100, 0)).map(({ content }) =>
       content?.type === 'message' ? Number(content.text) : null,
     )
 

@@ -66,7 +66,7 @@ describe('what comes late on PostgreSQL', () => {
 
   it('G5: opens nothing', async () => {
     const { world, lane, session } = await heldLane()
-    const [message] = await world.lanes.fetchNext(lane.connectionId, 1)
+    const [message] = await world.lanes.fetchNext(lane.connectionId, 1, 0)
     const open = (count: number, sequence: number) =>
       session.query(`${stepOf(lane, count)}, open_sequences => '{${sequence}}', open_numbers => '{1}') as letter`)
 
@@ -111,7 +111,7 @@ class SlowConnection {
 
 function waiting(world: PostgresWorld, lane: ClaimedLane, words: string): LaneTransition {
   return step(world, lane, {
-    memory: { head: null, failureStreak: null, wait: { reason: 'retrying', words, until: 9 } },
+    memory: { failureStreak: null, wait: { reason: 'retrying', words, until: 9 } },
   })
 }
 

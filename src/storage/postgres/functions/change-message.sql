@@ -26,9 +26,11 @@ begin
     return null;
   end if;
   if new.state = 'QUEUED' then
-    update queued set attempts = new.attempts
-      where account_id = old.account_id and sequence = old.sequence and connection_id = old.connection_id;
-    return new;
+    -- Not over what its worker has written since the message was read.
+    update queued set attempts = new.attempts, retry = new.retry
+      where account_id = old.account_id and sequence = old.sequence and connection_id = old.connection_id
+        and attempts = old.attempts and retry is not distinct from old.retry;
+    return case when found then new end;
   end if;
   delete from queued where account_id = old.account_id and sequence = old.sequence and connection_id = old.connection_id;
   insert into settled (sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type, state,

@@ -90,10 +90,10 @@ begin
 end
 $$;
 
--- The oldest unfinished messages of these lanes, in order of acceptance, up to a limit for each.
-create or replace function load_runs(connections text[], limits integer[]) returns table (
+-- The oldest unfinished messages of these lanes behind a message of each, in order of acceptance, up to a limit for each.
+create or replace function load_runs(connections text[], limits integer[], afters bigint[]) returns table (
   lane integer, sequence bigint, id text, account_id text, recipient text, type text, body text, body_crc bigint,
-  attempts integer, accepted_at bigint, media json
+  attempts integer, accepted_at bigint, retry text, media json
 ) language plpgsql
   -- Without sorting, the planner can only use the index of the lane, however many messages there are.
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off
@@ -101,11 +101,11 @@ create or replace function load_runs(connections text[], limits integer[]) retur
 as $$
 begin
   return query
-  select s.i::integer, q.sequence, q.id, q.account_id, q.recipient, q.type, q.body, q.body_crc, q.attempts, q.accepted_at,
+  select s.i::integer, q.sequence, q.id, q.account_id, q.recipient, q.type, q.body, q.body_crc, q.attempts, q.accepted_at, q.retry,
       case when q.type <> 'message' then (select describe_media(m) from media m where m.account_id = q.account_id and m.message_sequence = q.sequence) end
-    from unnest(connections, limits) with ordinality s (id, most, i)
+    from unnest(connections, limits, afters) with ordinality s (id, most, after, i)
     cross join lateral (
-      select * from queued where queued.connection_id >= s.id and queued.connection_id <= s.id
+      select * from queued where (queued.connection_id, queued.sequence) > (s.id, s.after) and queued.connection_id <= s.id
         order by queued.connection_id, queued.sequence limit s.most
     ) q;
 end

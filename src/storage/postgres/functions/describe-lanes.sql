@@ -7,10 +7,10 @@ begin
   return query
   select c.id, c.account_id, c.number, c.channel, c.channel_settings, c.policy, l.epoch,
       c.state = 'active' and not exists (select from hold where "only" = 1),
-      l.head, l.failure_streak, l.wait_reason, l.wait_words, l.wait_until, l.last_attempt_at,
+      l.failure_streak, l.wait_reason, l.wait_words, l.wait_until, l.last_attempt_at,
       o.number, o.started_at, o.crashes, o.evidence_until,
       o.possibly_superseded_sequence is not distinct from o.message_sequence,
-      q.sequence, q.id, q.recipient, q.type, q.body, q.body_crc, q.attempts, q.accepted_at,
+      q.sequence, q.id, q.recipient, q.type, q.body, q.body_crc, q.attempts, q.accepted_at, q.retry,
       case when q.type <> 'message' then (select describe_media(m) from media m where m.account_id = q.account_id and m.message_sequence = q.sequence) end
     from unnest(a_connections, an_epochs) s (connection_id, epoch)
     cross join lateral (select * from lane where lane.connection_id = s.connection_id and lane.epoch = s.epoch offset 0) l

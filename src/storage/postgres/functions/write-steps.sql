@@ -29,21 +29,25 @@ create or replace function write_steps(
   ends integer[] default null,
   close_sequences bigint[] default null, close_numbers integer[] default null, started_ats bigint[] default null,
   ended_ats bigint[] default null, outcomes text[] default null, codes text[] default null, attempt_words text[] default null,
+  -- What a message that stays queued keeps between its attempts.
+  retries text[] default null,
   network_ids text[] default null, states text[] default null, reasons text[] default null, end_words text[] default null,
   evidence_untils bigint[] default null,
   -- Which attempt opens. Null: none.
   open_sequences bigint[] default null, open_numbers integer[] default null,
-  -- True: it opens only if nothing in its lane waits before it (G3).
-  only_if_lowest boolean[] default null,
+  -- It opens only if nothing in its lane waits between this message and it (G3). Null: whatever waits.
+  known_throughs bigint[] default null,
   -- True: the network accepted the attempt and said nothing else, so its message says everything about it.
   is_plain boolean[] default null,
   -- What few steps write besides: their positions from 1, then one value for each position.
   extras integer[] default null,
   drop_sequences bigint[] default null, drop_states text[] default null, drop_reasons text[] default null,
   drop_words text[] default null,
-  changes_memory boolean[] default null, heads text[] default null, failure_streaks text[] default null,
+  changes_memory boolean[] default null, failure_streaks text[] default null,
   wait_reasons text[] default null, wait_texts text[] default null, wait_untils bigint[] default null,
-  has_pace boolean[] default null
+  notes_attempt boolean[] default null,
+  -- Messages whose own wait is new, with the position of their step.
+  deferred_at integer[] default null, deferred_sequences bigint[] default null, deferred_retries text[] default null
 ) returns text language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
   set plan_cache_mode = force_generic_plan set jit = off
@@ -63,7 +67,7 @@ begin
   perform advance_fence(a_worker, a_connection_index, a_count);
   if skip_locked then
     ends := coalesce(ends, array_fill(null::integer, array[n]));
-    locked := locked_steps(accounts, connections, close_sequences, open_sequences, extras, drop_sequences);
+    locked := locked_steps(accounts, connections, close_sequences, open_sequences, extras, drop_sequences, deferred_at, deferred_sequences);
     foreach at in array locked loop
       -- No end that exists, and nothing to open.
       ends[at] := 9;
@@ -87,20 +91,11 @@ begin
           where queued.account_id = accounts[i] and queued.sequence = open_sequences[i] and queued.connection_id = connections[i]
             and queued.attempts = open_numbers[i] - case when close_sequences[i] = open_sequences[i] then 2 else 1 end
             -- Sequences of a lane commit in their order: a transaction that sees this message sees all that come before it.
-            and (only_if_lowest[i] is not true or case when close_sequences[i] is null
-              -- Mostly nothing ends, and then the first message decides.
-              then (
-                select b.sequence from queued b where (b.connection_id, b.sequence) >= (connections[i], 0) and b.connection_id <= connections[i]
-                  order by b.connection_id, b.sequence limit 1
-              ) >= open_sequences[i]
-              else (
-                select b.sequence from (
-                  select * from queued where (connection_id, sequence) >= (connections[i], 0) and connection_id <= connections[i]
-                    order by connection_id, sequence limit 2
-                ) b where b.sequence < open_sequences[i] and b.sequence is distinct from close_sequences[i]
-                  limit 1
-              ) is null
-            end)
+            and (known_throughs[i] is null or not exists (
+              select from queued b where (b.connection_id, b.sequence) > (connections[i], known_throughs[i])
+                and (b.connection_id, b.sequence) < (connections[i], open_sequences[i])
+                and b.sequence is distinct from close_sequences[i]
+            ))
           for no key update
       ) q on true;
   end if;
@@ -164,7 +159,7 @@ begin
   end if;
 
   if 2 = any (ends) then
-    update queued q set attempts = close_numbers[i] from generate_series(1, n) i
+    update queued q set attempts = close_numbers[i], retry = retries[i] from generate_series(1, n) i
       where ends[i] = 2 and result[i] is not null
         and q.account_id = any (array[accounts[i]]) and q.connection_id = any (array[connections[i]])
         and q.sequence >= close_sequences[i] and q.sequence <= close_sequences[i];
@@ -234,14 +229,20 @@ begin
       perform end_queued(accounts[at], connections[at], drop_sequences[e], drop_states[e], drop_reasons[e], drop_words[e], ats[at]);
     end if;
     if changes_memory[e] then
-      update lane set head = heads[e], failure_streak = failure_streaks[e], wait_reason = wait_reasons[e], wait_words = wait_texts[e],
+      update lane set failure_streak = failure_streaks[e], wait_reason = wait_reasons[e], wait_words = wait_texts[e],
           wait_until = wait_untils[e]
         where connection_id = connections[at] and epoch = epochs[at];
     end if;
-    if has_pace[e] and result[at] = 'o' then
+    if notes_attempt[e] and result[at] = 'o' then
       update lane set last_attempt_at = ats[at] where connection_id = connections[at] and epoch = epochs[at];
     end if;
   end loop;
+  if deferred_at is not null then
+    update queued q set retry = deferred_retries[j] from generate_series(1, cardinality(deferred_at)) j
+      where result[deferred_at[j]] is not null
+        and q.account_id = any (array[accounts[deferred_at[j]]]) and q.connection_id = any (array[connections[deferred_at[j]]])
+        and q.sequence >= deferred_sequences[j] and q.sequence <= deferred_sequences[j];
+  end if;
   foreach at in array coalesce(locked, '{}') loop
     result[at] := 'b';
   end loop;
@@ -258,9 +259,10 @@ begin
 end
 $$;
 
--- The positions of steps that end, open or discard a message which another transaction has locked.
+-- The positions of steps that end, open, discard or defer a message which another transaction has locked.
 create or replace function locked_steps(
-  accounts text[], connections text[], close_sequences bigint[], open_sequences bigint[], extras integer[], drop_sequences bigint[]
+  accounts text[], connections text[], close_sequences bigint[], open_sequences bigint[], extras integer[], drop_sequences bigint[],
+  deferred_at integer[], deferred_sequences bigint[]
 ) returns integer[] language plpgsql
   set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan set jit = off
 as $$
@@ -269,7 +271,9 @@ declare
 begin
   for i in 1 .. cardinality(accounts) loop
     if is_locked(accounts[i], connections[i], close_sequences[i]) or is_locked(accounts[i], connections[i], open_sequences[i])
-      or is_locked(accounts[i], connections[i], drop_sequences[array_position(extras, i)]) then
+      or is_locked(accounts[i], connections[i], drop_sequences[array_position(extras, i)])
+      or exists (select from generate_series(1, cardinality(deferred_at)) j
+        where deferred_at[j] = i and is_locked(accounts[i], connections[i], deferred_sequences[j])) then
       locked := locked || i;
     end if;
   end loop;

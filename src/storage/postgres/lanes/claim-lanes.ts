@@ -4,7 +4,6 @@ import type { ConnectionId, WorkerId } from '../../../core/ids.ts'
 import {
   type ClaimedLane,
   type FailureStreak,
-  type HeadRetryState,
   type LaneMemory,
   type Lanes,
   type OpenAttempt,
@@ -210,9 +209,8 @@ function idsAndEpochs(lanes: readonly HeldLane[]): [Buffer, Buffer] {
 }
 
 function toMemory(row: Row): LaneMemory {
-  const [head, error, reason] = [row['head'], row['failure_streak'], row['wait_reason']]
+  const [error, reason] = [row['failure_streak'], row['wait_reason']]
   return {
-    head: typeof head === 'string' ? (JSON.parse(head) as HeadRetryState) : null,
     failureStreak: typeof error === 'string' ? (JSON.parse(error) as FailureStreak) : null,
     wait:
       typeof reason === 'string'

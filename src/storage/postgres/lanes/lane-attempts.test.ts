@@ -40,7 +40,7 @@ describe('the row of a held lane for its attempts', () => {
     const connectionId = await addConnection(world, sender.accountId, { number })
     await accept(world, { ...sender, number })
     const other = await holdLane(world, ANNA, connectionId)
-    const [message] = await world.lanes.fetchNext(connectionId, 1)
+    const [message] = await world.lanes.fetchNext(connectionId, 1, 0)
     await open(world, lane, first)
 
     const together = await Promise.all([open(world, lane, second), open(world, other, message!)])
@@ -103,7 +103,7 @@ async function heldLane() {
   await accept(world, sender, { text: 'first' })
   await accept(world, sender, { text: 'second' })
   const lane = await holdLane(world, ANNA, sender.connectionId)
-  const [first, second] = await world.lanes.fetchNext(sender.connectionId, 2)
+  const [first, second] = await world.lanes.fetchNext(sender.connectionId, 2, 0)
   return { world, sender, lane, first: first as QueuedMessage, second: second as QueuedMessage }
 }
 

@@ -28,16 +28,6 @@ describe('what is known of lanes', () => {
     assert.equal(known.find(ID)?.accountId, 'acc')
   })
 
-  it('knows whether the lane notes its attempts, as its policy is now', () => {
-    const known = newKnown()
-    known.note(lane(ID, 1))
-    const before = known.find(ID)?.hasPace
-
-    known.note({ ...lane(ID, 1), policy: { ...DEFAULT_LANE_POLICY, leastGapMs: 1 } })
-
-    assert.deepEqual([before, known.find(ID)?.hasPace], [false, true])
-  })
-
   it('is looked up for lanes that are not known, and only for those', async () => {
     const asked: unknown[] = []
     const known = newKnown(async (_, values) => {
@@ -51,7 +41,7 @@ describe('what is known of lanes', () => {
 
     assert.deepEqual(asked, [[['con_2', 'con_3']]])
     assert.deepEqual([...found.keys()], [ID, 'con_2'])
-    assert.deepEqual(found.get('con_2' as ConnectionId), { accountId: 'other', hasPace: true })
+    assert.deepEqual(found.get('con_2' as ConnectionId), { accountId: 'other' })
   })
 })
 

@@ -1,4 +1,3 @@
-import { DEFAULT_LANE_POLICY, type LanePolicy, notesAttempts } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import type { ClaimedLane } from '../../../core/ports/lanes.ts'
 import type { PgConnection } from '../connection/pg-connection.ts'
@@ -6,8 +5,6 @@ import type { PgConnection } from '../connection/pg-connection.ts'
 /** What a step must know of its lane, and does not say. */
 export interface KnownLane {
   readonly accountId: AccountId
-  /** Such a lane notes when its last attempt began. */
-  readonly hasPace: boolean
 }
 
 /** The lanes of this process, from their claim until they are given back. */
@@ -23,8 +20,8 @@ export class LaneCache {
     return this.#lanes.size
   }
 
-  note({ connectionId, accountId, policy, epoch }: ClaimedLane): void {
-    this.#lanes.set(connectionId, { accountId, hasPace: notesAttempts(policy), epoch })
+  note({ connectionId, accountId, epoch }: ClaimedLane): void {
+    this.#lanes.set(connectionId, { accountId, epoch })
   }
 
   /** A lane that was claimed anew meanwhile stays. */
@@ -47,16 +44,8 @@ export class LaneCache {
       else unknown.push(id)
     }
     if (unknown.length === 0) return found
-    const rows = await this.#link.ask('select id, account_id, policy from connection where id = any ($1::text[])', [
-      unknown,
-    ])
-    for (const row of rows) {
-      const policy = { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row['policy'] as string) as Partial<LanePolicy>) }
-      found.set(row['id'] as ConnectionId, {
-        accountId: row['account_id'] as AccountId,
-        hasPace: notesAttempts(policy),
-      })
-    }
+    const rows = await this.#link.ask('select id, account_id from connection where id = any ($1::text[])', [unknown])
+    for (const row of rows) found.set(row['id'] as ConnectionId, { accountId: row['account_id'] as AccountId })
     return found
   }
 }

@@ -84,7 +84,7 @@ describe('lanes on PostgreSQL, when two meet', () => {
     assert.deepEqual(result, OPENED)
     assert.equal(meanwhile, 'waits')
     assert.deepEqual(await opened, NOT_OPENED)
-    assert.equal((await world.lanes.fetchNext(sender.connectionId, 1)).length, 0)
+    assert.equal((await world.lanes.fetchNext(sender.connectionId, 1, 0)).length, 0)
     await world.close()
   })
 
@@ -195,7 +195,7 @@ describe('lanes on PostgreSQL, when two meet', () => {
       await claimant.query('commit')
 
       assert.deepEqual(await late, FENCED)
-      assert.equal((await world.lanes.fetchNext(sender.connectionId, 1))[0]?.sequence, message.sequence)
+      assert.equal((await world.lanes.fetchNext(sender.connectionId, 1, 0))[0]?.sequence, message.sequence)
       await world.close()
     },
   )
@@ -299,7 +299,7 @@ describe('lanes on PostgreSQL, when two meet', () => {
       { position: 2, kind: 'receipt-delivered' },
     ])
     assert.equal(await stateOf(world, id), 'DELIVERED')
-    assert.equal((await world.lanes.fetchNext(sender.connectionId, 1)).length, 0)
+    assert.equal((await world.lanes.fetchNext(sender.connectionId, 1, 0)).length, 0)
     await world.close()
   })
 })
@@ -338,7 +338,7 @@ async function manyLanes(world: PostgresWorld, count: number) {
 
 async function acceptNext(world: PostgresWorld, sender: Awaited<ReturnType<typeof addSender>>) {
   await accept(world, sender, { text: 'next' })
-  const [, next] = await world.lanes.fetchNext(sender.connectionId, 2)
+  const [, next] = await world.lanes.fetchNext(sender.connectionId, 2, 0)
   return next!
 }
 

@@ -103,7 +103,7 @@ async function drive(world: PostgresWorld, lanes: Lanes, { lane, referee, until 
   }
   let close: LaneTransition['finish'] = lane.open && settled(world, lane.open.message)
   for (;;) {
-    const [first, second] = await lanes.fetchNext(lane.connectionId, 2)
+    const [first, second] = await lanes.fetchNext(lane.connectionId, 2, 0)
     const next = first?.sequence === close?.attempt.sequence ? second : first
     if (!close && !next) return
     const open = next ? { sequence: next.sequence, number: next.attempts + 1 } : null

@@ -1,6 +1,6 @@
 import { LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { ConnectionId, SpoolId, WorkerId } from '../../../core/ids.ts'
-import type { QueuedMessage } from '../../../core/message/message.ts'
+import type { QueuedMessage, Sequence } from '../../../core/message/message.ts'
 import type { Receipt } from '../../../core/ports/channel.ts'
 import {
   type ClaimedLane,
@@ -101,8 +101,8 @@ export class PostgresLanes implements Lanes {
     return this.#claims.release(lanes)
   }
 
-  fetchNext(connectionId: ConnectionId, limit: number): Promise<readonly QueuedMessage[]> {
-    return this.#messages.run(connectionId, limit)
+  fetchNext(connectionId: ConnectionId, limit: number, after: Sequence): Promise<readonly QueuedMessage[]> {
+    return this.#messages.run(connectionId, limit, after)
   }
 
   record(step: LaneTransition): Promise<LaneTransitionResult> {

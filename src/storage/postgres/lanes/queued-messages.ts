@@ -1,9 +1,9 @@
 import { crc32 } from 'node:zlib'
 import type { ConnectionId, SpoolId } from '../../../core/ids.ts'
-import type { MediaState, QueuedMessage } from '../../../core/message/message.ts'
+import type { MediaState, QueuedMessage, RetryState, Sequence } from '../../../core/message/message.ts'
 import { readContent } from '../../../core/message/read-content.ts'
 import { Batcher } from '../connection/batcher.ts'
-import { integerArray, textArray } from '../connection/binary-arrays.ts'
+import { bigintArray, integerArray, textArray } from '../connection/binary-arrays.ts'
 import type { PgConnection, Row } from '../connection/pg-connection.ts'
 
 // A run is a few dozen messages, and all messages of a batch are read in one turn of the event loop.
@@ -15,6 +15,7 @@ const LINGER_MS = 4
 interface Wanted {
   readonly connectionId: ConnectionId
   readonly limit: number
+  readonly after: Sequence
 }
 
 interface MediaRow {
@@ -47,9 +48,9 @@ export class QueuedMessages {
     })
   }
 
-  /** The lowest unfinished messages of a lane, in order of acceptance. */
-  run(connectionId: ConnectionId, limit: number): Promise<readonly QueuedMessage[]> {
-    return this.#batches.submit({ connectionId, limit })
+  /** The lowest unfinished messages of a lane behind this one, in order of acceptance. */
+  run(connectionId: ConnectionId, limit: number, after: Sequence): Promise<readonly QueuedMessage[]> {
+    return this.#batches.submit({ connectionId, limit, after })
   }
 
   /** A row of ours with the columns of a waiting message. */
@@ -67,13 +68,18 @@ export class QueuedMessages {
       attempts: row['attempts'] as number,
       content: isIntact ? readContent(body) : null,
       media: row['type'] === 'message' ? null : this.#toMediaState(row['media'] as MediaRow | null),
+      retry: row['retry'] === null ? null : (JSON.parse(row['retry'] as string) as RetryState),
     }
   }
 
   async #load(wanted: readonly Wanted[], index: number): Promise<readonly (readonly QueuedMessage[])[]> {
     const rows = await (this.#links[index] as PgConnection).ask(
-      'select * from load_runs($1, $2)',
-      [textArray(wanted.map(({ connectionId }) => connectionId)), integerArray(wanted.map(({ limit }) => limit))],
+      'select * from load_runs($1, $2, $3)',
+      [
+        textArray(wanted.map(({ connectionId }) => connectionId)),
+        integerArray(wanted.map(({ limit }) => limit)),
+        bigintArray(wanted.map(({ after }) => after)),
+      ],
       'prepared',
     )
     const runs = wanted.map((): QueuedMessage[] => [])

@@ -67,7 +67,7 @@ describe('steps on PostgreSQL', () => {
   it('G3: opens in a batch what may not be the lowest only where nothing waits before it', async () => {
     const { world, lane, messages } = await heldLane(2)
     const [one, two] = messages as [QueuedMessage, QueuedMessage]
-    const open = ({ sequence }: QueuedMessage) => ({ start: { sequence, number: 1, onlyIfLowest: true } })
+    const open = ({ sequence }: QueuedMessage) => ({ start: { sequence, number: 1, knownThrough: 0 } })
 
     const results = [
       await world.lanes.record(step(world, lane, open(two))),
@@ -139,7 +139,7 @@ describe('steps on PostgreSQL', () => {
     const { world, lanes, heads } = await manyLanes(7)
     const [fine, kept, unknown, dropped, stale, ended, remembering] = lanes
     for (const [i, lane] of lanes.entries()) if (i !== 3 && i !== 6) await open(world, lane, heads[i]!)
-    const next = (lane: ClaimedLane) => world.lanes.fetchNext(lane.connectionId, 2).then(([, second]) => second!)
+    const next = (lane: ClaimedLane) => world.lanes.fetchNext(lane.connectionId, 2, 0).then(([, second]) => second!)
     const until = world.clock.now() + 60_000
     const memory = { head: null, failureStreak: null, wait: { reason: 'retrying', words: 'a\0b', until } }
     const close = (i: number, outcome: 'accepted' | 'rejected' | 'unknown') => attempt(world, heads[i]!, outcome)
@@ -228,7 +228,7 @@ async function heldLane(count: number) {
   const sender = await addSender(world)
   for (let i = 0; i < count; i++) await accept(world, sender, { text: `${i}` })
   const lane = await holdLane(world, ANNA, sender.connectionId)
-  return { world, lane, messages: await world.lanes.fetchNext(sender.connectionId, count) }
+  return { world, lane, messages: await world.lanes.fetchNext(sender.connectionId, count, 0) }
 }
 
 /** Held lanes with two messages each. */

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   type AttemptRecord,
+  type DeferredMessage,
   type LaneTransition,
   type LaneTransitionResult,
   StorageUnavailable,
@@ -30,7 +31,7 @@ const RESULTS: Readonly<Record<string, LaneTransitionResult>> = {
 }
 
 // Of a connection that does not exist. No worker holds its lane, so every step on it is fenced.
-const NO_LANE: KnownLane = { accountId: '' as KnownLane['accountId'], hasPace: false }
+const NO_LANE: KnownLane = { accountId: '' as KnownLane['accountId'] }
 
 /** A step, and what it does not say about its lane. */
 interface LaneStep {
@@ -46,6 +47,7 @@ interface StepBatch {
   readonly steps: readonly LaneStep[]
   /** The few steps that write something besides an attempt, with their positions from 1. */
   readonly extras: readonly (LaneStep & { readonly position: number })[]
+  readonly deferred: readonly (DeferredMessage & { readonly position: number })[]
 }
 
 const ENDS = { finalize: 1, 'keep-queued': 2, 'await-evidence': 3 } as const
@@ -69,6 +71,7 @@ const WRITE_STEPS = new StoredFunction<StepBatch>('write_steps', {
     outcomes: text(({ attempt }) => attempt?.outcome ?? null),
     codes: text(({ attempt }) => attempt?.code ?? null),
     attempt_words: text(({ attempt }) => attempt && clean(attempt.words)),
+    retries: text(({ step }) => retryOf(step)),
     network_ids: text(({ attempt }) => attempt && clean(attempt.networkId)),
     states: text(({ step }) => finalOf(step)?.as ?? null),
     reasons: text(({ step }) => finalOf(step)?.reason ?? null),
@@ -78,7 +81,7 @@ const WRITE_STEPS = new StoredFunction<StepBatch>('write_steps', {
     ),
     open_sequences: bigint(({ step }) => step.start?.sequence ?? null),
     open_numbers: integer(({ step }) => step.start?.number ?? null),
-    only_if_lowest: boolean(({ step }) => step.start?.onlyIfLowest || null),
+    known_throughs: bigint(({ step }) => step.start?.knownThrough ?? null),
     is_plain: boolean(({ step }) => step.finish && isPlain(step.finish)),
   }),
   ...columns(({ extras }: StepBatch) => extras, {
@@ -88,12 +91,16 @@ const WRITE_STEPS = new StoredFunction<StepBatch>('write_steps', {
     drop_reasons: text(({ step }) => step.discard?.reason ?? null),
     drop_words: text(({ step }) => step.discard && clean(step.discard.words)),
     changes_memory: boolean(({ step }) => step.memory !== undefined),
-    heads: text(({ step }) => toJson(step.memory?.head)),
     failure_streaks: text(({ step }) => toJson(step.memory?.failureStreak)),
     wait_reasons: text(({ step }) => step.memory?.wait?.reason ?? null),
     wait_texts: text(({ step }) => clean(step.memory?.wait?.words ?? null)),
     wait_untils: bigint(({ step }) => step.memory?.wait?.until ?? null),
-    has_pace: boolean(({ lane }) => lane.hasPace),
+    notes_attempt: boolean(({ step }) => step.notesAttempt ?? false),
+  }),
+  ...columns(({ deferred }: StepBatch) => deferred, {
+    deferred_at: integer(({ position }) => position),
+    deferred_sequences: bigint(({ sequence }) => sequence),
+    deferred_retries: text(({ retry }) => clean(JSON.stringify(retry))),
   }),
 })
 
@@ -172,15 +179,22 @@ async function record(
   skipsLocked: boolean,
 ): Promise<readonly string[]> {
   const extras = steps.flatMap((step, at) => (hasExtras(step) ? { ...step, position: at + 1 } : []))
+  const deferred = steps.flatMap(({ step }, at) => step.deferred?.map((one) => ({ ...one, position: at + 1 })) ?? [])
   return connection.run(steps.length, async (count) => {
-    const values = WRITE_STEPS.valuesFor({ connection, count, skipsLocked, steps, extras })
+    const values = WRITE_STEPS.valuesFor({ connection, count, skipsLocked, steps, extras, deferred })
     const [row] = await connection.link.ask(WRITE_STEPS.sql, values, 'prepared')
     return [...((row as Row)['write_steps'] as string)]
   })
 }
 
-function hasExtras({ step, lane }: LaneStep): boolean {
-  return step.discard !== null || step.memory !== undefined || (lane.hasPace && step.start !== null)
+/** What a step writes only while its claim holds is written under the lock of its lane. */
+function hasExtras({ step }: LaneStep): boolean {
+  const { discard, memory, notesAttempt, deferred } = step
+  return discard !== null || memory !== undefined || notesAttempt === true || deferred !== undefined
+}
+
+function retryOf({ finish }: LaneTransition): string | null {
+  return finish?.disposition.do === 'keep-queued' ? clean(toJson(finish.disposition.retry)) : null
 }
 
 function finalOf({ finish }: LaneTransition) {

@@ -95,7 +95,9 @@ export class PostgresMediaQueue implements MediaQueue {
     )
     return {
       missing: rows.filter((row) => row['is_present'] !== true).map(toFetch),
-      present: rows.filter((row) => row['is_present'] === true).map((row) => row['connection_id'] as ConnectionId),
+      present: rows
+        .filter((row) => row['is_present'] === true)
+        .map((row) => ({ connectionId: row['connection_id'] as ConnectionId, sequence: row['sequence'] as Sequence })),
     }
   }
 

@@ -149,9 +149,10 @@ async function dispatch(session: Client, batch: number): Promise<Record<string, 
     ids.map((_, i) => rows.filter(({ lane }) => lane === i + 1)[at]?.sequence ?? 0)
   const load = async () => {
     const rows = await ask(
-      'select * from load_runs($1, $2)',
+      'select * from load_runs($1, $2, $3)',
       ids,
       ids.map(() => 2),
+      ids.map(() => 0),
     )
     return [ids, sequences(rows, 0), sequences(rows, 1)]
   }

@@ -90,7 +90,7 @@ describe('damage to one lane', () => {
     const lanes = await claim(world, ANNA)
     const heads = await Promise.all(
       lanes.map(async (lane) => {
-        const [message] = await world.lanes.fetchNext(lane.connectionId, 1)
+        const [message] = await world.lanes.fetchNext(lane.connectionId, 1, 0)
         await world.lanes.record(step(world, lane, { start: { sequence: message!.sequence, number: 1 } }))
         return message!
       }),

@@ -3,10 +3,10 @@ import { hasValidLease, LONGEST_LEASE_MS } from '../../../core/dispatch/workers/
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type { FailureStreak } from '../../../core/ports/lanes.ts'
 import type { WatchedLane } from '../../../core/ports/watch.ts'
-import { explainLane, type LaneFacts } from '../lanes/lane-reason.ts'
+import { explainLane, explainOwnWait, type LaneFacts, type OwnFacts } from '../lanes/lane-reason.ts'
 import type { WatchDatabase } from './watch-database.ts'
 
-interface LaneRow extends LaneFacts {
+interface LaneRow extends LaneFacts, Pick<OwnFacts, 'retry' | 'media_state'> {
   readonly id: ConnectionId
   readonly account_id: AccountId
   readonly number: string
@@ -47,7 +47,8 @@ export async function readLanesOf(
 /** Reads each lane by its key, so the query reads no other rows. */
 function selectLanes({ headOfC, unfinished }: WatchDatabase): string {
   return `select x.*, q.accepted_at as head_at,
-      (select state from media where media.message_sequence = x.head) as head_media
+      (select retry from message where message.sequence = x.head) as retry,
+      (select state from media where media.message_sequence = x.head) as media_state
     from (select c.id, c.account_id, c.number, c.channel, c.policy, c.state as connection_state,
         l.owner, l.wait_reason, l.wait_words, l.wait_until, l.failure_streak, l.last_attempt_at,
         w.heartbeat_until as owner_until, w.host as owner_host, w.pid as owner_pid,
@@ -68,7 +69,9 @@ function selectLanes({ headOfC, unfinished }: WatchDatabase): string {
 
 function toLane(row: LaneRow, now: Instant): WatchedLane {
   // `error` is null, because while nothing can be written no alarm can be stored either.
-  const explained = explainLane({ ...row, head_words: null, head_try_at: row.wait_until }, { now, error: null })
+  const explained = explainLane(row, { now, error: null })
+  const own = explainOwnWait({ ...row, media_words: null, media_try_at: null }, now)
+  const streak = JSON.parse(row.failure_streak ?? 'null') as FailureStreak | null
   return {
     connectionId: row.id,
     accountId: row.account_id,
@@ -77,15 +80,18 @@ function toLane(row: LaneRow, now: Instant): WatchedLane {
     state: row.connection_state,
     policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
     ...explained,
-    lastWait: row.wait_reason,
-    failingSince:
-      row.failure_streak === null ? null : ((JSON.parse(row.failure_streak) as FailureStreak | null)?.since ?? null),
+    // Between two probes of a failing connection, its lane waits for the messages that failed.
+    lastWait: row.wait_reason === 'all_deferred' && (streak?.failures ?? 0) >= 3 ? 'trouble' : row.wait_reason,
+    failingSince: streak?.since ?? null,
     lastAttemptAt: row.last_attempt_at,
     holder:
       row.owner === null
         ? null
         : { isAlive: hasValidLease(row.owner_until ?? 0, now), host: row.owner_host, pid: row.owner_pid },
-    head: row.head === null || row.head_at === null ? null : { sequence: row.head, acceptedAt: row.head_at },
+    head:
+      row.head === null || row.head_at === null
+        ? null
+        : { sequence: row.head, acceptedAt: row.head_at, ownWait: own?.reason ?? null },
     open:
       row.open_sequence === null || row.open_started_at === null
         ? null

@@ -88,10 +88,10 @@ describe.each(ENGINES)('connections, on %s', (engine) => {
   it.each([
     [
       'the wait of the lane',
-      { reason: 'retrying', until: NOON + 1_000, words: '503' },
-      ['retrying', '503', NOON + 1_000],
+      { reason: 'trouble', until: NOON + 1_000, words: '503' },
+      ['trouble', '503', NOON + 1_000],
     ],
-    ['nothing once the wait is over', { reason: 'retrying', until: NOON - 1 }, [null, null, null]],
+    ['nothing once the wait is over', { reason: 'all_deferred', until: NOON - 1 }, [null, null, null]],
     ['a wait without end', { reason: 'credentials_refused' }, ['credentials_refused', null, null]],
     ['a worker that is gone', { owner: 'dead' }, ['process_gone', null, null]],
   ])('say why the lane stands still: %s', async (_, wait, expected) => {
@@ -102,13 +102,6 @@ describe.each(ENGINES)('connections, on %s', (engine) => {
     const view = await world.administration.findConnection('15550001000', acme)
 
     assert.deepEqual([view.reason, view.reasonWords, view.reasonUntil], expected)
-  })
-
-  it('say that media of the head is missing', async () => {
-    const id = await world.connection(acme)
-    await world.accept({ connectionId: id, type: 'image' })
-
-    assert.equal((await world.administration.findConnection('15550001000', acme)).reason, 'media_pending')
   })
 
   it('resumed try at once, whatever they waited for', async () => {

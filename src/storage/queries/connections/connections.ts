@@ -11,7 +11,7 @@ import type {
 } from '../../../core/ports/administration.ts'
 import type { ConnectionFact } from '../../../core/ports/channel-onboarding.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import { headMediaOf, laneFacts } from '../lanes/lane-facts.ts'
+import { laneFacts } from '../lanes/lane-facts.ts'
 import { type SinceColumn, timelineEntryOf, whyStandsStill } from '../lanes/lane-reason.ts'
 import { newConnectionId } from '../new-id.ts'
 import {
@@ -309,7 +309,6 @@ function selectConnections({ tables, engine }: Reading, now: Instant) {
     sql<Instant | null>`(select q.accepted_at from ${engine.unfinishedOfC} order by e.sequence limit 1)`.as(
       'oldest_waiting_at',
     ),
-    ...headMediaOf(engine.unfinishedOfC),
   ])
 }
 

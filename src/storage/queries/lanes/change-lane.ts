@@ -1,10 +1,15 @@
+import type { RetryState } from '../../../core/message/message.ts'
 import type { Actor } from '../../../core/ports/administration.ts'
 import type { LaneViews, OfConnection } from '../../../core/ports/console/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { writeSettings, writeState } from '../connections/connections.ts'
-import { change, type Store, touchLane, writeAudit } from '../store.ts'
+import { type Change, change, type Store, touchLane, writeAudit } from '../store.ts'
 import { mayBeEnded } from './endable-waits.ts'
+import { selectUnfinished } from './lane-order.ts'
 import { livingConnection } from './living-connection.ts'
+
+// The rest goes when its wait is over.
+const RETRIES_ENDED = 1_000
 
 export function setState(
   store: Store,
@@ -42,14 +47,44 @@ export function endWait(store: Store, of: OfConnection, actor: Actor): Promise<v
       .executeTakeFirst()
     const reason = lane?.wait_reason ?? null
     const isOver = lane?.wait_until != null && lane.wait_until <= at
-    if (reason === null || isOver || !mayBeEnded(reason)) throw new Refusal('lane_not_waiting')
-    await tables
-      .updateTable('lane')
-      .set({ wait_reason: null, wait_words: null, wait_until: null })
-      .where('connection_id', '=', of.id)
-      .execute()
+    const isEndable = reason !== null && !isOver && mayBeEnded(reason)
+    const retries = await endRetryWaits(making, of)
+    if (!isEndable && retries === 0) throw new Refusal('lane_not_waiting')
+    if (isEndable)
+      await tables
+        .updateTable('lane')
+        .set({ wait_reason: null, wait_words: null, wait_until: null })
+        .where('connection_id', '=', of.id)
+        .execute()
     await touchLane(making, of.id)
     const { accountId, id } = of
     await writeAudit(making, { action: 'connection.end-wait', object: id, accountId, detail: { reason } })
   })
+}
+
+/** Messages that wait for their next try go at once. Returns how many. */
+async function endRetryWaits({ tables, at }: Change, { id }: OfConnection): Promise<number> {
+  const rows = await tables
+    .selectFrom('message')
+    .select(['sequence', 'retry'])
+    .where(
+      'sequence',
+      'in',
+      selectUnfinished(tables, id).select('e.sequence').orderBy('e.sequence').limit(RETRIES_ENDED),
+    )
+    .execute()
+  let ended = 0
+  for (const { sequence, retry } of rows) {
+    const state = JSON.parse(retry ?? 'null') as RetryState | null
+    if (state?.wait?.kind !== 'retry' || state.wait.until <= at) continue
+    const { numUpdatedRows } = await tables
+      .updateTable('message')
+      .set({ retry: JSON.stringify({ ...state, wait: null }) })
+      .where('sequence', '=', sequence)
+      // Not over what its worker has written since.
+      .where('retry', '=', retry)
+      .executeTakeFirst()
+    ended += Number(numUpdatedRows)
+  }
+  return ended
 }

@@ -7,7 +7,6 @@ const NOT_ENDED: ReadonlySet<string> = new Set<ReasonCode>([
   'sending',
   'behind_others',
   'awaiting_evidence',
-  'media_pending',
   'media_uploading',
   'pace',
   'quiet_hours',

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { MOST_DOWNLOADS } from '../../../core/dispatch/media/stage.ts'
 import { LONGEST_LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { Instant } from '../../../core/ids.ts'
@@ -33,16 +33,5 @@ const NEXT_TRY = sql<Instant | null>`case when x.state = 'pending' and x.tries >
 const LAST_TRY = sql<string | null>`case when x.state = 'pending' and x.tries > 0
   then x.words || ' It is tried again: try ' || (x.tries + 1) || ' of ' || ${sql.lit(MOST_DOWNLOADS)} || '.' end`
 
-/** The same of the attachment of the lane's head. Table: its media `x`. */
-export const HEAD_MEDIA = [MEDIA.as('head_media'), NEXT_TRY.as('head_try_at'), LAST_TRY.as('head_words')] as const
-
-/** The same, where `waiting` is what waits in the lane, with its sequence in `e`. */
-export function headMediaOf(waiting: RawBuilder<unknown>) {
-  const ofHead = <Value>(fact: RawBuilder<Value>) => sql<Value>`(select
-    (select ${fact} from media x where x.message_sequence = e.sequence) from ${waiting} order by e.sequence limit 1)`
-  return [
-    ofHead(MEDIA).as('head_media'),
-    ofHead(NEXT_TRY).as('head_try_at'),
-    ofHead(LAST_TRY).as('head_words'),
-  ] as const
-}
+/** The same of the attachment of a message, for `explainOwnWait`. Table: its media `x`. */
+export const MEDIA_FACTS = [MEDIA.as('media_state'), NEXT_TRY.as('media_try_at'), LAST_TRY.as('media_words')] as const

@@ -1,5 +1,6 @@
 import { hasValidLease, LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { Instant } from '../../../core/ids.ts'
+import type { RetryState } from '../../../core/message/message.ts'
 import type { ConnectionState } from '../../../core/ports/administration.ts'
 import type { StorageError } from '../../../core/ports/lanes.ts'
 import type { ReasonCode } from '../../../core/reasons.ts'
@@ -23,11 +24,17 @@ export interface LaneFacts {
   readonly open_sequence: number | null
   readonly evidence_until: Instant | null
   readonly open_words: string | null
-  /** Of the head message; null for text. */
-  readonly head_media: 'pending' | 'ready' | 'failed' | 'forgotten' | null
+}
+
+/** The facts that explain what a message waits for itself. */
+export interface OwnFacts {
+  /** JSON of RetryState. */
+  readonly retry: string | null
+  /** Of its attachment; null for text. */
+  readonly media_state: 'pending' | 'ready' | 'failed' | 'forgotten' | null
   /** Why its last download failed, and when it is tried again; null while none has. */
-  readonly head_words: string | null
-  readonly head_try_at: Instant | null
+  readonly media_words: string | null
+  readonly media_try_at: Instant | null
 }
 
 export interface LaneReason {
@@ -53,7 +60,7 @@ export async function timelineEntryOf(store: Store): Promise<SinceColumn> {
   }
 }
 
-/** Why the head of a lane that has something to do is where it is. `due` and `sending` mean that the lane moves. */
+/** Why a lane that has something to do is where it is. `due` and `sending` mean that it moves. */
 export function explainLane(lane: LaneFacts, moment: SinceColumn): LaneReason {
   const { now, error } = moment
   if (error) return unavailable(error)
@@ -66,17 +73,38 @@ export function explainLane(lane: LaneFacts, moment: SinceColumn): LaneReason {
   if (lane.connection_state === 'paused') return plain('paused')
   const hold = held(lane)
   if (hold) return hold
-  // The download explains a wait for a file, because the lane's own wait is longer than the download retries.
-  const waits = lane.wait_reason !== 'media_pending' && (lane.wait_until === null || lane.wait_until > now)
-  if (lane.wait_reason !== null && waits) {
+  if (lane.wait_reason !== null && (lane.wait_until === null || lane.wait_until > now)) {
     return { reason: lane.wait_reason, words: lane.wait_words, until: lane.wait_until }
   }
-  return withoutWorker(lane, moment) ?? (lane.head_media === 'pending' ? download(lane, now) : plain('due'))
+  return withoutWorker(lane, moment) ?? plain('due')
 }
 
-function download({ head_words: words, head_try_at: tryAt }: LaneFacts, now: Instant): LaneReason {
+/** What a message waits for itself, whatever its lane does; null when nothing. */
+export function explainOwnWait(own: OwnFacts, now: Instant): LaneReason | null {
+  const wait = own.retry === null ? null : (JSON.parse(own.retry) as RetryState).wait
+  if (wait && wait.until > now) return { reason: wait.reason, words: wait.words, until: wait.until }
+  if (own.media_state !== 'pending') return null
+  const { media_words: words, media_try_at: tryAt } = own
   return { reason: 'media_pending', words, until: tryAt !== null && tryAt > now ? tryAt : null }
 }
+
+/**
+ * Why a message that waits and has no open attempt is where it is: what stops its whole lane, or else what it waits for itself.
+ * Null for one that waits for nothing but others.
+ */
+export function explainWaiting(
+  message: LaneFacts & OwnFacts,
+  { isHead, ...moment }: SinceColumn & { readonly isHead: boolean },
+): LaneReason | null {
+  const lane = explainLane(message, moment)
+  const own = explainOwnWait(message, moment.now)
+  if (moment.error !== null || message.connection_state !== 'active') return lane
+  if (!own && !isHead) return null
+  return own && OF_NO_LANE.has(lane.reason) ? own : lane
+}
+
+/** The lane moves, or waits for nothing of its own. */
+const OF_NO_LANE: ReadonlySet<string> = new Set<ReasonCode>(['due', 'sending', 'all_deferred'])
 
 /** The same for the messages behind the head: they may be blocked even while the head is being sent. */
 export function explainBehind(lane: LaneFacts, moment: SinceColumn): LaneReason {

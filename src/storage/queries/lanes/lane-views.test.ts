@@ -158,7 +158,7 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     await world.accept({ connectionId: id })
     const end = () => lanes.endWait({ accountId, id }, 'anna')
     await assert.rejects(end(), { code: 'lane_not_waiting' })
-    for (const reason of ['pace', 'quiet_hours', 'media_pending']) {
+    for (const reason of ['pace', 'quiet_hours', 'media_uploading']) {
       await world.lane(id, { reason, until: NOON + 60_000 })
       await assert.rejects(end(), { code: 'lane_not_waiting' })
     }
@@ -173,6 +173,26 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     assert.deepEqual(lane, { wait_reason: null, wait_until: null })
     assert.equal((await world.audit()).at(-1), 'connection.end-wait')
     assert.equal((await world.changedLanes()).length, notified + 1)
+    assert.equal((await lanes.readLane({ accountId, id })).standsStill, null)
+  })
+
+  it('have the waits of their messages for a next try ended with it, and no other waits', async () => {
+    const retry = (kind: string, until = NOON + 60_000) =>
+      JSON.stringify({ tries: 2, resent: true, crashes: 0, wait: { kind, reason: 'retrying', words: null, until } })
+    const waits = [retry('retry'), null, retry('rate-limit'), retry('retry', NOON)]
+    for (const wait of waits) {
+      const { sequence } = await world.accept({ connectionId: id })
+      if (wait) await world.run('update message set retry = ? where sequence = ?', wait, sequence)
+    }
+    await world.lane(id, { reason: 'all_deferred', until: NOON + 60_000 })
+
+    await lanes.endWait({ accountId, id }, 'anna')
+
+    const rows = await world.all('select retry from message where connection_id = ? order by sequence', id)
+    assert.deepEqual(
+      rows.map((row) => row['retry']),
+      ['{"tries":2,"resent":true,"crashes":0,"wait":null}', ...waits.slice(1)],
+    )
     assert.equal((await lanes.readLane({ accountId, id })).standsStill, null)
   })
 

@@ -7,8 +7,7 @@ import { selectWithLanes, toConnectionFacts } from '../connections/connections.t
 import type { LaneStatus } from '../engine.ts'
 import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
 import { mayBeEnded } from './endable-waits.ts'
-import { HEAD_MEDIA } from './lane-facts.ts'
-import { type LaneFacts, type SinceColumn, timelineEntryOf, whyStandsStill } from './lane-reason.ts'
+import { type SinceColumn, timelineEntryOf, whyStandsStill } from './lane-reason.ts'
 import { measurePaces, NO_PACE } from './measure-pace.ts'
 
 const PAGE = 25
@@ -62,12 +61,6 @@ function selectLanes(tables: Reader, accountId: AccountId, now: Instant) {
 
 type LaneRow = Awaited<ReturnType<ReturnType<typeof selectLanes>['execute']>>[number]
 
-interface Head extends Pick<LaneFacts, 'head_media' | 'head_try_at' | 'head_words'> {
-  readonly accepted_at: Instant
-}
-
-const NO_MEDIA = { head_media: null, head_try_at: null, head_words: null }
-
 async function toOverviews(
   reading: Reading,
   rows: readonly LaneRow[],
@@ -77,7 +70,7 @@ async function toOverviews(
   if (!first) return []
   const ids = rows.map(({ id }) => id)
   const statuses = await reading.engine.statuses(reading.tables, ids, counted)
-  const heads = await readHeads(reading.tables, [...statuses.values()])
+  const oldest = await readAcceptance(reading.tables, [...statuses.values()])
   const wanted = {
     accountId: first.account_id,
     lanes: ids,
@@ -86,15 +79,14 @@ async function toOverviews(
   const paces = await measurePaces(reading, wanted, { now: moment.now, rowsBack })
   return rows.map((row) => {
     const status = statuses.get(row.id) ?? { waiting: 0, head: null }
-    const head = heads.get(status.head ?? -1)
-    const still = whyStandsStill({ ...row, ...(head ?? NO_MEDIA) }, status.waiting, moment)
+    const still = whyStandsStill(row, status.waiting, moment)
     return {
       ...toConnectionFacts(row),
       state: row.connection_state === 'paused' ? 'paused' : 'active',
       networkCheck: JSON.parse(row.network_check ?? 'null') as NetworkCheck | null,
       createdAt: row.created_at,
       waiting: bounded(status.waiting, counted),
-      oldestWaitingAt: head?.accepted_at ?? null,
+      oldestWaitingAt: oldest.get(status.head ?? -1) ?? null,
       pace: paces.get(row.id) ?? NO_PACE,
       standsStill: still && { ...still, canBeEnded: row.connection_state === 'active' && mayBeEnded(still.reason) },
     }
@@ -105,14 +97,16 @@ export function bounded(count: number, most: number): BoundedCount {
   return { count: Math.min(count, most), isMore: count > most }
 }
 
-async function readHeads(tables: Reader, statuses: readonly LaneStatus[]): Promise<ReadonlyMap<Sequence, Head>> {
+async function readAcceptance(
+  tables: Reader,
+  statuses: readonly LaneStatus[],
+): Promise<ReadonlyMap<Sequence, Instant>> {
   const sequences = statuses.flatMap(({ head }) => (head === null ? [] : [head]))
   if (sequences.length === 0) return new Map()
   const rows = await tables
-    .selectFrom('message as m')
-    .leftJoin('media as x', 'x.message_sequence', 'm.sequence')
-    .where('m.sequence', 'in', sequences)
-    .select(['m.sequence', 'm.accepted_at', ...HEAD_MEDIA])
+    .selectFrom('message')
+    .where('sequence', 'in', sequences)
+    .select(['sequence', 'accepted_at'])
     .execute()
-  return new Map(rows.map(({ sequence, ...head }) => [sequence, head]))
+  return new Map(rows.map((row) => [row.sequence, row.accepted_at]))
 }

@@ -10,6 +10,7 @@ export function cancelledEnd(reason: ReasonCode) {
   const mayHaveArrived = sql`exists (select 1 from attempt where message_sequence = message.sequence and outcome = 'unknown')`
   return {
     state: sql<SettledState>`case when ${mayHaveArrived} then 'UNCONFIRMED' else 'CANCELLED' end`,
+    retry: null,
     reason: sql<ReasonCode>`case when ${mayHaveArrived} then 'result_unknown' else ${reason} end`,
   }
 }

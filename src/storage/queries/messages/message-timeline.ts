@@ -8,7 +8,14 @@ import type { AlarmFacts } from '../../../core/watchdog/alarm.ts'
 import type { AlarmKind } from '../../../core/watchdog/alarm-kinds.ts'
 import { alarmText } from '../../../core/watchdog/alarm-text.ts'
 import { findHeads, selectUnfinished } from '../lanes/lane-order.ts'
-import { explainBehind, explainLane, type LaneReason, timelineEntryOf } from '../lanes/lane-reason.ts'
+import {
+  explainBehind,
+  explainLane,
+  explainWaiting,
+  type LaneReason,
+  type SinceColumn,
+  timelineEntryOf,
+} from '../lanes/lane-reason.ts'
 import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
 import { type MessageDetails, selectDetails } from './message-details.ts'
 import { type MessageRow, selectMessages, toMessageView } from './message-view.ts'
@@ -32,10 +39,11 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
     const repeated = await findRepeated(tables, row.resend_of)
     const timeline = await readTimeline({ tables, engine: store.engine }, row)
     const resent = await findResent(tables, row.resent_as, timeline)
-    const lane = head && status(isHead ? explainLane(head, moment) : explainBehind(head, moment))
+    const own = head && explainSelf(row, { ...moment, isHead })
+    const lane = head && status(own ?? explainBehind(head, moment))
     return {
       message: toMessageView(row, isHead, moment),
-      reasonWords: isWaiting ? (isHead ? (lane?.words ?? null) : null) : row.message_words,
+      reasonWords: isWaiting ? (own?.words ?? null) : row.message_words,
       requestId: row.request_id,
       tokenName: row.token_name,
       position: isWaiting ? await positionOf(tables, row) : null,
@@ -52,6 +60,11 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
       timeline,
     }
   })
+}
+
+/** Null when the message waits for nothing but others. */
+function explainSelf(row: MessageDetails, moment: SinceColumn & { readonly isHead: boolean }): LaneReason | null {
+  return row.open_sequence === null ? explainWaiting(row, moment) : explainLane(row, moment)
 }
 
 /** The head of the lane explains why the lane waits, for every message in it. */

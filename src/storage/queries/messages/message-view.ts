@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import type { Instant } from '../../../core/ids.ts'
 import type { MessageState } from '../../../core/message/message.ts'
 import type { MessageView } from '../../../core/ports/administration.ts'
-import { HEAD_MEDIA, laneFacts } from '../lanes/lane-facts.ts'
+import { laneFacts, MEDIA_FACTS } from '../lanes/lane-facts.ts'
 import { findHeads } from '../lanes/lane-order.ts'
-import { explainLane, type LaneFacts, type SinceColumn } from '../lanes/lane-reason.ts'
+import { explainLane, explainWaiting, type SinceColumn } from '../lanes/lane-reason.ts'
 import type { Reader, Reading } from '../store.ts'
 
 /**
@@ -41,6 +41,7 @@ export function selectRows(tables: Reader) {
       'resent_as',
       'resolved_at',
       'body_deleted_at',
+      'retry',
     ])
 }
 
@@ -76,12 +77,13 @@ export function selectMessages(tables: Reader, now: Instant, rows = selectRows(t
       'm.resent_as',
       'm.resolved_at',
       'm.body_deleted_at',
+      'm.retry',
       'a.name as account_name',
       'c.number',
       ...laneFacts(now),
       'o.number as open_number',
       'o.started_at as open_started_at',
-      ...HEAD_MEDIA,
+      ...MEDIA_FACTS,
     ])
 }
 
@@ -121,8 +123,6 @@ export function shownState(row: Pick<MessageRow, 'state' | 'open_sequence'>): Me
 
 function reasonOf(row: MessageRow, isHead: boolean, moment: SinceColumn): string | null {
   if (row.state !== 'QUEUED') return row.reason
-  const isBehind = !isHead && row.open_sequence === null && row.connection_state === 'active'
-  if (isBehind && moment.error === null) return 'behind_others'
-  const lane: LaneFacts = row
-  return explainLane(lane, moment).reason
+  if (row.open_sequence !== null) return explainLane(row, moment).reason
+  return explainWaiting(row, { ...moment, isHead })?.reason ?? 'behind_others'
 }

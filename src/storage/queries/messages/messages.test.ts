@@ -276,7 +276,7 @@ describe.each(ENGINES)('retrying, on %s', (engine) => {
     const resent = await world.administration.retryMessage(failed.id, 'test')
 
     assert.match(resent.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/)
-    assert.deepEqual([resent.state, resent.reason, resent.type], ['QUEUED', 'behind_others', 'image'])
+    assert.deepEqual([resent.state, resent.reason, resent.type], ['QUEUED', 'service_stopped', 'image'])
     const old = await world.administration.explainMessage(failed.id)
     const fresh = await world.administration.explainMessage(resent.id)
     assert.deepEqual([old.resentAs, fresh.resendOf, fresh.position], [resent.id, failed.id, 2])

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { OverviewView, WaitingLane } from '../../../core/ports/console/overview.ts'
-import { headMediaOf, laneFacts } from '../lanes/lane-facts.ts'
+import { laneFacts } from '../lanes/lane-facts.ts'
 import { timelineEntryOf, whyStandsStill } from '../lanes/lane-reason.ts'
 import type { Store } from '../store.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
@@ -96,7 +96,6 @@ function selectLanes({ database, engine }: Store, accountId: AccountId, now: Ins
       sql<Sequence | null>`(select e.sequence from ${engine.overview.enteredOfC} order by e.sequence limit 1)`.as(
         'entered_head',
       ),
-      ...headMediaOf(engine.overview.enteredOfC),
     ])
 }
 

@@ -1,14 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { validLeaseSql } from '../../../core/dispatch/workers/lease.ts'
 import type { ConnectionId, Instant } from '../../../core/ids.ts'
-import type {
-  ClaimedLane,
-  FailureStreak,
-  HeadRetryState,
-  LaneMemory,
-  Lanes,
-  OpenAttempt,
-} from '../../../core/ports/lanes.ts'
+import type { ClaimedLane, FailureStreak, LaneMemory, Lanes, OpenAttempt } from '../../../core/ports/lanes.ts'
 import type { Directory } from '../accept/directory.ts'
 import { BUSY_LANES } from './lane-trim.ts'
 import type { QueuedMessages } from './queued-messages.ts'
@@ -17,7 +10,6 @@ import type { UnindexedTail } from './unindexed-tail.ts'
 interface LaneRow {
   readonly owner: string | null
   readonly epoch: number
-  readonly head: string | null
   readonly failure_streak: string | null
   readonly wait_reason: string | null
   readonly wait_words: string | null
@@ -66,7 +58,7 @@ export class LaneClaims {
       `${BUSY_LANES} select id from busy where id is not null union select connection_id from open_attempt`,
     )
     this.#lane = database.prepare(
-      'select owner, epoch, head, failure_streak, wait_reason, wait_words, wait_until, last_attempt_at from lane where connection_id = ?',
+      'select owner, epoch, failure_streak, wait_reason, wait_words, wait_until, last_attempt_at from lane where connection_id = ?',
     )
     this.#isAt = database.prepare('select 1 from lane where connection_id = ? and epoch = ?')
     this.#isAlive = database.prepare(`select 1 from worker where id = ?1 and ${validLeaseSql('?2')}`)
@@ -181,7 +173,6 @@ export class LaneClaims {
 
 function toMemory(row: LaneRow): LaneMemory {
   return {
-    head: row.head === null ? null : (JSON.parse(row.head) as HeadRetryState),
     failureStreak: row.failure_streak === null ? null : (JSON.parse(row.failure_streak) as FailureStreak),
     wait: row.wait_reason === null ? null : { reason: row.wait_reason, words: row.wait_words, until: row.wait_until },
   }

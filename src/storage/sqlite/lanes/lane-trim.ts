@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ConnectionId } from '../../../core/ids.ts'
-import type { Sequence } from '../../../core/message/message.ts'
+import type { PassedRange } from '../../../core/ports/lanes.ts'
 import type { UnindexedTail } from './unindexed-tail.ts'
 
 /** Jumps from lane to lane, so that a million messages of one cost no more than one. To be followed by a select from `busy`. */
@@ -15,7 +15,7 @@ const FRONT = 256
 
 /** Takes the entries of settled messages out of lanes. Runs inside a transaction of the caller. */
 export class LaneTrim {
-  readonly #through: StatementSync
+  readonly #range: StatementSync
   readonly #connections: StatementSync
   readonly #front: StatementSync
   readonly #tail: UnindexedTail
@@ -24,8 +24,8 @@ export class LaneTrim {
     this.#tail = tail
     // An entry that is deleted while its message waits would be a lost message, so the state is checked again here.
     const isSettled = `(select state from message where message.sequence = lane_entry.sequence) <> 'QUEUED'`
-    this.#through = database.prepare(
-      `delete from lane_entry where connection_id = ? and sequence <= ? and ${isSettled}`,
+    this.#range = database.prepare(
+      `delete from lane_entry where connection_id = ? and sequence > ? and sequence <= ? and ${isSettled}`,
     )
     this.#front = database.prepare(
       `delete from lane_entry where connection_id = ?1 and ${isSettled} and sequence in
@@ -34,10 +34,10 @@ export class LaneTrim {
     this.#connections = database.prepare(`${BUSY_LANES} select id from busy where id is not null`)
   }
 
-  /** Up to and with this message. */
-  through(connectionId: ConnectionId, sequence: Sequence): void {
-    this.#through.run(connectionId, sequence)
-    this.#tail.settledThrough(connectionId, sequence)
+  /** Never below the range, where deferred messages would be read again each time. */
+  passed(connectionId: ConnectionId, range: PassedRange): void {
+    this.#range.run(connectionId, range.after, range.through)
+    this.#tail.passed(connectionId, range)
   }
 
   /** Entries that a crash left behind. */

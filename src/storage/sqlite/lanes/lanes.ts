@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { validLeaseSql } from '../../../core/dispatch/workers/lease.ts'
 import type { ConnectionId, WorkerId } from '../../../core/ids.ts'
-import type { QueuedMessage } from '../../../core/message/message.ts'
+import type { QueuedMessage, Sequence } from '../../../core/message/message.ts'
 import type { Receipt } from '../../../core/ports/channel.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { ClaimedLane, Lanes, LaneTransition, LaneTransitionResult } from '../../../core/ports/lanes.ts'
@@ -82,8 +82,8 @@ export class SqliteLanes implements Lanes {
     await this.#commits.submit(() => this.#claims.release(lanes))
   }
 
-  async fetchNext(connectionId: ConnectionId, limit: number): Promise<readonly QueuedMessage[]> {
-    return this.#messages.run(connectionId, limit)
+  async fetchNext(connectionId: ConnectionId, limit: number, after: Sequence): Promise<readonly QueuedMessage[]> {
+    return this.#messages.run(connectionId, limit, after)
   }
 
   async record(step: LaneTransition): Promise<LaneTransitionResult> {

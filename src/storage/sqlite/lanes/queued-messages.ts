@@ -1,11 +1,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 import type { ConnectionId } from '../../../core/ids.ts'
-import type { MediaState, QueuedMessage, Sequence } from '../../../core/message/message.ts'
+import type { MediaState, QueuedMessage, RetryState, Sequence } from '../../../core/message/message.ts'
 import { readContent } from '../../../core/message/read-content.ts'
 import type { UnindexedTail } from './unindexed-tail.ts'
 
-const COLUMNS = 'sequence, id, account_id, connection_id, recipient, type, body, body_crc, attempts, accepted_at'
+const COLUMNS = 'sequence, id, account_id, connection_id, recipient, type, body, body_crc, attempts, accepted_at, retry'
 
 interface Row {
   readonly sequence: Sequence
@@ -18,6 +18,7 @@ interface Row {
   readonly body_crc: number
   readonly attempts: number
   readonly accepted_at: number
+  readonly retry: string | null
 }
 
 interface MediaRow {
@@ -34,6 +35,9 @@ interface MediaRow {
 /** Reads messages that wait, as the dispatcher wants them. */
 export class QueuedMessages {
   readonly #run: StatementSync
+  readonly #hasEntry: StatementSync
+  readonly #between: StatementSync
+  readonly #isWaiting: StatementSync
   readonly #one: StatementSync
   readonly #oneWaiting: StatementSync
   readonly #tail: UnindexedTail
@@ -46,8 +50,16 @@ export class QueuedMessages {
         .map((column) => `message.${column}`)
         .join(', ')}
          from lane_entry cross join message on message.sequence = lane_entry.sequence
-         where lane_entry.connection_id = ? and message.state = 'QUEUED' order by lane_entry.sequence limit ?`,
+         where lane_entry.connection_id = ? and lane_entry.sequence > ? and message.state = 'QUEUED'
+         order by lane_entry.sequence limit ?`,
     )
+    const waiting = `from lane_entry e cross join message m on m.sequence = e.sequence
+      where e.connection_id = ? and m.state = 'QUEUED'`
+    this.#hasEntry = database.prepare(`select 1 ${waiting} limit 1`)
+    this.#between = database.prepare(
+      `select e.sequence ${waiting} and e.sequence > ? and e.sequence < ? order by e.sequence limit 2`,
+    )
+    this.#isWaiting = database.prepare(`select 1 from message where sequence = ? and state = 'QUEUED'`)
     this.#one = database.prepare(`select ${COLUMNS} from message where sequence = ?`)
     this.#oneWaiting = database.prepare(`select ${COLUMNS} from message where sequence = ? and state = 'QUEUED'`)
     this.#media = database.prepare(
@@ -55,10 +67,10 @@ export class QueuedMessages {
     )
   }
 
-  /** The oldest unfinished messages of a lane, in order of acceptance: first those with an entry, then the newest. */
-  run(connectionId: ConnectionId, limit: number): QueuedMessage[] {
-    const run = this.#tail.mayHaveEntries(connectionId) ? this.#entered(connectionId, limit) : []
-    const entered = run.at(-1)?.sequence ?? 0
+  /** The oldest unfinished messages of a lane behind this one, in order of acceptance: first those with an entry, then the newest. */
+  run(connectionId: ConnectionId, limit: number, after: Sequence): QueuedMessage[] {
+    const run = this.#tail.mayHaveEntries(connectionId) ? this.#entered(connectionId, limit, after) : []
+    const entered = run.at(-1)?.sequence ?? after
     for (const sequence of this.#tail.of(connectionId)) {
       if (run.length >= limit) break
       // Entered already, and not yet removed from the tail.
@@ -69,23 +81,31 @@ export class QueuedMessages {
     return run
   }
 
-  #entered(connectionId: ConnectionId, limit: number): QueuedMessage[] {
-    const rows = this.#run.all(connectionId, limit) as unknown as Row[]
-    if (rows.length === 0) this.#tail.hasNoEntries(connectionId)
+  #entered(connectionId: ConnectionId, limit: number, after: Sequence): QueuedMessage[] {
+    const rows = this.#run.all(connectionId, after, limit) as unknown as Row[]
+    // Deferred messages may have entries before those that were asked for.
+    if (rows.length === 0 && (after === 0 || !this.#hasEntry.get(connectionId))) this.#tail.hasNoEntries(connectionId)
     return rows.map((row) => this.#toMessage(row))
   }
 
-  /** Whether no message waits in the lane before this one, except the one that is being finished. */
-  isNext(connectionId: ConnectionId, sequence: Sequence, closed: Sequence | null): boolean {
-    const newest = this.#tail.of(connectionId)
+  /** Whether no message waits in the lane between these two, except the one that is being finished. */
+  isNext(
+    connectionId: ConnectionId,
+    sequence: Sequence,
+    { after, closed }: { after: Sequence; closed: Sequence | null },
+  ) {
+    if (this.#tail.mayHaveEntries(connectionId)) {
+      const entered = this.#between.all(connectionId, after, sequence) as { sequence: Sequence }[]
+      if (entered.some((entry) => entry.sequence !== closed)) return false
+    }
     // In memory for a lane that keeps up.
-    const first = newest[0] === closed ? newest[1] : newest[0]
-    if (first === sequence && !this.#tail.mayHaveEntries(connectionId)) return true
-    return this.run(connectionId, 2).find((message) => message.sequence !== closed)?.sequence === sequence
+    return !this.#tail
+      .of(connectionId)
+      .some((one) => one > after && one < sequence && one !== closed && this.#isWaiting.get(one) !== undefined)
   }
 
   hasAny(connectionId: ConnectionId): boolean {
-    return this.run(connectionId, 1).length > 0
+    return this.run(connectionId, 1, 0).length > 0
   }
 
   one(sequence: Sequence): QueuedMessage | null {
@@ -106,6 +126,7 @@ export class QueuedMessages {
       attempts: row.attempts,
       content: intact ? readContent(row.body) : null,
       media: row.type === 'message' ? null : this.#mediaOf(row.sequence),
+      retry: row.retry === null ? null : (JSON.parse(row.retry) as RetryState),
     }
   }
 

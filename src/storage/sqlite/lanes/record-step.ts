@@ -1,5 +1,4 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { notesAttempts } from '../../../core/connection/lane-policy.ts'
 import type { AttemptRecord, LaneMemory, LaneTransition, LaneTransitionResult } from '../../../core/ports/lanes.ts'
 import type { Directory } from '../accept/directory.ts'
 import type { LaneClaims } from './claim-lanes.ts'
@@ -41,6 +40,7 @@ export class StepWriter {
   readonly #insertAttempt: StatementSync
   readonly #wasUnknown: StatementSync
   readonly #saveMemory: StatementSync
+  readonly #deferOne: StatementSync
   readonly #trim: LaneTrim
   readonly #noteAttempt: StatementSync
   /** By the step that is being written. */
@@ -75,13 +75,14 @@ export class StepWriter {
            having max(kind = 'attempt-unknown' and facts = ?4) is not 1`,
     )
     this.#settle = database.prepare(
-      `update message set state = ?, reason = ?, words = ?, attempts = ?, published_at = ?, settled_at = ?, network_id = ?
+      `update message set state = ?, reason = ?, words = ?, attempts = ?, published_at = ?, settled_at = ?, network_id = ?, retry = null
          where sequence = ? and state = 'QUEUED'`,
     )
     this.#drop = database.prepare(
-      `update message set state = ?, reason = ?, words = ?, settled_at = ? where sequence = ? and connection_id = ? and state = 'QUEUED'`,
+      `update message set state = ?, reason = ?, words = ?, settled_at = ?, retry = null
+         where sequence = ? and connection_id = ? and state = 'QUEUED'`,
     )
-    this.#keepQueued = database.prepare('update message set attempts = ? where sequence = ?')
+    this.#keepQueued = database.prepare('update message set attempts = ?, retry = ? where sequence = ?')
     this.#insertAttempt = database.prepare(
       'insert into attempt (message_sequence, number, started_at, ended_at, outcome, code, words) values (?, ?, ?, ?, ?, ?, ?)',
     )
@@ -90,7 +91,10 @@ export class StepWriter {
       `select 1 from attempt where message_sequence = ? and outcome = 'unknown' limit 1`,
     )
     this.#saveMemory = database.prepare(
-      'update lane set head = ?, failure_streak = ?, wait_reason = ?, wait_words = ?, wait_until = ? where connection_id = ?',
+      'update lane set failure_streak = ?, wait_reason = ?, wait_words = ?, wait_until = ? where connection_id = ?',
+    )
+    this.#deferOne = database.prepare(
+      `update message set retry = ? where sequence = ? and connection_id = ? and state = 'QUEUED'`,
     )
     this.#noteAttempt = database.prepare('update lane set last_attempt_at = ? where connection_id = ?')
   }
@@ -100,9 +104,11 @@ export class StepWriter {
     const result = step.finish ? this.#close(step, step.finish) : this.#withoutClose(step)
     if (!result.fenced) {
       if (step.discard) this.#dropMessage(step, step.discard)
-      if (step.settledThrough !== null) this.#trim.through(step.connectionId, step.settledThrough)
+      for (const { sequence, retry } of step.deferred ?? [])
+        this.#deferOne.run(JSON.stringify(retry), sequence, step.connectionId)
+      for (const range of step.passed ?? []) this.#trim.passed(step.connectionId, range)
       if (step.memory) this.#remember(step.connectionId, step.memory)
-      if (result.started) this.#rememberPace(step)
+      if (result.started && step.notesAttempt) this.#noteAttempt.run(step.at, step.connectionId)
     }
     return { result, settled: this.#settled }
   }
@@ -127,8 +133,9 @@ export class StepWriter {
     const result = this.#endOpen(step, attempt)
     if (result.fenced) return result
     const settled = disposition.do === 'finalize' ? disposition : this.#orphaned(step.connectionId, attempt)
+    const retry = disposition.do === 'keep-queued' && disposition.retry ? JSON.stringify(disposition.retry) : null
     if (settled) this.#settleMessage(attempt, settled)
-    else this.#keepQueued.run(attempt.number, attempt.sequence)
+    else this.#keepQueued.run(attempt.number, retry, attempt.sequence)
     this.#insertAttempt.run(
       attempt.sequence,
       attempt.number,
@@ -200,24 +207,19 @@ export class StepWriter {
 
   #mayOpen({ connectionId, start: open, finish: close }: LaneTransition): boolean {
     if (!this.#directory.maySend(connectionId)) return false
-    return !open?.onlyIfLowest || this.#messages.isNext(connectionId, open.sequence, close?.attempt.sequence ?? null)
+    if (open?.knownThrough === undefined) return true
+    const range = { after: open.knownThrough, closed: close?.attempt.sequence ?? null }
+    return this.#messages.isNext(connectionId, open.sequence, range)
   }
 
   #remember(connectionId: LaneTransition['connectionId'], memory: LaneMemory): void {
-    const { head, failureStreak: error, wait } = memory
+    const { failureStreak: error, wait } = memory
     this.#saveMemory.run(
-      head && JSON.stringify(head),
       error && JSON.stringify(error),
       wait?.reason ?? null,
       wait?.words ?? null,
       wait?.until ?? null,
       connectionId,
     )
-  }
-
-  /** Only lanes with a pace, or that ask before an old backlog drains, need to know over a restart when they last moved. */
-  #rememberPace(step: LaneTransition): void {
-    const policy = this.#directory.connectionById(step.connectionId)?.policy
-    if (policy && notesAttempts(policy)) this.#noteAttempt.run(step.at, step.connectionId)
   }
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ConnectionId } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
+import type { PassedRange } from '../../../core/ports/lanes.ts'
 import type { GroupCommit, Participant } from '../connection/group-commit.ts'
 import { storageError } from '../connection/sqlite-errors.ts'
 
@@ -101,13 +102,13 @@ export class UnindexedTail implements Participant {
     return this.#tails.keys()
   }
 
-  /** The lane is through with everything up to this message. */
-  settledThrough(connectionId: ConnectionId, through: Sequence): void {
+  /** The lane has passed these. Only the deferred ones among them still wait. */
+  passed(connectionId: ConnectionId, { after, through, deferred }: PassedRange): void {
     const tail = this.#tails.get(connectionId)
     if (!tail) return
-    const kept = tail.findIndex((sequence) => sequence > through)
-    if (kept === -1) this.#tails.delete(connectionId)
-    else if (kept > 0) tail.splice(0, kept)
+    const kept = tail.filter((one) => one <= after || one > through || deferred.includes(one))
+    if (kept.length === 0) this.#tails.delete(connectionId)
+    else if (kept.length < tail.length) this.#tails.set(connectionId, kept)
   }
 
   begin(): void {}
@@ -141,7 +142,7 @@ export class UnindexedTail implements Participant {
       }
       await this.#commits.submit(() => this.#setMark.run(through))
       this.#mark = through
-      for (const connectionId of this.#tails.keys()) this.settledThrough(connectionId, through)
+      for (const connectionId of this.#tails.keys()) this.passed(connectionId, { after: 0, through, deferred: NONE })
     } finally {
       this.#isEntering = false
     }

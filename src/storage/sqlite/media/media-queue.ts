@@ -69,7 +69,7 @@ export class SqliteMediaQueue implements MediaQueue {
     )
     this.#one = database.prepare(`${PENDING} and media.message_sequence = ?`)
     this.#isPresent = database.prepare(
-      `select media.connection_id as connectionId from media join message on message.sequence = media.message_sequence
+      `select media.connection_id as connectionId, media.message_sequence as sequence from media join message on message.sequence = media.message_sequence
          where media.message_sequence = ? and media.state = 'ready' and message.state = 'QUEUED'`,
     )
     this.#ready = database.prepare(
@@ -88,7 +88,7 @@ export class SqliteMediaQueue implements MediaQueue {
     // arrived, so it becomes UNCONFIRMED.
     const mayHaveArrived = `exists (select 1 from attempt where message_sequence = message.sequence and outcome = 'unknown')`
     this.#failMessage = database.prepare(
-      `update message set settled_at = ?, words = ?,
+      `update message set settled_at = ?, words = ?, retry = null,
            state = case when ${mayHaveArrived} then 'UNCONFIRMED' else 'FAILED' end,
            reason = case when ${mayHaveArrived} then 'result_unknown' else ? end
          where sequence = ? and state = 'QUEUED' and not exists (select 1 from open_attempt
@@ -185,8 +185,8 @@ export class SqliteMediaQueue implements MediaQueue {
 
   async checkHeads(sequences: readonly Sequence[]): Promise<HeadsMedia> {
     const present = sequences.flatMap((sequence) => {
-      const row = this.#isPresent.get(sequence) as { connectionId: ConnectionId } | undefined
-      return row ? [row.connectionId] : []
+      const row = this.#isPresent.get(sequence) as { connectionId: ConnectionId; sequence: Sequence } | undefined
+      return row ? [row] : []
     })
     return { missing: await this.take(sequences), present }
   }

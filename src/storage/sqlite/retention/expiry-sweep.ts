@@ -37,7 +37,7 @@ export class ExpirySweep {
     // After an attempt with an unknown result the message may have arrived, so it does not become EXPIRED.
     const mayHaveArrived = `exists (select 1 from attempt where message_sequence = message.sequence and outcome = 'unknown')`
     this.#expire = database.prepare(
-      `update message set settled_at = ?,
+      `update message set settled_at = ?, retry = null,
            state = case when ${mayHaveArrived} then 'UNCONFIRMED' else 'EXPIRED' end,
            reason = case when ${mayHaveArrived} then 'result_unknown' else 'time_to_live_over' end
          where sequence in (
@@ -60,7 +60,9 @@ export class ExpirySweep {
       if (lane.oldest === null || lane.oldest > bornBefore) continue
       const gone = this.#expire.all(now, lane.id, left, bornBefore) as { sequence: Sequence }[]
       const count = gone.length
-      if (count > 0) this.#trim.through(lane.id, Math.max(...gone.map(({ sequence }) => sequence)))
+      const sequences = gone.map(({ sequence }) => sequence)
+      const [after, through] = [Math.min(...sequences) - 1, Math.max(...sequences)]
+      if (count > 0) this.#trim.passed(lane.id, { after, through, deferred: [] })
       left -= count
       if (count > 0) expired.push({ connectionId: lane.id, accountId: connection.accountId, count })
     }

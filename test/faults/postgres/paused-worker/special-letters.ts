@@ -10,12 +10,12 @@ const SLOW_MS = 300
 const BUSY_TWICE = '15550100002'
 const UNKNOWN_DELIVERED = '15550100003'
 const UNKNOWN_LOST = '15550100004'
+const BLOCKED = '447900000001'
 const ANY_RECIPIENT = '447900000000'
 
 /** So that a lane comes to every kind of step: tries again, waits for evidence, waits for media, drops. */
 export class SpecialLetters {
-  readonly #server = createServer((request, response) => {
-    if (request.url === '/never.png') return
+  readonly #server = createServer((_, response) => {
     setTimeout(() => response.writeHead(200, { 'content-type': 'image/png' }).end(tinyPng()), SLOW_MS)
   })
 
@@ -24,7 +24,7 @@ export class SpecialLetters {
   /** Each kind on a connection of its own. */
   async start({ cli }: Cluster, connections: readonly string[]): Promise<NonNullable<LoadPlan['instead']>> {
     const [busy, unknown, media, dropping] = connections
-    await cli.json('connection', 'set', dropping!, 'head_budget=2s')
+    await cli.json('recipient', 'block', BLOCKED)
     this.#server.listen(0, '127.0.0.1')
     await once(this.#server, 'listening')
     const url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
@@ -33,7 +33,7 @@ export class SpecialLetters {
       if (connection === busy) return drawn < 0.01 ? text(BUSY_TWICE) : undefined
       if (connection === unknown) return drawn < 0.5 ? text(drawn < 0.25 ? UNKNOWN_DELIVERED : UNKNOWN_LOST) : undefined
       if (connection === media) return picture(`${url}/picture.png`)
-      if (connection === dropping) return drawn < 0.04 ? picture(`${url}/never.png`) : undefined
+      if (connection === dropping) return drawn < 0.04 ? text(BLOCKED) : undefined
       return undefined
     }
   }
