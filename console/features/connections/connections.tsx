@@ -33,7 +33,7 @@ export function Connections() {
   return (
     <Page
       title="Connections"
-      about="The numbers that messages are sent from. Each has a lane of its own: messages go out one by one, in the order in which they were accepted."
+      about="The numbers that messages are sent from. Each has a lane of its own: messages go out one by one, to each recipient in the order in which they were accepted."
       actions={account.can('developer') ? <AddLink /> : null}
     >
       <Tabs

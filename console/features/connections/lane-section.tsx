@@ -55,7 +55,7 @@ export function LaneSection({
       </Group>
       <InFlight open={open} />
       <DataTable
-        caption="Messages that wait, in the order in which they will be sent"
+        caption="Messages that wait, in the order of acceptance; one that waits for itself lets messages to others pass"
         columns={columnsOf(account, mayCancel ? ask : null)}
         source={source}
         keyOf={(row) => row.id}
