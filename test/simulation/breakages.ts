@@ -9,6 +9,7 @@ import { overrideLanes } from '../support/dispatch-world/override-lanes.ts'
 import { preferredWorker } from '../support/preferred-worker.ts'
 import { join } from './incidents.ts'
 import type { Random } from './random.ts'
+import { withoutPassed, withRecipientsApart, withRecipientsTogether, withTwoSwapped } from './recipient-breakages.ts'
 import type { SimulatedStorage } from './simulated-storage.ts'
 import type { SimulatedWorker } from './simulated-worker.ts'
 import type { Breakage, SimulatedWorld } from './simulated-world.ts'
@@ -25,6 +26,12 @@ export const BREAKAGES: Readonly<Record<string, Breakage>> = {
     aggravate: sendToOne,
   },
   'the second message to a recipient goes before the first': { lanes: withTwoSwapped },
+  'only the message that waits steps aside, not the later ones to its recipient': {
+    lanes: withRecipientsApart,
+    channel: withRecipientsTogether,
+    aggravate: keepRecipientsBusy,
+  },
+  'what was passed over is forgotten': { lanes: withoutPassed, aggravate: keepRecipientsBusy },
   'what may have arrived is simply sent again': { channel: withoutUnknown },
   'an attempt is called before it is committed': { lanes: withoutIntent },
   'an attempt ends and its message is settled in two commits': { lanes: inTwoCommits },
@@ -86,6 +93,10 @@ function upload(world: SimulatedWorld): void {
 
 function sendToOne(world: SimulatedWorld): void {
   world.load.recipientsOfEach = 1
+}
+
+function keepRecipientsBusy(world: SimulatedWorld): void {
+  world.networkFaults.busyRecipients = 0.3
 }
 
 function restPerRecipient(world: SimulatedWorld): void {
@@ -211,18 +222,6 @@ function withCursor(lanes: Lanes): Lanes {
       const through = readThrough.get(connectionId) ?? 0
       const run = (await lanes.fetchNext(connectionId, limit, after)).filter((message) => message.sequence > through)
       readThrough.set(connectionId, run.at(-1)?.sequence ?? through)
-      return run
-    },
-  })
-}
-
-/** The order of the lane is kept but for the first two messages to one recipient. */
-function withTwoSwapped(lanes: Lanes): Lanes {
-  return overrideLanes(lanes, {
-    async fetchNext(connectionId, limit, after) {
-      const run = [...(await lanes.fetchNext(connectionId, limit, after))]
-      const second = run.findIndex(({ recipient }, place) => place > 0 && recipient === run[0]?.recipient)
-      if (second > 0) [run[0], run[second]] = [run[second]!, run[0]!]
       return run
     },
   })

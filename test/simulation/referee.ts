@@ -37,6 +37,8 @@ const DUE_STARTS_WITHIN_MS = 80_000
 // A call, its grace, the evidence that is waited for, and a takeover in between.
 const OPEN_ATTEMPT_ENDS_WITHIN_MS = 75_000
 // No rule makes a lane or a message wait longer than a network may ask for.
+// Each deferred message is checked once a minute, whatever notification was lost.
+const OVERTAKEN_FOR_AT_MOST_MS = 65_000
 const LONGEST_WAIT_MS = 3_600_000
 
 /** Checks a simulated world by what the database, the network and the clients saw; it asks the dispatcher nothing. */
@@ -106,6 +108,7 @@ export class Referee {
     )?.['lowest']
     if (lowest !== message.sequence)
       this.#violate('I4 order', `${name} is called while m${String(lowest)} to the same recipient is unfinished`)
+    this.#checkEarliestFirst(handover.connectionId, { message, name })
     this.#checkRepeat(call, kind, { message, name })
     for (const other of this.#network().callsOf(handover.connectionId)) {
       const gone =
@@ -113,6 +116,16 @@ export class Referee {
       if (!gone)
         this.#violate('I3 one by one', `${name} is called while ${this.nameOf(other.handover.messageId)} is open`)
     }
+  }
+
+  /** With everything healthy, no message that has been due for long is passed by a younger one (I4b). */
+  #checkEarliestFirst(id: ConnectionId, { message, name }: CalledMessage): void {
+    const due = this.#dueSince.get(id)
+    if (!due || due.sequence >= message.sequence) return
+    const forMs = this.#now() - due.since
+    const isWaiting = this.#row('select 1 from waiting where sequence = ?', due.sequence)
+    if (isWaiting && forMs > OVERTAKEN_FOR_AT_MOST_MS)
+      this.#violate('I4b earliest first', `${name} is called, though m${due.sequence} has been due for ${forMs} ms`)
   }
 
   /** At the moment something leaves for a recipient: I7. */
