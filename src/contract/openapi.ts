@@ -48,8 +48,8 @@ export function buildOpenApi(publicUrl: string, refusals: readonly DocumentedRef
 }
 
 const DESCRIPTION = `A 200 means that the message is committed to durable storage and waits in the queue of its sender number.
-It says nothing about delivery: see the API log for that. The messages of a number are sent one by one, in the
-order in which they were accepted.
+It says nothing about delivery: see the API log for that. The messages of a number are sent one by one, to each
+recipient in the order in which they were accepted.
 
 Limits: 64 KiB for a body, 4,096 characters for a text, 1,024 for a caption. The operator may limit how many messages of a number
 or an account wait, and how many of an account are taken in a second: beyond that a request is answered with 429 and the seconds

@@ -26,7 +26,8 @@ export function withRecipientsApart(lanes: Lanes): Lanes {
 
 export function withRecipientsTogether(channel: Channel): Channel {
   const together = (handover: Handover) => ({ ...handover, to: handover.to.replace(/#.*/, '') })
-  const { prepare, rateLimitDelayOf } = channel
+  const prepare = channel.prepare?.bind(channel)
+  const rateLimitDelayOf = channel.rateLimitDelayOf?.bind(channel)
   return {
     ...channel,
     send: (handover, ...rest) => channel.send(together(handover), ...rest),
