@@ -18,7 +18,7 @@ const OF_MESSAGES: Readonly<Record<string, readonly string[]>> = {
   open_attempt: ['connection_id', 'account_id'],
   timeline: ['kind', 'code'],
   media: 'account_id connection_id type state code path mime fetcher spool'.split(' '),
-  lane: ['connection_id', 'account_id', 'owner', 'head', 'failure_streak', 'wait_reason'],
+  lane: ['connection_id', 'account_id', 'owner', 'failure_streak', 'wait_reason'],
   channel_memory: ['kind', 'connection_id', 'key'],
   blocked_recipient: ['account_id', 'blocked_by'],
   notice: ['id', 'account_id', 'kind', 'key'],

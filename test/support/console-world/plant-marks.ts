@@ -11,6 +11,7 @@ export const PLANTED = {
   'message.body': 'numbers and texts',
   'message.recipient': 'numbers',
   'message.words': 'numbers',
+  'message.retry': 'numbers',
   'message.network_id': 'numbers and texts',
   'request.errors': 'numbers',
   'request.body': 'numbers and texts',
@@ -73,7 +74,7 @@ export async function plantMarks(
   const published = await world.accept({ connectionId, state: 'PUBLISHED' })
   const unconfirmed = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
   await plantSettled(world, { settled, published, unconfirmed })
-  const open = await plantWaiting(world, account, connectionId)
+  const { open, deferred } = await plantWaiting(world, account, connectionId)
   await plantRequests(world, { accountId: account, tokenId: token.id, messageId: settled.id })
   await plantMemories(world, { accountId: account, connectionId, settled })
   return [
@@ -82,6 +83,7 @@ export async function plantMarks(
       published.id,
       unconfirmed.id,
       open.id,
+      deferred.id,
       'bad',
       'no-json',
       'swapped',
@@ -142,20 +144,30 @@ async function plantSettled(
   )
 }
 
-async function plantWaiting(world: ConsoleWorld, account: AccountId, connectionId: ConnectionId): Promise<Accepted> {
+async function plantWaiting(
+  world: ConsoleWorld,
+  account: AccountId,
+  connectionId: ConnectionId,
+): Promise<{ readonly open: Accepted; readonly deferred: Accepted }> {
   const open = await world.accept({ connectionId })
-  await world.accept({ connectionId })
+  const deferred = await world.accept({ connectionId })
   const tables =
     world.database.attempts === 'attempt'
       ? { queued: 'message', open: 'open_attempt' }
       : { queued: 'queued', open: 'lane_attempt' }
   await world.run(`update ${tables.queued} set recipient = ?`, numberIn('message.recipient'))
+  const wait = { kind: 'retry', reason: 'retrying', words: mark('message.retry'), until: world.now + 60_000 }
+  await world.run(
+    `update ${tables.queued} set retry = ? where sequence = ?`,
+    JSON.stringify({ tries: 1, resent: false, crashes: 0, wait }),
+    deferred.sequence,
+  )
   await world.openAttempt(connectionId, open.sequence, { evidenceUntil: world.now + 60_000 })
   await world.run(`update ${tables.open} set words = ?`, mark('open_attempt.words'))
   const other = await world.connection(account, '15550001001')
   await world.accept({ connectionId: other })
   await world.lane(other, { reason: 'network_away', until: world.now + 60_000, words: mark('lane.wait_words') })
-  return open
+  return { open, deferred }
 }
 
 async function plantRequests(

@@ -126,7 +126,7 @@ async function heldLane(): Promise<{ world: PostgresWorld; lane: ClaimedLane; se
 /** The `count`th step of a connection: it ends nothing and opens nothing. */
 function remember(lane: ClaimedLane, count: number, words: string): string {
   return `${stepOf(lane, count)}, extras => '{1}', changes_memory => '{true}', wait_reasons => '{retrying}',
-    wait_texts => '{${words}}', wait_untils => '{9}', has_pace => '{false}')`
+    wait_texts => '{${words}}', wait_untils => '{9}', notes_attempt => '{false}')`
 }
 
 /** A call without its last parameters and the bracket behind them. */
