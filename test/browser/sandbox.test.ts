@@ -49,7 +49,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     const [text, picture, document] = await page.locator('article').all()
     assert.match((await text?.innerText()) ?? '', /Your parcel is here/)
     assert.match((await picture?.innerText()) ?? '', /A caption/)
-    assert.match((await document?.innerText()) ?? '', /letter\.pdf\s+Document · application\/pdf · 15 B/)
+    assert.match((await document?.innerText()) ?? '', /letter\.pdf\s+Document · application\/pdf · 15 bytes/)
     assert.equal(await page.evaluate(`${PICTURE}.decode().then(() => ${PICTURE}.naturalWidth)`), 1)
     const download = page.waitForEvent('download')
     await document?.getByRole('link', { name: 'Download' }).click()

@@ -89,7 +89,8 @@ function leaveTraces(dataDir: string): void {
      insert into delivery_try (account_id, webhook_id, notice_position, number, at, took_ms, code)
        values ('acc_1', 'whk_1', 1, 1, 1, 5, 'unreachable');
      insert into recovery_code (person_id, sha256, used_at) values ('per_1', x'0102', null);
-     update lane set epoch = 9, wait_reason = 'retry', wait_words = 'soon', wait_until = 1700000000002, head = '{"x":1}'`,
+     update lane set epoch = 9, wait_reason = 'retry', wait_words = 'soon', wait_until = 1700000000002;
+     update message set retry = '{"tries":1,"resent":true,"crashes":2,"wait":null}' where state = 'QUEUED'`,
   )
   sqlite.close()
 }

@@ -186,12 +186,19 @@ export class CopyTarget {
   async #writeMessages(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
     const all = Object.keys(table.columns)
     const state = all.indexOf('state')
-    const columns = await this.#columnsOf('queued')
-    const positions = columns.map((column) => all.indexOf(column))
-    const queued = rows.filter((row) => row[state] === 'QUEUED').map((row) => positions.map((at) => row[at] ?? null))
-    const settled = rows.filter((row) => row[state] !== 'QUEUED')
-    await this.#insert('queued', table, { columns, rows: queued })
-    await this.#insert('settled', table, { columns: all, rows: settled })
+    const [queued, settled] = [
+      rows.filter((row) => row[state] === 'QUEUED'),
+      rows.filter((row) => row[state] !== 'QUEUED'),
+    ]
+    for (const [into, messages] of [
+      ['queued', queued],
+      ['settled', settled],
+    ] as const) {
+      // Each of the two has columns that the other lacks.
+      const columns = (await this.#columnsOf(into)).filter((column) => all.includes(column))
+      const positions = columns.map((column) => all.indexOf(column))
+      await this.#insert(into, table, { columns, rows: messages.map((row) => positions.map((at) => row[at] ?? null)) })
+    }
   }
 
   async #columnsOf(table: string): Promise<string[]> {
