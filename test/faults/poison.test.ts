@@ -63,13 +63,13 @@ async function sendPoisonBetweenTwo(world: World): Promise<{ tookMs: number }> {
   const poison = await send(world, POISON)
   const after = await send(world, '447900000002')
   const startedAt = performance.now()
-  const patience = { deadlineMs: ENDED_WITHIN_MS, everyMs: 500 }
+  const limits = { deadlineMs: ENDED_WITHIN_MS, everyMs: 500 }
   await waitUntil(
     'the message behind it is sent',
     async () => (await find(world, after))?.state === 'PUBLISHED',
-    patience,
+    limits,
   )
-  await waitUntil('it has ended', async () => (await find(world, poison))?.state === 'FAILED', patience)
+  await waitUntil('it has ended', async () => (await find(world, poison))?.state === 'FAILED', limits)
   const tookMs = Math.round(performance.now() - startedAt)
   const found = await find(world, poison)
   assert.equal(found?.state, 'FAILED')
