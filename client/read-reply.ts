@@ -13,7 +13,7 @@ export interface Sent {
 /** The result of one try. */
 export type Answer = { readonly sent: Sent } | Failure
 
-export interface Failure {
+interface Failure {
   /** A `NuncioRefusal`, or the error that came before an answer. */
   readonly error: unknown
   /** True when it is unknown whether the message was stored. */

@@ -21,6 +21,7 @@ const CHECKS: readonly Check[] = [
   { name: 'types of the documents', script: 'node_modules/typescript/bin/tsc', arguments: ['-p', 'site', '--noEmit'] },
   { name: 'types of the client', script: 'node_modules/typescript/bin/tsc', arguments: ['-p', 'client', '--noEmit'] },
   { name: 'types of the examples', script: 'node_modules/typescript/bin/tsc', arguments: ['-p', 'docs/examples'] },
+  { name: 'unused code', script: 'node_modules/knip/bin/knip.js', arguments: ['--no-progress'] },
   { name: 'sizes', script: 'scripts/check-sizes.ts' },
   { name: 'names', script: 'scripts/check-names.ts' },
   { name: 'words', script: 'scripts/check-words.ts' },

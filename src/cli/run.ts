@@ -6,8 +6,8 @@ import { type Environment, OutputClosed } from './environment.ts'
 import { printable } from './format/printable.ts'
 import { createProgram } from './program.ts'
 
-export const DONE = 0
-export const FAILED = 1
+const DONE = 0
+const FAILED = 1
 const USED_WRONGLY = 2
 
 // What can be checked from the command line alone. Everything else depends on the database.

@@ -14,7 +14,7 @@ const POLL_UNUSED_EVERY_MS = 2_000
 // After a failed poll: the database is unavailable.
 const POLL_AFTER_ERROR_MS = 5_000
 /** How many tries this process makes at once. */
-export const MOST_AT_ONCE = 32
+const MOST_AT_ONCE = 32
 // At most so many of those to failing webhooks, each of which may hang until the time limit of a try.
 const MOST_FAILING = MOST_AT_ONCE / 2
 // Longer than a try can take, including a wait for the database to record it.

@@ -21,7 +21,7 @@ import {
   step,
 } from './storage-world.ts'
 
-export const DAY_MS = 86_400_000
+const DAY_MS = 86_400_000
 const TIMES: SweepTimes = { bodiesDays: 30, messagesDays: 90, auditDays: 400 }
 
 export function newSender(world: StorageWorld): Promise<Sender> {
@@ -95,7 +95,7 @@ export async function publish(
 }
 
 /** Handed over, with an unknown result. */
-export async function lose(world: StorageWorld, sender: Sender): Promise<MessageId> {
+async function lose(world: StorageWorld, sender: Sender): Promise<MessageId> {
   const id = await accept(world, sender)
   await world.clock.pass(1)
   const lane = await holdLane(world, ANNA, sender.connectionId)
@@ -106,7 +106,7 @@ export async function lose(world: StorageWorld, sender: Sender): Promise<Message
   return id
 }
 
-export async function refuse(world: StorageWorld, sender: Sender, requestId: string): Promise<void> {
+async function refuse(world: StorageWorld, sender: Sender, requestId: string): Promise<void> {
   const { facts, tokenId, accountId } = candidate(world, sender)
   await world.intake.logRefused({
     facts: { ...facts, requestId },

@@ -14,7 +14,7 @@ export function useEntry(): () => void {
 }
 
 /** Only pages of the console, because the address is not trusted. */
-export function wantedPage(asked: string | null): string {
+function wantedPage(asked: string | null): string {
   const text = asked?.replace(/^"|"$/g, '') ?? ''
   const home = `${CONSOLE_PATH}/`
   const isOurs = text.startsWith(home) && /^(?!sign-in)[^\\]*$/.test(text.slice(home.length))

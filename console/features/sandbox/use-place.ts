@@ -14,8 +14,6 @@ const placeShape = z.object({
   at: z.string().optional().catch(undefined),
 })
 
-export type Place = z.output<typeof placeShape>
-
 /** The open chat and delivery, kept in the address of the page. */
 export function usePlace() {
   return useSearchState(placeShape)

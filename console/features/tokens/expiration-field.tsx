@@ -21,7 +21,7 @@ const CHOICES: readonly { readonly value: TokenExpiration; readonly label: strin
   { value: 'date', label: 'On a date' },
 ]
 
-export interface Ending {
+interface Ending {
   readonly expiration: TokenExpiration
   readonly expiresAt: number | null
 }

@@ -5,7 +5,7 @@ import type { StillHolds } from '../../core/ports/channel.ts'
 import { explainBrokenCall } from './explain-broken-call.ts'
 
 /** A form with one file, which is streamed from the disk so that a large one costs no memory. */
-export interface GraphForm {
+interface GraphForm {
   readonly fields: Readonly<Record<string, string>>
   readonly file: Blob
 }

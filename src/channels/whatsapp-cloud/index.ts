@@ -22,7 +22,7 @@ import { UploadMemory } from './upload-memory.ts'
 import { WindowMemory } from './window-memory.ts'
 
 /** How long one call may take: no time limit of Meta's is published, and its own archived SDK gave up after 20 s. */
-export const CALL_BUDGET_MS = 30_000
+const CALL_BUDGET_MS = 30_000
 /** How long a report that shows that Meta took a message may take; it usually comes within seconds. */
 const EVIDENCE_WAIT_MS = 60_000
 // A connection has one call at a time; this is how many connections call at once before others queue.

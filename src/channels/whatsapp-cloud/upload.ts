@@ -39,7 +39,7 @@ export function uploadKeyOf(
   return { connectionId, phoneNumberId, media: { sha256: media.sha256, mime: mimeForNetwork(content, media) } }
 }
 
-export function mediaLost(): Failure {
+function mediaLost(): Failure {
   return transient('media_lost', 'the fetched file is no longer in the spool')
 }
 

@@ -2,7 +2,7 @@ import { commandLine } from '../../core/command-line.ts'
 import { Refusal } from '../../core/refusals.ts'
 import type { Environment } from '../environment.ts'
 
-export const SEND_PATH = '/chat/api/v1/public/message/send'
+const SEND_PATH = '/chat/api/v1/public/message/send'
 const LONGEST_CALL_MS = 30_000
 /** What Node calls a certificate that it does not take. */
 const CERTIFICATE = /CERT|ISSUER|LEAF_SIGNATURE/

@@ -10,7 +10,7 @@ const boundedCount = z.object({ count: z.int(), isMore: z.boolean() })
 export type BoundedCount = z.output<typeof boundedCount>
 
 /** Why a lane is not sending, and what to do. */
-export const laneWait = z.object({
+const laneWait = z.object({
   /** A code of docs/reasons.md. */
   code: plain,
   /** May be a text of a server. */
@@ -26,7 +26,7 @@ export const laneWait = z.object({
 export type LaneWaitView = z.output<typeof laneWait>
 
 /** The measured speed of a lane, from as far back as can be read quickly. */
-export const pace = z.object({
+const pace = z.object({
   publishedInLastMinute: boundedCount,
   /** When the network last accepted a message of this connection; null when none was found. */
   lastPublishedAt: instant.nullable(),
@@ -145,7 +145,7 @@ const openMessage = z.object({
   words: maskedText.nullable(),
 })
 
-export const waitingMessage = z.object({
+const waitingMessage = z.object({
   id: plain,
   to: maskedNumber,
   type: plain,

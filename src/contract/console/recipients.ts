@@ -6,7 +6,7 @@ import { consoleRoute } from './route.ts'
 import { done, instant, ofAccount, page } from './shapes.ts'
 
 /** A blocked recipient, who asked for no more messages. */
-export const block = z.object({
+const block = z.object({
   /** The id of the entry for `unblockRecipient`. */
   entry: z.string(),
   /** Null: the person was erased, and only a keyed hash of the number is kept. */

@@ -47,7 +47,7 @@ const accountOfPerson = z.object({
   isOpen: z.boolean(),
 })
 
-export const currentSession = z.object({
+const currentSession = z.object({
   person: z.object({ id: z.string(), email: z.string(), name: z.string() }),
   accounts: z.array(accountOfPerson),
   hasSecondFactor: z.boolean(),

@@ -5,9 +5,8 @@ import { consoleRoute } from './route.ts'
 import { done, inAccount, instant, ofAccount, page } from './shapes.ts'
 import { maskedText, notForViewers, plain } from './viewer-text.ts'
 
-export const WEBHOOK_STATES = ['enabled', 'disabled', 'failing'] as const
+const WEBHOOK_STATES = ['enabled', 'disabled', 'failing'] as const
 export const DELIVERY_STATES = ['waiting', 'delivered', 'failed', 'dropped'] as const
-export type DeliveryState = (typeof DELIVERY_STATES)[number]
 const LONGEST_URL = 2048
 
 const url = z.string().trim().min(1, 'Give the address that notices are posted to.').max(LONGEST_URL)

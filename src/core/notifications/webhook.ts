@@ -1,5 +1,5 @@
 /** `failing`: disabled by itself, because every try of days failed or because the receiver said that it is gone. */
-export const WEBHOOK_STATES = ['enabled', 'disabled', 'failing'] as const
+const WEBHOOK_STATES = ['enabled', 'disabled', 'failing'] as const
 export type WebhookState = (typeof WEBHOOK_STATES)[number]
 
 /** `failed`: no tries are left. `dropped`: too many waited for this webhook. */

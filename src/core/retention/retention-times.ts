@@ -23,7 +23,7 @@ export function isLonger(days: number, than: number): boolean {
   return than !== 0 && (days === 0 || days > than)
 }
 
-export function shorter(one: number, other: number): number {
+function shorter(one: number, other: number): number {
   return isLonger(one, other) ? other : one
 }
 

@@ -26,7 +26,7 @@ export function moves({ reason }: Pick<WatchedLane, 'reason'>): boolean {
   return reason === 'due' || reason === 'sending'
 }
 
-export function markOf({ state, reason, until, head, open, lastAttemptAt }: WatchedLane): string {
+function markOf({ state, reason, until, head, open, lastAttemptAt }: WatchedLane): string {
   return JSON.stringify([state, reason, until, head?.sequence, open?.number, open?.startedAt, lastAttemptAt])
 }
 

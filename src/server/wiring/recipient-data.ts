@@ -8,8 +8,6 @@ import type { OnProgress } from '../../storage/queries/recipients/find-traces.ts
 import type { Store } from '../../storage/queries/store.ts'
 import { removeCopy } from './sandbox-media.ts'
 
-export type { Erased, ExportedItem }
-
 interface OfPerson {
   readonly accountId: AccountId
   readonly number: string

@@ -9,7 +9,7 @@ import { tinyPng } from '../../support/journey/serve-files.ts'
 import type { Given } from './channel-world.ts'
 
 export const ANY_RECIPIENT = '15550001234'
-export const SENDER = '15550001000'
+const SENDER = '15550001000'
 
 interface Kind {
   readonly name: string

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import type { Client } from 'pg'
 
-export const PERIODS = 8
+const PERIODS = 8
 export const SETTLED = 3_000_000
 export const QUEUED = 2_000_000
 export const ACCOUNTS = 20
@@ -9,7 +9,7 @@ export const LANES = 2_000
 
 const OF_A_PERIOD = SETTLED / PERIODS
 /** The period that messages fall into now. A few wait since the one before. */
-export const CURRENT = PERIODS
+const CURRENT = PERIODS
 const WAIT_SINCE_YESTERDAY = LANES
 
 const HOUR_MS = 3_600_000

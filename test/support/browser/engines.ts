@@ -1,4 +1,4 @@
-export const ENGINES = ['SQLite', 'PostgreSQL'] as const
+const ENGINES = ['SQLite', 'PostgreSQL'] as const
 export type EngineName = (typeof ENGINES)[number]
 
 /**

@@ -30,7 +30,7 @@ import type { RawReply } from '../../contract/raw-http/raw-connection.ts'
 import { type HeaderLines, ServerUnderTest } from '../../contract/raw-http/server-under-test.ts'
 import { testSecrets } from '../secrets.ts'
 
-export const CHANNEL = 'whatsapp-cloud'
+const CHANNEL = 'whatsapp-cloud'
 export const WORLDS: readonly (readonly [engine: string, newWorld: NewWorld])[] = [
   ['SQLite', newSqliteWorld],
   ['PostgreSQL', newPostgresWorld],

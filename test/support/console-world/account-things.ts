@@ -6,7 +6,7 @@ import type { AccountId } from '../../../src/core/ids.ts'
 import { logRequest } from '../administration-world/log-request.ts'
 import type { ConsoleWorld, Visitor } from './console-world.ts'
 
-export const RECIPIENT = '15550100000'
+const RECIPIENT = '15550100000'
 
 /** A part of a path that names something of an account, and which of an account's things it names. */
 const NAMED_IN_PATHS: Readonly<Record<string, ThingName>> = {

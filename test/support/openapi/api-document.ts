@@ -23,11 +23,11 @@ export interface Response {
   readonly content: Content
 }
 
-export type Content = Readonly<
+type Content = Readonly<
   Record<string, { readonly schema: Schema; readonly examples: Readonly<Record<string, { readonly value: unknown }>> }>
 >
 
-export interface Reference {
+interface Reference {
   readonly $ref: string
 }
 

@@ -5,7 +5,7 @@ interface Cli {
   json<Answer>(...args: readonly string[]): Promise<Answer>
 }
 
-export const BUSINESS_ACCOUNT = '102290129340398'
+const BUSINESS_ACCOUNT = '102290129340398'
 
 /** A number of the one business account, all with the same app. */
 export function cloudNumber(place: number, change: Partial<SimulatedNumber> = {}): SimulatedNumber {

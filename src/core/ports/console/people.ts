@@ -51,7 +51,7 @@ interface InvitationView {
   readonly createdBy: string
 }
 
-export interface AccountSettings {
+interface AccountSettings {
   readonly id: AccountId
   readonly name: string
   readonly createdAt: Instant

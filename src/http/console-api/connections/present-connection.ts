@@ -50,7 +50,7 @@ function presentWait({ reason, words, until, canBeEnded }: StandsStill): LaneWai
 }
 
 /** The recently measured time per message, but at least the lane's gap. Null when it is unknown. */
-export function perMessageMs({ policy, pace }: LaneOverview): number | null {
+function perMessageMs({ policy, pace }: LaneOverview): number | null {
   const leastMs = policy.leastGapMs + policy.gapJitterMs / 2
   const ms = Math.max(leastMs, pace.perMessageMs ?? 0)
   return ms > 0 ? ms : null

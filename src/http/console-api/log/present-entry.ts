@@ -39,6 +39,6 @@ export function presentRow(entry: LogEntryView): LogRow {
 }
 
 /** Such as `bad_request_400`. A code of a newer version reads as itself. */
-export function nameOf(code: string): string {
+function nameOf(code: string): string {
   return Object.values(REPLIES).find((reply) => reply.code === code)?.name ?? code
 }

@@ -12,7 +12,7 @@ import { type CheckResult, ok, problem, skipped, warning } from '../finding.ts'
 const ANSWER_WITHIN_MS = 5_000
 
 /** What answers at the address of our settings. `silent`: something takes the connection and says nothing. */
-export type Answer =
+type Answer =
   | { readonly kind: 'nothing' | 'stranger' | 'silent' }
   | { readonly kind: 'ours'; readonly problems: readonly string[] }
 

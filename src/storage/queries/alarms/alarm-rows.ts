@@ -3,7 +3,7 @@ import type { UnannouncedAlarm } from '../../../core/ports/watch.ts'
 import type { AlarmFacts } from '../../../core/watchdog/alarm.ts'
 import { type AlarmSeverity, isAlarmKind } from '../../../core/watchdog/alarm-kinds.ts'
 
-export interface AlarmRow {
+interface AlarmRow {
   readonly id: number
   readonly account_id: AccountId | null
   readonly kind: string

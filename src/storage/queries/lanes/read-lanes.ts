@@ -93,7 +93,7 @@ async function toOverviews(
   })
 }
 
-export function bounded(count: number, most: number): BoundedCount {
+function bounded(count: number, most: number): BoundedCount {
   return { count: Math.min(count, most), isMore: count > most }
 }
 

@@ -37,7 +37,7 @@ async function findTook(store: Store, accountId: AccountId, end: Sequence): Prom
   return took.slice(0, MOST_MESSAGES)
 }
 
-export function summaryOf(took: readonly number[]): Latency {
+function summaryOf(took: readonly number[]): Latency {
   if (took.length === 0) return null
   const sorted = [...took].sort((one, other) => one - other)
   const at = (share: number) => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0

@@ -7,7 +7,7 @@ import type { Store } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
 
 /** Rows that one query reads in some 10 ms; other writers run in between. */
-export const ROWS_AT_ONCE = 5_000
+const ROWS_AT_ONCE = 5_000
 /** Bodies that were refused may have 64 KiB each. */
 const REQUESTS_AT_ONCE = 250
 const MEMORIES_AT_ONCE = 1_000
