@@ -14,14 +14,6 @@ export class BlockCheck {
 
   /** Synchronous where it is known, which is nearly always; else once storage answers. Null when the lane ended before that. */
   ask({ accountId, recipient }: QueuedMessage): boolean | Promise<boolean | null> {
-    const known = this.#blocked.isBlocked(accountId, recipient)
-    if (typeof known === 'boolean') return known
-    let asked: Promise<boolean> | null = known
-    const ask = () => {
-      const answer = asked ?? this.#blocked.isBlocked(accountId, recipient)
-      asked = null
-      return Promise.resolve(answer)
-    }
-    return this.#storage.read(ask)
+    return this.#storage.read(() => this.#blocked.isBlocked(accountId, recipient))
   }
 }

@@ -43,7 +43,8 @@ export class MessageChooser {
     const now = clock.now()
     buffer.beginTurn()
     for (;;) {
-      const candidate = await storage.read(() => buffer.next(now))
+      const found = storage.read(() => buffer.next(now))
+      const candidate = found instanceof Promise ? await found : found
       // Checked here, because `stop` or `handOver` may have been called while the message was read.
       if (isEnding()) return NOTHING
       if (!candidate) return this.#nothing(now)

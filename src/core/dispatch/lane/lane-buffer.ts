@@ -32,6 +32,12 @@ interface Deferred {
   wakeAt: Instant
 }
 
+/** The one that waits. */
+interface Waiting {
+  readonly deferred: Deferred
+  readonly sequence: Sequence
+}
+
 /**
  * What a lane knows of its messages. It reads forward only: everything up to `passedThrough` is final, open, or deferred.
  * Messages of a lane become visible in the order of their sequences, so nothing else can appear there (G3).
@@ -101,9 +107,17 @@ export class LaneBuffer {
     this.#mayRead = true
   }
 
-  /** The earliest message that may go, as far as is known here. Null when there is none, or the turn has read its chunk. */
-  async next(now: Instant): Promise<Candidate | null> {
-    if (this.#deferred.size > 0) await this.#readDue(now)
+  /**
+   * The earliest message that may go, as far as is known here. Null when there is none, or the turn has read its chunk. A
+   * promise only where storage must be read, because a lane in flow asks this for each message.
+   */
+  next(now: Instant): Candidate | null | Promise<Candidate | null> {
+    const over = this.#deferred.size > 0 ? this.#findOver(now) : NONE
+    if (over.length === 0) return this.#nextInOrder()
+    return this.#readDue(over).then(() => this.#nextInOrder())
+  }
+
+  #nextInOrder(): Candidate | null | Promise<Candidate | null> {
     const due = this.#due[0]
     if (due) return { message: due, knownThrough: null }
     for (;;) {
@@ -121,7 +135,7 @@ export class LaneBuffer {
       if (added) this.expectMore()
       if (!this.#mayRead || !this.mayHaveMore) return null
       this.#mayRead = false
-      await this.#readOn()
+      return this.#readOn().then(() => this.#nextInOrder())
     }
   }
 
@@ -249,7 +263,8 @@ export class LaneBuffer {
     if (sequence > this.#part.after) this.#part.deferred.push(sequence)
   }
 
-  #final({ sequence, ...message }: QueuedMessage): void {
+  #final(message: QueuedMessage): void {
+    const { sequence } = message
     const deferred = this.#deferred.get(recipientKey(message))
     this.#chunkLength = CHUNK_LENGTH
     if (deferred?.sequences[deferred.at] === sequence) this.#dropFirst(deferred)
@@ -305,10 +320,11 @@ export class LaneBuffer {
     }
   }
 
-  async #readDue(now: Instant): Promise<void> {
+  /** The deferred messages to read now, because their wait is over. */
+  #findOver(now: Instant): readonly Waiting[] {
     const isTime = now >= this.#scannedAt + SCAN_EVERY_MS || now < this.#scannedAt
     const isScan = isTime || (this.#hasMoreDue && this.#due.length === 0)
-    if (!isScan && this.#woken.size === 0) return
+    if (!isScan && this.#woken.size === 0) return NONE
     const isOver = (one: Deferred) =>
       one.wakeAt <= now || one.wakeAt > now + CHECK_DEFERRED_EVERY_MS || this.#woken.has(one)
     const over = isScan ? [...this.#deferred.values()].filter(isOver) : [...this.#woken]
@@ -319,13 +335,17 @@ export class LaneBuffer {
       .filter(({ sequence }) => sequence < below && !known.has(sequence))
       .sort((a, b) => a.sequence - b.sequence)
     const chosen = wanted.slice(0, CHUNK_LENGTH)
-    // Before the query: one that is woken during it is read once more.
-    for (const { deferred } of chosen) this.#woken.delete(deferred)
-    const found = await this.#readOnes(chosen)
     if (isScan) {
       this.#scannedAt = now
       this.#hasMoreDue = wanted.length > chosen.length
     }
+    return chosen
+  }
+
+  async #readDue(chosen: readonly Waiting[]): Promise<void> {
+    // Before the query: one that is woken during it is read once more.
+    for (const { deferred } of chosen) this.#woken.delete(deferred)
+    const found = await this.#readOnes(chosen)
     chosen.forEach(({ deferred, sequence }, at) => {
       const message = found[at]?.[0]
       if (message?.sequence === sequence && sequence !== this.#finalized) this.#due.push(this.#current(message))
@@ -335,7 +355,7 @@ export class LaneBuffer {
     this.#due.sort((a, b) => a.sequence - b.sequence)
   }
 
-  async #readOnes(chosen: readonly { deferred: Deferred; sequence: Sequence }[]) {
+  async #readOnes(chosen: readonly Waiting[]) {
     try {
       return await Promise.all(chosen.map(({ sequence }) => this.#lanes.fetchNext(this.#connectionId, 1, sequence - 1)))
     } catch (error) {

@@ -33,9 +33,15 @@ export class LaneStoreClient {
     this.#parts = parts
   }
 
-  /** Null when the lane ended before an answer came. */
-  read<Result>(ask: () => Promise<Result>): Promise<Result | null> {
-    return this.#untilAnswered('read', ask)
+  /** Synchronous where nothing had to be read. Null when the lane ended before an answer came. */
+  read<Result>(ask: () => Result | Promise<Result>): Result | Promise<Result | null> {
+    let first: Result | Promise<Result> | undefined = ask()
+    if (!(first instanceof Promise)) return first
+    return this.#untilAnswered('read', async () => {
+      const asked = first ?? ask()
+      first = undefined
+      return asked
+    })
   }
 
   /** Null when it was given up: then it is unknown whether it was written. */

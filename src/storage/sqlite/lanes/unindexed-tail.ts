@@ -106,9 +106,14 @@ export class UnindexedTail implements Participant {
   passed(connectionId: ConnectionId, { after, through, deferred }: PassedRange): void {
     const tail = this.#tails.get(connectionId)
     if (!tail) return
-    const kept = tail.filter((one) => one <= after || one > through || deferred.includes(one))
-    if (kept.length === 0) this.#tails.delete(connectionId)
-    else if (kept.length < tail.length) this.#tails.set(connectionId, kept)
+    const indexOfFirst = (above: Sequence) => {
+      const index = tail.findIndex((one) => one > above)
+      return index < 0 ? tail.length : index
+    }
+    const from = indexOfFirst(after)
+    const range = tail.splice(from, indexOfFirst(through) - from)
+    if (deferred.length > 0) tail.splice(from, 0, ...range.filter((one) => deferred.includes(one)))
+    if (tail.length === 0) this.#tails.delete(connectionId)
   }
 
   begin(): void {}
