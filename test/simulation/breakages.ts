@@ -7,7 +7,7 @@ import type { Channel } from '../../src/core/ports/channel.ts'
 import type { Lanes, LaneTransition, LaneTransitionResult } from '../../src/core/ports/lanes.ts'
 import { overrideLanes } from '../support/dispatch-world/override-lanes.ts'
 import { preferredWorker } from '../support/preferred-worker.ts'
-import { join } from './incidents.ts'
+import { cancel, join } from './incidents.ts'
 import type { Random } from './random.ts'
 import { withoutPassed, withRecipientsApart, withRecipientsTogether, withTwoSwapped } from './recipient-breakages.ts'
 import type { SimulatedStorage } from './simulated-storage.ts'
@@ -46,6 +46,7 @@ export const BREAKAGES: Readonly<Record<string, Breakage>> = {
   },
   'an attempt is opened before its media is uploaded': { channel: uploadingInAttempt, aggravate: upload },
   'a message is sent although its upload failed': { channel: withoutFailedUploads, aggravate: uploadBadly },
+  'an upload goes on after its message was cancelled': { patch: withoutUploadChecks, aggravate: uploadAndCancel },
   'an upload does not check the claim': { patch: withoutUploadClaim, aggravate: uploadAndCut },
   'the pace of the network is not asked': { channel: withoutRests, aggravate: upload },
   'the pace of a recipient is not asked': { channel: withoutRests, aggravate: restPerRecipient },
@@ -114,6 +115,13 @@ function uploadAndCut(world: SimulatedWorld): void {
   upload(world)
   world.uploadFaults.weights = { stuck: 3 }
   cutOften(world)
+}
+
+function uploadAndCancel(world: SimulatedWorld): void {
+  upload(world)
+  world.uploadFaults.weights = { stuck: 3 }
+  const random = world.random.fork('aggravation')
+  for (let atMs = 5_000; atMs < 150_000; atMs += 5_000) world.schedule.after(atMs, () => cancel(world, random))
 }
 
 function expireOften(world: SimulatedWorld): void {
@@ -277,6 +285,10 @@ function without(channel: Channel, name: keyof Channel): Channel {
 
 function withoutUploadClaim(): () => void {
   return replace(Preparation.prototype, 'cutIfLeaseLost', { value() {} })
+}
+
+function withoutUploadChecks(): () => void {
+  return replace(Preparation.prototype, 'check', { value() {} })
 }
 
 function withoutOrderCheck(lanes: Lanes): Lanes {

@@ -220,7 +220,7 @@ function changePolicy(world: SimulatedWorld, random: Random): void {
   )
 }
 
-function cancel(world: SimulatedWorld, random: Random): void {
+export function cancel(world: SimulatedWorld, random: Random): void {
   const { id } = random.pick(world.connections)
   const rows = world.storage.database.prepare(CANCELLABLE).all(id)
   if (rows.length === 0) return

@@ -140,15 +140,14 @@ export class Referee {
   /** With everything healthy, the lowest due message starts soon, and no attempt stays open for ever (I10). */
   watchLiveness(): void {
     const now = this.#now()
-    // How long an upload may last is bounded, and the end of the run waits for it.
-    const uploading = new Set(
-      this.#uploads()
-        .running()
-        .map(({ handover }) => handover.connectionId),
-    )
+    // How long an upload may last is bounded. Two of them hold up those that are to be uploaded, too.
+    const uploading = Map.groupBy(this.#uploads().running(), ({ handover }) => handover.connectionId)
     const lowest = new Map<ConnectionId, FirstRow>()
     for (const first of this.#all(FIRSTS) as unknown as FirstRow[]) {
-      if (!lowest.has(first.id) && !uploading.has(first.id) && isDue(first, now)) lowest.set(first.id, first)
+      const uploads = uploading.get(first.id) ?? []
+      const isUploading =
+        first.media !== null && (uploads.length > 1 || uploads.some(({ handover: { to } }) => to === first.recipient))
+      if (!lowest.has(first.id) && !isUploading && isDue(first, now)) lowest.set(first.id, first)
     }
     for (const id of this.#dueSince.keys()) if (!lowest.has(id)) this.#dueSince.delete(id)
     for (const [id, { sequence }] of lowest) {
@@ -332,6 +331,7 @@ interface FirstRow {
   readonly id: ConnectionId
   readonly policy: string
   readonly sequence: number
+  readonly recipient: string
   readonly retry: string | null
   readonly media: string | null
   readonly wait_reason: string | null
@@ -340,7 +340,7 @@ interface FirstRow {
 }
 
 /** The first message of each recipient, where no attempt is open. */
-const FIRSTS = `select connection.id, connection.policy, message.sequence, message.retry, media.state as media,
+const FIRSTS = `select connection.id, connection.policy, message.sequence, message.recipient, message.retry, media.state as media,
     lane.wait_reason, lane.wait_until, lane.last_attempt_at
   from (select connection_id, min(sequence) as sequence from waiting group by connection_id, recipient) first
   join message on message.sequence = first.sequence
@@ -350,7 +350,7 @@ const FIRSTS = `select connection.id, connection.policy, message.sequence, messa
   where connection.state = 'active' and connection.id not in (select connection_id from open_attempt)
   order by first.sequence`
 
-const SAID_ANEW: readonly string[] = ['all_deferred', 'media_uploading', 'pace']
+const SAID_ANEW: readonly string[] = ['all_deferred', 'pace']
 
 /** Says it anew from the rows, and not as `decideMessage` does. */
 function isDue(first: FirstRow, now: number): boolean {
@@ -363,7 +363,8 @@ function isDue(first: FirstRow, now: number): boolean {
   )
     return false
   const { wait } = JSON.parse(first.retry ?? '{}') as Partial<RetryState>
-  if (wait && wait.until > now && wait.until <= now + LONGEST_WAIT_MS) return false
+  // The network says whether an upload still runs.
+  if (wait && wait.kind !== 'upload' && wait.until > now && wait.until <= now + LONGEST_WAIT_MS) return false
   // Until a person has said so.
   if (first.wait_reason === 'backlog_confirmation' && confirmBacklogAfterMs > 0) return false
   if (first.wait_reason === null || first.wait_until === null) return true

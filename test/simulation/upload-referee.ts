@@ -6,6 +6,9 @@ import type { Trace } from './trace.ts'
 
 // A worker checks four times a second whether its claim holds.
 const LATE_AFTER_CHECKS = 3
+// And four times a minute whether its message is still to be sent, if storage answers.
+const UNWANTED_AFTER_CHECKS = 60
+const MOST_PER_LANE = 2
 
 /** Checks what comes before an attempt: that its message is got ready, and that the network's pace is asked. */
 export class UploadReferee {
@@ -14,6 +17,7 @@ export class UploadReferee {
   readonly #trace: Trace
   readonly #nameOf: (id: MessageId) => string
   readonly #lateChecks = new Map<Upload, number>()
+  readonly #unwantedChecks = new Map<Upload, number>()
 
   constructor(parts: {
     database: DatabaseSync
@@ -31,8 +35,18 @@ export class UploadReferee {
   onUpload({ handover, machine }: Upload): void {
     const { connectionId, messageId, to } = handover
     const name = `${this.#nameOf(messageId)} of ${connectionId}`
-    if (this.#value('select 1 from open_attempt where connection_id = ?', connectionId) !== undefined)
-      this.#violate('I6 intent first', `${name} is got ready while an attempt is open`)
+    // One that has just been cancelled comes to nothing: its attempt is refused.
+    const own = this.#value(`select sequence from message where id = ? and state = 'QUEUED'`, messageId)
+    if (
+      own !== undefined &&
+      own === this.#value('select message_sequence from open_attempt where connection_id = ?', connectionId)
+    )
+      this.#violate('I6 intent first', `${name} is got ready while an attempt of it is open`)
+    const beside = this.#uploads()
+      .running()
+      .filter((each) => each.machine === machine && each.handover.connectionId === connectionId && !each.signal.aborted)
+    if (beside.length >= MOST_PER_LANE)
+      this.#violate('I11 ready first', `${name} is got ready beside ${beside.length} others`)
     const owner = this.#ownerOf(connectionId)
     if (owner !== machine.name)
       this.#violate('I5 fencing', `${name} is got ready by ${machine.name}, but the lane is ${String(owner)}'s`)
@@ -41,8 +55,6 @@ export class UploadReferee {
       connectionId,
       to,
     )
-    // One that has just been cancelled comes to nothing: its attempt is refused.
-    const own = this.#value(`select sequence from message where id = ? and state = 'QUEUED'`, messageId)
     if (own !== undefined && head !== own)
       this.#violate('I4 order', `${name} is got ready while m${String(head)} is unfinished`)
   }
@@ -57,16 +69,22 @@ export class UploadReferee {
       this.#violate('I12 pace of the network', `${name} to ${to} is called, though the network did not say that it may`)
   }
 
-  /** Every second: no worker goes on in the lane of another one, unless it was stopped or is paused (I5). */
+  /**
+   * Every second: no worker goes on in the lane of another one, unless it was stopped or is paused (I5), or with a message that
+   * is no longer to be sent (I11).
+   */
   watch(): void {
     for (const upload of this.#uploads().running()) {
       const { handover, machine, signal } = upload
-      const isLate = !signal.aborted && !machine.isPaused && this.#ownerOf(handover.connectionId) !== machine.name
-      const checks = isLate ? (this.#lateChecks.get(upload) ?? 0) + 1 : 0
-      this.#lateChecks.set(upload, checks)
-      if (checks < LATE_AFTER_CHECKS) continue
+      const isOn = !signal.aborted && !machine.isPaused
       const name = `${this.#nameOf(handover.messageId)} of ${handover.connectionId}`
-      this.#violate('I5 fencing', `${name} is still got ready by ${machine.name}, whose lane it is no longer`)
+      const isLate = isOn && this.#ownerOf(handover.connectionId) !== machine.name
+      if (count(this.#lateChecks, upload, isLate) >= LATE_AFTER_CHECKS)
+        this.#violate('I5 fencing', `${name} is still got ready by ${machine.name}, whose lane it is no longer`)
+      const isUnwanted =
+        isOn && this.#value(`select 1 from message where id = ? and state = 'QUEUED'`, handover.messageId) === undefined
+      if (count(this.#unwantedChecks, upload, isUnwanted) >= UNWANTED_AFTER_CHECKS)
+        this.#violate('I11 ready first', `${name} is still got ready, though it is no longer to be sent`)
     }
   }
 
@@ -82,4 +100,11 @@ export class UploadReferee {
   #violate(invariant: string, detail: string): void {
     this.#trace.violate(invariant, detail)
   }
+}
+
+/** How often in a row. */
+function count(checks: Map<Upload, number>, upload: Upload, isSo: boolean): number {
+  const times = isSo ? (checks.get(upload) ?? 0) + 1 : 0
+  checks.set(upload, times)
+  return times
 }

@@ -12,7 +12,7 @@ const OFFLINE_AFTER_MS = 120_000
 const OLDEST_KEPT_SHARE = 0.5
 
 /** What a lane waits for that is not its connection's doing. */
-const NOT_THE_CONNECTIONS: ReadonlySet<string> = new Set(['all_deferred', 'media_uploading', 'pace', 'quiet_hours'])
+const NOT_THE_CONNECTIONS: ReadonlySet<string> = new Set(['all_deferred', 'pace', 'quiet_hours'])
 /** The alarms about the whole installation speak of these. */
 const OF_THE_INSTALLATION: ReadonlySet<string> = new Set(['service_stopped', 'database_went_back'])
 

@@ -86,7 +86,6 @@ const REASONS_OF_STATUS: Readonly<Record<string, readonly string[]>> = {
   busy: ['busy'],
   idle: ['idle'],
   pace: ['pace', 'quiet_hours'],
-  upload: ['media_uploading'],
   deferred: ['all_deferred'],
   connection: ['connection_away', 'credentials_refused', 'secret_unreadable', 'trouble'],
   rate_limited: ['rate_limited'],

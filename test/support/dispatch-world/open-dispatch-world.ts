@@ -91,9 +91,10 @@ export class DispatchWorld {
   }
 
   /** With an attachment that has been fetched already. */
-  async acceptImage(sender: Sender, text: string): Promise<MessageId> {
+  async acceptImage(sender: Sender, letter: Letter): Promise<MessageId> {
     const { mediaQueue, clock } = this.storage
-    const id = await accept(this.storage, sender, { text, media: true })
+    const given = typeof letter === 'string' ? { text: letter } : letter
+    const id = await accept(this.storage, sender, { ...given, media: true })
     const message = await this.#find(sender, id)
     const file = { path: `spool/${message.sequence}`, sizeBytes: 1_000, sha256: '00', mime: 'image/png' }
     await mediaQueue.ready(message.sequence, { file, tookMs: 1, at: clock.now() })

@@ -1,7 +1,7 @@
 import type { Instant } from '../../ids.ts'
 import type { QueuedMessage, Sequence } from '../../message/message.ts'
 import type { DeferredMessage } from '../../ports/lanes.ts'
-import type { Decision } from '../rules/decide-message.ts'
+import type { Decision, MessageDecision } from '../rules/decide-message.ts'
 import { deferred } from '../rules/describe-attempt.ts'
 import type { BlockCheck } from './block-check.ts'
 import { type Candidate, CHECK_DEFERRED_EVERY_MS, type LaneBuffer } from './lane-buffer.ts'
@@ -19,6 +19,12 @@ export interface Choice {
   readonly decision: Decision
 }
 
+/** A message to prepare once its wait is committed. */
+interface Planned {
+  readonly message: QueuedMessage
+  readonly budgetMs: number
+}
+
 interface ChooserParts extends Pick<LaneParts, 'clock' | 'journal' | 'wantMedia'> {
   readonly buffer: LaneBuffer
   readonly rules: LaneRules
@@ -33,6 +39,9 @@ export class MessageChooser {
   readonly #parts: ChooserParts
   #unsaved: DeferredMessage[] = []
   readonly #mediaWanted = new Set<Sequence>()
+  #planned: Planned[] = []
+  /** To be prepared as soon as there is room for another. */
+  readonly #awaitRoom = new Set<Sequence>()
 
   constructor(parts: ChooserParts) {
     this.#parts = parts
@@ -42,18 +51,21 @@ export class MessageChooser {
     const { buffer, rules, blocks, storage, preparation, clock, isEnding } = this.#parts
     const now = clock.now()
     buffer.beginTurn()
+    this.#wakeIfRoom()
     for (;;) {
       const found = storage.read(() => buffer.next(now))
       const candidate = found instanceof Promise ? await found : found
       // Checked here, because `stop` or `handOver` may have been called while the message was read.
       if (isEnding()) return NOTHING
+      if (!candidate && this.#wakeIfRoom()) continue
       if (!candidate) return this.#nothing(now)
       const { message } = candidate
       const blocked = blocks.ask(message)
       const isBlocked = (typeof blocked === 'boolean' ? blocked : await blocked) ?? false
       if (isEnding()) return NOTHING
-      const decision = rules.decide(message, { isReady: preparation?.isReady(message) ?? true, isBlocked })
+      let decision = rules.decide(message, { isReady: preparation?.isReady(message) ?? true, isBlocked })
       if (decision.do !== 'start' && buffer.mustReadFirst(candidate)) continue
+      if (decision.do === 'prepare' && preparation) decision = this.#prepare(message, decision, preparation)
       if (decision.do !== 'defer') return { candidate, decision }
       this.defer(message, decision)
     }
@@ -63,6 +75,7 @@ export class MessageChooser {
   defer(message: QueuedMessage, { retry, reason, until }: Extract<Decision, { do: 'defer' }>): void {
     const { buffer, journal } = this.#parts
     const isNew = buffer.defer(message, this.wakeAt(message, until))
+    if (reason !== 'media_uploading') this.#parts.preparation?.leaveRoom(message.sequence)
     if (retry && retry !== message.retry) this.#unsaved.push({ sequence: message.sequence, retry })
     else if (!isNew) return
     journal.record(deferred(message, { reason, until }))
@@ -84,13 +97,50 @@ export class MessageChooser {
     return unsaved
   }
 
+  /** The messages to prepare once the transition is committed that records their waits. */
+  takePlanned(): readonly Planned[] {
+    const planned = this.#planned
+    this.#planned = []
+    return planned
+  }
+
   /** What was read may have changed. */
   forget(): void {
     this.#mediaWanted.clear()
+    this.#awaitRoom.clear()
   }
 
   mediaSettled(sequence: Sequence): void {
     this.#mediaWanted.delete(sequence)
+  }
+
+  /** Decides about a message that is not ready: it is prepared beside the lane. */
+  #prepare(
+    message: QueuedMessage,
+    { budgetMs, until, retry }: Extract<Decision, { do: 'prepare' }>,
+    preparation: Preparation,
+  ): MessageDecision {
+    const reason = 'media_uploading'
+    const failed = preparation.takeFailure(message)
+    if (failed) return this.#parts.rules.afterPreparing(message, failed)
+    const unchanged = { do: 'defer', retry: message.retry, reason, until: null } as const
+    const isPlanned = this.#planned.some((planned) => planned.message.sequence === message.sequence)
+    if (isPlanned || preparation.isRunning(message)) return unchanged
+    if (!preparation.hasRoomBeside(this.#planned.length)) {
+      this.#awaitRoom.add(message.sequence)
+      return unchanged
+    }
+    this.#planned.push({ message, budgetMs })
+    return { do: 'defer', retry, reason, until }
+  }
+
+  /** True when another message is to be decided about, because it can be prepared now. */
+  #wakeIfRoom(): boolean {
+    const [first] = this.#awaitRoom
+    if (first === undefined || !this.#parts.preparation?.hasRoomBeside(this.#planned.length)) return false
+    this.#awaitRoom.delete(first)
+    this.#parts.buffer.wake(first)
+    return true
   }
 
   #nothing(now: Instant): Choice {

@@ -1,7 +1,7 @@
 import { type LanePolicy, notesAttempts } from '../../connection/lane-policy.ts'
 import type { Instant } from '../../ids.ts'
 import type { QueuedMessage } from '../../message/message.ts'
-import type { Channel, Failure, RateLimitDelay } from '../../ports/channel.ts'
+import type { Channel, RateLimitDelay } from '../../ports/channel.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Journal } from '../../ports/journal.ts'
 import type { ClaimedLane, Disposition, LaneMemory, LaneWait } from '../../ports/lanes.ts'
@@ -117,7 +117,7 @@ export class LaneRules {
     const decision = decideMessage(message, context)
     if (decision.do === 'start' && channel.rateLimitDelayOf)
       return this.#applyRateLimitDelay(this.#askRateLimitDelay(message, now), message, now)
-    if (decision.do === 'wait' || decision.do === 'prepare') this.#memory = decision.memory
+    if (decision.do === 'wait') this.#memory = decision.memory
     return decision
   }
 
@@ -138,9 +138,11 @@ export class LaneRules {
   }
 
   /** Decides about a message that could not be prepared. */
-  afterPreparing(message: QueuedMessage, startedAt: Instant, failure: Failure): MessageDecision {
+  afterPreparing(
+    { sequence, retry }: QueuedMessage,
+    { startedAt, failure }: Pick<Unready, 'startedAt' | 'failure'>,
+  ): MessageDecision {
     const now = this.#parts.clock.now()
-    const { sequence, retry } = message
     const unready: Unready = { sequence, startedAt, endedAt: now, failure, retry }
     const { decision, memory } = afterPreparing(unready, this.#context(now))
     this.#memory = memory

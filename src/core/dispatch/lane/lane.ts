@@ -3,7 +3,7 @@ import { InterruptibleSleep } from '../../interruptible-sleep.ts'
 import type { QueuedMessage, Sequence } from '../../message/message.ts'
 import type { ClaimedLane, LaneTransition, LaneTransitionResult, LaneWait } from '../../ports/lanes.ts'
 import { transitionOf } from '../rules/decide-message.ts'
-import { attemptOf, deferred, discarded, type FinishedAttempt, handover, waits } from '../rules/describe-attempt.ts'
+import { deferred, discarded, type FinishedAttempt, waits } from '../rules/describe-attempt.ts'
 import { BlockCheck } from './block-check.ts'
 import { type Choice, MessageChooser, NOTHING } from './choose-message.ts'
 import { LaneBuffer } from './lane-buffer.ts'
@@ -66,7 +66,9 @@ export class Lane {
     const { lanes, journal, channel } = parts
     this.#storage = new LaneStoreClient({ lanes, journal, sleeper: this.#sleeper, ending: () => this.#ending })
     const blocks = new BlockCheck(parts.blocked, this.#storage)
-    this.#preparation = channel.prepare ? new Preparation({ ...parts, sleeper: this.#sleeper }) : null
+    const onEnded = (sequence: Sequence) => this.#wakeMessage(sequence)
+    const onOutdated = () => this.change()
+    this.#preparation = channel.prepare ? new Preparation({ ...parts, lane: this, onEnded, onOutdated }) : null
     this.#chooser = new MessageChooser({
       ...parts,
       buffer: this.#buffer,
@@ -147,6 +149,11 @@ export class Lane {
   /** The file of a message arrived, or the message failed without it. */
   mediaSettled(sequence: Sequence): void {
     this.#chooser.mediaSettled(sequence)
+    this.#wakeMessage(sequence)
+  }
+
+  /** What this message waited for may be over. */
+  #wakeMessage(sequence: Sequence): void {
     this.#buffer.wake(sequence)
     this.#schedule()
   }
@@ -154,6 +161,7 @@ export class Lane {
   /** The connection or its messages have changed: loads everything again. */
   change(): void {
     this.#changed = true
+    this.#preparation?.check()
     this.#sleeper.interrupt()
     this.wake()
   }
@@ -164,7 +172,7 @@ export class Lane {
     this.#preparation?.sweep()
   }
 
-  /** Lets the running attempt finish and be recorded, and starts no other. A running preparation is aborted. */
+  /** Lets the running attempt finish and be recorded, and starts no other. Running preparations are aborted. */
   async stop(): Promise<void> {
     if (this.#ending !== 'gone') this.#ending = 'stop'
     this.#preparation?.cut()
@@ -213,10 +221,11 @@ export class Lane {
       // The lane was released during the commit: the next worker finishes the attempt that it started.
       if (!written || this.#isGone) return
       finishing = null
+      this.#startPreparing(generation)
       if (message && written.started) {
-        this.#preparation?.use()
+        this.#preparation?.drop(message.sequence)
         finishing = await this.#attempts.run(message, generation)
-      } else if (!(await this.#afterTransition(choice, written, generation))) return
+      } else if (!(await this.#afterTransition(choice, written))) return
     }
   }
 
@@ -229,18 +238,15 @@ export class Lane {
   }
 
   /** After a transition that started nothing. False when the lane becomes idle. */
-  async #afterTransition({ candidate, decision }: Choice, written: Written, generation: number): Promise<boolean> {
+  async #afterTransition({ candidate, decision }: Choice, written: Written): Promise<boolean> {
     const message = candidate?.message ?? null
     switch (decision.do) {
       case 'discard':
         if (!message) return true
         this.#buffer.discarded(message)
+        this.#preparation?.drop(message.sequence)
         this.#parts.journal.record(discarded(message, decision))
         return true
-      case 'prepare':
-        if (!message) return true
-        if (this.#rules.wait) this.#parts.journal.record(waits(this.connectionId, this.#rules.wait))
-        return this.#prepare(message, decision.budgetMs, generation)
       case 'wait':
       case 'await-deferred':
         await (decision.do === 'wait' ? this.#waitItOut() : this.#awaitDeferred(decision.until))
@@ -250,6 +256,7 @@ export class Lane {
         this.#changed = true
         return true
       case 'defer':
+      case 'prepare':
         return true
       case 'idle':
         if (!this.#claimed.mayOpen) this.#letGo()
@@ -266,41 +273,12 @@ export class Lane {
     }
   }
 
-  /** False when the lane becomes idle, ends or is gone. */
-  async #prepare(message: QueuedMessage, budgetMs: number, generation: number): Promise<boolean> {
-    // `stop`, `handOver` or `change` was called during the commit, when no preparation could be aborted yet.
-    if (this.#ending || this.#changed) return !this.#ending
-    const { channelSettings } = this.#claimed
-    const startedAt = this.#parts.clock.now()
-    const prepared = await this.#preparation?.run(message.sequence, {
-      handover: handover(this.#claimed, attemptOf(message, startedAt)),
-      budgetMs,
-      generation,
-      isWanted: () => this.#isStillWanted(message, channelSettings),
-    })
-    if (this.#ending) return false
-    if (prepared?.kind !== 'failed') {
-      // Aborted. If another worker has had the lane since, storage refuses the next transition.
-      if (!prepared) await this.#parts.lease.untilHeld()
-      return !this.#ending
-    }
-    const decision = this.#rules.afterPreparing(message, startedAt, prepared.failure)
-    if (decision.do === 'defer') this.#chooser.defer(message, decision)
-    const choice = { candidate: { message, knownThrough: null }, decision }
-    const written = await this.#commit(this.#transition(null, choice), choice)
-    return written !== null && !this.#isGone && this.#afterTransition(choice, written, generation)
-  }
-
-  /** Whether the message being prepared still waits, and its connection may send with the same settings. */
-  async #isStillWanted({ sequence }: QueuedMessage, settings: ClaimedLane['channelSettings']): Promise<boolean> {
-    do {
-      if (this.#ending || !(await this.#reload())) return false
-      const { mayOpen, channelSettings } = this.#claimed
-      if (!mayOpen || JSON.stringify(channelSettings) !== JSON.stringify(settings)) return false
-      const found = await this.#storage.read(() => this.#parts.lanes.fetchNext(this.connectionId, 1, sequence - 1))
-      if (found?.[0]?.sequence !== sequence || found[0].media?.kind !== 'ready') return false
-    } while (this.#changed)
-    return true
+  /** Their waits are committed, so the lane was this worker's. What has changed since is decided again. */
+  #startPreparing(generation: number): void {
+    const planned = this.#chooser.takePlanned()
+    if (this.#ending || this.#changed) return
+    for (const { message, budgetMs } of planned)
+      this.#preparation?.start(message, { claimed: this.#claimed, budgetMs, generation })
   }
 
   #transition(finish: LaneTransition['finish'], { candidate, decision }: Choice): LaneTransition {

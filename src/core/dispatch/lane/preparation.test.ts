@@ -34,9 +34,14 @@ describe('a message that needs a preparation', () => {
     await world.close()
   })
 
-  it('waits from the commit that finishes the attempt before, which starts nothing', async () => {
+  it('waits from the commit that finishes the attempt before, and is prepared after that commit', async () => {
     const { world, sender } = await openImageLane([])
     const steps: LaneTransition[] = []
+    let stepsBefore = 0
+    world.ready = () => {
+      stepsBefore = steps.length
+      return null
+    }
     await world.accept(sender, 'text')
     await world.acceptImage(sender, 'image')
 
@@ -44,31 +49,34 @@ describe('a message that needs a preparation', () => {
     await world.pass(100)
 
     assert.deepEqual(
-      steps.map(({ finish, start: open, memory }) => [finish !== null, open !== null, memory?.wait?.reason ?? null]),
+      steps.map(({ finish, start: open, deferred }) => [
+        finish !== null,
+        open !== null,
+        deferred?.map(({ retry }) => retry.wait?.reason),
+      ]),
       [
-        [false, true, null],
-        [true, false, 'media_uploading'],
+        [false, true, undefined],
+        [true, false, ['media_uploading']],
       ],
     )
+    assert.equal(stepsBefore, 2)
     await world.close()
   })
 
-  it('is checked again before it is sent, because it may have expired meanwhile', async () => {
+  it('expires while it is prepared, and is neither prepared further nor sent', async () => {
     const { world, sender, ids } = await openImageLane(['first'])
-    await world.startWorker(ANNA)
+    const anna = await world.startWorker(ANNA)
     await world.pass(100)
     await changeSender(world, sender, { policy: { timeToLiveMs: 42_000 } })
+    anna.dispatcher.change([sender.connectionId])
     // The sweep that finds all such messages comes every five seconds: this one is found by the lane.
-    await world.pass(41_920)
-    const before = await stateOf(world.storage, ids.first)
+    await world.pass(42_020)
+    const { aborted } = uploadOf(world, 'first').signal
 
-    world.storage.clock.after(10, () => {
-      world.storage.clock.setNow(1_000)
-      uploadOf(world, 'first').end(READY)
-    })
+    uploadOf(world, 'first').end(READY)
     await world.pass(20)
 
-    assert.equal(before, 'QUEUED')
+    assert.equal(aborted, true)
     assert.deepEqual(world.sent, [])
     assert.equal(await stateOf(world.storage, ids.first), 'EXPIRED')
     await world.close()
@@ -117,6 +125,97 @@ describe('a message that needs a preparation', () => {
 
     assert.deepEqual(await stepsOf(() => READY), { steps: 4, uploads: 0 })
     assert.deepEqual(await stepsOf(undefined), { steps: 4, uploads: 0 })
+  })
+})
+
+describe('preparations beside a lane', () => {
+  const [X, Y, Z] = ['15550100001', '15550100002', '15550100003']
+
+  it('G3: let messages to others go on, and hold only later ones to their recipient', async () => {
+    const { world, sender } = await openImageLane([])
+    await world.acceptImage(sender, { text: 'x1', to: X })
+    for (const [text, to] of [
+      ['x2', X],
+      ['y1', Y],
+      ['y2', Y],
+    ] as const)
+      await world.accept(sender, { text, to })
+    await world.startWorker(ANNA)
+    await world.pass(1_000)
+    const meanwhile = world.sent
+
+    uploadOf(world, 'x1').end(READY)
+    await world.pass(100)
+
+    assert.deepEqual(meanwhile, ['anna: y1', 'anna: y2'])
+    assert.deepEqual(world.sent.slice(2), ['anna: x1', 'anna: x2'])
+    await world.close()
+  })
+
+  it('are two at most, and the next begins when one of them has ended', async () => {
+    const { world, sender } = await openImageLane([])
+    for (const [text, to] of [
+      ['x', X],
+      ['y', Y],
+      ['z', Z],
+    ] as const)
+      await world.acceptImage(sender, { text, to })
+    await world.startWorker(ANNA)
+    await world.pass(2 * MINUTE)
+    const first = world.uploads.map(({ text }) => text)
+
+    uploadOf(world, 'y').end(READY)
+    await world.pass(100)
+
+    assert.deepEqual(first, ['x', 'y'])
+    assert.deepEqual(world.sent, ['anna: y'])
+    assert.deepEqual(
+      world.uploads.slice(2).map(({ text }) => text),
+      ['z'],
+    )
+    await world.close()
+  })
+
+  it('leave the room of a cancelled message that waits for it to the next one', async () => {
+    const { world, sender } = await openImageLane([])
+    await world.acceptImage(sender, { text: 'x', to: X })
+    await world.acceptImage(sender, { text: 'y', to: Y })
+    const cancelled = await world.acceptImage(sender, { text: 'z', to: Z })
+    await world.acceptImage(sender, { text: 'last', to: '15550100004' })
+    await world.startWorker(ANNA)
+    await world.pass(1_000)
+
+    // Without a notification.
+    await world.storage.administration.cancelMessage(cancelled, 'test')
+    uploadOf(world, 'x').end(READY)
+    await world.pass(1_000)
+
+    assert.deepEqual(
+      world.uploads.map(({ text }) => text),
+      ['x', 'y', 'last'],
+    )
+    await world.close()
+  })
+
+  it('begin while an attempt of another message is open', async () => {
+    const { world, sender } = await openImageLane([])
+    world.answer = null
+    await world.acceptImage(sender, { text: 'x', to: X })
+    await world.accept(sender, { text: 'y', to: Y })
+    await world.startWorker(ANNA)
+    await world.pass(100)
+    const { length } = world.uploads
+
+    uploadOf(world, 'x').end(READY)
+    await world.pass(1_000)
+    const meanwhile = world.sent
+    world.callOf('y').end(ACCEPTED)
+    await world.pass(100)
+
+    assert.equal(length, 1)
+    assert.deepEqual(meanwhile, ['anna: y'])
+    assert.deepEqual(world.sent, ['anna: y', 'anna: x'])
+    await world.close()
   })
 })
 

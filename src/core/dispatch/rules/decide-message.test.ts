@@ -227,8 +227,10 @@ describe('a message that is to be got ready', () => {
   it('G4: is not opened, and says until when at most it is being got ready', () => {
     const decision = unready()
 
-    const wait = { reason: 'media_uploading', words: null, until: NOON + 280_000 }
-    assert.deepEqual(decision, { do: 'prepare', memory: { ...NOTHING, wait }, budgetMs: 280_000 })
+    const until = NOON + 280_000
+    const wait = { kind: 'upload', reason: 'media_uploading', words: null, until }
+    const retry = { tries: 0, resent: false, crashes: 0, wait }
+    assert.deepEqual(decision, { do: 'prepare', retry, budgetMs: 280_000, until })
   })
 
   it('is so only when nothing else holds it', () => {
@@ -241,10 +243,11 @@ describe('a message that is to be got ready', () => {
   })
 
   it('is decided again each time', () => {
-    const memory = waiting({ reason: 'media_uploading', words: null, until: NOON + DAY })
+    const wait = { kind: 'upload', reason: 'media_uploading', words: null, until: NOON + DAY } as const
+    const message = { ...READY_IMAGE, retry: { tries: 0, resent: false, crashes: 0, wait } }
 
-    assert.equal(unready({ memory }).do, 'prepare')
-    assert.equal(unready({ memory, isReady: true }).do, 'start')
+    assert.equal(decideMessage(message, context({ isReady: false })).do, 'prepare')
+    assert.equal(decideMessage(message, context({ isReady: true })).do, 'start')
   })
 })
 

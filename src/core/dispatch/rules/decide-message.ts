@@ -36,8 +36,8 @@ export type MessageDecision =
    * written. `until` null: its end is not known.
    */
   | { readonly do: 'defer'; readonly retry: RetryState | null; readonly reason: string; readonly until: Instant | null }
-  /** The channel prepares it now, for at most `budgetMs`. No attempt starts yet. */
-  | { readonly do: 'prepare'; readonly memory: LaneMemory; readonly budgetMs: number }
+  /** As `defer`, while the channel prepares it for at most `budgetMs`. */
+  | { readonly do: 'prepare'; readonly retry: RetryState; readonly budgetMs: number; readonly until: Instant }
   | { readonly do: 'discard'; readonly as: DiscardedState; readonly reason: string; readonly words: string | null }
 
 /** `idle`: no message waits, or nothing may start. */
@@ -103,11 +103,12 @@ export function applyRateLimitDelay(
 }
 
 /** Written each time: the write shows that the lane is still this worker's before the preparation starts. */
-function prepare({ media }: QueuedMessage, { memory, now }: MessageContext): MessageDecision {
+function prepare({ media, retry }: QueuedMessage, { now }: MessageContext): MessageDecision {
   const sizeBytes = media?.kind === 'ready' ? media.file.sizeBytes : 0
   const budgetMs = PREPARING_MS + Math.ceil(sizeBytes / PREPARING_BYTES_PER_MS)
-  const wait = { reason: 'media_uploading', words: null, until: now + budgetMs }
-  return { do: 'prepare', memory: withWait(memory, wait), budgetMs }
+  const until = now + budgetMs
+  const wait = { kind: 'upload', reason: 'media_uploading', words: null, until } as const
+  return { do: 'prepare', retry: { ...(retry ?? NOTHING_RETRIED), wait }, budgetMs, until }
 }
 
 type Recomputed = 'quiet_hours' | 'pace' | 'backlog_confirmation'
@@ -136,7 +137,6 @@ export function transitionOf(
 
 const RECOMPUTED: ReadonlySet<string> = new Set<ReasonCode>([
   'all_deferred',
-  'media_uploading',
   'pace',
   'quiet_hours',
   'backlog_confirmation',
