@@ -86,6 +86,16 @@ function useActions(
     isDanger: isContradicted,
     act: () => openNew(retry.mutateAsync({ params })),
   }
+  const retryingNow: Asking = {
+    title: 'Try it now?',
+    text: 'Its wait is ended, so it is tried at once, and later ones to the same recipient after it.',
+    confirmLabel: 'Retry now',
+    isDanger: false,
+    act: async () => {
+      await retry.mutateAsync({ params })
+      showToast('The wait is ended: the message is tried at once.')
+    },
+  }
   const arrived: Asking = {
     title: 'Did it arrive?',
     text: 'The message becomes PUBLISHED on your word. Ask the recipient first.',
@@ -104,6 +114,7 @@ function useActions(
     act: () => openNew(resolve.mutateAsync({ params, body: { as: 'send-again' } })),
   }
   return [
+    ...(actions.includes('retry-now') ? [{ label: 'Retry now', asking: retryingNow }] : []),
     ...(actions.includes('cancel') ? [{ label: 'Cancel message', asking: cancelling }] : []),
     ...(actions.includes('retry') ? [{ label: 'Retry', asking: retrying }] : []),
     ...(actions.includes('resolve')

@@ -296,7 +296,7 @@ function Errors({ entry }: { readonly entry: LogDetail['entry'] }) {
 
 function Reasons({ message }: { readonly message: NonNullable<LogDetail['message']> }) {
   const { id: account } = useAccount()
-  const { lane, done, resentAs, connection } = message
+  const { lane, done, resentAs, connection, waitsFor } = message
   // Why the whole lane waits says more than that others are before it.
   const reason = lane !== null && message.reason?.code === 'behind_others' ? null : message.reason
   const needsPerson = message.state === 'QUEUED' && NEEDS_PERSON.has((lane ?? reason)?.code ?? '')
@@ -320,6 +320,11 @@ function Reasons({ message }: { readonly message: NonNullable<LogDetail['message
           quote={quoteOf(reason.code, reason.words, connection.channel)}
         />
       ) : null}
+      {waitsFor === null ? null : (
+        <TextLink to="/a/$account/developer/logs/$id" params={{ account, id: waitsFor }}>
+          Open the earlier message to the same recipient
+        </TextLink>
+      )}
       {lane ? (
         <Cause
           code={lane.code}

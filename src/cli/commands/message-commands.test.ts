@@ -67,6 +67,19 @@ describe.each(ENGINES)('messages, on %s', (engine) => {
     assert.match(answer.stderr, new RegExp(`\\(${refusal}\\)\n$`))
   })
 
+  it('are tried at once while they wait for their next try, and named by those behind them', async () => {
+    const [first, second] = [await world.accept({ connectionId }), await world.accept({ connectionId })]
+    const wait = { kind: 'retry', reason: 'retrying', words: null, until: world.now + 60_000 }
+    const retry = JSON.stringify({ tries: 1, resent: false, crashes: 0, wait })
+    await world.run('update message set retry = ? where sequence = ?', retry, first.sequence)
+    const explained = await world.cli('message', 'explain', second.id)
+
+    const { stdout } = await world.cli('message', 'retry', first.id)
+
+    assert.match(explained.stdout, new RegExp(`\\nWaits for the earlier message to the same recipient: ${first.id}\\n`))
+    assert.equal(stdout, 'Its wait is ended: it is tried at once.\n')
+  })
+
   it('are cancelled, retried and resolved', async () => {
     const { id } = await world.accept({ connectionId })
     const unconfirmed = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })

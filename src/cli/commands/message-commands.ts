@@ -109,14 +109,18 @@ function cancelledSentence({ id, to, state }: MessageView): string {
 function addRetry(group: NuncioCommand, cli: Cli): void {
   group
     .command('retry')
-    .description('send a message that failed, expired or was cancelled again, as a new one at the end of the line')
-    .argument('<id>', 'the id of the old message')
-    .withJson('the new message')
+    .description(
+      'send a message that failed, expired or was cancelled again, as a new one at the end of the line; one that waits for its next try is tried at once',
+    )
+    .argument('<id>', 'the message id')
+    .withJson('the new message, or the one that is tried at once')
     .withExamples(commandLine`message retry 01a1fdcd-8a6b-7e11-a818-8cd1c5a13d6e`)
     .action((id: string, options: CommonOptions) =>
       cli.withAdministration(async ({ administration }) => {
         const message = await administration.retryMessage(id as MessageId, ACTOR)
-        await printResult(cli, options, { message, sentence: `Queued as the new message ${message.id}.` })
+        const sentence =
+          message.id === id ? 'Its wait is ended: it is tried at once.' : `Queued as the new message ${message.id}.`
+        await printResult(cli, options, { message, sentence })
       }),
     )
 }

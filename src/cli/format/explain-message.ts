@@ -32,6 +32,8 @@ function status(timeline: MessageTimeline, now: number): readonly string[] {
   const lines = [`State: ${message.state}${message.reason ? ` (${message.reason})` : ''}`]
   if (why) lines.push(`Why: ${printable(why.sentence)}${quoted(why.words)}`)
   if (position !== null && position > 1) lines.push(`Place in its lane: ${position}`)
+  if (timeline.waitsFor !== null)
+    lines.push(`Waits for the earlier message to the same recipient: ${timeline.waitsFor}`)
   if (timeline.reportsMissing) lines.push(timeline.reportsMissing.cause)
   // For the head the lane's reason is its own and has been said.
   if (laneWait && laneWait.reason !== message.reason) {

@@ -120,6 +120,7 @@ export function timelineJson(timeline: MessageTimeline) {
     requestId,
     token: tokenName,
     position,
+    waitsFor: timeline.waitsFor,
     laneWait: laneWait && { ...laneWait, until: isoTime(laneWait.until) },
     reportsMissing: timeline.reportsMissing,
     connectionState,

@@ -199,6 +199,8 @@ export const logDetail = z.object({
       reportsMissing: z.object({ meaning: plain, nextStep: plain }).nullable(),
       /** 1 is next; null when it no longer waits. */
       position: z.int().nullable(),
+      /** The earlier message to the same recipient that it waits for; null: none. */
+      waitsFor: plain.nullable(),
       expiresAt: instant.nullable(),
       connection: z.object({
         id: plain,
@@ -208,7 +210,7 @@ export const logDetail = z.object({
       }),
       resendOf: plain.nullable(),
       resentAs: plain.nullable(),
-      actions: z.array(z.enum(['cancel', 'retry', 'resolve'])),
+      actions: z.array(z.enum(['cancel', 'retry', 'retry-now', 'resolve'])),
     })
     .nullable(),
   timeline: z.array(logTimelineEntry),

@@ -20,7 +20,10 @@ export const messageRoutes = {
     params: inAccount,
     reply: changedMessage,
   }),
-  /** Makes a new message at the end of the lane, and returns it. For FAILED, EXPIRED and CANCELLED messages. */
+  /**
+   * Makes a new message at the end of the lane, and returns it. For FAILED, EXPIRED and CANCELLED messages. One that waits for its
+   * next try is tried at once instead, and returned.
+   */
   retryMessage: consoleRoute({
     method: 'POST',
     path: '/accounts/:account/messages/:id/retry',

@@ -113,6 +113,8 @@ export interface MessageTimeline {
   readonly tokenName: string | null
   /** Where it stands in its lane: 1 is the head; null when it no longer waits. */
   readonly position: number | null
+  /** The earlier message to the same recipient that it waits for; null when there is none, or its own reason says more. */
+  readonly waitsFor: MessageId | null
   /** Why the lane stands still; null while it moves. */
   readonly laneWait: { readonly reason: string; readonly words: string | null; readonly until: Instant | null } | null
   /** Its network has reported nothing since it took this message, nor others: what the alarm says. Null: nothing is missing. */

@@ -24,6 +24,7 @@ interface AcceptedMessage {
   readonly type?: 'message' | 'image'
   readonly reason?: string
   readonly acceptedAt?: number
+  readonly to?: string
 }
 
 /** Administration over a database of its own, with what the service would have written beside it. */
@@ -115,16 +116,18 @@ export class AdministrationWorld {
   async accept(message: AcceptedMessage): Promise<{ id: MessageId; sequence: number }> {
     const id = `message-${++this.#made}` as MessageId
     const { connectionId, state = 'QUEUED', type = 'message', reason = null, acceptedAt = this.now } = message
+    const { to = '15550100000' } = message
     const media = { name: 'a.png', url: `https://files.example/${id}.png` }
     const content = type === 'message' ? { type, message: 'Hello' } : { type, media }
-    const body = JSON.stringify({ from: '15550001000', to: '15550100000', message: content })
+    const body = JSON.stringify({ from: '15550001000', to, message: content })
     const [row] = await this.all(
       `insert into message (id, account_id, connection_id, request_id, body, body_crc, recipient, type, state, accepted_at, took_us)
-       select ?, account_id, id, ?, ?, ?, '15550100000', ?, 'QUEUED', ?, 700 from connection where id = ? returning sequence`,
+       select ?, account_id, id, ?, ?, ?, ?, ?, 'QUEUED', ?, 700 from connection where id = ? returning sequence`,
       id,
       `request-${this.#made}`,
       body,
       crc32(body),
+      to,
       type,
       acceptedAt,
       connectionId,

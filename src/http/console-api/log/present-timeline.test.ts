@@ -81,6 +81,18 @@ describe.each(ENGINES)('an entry of the log, on %s', (engine) => {
     assert.deepEqual([copy.entry.madeBy, copy.entry.resentBy], ['anna@example.org', null])
   })
 
+  it('G10: offers to try a message at once that waits for its next try, and names it on those behind it', async () => {
+    const [first, second] = [await world.accept({ connectionId }), await world.accept({ connectionId })]
+    const wait = { kind: 'retry', reason: 'retrying', words: null, until: world.now + 1_000 }
+    const retry = JSON.stringify({ tries: 1, resent: false, crashes: 0, wait })
+    await world.run('update message set retry = ? where sequence = ?', retry, first.sequence)
+
+    const [waiting, behind] = [(await show(first.id)).message, (await show(second.id)).message]
+
+    assert.deepEqual([waiting?.actions, behind?.actions], [['retry-now', 'cancel'], ['cancel']])
+    assert.deepEqual([waiting?.waitsFor, behind?.waitsFor], [null, first.id])
+  })
+
   it('G10: offers to retry what was cancelled with its connection once its number was added again', async () => {
     const old = await world.accept({ connectionId })
     await world.administration.removeConnection(connectionId, true, 'anna@example.org')

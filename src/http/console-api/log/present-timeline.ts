@@ -53,6 +53,7 @@ function presentMessage(timeline: LogTimeline, role: Role): LogDetail['message']
       nextStep: view.reportsMissing.nextStep,
     },
     position: view.position,
+    waitsFor: view.waitsFor,
     expiresAt: view.expiresAt,
     connection,
     resendOf: view.resendOf,
@@ -61,9 +62,13 @@ function presentMessage(timeline: LogTimeline, role: Role): LogDetail['message']
   }
 }
 
-function actionsOf({ message, isUnresolved, bodyDeletedAt }: LogTimeline): ('cancel' | 'retry' | 'resolve')[] {
-  const { state } = message?.message ?? {}
-  if (state === 'QUEUED') return ['cancel']
+function actionsOf({
+  message,
+  isUnresolved,
+  bodyDeletedAt,
+}: LogTimeline): NonNullable<LogDetail['message']>['actions'] {
+  const { state, reason } = message?.message ?? {}
+  if (state === 'QUEUED') return reason === 'retrying' ? ['retry-now', 'cancel'] : ['cancel']
   if (isUnresolved) return ['resolve']
   const isOver = state === 'FAILED' || state === 'EXPIRED' || state === 'CANCELLED'
   // Without its content or recipient the message cannot be sent again.

@@ -1,4 +1,4 @@
-import type { RetryState } from '../../../core/message/message.ts'
+import type { RetryState, Sequence } from '../../../core/message/message.ts'
 import type { Actor } from '../../../core/ports/administration.ts'
 import type { LaneViews, OfConnection } from '../../../core/ports/console/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
@@ -63,7 +63,8 @@ export function endWait(store: Store, of: OfConnection, actor: Actor): Promise<v
 }
 
 /** Messages that wait for their next try go at once. Returns how many. */
-async function endRetryWaits({ tables, at }: Change, { id }: OfConnection): Promise<number> {
+async function endRetryWaits(making: Change, { id }: OfConnection): Promise<number> {
+  const { tables } = making
   const rows = await tables
     .selectFrom('message')
     .select(['sequence', 'retry'])
@@ -74,17 +75,23 @@ async function endRetryWaits({ tables, at }: Change, { id }: OfConnection): Prom
     )
     .execute()
   let ended = 0
-  for (const { sequence, retry } of rows) {
-    const state = JSON.parse(retry ?? 'null') as RetryState | null
-    if (state?.wait?.kind !== 'retry' || state.wait.until <= at) continue
-    const { numUpdatedRows } = await tables
-      .updateTable('message')
-      .set({ retry: JSON.stringify({ ...state, wait: null }) })
-      .where('sequence', '=', sequence)
-      // Not over what its worker has written since.
-      .where('retry', '=', retry)
-      .executeTakeFirst()
-    ended += Number(numUpdatedRows)
-  }
+  for (const row of rows) if (await endRetryWait(making, row)) ended += 1
   return ended
+}
+
+/** False when the message does not wait for its next try. */
+export async function endRetryWait(
+  { tables, at }: Change,
+  { sequence, retry }: { readonly sequence: Sequence; readonly retry: string | null },
+): Promise<boolean> {
+  const state = JSON.parse(retry ?? 'null') as RetryState | null
+  if (state?.wait?.kind !== 'retry' || state.wait.until <= at) return false
+  const { numUpdatedRows } = await tables
+    .updateTable('message')
+    .set({ retry: JSON.stringify({ ...state, wait: null }) })
+    .where('sequence', '=', sequence)
+    // Not over what its worker has written since.
+    .where('retry', '=', retry)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }

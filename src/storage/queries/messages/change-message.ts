@@ -6,6 +6,7 @@ import { CHANNEL_ACTOR } from '../../../core/message/timeline.ts'
 import type { Actor, MessageView } from '../../../core/ports/administration.ts'
 import type { ChannelEvents } from '../../../core/ports/channel.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import { endRetryWait } from '../lanes/change-lane.ts'
 import { noteDealtWith } from '../overview/note-dealt-with.ts'
 import { findBlock } from '../recipients/block-lists.ts'
 import { addTimelineEntry, type Change, change, type Store, touchLane, writeAudit } from '../store.ts'
@@ -57,6 +58,10 @@ export function retryMessage(store: Store, id: MessageId, actor: Actor): Promise
   return change(store, actor, async (making) => {
     const message = await findLocked(making, id)
     const state = shownState(message)
+    if (state === 'QUEUED' && (await endRetryWait(making, message))) {
+      await finish(making, message, { action: 'message.end-wait' })
+      return view(making, id)
+    }
     if (state === 'UNCONFIRMED') {
       throw new Refusal(
         'message_not_ended',
@@ -66,7 +71,7 @@ export function retryMessage(store: Store, id: MessageId, actor: Actor): Promise
     if (state !== 'FAILED' && state !== 'EXPIRED' && state !== 'CANCELLED') {
       throw new Refusal(
         'message_not_ended',
-        `This message is ${state}: only one that has failed, expired or been cancelled can be retried.`,
+        `This message is ${state}: only one that has failed, expired or been cancelled, or waits for its next try, can be retried.`,
       )
     }
     await refuseSentAgain(making, message)

@@ -41,12 +41,14 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
     const resent = await findResent(tables, row.resent_as, timeline)
     const own = head && explainSelf(row, { ...moment, isHead })
     const lane = head && status(own ?? explainBehind(head, moment))
+    const message = toMessageView(row, isHead, moment)
     return {
-      message: toMessageView(row, isHead, moment),
+      message,
       reasonWords: isWaiting ? (own?.words ?? null) : row.message_words,
       requestId: row.request_id,
       tokenName: row.token_name,
       position: isWaiting ? await positionOf(tables, row) : null,
+      waitsFor: message.reason === 'behind_others' ? await findEarlier(tables, row) : null,
       laneWait: lane,
       reportsMissing: row.state === 'PUBLISHED' ? await readReportsMissing(tables, row, moment.now) : null,
       connectionState: row.connection_state,
@@ -88,6 +90,19 @@ async function positionOf(tables: Reader, row: MessageDetails): Promise<number> 
     .where('e.sequence', '<=', row.sequence)
     .executeTakeFirstOrThrow()
   return position
+}
+
+/** The first message of the lane to the same recipient, if it comes before this one. */
+async function findEarlier(tables: Reader, row: MessageDetails): Promise<MessageId | null> {
+  const first = await selectUnfinished(tables, row.connection_id)
+    .innerJoin('message as m', 'm.sequence', 'e.sequence')
+    .select('m.id')
+    .where('e.sequence', '<', row.sequence)
+    .where('m.recipient', '=', row.recipient)
+    .orderBy('e.sequence')
+    .limit(1)
+    .executeTakeFirst()
+  return first?.id ?? null
 }
 
 function timeToLiveMs(policy: string): number {

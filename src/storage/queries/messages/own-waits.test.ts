@@ -19,19 +19,12 @@ describe.each(ENGINES)('messages that wait, on %s', (engine) => {
   })
 
   it('each says what it waits for itself, also where its lane goes on past it', async () => {
-    const retry = (until: number) =>
-      JSON.stringify({
-        tries: 1,
-        resent: false,
-        crashes: 0,
-        wait: { kind: 'retry', reason: 'retrying', words: '503', until },
-      })
     for (const type of ['message', 'message', 'image', 'message'] as const) await world.accept({ connectionId, type })
     const rows = await world.all('select sequence from message order by sequence')
     for (const at of [0, 3])
       await world.run(
         'update message set retry = ? where sequence = ?',
-        retry(NOON + 1),
+        retryUntil(NOON + 1),
         rows[at]!['sequence'] as number,
       )
     const moving = await reasons()
@@ -47,7 +40,40 @@ describe.each(ENGINES)('messages that wait, on %s', (engine) => {
     assert.deepEqual(stopped, ['trouble', 'behind_others', 'trouble', 'trouble'])
     assert.deepEqual(over, ['due', 'behind_others', 'media_pending', 'behind_others'])
   })
+
+  it('say which earlier message to the same recipient they wait for', async () => {
+    const [first, other, second] = [
+      await world.accept({ connectionId }),
+      await world.accept({ connectionId, to: '15550100009' }),
+      await world.accept({ connectionId }),
+    ]
+    await world.run('update message set retry = ? where sequence = ?', retryUntil(NOON + 1), first.sequence)
+
+    const waitsFor = []
+    for (const { id } of [first, other, second]) waitsFor.push((await world.administration.explainMessage(id)).waitsFor)
+
+    assert.deepEqual(waitsFor, [null, null, first.id])
+  })
+
+  it('are tried at once when a person does not want to wait for the next try, which changes no other', async () => {
+    const [first, second] = [await world.accept({ connectionId }), await world.accept({ connectionId })]
+    for (const { sequence } of [first, second])
+      await world.run('update message set retry = ? where sequence = ?', retryUntil(NOON + 1), sequence)
+    const changed = (await world.changedLanes()).length
+
+    const { id, reason } = await world.administration.retryMessage(first.id, 'anna')
+
+    assert.deepEqual([id, reason], [first.id, 'due'])
+    assert.deepEqual(await reasons(), ['due', 'retrying'])
+    assert.ok((await world.changedLanes()).length > changed)
+    await assert.rejects(world.administration.retryMessage(first.id, 'anna'), { code: 'message_not_ended' })
+  })
 })
+
+function retryUntil(until: number): string {
+  const wait = { kind: 'retry', reason: 'retrying', words: '503', until }
+  return JSON.stringify({ tries: 1, resent: false, crashes: 0, wait })
+}
 
 async function reasons(): Promise<(string | null)[]> {
   const found = []
