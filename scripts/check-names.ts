@@ -13,7 +13,7 @@ const EMPTY_NOUNS = ['manager', 'processor']
 const EMPTY_NAMES = ['types', 'interfaces']
 
 // Written for people or tools who expect them spelt so.
-const SPELT_OTHERWISE = ['README.md', 'CHANGELOG.md', 'LICENSE', 'Dockerfile']
+const SPELT_OTHERWISE = ['README.md', 'CHANGELOG.md', 'NOTES.md', 'LICENSE', 'Dockerfile']
 
 const KEBAB_CASE = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
 

@@ -83,7 +83,8 @@ describe.each(ENGINES)('the sandbox commands on $name', ({ start: startNuncio })
       assert.equal((await nuncio.reaches(messageId, state)).message.reason, reason)
     }
     const delivered = (await nuncio.inbox()).map(({ text }) => text)
-    assert.deepEqual([...delivered].sort(), ['after', 'behind', 'broken', 'busy', 'other'])
+    assert.equal(delivered.length, 5)
+    assert.deepEqual(new Set(delivered), new Set(['after', 'behind', 'broken', 'busy', 'other']))
     assert.deepEqual(
       delivered.filter((text) => ['other', 'busy', 'behind'].includes(text ?? '')),
       ['other', 'busy', 'behind'],
