@@ -6,7 +6,7 @@ import { Refusal } from '../core/refusals.ts'
 
 type StoredSettings = Readonly<Record<string, unknown>>
 
-/** Whose secrets they are: a sealed one opens for no other connection. */
+/** The connection that the secrets belong to: a sealed one opens for no other. */
 export interface SecretOwner {
   readonly id: ConnectionId
   readonly accountId: AccountId
@@ -35,14 +35,14 @@ export class ConnectionSecrets {
     }
   }
 
-  /** Those of them that are open. */
+  /** Seals the secrets that are not sealed yet. */
   seal(settings: StoredSettings, owner: SecretOwner): StoredSettings {
     return this.#map(settings, (text, name) =>
       this.#secrets.isSealed(text) ? text : this.#secrets.seal(text, secretPlaceOf(owner, name)),
     )
   }
 
-  /** Refuses with the setting that is to be given anew when one cannot be opened. */
+  /** Opens all secrets. A `Refusal` names the setting whose secret cannot be opened and must be given anew. */
   open(settings: StoredSettings, owner: SecretOwner): StoredSettings {
     return this.#map(settings, (text, name) => {
       if (!this.#secrets.isSealed(text)) return text
@@ -66,7 +66,7 @@ export class ConnectionSecrets {
     return changed
   }
 
-  /** What people call a stored secret. */
+  /** The name of a stored secret among the settings that people write. */
   #settingOf(name: string): string {
     const [setting] = Object.keys(this.#description.writeSettings({ [name]: '?' }))
     return setting ?? name

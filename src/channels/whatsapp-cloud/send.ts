@@ -33,7 +33,7 @@ interface Limits {
   readonly stillHolds: StillHolds
 }
 
-/** All that is known before the call. */
+/** A message, ready for the call. */
 interface Draft {
   readonly handover: Handover
   readonly opened: OpenedSettings
@@ -47,11 +47,11 @@ type Drafted = Draft | { readonly failure: Failure }
 
 /** An upload that is younger was made for this very message, so making another one would not help. */
 const UPLOAD_EXPIRES_AFTER_MS = 60 * 60_000
-/** With which Meta refuses an upload that it no longer has, among other things (its page “Error codes”). */
+/** Meta answers with one of these when it no longer has an upload, among other reasons (its page “Error codes”). */
 const UPLOAD_CODES: readonly number[] = [100, 131_009, 131_053]
 const WINDOW_CLOSED = 131_047
 
-/** One call to Meta. What it changes besides is only what later attempts go by. */
+/** One call to Meta. Besides, it changes only what later attempts use. */
 export async function sendToCloud(parts: SendParts, handover: Handover, limits: Limits): Promise<Outcome> {
   const drafted = await draft(parts, handover).catch(() => ({ failure: storageAway() }))
   if ('failure' in drafted) return { kind: 'rejected', failure: drafted.failure }
@@ -93,8 +93,8 @@ async function findUpload(
 }
 
 /**
- * How it goes to a recipient whose window is known to be closed; null when it may go in free form. A connection without
- * any template is not looked up: there Meta is asked each time, and says so.
+ * The template for a recipient whose window is known to be closed; null: free form is allowed, as far as is known. Without any
+ * template in the settings there is nothing to choose: Meta is called each time and decides.
  */
 async function closedFit(
   { windows, clock }: SendParts,
@@ -134,7 +134,7 @@ async function call(
   return readAnswer(answer, hidden)
 }
 
-/** What a refusal teaches for the next attempt, and what it makes of this one. */
+/** Remembers what a refusal says about later attempts, and returns the failure of this one. */
 async function afterRefusal(
   parts: SendParts,
   { handover, opened, upload, template }: Draft,

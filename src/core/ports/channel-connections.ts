@@ -6,9 +6,9 @@ export interface ChannelConnection {
   readonly accountId: AccountId
   /** The sender number. */
   readonly number: string
-  /** What the network knows the number by. */
+  /** The id of the number at its network. */
   readonly networkKey: string
-  /** As they are stored: secrets sealed. Of a removed connection without them. */
+  /** As stored: with sealed secrets, or with none when the connection was removed. */
   readonly settings: Readonly<Record<string, unknown>>
   readonly isRemoved: boolean
 }
@@ -18,13 +18,13 @@ export const REPORTS_NOTED_EVERY_MS = 60_000
 
 /** What a channel asks about its connections outside of a lane. Rejects with `StorageUnavailable`. */
 export interface ChannelConnections {
-  /** All that share an address for callbacks, the living first; removed ones too, because reports about them still come. */
+  /** All that share an address for callbacks. Removed ones are included and come last, because reports about them still arrive. */
   ofCallbackApp(callbackApp: string): Promise<readonly ChannelConnection[]>
-  /** Removed ones too. Null when there never was one, it is another channel's, or it hangs on no network. */
+  /** Removed ones too. Null: there never was one, it belongs to another channel, or its channel has no network. */
   find(id: ConnectionId): Promise<ChannelConnection | null>
   /**
-   * The network has called back about this connection: whatever it said, its reports arrive. Without such a note the watchdog
-   * says that they are missing. Noted at the first report, and after `REPORTS_NOTED_EVERY_MS` at the next one.
+   * Notes that the network has called back about this connection, so its reports arrive. Without such a note the watchdog
+   * raises `reports_missing`. Writes at the first report, and again at the next one after `REPORTS_NOTED_EVERY_MS`.
    */
   noteReport(id: ConnectionId, at: Instant): Promise<void>
 }

@@ -11,7 +11,7 @@ export interface WatchedLane {
   readonly channel: string
   readonly state: 'active' | 'paused' | 'removed'
   readonly policy: LanePolicy
-  /** Why it is where it is: a code of core/reasons.ts. `due` and `sending` mean that it moves. */
+  /** A code of core/reasons.ts. `due` and `sending` mean that the lane moves; others say what it waits for. */
   readonly reason: string
   readonly until: Instant | null
   /** The last reason that it waited for, also when that wait is over. */
@@ -37,7 +37,7 @@ export interface LaneToMeasure {
   readonly most: number
 }
 
-/** How much waits in a lane, and since when the newest of it. */
+/** How many messages wait in a lane, and when the newest of them was accepted. */
 export interface LaneMeasure {
   readonly waiting: number
   readonly isMore: boolean
