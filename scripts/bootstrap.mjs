@@ -17,6 +17,7 @@ import { takeLock } from './bootstrap/lock.mjs'
 import { installFromLock } from './bootstrap/npm-ci.mjs'
 import { announcePostgresThatCannotRun, linkPostgresLibraries } from './bootstrap/postgres-binaries.mjs'
 import { Stop, stopBecauseOf, timed } from './bootstrap/report.mjs'
+import { installWhatsAppWeb } from './bootstrap/whatsapp-web.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const packageLock = join(root, 'package-lock.json')
@@ -38,6 +39,7 @@ try {
   }
   if (tests) {
     await installDebianPackages(tests)
+    await installWhatsAppWeb(root, tests)
     announcePostgresThatCannotRun(root)
   }
   if (process.argv.includes('--peers')) await fetchBenchPeers(root)

@@ -21,7 +21,11 @@ const LICENCES_OF_CONSOLE = 'console/dist/licences.md'
 rmSync(out, { recursive: true, force: true })
 await bundle()
 copyFileSync(join(ROOT, 'deploy/npm/README.md'), join(out, 'README.md'))
-for (const file of ['LICENSE', ...globSync('src/storage/*/{schema.sql,functions/*,migrations/*}', { cwd: ROOT })]) {
+const READ_BY_PATH = globSync(
+  ['src/storage/*/{schema.sql,functions/*,migrations/*}', 'extras/*/{package.json,package-lock.json,signal/**/*.*}'],
+  { cwd: ROOT, exclude: ['**/node_modules'] },
+)
+for (const file of ['LICENSE', ...READ_BY_PATH]) {
   mkdirSync(dirname(join(out, file)), { recursive: true })
   copyFileSync(join(ROOT, file), join(out, file))
 }

@@ -3,7 +3,7 @@ import { type Finding, report } from './finding.ts'
 import { lineAt, parseSource } from './parse-source.ts'
 import { listPaths, readTree, type Tree } from './source-tree.ts'
 
-const FOLDERS = '{src,client,console,site,test,bench,scripts}/**'
+const FOLDERS = '{src,client,console,site,test,bench,scripts,extras}/**'
 
 // They say that something is shared or busy, not what it is. A shared thing gets its own name and file.
 const EMPTY_WORDS = ['util', 'utils', 'helper', 'helpers', 'common', 'lib', 'misc', 'model', 'models']

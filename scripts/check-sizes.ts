@@ -6,7 +6,7 @@ import { readTree, type Tree } from './source-tree.ts'
 const FILE_LINES = 400
 const FUNCTION_LINES = 80
 
-const CODE = '{src,client,console,site,test,bench,scripts}/**/*.{ts,tsx,mjs,js,css,sql}'
+const CODE = '{src,client,console,site,test,bench,scripts,extras}/**/*.{ts,tsx,mjs,js,css,sql}'
 
 // These are not read from top to bottom: a migration is never edited again, a generated file is read at its source,
 // and a conformance suite is a list.

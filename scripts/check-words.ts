@@ -90,7 +90,7 @@ const ALLOWED: readonly { readonly file: RegExp; readonly text: RegExp }[] = [
   { file: /\.test\.ts$/, text: /is_told/g },
 ]
 
-const CODE = '{src,client,console,site,test,bench,scripts,deploy}/**/*.{ts,tsx,mjs,js,css,sql}'
+const CODE = '{src,client,console,site,test,bench,scripts,deploy,extras}/**/*.{ts,tsx,mjs,js,css,sql}'
 
 if (import.meta.main) report(findWords(readTree(CODE), LEFT))
 

@@ -71,6 +71,7 @@ const FOLDERS: ImportRules['folders'] = {
   operations: {
     mayImport: [
       'assets',
+      'channels',
       'channels/*',
       'config',
       'connections',

@@ -11,6 +11,7 @@ export function distPlan(root) {
       'src',
       'package.json',
       'package-lock.json',
+      'extras',
       join('deploy', 'npm', 'README.md'),
       'LICENSE',
       join('console', 'dist'),

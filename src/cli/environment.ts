@@ -9,6 +9,7 @@ import type { Instant } from '../core/ids.ts'
 import { Refusal } from '../core/refusals.ts'
 import type { Restored, RestoreRequest } from '../operations/backup/restore-request.ts'
 import type { BackupRequest, TakenBackup } from '../operations/backup/take-backup.ts'
+import type { ChannelExtras } from '../operations/channel-extras.ts'
 import type { Copied, CopyRequest } from '../operations/copy.ts'
 import type { ExamineRequest } from '../operations/doctor/examine.ts'
 import type { Finding } from '../operations/doctor/finding.ts'
@@ -37,6 +38,7 @@ export interface Environment {
   readonly copy: (request: CopyRequest) => Promise<Copied>
   readonly takeBackup: (request: BackupRequest) => Promise<TakenBackup>
   readonly restoreBackup: (request: RestoreRequest) => Promise<Restored>
+  readonly openExtras: () => Promise<ChannelExtras>
   readonly examine: (request: Omit<ExamineRequest, 'program'>) => AsyncIterable<Finding>
   readonly verify: (request: VerifyRequest) => Promise<Verified>
   /** All of it, for what must not stand on the command line. */
@@ -89,6 +91,10 @@ export function openEnvironment(program: string): Environment {
     async restoreBackup(request) {
       const { restoreBackup } = await import('../operations/backup/restore-backup.ts')
       return restoreBackup(request)
+    },
+    async openExtras() {
+      const { createChannelExtras } = await import('../operations/channel-extras.ts')
+      return createChannelExtras()
     },
     async *examine(request) {
       const { examine } = await import('../operations/doctor/examine.ts')

@@ -4,6 +4,7 @@ import type { Cli } from './cli.ts'
 import { addAccountCommands } from './commands/account-commands.ts'
 import { addAttentionCommand } from './commands/attention-command.ts'
 import { addBackupCommand } from './commands/backup-command.ts'
+import { addChannelCommands } from './commands/channel-commands.ts'
 import { addConfigCommand } from './commands/config-command.ts'
 import { addConnectionCommands } from './commands/connection-commands.ts'
 import { addCopyCommand } from './commands/copy-command.ts'
@@ -50,6 +51,7 @@ export function createProgram(cli: Cli): NuncioCommand {
   addAccountCommands(program, cli)
   addUserCommands(program, cli)
   addConnectionCommands(program, cli)
+  addChannelCommands(program, cli)
   addTokenCommands(program, cli)
   addWebhookCommands(program, cli)
   addMessageCommands(program, cli)

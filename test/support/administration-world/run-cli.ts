@@ -4,6 +4,7 @@ import type { Environment } from '../../../src/cli/environment.ts'
 import { run } from '../../../src/cli/run.ts'
 import { readSettings, type Settings } from '../../../src/config/read-settings.ts'
 import { createConnectionService } from '../../../src/connections/connection-service.ts'
+import { createChannelExtras } from '../../../src/operations/channel-extras.ts'
 import type { InboxEntry } from '../../../src/server/wiring/open-administration.ts'
 import { createRecipientData } from '../../../src/server/wiring/recipient-data.ts'
 import { createRecipientEntries } from '../../../src/server/wiring/recipient-entries.ts'
@@ -37,6 +38,10 @@ export class CliWorld extends AdministrationWorld {
   /** What `send` asked for, and what it is answered. */
   asked: { url: string; request: RequestInit }[] = []
   answer: () => Response = () => new Response('{}')
+  /** In place of npm, when the packages of a channel are installed. */
+  runNpm: (folder: string) => Promise<void> = async () => {
+    throw new Error('This world has no npm')
+  }
   created: boolean[] = []
   served = 0
   /** The settings of the last call of `serve`. */
@@ -90,6 +95,7 @@ export class CliWorld extends AdministrationWorld {
       restoreBackup: async () => {
         throw new Error('This world has nothing to restore')
       },
+      openExtras: async () => createChannelExtras(this.runNpm),
       // biome-ignore lint/correctness/useYield: there is nothing to examine
       async *examine() {
         throw new Error('This world has nothing to examine')

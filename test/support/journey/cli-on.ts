@@ -5,6 +5,7 @@ import { run } from '../../../src/cli/run.ts'
 import { readSettings } from '../../../src/config/read-settings.ts'
 import { restoreBackup } from '../../../src/operations/backup/restore-backup.ts'
 import { takeBackup } from '../../../src/operations/backup/take-backup.ts'
+import { createChannelExtras } from '../../../src/operations/channel-extras.ts'
 import { copyInstallation } from '../../../src/operations/copy.ts'
 import { examine } from '../../../src/operations/doctor/examine.ts'
 import { migrate } from '../../../src/operations/migrate.ts'
@@ -48,6 +49,7 @@ export class CliOn {
       copy: copyInstallation,
       takeBackup,
       restoreBackup,
+      openExtras: async () => createChannelExtras(),
       examine: (request) => examine({ ...request, program: nuncioMain }),
       verify,
       readInput: async () => this.input,

@@ -1,0 +1,46 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { Stop, timed } from './report.mjs'
+
+const TIERS = ['e2e', 'harness']
+const CARRIED = ['package.json', 'package-lock.json', 'signal']
+const FLAGS = ['--omit=peer', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--fetch-retries=2']
+const LIMIT_MS = 180_000
+const LOST = 'tests with the library of WhatsApp Web'
+
+/** Installs for tests what `nuncio channel install whatsapp-web` installs. A test without it is reported as skipped, but CI fails. */
+export async function installWhatsAppWeb(root, tier) {
+  const source = join(root, 'extras', 'whatsapp-web')
+  if (!TIERS.includes(tier) || !existsSync(source)) return
+  const folder = join(root, 'node_modules', '.setup', 'whatsapp-web')
+  if (isFresh(source, folder)) return
+  const isDone = await timed('installing the library of WhatsApp Web', () => install(source, folder))
+  if (isDone) return
+  const remedy = `run \`npm ci ${FLAGS.join(' ')}\` in ${folder} to see why`
+  if (process.env.CI) throw new Stop(`npm could not install the library of WhatsApp Web: ${remedy}.`)
+  process.stderr.write(`setup: ${LOST} will be reported as skipped, because npm could not install it: ${remedy}\n`)
+}
+
+function isFresh(source, folder) {
+  if (!existsSync(join(folder, 'node_modules', '.package-lock.json'))) return false
+  return CARRIED.slice(0, 2).every((name) => {
+    const [wanted, found] = [source, folder].map((place) => readFileSync(join(place, name), 'utf8'))
+    return wanted === found
+  })
+}
+
+function install(source, folder) {
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  for (const name of CARRIED) cpSync(join(source, name), join(folder, name), { recursive: true })
+  const [program, ...first] =
+    process.env.npm_execpath === undefined ? ['npm'] : [process.execPath, process.env.npm_execpath]
+  const { status } = spawnSync(program, [...first, 'ci', ...FLAGS], {
+    cwd: folder,
+    stdio: 'ignore',
+    timeout: LIMIT_MS,
+    killSignal: 'SIGKILL',
+  })
+  return status === 0
+}

@@ -1,0 +1,189 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { ROOT } from '../../../scripts/source-tree.ts'
+import type { BinaryNode } from './binary-node.ts'
+import type { KeyPair } from './noise-responder.ts'
+
+/** Where the bootstrap of the tests installs it. */
+export const LIBRARY_FOLDER = join(ROOT, 'node_modules/.setup/whatsapp-web')
+
+/** A message type of Protocol Buffers. */
+interface Codec<Value> {
+  encode(value: Value): { finish(): Uint8Array }
+  decode(bytes: Uint8Array): Value
+}
+
+export interface ClientPayload {
+  readonly username?: number | { toString(): string } | null
+  readonly device?: number | null
+  readonly devicePairingData?: PairingData | null
+}
+
+/** What a device that is not linked yet says of itself. */
+export interface PairingData {
+  readonly eRegid: Uint8Array
+  readonly eIdent: Uint8Array
+  readonly eSkeyId: Uint8Array
+  readonly eSkeyVal: Uint8Array
+  readonly eSkeySig: Uint8Array
+}
+
+export interface SignedDeviceIdentity {
+  readonly details: Uint8Array
+  readonly accountSignatureKey?: Uint8Array
+  readonly accountSignature: Uint8Array
+  readonly deviceSignature?: Uint8Array
+}
+
+/** As a recipient reads it. */
+export interface MessageProto {
+  readonly extendedTextMessage?: { readonly text: string } | null
+  readonly deviceSentMessage?: { readonly destinationJid: string; readonly message: MessageProto } | null
+  readonly messageContextInfo?: { readonly messageSecret: Uint8Array } | null
+}
+
+export interface SignalRepository {
+  decryptMessage(sealed: { jid: string; type: 'pkmsg' | 'msg'; ciphertext: Uint8Array }): Promise<Uint8Array>
+  encryptMessage(plain: { jid: string; data: Uint8Array }): Promise<{ type: 'pkmsg' | 'msg'; ciphertext: Uint8Array }>
+  injectE2ESession(bundle: { jid: string; session: unknown }): Promise<void>
+}
+
+type KeyEntries = Readonly<Record<string, unknown>>
+
+/** Where the library keeps keys. `null` deletes. */
+export interface KeyStore {
+  get(kind: string, ids: readonly string[]): Promise<Record<string, unknown>>
+  set(entries: Readonly<Record<string, KeyEntries>>): Promise<void>
+}
+
+export interface Credentials {
+  readonly noiseKey: KeyPair
+  readonly signedIdentityKey: KeyPair
+  readonly signedPreKey: {
+    readonly keyId: number
+    readonly keyPair: KeyPair
+    readonly signature: Uint8Array
+  }
+  readonly registrationId: number
+  advSecretKey: string
+  nextPreKeyId: number
+  firstUnuploadedPreKeyId: number
+  me?: { readonly id: string; readonly lid?: string }
+}
+
+export type MakeSignalRepository = (
+  auth: { creds: Credentials; keys: unknown },
+  logger: unknown,
+  toLids: unknown,
+) => SignalRepository
+
+export interface ConnectionUpdate {
+  readonly connection?: 'connecting' | 'open' | 'close'
+  readonly qr?: string
+  readonly receivedPendingNotifications?: boolean
+  readonly reachoutTimeLock?: unknown
+  readonly lastDisconnect?: { readonly error?: { readonly output?: { readonly statusCode: number } } & Error }
+}
+
+type NodeListener = (node: BinaryNode) => unknown
+
+export interface Socket {
+  readonly ev: {
+    on(event: 'creds.update', listener: () => void): void
+    on(event: 'connection.update', listener: (update: ConnectionUpdate) => void): void
+    on(event: 'messages.update', listener: (updates: readonly unknown[]) => void): void
+  }
+  readonly ws: {
+    on(event: string, listener: NodeListener): void
+    off(event: string, listener: NodeListener): void
+    listeners(event: string): readonly NodeListener[]
+    readonly socket: { terminate(): void }
+    readonly isOpen: boolean
+  }
+  readonly authState: { readonly keys: KeyStore }
+  readonly signalRepository: SignalRepository
+  onWhatsApp(number: string): Promise<readonly { jid: string; exists: boolean }[] | undefined>
+  getUSyncDevices(jids: readonly string[], isCacheIgnored: boolean, isZeroIgnored: boolean): Promise<unknown[]>
+  relayMessage(jid: string, message: object, options: object): Promise<string>
+  requestPairingCode(number: string): Promise<string>
+  fetchAccountReachoutTimelock(): Promise<unknown>
+  logout(): Promise<void>
+  end(error: Error | undefined): Promise<void>
+}
+
+/** What the tests use of the library. It brings types of its own, but only where it is installed. */
+export interface WhatsAppLibrary {
+  makeWASocket(options: object): Socket
+  initAuthCreds(): Credentials
+  encodeBinaryNode(node: BinaryNode): Uint8Array
+  decodeBinaryNode(bytes: Buffer): Promise<BinaryNode>
+  unpadRandomMax16(bytes: Uint8Array): Uint8Array
+  readonly BufferJSON: {
+    readonly replacer: (key: string, value: unknown) => unknown
+    readonly reviver: (key: string, value: unknown) => unknown
+  }
+  readonly Curve: {
+    generateKeyPair(): KeyPair
+    sign(privateKey: Uint8Array, message: Uint8Array): Buffer
+    verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean
+  }
+  readonly DEFAULT_CONNECTION_CONFIG: { readonly makeSignalRepository: MakeSignalRepository }
+  /** The root of the certificates; tests of the simulator set it to the simulator's. */
+  readonly WA_CERT_DETAILS: { PUBLIC_KEY: Uint8Array }
+  readonly proto: {
+    readonly HandshakeMessage: Codec<{
+      clientHello?: { ephemeral: Uint8Array }
+      clientFinish?: { static: Uint8Array; payload: Uint8Array }
+      serverHello?: { ephemeral: Uint8Array; static: Uint8Array; payload: Uint8Array }
+    }>
+    readonly ClientPayload: Codec<ClientPayload>
+    readonly CertChain: Codec<Record<'leaf' | 'intermediate', { details: Uint8Array; signature: Uint8Array }>> & {
+      readonly NoiseCertificate: {
+        readonly Details: Codec<{ serial: number; issuerSerial: number; key: Uint8Array }>
+      }
+    }
+    readonly ADVDeviceIdentity: Codec<object>
+    readonly ADVSignedDeviceIdentity: Codec<SignedDeviceIdentity>
+    readonly ADVSignedDeviceIdentityHMAC: Codec<{ details: Uint8Array; hmac: Uint8Array }>
+    readonly Message: Codec<MessageProto> & { fromObject(object: object): MessageProto }
+  }
+}
+
+interface WebSocketLibrary {
+  readonly WebSocketServer: new (options: object) => WebSocketServer
+}
+
+export interface WebSocketServer {
+  on(event: 'connection', listener: (socket: WebSocket) => void): void
+  readonly clients: Iterable<WebSocket>
+  close(): void
+}
+
+export interface WebSocket {
+  readonly readyState: number
+  on(event: 'message', listener: (data: Buffer) => void): void
+  on(event: 'close' | 'error', listener: () => void): void
+  send(data: Uint8Array): void
+  terminate(): void
+}
+
+/** For the name of a test that is skipped; null when the library is there. */
+export function whyNoLibrary(): string | null {
+  return existsSync(join(LIBRARY_FOLDER, 'node_modules/.package-lock.json'))
+    ? null
+    : 'the bootstrap of the tests could not install the library of WhatsApp Web'
+}
+
+export async function loadLibrary(): Promise<WhatsAppLibrary> {
+  return (await import(locate('baileys/lib/index.js'))) as WhatsAppLibrary
+}
+
+/** The one that the library itself uses. */
+export async function loadWebSockets(): Promise<WebSocketLibrary> {
+  return (await import(locate('ws/wrapper.mjs'))) as WebSocketLibrary
+}
+
+function locate(path: string): string {
+  return pathToFileURL(join(LIBRARY_FOLDER, 'node_modules', path)).href
+}
