@@ -53,7 +53,7 @@ export interface ChannelRow {
   readonly state: ExtraState
 }
 
-export interface InstallRequest {
+interface InstallRequest {
   readonly dataDir: string
   readonly channel: string
   /** A folder in which the same extra was installed elsewhere; null: npm downloads it. */

@@ -29,7 +29,7 @@ export interface PairingData {
   readonly eSkeySig: Uint8Array
 }
 
-export interface SignedDeviceIdentity {
+interface SignedDeviceIdentity {
   readonly details: Uint8Array
   readonly accountSignatureKey?: Uint8Array
   readonly accountSignature: Uint8Array

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, vi } from 'vitest'
+import { waitUntil } from '../black-box/wait-until.ts'
+import type { BinaryNode } from './binary-node.ts'
+import { LibraryClient } from './library-client.ts'
+import { Simulator } from './simulator.ts'
+
+export const RECIPIENT = '15551234567'
+export const TO = `${RECIPIENT}@s.whatsapp.net`
+
+export let simulator: Simulator
+let lastNumber = 15_550_001_000
+
+/** Starts a simulator for the tests of the suite, whose certificates the library accepts. Each test ends without complaints. */
+export function openSimulator(): void {
+  beforeAll(async () => {
+    // libsignal prints whole sessions with their keys.
+    for (const method of ['log', 'info', 'warn', 'error'] as const)
+      vi.spyOn(console, method).mockImplementation(() => {})
+    simulator = await Simulator.start()
+    simulator.library.WA_CERT_DETAILS.PUBLIC_KEY = simulator.rootKey.public
+    simulator.phone(RECIPIENT)
+  })
+
+  afterAll(() => simulator?.close())
+
+  afterEach(() => {
+    assert.deepEqual(simulator.takeComplaints(), [])
+  })
+}
+
+interface Sent {
+  readonly to?: string
+  readonly text?: string
+  readonly message?: object
+  readonly additionalNodes?: object
+}
+
+export function until(what: string, condition: () => boolean): Promise<true> {
+  return waitUntil(what, async () => condition(), { deadlineMs: 10_000, everyMs: 2 })
+}
+
+export function newNumber(): string {
+  lastNumber += 1
+  return String(lastNumber)
+}
+
+/** A client that asks for no token, as the channel sees to it. */
+export async function linked(number: string, options: object = {}): Promise<LibraryClient> {
+  const client = await LibraryClient.link(simulator, number, options)
+  await noteToken(client)
+  return client
+}
+
+export function noteToken(client: LibraryClient): Promise<void> {
+  const noted = { token: Buffer.alloc(0), senderTimestamp: Math.floor(Date.now() / 1000) }
+  return client.socket.authState.keys.set({ tctoken: { [simulator.phone(RECIPIENT).lid]: noted } })
+}
+
+export function wireId(client: LibraryClient, name: string): string {
+  const hash = createHash('sha256').update(`${client.creds.me?.id}:${name}`).digest('hex')
+  return `3EB0${hash.slice(0, 18).toUpperCase()}`
+}
+
+export function relay(
+  client: LibraryClient,
+  name: string,
+  { to = TO, text = name, message, additionalNodes }: Sent = {},
+) {
+  const content = message ?? { extendedTextMessage: { text } }
+  return client.socket.relayMessage(to, content, { messageId: wireId(client, name), additionalNodes })
+}
+
+/** Resolves with the ack. */
+export async function send(client: LibraryClient, name: string, sent: Sent = {}): Promise<BinaryNode> {
+  const id = wireId(client, name)
+  await relay(client, name, sent)
+  await until(`the ack of ${name}`, () => client.acks.some(({ attrs }) => attrs['id'] === id))
+  return client.acks.find(({ attrs }) => attrs['id'] === id)!
+}
+
+export function nextNode(client: LibraryClient, event: string): Promise<BinaryNode> {
+  return new Promise((resolve) => client.socket.ws.on(event, resolve))
+}
+
+export async function end(client: LibraryClient): Promise<void> {
+  await client.end()
+  await client.ended
+}

@@ -1,0 +1,108 @@
+import type { BinaryNode } from './binary-node.ts'
+import type { ClientPayload, PairingData, WebSocket, WhatsAppLibrary } from './library.ts'
+import { framed, HEADER, type KeyPair, NoiseResponder } from './noise-responder.ts'
+import type { LinkedDevice, Phone } from './phone.ts'
+
+const OPEN = 1
+const LENGTH_BYTES = 3
+// `ED 00 01`, and the length of what follows.
+const ROUTING_BYTES = 7
+
+/** A device that waits to be linked. */
+export interface WaitingDevice extends PairingData {
+  readonly noise: Buffer
+  readonly refs: readonly string[]
+  /** Once a phone has accepted it. */
+  accepted?: { readonly phone: Phone; readonly id: number; readonly details: Buffer }
+}
+
+interface LineParts {
+  readonly library: WhatsAppLibrary
+  readonly socket: WebSocket
+  readonly staticKey: KeyPair
+  readonly certificate: () => Uint8Array
+  readonly onLogin: (line: Line, clientStatic: Buffer, payload: ClientPayload) => void
+  readonly onNode: (line: Line, node: BinaryNode) => Promise<void>
+  readonly onBroken: (line: Line, error: unknown) => void
+}
+
+/** One connection of a client, from the first byte on. */
+export class Line {
+  /** Who is logged in. */
+  login: { readonly phone: Phone; readonly device: LinkedDevice } | null = null
+  waiting: WaitingDevice | null = null
+  /** The routing information with which the client began. */
+  routing: Buffer | null = null
+  /** Nothing is read or answered any more, as if the peer had died. */
+  isFrozen = false
+  isReplaced = false
+  readonly #parts: LineParts
+  readonly #noise: NoiseResponder
+  #bytes = Buffer.alloc(0)
+  #hasBegun = false
+  #stage: 'hello' | 'finish' | 'open' = 'hello'
+
+  constructor(parts: LineParts) {
+    this.#parts = parts
+    this.#noise = new NoiseResponder(parts.staticKey)
+    let last = Promise.resolve()
+    parts.socket.on('message', (data) => {
+      last = last.then(() => this.#read(data)).catch((error: unknown) => parts.onBroken(this, error))
+    })
+  }
+
+  send(node: BinaryNode): void {
+    const { socket, library } = this.#parts
+    if (socket.readyState === OPEN) socket.send(framed(this.#noise.encrypt(library.encodeBinaryNode(node))))
+  }
+
+  terminate(): void {
+    this.#parts.socket.terminate()
+  }
+
+  /** Sends a last node, and ends the connection once it has left. */
+  endWith(node: BinaryNode): void {
+    this.send(node)
+    setTimeout(() => this.terminate(), 20)
+  }
+
+  async #read(data: Buffer): Promise<void> {
+    if (this.isFrozen) return
+    this.#bytes = Buffer.concat([this.#bytes, data])
+    if (!this.#hasBegun) this.#readHeader()
+    while (this.#bytes.length >= LENGTH_BYTES) {
+      const end = LENGTH_BYTES + this.#bytes.readUIntBE(0, LENGTH_BYTES)
+      if (this.#bytes.length < end) return
+      const frame = Buffer.from(this.#bytes.subarray(LENGTH_BYTES, end))
+      this.#bytes = this.#bytes.subarray(end)
+      await this.#readFrame(frame)
+    }
+  }
+
+  #readHeader(): void {
+    if (this.#bytes.subarray(0, 2).toString() === 'ED') {
+      const end = ROUTING_BYTES + this.#bytes.readUIntBE(4, LENGTH_BYTES)
+      this.routing = Buffer.from(this.#bytes.subarray(ROUTING_BYTES, end))
+      this.#bytes = this.#bytes.subarray(end)
+    }
+    if (!this.#bytes.subarray(0, HEADER.length).equals(HEADER)) throw new Error('the header is wrong')
+    this.#bytes = this.#bytes.subarray(HEADER.length)
+    this.#hasBegun = true
+  }
+
+  async #readFrame(frame: Buffer): Promise<void> {
+    const { library, socket, certificate, onLogin, onNode } = this.#parts
+    const { HandshakeMessage, ClientPayload } = library.proto
+    if (this.#stage === 'open') return onNode(this, await library.decodeBinaryNode(this.#noise.decrypt(frame)))
+    const { clientHello, clientFinish } = HandshakeMessage.decode(frame)
+    if (this.#stage === 'hello' && clientHello) {
+      const serverHello = this.#noise.answerHello(clientHello.ephemeral, certificate())
+      socket.send(framed(HandshakeMessage.encode({ serverHello }).finish()))
+      this.#stage = 'finish'
+    } else if (this.#stage === 'finish' && clientFinish) {
+      const { clientStatic, payload } = this.#noise.readFinish(clientFinish.static, clientFinish.payload)
+      this.#stage = 'open'
+      onLogin(this, clientStatic, ClientPayload.decode(payload))
+    } else throw new Error(`this frame does not belong to the handshake, which waits for ${this.#stage}`)
+  }
+}

@@ -1,0 +1,206 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, pbkdf2Sync, randomBytes } from 'node:crypto'
+import { type BinaryNode, secondsNow } from './binary-node.ts'
+import type { Credentials, KeyStore, MessageProto, SignalRepository, WhatsAppLibrary } from './library.ts'
+import { agree, newKeyPair } from './noise-responder.ts'
+
+const CODE_ROUNDS = 131_072
+const NO_LOGGER = { level: 'silent', child: () => NO_LOGGER, trace() {}, debug() {}, info() {}, warn() {}, error() {} }
+
+export interface ReceivedMessage {
+  readonly id: string
+  readonly from: string
+  readonly message: MessageProto
+  readonly bytes: Uint8Array
+  readonly type: 'pkmsg' | 'msg'
+}
+
+/** A one-time key that the server hands out for a device. */
+interface PreKey {
+  readonly id: number
+  readonly value: Buffer
+}
+
+/** A device that a phone has linked, as the server knows it. */
+export interface LinkedDevice {
+  readonly id: number
+  readonly noise: Buffer
+  readonly identity: Buffer
+  registrationId: number
+  signedPreKey: { readonly id: number; readonly value: Buffer; readonly signature: Buffer } | null
+  preKeys: PreKey[]
+  /** The ids of all it has ever uploaded. */
+  readonly preKeyIds: Set<number>
+  /** Stanzas that it has not acknowledged; they come again at its next login. */
+  unacknowledged: BinaryNode[]
+}
+
+/** A phone with a number: it links devices, and reads what they send. */
+export class Phone {
+  readonly number: string
+  /** Linked devices by their id. */
+  readonly devices = new Map<number, LinkedDevice>()
+  readonly inbox: ReceivedMessage[] = []
+  /** Why messages could not be read. */
+  readonly unreadable: string[] = []
+  /** How many messages it will not be able to read. */
+  deafFor = 0
+  readonly #library: WhatsAppLibrary
+  readonly #creds: Credentials
+  readonly #keys = memoryKeys()
+  readonly #repository: SignalRepository
+  #lastPreKey = 0
+  #lastDevice = 0
+
+  constructor(library: WhatsAppLibrary, number: string) {
+    this.number = number
+    this.#library = library
+    this.#creds = library.initAuthCreds()
+    const auth = { creds: this.#creds, keys: this.#keys }
+    this.#repository = library.DEFAULT_CONNECTION_CONFIG.makeSignalRepository(auth, NO_LOGGER, async () => [])
+  }
+
+  get identity(): Buffer {
+    return this.#creds.signedIdentityKey.public
+  }
+
+  get registrationId(): number {
+    return this.#creds.registrationId
+  }
+
+  get jid(): string {
+    return `${this.number}@s.whatsapp.net`
+  }
+
+  get lidUser(): string {
+    return `9${this.number}`
+  }
+
+  get lid(): string {
+    return `${this.lidUser}@lid`
+  }
+
+  /** The texts that its owner sees. */
+  get texts(): readonly (string | undefined)[] {
+    return this.inbox.map(({ message }) => message.extendedTextMessage?.text)
+  }
+
+  /** What the server hands out for the phone itself; each one-time key only once. */
+  async takeKeys() {
+    const pair = newKeyPair()
+    const id = ++this.#lastPreKey
+    await this.#keys.set({ 'pre-key': { [id]: pair } })
+    const { signedPreKey } = this.#creds
+    return {
+      registrationId: this.registrationId,
+      identity: this.identity,
+      signedPreKey: {
+        id: signedPreKey.keyId,
+        value: signedPreKey.keyPair.public,
+        signature: Buffer.from(signedPreKey.signature),
+      },
+      preKey: { id, value: pair.public },
+    }
+  }
+
+  /** False when it cannot be read. */
+  async receive(from: string, id: string, sealed: { type: 'pkmsg' | 'msg'; bytes: Uint8Array }): Promise<boolean> {
+    if (this.deafFor > 0) {
+      this.deafFor -= 1
+      return false
+    }
+    try {
+      const { type } = sealed
+      const ciphertext = Buffer.from(sealed.bytes)
+      const padded = await this.#repository.decryptMessage({ jid: from, type, ciphertext })
+      const bytes = this.#library.unpadRandomMax16(padded)
+      this.inbox.push({ id, from, message: this.#library.proto.Message.decode(bytes), bytes, type })
+      return true
+    } catch (error) {
+      this.unreadable.push(`${id}: ${error instanceof Error ? error.message : String(error)}`)
+      return false
+    }
+  }
+
+  /** Accepts a device whose code was scanned or typed. */
+  acceptDevice(identity: Uint8Array, advSecret: Buffer) {
+    const { ADVDeviceIdentity, ADVSignedDeviceIdentity, ADVSignedDeviceIdentityHMAC } = this.#library.proto
+    const id = ++this.#lastDevice
+    const details = Buffer.from(
+      ADVDeviceIdentity.encode({ rawId: 7, timestamp: Number(secondsNow()), keyIndex: id, accountType: 0 }).finish(),
+    )
+    const accountSignature = this.#library.Curve.sign(
+      this.#creds.signedIdentityKey.private,
+      Buffer.concat([Buffer.from([6, 0]), details, identity]),
+    )
+    const signed = ADVSignedDeviceIdentity.encode({
+      details,
+      accountSignatureKey: this.identity,
+      accountSignature,
+    }).finish()
+    const hmac = createHmac('sha256', advSecret).update(signed).digest()
+    const blob = Buffer.from(ADVSignedDeviceIdentityHMAC.encode({ details: signed, hmac }).finish())
+    return { phone: this, id, details, blob }
+  }
+
+  /** What a phone does when its owner types a code: it answers the device, and reads that device's answer. */
+  answerCode(code: string, wrapped: Buffer) {
+    const deviceEphemeral = crypt(createDecipheriv, {
+      code,
+      salt: wrapped.subarray(0, 32),
+      iv: wrapped.subarray(32, 48),
+    })(wrapped.subarray(48))
+    const ephemeral = newKeyPair()
+    const salt = randomBytes(32)
+    const iv = randomBytes(16)
+    const sealed = crypt(createCipheriv, { code, salt, iv })(ephemeral.public)
+    const shared = agree(ephemeral.private, deviceEphemeral)
+    return {
+      wrappedEphemeral: Buffer.concat([salt, iv, sealed]),
+      readBundle: (bundle: Buffer, identity: Buffer) => this.#readBundle({ bundle, identity, shared }),
+    }
+  }
+
+  #readBundle({ bundle, identity, shared }: { bundle: Buffer; identity: Buffer; shared: Buffer }): Buffer {
+    const salt = bundle.subarray(0, 32)
+    const key = hkdfSync('sha256', shared, salt, 'link_code_pairing_key_bundle_encryption_key', 32)
+    const decipher = createDecipheriv('aes-256-gcm', Buffer.from(key), bundle.subarray(32, 44))
+    decipher.setAuthTag(bundle.subarray(bundle.length - 16))
+    const opened = Buffer.concat([decipher.update(bundle.subarray(44, bundle.length - 16)), decipher.final()])
+    if (!opened.subarray(0, 32).equals(identity)) throw new Error('the bundle names another device')
+    if (!opened.subarray(32, 64).equals(this.identity)) throw new Error('the bundle names another phone')
+    const agreed = agree(this.#creds.signedIdentityKey.private, identity)
+    const secret = Buffer.concat([shared, agreed, opened.subarray(64, 96)])
+    return Buffer.from(hkdfSync('sha256', secret, Buffer.alloc(0), 'adv_secret', 32))
+  }
+}
+
+/** Keys in memory, as the library keeps them. */
+function memoryKeys(): KeyStore & {
+  transaction(work: () => Promise<unknown>): Promise<unknown>
+  isInTransaction(): boolean
+} {
+  const entries = new Map<string, unknown>()
+  return {
+    async get(kind, ids) {
+      const found = ids.map((id) => [id, entries.get(`${kind}/${id}`)] as const)
+      return Object.fromEntries(found.filter(([, value]) => value !== undefined))
+    },
+    async set(changes) {
+      for (const [kind, values] of Object.entries(changes))
+        for (const [id, value] of Object.entries(values)) {
+          if (value === null) entries.delete(`${kind}/${id}`)
+          else entries.set(`${kind}/${id}`, value)
+        }
+    },
+    transaction: (work) => work(),
+    isInTransaction: () => false,
+  }
+}
+
+function crypt(
+  create: typeof createCipheriv | typeof createDecipheriv,
+  { code, salt, iv }: { code: string; salt: Buffer; iv: Buffer },
+): (bytes: Buffer) => Buffer {
+  const cipher = create('aes-256-ctr', pbkdf2Sync(code, salt, CODE_ROUNDS, 32, 'sha256'), iv)
+  return (bytes) => Buffer.concat([cipher.update(bytes), cipher.final()])
+}

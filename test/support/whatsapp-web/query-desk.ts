@@ -1,0 +1,199 @@
+import {
+  type BinaryNode,
+  bigEndian,
+  bytesOf,
+  childOf,
+  childrenOf,
+  element,
+  errorOf,
+  numberOf,
+  resultOf,
+  SERVER,
+  secondsNow,
+} from './binary-node.ts'
+import type { Line } from './line.ts'
+import type { LinkedDevice, Phone } from './phone.ts'
+import type { Simulator } from './simulator.ts'
+import { isSignedBy } from './xeddsa.ts'
+
+const KEY_TYPE = Buffer.from([5])
+const LOCK_SECONDS = 3600
+
+type Answer = (line: Line, query: BinaryNode, device: LinkedDevice) => void | Promise<void>
+
+/** Answers what clients ask. A query that it does not know is refused, and is a complaint. */
+export class QueryDesk {
+  /** Queries with these words are not answered, such as `usync` or `encrypt key`. */
+  readonly muted = new Set<string>()
+  /** How many one-time keys the server says it has; null: as many as it has. */
+  preKeyCount: number | null = null
+  readonly #simulator: Simulator
+  readonly #fetched = new Set<string>()
+  readonly #issued = new Set<string>()
+  readonly #answers: Readonly<Record<string, Answer>> = {
+    'set md remove-companion-device': (line, query) => this.#removeDevice(line, query),
+    'get encrypt count': (line, query, { preKeys }) => {
+      const value = String(this.preKeyCount ?? preKeys.length)
+      line.send(resultOf(query, [{ tag: 'count', attrs: { value } }]))
+    },
+    'get encrypt digest': (line, query) => line.send(resultOf(query, [element('digest')])),
+    'set encrypt registration': (line, query, device) => this.#takeKeys({ line, query, device }),
+    'set encrypt rotate': (line, query) => line.send(resultOf(query)),
+    'set passive active': (line, query, device) => bringWaiting({ line, query, device }),
+    'get encrypt key': (line, query, device) => this.#giveKeys({ line, query, device }),
+    'get usync usync': (line, query) => this.#describeUsers(line, query),
+    'get abt props': (line, query) => line.send(resultOf(query, [element('props')])),
+    'get blocklist': (line, query) => line.send(resultOf(query, [element('list')])),
+    'get privacy privacy': (line, query) => line.send(resultOf(query, [element('privacy')])),
+    'set privacy tokens': (line, query, device) => this.#issueTokens({ line, query, device }),
+    'get w:p ping': (line, query) => line.send(resultOf(query)),
+    'get w:mex query': (line, query) => line.send(resultOf(query, [element('result', timelock())])),
+  }
+
+  constructor(simulator: Simulator) {
+    this.#simulator = simulator
+  }
+
+  async answer(line: Line, query: BinaryNode): Promise<void> {
+    const { type, xmlns } = query.attrs
+    const [first] = childrenOf(query)
+    if (type === 'result') {
+      if (first?.tag === 'pair-device-sign') this.#simulator.pairing.finish(line, query)
+      return
+    }
+    if (this.muted.has(xmlns ?? '') || this.muted.has(`${xmlns} ${first?.tag}`)) return
+    const asked = [type, xmlns, first?.tag].filter(Boolean).join(' ')
+    if (asked === 'set md link_code_companion_reg') return this.#simulator.pairing.answerCodeRequest(line, query)
+    const answer = this.#answers[asked]
+    const device = line.login?.device
+    if (answer && device) return answer(line, query, device)
+    this.#simulator.complain(answer ? `the query ${asked} came before the login` : `the query ${asked} is not known`)
+    line.send(errorOf(query, '501', 'feature-not-implemented'))
+  }
+
+  #removeDevice(line: Line, query: BinaryNode): void {
+    if (line.login) line.login.phone.devices.delete(line.login.device.id)
+    line.send(resultOf(query))
+    line.terminate()
+  }
+
+  #takeKeys({ line, query, device }: { line: Line; query: BinaryNode; device: LinkedDevice }): void {
+    const complain = (problem: string) => this.#simulator.complain(`keys of ${line.login?.phone.number}: ${problem}`)
+    if (!bytesOf(childOf(query, 'identity')).equals(device.identity)) complain('of another identity')
+    const signed = childOf(query, 'skey')
+    const [value, signature] = [bytesOf(childOf(signed, 'value')), bytesOf(childOf(signed, 'signature'))]
+    if (!isSignedBy(device.identity, Buffer.concat([KEY_TYPE, value]), signature)) complain('a wrong signature')
+    device.signedPreKey = { id: numberOf(childOf(signed, 'id')), value, signature }
+    device.registrationId = numberOf(childOf(query, 'registration'))
+    for (const key of childrenOf(childOf(query, 'list'), 'key')) {
+      const id = numberOf(childOf(key, 'id'))
+      if (device.preKeyIds.has(id)) complain(`the id ${id} was used before`)
+      device.preKeyIds.add(id)
+      device.preKeys.push({ id, value: bytesOf(childOf(key, 'value')) })
+    }
+    line.send(resultOf(query))
+  }
+
+  async #giveKeys({ line, query, device }: { line: Line; query: BinaryNode; device: LinkedDevice }): Promise<void> {
+    const users: BinaryNode[] = []
+    for (const { attrs } of childrenOf(childOf(query, 'key'), 'user')) {
+      const jid = attrs['jid'] ?? ''
+      const once = `${line.login?.phone.number}:${device.id} ${jid}`
+      if (this.#fetched.has(once)) this.#simulator.complain(`keys of ${jid} were fetched again`)
+      this.#fetched.add(once)
+      users.push({ tag: 'user', attrs: { jid }, content: await this.#keysOf(jid) })
+    }
+    line.send(resultOf(query, [element('list', users)]))
+  }
+
+  async #keysOf(jid: string): Promise<readonly BinaryNode[]> {
+    const phone = this.#simulator.findPhone(jid)
+    const id = Number(/:(\d+)@/.exec(jid)?.[1] ?? 0)
+    const keys = id === 0 ? await phone?.takeKeys() : takeKeysOf(phone?.devices.get(id))
+    if (!keys) return [{ tag: 'error', attrs: { code: '406', text: 'not-acceptable' } }]
+    const { registrationId, identity, signedPreKey, preKey } = keys
+    return [
+      element('registration', bigEndian(registrationId, 4)),
+      element('type', KEY_TYPE),
+      element('identity', identity),
+      element('skey', [
+        element('id', bigEndian(signedPreKey.id, 3)),
+        element('value', signedPreKey.value),
+        element('signature', signedPreKey.signature),
+      ]),
+      ...(preKey ? [element('key', [element('id', bigEndian(preKey.id, 3)), element('value', preKey.value)])] : []),
+    ]
+  }
+
+  #describeUsers(line: Line, query: BinaryNode): void {
+    const usync = childOf(query, 'usync')
+    const wanted = childrenOf(childOf(usync, 'query')).map(({ tag }) => tag)
+    const users = childrenOf(childOf(usync, 'list'), 'user').flatMap((user) => {
+      const number = bytesOf(childOf(user, 'contact')).toString().replace('+', '')
+      const jid = user.attrs['jid'] ?? `${number}@${SERVER}`
+      const phone = this.#simulator.findPhone(jid)
+      return phone ? [describeUser(phone, { jid, wanted })] : wanted.includes('contact') ? [unknownUser(number)] : []
+    })
+    const results = element(
+      'result',
+      wanted.map((tag) => element(tag)),
+    )
+    line.send(
+      resultOf(query, [{ tag: 'usync', attrs: { ...usync?.attrs }, content: [results, element('list', users)] }]),
+    )
+  }
+
+  #issueTokens({ line, query, device }: { line: Line; query: BinaryNode; device: LinkedDevice }): void {
+    for (const { attrs } of childrenOf(childOf(query, 'tokens'), 'token')) {
+      const once = `${line.login?.phone.number}:${device.id} ${attrs['jid']}`
+      if (this.#issued.has(once)) this.#simulator.complain(`a token for ${attrs['jid']} was asked for again`)
+      this.#issued.add(once)
+    }
+    line.send(resultOf(query, [element('tokens')]))
+  }
+}
+
+function bringWaiting({ line, query, device }: { line: Line; query: BinaryNode; device: LinkedDevice }): void {
+  line.send(resultOf(query))
+  for (const node of device.unacknowledged) line.send({ ...node, attrs: { ...node.attrs, offline: '0' } })
+  const count = String(device.unacknowledged.length)
+  line.send({ tag: 'ib', attrs: { from: SERVER }, content: [{ tag: 'offline', attrs: { count } }] })
+}
+
+function takeKeysOf(device: LinkedDevice | undefined) {
+  if (!device?.signedPreKey) return undefined
+  const { registrationId, identity, signedPreKey } = device
+  return { registrationId, identity, signedPreKey, preKey: device.preKeys.shift() }
+}
+
+function unknownUser(number: string): BinaryNode {
+  const contact = { tag: 'contact', attrs: { type: 'out' }, content: Buffer.from(`+${number}`) }
+  return { tag: 'user', attrs: {}, content: [contact] }
+}
+
+function describeUser(phone: Phone, { jid, wanted }: { jid: string; wanted: readonly string[] }): BinaryNode {
+  const devices = [...phone.devices.keys()].map((id) => ({
+    tag: 'device',
+    attrs: { id: String(id), 'key-index': String(id) },
+  }))
+  const known: Readonly<Record<string, BinaryNode>> = {
+    contact: { tag: 'contact', attrs: { type: 'in' }, content: Buffer.from(`+${phone.number}`) },
+    lid: { tag: 'lid', attrs: { val: phone.lid } },
+    devices: element('devices', [
+      element('device-list', [{ tag: 'device', attrs: { id: '0' } }, ...devices]),
+      { tag: 'key-index-list', attrs: { ts: secondsNow() } },
+    ]),
+  }
+  const content = wanted.flatMap((tag) => known[tag] ?? [])
+  return { tag: 'user', attrs: { jid: jid.endsWith('@lid') ? phone.lid : phone.jid }, content }
+}
+
+/** That writing to people who never wrote is locked. */
+function timelock(): Buffer {
+  const lock = {
+    is_active: true,
+    time_enforcement_ends: String(Number(secondsNow()) + LOCK_SECONDS),
+    enforcement_type: 'WEB_COMPANION_ONLY',
+  }
+  return Buffer.from(JSON.stringify({ data: { xwa2_fetch_account_reachout_timelock: lock } }))
+}

@@ -1,0 +1,215 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type BinaryNode, childrenOf, element, secondsNow } from './binary-node.ts'
+import { DevicePairing } from './device-pairing.ts'
+import {
+  type ClientPayload,
+  loadLibrary,
+  loadWebSockets,
+  type WebSocketServer,
+  type WhatsAppLibrary,
+} from './library.ts'
+import { Line } from './line.ts'
+import { MessageIntake } from './message-intake.ts'
+import { newKeyPair } from './noise-responder.ts'
+import { type LinkedDevice, Phone } from './phone.ts'
+import { QueryDesk } from './query-desk.ts'
+
+/**
+ * Simulates WhatsApp's server on loopback, as the library expects it to be. It checks all it is sent: what a client does wrong, or
+ * what it does not know, stands in `complaints`, and a test ends with none. It was never compared with the real server.
+ */
+export class Simulator {
+  readonly library: WhatsAppLibrary
+  readonly phones = new Map<string, Phone>()
+  readonly lines = new Set<Line>()
+  readonly complaints: string[] = []
+  /** What clients asked for: tag, namespace, type and the first child of each stanza. */
+  readonly requests: string[] = []
+  readonly pairing = new DevicePairing(this)
+  readonly messages = new MessageIntake(this)
+  readonly queries = new QueryDesk(this)
+  /** Login attempts of these numbers fail with this reason. */
+  readonly refusedLogins = new Map<string, string>()
+  isCertificateForged = false
+  readonly rootKey = newKeyPair()
+  readonly #intermediateKey = newKeyPair()
+  readonly #staticKey = newKeyPair()
+  readonly #http: Server
+  readonly #webSockets: WebSocketServer
+  #lastId = 0
+
+  static async start(): Promise<Simulator> {
+    const [library, { WebSocketServer }] = await Promise.all([loadLibrary(), loadWebSockets()])
+    const http = createServer()
+    const simulator = new Simulator(library, {
+      http,
+      webSockets: new WebSocketServer({ server: http, path: '/ws/chat' }),
+    })
+    http.listen(0, '127.0.0.1')
+    await once(http, 'listening')
+    return simulator
+  }
+
+  private constructor(library: WhatsAppLibrary, { http, webSockets }: { http: Server; webSockets: WebSocketServer }) {
+    this.library = library
+    this.#http = http
+    this.#webSockets = webSockets
+    webSockets.on('connection', (socket) => {
+      const line = new Line({
+        library,
+        socket,
+        staticKey: this.#staticKey,
+        certificate: () => this.#certificate(),
+        onLogin: (opened, clientStatic, payload) => this.#logIn(opened, clientStatic, payload),
+        onNode: (opened, node) => this.#read(opened, node),
+        onBroken: (opened, error) => {
+          this.complain(`a line broke: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+          opened.terminate()
+        },
+      })
+      this.lines.add(line)
+      socket.on('close', () => this.lines.delete(line))
+      socket.on('error', () => {})
+    })
+  }
+
+  get url(): string {
+    return `ws://127.0.0.1:${(this.#http.address() as AddressInfo).port}/ws/chat`
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#webSockets.clients) socket.terminate()
+    this.#webSockets.close()
+    this.#http.close()
+    this.#http.closeAllConnections()
+  }
+
+  complain(problem: string): void {
+    this.complaints.push(problem)
+  }
+
+  /** The complaints so far, which are forgotten. */
+  takeComplaints(): readonly string[] {
+    return this.complaints.splice(0)
+  }
+
+  nextId(): string {
+    this.#lastId += 1
+    return `s${this.#lastId}`
+  }
+
+  /** The phone of a number; it is registered if it was not. */
+  phone(number: string): Phone {
+    const known = this.phones.get(number)
+    if (known) return known
+    const phone = new Phone(this.library, number)
+    this.phones.set(number, phone)
+    return phone
+  }
+
+  findPhone(jid: string): Phone | undefined {
+    const [user = ''] = jid.split(/[@:]/)
+    return jid.endsWith('@lid')
+      ? [...this.phones.values()].find(({ lidUser }) => lidUser === user)
+      : this.phones.get(user)
+  }
+
+  /** The line of a number that is logged in. */
+  lineOf(number: string): Line | undefined {
+    return [...this.lines].find(({ login }) => login?.phone.number === number)
+  }
+
+  /** Unlinks all devices of a number, as its owner does on the phone. */
+  unlink(number: string): void {
+    this.phone(number).devices.clear()
+    for (const line of this.lines)
+      if (line.login?.phone.number === number)
+        line.endWith({
+          tag: 'stream:error',
+          attrs: { code: '401' },
+          content: [{ tag: 'conflict', attrs: { type: 'device_removed' } }],
+        })
+  }
+
+  /** Sends to a device, now or when it is there again. */
+  push(device: LinkedDevice, node: BinaryNode): void {
+    device.unacknowledged.push(node)
+    for (const line of this.lines) if (line.login?.device === device) line.send(node)
+  }
+
+  #certificate(): Uint8Array {
+    const { CertChain } = this.library.proto
+    const { Details } = CertChain.NoiseCertificate
+    const intermediate = Details.encode({ serial: 1, issuerSerial: 0, key: this.#intermediateKey.public }).finish()
+    const leaf = Details.encode({ serial: 2, issuerSerial: 1, key: this.#staticKey.public }).finish()
+    const sign = (key: Buffer, details: Uint8Array) =>
+      this.isCertificateForged ? randomBytes(64) : this.library.Curve.sign(key, details)
+    return CertChain.encode({
+      intermediate: { details: intermediate, signature: sign(this.rootKey.private, intermediate) },
+      leaf: { details: leaf, signature: sign(this.#intermediateKey.private, leaf) },
+    }).finish()
+  }
+
+  #logIn(line: Line, clientStatic: Buffer, payload: ClientPayload): void {
+    if (!payload.username) {
+      this.pairing.begin(line, clientStatic, payload)
+      return
+    }
+    const number = String(payload.username)
+    const phone = this.phones.get(number)
+    const device = phone?.devices.get(payload.device ?? 0)
+    const isKnown = device?.noise.equals(clientStatic) ?? false
+    const reason = this.refusedLogins.get(number) ?? (isKnown ? null : '401')
+    if (reason !== null || !phone || !device) {
+      line.endWith({ tag: 'failure', attrs: { reason: reason ?? '401', location: 'sim' } })
+      return
+    }
+    for (const other of this.lines) if (other.login?.device === device) replace(other)
+    line.login = { phone, device }
+    line.send({ tag: 'success', attrs: { t: secondsNow(), lid: `${phone.lidUser}:${device.id}@lid`, location: 'sim' } })
+  }
+
+  async #read(line: Line, node: BinaryNode): Promise<void> {
+    const { xmlns, type } = node.attrs
+    const [first] = childrenOf(node)
+    this.requests.push([node.tag, xmlns, type, first && `<${first.tag}>`].filter(Boolean).join(' '))
+    // What was under way when the line was replaced may still come.
+    if (line.isReplaced && node.tag !== 'message') return
+    switch (node.tag) {
+      case 'iq':
+        return this.queries.answer(line, node)
+      case 'message':
+        return this.messages.take(line, node)
+      case 'ack':
+        return this.#acknowledge(line, node)
+      case 'ib':
+      case 'presence':
+      case 'receipt':
+      case 'chatstate':
+        return
+      default:
+        this.complain(`the stanza ${node.tag} is not known`)
+        line.send({ tag: 'stream:error', attrs: { code: '501' }, content: [element('not-acceptable')] })
+    }
+  }
+
+  #acknowledge(line: Line, { attrs }: BinaryNode): void {
+    const device = line.login?.device
+    if (!device) return
+    const isMeant = (node: BinaryNode) =>
+      node.tag === attrs['class'] && ['id', 'type'].every((name) => node.attrs[name] === attrs[name])
+    const left = device.unacknowledged.filter((node) => !isMeant(node))
+    if (left.length === device.unacknowledged.length)
+      this.complain(`an ack of ${attrs['class']} ${attrs['id']}, which was not sent or is acknowledged already`)
+    device.unacknowledged = left
+  }
+}
+
+function replace(line: Line): void {
+  line.login = null
+  line.isReplaced = true
+  line.endWith({ tag: 'stream:error', attrs: {}, content: [{ tag: 'conflict', attrs: { type: 'replaced' } }] })
+}

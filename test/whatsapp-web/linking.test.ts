@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, it, onTestFinished } from 'vitest'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { childOf } from '../support/whatsapp-web/binary-node.ts'
+import { whyNoLibrary } from '../support/whatsapp-web/library.ts'
+import { LibraryClient } from '../support/whatsapp-web/library-client.ts'
+import {
+  end,
+  newNumber,
+  nextNode,
+  openSimulator,
+  RECIPIENT,
+  simulator,
+  TO,
+  until,
+} from '../support/whatsapp-web/library-world.ts'
+
+// The design of the channel rests on what the pinned version does. When a new version does otherwise, the title says what to change.
+
+const REASON = whyNoLibrary()
+
+describe.skipIf(REASON)(`the library of WhatsApp Web, against the simulator,${skipNote(REASON)}`, () => {
+  openSimulator()
+
+  describe('with the wrapper of libsignal', () => {
+    it('refuses a signature that is wrong', () => {
+      const { Curve } = simulator.library
+      const keys = Curve.generateKeyPair()
+      const message = Buffer.from('text')
+      const signature = Curve.sign(keys.private, message)
+
+      assert.equal(Curve.verify(keys.public, message, signature), true)
+      assert.equal(Curve.verify(keys.public, message, randomBytes(64)), false)
+    })
+
+    it('ends a connection whose certificates are forged', async () => {
+      simulator.isCertificateForged = true
+      onTestFinished(() => {
+        simulator.isCertificateForged = false
+      })
+      const client = new LibraryClient(simulator)
+
+      const first = await Promise.race([client.nextCode().then(() => 'a code was shown'), client.ended])
+
+      assert.notEqual(first, 'a code was shown')
+    })
+  })
+
+  describe('links a device', () => {
+    it('by a QR code, and ends the line with 515', async () => {
+      const client = new LibraryClient(simulator)
+      simulator.pairing.scan(newNumber(), await client.nextCode())
+
+      assert.equal((await client.ended).code, 515)
+    })
+
+    it('by a code that is typed into the phone', async () => {
+      const client = new LibraryClient(simulator)
+      const number = newNumber()
+      await client.nextCode()
+      const taken = nextNode(client, 'CB:iq,type:result,link_code_companion_reg')
+      const code = await client.socket.requestPairingCode(number)
+      await taken
+
+      simulator.pairing.typeCode(number, code)
+
+      assert.equal((await client.ended).code, 515)
+      await end(await LibraryClient.logIn(simulator, client.state))
+    })
+
+    it('gives out a code before the server has answered, so a refused one cannot be recognised', async () => {
+      const client = new LibraryClient(simulator)
+      await client.nextCode()
+      simulator.pairing.isCodeRefused = true
+      onTestFinished(() => {
+        simulator.pairing.isCodeRefused = false
+      })
+      const refused = nextNode(client, 'CB:iq,type:error')
+
+      const code = await client.socket.requestPairingCode(newNumber())
+
+      assert.match(code, /^\w{8}$/)
+      assert.equal(childOf(await refused, 'error')?.attrs['code'], '400')
+      await end(client)
+    })
+
+    it('tries to log in after a code that was never typed, so unfinished credentials have to be deleted', async () => {
+      const client = new LibraryClient(simulator)
+      await client.nextCode()
+      await client.socket.requestPairingCode(newNumber())
+      await until('credentials', () => client.state.rows.has('creds'))
+      await end(client)
+
+      const { code } = await new LibraryClient(simulator, client.state).ended
+
+      assert.equal(code, 401)
+    })
+
+    it('neither acknowledges a notification before it is linked nor changes the secret that was withdrawn', async () => {
+      const client = new LibraryClient(simulator)
+      const shown = await client.nextCode()
+      const before = simulator.requests.length
+      const notified = nextNode(client, 'CB:notification')
+      simulator.pairing.refreshSecret()
+      await notified
+
+      assert.equal(client.creds.advSecretKey, shown.split(',')[3])
+      simulator.pairing.scan(newNumber(), shown)
+      await client.ended
+      assert.deepEqual(
+        simulator.requests.slice(before).filter((request) => request.startsWith('ack')),
+        [],
+      )
+    })
+  })
+
+  describe('ends a line', () => {
+    it.each(['402', '403', '405', '409', '500', '503'])('with the code of a refused login: %s', async (reason) => {
+      const number = newNumber()
+      const client = await LibraryClient.link(simulator, number)
+      await end(client)
+      simulator.refusedLogins.set(number, reason)
+
+      const { code } = await new LibraryClient(simulator, client.state).ended
+
+      assert.equal(code, Number(reason))
+    })
+
+    it('with 440 when the same device logs in elsewhere, and with 401 when it was unlinked', async () => {
+      const number = newNumber()
+      const first = await LibraryClient.link(simulator, number)
+      const second = await LibraryClient.logIn(simulator, first.state)
+      const replaced = await first.ended
+      simulator.unlink(number)
+      const unlinked = await second.ended
+
+      assert.deepEqual([replaced.code, unlinked.code], [440, 401])
+    })
+
+    it('at once when its WebSocket is terminated, though the peer is dead', async () => {
+      const number = newNumber()
+      const client = await LibraryClient.link(simulator, number)
+      const line = simulator.lineOf(number)
+      assert.ok(line)
+      line.isFrozen = true
+
+      client.socket.ws.socket.terminate()
+
+      assert.equal((await client.ended).code, 428)
+    })
+  })
+
+  describe('looks up a number', () => {
+    it('and leaves it out when it is not registered, but says undefined when there was no answer', async () => {
+      const client = await LibraryClient.link(simulator, newNumber(), { defaultQueryTimeoutMs: 300 })
+      const [known, unknown] = [
+        await client.socket.onWhatsApp(RECIPIENT),
+        await client.socket.onWhatsApp('19990000000'),
+      ]
+      simulator.queries.muted.add('usync')
+      onTestFinished(() => void simulator.queries.muted.delete('usync'))
+      const unanswered = await client.socket.onWhatsApp(RECIPIENT)
+
+      assert.deepEqual(known, [{ jid: TO, exists: true }])
+      assert.deepEqual(unknown, [])
+      assert.equal(unanswered, undefined)
+      await end(client)
+    })
+  })
+})

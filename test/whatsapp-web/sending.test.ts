@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, it, onTestFinished } from 'vitest'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { type MakeSignalRepository, whyNoLibrary } from '../support/whatsapp-web/library.ts'
+import { LibraryClient } from '../support/whatsapp-web/library-client.ts'
+import {
+  end,
+  linked,
+  newNumber,
+  noteToken,
+  openSimulator,
+  RECIPIENT,
+  relay,
+  send,
+  simulator,
+  until,
+  wireId,
+} from '../support/whatsapp-web/library-world.ts'
+
+// The design of the channel rests on what the pinned version does. When a new version does otherwise, the title says what to change.
+
+const REASON = whyNoLibrary()
+
+describe.skipIf(REASON)(
+  `the library of WhatsApp Web, against the simulator, sends a message${skipNote(REASON)}`,
+  () => {
+    openSimulator()
+
+    it('that the recipient reads, and reports what happens to it', async () => {
+      const number = newNumber()
+      const client = await linked(number)
+
+      await send(client, 'first', { text: 'héllo' })
+
+      await until('both receipts', () => client.receipts.length === 2)
+      assert.deepEqual(
+        client.receipts.map(({ attrs }) => [attrs['id'], attrs['type'] ?? 'delivered']),
+        [
+          [wireId(client, 'first'), 'delivered'],
+          [wireId(client, 'first'), 'read'],
+        ],
+      )
+      assert.equal(simulator.phone(RECIPIENT).texts.at(-1), 'héllo')
+      assert.equal(
+        simulator.phone(number).inbox.at(-1)?.message.deviceSentMessage?.message.extendedTextMessage?.text,
+        'héllo',
+      )
+      await end(client)
+    })
+
+    it('to no device of the recipient when the query of devices is not answered, and it is acknowledged', async () => {
+      const client = await linked(newNumber(), { defaultQueryTimeoutMs: 300 })
+      simulator.queries.muted.add('usync')
+      onTestFinished(() => void simulator.queries.muted.delete('usync'))
+
+      const ack = await send(client, 'without devices')
+
+      assert.equal(ack.attrs['error'], undefined)
+      assert.ok(!simulator.messages.sent.at(-1)?.devices.some((jid) => jid.includes(RECIPIENT)))
+      assert.match(simulator.takeComplaints().join(), /it left out \d of 2 devices/)
+      await end(client)
+    })
+
+    it('to the own phone alone when the recipient is not on WhatsApp, and it is acknowledged', async () => {
+      const number = newNumber()
+      const client = await linked(number)
+
+      const ack = await send(client, 'to no one', { to: '19990000000@s.whatsapp.net' })
+
+      assert.equal(ack.attrs['error'], undefined)
+      assert.ok(simulator.messages.sent.at(-1)?.devices.every((jid) => jid.includes(number)))
+      assert.match(simulator.takeComplaints().join(), /to a number that is not registered/)
+      await end(client)
+    })
+
+    it('without a device that it could not encrypt for, and fails only when there is none left', async () => {
+      const several = newNumber()
+      await end(await LibraryClient.link(simulator, several))
+      const failing = new Set([`${several}:1@`])
+      const client = await linked(newNumber(), { makeSignalRepository: failFor(failing) })
+      const to = `${several}@s.whatsapp.net`
+
+      await send(client, 'for one device', { to })
+      failing.add(several)
+      await assert.rejects(relay(client, 'for no device', { to }), /All encryptions failed/)
+
+      const devices = simulator.messages.sent.at(-1)?.devices.filter((jid) => jid.includes(several))
+      assert.equal(devices?.length, 1)
+      assert.deepEqual(
+        simulator.takeComplaints().filter((problem) => !problem.includes('token')),
+        [`message ${wireId(client, 'for one device')}: it left out 1 of 3 devices`],
+      )
+      await end(client)
+    })
+
+    it('with new keys of the recipient each time its devices are not in the cache, so that the cache has to be kept', async () => {
+      const cache = deviceCache()
+      const client = await linked(newNumber(), { userDevicesCache: cache })
+      await send(client, 'first')
+      await send(client, 'from the cache')
+      assert.deepEqual(simulator.takeComplaints(), [])
+
+      cache.flushAll()
+      await send(client, 'without the cache')
+
+      assert.match(simulator.takeComplaints().join(), /keys of \S+ were fetched again/)
+      await end(client)
+      const again = await LibraryClient.logIn(simulator, client.state, { userDevicesCache: cache })
+      await send(again, 'after a restart with the cache')
+      await end(again)
+    })
+
+    it('and asks for a trusted-contact token after each one, unless it is noted before that it was asked for', async () => {
+      const client = await LibraryClient.link(simulator, newNumber())
+      const atFirst = tokenRequests()
+      await send(client, '1')
+      await send(client, '2')
+      await until('two requests', () => tokenRequests() === atFirst + 2)
+      assert.match(simulator.takeComplaints().join(), /a token for \S+ was asked for again/)
+      assert.deepEqual(client.state.idsOf('tctoken'), [])
+
+      await noteToken(client)
+      const before = tokenRequests()
+      await send(client, '3')
+      // What comes later has to be behind a request that the third message would have caused.
+      await client.socket.onWhatsApp(RECIPIENT)
+
+      assert.equal(tokenRequests(), before)
+      await end(client)
+    })
+
+    it('and steps the ratchet on disk only after the stanza has left, so a kill in between makes the next one unreadable', async () => {
+      const client = await linked(newNumber())
+      await send(client, 'first')
+      const sessions = () => JSON.stringify(client.state.idsOf('session').map((row) => client.state.rows.get(row)))
+      const before = sessions()
+      let atArrival: string | null = null
+      simulator.messages.onMessage = () => {
+        atArrival ??= sessions()
+      }
+      onTestFinished(() => {
+        simulator.messages.onMessage = () => {}
+      })
+      client.state.delayMs = 50
+
+      await send(client, 'second')
+
+      assert.equal(atArrival, before)
+      await until('the step', () => sessions() !== before)
+      await end(client)
+    })
+
+    it('unless the length of its additional nodes cannot be read, and then the ratchet stays', async () => {
+      const client = await linked(newNumber())
+      await send(client, 'first')
+      const sessions = () => JSON.stringify(client.state.idsOf('session').map((row) => client.state.rows.get(row)))
+      const [before, sent] = [sessions(), simulator.messages.sent.length]
+
+      await assert.rejects(relay(client, 'fenced', { additionalNodes: FENCE }), /may not leave/)
+
+      assert.deepEqual([sessions(), simulator.messages.sent.length], [before, sent])
+      await send(client, 'next', { text: 'next' })
+      assert.equal(simulator.phone(RECIPIENT).texts.at(-1), 'next')
+      await end(client)
+    })
+
+    it('with a reporting token in some of its stanzas only', async () => {
+      const client = await linked(newNumber())
+      const before = simulator.messages.sent.length
+      const { Message } = simulator.library.proto
+      const message = Message.fromObject({
+        extendedTextMessage: { text: 'reported' },
+        messageContextInfo: { messageSecret: randomBytes(32) },
+      })
+      simulator.messages.receipts = 'none'
+      onTestFinished(() => {
+        simulator.messages.receipts = 'read'
+      })
+
+      for (let index = 0; index < 64; index += 1) await send(client, `reported ${index}`, { message })
+
+      const stanzas = simulator.messages.sent.slice(before)
+      const reported = stanzas.filter(({ tags }) => tags.includes('reporting')).length
+      assert.ok(reported > 0 && reported < stanzas.length, `${reported} of ${stanzas.length}`)
+      simulator.takeComplaints()
+      await end(client)
+    })
+
+    it.each(['463', '479', '429'])(
+      'and hands the ack with error %s over as a stanza, and reports no lock of first contacts',
+      async (code) => {
+        const number = newNumber()
+        const client = await linked(number)
+        const updates: unknown[] = []
+        client.socket.ev.on('messages.update', (changed) => void updates.push(...changed))
+        simulator.messages.failNext(number, { refuse: code })
+
+        const ack = await send(client, 'refused')
+
+        assert.equal(ack.attrs['error'], code)
+        await until('the event', () => updates.length > 0)
+        // It has to be asked for.
+        assert.ok(client.updates.every(({ reachoutTimeLock }) => reachoutTimeLock === undefined))
+        await end(client)
+      },
+    )
+
+    it('and acknowledges receipts only when its own listener has run, so one that is not stored comes again', async () => {
+      const client = await linked(newNumber())
+      const [theirs] = client.socket.ws.listeners('CB:receipt')
+      assert.ok(theirs)
+      client.socket.ws.off('CB:receipt', theirs)
+      await send(client, 'first')
+      await until('both receipts', () => client.receipts.length === 2)
+      await end(client)
+
+      const again = await LibraryClient.logIn(simulator, client.state)
+
+      assert.deepEqual(
+        again.receipts.map(({ attrs }) => [attrs['type'] ?? 'delivered', attrs['offline']]),
+        [
+          ['delivered', '0'],
+          ['read', '0'],
+        ],
+      )
+      await end(again)
+    })
+  },
+)
+
+const FENCE = {
+  get length(): number {
+    throw new Error('this message may not leave')
+  },
+}
+
+function tokenRequests(): number {
+  return simulator.requests.filter((request) => request === 'iq privacy set <tokens>').length
+}
+
+/** The library's own, but nothing can be encrypted for addresses with one of these parts. */
+function failFor(parts: ReadonlySet<string>): MakeSignalRepository {
+  return (...args) => {
+    const repository = simulator.library.DEFAULT_CONNECTION_CONFIG.makeSignalRepository(...args)
+    const encrypt = repository.encryptMessage.bind(repository)
+    repository.encryptMessage = async (plain) => {
+      if ([...parts].some((part) => plain.jid.includes(part))) throw new Error('no session')
+      return encrypt(plain)
+    }
+    return repository
+  }
+}
+
+/** As the channel keeps it: until it is emptied. */
+function deviceCache() {
+  const entries = new Map<string, unknown>()
+  return {
+    get: async (key: string) => entries.get(key),
+    set: async (key: string, value: unknown) => void entries.set(key, value),
+    del: async (key: string) => void entries.delete(key),
+    flushAll: () => entries.clear(),
+  }
+}
