@@ -1,7 +1,7 @@
 import { Button, Paper, Skeleton, Stack, VisuallyHidden } from '@mantine/core'
 import { useDebouncedValue, useThrottledValue } from '@mantine/hooks'
 import { ArrowUp } from 'lucide-react'
-import { type ReactNode, useRef } from 'react'
+import { Fragment, type MouseEvent, type ReactNode, useRef } from 'react'
 import type { Rows } from '../api/queries.ts'
 import classes from './data-table.module.css'
 import { ProblemNote } from './problem-note.tsx'
@@ -40,6 +40,8 @@ interface DataTableProps<Row> {
   readonly moreLabel?: string
   /** Below the rows. */
   readonly note?: ReactNode
+  /** A row that divides the list stands before the first row of each group, such as those of one day. Null: no group. */
+  readonly groupOf?: (row: Row) => string | null
   /** Rows to highlight, such as a new one. */
   readonly isMarked?: (row: Row) => boolean
 }
@@ -94,15 +96,56 @@ function SteadyTable<Row>({ source, keyOf, ...props }: Omit<DataTableProps<Row>,
             <VisuallyHidden>{props.caption}</VisuallyHidden>
           </caption>
           <Head columns={props.columns} />
-          <tbody {...ROLES.rowgroup}>
-            {rows.map((row) => (
-              <Cells key={keyOf(row)} row={row} columns={props.columns} isMarked={props.isMarked?.(row) ?? false} />
+          <tbody {...ROLES.rowgroup} {...FOLLOWING}>
+            {rows.map((row, at) => (
+              <Fragment key={keyOf(row)}>
+                <Divider of={rows} at={at} groupOf={props.groupOf} columns={props.columns.length} />
+                <Cells row={row} columns={props.columns} isMarked={props.isMarked?.(row) ?? false} />
+              </Fragment>
             ))}
           </tbody>
         </table>
         <Foot source={source} moreLabel={props.moreLabel ?? 'Load older'} note={props.note} />
       </Paper>
     </div>
+  )
+}
+
+/**
+ * A click anywhere in a row follows its link, as if on the link itself: with Ctrl or the middle button in a new tab. The link
+ * does not lie over the row, because then nobody could select a number or a text in it.
+ */
+function followRow(event: MouseEvent<HTMLElement>): void {
+  const target = event.target as HTMLElement
+  if (event.defaultPrevented || event.button > 1 || target.closest('a, button, input, [role="menu"]')) return
+  if (!document.getSelection()?.isCollapsed) return
+  const { ctrlKey, metaKey, shiftKey, button } = event
+  const link = target.closest('tr')?.querySelector('a[data-row-link]')
+  const isNewTab = ctrlKey || metaKey || button === 1
+  const click = { bubbles: true, cancelable: true, ctrlKey: isNewTab, metaKey: isNewTab && metaKey, shiftKey }
+  link?.dispatchEvent(new window.MouseEvent('click', click))
+}
+
+// By keyboard, people follow the link itself.
+const FOLLOWING = { onClick: followRow, onAuxClick: followRow }
+
+interface DividerProps<Row> {
+  readonly of: readonly Row[]
+  readonly at: number
+  readonly groupOf: ((row: Row) => string | null) | undefined
+  readonly columns: number
+}
+
+function Divider<Row>({ of, at, groupOf, columns }: DividerProps<Row>) {
+  const [row, before] = [of[at], of[at - 1]]
+  const group = row === undefined ? null : (groupOf?.(row) ?? null)
+  if (group === null || (before !== undefined && groupOf?.(before) === group)) return null
+  return (
+    <tr {...ROLES.row} className={classes['divider']}>
+      <td {...ROLES.cell} colSpan={columns}>
+        {group}
+      </td>
+    </tr>
   )
 }
 

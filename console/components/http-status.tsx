@@ -17,7 +17,6 @@ export function HttpStatus({ status, isNamed = false }: HttpStatusProps) {
           span
           size="sm"
           {...spot}
-          data-above
           {...(status < 400 ? { c: 'dimmed' } : { fw: 600 })}
           style={{ fontVariantNumeric: 'tabular-nums' }}
         >

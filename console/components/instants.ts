@@ -11,6 +11,7 @@ const dayAndClock = new Intl.DateTimeFormat(undefined, {
   minute: '2-digit',
   hourCycle: 'h23',
 })
+const longDay = new Intl.DateTimeFormat(undefined, { weekday: 'long', month: 'short', day: 'numeric' })
 const clock = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
   minute: '2-digit',
@@ -41,6 +42,15 @@ export function localClock(at: number): string {
 export function clockOrDate(at: number, now: number): string {
   const isToday = new Date(at).toDateString() === new Date(now).toDateString()
   return isToday ? clock.format(at) : dayAndClock.format(at)
+}
+
+/** "Today", "Yesterday", else "Wednesday, Nov 25". */
+export function dayText(at: number, now: number): string {
+  const day = new Date(at).toDateString()
+  if (day === new Date(now).toDateString()) return 'Today'
+  const yesterday = new Date(now)
+  yesterday.setDate(yesterday.getDate() - 1)
+  return day === yesterday.toDateString() ? 'Yesterday' : longDay.format(at)
 }
 
 /** Local, to the millisecond, with its distance from UTC: "2026-11-21 18:04:05.123 +01:00". */

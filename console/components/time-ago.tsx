@@ -1,25 +1,26 @@
 import { useEffect, useState } from 'react'
 import { plainTime } from '../../src/format/instants.ts'
 import { Hint } from './hint.tsx'
-import { clockOrDate, exactLocal, localDateTime, nearOrDate } from './instants.ts'
+import { clockOrDate, exactLocal, localClock, localDateTime, nearOrDate } from './instants.ts'
 import { type TimeDisplay, useTimeDisplay } from './stored-setting.ts'
 import classes from './time-ago.module.css'
 
 interface TimeAgoProps {
   readonly at: number
   readonly isQuiet?: boolean
-  readonly isClock?: boolean
+  readonly isClock?: boolean | 'without-day'
 }
 
 /**
  * A time: relative within a day of now, else its date. The exact time, local and in UTC, on hover and on focus.
  * `isQuiet`: skipped by the Tab key, for the second time of a row and in long lists. `isClock`: by the clock, unless the
- * person chose otherwise, in lists of what happened second by second.
+ * person chose otherwise, in lists of what happened second by second; `without-day` below a heading with the day.
  */
 export function TimeAgo({ at, isQuiet = false, isClock = false }: TimeAgoProps) {
   const [display] = useTimeDisplay()
   const now = useNow()
-  const words = isClock && display === 'mixed' ? clockOrDate(at, now) : wordsFor(display, at, now)
+  const isMixed = isClock !== false && display === 'mixed'
+  const words = !isMixed ? wordsFor(display, at, now) : isClock === true ? clockOrDate(at, now) : localClock(at)
   return (
     <Hint<HTMLTimeElement> label={<Exact at={at} />}>
       {(spot) => (

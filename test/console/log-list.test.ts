@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { causeOf } from '../../console/features/logs/log-labels.ts'
+import { dayText } from '../../console/components/instants.ts'
+import { barText, spanOf, stretchOf } from '../../console/features/logs/histogram-text.ts'
+import { causeOf, placeText } from '../../console/features/logs/log-labels.ts'
 import {
+  countedFilter,
   logSearch,
   quickFilterOf,
   rangeOf,
   readWords,
+  shownResults,
   toFilter,
+  totalsOf,
   wordsOf,
 } from '../../console/features/logs/log-search.ts'
+import { withView } from '../../console/features/logs/saved-view.ts'
 import type { LogRow } from '../../src/contract/console/log.ts'
 
 const NOTHING = { to: undefined, id: undefined, text: undefined }
@@ -97,6 +103,82 @@ describe('what stands beside the result', () => {
       causeOf({ ...ROW, outcome: 'refused', errors: errors.slice(0, 1), summed }),
       '12 requests, not listed one by one: Digits only.',
     )
+  })
+})
+
+describe('the place of a message that waits', () => {
+  const place = { id: 'm', position: 19, estimatedAt: null, wait: null }
+
+  it.each([
+    ['its turn', {}, '19th in its lane'],
+    ['the next one', { position: 1 }, 'Next in its lane'],
+    ['one far back', { position: null }, 'Over 1,000 before it'],
+    [
+      'the pace, which is its turn, too',
+      { wait: { code: 'pace', sentence: 'Paced.', until: NOW } },
+      '19th in its lane',
+    ],
+    [
+      'what stops it',
+      { wait: { code: 'x', sentence: 'The host was too slow.', until: null } },
+      'The host was too slow.',
+    ],
+    ['a wait that is over', { wait: { code: 'x', sentence: 'Busy.', until: NOW - 1 } }, 'Busy.'],
+  ])('names %s', (_, part, text) => {
+    assert.equal(placeText({ ...place, ...part }, NOW), text)
+  })
+
+  it('has the estimated time, and the end of a wait', () => {
+    const text = placeText({ ...place, position: 102, estimatedAt: NOW + 60_000 }, NOW)
+    assert.match(text ?? '', /^102nd in its lane, about \d\d:\d\d:00$/)
+    const wait = { code: 'quiet_hours', sentence: 'It is quiet.', until: NOW + 60_000 }
+    assert.match(placeText({ ...place, wait }, NOW) ?? '', /^It is quiet. Until \d\d:\d\d:00\.$/)
+  })
+})
+
+describe('the counts over the list', () => {
+  const NONE = { published: 0, waiting: 0, failed: 0, unconfirmed: 0, expired: 0, cancelled: 0, refused: 0 }
+  const bars = [
+    { ...NONE, at: NOW, published: 2, failed: 1, expired: 1 },
+    { ...NONE, at: NOW + 60_000, refused: 3 },
+  ]
+  const counts = { bars, barMs: 60_000 }
+
+  it('add up, refused requests apart from accepted messages', () => {
+    assert.deepEqual(totalsOf(bars), { ...NONE, published: 2, failed: 1, expired: 1, refused: 3, accepted: 4 })
+  })
+
+  it('are of every result, whichever is shown', () => {
+    const search = logSearch.parse({ view: 'failed', result: 'failed', to: '49170*' })
+    const { view, result, to } = countedFilter(search)
+    assert.deepEqual([view, result, to], ['all', undefined, '49170*'])
+    assert.deepEqual(shownResults(logSearch.parse({ view: 'failed' })), ['failed', 'expired'])
+    assert.deepEqual(shownResults(logSearch.parse({ result: 'cancelled' })), ['cancelled'])
+    assert.deepEqual(shownResults(logSearch.parse({})), ['accepted', 'refused'])
+  })
+
+  it('become the times of the bars that were chosen, in either direction', () => {
+    assert.deepEqual(stretchOf([1, 0]), [0, 1])
+    assert.deepEqual(spanOf([1, 0], counts), { since: NOW, until: NOW + 119_999 })
+    assert.match(barText(bars[0] as (typeof bars)[0], 60_000), /: 2 sent, 2 not sent$/)
+    assert.match(barText({ ...NONE, at: NOW }, 60_000), /: no requests$/)
+  })
+})
+
+describe('saved filters', () => {
+  it('replace those of the same name, and are not endless', () => {
+    const first = withView([{ name: 'a', search: '?x=1' }], { name: 'a', search: '?x=2' })
+    assert.deepEqual(first, [{ name: 'a', search: '?x=2' }])
+    const many = Array.from({ length: 20 }, (_, at) => ({ name: String(at), search: '' }))
+    assert.equal(withView(many, { name: 'new', search: '' })[0]?.name, '1')
+  })
+})
+
+describe('the days of a list', () => {
+  it('are named as people do', () => {
+    assert.equal(dayText(NOW, NOW), 'Today')
+    assert.equal(dayText(NOW - 86_400_000, NOW), 'Yesterday')
+    assert.match(dayText(NOW - 3 * 86_400_000, NOW), /Monday/)
   })
 })
 

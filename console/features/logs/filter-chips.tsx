@@ -26,7 +26,9 @@ export function FilterChips({ search, change, onClear }: ChipsProps) {
           size="compact-sm"
           rightSection={<X size={14} aria-hidden />}
           aria-label={`Remove the filter: ${words}`}
-          onClick={() => change({ [name]: undefined }, { isStep: true })}
+          onClick={() =>
+            change(name === 'since' ? { since: undefined, until: undefined } : { [name]: undefined }, { isStep: true })
+          }
         >
           {words}
         </Button>
@@ -66,8 +68,9 @@ function chipsOf(search: LogSearch, tokenName: string | undefined): readonly Chi
     token: tokenName && `Token: ${tokenName}`,
     type: type && `Type: ${TYPE_LABELS[type] ?? type}`,
     to: to && (to.endsWith('*') ? `Recipient begins with ${to.slice(0, -1)}` : `Recipient: ${to}`),
-    since: since === undefined ? null : `Since ${localDateTime(since)}`,
-    until: until === undefined ? null : `Until ${localDateTime(until)}`,
+    since:
+      since === undefined ? null : `${localDateTime(since)} to ${until === undefined ? 'now' : localDateTime(until)}`,
+    until: until === undefined || since !== undefined ? null : `Until ${localDateTime(until)}`,
     reason: reason && `Reason: ${reason}`,
     text: text && `Error says “${text}”`,
     id: id && `Id: ${id}`,

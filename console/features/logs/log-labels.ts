@@ -1,5 +1,7 @@
+import type { WaitingPlaceView } from '../../../src/contract/console/connections.ts'
 import type { LogEntry, LogRow } from '../../../src/contract/console/log.ts'
 import { durationText } from '../../../src/format/durations.ts'
+import { clockOrDate } from '../../components/instants.ts'
 
 export const TYPE_LABELS: Readonly<Record<string, string>> = {
   message: 'Text',
@@ -74,6 +76,36 @@ function sendingText({ state, publishedAt, receivedAt, attempts }: LogRow): stri
   if (publishedAt === null) return nth
   const took = `${state === 'PUBLISHED' ? 'in' : 'sent in'} ${durationText(Math.max(0, publishedAt - receivedAt))}`
   return nth === null ? took : `${took}, ${nth}`
+}
+
+/** "19th in its lane, about 14:46", or what it waits for. Null: nothing more is known. */
+export function placeText(place: WaitingPlaceView, now: number): string | null {
+  const { position, estimatedAt, wait } = place
+  const about = estimatedAt === null ? '' : `, about ${clockOrDate(estimatedAt, now)}`
+  const turn =
+    position === null
+      ? 'Over 1,000 before it'
+      : position === 1
+        ? 'Next in its lane'
+        : `${nthText(position)} in its lane`
+  if (wait === null || wait.code === 'pace') return `${turn}${about}`
+  const until = wait.until === null || wait.until <= now ? '' : ` Until ${clockOrDate(wait.until, now)}.`
+  return `${wait.sentence}${until}`
+}
+
+/** "19th", "1,002nd". */
+function nthText(position: number): string {
+  return `${position.toLocaleString('en')}${SUFFIXES[ORDINAL.select(position)]}`
+}
+
+const ORDINAL = new Intl.PluralRules('en', { type: 'ordinal' })
+const SUFFIXES: Readonly<Record<Intl.LDMLPluralRule, string>> = {
+  zero: 'th',
+  one: 'st',
+  two: 'nd',
+  few: 'rd',
+  many: 'th',
+  other: 'th',
 }
 
 /** For an entry that stands for many requests. */

@@ -91,6 +91,38 @@ export const QUICK_FILTERS = [
   { value: 'rejected', label: 'Refused', group: 'refused', filter: { view: 'rejected' }, counts: ['refused'] },
 ] as const
 
+export type ResultKey = keyof typeof NO_TOTALS
+export type Totals = Readonly<Record<ResultKey, number>>
+const NO_TOTALS = {
+  published: 0,
+  waiting: 0,
+  failed: 0,
+  unconfirmed: 0,
+  expired: 0,
+  cancelled: 0,
+  refused: 0,
+  accepted: 0,
+}
+type Bar = Readonly<Record<Exclude<ResultKey, 'accepted'>, number>>
+
+export function totalsOf(bars: readonly Bar[]): Totals {
+  const totals = { ...NO_TOTALS }
+  for (const bar of bars) {
+    for (const key of Object.keys(NO_TOTALS) as ResultKey[]) {
+      if (key === 'accepted') continue
+      totals[key] += bar[key]
+      if (key !== 'refused') totals.accepted += bar[key]
+    }
+  }
+  return totals
+}
+
+/** The filters without the result, which is what is counted. */
+export function countedFilter(search: LogSearch): LogSearch {
+  const { view } = search
+  return { ...search, result: undefined, view: view === 'attention' ? view : 'all' }
+}
+
 /** Which of them the filters mean; empty: another one, which then has a chip. */
 export function quickFilterOf({ view, result }: Pick<LogSearch, 'view' | 'result'>): string {
   const found = QUICK_FILTERS.find(({ filter }) => {
@@ -98,6 +130,13 @@ export function quickFilterOf({ view, result }: Pick<LogSearch, 'view' | 'result
     return (wanted.view ?? 'all') === view && wanted.result === result
   })
   return found?.value ?? ''
+}
+
+/** The results that the filters let pass. */
+export function shownResults(search: Pick<LogSearch, 'view' | 'result'>): readonly ResultKey[] {
+  const { result } = search
+  if (result !== undefined && result !== 'all') return [result]
+  return QUICK_FILTERS.find(({ value }) => value === quickFilterOf(search))?.counts ?? QUICK_FILTERS[0].counts
 }
 
 /** What “Clear filters” removes beside the result. */

@@ -1,19 +1,25 @@
-import { Code, Group, Text } from '@mantine/core'
+import { Code, Group, Text, VisuallyHidden } from '@mantine/core'
 import { AudioLines, FileText, Hand, Image, type LucideIcon, MessageSquareText, Video } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { type ReactNode, useMemo } from 'react'
+import type { WaitingPlaceView } from '../../../src/contract/console/connections.ts'
 import type { LogRow } from '../../../src/contract/console/log.ts'
-import type { Rows } from '../../api/queries.ts'
+import { type Rows, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { HttpStatus } from '../../components/http-status.tsx'
+import { dayText } from '../../components/instants.ts'
 import { RowLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { GroupLabel, StateLabel } from '../../components/state-label.tsx'
 import { type TimeDisplay, useTimeDisplay } from '../../components/stored-setting.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { causeOf, stateOf, TYPE_LABELS } from './log-labels.ts'
+import { causeOf, placeText, stateOf, TYPE_LABELS } from './log-labels.ts'
 import type { LogSearch } from './log-search.ts'
 import classes from './logs.module.css'
+import { RowMenu } from './row-menu.tsx'
+
+// As many as the server answers at once; further down, nobody reads places.
+const MOST_PLACES = 100
 
 interface LogTableProps {
   readonly source: Rows<LogRow>
@@ -24,12 +30,17 @@ interface LogTableProps {
 export function LogTable({ source, search, empty }: LogTableProps) {
   const { id: account, can } = useAccount()
   const [display] = useTimeDisplay()
+  const places = usePlaces(source.rows)
+  const now = Date.now()
+  // On a list of today alone, a heading for the day would say nothing.
+  const hasDays = source.rows.some(({ receivedAt }) => dayText(receivedAt, now) !== 'Today')
   return (
     <DataTable
       caption="Requests to the API, newest first"
-      columns={columnsOf({ account, search, display, hasPreview: can('developer') })}
+      columns={columnsOf({ account, search, display, places, hasDays, hasPreview: can('developer') })}
       source={source}
       keyOf={({ id }) => id}
+      {...(hasDays ? { groupOf: ({ receivedAt }: LogRow) => dayText(receivedAt, now) } : {})}
       empty={empty}
       isFixed
     />
@@ -41,6 +52,23 @@ interface Shown {
   readonly search: LogSearch
   readonly display: TimeDisplay
   readonly hasPreview: boolean
+  readonly places: ReadonlyMap<string, WaitingPlaceView>
+  readonly hasDays: boolean
+}
+
+const PLACES_EVERY_MS = 5_000
+
+/** Where the rows stand that wait. */
+function usePlaces(rows: readonly LogRow[]): ReadonlyMap<string, WaitingPlaceView> {
+  const { id: account } = useAccount()
+  const waiting = rows.filter(({ state, isPaused }) => state === 'QUEUED' && !isPaused).slice(0, MOST_PLACES)
+  const ids = waiting.map(({ messageId }) => messageId).join(',')
+  const asked = useApiQuery(
+    'listPlaces',
+    { params: { account }, query: { ids } },
+    { enabled: ids !== '', keepsPrevious: true, everyMs: PLACES_EVERY_MS, isLive: false },
+  )
+  return useMemo(() => new Map(asked.data?.items.map((place) => [place.id, place])), [asked.data])
 }
 
 const PREVIEW: Column<LogRow> = {
@@ -50,7 +78,7 @@ const PREVIEW: Column<LogRow> = {
   cell: (row) => <Preview row={row} />,
 }
 
-function columnsOf({ account, search, display, hasPreview }: Shown): readonly Column<LogRow>[] {
+function columnsOf({ account, search, display, hasPreview, places, hasDays }: Shown): readonly Column<LogRow>[] {
   return [
     {
       key: 'time',
@@ -59,11 +87,17 @@ function columnsOf({ account, search, display, hasPreview }: Shown): readonly Co
       card: 'aside',
       cell: ({ id, receivedAt }) => (
         <RowLink to="/a/$account/developer/logs/$id" params={{ account, id }} search={search as never} fw={400}>
-          <TimeAgo at={receivedAt} isQuiet isClock />
+          <TimeAgo at={receivedAt} isQuiet isClock={hasDays ? 'without-day' : true} />
         </RowLink>
       ),
     },
-    { key: 'result', header: 'Result', width: '32%', card: 'head', cell: (row) => <Result row={row} /> },
+    {
+      key: 'result',
+      header: 'Result',
+      width: '32%',
+      card: 'head',
+      cell: (row) => <Result row={row} place={places.get(row.id)} />,
+    },
     {
       key: 'numbers',
       header: 'From, to',
@@ -95,11 +129,18 @@ function columnsOf({ account, search, display, hasPreview }: Shown): readonly Co
           </span>
         ),
     },
+    {
+      key: 'menu',
+      header: <VisuallyHidden>Actions</VisuallyHidden>,
+      width: 48,
+      card: 'hidden',
+      cell: (row) => <RowMenu row={row} />,
+    },
   ]
 }
 
-function Result({ row }: { readonly row: LogRow }) {
-  const cause = causeOf(row)
+function Result({ row, place }: { readonly row: LogRow; readonly place: WaitingPlaceView | undefined }) {
+  const cause = causeOf(row) ?? (place && row.state === 'QUEUED' ? placeText(place, Date.now()) : null)
   const state = stateOf(row)
   return (
     <span className={classes['result'] ?? ''}>

@@ -1,12 +1,14 @@
-import { Button, Group, Menu, SegmentedControl, Stack, Text } from '@mantine/core'
+import { Button, Group, Menu, SegmentedControl, Skeleton, Stack, Text } from '@mantine/core'
 import { Download } from 'lucide-react'
+import { Suspense } from 'react'
 import { addressOf } from '../../api/call.ts'
-import { useApiMutation, useApiQuery } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { localDateTime } from '../../components/instants.ts'
 import { ButtonLink } from '../../components/links.tsx'
+import { lazily } from '../../components/load-later.ts'
 import { Page } from '../../components/page.tsx'
 import { saveFile } from '../../components/save-file.ts'
 import { useSearchState } from '../../components/search-state.ts'
@@ -24,18 +26,25 @@ import {
   RANGES,
   rangeOf,
   SHOWN_RANGES,
+  shownResults,
+  type Totals,
   toFilter,
+  totalsOf,
 } from './log-search.ts'
 import { LogTable } from './log-table.tsx'
 import classes from './logs.module.css'
+import { SavedViews } from './saved-views.tsx'
+import { useLogCounts } from './use-log-counts.ts'
 import { useLogRows } from './use-log-rows.ts'
 
-const COUNTED_EVERY_MS = 10_000
+// It comes a little later than the list: nobody waits for it.
+const Histogram = lazily(async () => (await import('./histogram.tsx')).Histogram)
 
 export function Logs() {
   const [search, change] = useSearchState(logSearch)
   const { source, scannedBackTo, isLooking, stop } = useLogRows(search)
-  const totals = useTotals(search)
+  const counts = useLogCounts(search)
+  const totals = counts === null ? null : totalsOf(counts.bars)
   const range = rangeOf(search)
   // The range stays: it is chosen apart from the filters.
   const clear = () => change({ ...NO_FILTERS, view: undefined }, { isStep: true })
@@ -44,15 +53,16 @@ export function Logs() {
       title="API logs"
       about={
         <>
-          {totals === null || range === null || range === 'all'
+          {totals === null
             ? null
-            : `${sumText(totals.accepted + totals.refused)} in the ${RANGES[range].toLowerCase()}. `}
+            : `${sumText(totals.accepted + totals.refused)} ${range === null || range === 'all' ? 'in this time' : `in the ${RANGES[range].toLowerCase()}`}. `}
           200 means accepted; <b>Result</b> shows whether it was sent.
         </>
       }
       actions={
         <>
           <CopyButton value={location.href} label="Copy the link to this list" />
+          <SavedViews search={search} />
           <ExportMenu search={search} />
           <SegmentedControl
             aria-label="How far back"
@@ -65,6 +75,15 @@ export function Logs() {
       }
     >
       <Stack gap="sm" className={classes['list'] ?? ''}>
+        {counts === null ? null : (
+          <Suspense fallback={<Skeleton h={80} />}>
+            <Histogram
+              counts={counts}
+              shown={shownResults(search)}
+              onChoose={(times) => change({ ...times, range: undefined }, { isStep: true })}
+            />
+          </Suspense>
+        )}
         <Group gap="xs">
           <QuickFilters search={search} change={change} totals={totals} />
           <LogFilters search={search} change={change} />
@@ -93,7 +112,7 @@ export function Logs() {
 interface QuickFiltersProps {
   readonly search: LogSearch
   readonly change: (part: Readonly<Record<string, unknown>>, how: { readonly isStep: true }) => void
-  readonly totals: ReturnType<typeof useTotals>
+  readonly totals: Totals | null
 }
 
 /** One result or all, each with its count. */
@@ -133,23 +152,6 @@ const RANGE_CHOICES = SHOWN_RANGES.map((value) => ({
   value,
   label: value === 'all' ? 'All' : value.replace(/(?=[hd])/, ' '),
 }))
-
-/** How many entries each result has in the range. Null: other filters are set, or there is no range. */
-function useTotals(search: LogSearch) {
-  const { id: account } = useAccount()
-  const range = rangeOf(search)
-  const isPlain = !isFiltered({ ...search, view: 'all', result: undefined })
-  const isCounted = range !== null && range !== 'all' && isPlain
-  const offset = -new Date().getTimezoneOffset()
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
-  const asked = useApiQuery(
-    'readOverview',
-    { params: { account }, query: { range: isCounted ? range : '24h', zone, offset } },
-    { enabled: isCounted, keepsPrevious: true, everyMs: COUNTED_EVERY_MS, isLive: false },
-  )
-  const { totals, countedAt } = asked.data ?? {}
-  return isCounted && totals && countedAt !== null ? totals : null
-}
 
 function ExportMenu({ search }: { readonly search: LogSearch }) {
   const { id: account } = useAccount()

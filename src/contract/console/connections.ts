@@ -159,6 +159,16 @@ const waitingMessage = z.object({
 })
 export type WaitingMessage = z.output<typeof waitingMessage>
 
+const waitingPlace = z.object({
+  id: plain,
+  /** 1 is the head of the lane; null: further back than is counted. */
+  position: z.int().nullable(),
+  estimatedAt: instant.nullable(),
+  /** What it waits for itself, or what stops its lane; null: only for those before it. */
+  wait: z.object({ code: plain, sentence: maskedText, until: instant.nullable() }).nullable(),
+})
+export type WaitingPlaceView = z.output<typeof waitingPlace>
+
 const unresolvedMessage = z.object({
   id: plain,
   to: maskedNumber,
@@ -303,6 +313,16 @@ export const connectionRoutes = {
       items: z.array(waitingMessage),
       next: plain.nullable(),
     }),
+  }),
+  /** Where the messages of a page stand that wait; others are left out. */
+  listPlaces: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/places',
+    access: 'viewer',
+    params: ofAccount,
+    /** Ids of messages, separated by commas. */
+    query: z.object({ ids: z.string().max(8_000).default('') }),
+    reply: z.object({ items: z.array(waitingPlace) }),
   }),
   /** Ends the lane's wait now, except a wait for a person, the pace, media or quiet hours. */
   endWait: consoleRoute({

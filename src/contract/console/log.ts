@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { tallies } from './overview.ts'
 import { consoleRoute, RAW } from './route.ts'
 import { done, inAccount, instant, ofAccount, page } from './shapes.ts'
 import {
@@ -132,6 +133,19 @@ const logPage = page(logRow).extend({
   scannedBackTo: instant.nullable(),
 })
 
+const logCounts = z.object({
+  /** Null: without a begin, or too many to count with these filters. */
+  counts: z
+    .object({
+      barMs: z.int(),
+      /** Messages and refused requests, without repeats, by when they came. */
+      bars: z.array(tallies.extend({ at: instant })),
+    })
+    .nullable(),
+})
+
+export type LogCounts = NonNullable<z.output<typeof logCounts>['counts']>
+
 const logFact = z.object({ name: plain, value: plain })
 
 /** One entry of a message's timeline. */
@@ -242,6 +256,18 @@ export const logRoutes = {
       limit: z.coerce.number().int().min(1).max(200).default(50),
     }),
     reply: logPage,
+  }),
+  /** How many match, by result and over time. */
+  countLog: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/log-counts',
+    access: 'viewer',
+    params: ofAccount,
+    query: logFilter.extend({
+      /** Minutes that the reader's clock is ahead of UTC. */
+      offset: z.coerce.number().int().min(-840).max(840).default(0),
+    }),
+    reply: logCounts,
   }),
   /** The id is that of a message or of a request. */
   showLogEntry: consoleRoute({

@@ -6,7 +6,8 @@ import { maskedText, plain } from './viewer-text.ts'
 export const OVERVIEW_RANGES = ['1h', '24h', '7d', '30d'] as const
 export type OverviewRange = (typeof OVERVIEW_RANGES)[number]
 
-const tallies = z.object({
+/** How many, by result. */
+export const tallies = z.object({
   published: z.int(),
   waiting: z.int(),
   failed: z.int(),

@@ -2,7 +2,7 @@ import type { AccountId, ConnectionId, Instant, TokenId } from '../../ids.ts'
 import type { MessageState, MessageType } from '../../message/message.ts'
 import type { EndedToken } from '../../token/token.ts'
 import type { Actor, ConnectionState, MessageTimeline, RequestView } from '../administration.ts'
-import type { Tallies } from './overview.ts'
+import type { Tallies, TallyBar } from './overview.ts'
 
 /** A null filters nothing. */
 export interface LogFilter {
@@ -90,6 +90,13 @@ export interface LogPageView {
   readonly scannedBackTo: Instant | null
 }
 
+/** How many messages and refused requests match, by result and over time. Repeats of a request are not counted. */
+export interface LogCounts {
+  readonly barMs: number
+  /** From the first time of the filter on, without gaps; the first bar may begin a little before. */
+  readonly bars: readonly TallyBar[]
+}
+
 export interface LogMedia {
   readonly type: MessageType
   readonly name: string | null
@@ -135,6 +142,15 @@ export interface ApiLog {
     accountId: AccountId,
     wanted: { readonly filter: LogFilter; readonly cursor: string | null; readonly limit: number },
   ): Promise<LogPageView>
+
+  /**
+   * Reads at most some 10,000 rows. Where there are more, a filter of nothing but times is answered from the hourly counts of
+   * the overview, and any other with null, as is a filter that has no begin.
+   */
+  countByTime(
+    accountId: AccountId,
+    wanted: { readonly filter: LogFilter; readonly offsetMinutes: number },
+  ): Promise<LogCounts | null>
 
   /**
    * Everything about one entry, by the id of its message or of its request. Refuses with `request_unknown`, also for

@@ -76,6 +76,16 @@ export interface LanePage {
   readonly next: string | null
 }
 
+/** Where a message stands that waits, and what it waits for. */
+export interface WaitingPlace {
+  readonly id: MessageId
+  readonly connectionId: ConnectionId
+  /** 1 is the head of the lane. Null: it stands further back than is counted. */
+  readonly position: number | null
+  /** What it waits for itself, or what stops its lane: a code of core/reasons.ts. Null: nothing but those before it. */
+  readonly wait: { readonly reason: string; readonly words: string | null; readonly until: Instant | null } | null
+}
+
 interface UnresolvedView {
   readonly id: MessageId
   readonly to: string
@@ -114,6 +124,8 @@ export interface LaneViews {
   readLane(of: OfConnection): Promise<LaneOverview>
   /** What waits, in order: twenty from the cursor on. */
   listWaiting(of: OfConnection, after: string | null): Promise<LanePage>
+  /** Of a page of messages those that wait and are not being sent. Ids of another account are left out. */
+  findPlaces(accountId: AccountId, ids: readonly MessageId[]): Promise<readonly WaitingPlace[]>
 
   setState(of: OfConnection, state: 'active' | 'paused', actor: Actor): Promise<void>
   /** Refuses with `connection_changed`, as `Administration` does. */

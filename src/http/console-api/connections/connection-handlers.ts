@@ -1,6 +1,7 @@
 import type { connectionRoutes } from '../../../contract/console/connections.ts'
-import type { ConnectionId } from '../../../core/ids.ts'
+import type { ConnectionId, MessageId } from '../../../core/ids.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
+import type { LaneOverview, WaitingPlace } from '../../../core/ports/console/lanes.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import { presentReason } from '../log/present-reason.ts'
 import type { Handlers } from '../request-context.ts'
@@ -9,8 +10,11 @@ import { own, showConnection } from './connection-info.ts'
 import { estimate, presentRow } from './present-connection.ts'
 
 type ChannelSettingsHandlers = keyof ReturnType<typeof channelSettingsHandlers>
-type LaneHandlers = 'endWait' | 'confirmBacklog' | 'cancelWaiting' | 'readLane' | 'listUnresolved'
+type LaneHandlers = 'endWait' | 'confirmBacklog' | 'cancelWaiting' | 'readLane' | 'listPlaces' | 'listUnresolved'
 type Routes = typeof connectionRoutes
+
+// As many as a page of the log.
+const MOST_PLACES = 200
 
 export function connectionHandlers(deps: ConsoleDeps): Handlers<Routes> {
   return { ...settingHandlers(deps), ...channelSettingsHandlers(deps), ...laneHandlers(deps) }
@@ -58,6 +62,19 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
       }))
       return { open: page.open, items, next: page.next }
     },
+    async listPlaces({ query }, { accountId, now }) {
+      const ids = query.ids.split(',').slice(0, MOST_PLACES) as MessageId[]
+      const places = await store.lanes.findPlaces(accountId, ids)
+      const lanes = new Map<ConnectionId, LaneOverview>()
+      for (const id of new Set(places.map(({ connectionId }) => connectionId)))
+        lanes.set(id, await store.lanes.readLane({ accountId, id }))
+      const items = places.map(({ id, connectionId, position, wait }) => {
+        const lane = lanes.get(connectionId)
+        const estimatedAt = lane === undefined || position === null ? null : estimate(lane, position, now)
+        return { id, position, estimatedAt, wait: wait && shortWait(wait) }
+      })
+      return { items }
+    },
     async endWait({ params }, context) {
       await store.lanes.endWait(own(params, context), context.actor)
       return showConnection(deps, own(params, context))
@@ -83,4 +100,9 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
       return { items, next: page.next }
     },
   }
+}
+
+function shortWait({ reason, words, until }: NonNullable<WaitingPlace['wait']>) {
+  const { code, meaning } = presentReason(reason, words)
+  return { code, sentence: meaning, until }
 }

@@ -20,6 +20,11 @@ export function logHandlers({ store: { apiLog }, publicUrl }: Deps): Handlers<ty
       return { items: entries.map((entry) => presentRow(entry)), next, scannedBackTo }
     },
 
+    async countLog({ query: { offset, ...filter } }, { accountId, role }) {
+      const counts = await apiLog.countByTime(accountId, { filter: readFilter(filter, role), offsetMinutes: offset })
+      return { counts: counts && { barMs: counts.barMs, bars: [...counts.bars] } }
+    },
+
     async showLogEntry({ params: { id } }, { accountId, role }) {
       return presentTimeline(await apiLog.readEntry(accountId, id), { publicUrl, role })
     },

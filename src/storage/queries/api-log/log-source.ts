@@ -1,11 +1,12 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { AccountId, Instant } from '../../../core/ids.ts'
-import type { Sequence } from '../../../core/message/message.ts'
+import type { MessageState, Sequence } from '../../../core/message/message.ts'
 import type { LogEntryView, LogFilter } from '../../../core/ports/console/api-log.ts'
 import type { Span } from '../engine.ts'
 import type { Range } from '../exponential-ranges.ts'
 import type { LongTable } from '../overview/lower-bound-by-time.ts'
 import type { Reader } from '../store.ts'
+import { requestsOfRow } from './count-requests.ts'
 
 // The API log has no table of its own, so that an acceptance writes one row only: an accepted request is the row of its
 // message, every other request is a row of `request`. A source reads one of the two tables.
@@ -30,6 +31,21 @@ export interface LogSource<Row extends LogRow = FoundEntry> {
   /** Whether a row that was read matches the parts of the filter that the database cannot check. */
   fits(row: Row): boolean
   timeOf(sequence: Sequence): Promise<Instant>
+  /** The rows of the span that match, by state and by steps of time. Only where the database checks the whole filter. */
+  countByStep(span: Span, step: TimeStep): Promise<readonly StepCount[]>
+}
+
+/** Steps begin at multiples of their length by a clock that is ahead of UTC by the offset. */
+export interface TimeStep {
+  readonly ms: number
+  readonly offsetMs: number
+}
+
+export interface StepCount {
+  readonly at: Instant
+  /** Null for requests that made no message. */
+  readonly state: MessageState | null
+  readonly count: number
 }
 
 export type Condition = RawBuilder<SqlBool>
@@ -66,6 +82,19 @@ export function createLogSource(tables: Reader, parts: SourceParts): LogSource {
         .where('sequence', '=', sequence)
         .executeTakeFirstOrThrow()
       return at
+    },
+
+    async countByStep(span, { ms, offsetMs }) {
+      const time =
+        table === 'message' ? sql`accepted_at + ${sql.lit(offsetMs)}` : sql`received_at + ${sql.lit(offsetMs)}`
+      const at = sql`${time} - (${time}) % ${sql.lit(ms)} - ${sql.lit(offsetMs)}`
+      const columns =
+        table === 'message' ? sql`state, 1 as requests` : sql`null as state, ${requestsOfRow()} as requests`
+      const where = allOf([...indexed, ...further, ...inSpan(span)])
+      const { rows } = await sql<StepCount>`select at, state, sum(requests) as count
+        from (select ${at} as at, ${columns} from ${sql.table(table)} where ${where}) rows_of_span
+        group by at, state`.execute(tables)
+      return rows
     },
   }
 }

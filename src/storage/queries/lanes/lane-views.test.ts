@@ -49,6 +49,29 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     assert.deepEqual((await list('1777')).items, [])
   })
 
+  it('say of a page of messages where those stand that wait, and why', async () => {
+    const sent = await world.accept({ connectionId: id, state: 'PUBLISHED' })
+    const head = await world.accept({ connectionId: id })
+    const second = await world.accept({ connectionId: id })
+    const last = await world.accept({ connectionId: id })
+    const stranger = await world.account('Other')
+    const others = await world.accept({ connectionId: await world.connection(stranger, '15550009999') })
+
+    const ids = [sent, head, second, last, others].map((message) => message.id)
+    const places = await lanes.findPlaces(accountId, [...ids, 'no-id' as MessageId])
+
+    const byId = new Map(places.map((place) => [place.id, place]))
+    assert.deepEqual([...byId.keys()].sort(), [head.id, second.id, last.id].sort())
+    assert.deepEqual(
+      [head, second, last].map((message) => byId.get(message.id)?.position),
+      [1, 2, 3],
+    )
+    assert.equal(byId.get(last.id)?.wait, null)
+    await lanes.setState({ accountId, id }, 'paused', 'test')
+    const [paused] = await lanes.findPlaces(accountId, [last.id])
+    assert.equal(paused?.wait?.reason, 'paused')
+  })
+
   it('show how many messages wait since when, up to a bound, and the recent pace', async () => {
     const idle = await world.connection(accountId, '15550001001')
     world.now = NOON - 90_000
@@ -184,7 +207,7 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
       const { sequence } = await world.accept({ connectionId: id })
       if (wait) await world.run('update message set retry = ? where sequence = ?', wait, sequence)
     }
-    await world.lane(id, { reason: 'all_deferred', until: NOON + 60_000 })
+    await world.lane(id, { reason: 'all_second', until: NOON + 60_000 })
 
     await lanes.endWait({ accountId, id }, 'anna')
 

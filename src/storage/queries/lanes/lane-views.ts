@@ -6,6 +6,7 @@ import type { Store } from '../store.ts'
 import { cancelWaiting, removeSome } from './cancel-lane.ts'
 import { changeSettings, endWait, setState } from './change-lane.ts'
 import { confirmBacklog, findLastBefore } from './confirm-backlog.ts'
+import { findPlaces } from './find-places.ts'
 import { listUnresolved } from './list-unresolved.ts'
 import { listWaiting } from './list-waiting.ts'
 import { listLanes, readLane } from './read-lanes.ts'
@@ -15,6 +16,7 @@ export function createLaneViews(store: Store): LaneViews {
   return {
     listLanes: (wanted) => listLanes(store, wanted),
     readLane: (of) => readLane(store, of),
+    findPlaces: (accountId, ids) => findPlaces(store, accountId, ids),
     listWaiting: (of, after) => listWaiting(store, of, after),
 
     setState: (of, state, actor) => setState(store, { of, state }, actor),

@@ -33,15 +33,12 @@ async function readTallies(store: Store, wanted: WantedOverview, { now, recent }
   const from = starts[0] ?? now
   const bars = new Map<Instant, Record<keyof Tallies, number>>()
   for (const at of starts) bars.set(at, { ...NONE })
-  const rows = await store.database
-    .selectFrom('tally')
-    .select(['hour', 'state', 'count'])
-    .where('account_id', '=', wanted.accountId)
-    .where('connection_id', '=', wanted.connectionId ?? ALL_CONNECTIONS)
-    .where('hour', '>=', from)
-    .where('hour', '<', recent?.from ?? now + 1)
-    .execute()
-  for (const { hour, state, count } of [...rows, ...(recent ? talliesOf(recent, wanted) : [])]) {
+  const { accountId, connectionId } = wanted
+  for (const { at: hour, state, count } of await readHours(
+    store,
+    { accountId, connectionId, since: from, until: now },
+    recent,
+  )) {
     const bar = bars.get(starts.findLast((at) => at <= hour) ?? 0)
     if (bar) bar[state] += count
   }
@@ -49,14 +46,33 @@ async function readTallies(store: Store, wanted: WantedOverview, { now, recent }
   return { from, barMs, bars: [...bars].map(([at, bar]) => ({ at, ...bar })), ...counted }
 }
 
-function talliesOf({ messages, refused }: Recent, { connectionId }: WantedOverview) {
+interface HoursBetween extends Pick<WantedOverview, 'accountId' | 'connectionId'> {
+  readonly since: Instant
+  readonly until: Instant
+}
+
+/** What was counted of the hours that began between these times, and of the last two hours what is so now. */
+export async function readHours(store: Store, wanted: HoursBetween, recent: Recent | null) {
+  const rows = await store.database
+    .selectFrom('tally')
+    .select(['hour as at', 'state', 'count'])
+    .where('account_id', '=', wanted.accountId)
+    .where('connection_id', '=', wanted.connectionId ?? ALL_CONNECTIONS)
+    .where('hour', '>=', wanted.since)
+    .where('hour', '<=', wanted.until)
+    .where('hour', '<', recent?.from ?? Number.MAX_SAFE_INTEGER)
+    .execute()
+  return [...rows, ...(recent ? talliesOf(recent, wanted) : [])]
+}
+
+function talliesOf({ messages, refused }: Recent, { connectionId }: Pick<WantedOverview, 'connectionId'>) {
   const isOf = (of: ConnectionId) => connectionId === null || of === connectionId
   return [
     ...messages
       .filter((message) => isOf(message.connectionId))
-      .map(({ at, state }) => ({ hour: hourOf(at), state: talliedAs(state), count: 1 })),
+      .map(({ at, state }) => ({ at: hourOf(at), state: talliedAs(state), count: 1 })),
     ...(connectionId === null ? refused : []).map(({ at, requests }) => ({
-      ...{ hour: hourOf(at), state: 'refused' as const, count: requests },
+      ...{ at: hourOf(at), state: 'refused' as const, count: requests },
     })),
   ]
 }

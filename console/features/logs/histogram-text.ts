@@ -1,0 +1,48 @@
+import type { LogCounts } from '../../../src/contract/console/log.ts'
+
+/** The first and the last bar, in the order in which they were chosen. */
+export type Stretch = readonly [number, number]
+
+export function stretchOf([one, other]: Stretch): Stretch {
+  return [Math.min(one, other), Math.max(one, other)]
+}
+
+/** The time of these bars, both ends included. */
+export function spanOf(stretch: Stretch, { bars, barMs }: LogCounts): { since: number; until: number } {
+  const [from, to] = stretchOf(stretch)
+  return { since: bars[from]?.at ?? 0, until: (bars[to]?.at ?? 0) + barMs - 1 }
+}
+
+const time = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+})
+
+/** "Nov 27, 14:30 to Nov 27, 15:00". */
+export function spanText(stretch: Stretch, counts: LogCounts): string {
+  const { since, until } = spanOf(stretch, counts)
+  return `${time.format(since)} to ${time.format(until + 1)}`
+}
+
+type Bar = LogCounts['bars'][number]
+
+const WORDS: readonly { readonly keys: readonly (keyof Bar)[]; readonly word: string }[] = [
+  { keys: ['published'], word: 'sent' },
+  { keys: ['waiting'], word: 'waiting' },
+  { keys: ['cancelled'], word: 'cancelled' },
+  { keys: ['unconfirmed'], word: 'unconfirmed' },
+  { keys: ['failed', 'expired'], word: 'not sent' },
+  { keys: ['refused'], word: 'refused' },
+]
+
+/** "Nov 27, 14:30: 52 sent, 3 not sent". */
+export function barText(bar: Bar, barMs: number): string {
+  const parts = WORDS.flatMap(({ keys, word }) => {
+    const count = keys.reduce((sum, key) => sum + bar[key], 0)
+    return count === 0 ? [] : [`${count.toLocaleString('en')} ${word}`]
+  })
+  return `${spanText([0, 0], { bars: [bar], barMs })}: ${parts.length === 0 ? 'no requests' : parts.join(', ')}`
+}

@@ -1,0 +1,24 @@
+import { useMemo } from 'react'
+import type { LogCounts } from '../../../src/contract/console/log.ts'
+import { useApiQuery } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { countedFilter, type LogSearch, rangeOf, toFilter } from './log-search.ts'
+
+const COUNTED_EVERY_MS = 10_000
+
+/** How many entries match, by result and over time. Null: it is unknown, or too many to count. */
+export function useLogCounts(search: LogSearch): LogCounts | null {
+  const { id: account } = useAccount()
+  const counted = countedFilter(search)
+  const key = JSON.stringify(counted)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the search by its content, and its time once for each
+  const filter = useMemo(() => toFilter(counted, Date.now()), [key])
+  const hasBegin = rangeOf(counted) !== 'all' && filter.since !== undefined
+  const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
+  const asked = useApiQuery(
+    'countLog',
+    { params: { account }, query: { ...given, offset: -new Date().getTimezoneOffset() } },
+    { enabled: hasBegin, keepsPrevious: true, everyMs: COUNTED_EVERY_MS, isLive: false },
+  )
+  return hasBegin ? (asked.data?.counts ?? null) : null
+}
