@@ -39,7 +39,7 @@ const SHOTS: readonly Shot[] = [
   { name: 'retention', path: () => '/settings/retention' },
   { name: 'audit', path: () => '/settings/audit' },
   // The watchdog has checked by then.
-  { name: 'alarms', path: () => '/alarms' },
+  { name: 'attention', path: () => '/attention' },
   // Last, when there is something to count; the days are counted only every few minutes.
   { name: 'overview', path: () => '?range=1h', isOnPhone: true },
 ]

@@ -148,10 +148,10 @@ const people = createRoute({
   path: '/settings/people',
   component: screen(() => import('../features/settings/people.tsx'), 'People'),
 })
-const alarms = createRoute({
+const attention = createRoute({
   getParentRoute: () => account,
-  path: '/alarms',
-  component: screen(() => import('../features/alarms/alarms.tsx'), 'Alarms'),
+  path: '/attention',
+  component: screen(() => import('../features/attention/attention.tsx'), 'Attention'),
 })
 const recipients = createRoute({
   getParentRoute: () => account,
@@ -171,7 +171,7 @@ const audit = createRoute({
 
 const ofAccount = account.addChildren([
   overview,
-  alarms,
+  attention,
   connections,
   addConnection,
   connection,

@@ -40,7 +40,7 @@ const WORK: readonly Place[] = [
   OVERVIEW,
   SANDBOX,
   CONNECTIONS,
-  { to: '/a/$account/alarms', label: 'Alarms', icon: Bell, count: AlarmCount },
+  { to: '/a/$account/attention', label: 'Needs attention', icon: Bell, count: AttentionCount },
 ]
 const DEVELOPER: readonly Place[] = [
   { to: '/a/$account/developer/tokens', label: 'API tokens', icon: KeyRound },
@@ -54,7 +54,7 @@ const AUDIT: Place = { to: '/a/$account/settings/audit', label: 'Audit log', ico
 
 /** On phones, the places that are used most have a bar at the bottom. Its labels are short, so that five fit into 320 px. */
 export const TABS: readonly Place[] = [
-  { ...OVERVIEW, count: AlarmCount },
+  { ...OVERVIEW, count: AttentionCount },
   { ...LOGS, label: 'Logs' },
   CONNECTIONS,
   { ...SANDBOX, label: 'Inbox' },
@@ -122,12 +122,12 @@ function ServiceItem({ href, label, icon: Icon }: { readonly href: string } & Pi
   )
 }
 
-/** The number of open alarms that need attention. */
-function AlarmCount({ account }: { readonly account: string }) {
-  const { data } = useApiQuery('readOpenAlarms', { params: { account } })
-  const open = data?.items.filter(({ severity }) => severity !== 'info') ?? []
+/** How many things need attention that nobody has seen. */
+function AttentionCount({ account }: { readonly account: string }) {
+  const { data } = useApiQuery('readAttention', { params: { account } })
+  const open = data?.items.filter(({ seen }) => seen === null) ?? []
   if (open.length === 0) return null
-  const isCritical = open.some(({ severity }) => severity === 'critical')
+  const isCritical = open.some(({ alarm }) => alarm?.severity === 'critical')
   return (
     <span className={classes['count'] ?? ''} data-critical={isCritical}>
       {open.length}

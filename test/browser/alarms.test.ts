@@ -12,56 +12,64 @@ const UNKNOWN_DELIVERED = '15550100003'
 // The watchdog checks every quarter of a minute, and clears alarms that it has not seen for a while.
 const expect = expectSoon.configure({ timeout: 180_000 })
 
-describe.skipIf(obstacle !== null).each(ENGINES)(`alarms in the browser, on %s${skipNote(obstacle)}`, (engine) => {
-  let opened: OpenConsole
+describe.skipIf(obstacle !== null).each(ENGINES)(
+  `what needs attention, in the browser, on %s${skipNote(obstacle)}`,
+  (engine) => {
+    let opened: OpenConsole
 
-  beforeEach(async () => {
-    opened = await openConsole({ engine })
-  })
-
-  // Throws when a page failed or broke its policy.
-  afterEach(() => opened?.close())
-
-  it('are counted in the menu, shown on the overview, linked to their object, and cleared', async () => {
-    const { page } = opened
-    const token = await opened.createToken('nearly-gone')
-    await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-api-key': token },
-      body: JSON.stringify({
-        from: '15550001000',
-        to: UNKNOWN_DELIVERED,
-        message: { type: 'message', message: 'Hello' },
-      }),
+    beforeEach(async () => {
+      opened = await openConsole({ engine })
     })
 
-    // Without a reload, because the page is live.
-    await opened.visit('')
-    const alarms = page.getByRole('region', { name: 'Alarms' })
-    await expect(alarms.locator('[data-alarm="unconfirmed"]')).toContainText('Warning')
-    await expect(page.getByRole('link', { name: /^Alarms [1-9]$/ })).toBeVisible()
-    expect(await opened.axe()).toEqual([])
-    expect(await findBarriersOnPhone(page)).toEqual([])
-    await alarms.getByRole('link', { name: 'All alarms' }).click()
-    await expect(page.getByRole('heading', { level: 1, name: 'Alarms' })).toBeVisible()
-    await expect(page.getByRole('link', { name: 'Token nearly-gone.' })).toBeVisible()
-    expect(await opened.axe()).toEqual([])
-    expect(await findBarriersOnPhone(page)).toEqual([])
+    // Throws when a page failed or broke its policy.
+    afterEach(() => opened?.close())
 
-    await page.getByRole('link', { name: 'Token nearly-gone.' }).click()
-    await expect(page.getByRole('heading', { level: 1 })).toHaveText('nearly-gone')
-    await page.goBack()
-    await page.getByRole('link', { name: 'Show these messages.' }).click()
-    await expect(page).toHaveURL(/view=attention/)
-    await page.getByRole('row').filter({ hasText: UNKNOWN_DELIVERED }).getByRole('link').first().click()
-    await page.getByRole('button', { name: 'It arrived' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'It arrived' }).click()
-    await expect(page.getByRole('list', { name: 'What happened' })).toContainText('Resolved by a person')
+    it('is counted in the menu, shown on the overview, linked to its object, hidden once seen, and cleared', async () => {
+      const { page } = opened
+      const token = await opened.createToken('nearly-gone')
+      await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-api-key': token },
+        body: JSON.stringify({
+          from: '15550001000',
+          to: UNKNOWN_DELIVERED,
+          message: { type: 'message', message: 'Hello' },
+        }),
+      })
 
-    await opened.visit('/alarms')
-    const over = page.getByRole('row', { name: /^Over It is unknown/ })
-    await expect(over).toContainText(', over ')
-    await expect(page.getByRole('link', { name: 'Show these messages.' })).toBeVisible()
-    expect(await opened.axe()).toEqual([])
-  })
-})
+      // Without a reload, because the page is live.
+      await opened.visit('')
+      const attention = page.getByRole('region', { name: 'Needs attention' })
+      await expect(attention.locator('[data-attention^="alarm unconfirmed"]')).toContainText('unknown')
+      await expect(page.getByRole('link', { name: /^Needs attention [1-9]$/ })).toBeVisible()
+      expect(await opened.axe()).toEqual([])
+      expect(await findBarriersOnPhone(page)).toEqual([])
+      await attention.getByRole('link', { name: 'All, with those seen' }).click()
+      await expect(page.getByRole('heading', { level: 1, name: 'Needs attention' })).toBeVisible()
+      const token7d = page.locator('[data-attention^="alarm token_expiring"]')
+      await expect(token7d).toContainText('nearly-gone')
+      expect(await opened.axe()).toEqual([])
+      expect(await findBarriersOnPhone(page)).toEqual([])
+
+      await token7d.getByRole('button', { name: 'Seen' }).click()
+      await expect(page.getByRole('region', { name: 'Now' }).getByText('nearly-gone')).toHaveCount(0)
+      await expect(page.getByRole('region', { name: 'Seen' })).toContainText('Seen by ')
+      expect(await opened.axe()).toEqual([])
+      await page.getByRole('link', { name: 'Open nearly-gone' }).click()
+      await expect(page.getByRole('heading', { level: 1 })).toHaveText('nearly-gone')
+      await page.goBack()
+      await page.getByRole('link', { name: 'Decide' }).click()
+      await expect(page).toHaveURL(/view=attention/)
+      await page.getByRole('row').filter({ hasText: UNKNOWN_DELIVERED }).getByRole('link').first().click()
+      await page.getByRole('button', { name: 'It arrived' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'It arrived' }).click()
+      await expect(page.getByRole('list', { name: 'What happened' })).toContainText('Resolved by a person')
+
+      await opened.visit('/attention')
+      const over = page.getByRole('row', { name: /^Over .*unknown/ })
+      await expect(over).toContainText(', over ')
+      await expect(page.getByRole('link', { name: 'Show these messages.' })).toBeVisible()
+      expect(await opened.axe()).toEqual([])
+    })
+  },
+)

@@ -12,7 +12,7 @@ const obstacle = whyNoBrowser()
 const PAGES = [
   '',
   '/sandbox',
-  '/alarms',
+  '/attention',
   '/connections',
   '/connections/new',
   '/developer/tokens',

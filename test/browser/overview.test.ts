@@ -31,9 +31,9 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await post(await opened.createToken('browser'), '15550001000', { to: '15551234567' })
     await opened.visit('/settings/retention')
 
-    await page.getByRole('row', { name: /^Messages 1 / }).waitFor()
-    await page.getByRole('row', { name: /^The database .*B$/ }).waitFor()
-    const messages = page.getByRole('row', { name: /^Messages and the API log/ })
+    await expect(page.locator('[data-fact="Messages"]')).toContainText('1 (counted')
+    await expect(page.locator('[data-fact="The database"]')).toContainText(/B$/)
+    const messages = page.locator('[data-fact="Messages and the API log"]')
     await messages.getByText('Kept 90 days.').waitFor()
     await page.getByLabel('Messages and the log, in days').fill('3')
     await page.getByRole('button', { name: 'Change', exact: true }).click()
@@ -103,7 +103,6 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await opened.visit('')
     await total('published', '1')
     await total('failed', '1')
-    await total('unconfirmed', '1')
     await total('refused', '1')
     const words = ['message', 'list', '--state', 'FAILED', '--account', opened.account]
     const failed = await opened.cli.json<{ id: string }[]>(...words)
@@ -111,8 +110,8 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await total('failed', '2')
 
     const figures = {
-      ...{ Accepted: 5, Published: 1, Failed: 2, Unconfirmed: 1 },
-      ...{ Refused: 1, 'Waiting now': 1 },
+      ...{ Accepted: 5, Sent: 1, 'Not sent': 2 },
+      ...{ Refused: 1, Waiting: 1 },
     }
     for (const [label, count] of Object.entries(figures)) {
       await expect(page.locator(`[data-tile="${label}"]`)).toHaveText(String(count))
@@ -150,7 +149,8 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await total('failed', '1')
     await total('refused', '1')
     await page.locator('.recharts-surface').first().waitFor()
-    await page.getByRole('link', { name: /^1 × / }).waitFor()
+    const failed = page.locator('[data-attention="messages FAILED recipient_refused"]')
+    await failed.getByText('1 message not sent').waitFor()
     assert.deepEqual(await opened.axe(), [])
 
     await page.getByRole('button', { name: 'Show as table' }).click()
@@ -161,7 +161,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
       await total('published', '1')
     }
     assert.match(page.url(), /range=30d/)
-    await page.getByRole('link', { name: /^1 × / }).click()
+    await failed.getByRole('link', { name: 'Show 1' }).click()
     await page.waitForURL(/developer\/logs\?.*result=failed/)
     await page.getByRole('button', { name: 'Remove the filter: Reason: recipient_refused' }).waitFor()
     await logShows(1)
@@ -177,9 +177,9 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await post(token, NEWCOMERS, { to: '15551234567' })
 
     // Before the background count.
-    await page.getByText('of the last 1', { exact: false }).waitFor()
+    await page.getByText('(last 1)', { exact: false }).waitFor()
     assert.equal(await page.locator('[data-tile="Accepted"]').innerText(), '1')
-    assert.equal(await page.locator('[data-tile="Published"]').innerText(), '1')
+    assert.equal(await page.locator('[data-tile="Sent"]').innerText(), '1')
     await page.getByText('Your first message was accepted.').waitFor()
   })
 
@@ -231,8 +231,10 @@ async function stepsDone(expected: readonly string[]): Promise<void> {
     .toEqual(expected)
 }
 
-async function total(result: string, count: string): Promise<void> {
-  await page.locator(`[data-total="${result}"]`).getByText(count, { exact: true }).waitFor()
+const TILES = { published: 'Sent', failed: 'Not sent', refused: 'Refused' } as const
+
+async function total(result: keyof typeof TILES, count: string): Promise<void> {
+  await expect(page.locator(`[data-tile="${TILES[result]}"]`)).toHaveText(count)
 }
 
 async function sendFromQuickstart(token: string): Promise<void> {

@@ -1,8 +1,9 @@
-import { Button, Code, Group, Table, Text } from '@mantine/core'
+import { Button, Code, Group, Text } from '@mantine/core'
 import { useState } from 'react'
 import type { ConnectionTemplateView, ConnectionView } from '../../../src/contract/console/connections.ts'
-import { useApiQuery } from '../../api/queries.ts'
+import { type Rows, rowsOf, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { SectionBox } from '../../components/section-box.tsx'
 import { GroupLabel } from '../../components/state-label.tsx'
@@ -20,7 +21,7 @@ export function TemplateList({ connection }: { readonly connection: ConnectionVi
     <SectionBox title="Templates">
       <Text size="sm">
         To a recipient who has not written to this number for 24 hours, only an approved template may be sent. Name
-        those that fit in the settings of the channel below.
+        those that fit in the settings of this connection.
       </Text>
       {asked.error ? (
         <ProblemNote
@@ -29,7 +30,7 @@ export function TemplateList({ connection }: { readonly connection: ConnectionVi
           onRetry={() => void asked.refetch()}
         />
       ) : asked.data ? (
-        <Templates templates={asked.data.templates} />
+        <Templates source={rowsOf(asked, ({ templates }) => templates)} />
       ) : (
         <Group>
           <Button variant="default" loading={asked.isFetching} onClick={() => setWanted(true)}>
@@ -41,41 +42,50 @@ export function TemplateList({ connection }: { readonly connection: ConnectionVi
   )
 }
 
-function Templates({ templates }: { readonly templates: readonly ConnectionTemplateView[] }) {
-  if (templates.length === 0)
-    return (
-      <Text size="sm" c="dimmed">
-        The business account has none yet. Make one in the WhatsApp Manager of Meta.
-      </Text>
-    )
+const COLUMNS: readonly Column<ConnectionTemplateView>[] = [
+  {
+    key: 'name',
+    header: 'Name and language',
+    cell: ({ name, language }) => (
+      <Code>
+        {name}:{language}
+      </Code>
+    ),
+  },
+  {
+    key: 'status',
+    header: 'State at Meta',
+    card: 'aside',
+    cell: ({ status }) => <GroupLabel group={status === 'APPROVED' ? 'sent' : 'attend'}>{status}</GroupLabel>,
+  },
+  {
+    key: 'text',
+    header: 'Text',
+    wraps: true,
+    card: 'text',
+    cell: ({ body }) => <span style={{ whiteSpace: 'pre-wrap' }}>{body}</span>,
+  },
+  {
+    key: 'fits',
+    header: 'Where it fits',
+    wraps: true,
+    card: 'text',
+    cell: ({ fits, why }) => (fits === null ? why : <Code>{fits}</Code>),
+  },
+]
+
+function Templates({ source }: { readonly source: Rows<ConnectionTemplateView> }) {
   return (
-    <Table.ScrollContainer minWidth={640}>
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th scope="col">Name and language</Table.Th>
-            <Table.Th scope="col">Status</Table.Th>
-            <Table.Th scope="col">Text</Table.Th>
-            <Table.Th scope="col">Where it fits</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {templates.map((template) => (
-            <Table.Tr key={`${template.name}:${template.language}`}>
-              <Table.Td>
-                <Code>
-                  {template.name}:{template.language}
-                </Code>
-              </Table.Td>
-              <Table.Td>
-                <GroupLabel group={template.status === 'APPROVED' ? 'sent' : 'attend'}>{template.status}</GroupLabel>
-              </Table.Td>
-              <Table.Td style={{ whiteSpace: 'pre-wrap' }}>{template.body}</Table.Td>
-              <Table.Td>{template.fits === null ? template.why : <Code>{template.fits}</Code>}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable
+      caption="Templates of the business account"
+      columns={COLUMNS}
+      source={source}
+      keyOf={({ name, language }) => `${name}:${language}`}
+      empty={
+        <Text size="sm" c="dimmed">
+          The business account has none yet. Make one in the WhatsApp Manager of Meta.
+        </Text>
+      }
+    />
   )
 }

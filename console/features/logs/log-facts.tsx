@@ -1,14 +1,13 @@
-import { Code, Group, Paper, Title } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { Code, Group } from '@mantine/core'
 import type { LogDetail } from '../../../src/contract/console/log.ts'
 import { bytesText } from '../../../src/format/bytes.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
+import { Fact, Facts } from '../../components/facts.tsx'
 import { HttpStatus } from '../../components/http-status.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import classes from './log.module.css'
 import { TYPE_LABELS } from './log-labels.ts'
 
 /** The facts of an entry, with links. */
@@ -17,84 +16,74 @@ export function LogFacts({ detail }: { readonly detail: LogDetail }) {
   const { entry, message } = detail
   const { from, to } = entry
   return (
-    <Paper withBorder p="md">
-      <Title order={2} mb={4}>
-        Facts
-      </Title>
-      <Facts>
-        {entry.summed ? (
-          <Fact name="First one received">
-            <TimeAgo at={entry.summed.since} />
-          </Fact>
-        ) : null}
-        <Fact name={entry.summed ? 'All received until' : 'Received'}>
-          <TimeAgo at={entry.receivedAt} />
+    <Facts title="Facts">
+      {entry.summed ? (
+        <Fact name="First one received">
+          <TimeAgo at={entry.summed.since} />
         </Fact>
-        <Fact name="From">
-          {message ? (
-            <TextLink to="/a/$account/connections/$id" params={{ account, id: message.connection.id }} inherit>
-              <MaskedNumber number={message.connection.number} />
-            </TextLink>
-          ) : (
-            (from ?? '–')
-          )}
-        </Fact>
-        <Fact name="To">{to === null ? '–' : message ? <MaskedNumber number={to} /> : <Code>{to}</Code>}</Fact>
-        <Fact name="Type">{entry.type === null ? '–' : (TYPE_LABELS[entry.type] ?? entry.type)}</Fact>
-        <Fact name="Token">
-          {entry.token ? (
-            <TextLink to="/a/$account/developer/tokens/$id" params={{ account, id: entry.token.id }} inherit>
-              {entry.token.name}
-            </TextLink>
-          ) : (
-            '–'
-          )}
-        </Fact>
-        <Fact name="HTTP reply">
-          {entry.status === null ? '–' : <HttpStatus status={entry.status} isNamed />}
-          {entry.tookMs === null ? '' : ` after ${entry.tookMs} ms`}
-        </Fact>
-        <Fact name="Attempts">{entry.attempts ?? '–'}</Fact>
-        <Fact name="Caller">{entry.summed ? 'Not kept' : (detail.request?.remoteAddress ?? '–')}</Fact>
-        {entry.messageId === null ? null : <IdFact name="Message id" id={entry.messageId} isMain />}
-        {entry.requestId === null ? null : (
-          <IdFact name="Request id" id={entry.requestId} isMain={entry.messageId === null} />
+      ) : null}
+      <Fact name={entry.summed ? 'All received until' : 'Received'}>
+        <TimeAgo at={entry.receivedAt} />
+      </Fact>
+      <Fact name="From">
+        {message ? (
+          <TextLink to="/a/$account/connections/$id" params={{ account, id: message.connection.id }} inherit>
+            <MaskedNumber number={message.connection.number} />
+          </TextLink>
+        ) : (
+          (from ?? '–')
         )}
-        {message?.resendOf ? <LinkedFact name="Repeats the message" id={message.resendOf} /> : null}
-        {message?.resentAs ? <LinkedFact name="Sent again as" id={message.resentAs} /> : null}
-        {message?.expiresAt ? (
-          <Fact name="Expires">
-            <TimeAgo at={message.expiresAt} />
-          </Fact>
-        ) : null}
-      </Facts>
-    </Paper>
+      </Fact>
+      <Fact name="To">{to === null ? '–' : message ? <MaskedNumber number={to} /> : <Code>{to}</Code>}</Fact>
+      <Fact name="Type">{entry.type === null ? '–' : (TYPE_LABELS[entry.type] ?? entry.type)}</Fact>
+      <Fact name="Token">
+        {entry.token ? (
+          <TextLink to="/a/$account/developer/tokens/$id" params={{ account, id: entry.token.id }} inherit>
+            {entry.token.name}
+          </TextLink>
+        ) : (
+          '–'
+        )}
+      </Fact>
+      <Fact name="HTTP reply">
+        {entry.status === null ? '–' : <HttpStatus status={entry.status} isNamed />}
+        {entry.tookMs === null ? '' : ` after ${entry.tookMs} ms`}
+      </Fact>
+      <Fact name="Attempts">{entry.attempts ?? '–'}</Fact>
+      <Fact name="Caller">{entry.summed ? 'Not kept' : (detail.request?.remoteAddress ?? '–')}</Fact>
+      {entry.messageId === null ? null : <IdFact name="Message id" id={entry.messageId} isMain />}
+      {entry.requestId === null ? null : (
+        <IdFact name="Request id" id={entry.requestId} isMain={entry.messageId === null} />
+      )}
+      {message?.resendOf ? <LinkedFact name="Repeats the message" id={message.resendOf} /> : null}
+      {message?.resentAs ? <LinkedFact name="Sent again as" id={message.resentAs} /> : null}
+      {message?.expiresAt ? (
+        <Fact name="Expires">
+          <TimeAgo at={message.expiresAt} />
+        </Fact>
+      ) : null}
+    </Facts>
   )
 }
 
 export function MediaFacts({ media }: { readonly media: NonNullable<LogDetail['media']> }) {
   return (
-    <Paper withBorder p="md">
-      <Title order={2} mb="sm">
-        Media
-      </Title>
-      <Facts>
-        <Fact name="Name">{media.name ?? '–'}</Fact>
-        <Fact name="State">{MEDIA_LABELS[media.state]}</Fact>
-        <Fact name="Size">{media.sizeBytes === null ? '–' : bytesText(media.sizeBytes)}</Fact>
-        <Fact name="Content">{media.mime ?? '–'}</Fact>
-        <Fact name="Fetching took">{media.tookMs === null ? '–' : `${media.tookMs} ms`}</Fact>
-        <Fact name="Tries">{media.tries}</Fact>
-        <Fact name="URL">
-          <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}>{media.url || 'deleted with the text'}</Code>
+    <Facts title="Media">
+      <Fact name="Name">{media.name ?? '–'}</Fact>
+      <Fact name="State">{MEDIA_LABELS[media.state]}</Fact>
+      <Fact name="Size">{media.sizeBytes === null ? '–' : bytesText(media.sizeBytes)}</Fact>
+      <Fact name="Content">{media.mime ?? '–'}</Fact>
+      <Fact name="Fetching took">{media.tookMs === null ? '–' : `${media.tookMs} ms`}</Fact>
+      <Fact name="Tries">{media.tries}</Fact>
+      <Fact name="URL">
+        <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}>{media.url || 'deleted with the text'}</Code>
+      </Fact>
+      {media.sha256 === null ? null : (
+        <Fact name="SHA-256">
+          <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}>{media.sha256}</Code>
         </Fact>
-        {media.sha256 === null ? null : (
-          <Fact name="SHA-256">
-            <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}>{media.sha256}</Code>
-          </Fact>
-        )}
-      </Facts>
-    </Paper>
+      )}
+    </Facts>
   )
 }
 
@@ -104,19 +93,6 @@ const MEDIA_LABELS = {
   failed: 'Could not be downloaded',
   forgotten: 'No longer kept',
 } as const
-
-function Facts({ children }: { readonly children: ReactNode }) {
-  return <dl className={classes['facts'] ?? ''}>{children}</dl>
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
-  )
-}
 
 /** `c` copies the main id. */
 function IdFact({ name, id, isMain }: { readonly name: string; readonly id: string; readonly isMain: boolean }) {

@@ -1,15 +1,15 @@
 import { SegmentedControl, Skeleton, Stack } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { Suspense } from 'react'
-import { useApiQuery } from '../../api/queries.ts'
+import { rowsOf, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { lazily } from '../../components/load-later.ts'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { useSearchState } from '../../components/search-state.ts'
-import { Attention, EndingTokens, HoldBanner } from './attention.tsx'
+import { NeedsAttention } from '../attention/needs-attention.tsx'
 import { FirstSteps } from './first-steps.tsx'
-import { OpenAlarms } from './open-alarms.tsx'
+import { HoldBanner } from './hold-banner.tsx'
 import { ResultChart } from './result-chart.tsx'
 import { RANGES } from './results.ts'
 import { Tiles } from './tiles.tsx'
@@ -66,21 +66,19 @@ export function Overview() {
       {seen ? (
         <>
           <HoldBanner hold={seen.hold} />
-          <OpenAlarms />
           <FirstSteps steps={seen.firstSteps} />
-          <EndingTokens seen={seen} />
+          <NeedsAttention isQuiet={seen.firstSteps !== null} />
           <Tiles seen={seen} />
           <ResultChart
             seen={seen}
             isTable={search.as === 'table'}
             onTable={(isTable) => change({ as: isTable ? 'table' : undefined })}
           />
-          <Suspense>
-            <WaitingLanes lanes={seen.lanes} furtherLanes={seen.furtherLanes} />
-          </Suspense>
-          {seen.firstSteps === null || seen.attention.groups.length > 0 ? (
-            <Attention attention={seen.attention} />
-          ) : null}
+          {seen.lanes.length === 0 ? null : (
+            <Suspense>
+              <WaitingLanes source={rowsOf(asked, ({ lanes }) => lanes)} furtherLanes={seen.furtherLanes} />
+            </Suspense>
+          )}
         </>
       ) : asked.isPending && isSlow ? (
         <Stack aria-busy="true">

@@ -90,13 +90,11 @@ function CountedAt({ seen: { countedAt, isComplete, range } }: { readonly seen: 
 
 function Legend({ seen }: { readonly seen: OverviewReply }) {
   return (
-    <Group gap="md" component="ul" p={0} m={0} style={{ listStyle: 'none' }} aria-label="Totals">
+    <Group gap="md" component="ul" p={0} m={0} style={{ listStyle: 'none' }} aria-label="Colours">
       {shownResults(seen.totals).map(({ key, word }) => (
         <Group key={key} component="li" gap={6} wrap="nowrap">
           <BarSwatch result={key} scope="legend" />
-          <Text size="sm">
-            {word} <strong data-total={key}>{numberText(seen.totals[key])}</strong>
-          </Text>
+          <Text size="sm">{word}</Text>
         </Group>
       ))}
     </Group>

@@ -53,6 +53,11 @@ export function numberText(count: number): string {
   return count.toLocaleString('en')
 }
 
+/** "95.9 %". */
+export function shareText(part: number, whole: number): string {
+  return `${((part / whole) * 100).toLocaleString('en', { maximumFractionDigits: 1 })} %`
+}
+
 export function isNothing(totals: OverviewReply['totals']): boolean {
   return totals.accepted === 0 && totals.refused === 0
 }

@@ -1,77 +1,102 @@
-import { Paper, SimpleGrid, Text } from '@mantine/core'
+import { Paper, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { OverviewReply } from '../../../src/contract/console/overview.ts'
 import { durationText } from '../../../src/format/durations.ts'
 import { useAccount } from '../../components/account.tsx'
 import { TextLink } from '../../components/links.tsx'
-import { numberText } from './results.ts'
+import { numberText, shareText } from './results.ts'
+import classes from './tiles.module.css'
 
 interface TileProps {
   readonly label: string
+  readonly group?: string
   readonly value: string
   readonly note?: ReactNode
   /** The log filter for the counted entries. */
   readonly search: Readonly<Record<string, string | number>>
 }
 
-/** The main figures, each with a link to the counted entries. */
+/** The main figures in one strip, each with a link to the counted entries. */
 export function Tiles({ seen }: { readonly seen: OverviewReply }) {
   const { totals, waiting, latency, from } = seen
   // A background job counts large logs, and has not counted this yet.
   const isCounting = totals.accepted === 0 && latency !== null && seen.countedAt !== seen.now
   const textOf = (count: number) => (isCounting ? 'Counting…' : numberText(count))
   const since = { since: from }
+  const requests = totals.accepted + totals.refused
+  const oldestMs = waiting.oldestAt === null ? null : Math.max(0, seen.now - waiting.oldestAt)
   return (
-    <SimpleGrid cols={{ base: 2, xs: 3, md: 4 }} spacing="sm" component="section" aria-label="Figures">
-      <Tile label="Accepted" value={textOf(totals.accepted)} search={{ ...since, result: 'accepted' }} />
-      <Tile label="Published" value={textOf(totals.published)} search={{ ...since, result: 'published' }} />
+    <Paper withBorder component="section" aria-label="Figures" className={classes['strip'] ?? ''}>
       <Tile
-        label="Failed"
+        label="Accepted"
+        value={textOf(totals.accepted)}
+        note={isCounting ? null : `of ${numberText(requests)} ${requests === 1 ? 'request' : 'requests'}`}
+        search={{ ...since, result: 'accepted' }}
+      />
+      <Tile
+        label="Sent"
+        group="sent"
+        value={textOf(totals.published)}
+        note={totals.accepted === 0 ? null : `${shareText(totals.published, totals.accepted)} of accepted`}
+        search={{ ...since, result: 'published' }}
+      />
+      <Tile
+        label="Waiting"
+        group="moving"
+        value={`${waiting.isMore ? 'about ' : ''}${numberText(waiting.count)}`}
+        note={oldestMs === null ? null : `oldest ${durationText(oldestMs)}`}
+        search={{ range: 'all', result: 'waiting' }}
+      />
+      <Tile
+        label="Not sent"
+        group="notsent"
         value={textOf(totals.failed + totals.expired)}
-        note={totals.expired > 0 ? `${numberText(totals.expired)} of them expired` : undefined}
+        note={totals.expired > 0 ? `${numberText(totals.failed)} failed, ${numberText(totals.expired)} expired` : null}
         search={{ ...since, view: 'failed' }}
       />
-      <Tile label="Unconfirmed" value={textOf(totals.unconfirmed)} search={{ ...since, result: 'unconfirmed' }} />
-      <Tile label="Refused" value={numberText(totals.refused)} search={{ ...since, view: 'rejected' }} />
       <Tile
-        label="Waiting now"
-        value={`${waiting.isMore ? 'about ' : ''}${numberText(waiting.count)}`}
-        search={{ result: 'waiting' }}
+        label="Refused"
+        group="refused"
+        value={numberText(totals.refused)}
+        search={{ ...since, view: 'rejected' }}
       />
       <Tile
-        label="Longest wait now"
-        value={waiting.oldestAt === null ? 'Nothing waits' : durationText(Math.max(0, seen.now - waiting.oldestAt))}
-        search={{ result: 'waiting' }}
-      />
-      <Tile
-        label="Until published, half of them"
-        value={latency === null ? 'Not known yet' : durationText(latency.p50Ms)}
+        label="Time to publish"
+        value={latency === null ? '–' : durationText(latency.p50Ms)}
         note={
-          latency === null
-            ? undefined
-            : `19 of 20 within ${durationText(latency.p95Ms)}, of the last ${numberText(latency.messages)}`
+          latency === null ? null : `median · p95 ${durationText(latency.p95Ms)} (last ${numberText(latency.messages)})`
         }
-        search={{ result: 'published' }}
+        search={{ ...since, result: 'published' }}
       />
-    </SimpleGrid>
+    </Paper>
   )
 }
 
-function Tile({ label, value, note, search }: TileProps) {
+function Tile({ label, group, value, note = null, search }: TileProps) {
   const { id: account } = useAccount()
   return (
-    <Paper withBorder p="sm">
-      <TextLink to="/a/$account/developer/logs" params={{ account }} search={search as never} size="sm">
+    <div className={classes['tile']}>
+      {group === undefined ? null : (
+        <span className={classes['swatch']} style={{ background: `var(--nc-${group}-solid)` }} />
+      )}
+      <TextLink
+        to="/a/$account/developer/logs"
+        params={{ account }}
+        search={search as never}
+        size="xs"
+        c="dimmed"
+        underline="hover"
+      >
         {label}
       </TextLink>
-      <Text size="xl" fw={650} style={{ fontVariantNumeric: 'tabular-nums' }} data-tile={label}>
+      <Text className={classes['value'] ?? ''} data-tile={label}>
         {value}
       </Text>
-      {note === undefined ? null : (
+      {note === null ? null : (
         <Text size="xs" c="dimmed">
           {note}
         </Text>
       )}
-    </Paper>
+    </div>
   )
 }

@@ -1,10 +1,10 @@
-import { Alert, Stack, Table, Text } from '@mantine/core'
+import { Alert, Text } from '@mantine/core'
 import { Info } from 'lucide-react'
-import type { ReactNode } from 'react'
 import type { RetentionReply } from '../../../src/contract/console/overview.ts'
 import { bytesText } from '../../../src/format/bytes.ts'
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
+import { Fact, Facts } from '../../components/facts.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
@@ -21,7 +21,7 @@ export function Retention() {
     <Page title="Retention" about="What this service keeps for this account, and how much room it takes.">
       {asked.error ? <ProblemNote problem={asked.error} onRetry={() => void asked.refetch()} /> : null}
       {asked.data ? <Waiting kept={asked.data} /> : null}
-      {asked.data ? <Facts kept={asked.data} account={account} /> : null}
+      {asked.data ? <Kept kept={asked.data} account={account} /> : null}
       {asked.data && can('owner') ? <RetentionForm kept={asked.data} account={account} /> : null}
     </Page>
   )
@@ -48,58 +48,43 @@ function keptFor(days: number, own: number | null): string {
   return own === null || own === days ? `Kept ${text(days)}` : `Kept ${text(own)} (the installation: ${text(days)})`
 }
 
-function Facts({ kept, account }: { readonly kept: RetentionReply; readonly account: string }) {
+function Kept({ kept, account }: { readonly kept: RetentionReply; readonly account: string }) {
   const { spool, databaseBytes, countedAt, isComplete, oldestAt, installation, own, lastSweptAt } = kept
   return (
-    <Stack gap="xs">
-      <Table variant="vertical" layout="auto" withTableBorder>
-        <Table.Tbody>
-          <Fact name="Texts, captions, URLs, file names">
-            {keptFor(installation.bodiesDays, own.bodiesDays)} from the acceptance. What has not ended keeps them.
-          </Fact>
-          <Fact name="Messages and the API log">
-            {keptFor(installation.messagesDays, own.messagesDays)}. Waiting and unresolved messages stay.
-          </Fact>
-          <Fact name="The audit log">{keptFor(installation.auditDays, null)}.</Fact>
-          <Fact name="Last deleted what is old">
-            {lastSweptAt === null ? 'Not yet' : <TimeAgo at={lastSweptAt} />}, and again every hour.
-          </Fact>
-          <Fact name="Messages">
-            <TextLink to="/a/$account/developer/logs" params={{ account }} size="sm">
-              {`${isComplete ? '' : 'at least '}${kept.messages.toLocaleString('en')}`}
-            </TextLink>{' '}
-            {countedAt === null ? (
-              '(not counted yet)'
-            ) : (
-              <>
-                (counted <TimeAgo at={countedAt} />)
-              </>
-            )}
-          </Fact>
-          <Fact name="The oldest">{oldestAt === null ? 'There is none yet' : <TimeAgo at={oldestAt} />}</Fact>
-          <Fact name="Media that wait to be sent">
-            {spool.files === 0
-              ? 'None'
-              : `${spool.isMore ? 'over ' : ''}${spool.files.toLocaleString('en')} ${spool.files === 1 ? 'file' : 'files'}, ${bytesText(spool.bytes)}. They go once their message is sent.`}
-          </Fact>
-          <Fact name="The database">
-            {databaseBytes === null
-              ? 'It is shared with other accounts, so its size is shown only to the person who runs the service.'
-              : bytesText(databaseBytes)}
-          </Fact>
-        </Table.Tbody>
-      </Table>
-    </Stack>
-  )
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <Table.Tr>
-      <Table.Th scope="row" w={220}>
-        {name}
-      </Table.Th>
-      <Table.Td>{children}</Table.Td>
-    </Table.Tr>
+    <Facts isWide>
+      <Fact name="Texts, captions, URLs, file names">
+        {keptFor(installation.bodiesDays, own.bodiesDays)} from the acceptance. What has not ended keeps them.
+      </Fact>
+      <Fact name="Messages and the API log">
+        {keptFor(installation.messagesDays, own.messagesDays)}. Waiting and unresolved messages stay.
+      </Fact>
+      <Fact name="The audit log">{keptFor(installation.auditDays, null)}.</Fact>
+      <Fact name="Last deleted what is old">
+        {lastSweptAt === null ? 'Not yet' : <TimeAgo at={lastSweptAt} />}, and again every hour.
+      </Fact>
+      <Fact name="Messages">
+        <TextLink to="/a/$account/developer/logs" params={{ account }} size="sm">
+          {`${isComplete ? '' : 'at least '}${kept.messages.toLocaleString('en')}`}
+        </TextLink>{' '}
+        {countedAt === null ? (
+          '(not counted yet)'
+        ) : (
+          <>
+            (counted <TimeAgo at={countedAt} />)
+          </>
+        )}
+      </Fact>
+      <Fact name="The oldest">{oldestAt === null ? 'There is none yet' : <TimeAgo at={oldestAt} />}</Fact>
+      <Fact name="Media that wait to be sent">
+        {spool.files === 0
+          ? 'None'
+          : `${spool.isMore ? 'over ' : ''}${spool.files.toLocaleString('en')} ${spool.files === 1 ? 'file' : 'files'}, ${bytesText(spool.bytes)}. They go once their message is sent.`}
+      </Fact>
+      <Fact name="The database">
+        {databaseBytes === null
+          ? 'It is shared with other accounts, so its size is shown only to the person who runs the service.'
+          : bytesText(databaseBytes)}
+      </Fact>
+    </Facts>
   )
 }

@@ -1,7 +1,7 @@
-import { Code, Group, Table, Text } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { Code, Group, Text } from '@mantine/core'
 import type { TokenReply } from '../../../src/contract/console/tokens.ts'
 import { CopyButton } from '../../components/copy-button.tsx'
+import { Fact, Facts } from '../../components/facts.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { TokenStatusBadge } from './status-badge.tsx'
@@ -15,49 +15,36 @@ interface TokenFactsProps {
 /** The rights and facts of a token. */
 export function TokenFacts({ account, token }: TokenFactsProps) {
   return (
-    <Table variant="vertical" layout="auto" withTableBorder>
-      <Table.Tbody>
-        <Fact name="State">
-          <TokenStatusBadge token={token} />
-        </Fact>
-        <Fact name="Token">
-          <Code>{tokenStart(token.prefix)}</Code>
-        </Fact>
-        <Fact name="Id">
-          <Group gap={4}>
-            <Code>{token.id}</Code>
-            <CopyButton value={token.id} label="Copy the token's id" />
-          </Group>
-        </Fact>
-        <Fact name="Events">
-          {token.events.length > 0
-            ? token.events.map(eventLabel).join(', ')
-            : 'None: every request made with it is refused with 403'}
-        </Fact>
-        <Fact name="Connections">
-          <Connections account={account} token={token} />
-        </Fact>
-        <Fact name="Source addresses">{token.sourceRanges?.join(', ') ?? 'Any'}</Fact>
-        <Fact name={token.deletedAt === null ? 'Expires' : 'Deleted'}>
-          <TimeAgo at={token.deletedAt ?? token.expiresAt} />
-        </Fact>
-        <Fact name="Last used">{token.lastUsedAt === null ? 'Never' : <TimeAgo at={token.lastUsedAt} />}</Fact>
-        <Fact name="Created">
-          <TimeAgo at={token.createdAt} /> by {token.createdBy ?? 'an unknown person'}
-        </Fact>
-      </Table.Tbody>
-    </Table>
-  )
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <Table.Tr>
-      <Table.Th scope="row" w={170}>
-        {name}
-      </Table.Th>
-      <Table.Td>{children}</Table.Td>
-    </Table.Tr>
+    <Facts isWide>
+      <Fact name="State">
+        <TokenStatusBadge token={token} />
+      </Fact>
+      <Fact name="Token">
+        <Code>{tokenStart(token.prefix)}</Code>
+      </Fact>
+      <Fact name="Id">
+        <Group gap={4}>
+          <Code>{token.id}</Code>
+          <CopyButton value={token.id} label="Copy the token's id" />
+        </Group>
+      </Fact>
+      <Fact name="Events">
+        {token.events.length > 0
+          ? token.events.map(eventLabel).join(', ')
+          : 'None: every request made with it is refused with 403'}
+      </Fact>
+      <Fact name="Connections">
+        <Connections account={account} token={token} />
+      </Fact>
+      <Fact name="Source addresses">{token.sourceRanges?.join(', ') ?? 'Any'}</Fact>
+      <Fact name={token.deletedAt === null ? 'Expires' : 'Deleted'}>
+        <TimeAgo at={token.deletedAt ?? token.expiresAt} />
+      </Fact>
+      <Fact name="Last used">{token.lastUsedAt === null ? 'Never' : <TimeAgo at={token.lastUsedAt} />}</Fact>
+      <Fact name="Created">
+        <TimeAgo at={token.createdAt} /> by {token.createdBy ?? 'an unknown person'}
+      </Fact>
+    </Facts>
   )
 }
 

@@ -1,10 +1,11 @@
-import { Alert, Code, Modal, Stack, Table, Title } from '@mantine/core'
+import { Alert, Code, Modal, Stack, Title } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
 import type { WebhookReply } from '../../../src/contract/console/webhooks.ts'
 import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
+import { Fact, Facts } from '../../components/facts.tsx'
 import { localDateTime } from '../../components/instants.ts'
 import { TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
@@ -43,7 +44,7 @@ export function Webhook() {
       ) : webhook.data ? (
         <>
           <Notes webhook={webhook.data} />
-          <Facts webhook={webhook.data} />
+          <WebhookFacts webhook={webhook.data} />
           <Stack gap="sm" component="section" aria-labelledby="deliveries">
             <Title order={2} id="deliveries">
               Deliveries
@@ -61,7 +62,7 @@ function Notes({ webhook: { state, stateReason, failingSince } }: { readonly web
   if (state === 'failing')
     return (
       <Alert color="red" variant="light" icon={<TriangleAlert aria-hidden />} title="It was disabled by itself">
-        {stateReason} Mend the receiver, then enable it again and replay what failed.
+        {stateReason} Fix the receiver, then enable it again and replay what failed.
       </Alert>
     )
   if (state === 'enabled' && failingSince !== null)
@@ -73,7 +74,7 @@ function Notes({ webhook: { state, stateReason, failingSince } }: { readonly web
   return null
 }
 
-function Facts({ webhook }: { readonly webhook: WebhookReply }) {
+function WebhookFacts({ webhook }: { readonly webhook: WebhookReply }) {
   const rows: readonly (readonly [string, React.ReactNode])[] = [
     ['State', <WebhookBadge key="state" webhook={webhook} />],
     ['Description', webhook.description || '—'],
@@ -82,7 +83,7 @@ function Facts({ webhook }: { readonly webhook: WebhookReply }) {
       'Last delivered',
       webhook.lastDeliveredAt === null ? 'Never' : <TimeAgo key="last" at={webhook.lastDeliveredAt} />,
     ],
-    ['Given up because too many waited', String(webhook.dropped)],
+    ['Dropped (queue full)', String(webhook.dropped)],
     ['Notices', <Kinds key="kinds" kinds={webhook.kinds} />],
     ['Added', `${localDateTime(webhook.createdAt)} by ${webhook.createdBy}`],
     ...(webhook.oldSecretUntil === null
@@ -90,20 +91,13 @@ function Facts({ webhook }: { readonly webhook: WebhookReply }) {
       : ([['Old secret signs too', `until ${localDateTime(webhook.oldSecretUntil)}`]] as const)),
   ]
   return (
-    <Table.ScrollContainer minWidth={320}>
-      <Table variant="vertical" maw={840}>
-        <Table.Tbody>
-          {rows.map(([name, value]) => (
-            <Table.Tr key={name}>
-              <Table.Th scope="row" w={240}>
-                {name}
-              </Table.Th>
-              <Table.Td>{value}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <Facts isWide>
+      {rows.map(([name, value]) => (
+        <Fact key={name} name={name}>
+          {value}
+        </Fact>
+      ))}
+    </Facts>
   )
 }
 

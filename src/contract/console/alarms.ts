@@ -3,7 +3,7 @@ import { consoleRoute } from './route.ts'
 import { instant, ofAccount, page } from './shapes.ts'
 import { plain } from './viewer-text.ts'
 
-const alarm = z.object({
+export const alarm = z.object({
   id: plain,
   /** One of docs/alarms.md. */
   kind: plain,

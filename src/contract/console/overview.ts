@@ -59,24 +59,8 @@ const overview = z.object({
   ),
   /** How many lanes are left out. */
   furtherLanes: z.int(),
-  /** Tokens that end within 14 days or ended within the last 7, ordered by their end. */
-  endingTokens: z.array(z.object({ id: plain, name: plain, prefix: plain, expiresAt: instant })),
   /** Why all lanes are held until a person releases them (G12). */
   hold: z.object({ since: instant, reason: plain }).nullable(),
-  attention: z.object({
-    /** How far back the search went: to the beginning of the range, or less if there are very many messages. */
-    from: instant,
-    groups: z.array(
-      z.object({
-        state: z.enum(['FAILED', 'UNCONFIRMED', 'EXPIRED']),
-        reason: plain.nullable(),
-        meaning: plain.nullable(),
-        whatToDo: plain.nullable(),
-        count: z.int(),
-        latestAt: instant,
-      }),
-    ),
-  }),
   /** The steps to the first message that a new account has done; null once a person has seen a message in the log. */
   firstSteps: z.object({ connection: z.boolean(), token: z.boolean(), message: z.boolean() }).nullable(),
 })

@@ -1,4 +1,5 @@
 import { alarmRoutes } from './alarms.ts'
+import { attentionRoutes } from './attention.ts'
 import { auditRoutes } from './audit.ts'
 import { connectionRoutes } from './connections.ts'
 import { logRoutes } from './log.ts'
@@ -25,6 +26,7 @@ export const CONSOLE_ROUTES = {
   ...messageRoutes,
   ...overviewRoutes,
   ...alarmRoutes,
+  ...attentionRoutes,
   ...recipientRoutes,
   ...sandboxRoutes,
   ...streamRoutes,

@@ -1,5 +1,6 @@
 import type { ConsoleRouteName, ConsoleRoutes } from '../../contract/console/routes.ts'
 import { alarmHandlers } from './alarms/alarm-handlers.ts'
+import { attentionHandlers } from './alarms/attention-handlers.ts'
 import type { AnyRequestContext } from './authorize.ts'
 import { connectionHandlers } from './connections/connection-handlers.ts'
 import { messageHandlers } from './connections/message-handlers.ts'
@@ -28,6 +29,7 @@ export function createHandlers(parts: ConsoleParts): Readonly<Record<ConsoleRout
     ...messageHandlers(parts),
     ...overviewHandlers(parts),
     ...alarmHandlers(parts),
+    ...attentionHandlers(parts),
     ...recipientHandlers(parts),
     ...sandboxHandlers(parts),
     ...streamHandlers(parts),

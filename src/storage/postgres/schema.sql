@@ -28,7 +28,9 @@ create table account (
   -- 1: members without a second factor may not see this account.
   requires_second_factor integer not null default 0,
   -- When a person first saw one of its messages in the log of the console.
-  message_seen_at bigint
+  message_seen_at bigint,
+  -- JSON: what needs attention and was seen, by its key: up to when, by whom and when.
+  attention_seen text
 );
 
 create table connection (

@@ -16,6 +16,7 @@ export interface Tables {
     created_at: Instant
     requires_second_factor: Generated<number>
     message_seen_at: Instant | null
+    attention_seen: string | null
   }
   connection: {
     id: ConnectionId

@@ -1,4 +1,4 @@
-import type { AccountId, ConnectionId, Instant, TokenId } from '../../ids.ts'
+import type { AccountId, ConnectionId, Instant } from '../../ids.ts'
 import type { Actor, HoldView } from '../administration.ts'
 
 export type OverviewRange = '1h' | '24h' | '7d' | '30d'
@@ -34,19 +34,28 @@ export interface WaitingLane {
   readonly until: Instant | null
 }
 
-export interface EndingToken {
-  readonly id: TokenId
-  readonly name: string
-  readonly prefix: string
-  readonly expiresAt: Instant
-}
-
 /** Messages that came to a bad end for the same reason. */
 export interface AttentionGroup {
-  readonly state: 'FAILED' | 'UNCONFIRMED' | 'EXPIRED'
+  readonly state: 'FAILED' | 'EXPIRED'
   readonly reason: string | null
   readonly count: number
   readonly latestAt: Instant
+}
+
+/** Up to when something was seen that needs attention. What is newer shows it again. */
+export interface AttentionSeen {
+  readonly until: Instant
+  readonly by: string
+  readonly at: Instant
+}
+
+export interface AttentionView {
+  /** How far back messages are counted. */
+  readonly from: Instant
+  /** Failed and expired messages that no person has dealt with, most frequent first. */
+  readonly groups: readonly AttentionGroup[]
+  /** By the key that it was noted with. */
+  readonly seen: ReadonlyMap<string, AttentionSeen>
 }
 
 export interface FirstSteps {
@@ -71,9 +80,7 @@ export interface OverviewView {
   readonly latency: { readonly messages: number; readonly p50Ms: number; readonly p95Ms: number } | null
   readonly lanes: readonly WaitingLane[]
   readonly furtherLanes: number
-  readonly endingTokens: readonly EndingToken[]
   readonly hold: HoldView | null
-  readonly attention: { readonly from: Instant; readonly groups: readonly AttentionGroup[] }
   /** Null once a person has seen a message of the account in the log. */
   readonly firstSteps: FirstSteps | null
 }
@@ -108,6 +115,14 @@ export interface WantedOverview {
  */
 export interface Overview {
   readOverview(wanted: WantedOverview): Promise<OverviewView>
+  /** What needs attention, of the last seven days. */
+  readAttention(accountId: AccountId): Promise<AttentionView>
+  /** A person has seen something of this key up to this time. Only the newest 200 keys are kept. */
+  noteAttentionSeen(
+    accountId: AccountId,
+    seen: { readonly key: string; readonly until: Instant },
+    actor: Actor,
+  ): Promise<void>
   /** What is kept, since when, and how much room it takes. */
   readRetention(accountId: AccountId): Promise<RetentionView>
   /** A person has seen a message of the account in the log, so the first steps are over. Harmless when they were. */

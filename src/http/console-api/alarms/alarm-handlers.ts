@@ -17,10 +17,10 @@ export function alarmHandlers({ store: { alarms } }: Pick<ConsoleDeps, 'store'>)
   }
 }
 
-function ownerOf({ accountId, role }: Pick<AccountRequest, 'accountId' | 'role'>) {
+export function ownerOf({ accountId, role }: Pick<AccountRequest, 'accountId' | 'role'>) {
   return { accountId, seesInstallation: role === 'owner' }
 }
 
-function toReply({ id, account, ...alarm }: AlarmView): AlarmReply {
+export function toReply({ id, account, ...alarm }: AlarmView): AlarmReply {
   return { ...alarm, id: String(id) }
 }

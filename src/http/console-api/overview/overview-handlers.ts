@@ -17,14 +17,6 @@ export function overviewHandlers({
         ...seen,
         bars: [...seen.bars],
         lanes: seen.lanes.map((lane) => ({ ...lane, ...inText(lane.reason, lane.words) })),
-        endingTokens: [...seen.endingTokens],
-        attention: {
-          ...seen.attention,
-          groups: seen.attention.groups.map((group) => {
-            const { meaning, whatToDo } = inText(group.reason, null, group.state)
-            return { ...group, meaning, whatToDo }
-          }),
-        },
       }
     },
     async noteMessageSeen(_, { accountId, actor }) {
@@ -55,8 +47,8 @@ interface Texts {
   readonly words: string | null
 }
 
-function inText(reason: string | null, words: string | null, state: string | null = null): Texts {
+function inText(reason: string | null, words: string | null): Texts {
   if (reason === null) return { meaning: null, whatToDo: null, words }
-  const { meaning, nextStep, words: shown } = presentReason(reason, words, state)
+  const { meaning, nextStep, words: shown } = presentReason(reason, words)
   return { meaning, whatToDo: nextStep, words: shown }
 }

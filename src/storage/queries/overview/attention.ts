@@ -1,14 +1,51 @@
 import { sql } from 'kysely'
 import type { AccountId, Instant } from '../../../core/ids.ts'
-import type { AttentionGroup, EndingToken } from '../../../core/ports/console/overview.ts'
-import type { Store } from '../store.ts'
+import type { Actor } from '../../../core/ports/administration.ts'
+import type { AttentionGroup, AttentionSeen, AttentionView } from '../../../core/ports/console/overview.ts'
+import { change, type Reader, type Store } from '../store.ts'
 import { DAY_MS, hourOf } from './hours.ts'
-import type { Recent } from './recent.ts'
+import { type Recent, readRecent } from './recent.ts'
 
 const MOST_GROUPS = 20
-const MOST_TOKENS = 20
-const ENDING_WITHIN_MS = 14 * DAY_MS
-const ENDED_WITHIN_MS = 7 * DAY_MS
+const COUNTED_MS = 7 * DAY_MS
+const MOST_SEEN = 200
+
+export async function readAttention(store: Store, accountId: AccountId): Promise<AttentionView> {
+  const now = store.now()
+  const from = hourOf(now - COUNTED_MS)
+  const recent = await readRecent(store, accountId, now)
+  return {
+    from,
+    groups: await readGroups(store, { accountId, from, recent }),
+    seen: new Map(Object.entries(await readSeen(store.database, accountId))),
+  }
+}
+
+export async function noteAttentionSeen(
+  store: Store,
+  { accountId, key, until }: { readonly accountId: AccountId; readonly key: string; readonly until: Instant },
+  actor: Actor,
+): Promise<void> {
+  await change(store, actor, async ({ tables, at, actor: by }) => {
+    const { [key]: _, ...others } = await readSeen(tables, accountId)
+    const newest = Object.entries(others).toSorted(([, one], [, other]) => other.at - one.at)
+    const seen = { [key]: { until, by, at }, ...Object.fromEntries(newest.slice(0, MOST_SEEN - 1)) }
+    await tables
+      .updateTable('account')
+      .set({ attention_seen: JSON.stringify(seen) })
+      .where('id', '=', accountId)
+      .execute()
+  })
+}
+
+async function readSeen(tables: Reader, accountId: AccountId): Promise<Record<string, AttentionSeen>> {
+  const account = await tables
+    .selectFrom('account')
+    .select('attention_seen')
+    .where('id', '=', accountId)
+    .executeTakeFirst()
+  return JSON.parse(account?.attention_seen ?? '{}') as Record<string, AttentionSeen>
+}
 
 interface Wanted {
   readonly accountId: AccountId
@@ -16,8 +53,7 @@ interface Wanted {
   readonly recent: Recent | null
 }
 
-/** The failures that no person has dealt with, most frequent first. */
-export async function readAttention(
+async function readGroups(
   { database }: Store,
   { accountId, from, recent }: Wanted,
 ): Promise<readonly AttentionGroup[]> {
@@ -26,42 +62,25 @@ export async function readAttention(
     .selectFrom('tally_reason')
     .select(({ fn }) => ['state', 'reason', count.as('count'), fn.max('latest_at').as('latest_at')])
     .where('account_id', '=', accountId)
-    .where('hour', '>=', hourOf(from))
+    .where('hour', '>=', from)
     .where('hour', '<', recent?.from ?? Number.MAX_SAFE_INTEGER)
     .groupBy(['state', 'reason'])
     .execute()
   const groups = new Map<string, AttentionGroup>()
-  const add = ({ state, reason, count, latestAt }: AttentionGroup) => {
-    const key = `${state} ${reason ?? ''}`
+  const add = (state: string, reason: string, { count, latestAt }: Pick<AttentionGroup, 'count' | 'latestAt'>) => {
+    // The alarm of unconfirmed messages counts them all, however old they are.
+    if (state !== 'FAILED' && state !== 'EXPIRED') return
+    const key = `${state} ${reason}`
     const known = groups.get(key)
-    const latest = Math.max(known?.latestAt ?? 0, latestAt)
-    groups.set(key, { state, reason, count: (known?.count ?? 0) + count, latestAt: latest })
+    groups.set(key, {
+      state,
+      reason: reason === '' ? null : reason,
+      count: (known?.count ?? 0) + count,
+      latestAt: Math.max(known?.latestAt ?? 0, latestAt),
+    })
   }
-  for (const row of rows) add(groupOf({ ...row, latestAt: row.latest_at, count: Number(row.count) }))
+  for (const row of rows) add(row.state, row.reason, { count: Number(row.count), latestAt: row.latest_at })
   for (const { state, openReason, at } of recent?.messages ?? [])
-    if (openReason !== null) add(groupOf({ state, reason: openReason, count: 1, latestAt: at }))
+    if (openReason !== null) add(state, openReason, { count: 1, latestAt: at })
   return [...groups.values()].toSorted((one, other) => other.count - one.count).slice(0, MOST_GROUPS)
-}
-
-function groupOf({ state, reason, count, latestAt }: Omit<AttentionGroup, 'state'> & { readonly state: string }) {
-  return { state: state as AttentionGroup['state'], reason: reason === '' ? null : reason, count, latestAt }
-}
-
-/** Tokens that end soon or have just ended, by their end. */
-export async function readEndingTokens(
-  { database }: Store,
-  accountId: AccountId,
-  now: Instant,
-): Promise<readonly EndingToken[]> {
-  const rows = await database
-    .selectFrom('token')
-    .select(['id', 'name', 'prefix', 'expires_at'])
-    .where('account_id', '=', accountId)
-    .where('deleted_at', 'is', null)
-    .where('expires_at', '<=', now + ENDING_WITHIN_MS)
-    .where('expires_at', '>', now - ENDED_WITHIN_MS)
-    .orderBy('expires_at')
-    .limit(MOST_TOKENS)
-    .execute()
-  return rows.map(({ id, name, prefix, expires_at }) => ({ id, name, prefix, expiresAt: expires_at }))
 }

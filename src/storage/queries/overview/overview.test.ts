@@ -50,7 +50,8 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     await refuse(account, NOON + 1)
     world.now += 2
 
-    const { totals, bars, countedAt, isComplete, attention } = await read(range)
+    const { totals, bars, countedAt, isComplete } = await read(range)
+    const attention = await overview.readAttention(account)
     const ofOther = await overview.readOverview(wanted(range, { connectionId: other }))
 
     assert.deepEqual([counted.totals.accepted, counted.totals.refused], [4, 1])
@@ -127,12 +128,11 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     await world.accept({ connectionId, acceptedAt: NOON - 1 })
     await refuse(account, NOON - 1)
 
-    const { totals, bars, barMs, countedAt, attention } = await read('1h')
+    const { totals, bars, barMs, countedAt } = await read('1h')
 
     assert.deepEqual([totals.accepted, totals.failed, totals.waiting, totals.refused], [2, 1, 1, 1])
     assert.deepEqual([bars.length, barMs, countedAt], [12, 5 * MINUTE_MS, NOON])
     // By whole hours, so from before the first bar on: a search for these must begin there.
-    assert.equal(attention.from, NOON - HOUR_MS)
   })
 
   it('shows the last hours as they were counted where there is too much to read', async () => {
@@ -218,23 +218,40 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     assert.deepEqual(queued, flowing)
   })
 
-  it('groups what needs attention by its reason, most first, within the range', async () => {
-    await isAsOldAs(3 * DAY_MS, 2 * DAY_MS, 1)
+  it('groups what needs attention of seven days by its reason, most first', async () => {
+    await isAsOldAs(9 * DAY_MS, 8 * DAY_MS, 2 * DAY_MS, 1)
     const connectionId = await world.connection(account)
-    await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused', acceptedAt: NOON - 2 * DAY_MS })
+    const failed = { connectionId, state: 'FAILED', reason: 'recipient_refused' } as const
+    await world.accept({ ...failed, acceptedAt: NOON - 8 * DAY_MS })
+    await world.accept({ ...failed, acceptedAt: NOON - 2 * DAY_MS })
     await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown', acceptedAt: NOON - 9_000 })
-    await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused', acceptedAt: NOON - 8_000 })
-    await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused', acceptedAt: NOON - 7_000 })
+    await world.accept({ connectionId, state: 'EXPIRED', reason: 'expired', acceptedAt: NOON - 8_000 })
+    await world.accept({ ...failed, acceptedAt: NOON - 7_000 })
     await world.accept({ connectionId, state: 'CANCELLED', reason: 'cancelled_by_person' })
     await count()
 
-    const [day, month] = [await read('24h'), await read('30d')]
+    const { from, groups } = await overview.readAttention(account)
 
-    assert.deepEqual(day.attention.groups, [
+    assert.equal(from, NOON - 7 * DAY_MS)
+    assert.deepEqual(groups, [
       { state: 'FAILED', reason: 'recipient_refused', count: 2, latestAt: NOON - 7_000 },
-      { state: 'UNCONFIRMED', reason: 'result_unknown', count: 1, latestAt: NOON - 9_000 },
+      { state: 'EXPIRED', reason: 'expired', count: 1, latestAt: NOON - 8_000 },
     ])
-    assert.equal(month.attention.groups[0]?.count, 3)
+  })
+
+  it('remembers what was seen up to when, of this account alone and not without end', async () => {
+    const other = await world.account('Other')
+    for (let key = 0; key < 201; key++) {
+      world.now += 1
+      await overview.noteAttentionSeen(account, { key: `key ${key}`, until: NOON }, 'anna')
+    }
+    await overview.noteAttentionSeen(account, { key: 'key 200', until: NOON + 5 }, 'ben')
+
+    const { seen } = await overview.readAttention(account)
+
+    assert.deepEqual(seen.get('key 200'), { until: NOON + 5, by: 'ben', at: world.now })
+    assert.deepEqual([seen.size, seen.has('key 0')], [200, false])
+    assert.equal((await overview.readAttention(other)).seen.size, 0)
   })
 
   it.each([
@@ -249,7 +266,7 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     const failed = await world.accept({ ...made, state: 'FAILED', reason: 'recipient_refused' })
     await world.accept({ ...made, state: 'FAILED', reason: 'recipient_refused' })
     await count()
-    const before = await read('30d')
+    const before = await overview.readAttention(account)
     await world.administration.resolveMessage(asked.id, 'arrived', 'anna')
     await world.administration.resolveMessage(again.id, 'send-again', 'anna')
     await world.administration.retryMessage(failed.id, 'anna')
@@ -258,35 +275,14 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     const after = await read('30d')
 
     assert.deepEqual(
-      before.attention.groups.map(({ count }) => count),
-      [2, 2],
+      before.groups.map(({ count }) => count),
+      ageMs < 7 * DAY_MS ? [2] : [],
     )
-    assert.deepEqual(after.attention.groups, [
-      { state: 'FAILED', reason: 'recipient_refused', count: 1, latestAt: NOON - ageMs },
-    ])
+    const left = { state: 'FAILED', reason: 'recipient_refused', count: 1, latestAt: NOON - ageMs }
+    assert.deepEqual((await overview.readAttention(account)).groups, ageMs < 7 * DAY_MS ? [left] : [])
     const { totals: ofConnection } = await overview.readOverview(wanted('30d', { connectionId }))
     for (const { published, unconfirmed, failed: failures } of [after.totals, ofConnection])
       assert.deepEqual([published, unconfirmed, failures], [1, 1, 2])
-  })
-
-  it('shows tokens that end within two weeks or ended in the last two, and no deleted ones', async () => {
-    for (const [name, days] of [
-      ['later', 20],
-      ['soon', 13],
-      ['tomorrow', 1],
-      ['over', -6],
-      ['long over', -8],
-    ] as const)
-      await token(account, name, NOON + days * DAY_MS)
-    await token(account, 'deleted', NOON + DAY_MS)
-    await world.administration.deleteToken('deleted', account, 'test')
-
-    const { endingTokens } = await read('24h')
-
-    assert.deepEqual(
-      endingTokens.map(({ name }) => name),
-      ['over', 'tomorrow', 'soon'],
-    )
   })
 
   it('G12: shows that all lanes are held, and why', async () => {
@@ -350,10 +346,11 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
       for (const asked of [null, connectionId]) {
         const seen = await overview.readOverview(wanted(range, { connectionId: asked }))
         assert.deepEqual([seen.totals.accepted, seen.totals.refused, seen.waiting.count], [0, 0, 0])
-        assert.deepEqual([seen.lanes, seen.endingTokens, seen.attention.groups, seen.latency], [[], [], [], null])
+        assert.deepEqual([seen.lanes, seen.latency], [[], null])
         assert.deepEqual(seen.firstSteps, { connection: false, token: false, message: false })
       }
     }
+    assert.deepEqual((await overview.readAttention(account)).groups, [])
     const kept = await overview.readRetention(account)
     assert.deepEqual([kept.messages, kept.oldestAt, kept.spool.files, kept.databaseBytes], [0, null, 0, null])
   })

@@ -2,9 +2,8 @@ import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { Overview, OverviewView, WantedOverview } from '../../../core/ports/console/overview.ts'
 import { readHold } from '../lanes/hold.ts'
 import type { Store } from '../store.ts'
-import { readAttention, readEndingTokens } from './attention.ts'
+import { noteAttentionSeen, readAttention } from './attention.ts'
 import { noteMessageSeen, readFirstSteps } from './first-steps.ts'
-import { hourOf } from './hours.ts'
 import { readLatency } from './latency.ts'
 import { readBars, totalsOf } from './read-bars.ts'
 import { type Recent, readRecent } from './recent.ts'
@@ -26,6 +25,11 @@ export function createOverview(store: Store, counter: Watched | null = null): Ov
       counter?.noteWatched()
       return readRetention(store, accountId)
     },
+    readAttention(accountId) {
+      counter?.noteWatched()
+      return readAttention(store, accountId)
+    },
+    noteAttentionSeen: (accountId, seen, actor) => noteAttentionSeen(store, { accountId, ...seen }, actor),
     noteMessageSeen: (accountId, actor) => noteMessageSeen(store, accountId, actor),
   }
 }
@@ -37,16 +41,13 @@ async function readOverview(store: Store, wanted: WantedOverview): Promise<Overv
   const [{ from, barMs, bars, countedAt, isComplete }, { latency, ...waiting }, others] = await Promise.all([
     readBars(store, wanted, { now, recent }),
     readFlow(store, accountId, now),
-    readPeers(store, accountId, { now, recent }),
+    readPeers(store, accountId, recent),
   ])
-  const groups = await readAttention(store, { accountId, from, recent })
   return {
     ...{ now, range, from, barMs, bars, countedAt, isComplete },
     totals: totalsOf(bars),
     latency,
     ...waiting,
-    // Counted by whole hours, which may begin before the first bar.
-    attention: { from: hourOf(from), groups },
     ...others,
   }
 }
@@ -56,13 +57,8 @@ async function readFlow(store: Store, accountId: AccountId, now: Instant) {
   return { ...waiting, latency: await readLatency(store, accountId, head) }
 }
 
-async function readPeers(
-  store: Store,
-  accountId: AccountId,
-  { now, recent }: { readonly now: Instant; readonly recent: Recent | null },
-) {
+async function readPeers(store: Store, accountId: AccountId, recent: Recent | null) {
   return {
-    endingTokens: await readEndingTokens(store, accountId, now),
     hold: await readHold(store),
     firstSteps: await readFirstSteps(store, accountId, recent),
   }

@@ -1,0 +1,110 @@
+import { Button, Group, Text } from '@mantine/core'
+import { CircleAlert, CircleHelp, CircleX, type LucideIcon } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { AttentionItem } from '../../../src/contract/console/attention.ts'
+import { useApiMutation } from '../../api/queries.ts'
+import { useAccount } from '../../components/account.tsx'
+import { ButtonLink } from '../../components/links.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
+import { showErrorToast } from '../../components/toast.ts'
+import classes from './attention.module.css'
+import { titleOf } from './attention-text.ts'
+
+/** One thing that waits for a person: what it is, how many, since when, and what to do about it. */
+export function AttentionRow({ item }: { readonly item: AttentionItem }) {
+  const { alarm, messages, seen } = item
+  const isBad = alarm?.severity === 'critical' || messages !== null
+  const Icon: LucideIcon = alarm?.kind === 'unconfirmed' ? CircleHelp : messages === null ? CircleAlert : CircleX
+  return (
+    <li className={classes['row']} data-attention={item.key}>
+      <Icon size={18} aria-hidden color={`var(--nc-${isBad ? 'notsent' : 'attend'}-fg)`} className={classes['icon']} />
+      <div className={classes['text']}>
+        <Text fw={600}>{titleOf(item)}</Text>
+        <Text size="sm" c="dimmed" component="div">
+          {detailOf(item)} {messages === null ? 'Since' : 'The latest'} <TimeAgo at={item.latestAt} />.
+          {seen === null ? null : (
+            <>
+              {' '}
+              Seen by {seen.by} <TimeAgo at={seen.at} isQuiet />.
+            </>
+          )}
+        </Text>
+      </div>
+      <Group gap="xs" wrap="nowrap" className={classes['acts'] ?? ''}>
+        <MainAction item={item} />
+        {seen === null ? <SeenButton item={item} /> : null}
+      </Group>
+    </li>
+  )
+}
+
+function detailOf({ alarm, messages }: AttentionItem): ReactNode {
+  if (messages !== null) return messages.whatToDo
+  // The button does what the step says.
+  return alarm === null || alarm.of === 'connection' || alarm.of === 'token' || alarm.kind === 'unconfirmed'
+    ? null
+    : alarm.nextStep
+}
+
+function MainAction({ item: { alarm, messages } }: { readonly item: AttentionItem }) {
+  const { id: account } = useAccount()
+  const toLog = (label: string, search: object) => (
+    <ButtonLink
+      to="/a/$account/developer/logs"
+      params={{ account }}
+      search={search as never}
+      variant="default"
+      size="compact-sm"
+    >
+      {label}
+    </ButtonLink>
+  )
+  if (messages !== null) {
+    const { state, reason, since, count } = messages
+    const search = { result: state.toLowerCase(), open: 'yes', reason: reason ?? undefined, since }
+    return toLog(`Show ${count.toLocaleString('en')}`, search)
+  }
+  if (alarm?.kind === 'unconfirmed') return toLog('Decide', { view: 'attention' })
+  if (alarm?.of === 'connection')
+    return (
+      <ButtonLink
+        to="/a/$account/connections/$id"
+        params={{ account, id: alarm.object }}
+        variant="default"
+        size="compact-sm"
+      >
+        {`Open ${alarm.name}`}
+      </ButtonLink>
+    )
+  if (alarm?.of === 'token')
+    return (
+      <ButtonLink
+        to="/a/$account/developer/tokens/$id"
+        params={{ account, id: alarm.object }}
+        variant="default"
+        size="compact-sm"
+      >
+        {`Open ${alarm.name}`}
+      </ButtonLink>
+    )
+  return null
+}
+
+function SeenButton({ item: { key, latestAt, maySee } }: { readonly item: AttentionItem }) {
+  const { id: account, can } = useAccount()
+  const note = useApiMutation('noteAttentionSeen')
+  if (!maySee || !can('developer')) return null
+  return (
+    <Button
+      variant="subtle"
+      size="compact-sm"
+      loading={note.isPending}
+      title="Hides it until there is something newer"
+      onClick={() =>
+        void note.mutateAsync({ params: { account }, body: { key, until: latestAt } }).catch(showErrorToast)
+      }
+    >
+      Seen
+    </Button>
+  )
+}
