@@ -74,7 +74,8 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
 
       await page.getByRole('button', { name: 'Resume' }).click()
       await page.getByText('Ready').waitFor()
-      await page.getByRole('button', { name: 'Remove' }).click()
+      await page.getByRole('tab', { name: 'Settings' }).click()
+      await page.getByRole('button', { name: 'Remove…' }).click()
       await page.getByRole('dialog').getByText('Nothing waits on it.').waitFor()
       assert.deepEqual(await opened.axe(), [])
       await page.getByLabel(/to confirm/).fill(NUMBER)
@@ -137,6 +138,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       // The sandbox stays away for ten seconds after the first attempt, however often it is tried.
       await page.getByText('Ready').waitFor()
 
+      await page.getByRole('tab', { name: 'Settings' }).click()
       await page.getByLabel('Least gap').fill('soon')
       await page.getByRole('button', { name: 'Save lane settings' }).click()
       await page.getByText('Write a time from 0s to 1d').waitFor()
@@ -159,7 +161,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       await page.reload()
       await expect(page.getByLabel('Least gap')).toHaveValue('2s')
       await expect(page.getByLabel('Latency')).toHaveValue('200ms')
-      await page.getByRole('button', { name: 'Remove' }).click()
+      await page.getByRole('button', { name: 'Remove…' }).click()
       await page.getByLabel(/to confirm/).fill(NUMBER)
       await page.getByRole('button', { name: 'Cancel what waits and remove' }).click()
       await page.waitForURL(/\/connections$/)
@@ -167,9 +169,12 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
 
     it('ask before an old backlog goes out, and send it once a person has confirmed', async () => {
       await opened.visit((await addByCommand(NUMBER)).path)
+      await page.getByRole('tab', { name: 'Settings' }).click()
       await page.getByLabel('Confirm a backlog after').fill('1s')
+      await page.getByText('1 change: confirm a backlog after').waitFor()
       await page.getByRole('button', { name: 'Save lane settings' }).click()
       await page.getByText('Saved. It holds at once').waitFor()
+      await page.getByRole('tab', { name: /^Lane/ }).click()
       const dialog = page.getByRole('dialog', { name: `Send what has piled up on ${NUMBER}?` })
       const nothingWaits = page.getByRole('region', { name: 'Lane', exact: true }).getByText('Nothing waits')
 

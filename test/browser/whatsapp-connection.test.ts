@@ -63,6 +63,7 @@ describe.skipIf(obstacle !== null)(`a WhatsApp Cloud connection in the console${
   })
 
   it('shows what the network says of it, and where callbacks go', async () => {
+    await page.getByRole('tab', { name: 'Network' }).click()
     const said = page.getByRole('region', { name: 'What the network says' })
     await said.getByRole('button', { name: 'Check now' }).click()
     await expect(said).toContainText('Nuncio Test')
@@ -90,6 +91,7 @@ describe.skipIf(obstacle !== null)(`a WhatsApp Cloud connection in the console${
   })
 
   it('lists the templates, and which of them can carry a text', async () => {
+    await page.getByRole('tab', { name: 'Network' }).click()
     const templates = page.getByRole('region', { name: 'Templates' })
     await templates.getByRole('button', { name: 'Show templates' }).click()
 
@@ -99,6 +101,7 @@ describe.skipIf(obstacle !== null)(`a WhatsApp Cloud connection in the console${
   })
 
   it('keeps its secrets, and never shows them', async () => {
+    await page.getByRole('tab', { name: 'Settings' }).click()
     const token = page.getByRole('textbox', { name: 'Access token' })
     await expect(token).toHaveValue('')
     await page.getByLabel('Template for texts').fill('notice:en_US')

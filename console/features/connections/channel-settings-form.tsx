@@ -1,4 +1,4 @@
-import { Button, Fieldset, Group, Paper, Stack } from '@mantine/core'
+import { Fieldset, Paper, Stack } from '@mantine/core'
 import { type ConnectionView, connectionRoutes } from '../../../src/contract/console/connections.ts'
 import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
@@ -6,6 +6,7 @@ import { useFormOf } from '../../components/form.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { showToast } from '../../components/toast.ts'
 import { ChannelFields } from './channel-fields.tsx'
+import { SaveBar } from './save-bar.tsx'
 
 type Texts = Readonly<Record<string, string>>
 
@@ -30,11 +31,14 @@ export function ChannelSettingsForm({ connection }: { readonly connection: Conne
             <ChannelFields settings={connection.channelSettings} bind={(name) => form.getInputProps(name)} />
             {form.problem ? <ProblemNote problem={form.problem} title="The settings were not saved" /> : null}
             {can('developer') ? (
-              <Group justify="flex-end">
-                <Button type="submit" loading={change.isPending} disabled={!form.isDirty()}>
-                  Save channel settings
-                </Button>
-              </Group>
+              <SaveBar
+                label="Save channel settings"
+                changed={connection.channelSettings.flatMap(({ name, label }) =>
+                  form.isDirty(`settings.${name}`) ? [label] : [],
+                )}
+                isSaving={change.isPending}
+                onDiscard={form.reset}
+              />
             ) : null}
           </Stack>
         </Fieldset>

@@ -19,3 +19,19 @@ export function paceText({ publishedInLastMinute, perMessageMs }: PaceView): str
 export function typeText(type: string): string {
   return type === 'message' ? 'Text' : type.charAt(0).toUpperCase() + type.slice(1)
 }
+
+const HOUR_MS = 3_600_000
+
+/** What a gap and its jitter come to: "One every 40 to 50 s: about 80 an hour." Null: as fast as the network allows. */
+export function gapEffect(leastGapMs: number | null, gapJitterMs: number | null): string | null {
+  if (leastGapMs === null || gapJitterMs === null || leastGapMs + gapJitterMs === 0) return null
+  const [least, most] = [durationText(leastGapMs), durationText(leastGapMs + gapJitterMs)]
+  const anHour = Math.round(HOUR_MS / (leastGapMs + gapJitterMs / 2))
+  return `One every ${least === most ? least : `${least} to ${most}`}: about ${anHour.toLocaleString('en')} an hour.`
+}
+
+/** "2 changes: least gap, jitter". */
+export function changesText(labels: readonly string[]): string {
+  const count = labels.length === 1 ? '1 change' : `${labels.length} changes`
+  return `${count}: ${labels.map((label) => label.toLowerCase()).join(', ')}`
+}

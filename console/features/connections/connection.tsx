@@ -1,17 +1,21 @@
-import { Anchor, Button, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core'
-import { useParams } from '@tanstack/react-router'
-import { Pause, Play, Trash2 } from 'lucide-react'
+import { ActionIcon, Badge, Button, Menu, Paper, Stack, Tabs, Text, Title } from '@mantine/core'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { Ellipsis, Pause, Play, Trash2 } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
+import { z } from 'zod'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
 import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
+import { FactStrip, StripFact } from '../../components/facts.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { ReasonNote } from '../../components/reason-note.tsx'
+import { useSearchState } from '../../components/search-state.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
 import { ChannelSettingsForm } from './channel-settings-form.tsx'
+import classes from './connection.module.css'
 import { countText, messages, paceText } from './connection-labels.ts'
 import { LaneBadge } from './lane-badge.tsx'
 import { LaneSection } from './lane-section.tsx'
@@ -20,6 +24,12 @@ import { NetworkSection } from './network-section.tsx'
 import { RemoveDialog } from './remove-dialog.tsx'
 import { UnresolvedList } from './unresolved-list.tsx'
 import { WaitNote } from './wait-note.tsx'
+
+interface PartsProps {
+  readonly connection: ConnectionView
+  readonly isLeaving: boolean
+  readonly onLeaving: (isLeaving: boolean) => void
+}
 
 export function Connection() {
   const { id = '' } = useParams({ strict: false })
@@ -36,7 +46,8 @@ export function Connection() {
           Connections
         </TextLink>
       }
-      actions={connection ? <Actions key={id} connection={connection} onLeaving={setLeaving} /> : null}
+      {...(connection ? { badge: <Named connection={connection} /> } : {})}
+      actions={connection ? <Actions key={id} connection={connection} /> : null}
     >
       {asked.error && !isLeaving ? (
         <ProblemNote
@@ -45,39 +56,108 @@ export function Connection() {
           onRetry={() => void asked.refetch()}
         />
       ) : connection ? (
-        <Parts key={id} connection={connection} isLeaving={isLeaving} />
+        <Parts key={id} connection={connection} isLeaving={isLeaving} onLeaving={setLeaving} />
       ) : null}
     </Page>
   )
 }
 
-function Parts({ connection, isLeaving }: { readonly connection: ConnectionView; readonly isLeaving: boolean }) {
-  const { unresolved } = connection
+const TABS = ['lane', 'network', 'settings'] as const
+const search = z.object({ tab: z.enum(TABS).catch('lane') })
+
+function Parts({ connection, isLeaving, onLeaving }: PartsProps) {
+  const [{ tab }, change] = useSearchState(search)
+  const { waiting, callback, facts, hasTemplates } = connection
+  const hasNetwork = callback !== null || facts.length > 0 || hasTemplates
   return (
     <>
-      <Facts connection={connection} />
+      <Strip connection={connection} />
       <WaitNote connection={connection} />
       <ReportsMissing id={connection.id} />
-      <LaneSection connection={connection} isFrozen={isLeaving} />
-      {unresolved.count > 0 || unresolved.isMore ? (
-        <Part id="unconfirmed" title="Unconfirmed messages">
-          <UnresolvedList connection={connection.id} isFrozen={isLeaving} />
-        </Part>
-      ) : null}
-      {connection.callback || connection.facts || connection.hasTemplates ? (
-        <Part id="network" title="The network">
-          <NetworkSection connection={connection} />
-        </Part>
-      ) : null}
-      <Part id="lane-settings" title="Settings of the lane">
-        <LaneSettingsForm connection={connection} />
-      </Part>
-      {connection.channelSettings.length > 0 ? (
-        <Part id="channel-settings" title="Settings of the channel">
-          <ChannelSettingsForm connection={connection} />
-        </Part>
-      ) : null}
+      <Tabs
+        value={tab === 'network' && !hasNetwork ? 'lane' : tab}
+        onChange={(next) => change({ tab: next === 'lane' ? undefined : next }, { isStep: true })}
+        keepMounted={false}
+      >
+        <Tabs.List aria-label="Parts of this connection">
+          <Tabs.Tab
+            value="lane"
+            {...(waiting.count > 0 ? { rightSection: <Badge variant="default">{countText(waiting)}</Badge> } : {})}
+          >
+            Lane
+          </Tabs.Tab>
+          {hasNetwork ? <Tabs.Tab value="network">Network</Tabs.Tab> : null}
+          <Tabs.Tab value="settings">Settings</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="lane" pt="md">
+          <Stack>
+            <LaneSection connection={connection} isFrozen={isLeaving} />
+            <Unconfirmed connection={connection} isFrozen={isLeaving} />
+          </Stack>
+        </Tabs.Panel>
+        {hasNetwork ? (
+          <Tabs.Panel value="network" pt="md">
+            <NetworkSection connection={connection} />
+          </Tabs.Panel>
+        ) : null}
+        <Tabs.Panel value="settings" pt="md">
+          <Settings connection={connection} onLeaving={onLeaving} />
+        </Tabs.Panel>
+      </Tabs>
     </>
+  )
+}
+
+function Unconfirmed({ connection, isFrozen }: { readonly connection: ConnectionView; readonly isFrozen: boolean }) {
+  const { unresolved } = connection
+  if (unresolved.count === 0 && !unresolved.isMore) return null
+  return (
+    <Stack gap="sm" component="section" aria-labelledby="unconfirmed">
+      <Title order={2} id="unconfirmed">
+        Unconfirmed messages
+      </Title>
+      <UnresolvedList connection={connection.id} isFrozen={isFrozen} />
+    </Stack>
+  )
+}
+
+function Settings({ connection, onLeaving }: Pick<PartsProps, 'connection' | 'onLeaving'>) {
+  const { can } = useAccount()
+  return (
+    <div className={classes['settings']}>
+      <Stack>
+        <Part id="lane-settings" title="Pace and time">
+          <LaneSettingsForm connection={connection} />
+        </Part>
+        {connection.channelSettings.length > 0 ? (
+          <Part id="channel-settings" title="Settings of the channel">
+            <ChannelSettingsForm connection={connection} />
+          </Part>
+        ) : null}
+      </Stack>
+      {can('developer') ? <RemoveCard connection={connection} onLeaving={onLeaving} /> : null}
+    </div>
+  )
+}
+
+/** Apart from the settings, with its effect in numbers. */
+function RemoveCard({ connection, onLeaving }: Pick<PartsProps, 'connection' | 'onLeaving'>) {
+  const [isAsking, setAsking] = useState(false)
+  const { number, waiting } = connection
+  const cancelled = waiting.count === 0 ? '' : `${messages(waiting)} that wait would be cancelled. `
+  return (
+    <Paper withBorder p="md" component="section" aria-labelledby="remove">
+      <Title order={2} id="remove" mb={4}>
+        Remove this connection
+      </Title>
+      <Text size="sm" mb="sm">
+        {`${cancelled}Requests from ${number} get 404 afterwards. The log is kept.`}
+      </Text>
+      <Button variant="default" c="red" leftSection={<Trash2 size={16} aria-hidden />} onClick={() => setAsking(true)}>
+        Remove…
+      </Button>
+      <RemoveDialog connection={connection} isOpen={isAsking} onClose={() => setAsking(false)} onBusy={onLeaving} />
+    </Paper>
   )
 }
 
@@ -101,15 +181,9 @@ function Part({ id, title, children }: { readonly id: string; readonly title: st
   )
 }
 
-function Actions({
-  connection,
-  onLeaving,
-}: {
-  readonly connection: ConnectionView
-  readonly onLeaving: (isLeaving: boolean) => void
-}) {
+function Actions({ connection }: { readonly connection: ConnectionView }) {
   const { id: account, can } = useAccount()
-  const [isAsking, setAsking] = useState(false)
+  const navigate = useNavigate()
   const pause = useApiMutation('pauseConnection')
   const resume = useApiMutation('resumeConnection')
   if (!can('developer')) return null
@@ -144,57 +218,99 @@ function Actions({
           Pause
         </Button>
       )}
-      <Button color="red" leftSection={<Trash2 size={16} aria-hidden />} onClick={() => setAsking(true)}>
-        Remove
-      </Button>
-      <RemoveDialog connection={connection} isOpen={isAsking} onClose={() => setAsking(false)} onBusy={onLeaving} />
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <ActionIcon variant="subtle" color="gray" size={32} aria-label="More actions">
+            <Ellipsis size={18} aria-hidden />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item
+            onClick={() =>
+              void navigate({
+                to: '/a/$account/developer/logs',
+                params: { account },
+                search: { connection: number } as never,
+              })
+            }
+          >
+            Show its requests
+          </Menu.Item>
+          <Menu.Item
+            c="red"
+            onClick={() =>
+              void navigate({
+                to: '/a/$account/connections/$id',
+                params,
+                search: { tab: 'settings' } as never,
+              })
+            }
+          >
+            Remove…
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
     </>
   )
 }
 
-function Facts({ connection }: { readonly connection: ConnectionView }) {
-  const { channel, waiting, oldestWaitingAt, pace, unresolved, createdAt } = connection
+/** What it is and how it stands, beside its number. */
+function Named({ connection }: { readonly connection: ConnectionView }) {
   return (
-    <SimpleGrid component="dl" cols={{ base: 2, sm: 3, lg: 6 }} spacing="lg" m={0}>
-      <Fact name="State">
-        <LaneBadge connection={connection} />
-      </Fact>
-      <Fact name="Waiting">
-        <Text span inherit style={{ fontVariantNumeric: 'tabular-nums' }}>
-          {countText(waiting)}
-        </Text>
-        {oldestWaitingAt === null ? null : (
-          <Text size="xs" c="dimmed" component="div">
-            oldest <TimeAgo at={oldestWaitingAt} isQuiet />
-          </Text>
-        )}
-      </Fact>
-      <Fact name="Pace">{paceText(pace)}</Fact>
-      <Fact name="Last acknowledged">
-        {pace.lastPublishedAt === null ? 'Not lately' : <TimeAgo at={pace.lastPublishedAt} />}
-      </Fact>
-      <Fact name="Unconfirmed">
-        {unresolved.count > 0 ? <Anchor href="#unconfirmed">{countText(unresolved)}</Anchor> : '0'}
-      </Fact>
-      <Fact name="Channel">
-        {channel}
-        <Text size="xs" c="dimmed" component="div">
-          added <TimeAgo at={createdAt} isQuiet />
-        </Text>
-      </Fact>
-    </SimpleGrid>
+    <>
+      <Text size="sm" c="dimmed">
+        {connection.channel}
+      </Text>
+      <LaneBadge connection={connection} />
+    </>
   )
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+function Strip({ connection }: { readonly connection: ConnectionView }) {
+  const { id: account } = useAccount()
+  const { id, waiting, oldestWaitingAt, pace, unresolved, createdAt, checkedAt, callback } = connection
+  const lastReport = callback?.lastReportAt ?? null
   return (
-    <Group component="div" gap={2} align="flex-start" style={{ flexDirection: 'column' }} mih={56}>
-      <Text component="dt" size="xs" c="dimmed">
-        {name}
-      </Text>
-      <Text component="dd" size="sm" m={0}>
-        {children}
-      </Text>
-    </Group>
+    <FactStrip label="At a glance">
+      <StripFact
+        name="Waiting"
+        value={countText(waiting)}
+        note={
+          oldestWaitingAt === null ? (
+            'nothing waits'
+          ) : (
+            <>
+              oldest <TimeAgo at={oldestWaitingAt} isQuiet />
+            </>
+          )
+        }
+      />
+      <StripFact name="Pace" value={paceText(pace)} />
+      <StripFact
+        name="Last sent"
+        value={pace.lastPublishedAt === null ? 'Not lately' : <TimeAgo at={pace.lastPublishedAt} />}
+      />
+      <StripFact
+        name="Unconfirmed"
+        value={
+          unresolved.count > 0 ? (
+            <TextLink to="/a/$account/connections/$id" params={{ account, id }} hash="unconfirmed" inherit>
+              {countText(unresolved)}
+            </TextLink>
+          ) : (
+            '0'
+          )
+        }
+        note={unresolved.count > 0 ? 'decide' : null}
+      />
+      {callback === null ? null : (
+        <StripFact
+          name="Last report"
+          value={lastReport === null ? 'None yet' : <TimeAgo at={lastReport} />}
+          note={checkedAt === null ? 'not checked yet' : null}
+        />
+      )}
+      <StripFact name="Added" value={<TimeAgo at={createdAt} />} />
+    </FactStrip>
   )
 }

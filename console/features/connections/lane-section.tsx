@@ -7,7 +7,6 @@ import { useAccount } from '../../components/account.tsx'
 import { cancelledText } from '../../components/cancelled-text.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
-import { EmptyState } from '../../components/empty-state.tsx'
 import { RowLink, TextLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { StateLabel } from '../../components/state-label.tsx'
@@ -61,16 +60,16 @@ export function LaneSection({
         keyOf={(row) => row.id}
         moreLabel="Load more"
         empty={
-          <EmptyState
-            kind="nothing-yet"
-            title="Nothing waits"
-            text="What is accepted for this number appears here until the network has taken it."
-            action={
-              <TextLink to="/a/$account/developer/logs" params={{ account }} size="sm">
-                See what was sent in the API logs
-              </TextLink>
-            }
-          />
+          <Paper withBorder p="sm">
+            <Text size="sm" component="div">
+              Nothing waits.{' '}
+              {connection.pace.lastPublishedAt === null ? null : (
+                <>
+                  The last message was sent <TimeAgo at={connection.pace.lastPublishedAt} />.
+                </>
+              )}
+            </Text>
+          </Paper>
         }
       />
       {asked ? <CancelOneDialog message={asked} isOpen={dialog === 'one'} onClose={() => setDialog(null)} /> : null}
@@ -81,29 +80,24 @@ export function LaneSection({
 
 function InFlight({ open }: { readonly open: Open | null }) {
   const { id: account } = useAccount()
+  if (open === null) return null
   return (
-    <Paper withBorder p="sm" mih={52} role="group" aria-label="Being handed over now">
-      {open === null ? (
-        <Text size="sm" c="dimmed">
-          Nothing is being handed over right now.
+    <Paper withBorder p="sm" role="group" aria-label="Being handed over now">
+      <Group gap="sm">
+        <StateLabel state="SENDING" />
+        <TextLink to="/a/$account/developer/logs/$id" params={{ account, id: open.id }} size="sm">
+          <MaskedNumber number={open.to} />
+        </TextLink>
+        <Text size="sm" component="div">
+          {typeText(open.type)}, attempt {open.attempt}, since <TimeAgo at={open.since} />
         </Text>
-      ) : (
-        <Group gap="sm">
-          <StateLabel state="SENDING" />
-          <TextLink to="/a/$account/developer/logs/$id" params={{ account, id: open.id }} size="sm">
-            <MaskedNumber number={open.to} />
-          </TextLink>
+        {open.evidenceUntil === null ? null : (
           <Text size="sm" component="div">
-            {typeText(open.type)}, attempt {open.attempt}, since <TimeAgo at={open.since} />
+            The line broke ({open.words ?? 'no words'}); the channel is asked whether it arrived, until{' '}
+            <TimeAgo at={open.evidenceUntil} />
           </Text>
-          {open.evidenceUntil === null ? null : (
-            <Text size="sm" component="div">
-              The line broke ({open.words ?? 'no words'}); the channel is asked whether it arrived, until{' '}
-              <TimeAgo at={open.evidenceUntil} />
-            </Text>
-          )}
-        </Group>
-      )}
+        )}
+      </Group>
     </Paper>
   )
 }

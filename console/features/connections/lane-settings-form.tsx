@@ -1,16 +1,4 @@
-import {
-  Autocomplete,
-  Button,
-  Fieldset,
-  Group,
-  Paper,
-  Radio,
-  SimpleGrid,
-  Stack,
-  Switch,
-  Text,
-  TextInput,
-} from '@mantine/core'
+import { Autocomplete, Fieldset, Paper, Radio, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { z } from 'zod'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
 import { isTimeZone, LANE_LIMITS, TIME_OF_DAY } from '../../../src/contract/console/form-rules.ts'
@@ -21,6 +9,8 @@ import { useAccount } from '../../components/account.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { showToast } from '../../components/toast.ts'
+import { gapEffect } from './connection-labels.ts'
+import { SaveBar } from './save-bar.tsx'
 
 const laneForm = z
   .object({
@@ -43,6 +33,18 @@ const laneForm = z
     if (!isTimeZone(timeZone)) wrong('timeZone', 'Write a time zone such as Europe/Berlin, or UTC.')
   })
 type LaneForm = z.output<typeof laneForm>
+
+const LABELS: Readonly<Record<keyof LaneForm, string>> = {
+  leastGap: 'Least gap',
+  gapJitter: 'Jitter',
+  timeToLive: 'Time to live',
+  confirmBacklogAfter: 'Confirm a backlog after',
+  onUnconfirmed: 'When it is unknown',
+  isQuiet: 'Quiet hours',
+  quietFrom: 'Quiet from',
+  quietTo: 'Quiet until',
+  timeZone: 'Time zone',
+}
 
 export function LaneSettingsForm({ connection }: { readonly connection: ConnectionView }) {
   const { id: account, can } = useAccount()
@@ -82,15 +84,17 @@ export function LaneSettingsForm({ connection }: { readonly connection: Connecti
                 {...form.getInputProps('confirmBacklogAfter')}
               />
             </SimpleGrid>
+            <Effect form={form} />
             <UnconfirmedField form={form} />
             <QuietFields form={form} />
             {form.problem ? <ProblemNote problem={form.problem} title="The settings were not saved" /> : null}
             {can('developer') ? (
-              <Group justify="flex-end">
-                <Button type="submit" loading={change.isPending} disabled={!form.isDirty()}>
-                  Save lane settings
-                </Button>
-              </Group>
+              <SaveBar
+                label="Save lane settings"
+                changed={Object.entries(LABELS).flatMap(([field, label]) => (form.isDirty(field) ? [label] : []))}
+                isSaving={change.isPending}
+                onDiscard={form.reset}
+              />
             ) : (
               <Text size="sm" c="dimmed">
                 Developers and owners can change these.
@@ -105,6 +109,16 @@ export function LaneSettingsForm({ connection }: { readonly connection: Connecti
 
 interface Bound {
   readonly form: ReturnType<typeof useFormOf<typeof laneForm>>
+}
+
+/** What the gap comes to, while it is typed. */
+function Effect({ form: { values } }: Bound) {
+  const effect = gapEffect(parseDurationMs(values.leastGap), parseDurationMs(values.gapJitter))
+  return (
+    <Text size="sm" c="dimmed" mt={-12} role="status">
+      {effect ?? 'As fast as the network allows.'}
+    </Text>
+  )
 }
 
 function UnconfirmedField({ form }: Bound) {

@@ -1,5 +1,4 @@
-import { Alert, Box, Button, Group, Text } from '@mantine/core'
-import { CircleCheck } from 'lucide-react'
+import { Box, Button, Group, Text } from '@mantine/core'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
 import { endNote } from '../../../src/contract/console/waits.ts'
 import { useApiMutation } from '../../api/queries.ts'
@@ -11,23 +10,14 @@ import { ConfirmBacklog } from './confirm-backlog.tsx'
 
 type Wait = NonNullable<ConnectionView['wait']>
 
-/** Why the lane is not sending, until when, and what to do. It keeps its space while the lane sends, so the page does not jump. */
+/** Why the lane is not sending, until when, and what to do. Empty while it sends. */
 export function WaitNote({ connection }: { readonly connection: ConnectionView }) {
-  const { wait, waiting, id } = connection
+  const { wait, id } = connection
+  if (!wait) return null
   return (
-    <Box mih={140}>
-      {wait ? (
-        <>
-          <WhyItWaits id={id} wait={wait} />
-          {wait.code === 'backlog_confirmation' ? <ConfirmBacklog connection={connection} /> : null}
-        </>
-      ) : (
-        <Alert color="gray" variant="light" icon={<CircleCheck aria-hidden />} title="Nothing holds it up">
-          {waiting.count === 0
-            ? 'What is accepted for this number is sent at once.'
-            : 'It sends one message after the other.'}
-        </Alert>
-      )}
+    <Box>
+      <WhyItWaits id={id} wait={wait} />
+      {wait.code === 'backlog_confirmation' ? <ConfirmBacklog connection={connection} /> : null}
     </Box>
   )
 }
