@@ -4,6 +4,7 @@ import { useShortcutSetting } from './stored-setting.ts'
 
 const KEYS: readonly (readonly [readonly string[], string])[] = [
   [['?'], 'Show these keys'],
+  [['Ctrl', 'K'], 'Search, or go to a page'],
   [['g', 'o'], 'Overview'],
   [['g', 's'], 'Sandbox inbox'],
   [['g', 'c'], 'Connections'],

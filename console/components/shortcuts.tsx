@@ -4,6 +4,7 @@ import { useLive } from './live.tsx'
 import { lazily } from './load-later.ts'
 import { useShortcutSetting } from './stored-setting.ts'
 
+const Palette = lazily(async () => (await import('../features/palette/palette.tsx')).Palette)
 const ShortcutHelp = lazily(async () => (await import('./shortcut-help.tsx')).ShortcutHelp)
 
 /** `g`, then one of these. */
@@ -19,23 +20,37 @@ const SECOND_KEY_WITHIN_MS = 1_500
 
 interface ShortcutsProps {
   readonly account: string | null
-  readonly children: (help: { readonly open: () => void }) => ReactNode
+  readonly children: (open: { readonly help: () => void; readonly palette: () => void }) => ReactNode
 }
 
 /** The shortcuts of all pages. A page marks its elements with `data-filters`, `data-row-link` and `data-copy-id`. */
 export function Shortcuts({ account, children }: ShortcutsProps) {
-  const [isHelpOpen, setHelpOpen] = useState(false)
-  useKeys(account, () => setHelpOpen(true))
+  const [opened, setOpened] = useState<'help' | 'palette' | null>(null)
+  const close = () => setOpened(null)
+  useKeys(account, () => setOpened('help'))
+  usePaletteKey(account === null ? null : () => setOpened('palette'))
   return (
     <>
-      {children({ open: () => setHelpOpen(true) })}
-      {isHelpOpen ? (
-        <Suspense>
-          <ShortcutHelp onClose={() => setHelpOpen(false)} />
-        </Suspense>
-      ) : null}
+      {children({ help: () => setOpened('help'), palette: () => setOpened('palette') })}
+      {opened === null ? null : (
+        <Suspense>{opened === 'help' ? <ShortcutHelp onClose={close} /> : <Palette onClose={close} />}</Suspense>
+      )}
     </>
   )
+}
+
+/** Ctrl+K or Cmd+K, also while typing, and for people who turned single keys off. */
+function usePaletteKey(open: (() => void) | null): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isPalette = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k' && !event.shiftKey
+      if (!isPalette || open === null || document.querySelector('[role="dialog"]')) return
+      event.preventDefault()
+      open()
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [open])
 }
 
 function useKeys(account: string | null, openHelp: () => void): void {

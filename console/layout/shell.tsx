@@ -1,7 +1,7 @@
 import { ActionIcon, Box, Group, Text, useMantineColorScheme } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { Outlet, useNavigate, useParams } from '@tanstack/react-router'
-import { Monitor, Moon, Sun } from 'lucide-react'
+import { Monitor, Moon, Search, Sun } from 'lucide-react'
 import { useCallback, useEffect } from 'react'
 import type { CurrentSession } from '../../src/contract/console/session.ts'
 import { useApiQuery } from '../api/queries.ts'
@@ -85,7 +85,7 @@ function Frame({ me, account, isUnknown }: FrameProps) {
 function Layout({ me, account, children }: Omit<FrameProps, 'isUnknown'> & { readonly children: React.ReactNode }) {
   return (
     <Shortcuts account={account?.id ?? null}>
-      {(help) => (
+      {(open) => (
         <>
           <a href="#content" className={classes['skip'] ?? ''}>
             Skip to the content
@@ -101,16 +101,23 @@ function Layout({ me, account, children }: Omit<FrameProps, 'isUnknown'> & { rea
             <div className={classes['account'] ?? ''}>
               <AccountSwitcher accounts={me.accounts} current={account} />
             </div>
+            {account ? (
+              <button type="button" className={classes['find'] ?? ''} onClick={open.palette} aria-haspopup="dialog">
+                <Search size={16} aria-hidden />
+                <span>Search or go to…</span>
+                <kbd>Ctrl K</kbd>
+              </button>
+            ) : null}
             <Group gap={4} wrap="nowrap">
               {account ? <LiveSwitch /> : null}
               <ThemeSwitch />
-              <PersonMenu person={me.person} onHelp={help.open} />
+              <PersonMenu person={me.person} onHelp={open.help} />
             </Group>
           </header>
           <div className={classes['frame'] ?? ''}>
             <nav aria-label="Pages" className={classes['side'] ?? ''}>
               {account ? <Navigation account={account.id} role={account.role} /> : null}
-              <button type="button" onClick={help.open} className={classes['keys'] ?? ''}>
+              <button type="button" onClick={open.help} className={classes['keys'] ?? ''}>
                 Keyboard shortcuts <kbd>?</kbd>
               </button>
             </nav>

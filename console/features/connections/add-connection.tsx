@@ -52,7 +52,13 @@ function AddForm({ channels }: { readonly channels: readonly ChannelView[] }) {
   const submit = form.onSubmit((body) => {
     add.mutateAsync({ params: { account }, body }).then((made) => {
       showToast(`Connected ${made.number}.`)
-      return navigate({ to: '/a/$account/connections/$id', params: { account, id: made.id } })
+      // Where its callback address stands, which is the next thing to do.
+      const search = made.callback === null ? {} : { tab: 'network' }
+      return navigate({
+        to: '/a/$account/connections/$id',
+        params: { account, id: made.id },
+        search: search as never,
+      })
     }, form.takeProblem)
   })
   return (

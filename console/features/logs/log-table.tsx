@@ -132,7 +132,7 @@ function columnsOf({ account, search, display, hasPreview, places, hasDays }: Sh
     {
       key: 'menu',
       header: <VisuallyHidden>Actions</VisuallyHidden>,
-      width: 48,
+      width: 56,
       card: 'hidden',
       cell: (row) => <RowMenu row={row} />,
     },
