@@ -1,4 +1,4 @@
-import { Button, Paper, Stack, Text, ThemeIcon, Title } from '@mantine/core'
+import { Button, Group, Paper, Stack, Text, ThemeIcon, Title } from '@mantine/core'
 import { Inbox, SearchX } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { ProblemNote } from './problem-note.tsx'
@@ -7,7 +7,7 @@ type EmptyStateProps =
   /** For an empty list: what it will show, and the next step as one button or link. */
   | { readonly kind: 'nothing-yet'; readonly title: string; readonly text: ReactNode; readonly action?: ReactNode }
   /** The list is not empty, but the filters match nothing. */
-  | { readonly kind: 'no-match'; readonly text: ReactNode; readonly onClear: () => void }
+  | { readonly kind: 'no-match'; readonly text: ReactNode; readonly onClear: () => void; readonly action?: ReactNode }
   | { readonly kind: 'failed'; readonly problem: Error; readonly onRetry: () => void }
 
 /** Shown in place of an empty list. Says what to do next. */
@@ -25,9 +25,12 @@ export function EmptyState(props: EmptyStateProps) {
           {props.text}
         </Text>
         {isFilter ? (
-          <Button variant="default" onClick={props.onClear}>
-            Clear filters
-          </Button>
+          <Group gap="xs">
+            {props.action}
+            <Button variant="default" onClick={props.onClear}>
+              Clear filters
+            </Button>
+          </Group>
         ) : (
           props.action
         )}

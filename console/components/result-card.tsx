@@ -1,7 +1,8 @@
-import { Code, Paper, Stack, Text, ThemeIcon } from '@mantine/core'
+import { Paper, Stack, Text, ThemeIcon } from '@mantine/core'
 import { Ban, Check, CircleHelp, CircleX, Hourglass, type LucideIcon, ShieldX } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { StateGroup } from '../app/theme.ts'
+import { CodeLink } from './code-link.tsx'
 import classes from './result-card.module.css'
 
 const ICONS: Readonly<Record<StateGroup, LucideIcon>> = {
@@ -47,8 +48,9 @@ export function ResultCard({ group, sentence, children }: ResultCardProps) {
 }
 
 interface CauseProps {
-  /** Stable code, as in docs/reasons.md. */
+  /** Stable code, which has a row on a page of the documents. */
   readonly code: string
+  readonly page?: 'reasons' | 'refusals'
   readonly meaning: string
   readonly whatToDo: string | null
   /** Foreign words and whose they are: "Meta said". */
@@ -57,11 +59,11 @@ interface CauseProps {
 }
 
 /** Why it is so, what to do, and who said what. */
-export function Cause({ code, meaning, whatToDo, quote = null, children }: CauseProps) {
+export function Cause({ code, page = 'reasons', meaning, whatToDo, quote = null, children }: CauseProps) {
   return (
     <Stack gap={6}>
       <Text>
-        {meaning} <Code>{code}</Code>
+        {meaning} <CodeLink code={code} page={page} />
       </Text>
       {whatToDo === null || whatToDo === '' ? null : <WhatToDo step={whatToDo} />}
       {quote === null ? null : (

@@ -70,7 +70,8 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`recipients in the browser, on 
     const { page } = opened
     const first = await send()
     await opened.visit(`/developer/logs/${first}`)
-    await page.getByRole('button', { name: 'Block this recipient' }).click()
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: /^Block \d/ }).click()
     await expect(page.getByRole('dialog').getByLabel('Number')).toHaveValue(CARLA)
     await page.getByRole('dialog').getByRole('button', { name: 'Block', exact: true }).click()
     await expect(page.getByText(`Blocked ${CARLA}. Messages to it will not be sent.`)).toBeVisible()

@@ -167,7 +167,7 @@ function ReportsMissing({ id }: { readonly id: string }) {
   const { data } = useApiQuery('readOpenAlarms', { params: { account } })
   const alarm = data?.items.find(({ kind, object }) => kind === 'reports_missing' && object === id)
   if (!alarm) return null
-  return <ReasonNote code={alarm.kind} meaning={alarm.cause} whatToDo={alarm.nextStep} group="attend" />
+  return <ReasonNote code={alarm.kind} page="alarms" meaning={alarm.cause} whatToDo={alarm.nextStep} group="attend" />
 }
 
 function Part({ id, title, children }: { readonly id: string; readonly title: string; readonly children: ReactNode }) {

@@ -20,11 +20,11 @@ import { useSearchState } from '../../components/search-state.ts'
 import { StateLabel } from '../../components/state-label.tsx'
 import { useShortcutSetting } from '../../components/stored-setting.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { BlockButton } from '../recipients/block-button.tsx'
 import classes from './log.module.css'
 import { LogActions } from './log-actions.tsx'
 import { LogFacts, MediaFacts } from './log-facts.tsx'
 import { stateOf, sumText, TYPE_LABELS } from './log-labels.ts'
+import { LogMore } from './log-more.tsx'
 import { type LogSearch, logSearch } from './log-search.ts'
 import { LogTimeline } from './log-timeline.tsx'
 import { useLogRows } from './use-log-rows.ts'
@@ -54,7 +54,7 @@ export function Log() {
         detail?.message ? (
           <>
             <LogActions message={detail.message} detail={detail} />
-            <BlockButton number={detail.entry.to} />
+            <LogMore detail={detail} />
           </>
         ) : null
       }
@@ -270,6 +270,7 @@ function Result({ detail }: { readonly detail: LogDetail }) {
       {message?.reportsMissing ? (
         <ReasonNote
           code="reports_missing"
+          page="alarms"
           meaning={message.reportsMissing.meaning}
           whatToDo={message.reportsMissing.nextStep}
           group="attend"
@@ -288,6 +289,7 @@ function Errors({ entry }: { readonly entry: LogDetail['entry'] }) {
     <Cause
       key={`${code} ${field ?? ''} ${message}`}
       code={code}
+      page="refusals"
       meaning={entry.summed ? message : `${field ?? 'The whole request'}: ${message}`}
       whatToDo={null}
     />

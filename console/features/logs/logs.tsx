@@ -102,7 +102,14 @@ export function Logs() {
         <LogTable
           source={source}
           search={search}
-          empty={<Nothing search={search} onClear={clear} onAll={() => change({ range: 'all' }, { isStep: true })} />}
+          empty={
+            <Nothing
+              search={search}
+              onClear={clear}
+              onAll={() => change({ range: 'all' }, { isStep: true })}
+              onLonger={() => change({ range: '30d' }, { isStep: true })}
+            />
+          }
         />
       </Stack>
     </Page>
@@ -184,15 +191,23 @@ interface NothingProps {
   readonly search: LogSearch
   readonly onClear: () => void
   readonly onAll: () => void
+  readonly onLonger: () => void
 }
 
-function Nothing({ search, onClear, onAll }: NothingProps) {
+function Nothing({ search, onClear, onAll, onLonger }: NothingProps) {
   const { id: account } = useAccount()
   const range = rangeOf(search)
   const isShort = range !== null && range !== 'all'
   if (isFiltered(search)) {
     const where = isShort ? ` in the ${RANGES[range].toLowerCase()}` : ''
-    return <EmptyState kind="no-match" text={`No request matches${where}.`} onClear={onClear} />
+    return (
+      <EmptyState
+        kind="no-match"
+        text={`No request matches${where}.`}
+        onClear={onClear}
+        action={isShort && range !== '30d' ? <Button onClick={onLonger}>Show 30 days</Button> : null}
+      />
+    )
   }
   return (
     <EmptyState

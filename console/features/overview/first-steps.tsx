@@ -1,8 +1,14 @@
-import { Box, Group, List, Paper, Stack, Text, ThemeIcon, Title, VisuallyHidden } from '@mantine/core'
-import { Check, Circle } from 'lucide-react'
+import { Box, Button, Code, Group, Loader, Paper, Stack, Text, Title, VisuallyHidden } from '@mantine/core'
+import { Check } from 'lucide-react'
 import type { OverviewReply } from '../../../src/contract/console/overview.ts'
+import { useApiMutation, useApiQuery } from '../../api/queries.ts'
+import { SERVICE_PATH } from '../../app/service-path.ts'
 import { useAccount } from '../../components/account.tsx'
+import { CodeBlock } from '../../components/code-block.tsx'
 import { ButtonLink } from '../../components/links.tsx'
+import { showErrorToast } from '../../components/toast.ts'
+import { SNIPPETS } from '../quickstart/snippets.ts'
+import classes from './first-steps.module.css'
 
 type Steps = NonNullable<OverviewReply['firstSteps']>
 
@@ -17,92 +23,147 @@ interface Step {
 const STEPS: readonly Step[] = [
   {
     key: 'connection',
-    title: 'A connection',
-    text: 'The number that messages go out from. A sandbox number needs nothing and sends nothing to the world.',
+    title: 'Add a connection',
+    text: 'The number that messages are sent from. A sandbox number behaves like a real one, and nothing leaves this machine.',
     to: '/a/$account/connections/new',
     label: 'Add a connection',
   },
   {
     key: 'token',
-    title: 'A token',
-    text: 'What your program shows with each call, so that it is let in.',
+    title: 'Create an API token',
+    text: 'Your program sends it with each call. It is shown once, when it is created.',
     to: '/a/$account/developer/tokens/new',
     label: 'Create a token',
   },
   {
     key: 'message',
-    title: 'A message',
-    text: 'One call. The quickstart writes it for you and sends it. Then see in the API log what became of it.',
+    title: 'Send a message',
+    text: 'From your terminal, or from here.',
     to: '/a/$account/developer/quickstart',
     label: 'Open the quickstart',
   },
 ]
 
 const SEE_IT: Partial<Step> = {
-  text: 'Your first message was accepted. Open it in the API log to see what became of it.',
+  title: 'See what became of it',
+  text: 'Your first message was accepted. The API log shows whether it was sent, delivered and read, or why not. The sandbox inbox shows it as the recipient would see it.',
   to: '/a/$account/developer/logs',
   label: 'Open the API log',
 }
 
-/** The steps to a new account's first message. Each is ticked off by itself; they disappear once a message was opened in the log. */
-export function FirstSteps({ steps }: { readonly steps: OverviewReply['firstSteps'] }) {
+/** The steps to a new account's first message. Each is ticked off by itself; they go once a message was opened in the log. */
+export function FirstSteps({ steps }: { readonly steps: Steps }) {
   const { can } = useAccount()
-  if (steps === null) return null
   // A sent message proves a connection and a token, and is still to be opened.
   const done: Steps = steps.message ? { connection: true, token: true, message: false } : steps
   const next = STEPS.find(({ key }) => !done[key])
   return (
-    <Paper withBorder p="md" component="section" aria-labelledby="first-steps">
-      <Stack gap="sm">
-        <Title order={2} id="first-steps">
-          Three steps to the first message
-        </Title>
-        <VisuallyHidden role="status">{`${STEPS.filter(({ key }) => done[key]).length} of 3 steps done`}</VisuallyHidden>
-        <List type="ordered" listStyleType="none" spacing="sm" withPadding={false}>
-          {STEPS.map((step) => (
-            <List.Item key={step.key} data-step={step.key} data-done={done[step.key]}>
+    <Stack gap="xs" component="section" aria-labelledby="first-steps" maw={860}>
+      <Title order={2} id="first-steps">
+        Send your first message
+      </Title>
+      <VisuallyHidden role="status">{`${STEPS.filter(({ key }) => done[key]).length} of 3 steps done`}</VisuallyHidden>
+      <Paper withBorder>
+        <ol className={classes['steps']}>
+          {STEPS.map((step, at) => (
+            <li key={step.key} data-step={step.key} data-done={done[step.key]} data-next={step === next}>
               <StepLine
+                number={at + 1}
                 step={step.key === 'message' && steps.message ? { ...step, ...SEE_IT } : step}
                 isDone={done[step.key]}
                 isNext={step === next && can('developer')}
+                hasSent={steps.message}
               />
-            </List.Item>
+            </li>
           ))}
-        </List>
-      </Stack>
-    </Paper>
+        </ol>
+      </Paper>
+      {can('developer') ? <Hide /> : null}
+    </Stack>
   )
 }
 
-function StepLine({
-  step,
-  isDone,
-  isNext,
-}: {
+interface StepLineProps {
+  readonly number: number
   readonly step: Step
   readonly isDone: boolean
   readonly isNext: boolean
-}) {
+  readonly hasSent: boolean
+}
+
+/** A step that is done is one line; only the next one has its text and its button. */
+function StepLine({ number, step, isDone, isNext, hasSent }: StepLineProps) {
   const { id: account } = useAccount()
+  const isSending = step.key === 'message' && !hasSent
   return (
     <Group gap="sm" wrap="nowrap" align="flex-start">
-      <ThemeIcon variant={isDone ? 'filled' : 'light'} color={isDone ? 'green' : 'gray'} radius="xl" mt={2} aria-hidden>
-        {isDone ? <Check size={16} /> : <Circle size={16} />}
-      </ThemeIcon>
-      <Box>
+      <span className={classes['number']} aria-hidden>
+        {isDone ? <Check size={16} /> : number}
+      </span>
+      <Box style={{ flex: 1, minWidth: 0 }}>
         <Text fw={600}>
           {step.title}
           <VisuallyHidden>{isDone ? ': done' : ': still to do'}</VisuallyHidden>
         </Text>
-        <Text size="sm" c="dimmed">
-          {step.text}
-        </Text>
+        {isDone ? null : (
+          <Text size="sm" c="dimmed">
+            {step.text}
+          </Text>
+        )}
         {isNext ? (
-          <ButtonLink to={step.to as never} params={{ account } as never} mt="xs" size="compact-md">
-            {step.label}
-          </ButtonLink>
+          <Stack gap="xs" mt="xs">
+            {isSending ? <FirstCall /> : null}
+            <Group gap="sm">
+              <ButtonLink to={step.to as never} params={{ account } as never} size="compact-md">
+                {step.label}
+              </ButtonLink>
+              {isSending ? (
+                <Group gap={8} wrap="nowrap">
+                  <Loader size={14} aria-hidden />
+                  <Text size="sm">Waiting for your first request. This page notices it by itself.</Text>
+                </Group>
+              ) : null}
+            </Group>
+          </Stack>
         ) : null}
       </Box>
     </Group>
+  )
+}
+
+/** The call, with a number of this account. */
+function FirstCall() {
+  const { id: account } = useAccount()
+  const { data } = useApiQuery('listConnections', { params: { account }, query: {} })
+  const from = data?.items[0]?.number ?? '15550001000'
+  const endpoint = `${location.origin}${SERVICE_PATH}/chat/api/v1/public/message/send`
+  const body = { from, to: '15551234567', message: { type: 'message', message: 'Hello from Nuncio' } }
+  return (
+    <>
+      <CodeBlock code={SNIPPETS.curl.write(endpoint, body)} language="bash" label="Your first call" />
+      <Text size="sm" c="dimmed">
+        <Code>$API_TOKEN</Code> is the token that you created.
+      </Text>
+    </>
+  )
+}
+
+function Hide() {
+  const { id: account } = useAccount()
+  const note = useApiMutation('noteMessageSeen')
+  return (
+    <Text size="sm" c="dimmed">
+      These steps stay until you have opened a message in the API log.{' '}
+      <Button
+        variant="transparent"
+        size="compact-sm"
+        px={0}
+        td="underline"
+        loading={note.isPending}
+        onClick={() => void note.mutateAsync({ params: { account } }).catch(showErrorToast)}
+      >
+        Hide them now
+      </Button>
+    </Text>
   )
 }

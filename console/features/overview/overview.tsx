@@ -8,11 +8,13 @@ import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { useSearchState } from '../../components/search-state.ts'
 import { NeedsAttention } from '../attention/needs-attention.tsx'
-import { FirstSteps } from './first-steps.tsx'
 import { HoldBanner } from './hold-banner.tsx'
 import { ResultChart } from './result-chart.tsx'
 import { RANGES } from './results.ts'
 import { Tiles } from './tiles.tsx'
+
+// Only a new account has steps to do.
+const FirstSteps = lazily(async () => (await import('./first-steps.tsx')).FirstSteps)
 
 // Tables bring a tenth of the first view's script, and in most accounts no lane waits.
 const WaitingLanes = lazily(async () => (await import('./waiting-lanes.tsx')).WaitingLanes)
@@ -66,7 +68,11 @@ export function Overview() {
       {seen ? (
         <>
           <HoldBanner hold={seen.hold} />
-          <FirstSteps steps={seen.firstSteps} />
+          {seen.firstSteps === null ? null : (
+            <Suspense>
+              <FirstSteps steps={seen.firstSteps} />
+            </Suspense>
+          )}
           <NeedsAttention isQuiet={seen.firstSteps !== null} />
           <Tiles seen={seen} />
           <ResultChart
