@@ -1,18 +1,13 @@
-import { Button, Group, Kbd, Popover, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
+import { Button, Group, Kbd, TextInput } from '@mantine/core'
 import { Search, SlidersHorizontal } from 'lucide-react'
-import { type SubmitEvent, useState } from 'react'
-import { useApiQuery } from '../../api/queries.ts'
+import { cloneElement, type SubmitEvent, Suspense, useState } from 'react'
 import { useAccount } from '../../components/account.tsx'
-import { STATE_LABELS, STATUS_LABELS, TYPE_LABELS } from './log-labels.ts'
-import { type LogSearch, readWords, wordsOf } from './log-search.ts'
+import { lazily } from '../../components/load-later.ts'
+import type { FiltersProps } from './filter-popover.tsx'
+import { readWords, wordsOf } from './log-search.ts'
 
-type Change = (part: { readonly [Key in keyof LogSearch]?: unknown }, how?: { readonly isStep?: boolean }) => void
-
-interface FiltersProps {
-  readonly search: LogSearch
-  readonly change: Change
-}
+// Its fields are a tenth of the page's script, and most people search by the box.
+const FilterPopover = lazily(async () => (await import('./filter-popover.tsx')).FilterPopover)
 
 export function LogFilters({ search, change }: FiltersProps) {
   return (
@@ -49,138 +44,22 @@ function SearchBox({ search, change }: FiltersProps) {
 }
 
 function MoreFilters({ search, change }: FiltersProps) {
-  const [isOpen, { toggle, close }] = useDisclosure(false)
+  const [isWanted, setWanted] = useState(false)
+  const button = (
+    <Button
+      variant="default"
+      leftSection={<SlidersHorizontal size={16} aria-hidden />}
+      aria-haspopup="dialog"
+      data-open-filters
+    >
+      Filters
+    </Button>
+  )
+  const closed = cloneElement(button, { onClick: () => setWanted(true) })
+  if (!isWanted) return closed
   return (
-    <Popover opened={isOpen} onChange={close} position="bottom-end" withArrow trapFocus returnFocus width={460}>
-      <Popover.Target>
-        <Button
-          variant="default"
-          leftSection={<SlidersHorizontal size={16} aria-hidden />}
-          onClick={toggle}
-          data-open-filters
-          aria-expanded={isOpen}
-        >
-          Filters
-        </Button>
-      </Popover.Target>
-      <Popover.Dropdown aria-label="Filters" maw="calc(100vw - 32px)">
-        <FilterForm search={search} change={change} onDone={close} />
-      </Popover.Dropdown>
-    </Popover>
+    <Suspense fallback={closed}>
+      <FilterPopover button={button} search={search} change={change} />
+    </Suspense>
   )
-}
-
-function optionsOf(words: Readonly<Record<string, string>>) {
-  return Object.entries(words).map(([value, label]) => ({ value, label }))
-}
-
-function FilterForm({ search, change, onDone }: FiltersProps & { readonly onDone: () => void }) {
-  const { id: account } = useAccount()
-  const connections = useApiQuery('listConnections', { params: { account } })
-  const tokens = useApiQuery('listTokens', { params: { account }, query: { tab: 'active' } })
-  const select = (name: keyof LogSearch, label: string, data: { value: string; label: string }[]) => (
-    <Select
-      label={label}
-      placeholder="Any"
-      data={withChosen(data, search[name])}
-      value={search[name] === undefined ? null : String(search[name])}
-      onChange={(value) => change({ [name]: value ?? undefined }, { isStep: true })}
-      comboboxProps={{ withinPortal: false }}
-      clearable
-      clearButtonProps={{ 'aria-label': `Clear ${label}` }}
-    />
-  )
-  const numbers = connections.data?.items ?? []
-  return (
-    <Stack gap="sm">
-      <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-        {select('state', 'Result', optionsOf(STATE_LABELS))}
-        {select('status', 'HTTP status', optionsOf(STATUS_LABELS))}
-        {select(
-          'connection',
-          'Connection',
-          numbers.map(({ number }) => ({ value: number, label: number })),
-        )}
-        {select(
-          'token',
-          'Token',
-          (tokens.data?.items ?? []).map(({ id, name }) => ({ value: id, label: name })),
-        )}
-        {select('type', 'Type', optionsOf(TYPE_LABELS))}
-      </SimpleGrid>
-      <TimeAndRecipient search={search} change={change} onDone={onDone} />
-    </Stack>
-  )
-}
-
-/** A value in the address may be missing from the lists, such as a removed connection. */
-function withChosen(data: { value: string; label: string }[], chosen: LogSearch[keyof LogSearch]) {
-  const value = chosen === undefined ? null : String(chosen)
-  return value === null || data.some((option) => option.value === value) ? data : [...data, { value, label: value }]
-}
-
-function TimeAndRecipient({ search, change, onDone }: FiltersProps & { readonly onDone: () => void }) {
-  const { can } = useAccount()
-  const [to, setTo] = useState(search.to ?? '')
-  const [since, setSince] = useState(toLocal(search.since))
-  const [until, setUntil] = useState(toLocal(search.until))
-  const digits = to.replace(/[^0-9*]/g, '')
-  const problem = to !== '' && !/^[0-9]{1,15}\*?$/.test(digits) ? 'Digits, with a * at the end for a beginning.' : null
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    if (problem) return
-    const times = { since: toInstant(since), until: toInstant(until) }
-    const isTimed = times.since !== undefined || times.until !== undefined
-    change(
-      { to: digits === '' ? undefined : digits, ...times, ...(isTimed ? { range: undefined } : {}) },
-      { isStep: true },
-    )
-    onDone()
-  }
-  return (
-    <form onSubmit={submit} noValidate>
-      <Stack gap="sm">
-        {can('developer') ? (
-          <TextInput
-            label="Recipient"
-            description="The whole number, or its beginning with a * behind it."
-            placeholder="4917* or 15551234567"
-            inputMode="tel"
-            autoComplete="off"
-            value={to}
-            error={problem}
-            onChange={(event) => setTo(event.currentTarget.value)}
-          />
-        ) : null}
-        <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-          <TextInput
-            label="Since"
-            type="datetime-local"
-            value={since}
-            onChange={(event) => setSince(event.currentTarget.value)}
-          />
-          <TextInput
-            label="Until"
-            type="datetime-local"
-            value={until}
-            onChange={(event) => setUntil(event.currentTarget.value)}
-          />
-        </SimpleGrid>
-        <Group justify="flex-end">
-          <Button type="submit">Apply filters</Button>
-        </Group>
-      </Stack>
-    </form>
-  )
-}
-
-function toLocal(at: number | undefined): string {
-  if (at === undefined) return ''
-  const date = new Date(at)
-  return new Date(at - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-}
-
-function toInstant(local: string): number | undefined {
-  const at = local === '' ? Number.NaN : new Date(local).getTime()
-  return Number.isNaN(at) || at < 0 ? undefined : at
 }

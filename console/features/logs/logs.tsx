@@ -1,4 +1,4 @@
-import { Button, Group, Menu, SegmentedControl, Skeleton, Stack, Text } from '@mantine/core'
+import { Button, Group, SegmentedControl, Skeleton, Stack, Text } from '@mantine/core'
 import { Download } from 'lucide-react'
 import { Suspense } from 'react'
 import { addressOf } from '../../api/call.ts'
@@ -9,6 +9,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { localDateTime } from '../../components/instants.ts'
 import { ButtonLink } from '../../components/links.tsx'
 import { lazily } from '../../components/load-later.ts'
+import { MenuButton } from '../../components/menu-button.tsx'
 import { Page } from '../../components/page.tsx'
 import { saveFile } from '../../components/save-file.ts'
 import { useSearchState } from '../../components/search-state.ts'
@@ -173,17 +174,17 @@ function ExportMenu({ search }: { readonly search: LogSearch }) {
     saveFile(addressOf('exportLog', { params: { account }, query: { ...query, format } }))
   }
   return (
-    <Menu position="bottom-end">
-      <Menu.Target>
+    <MenuButton
+      button={
         <Button variant="default" leftSection={<Download size={16} aria-hidden />}>
           Export
         </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item onClick={() => void take('csv')}>CSV, for spreadsheets</Menu.Item>
-        <Menu.Item onClick={() => void take('ndjson')}>NDJSON, for programs</Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+      }
+      entries={[
+        { label: 'CSV, for spreadsheets', onClick: () => void take('csv') },
+        { label: 'NDJSON, for programs', onClick: () => void take('ndjson') },
+      ]}
+    />
   )
 }
 

@@ -1,4 +1,4 @@
-import { ActionIcon, Menu } from '@mantine/core'
+import { ActionIcon } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { Ban, Copy, Ellipsis, ListFilter } from 'lucide-react'
 import { Suspense, useState } from 'react'
@@ -6,6 +6,8 @@ import type { LogRow } from '../../../src/contract/console/log.ts'
 import { useAccount } from '../../components/account.tsx'
 import { copyText } from '../../components/copy-text.ts'
 import { lazily } from '../../components/load-later.ts'
+import { MenuButton } from '../../components/menu-button.tsx'
+import type { MenuEntry } from '../../components/menu-list.tsx'
 import { showToast } from '../../components/toast.ts'
 import type { LogSearch } from './log-search.ts'
 
@@ -26,10 +28,30 @@ export function RowMenu({ row }: { readonly row: LogRow }) {
   const { messageId, requestId, to, reason, token } = row
   const id = messageId ?? requestId
   const recipient = can('developer') && to !== null && /^\d{4,15}$/.test(to) ? to : null
+  const entries: readonly (MenuEntry | null)[] = [
+    id === null
+      ? null
+      : {
+          label: messageId === null ? 'Copy request id' : 'Copy message id',
+          icon: <Copy size={16} aria-hidden />,
+          onClick: () => void copy(id),
+        },
+    recipient === null ? null : filterEntry(`Only to ${recipient}`, () => only({ to: recipient })),
+    reason === null ? null : filterEntry('Only this reason', () => only({ reason: reason.code })),
+    token === null ? null : filterEntry(`Only the token ${token.name}`, () => only({ token: token.id })),
+    recipient === null
+      ? null
+      : {
+          label: `Block ${recipient}…`,
+          icon: <Ban size={16} aria-hidden />,
+          isApart: true,
+          onClick: () => setBlocking(true),
+        },
+  ]
   return (
     <>
-      <Menu position="bottom-end" width={240}>
-        <Menu.Target>
+      <MenuButton
+        button={
           <ActionIcon
             variant="subtle"
             color="gray"
@@ -38,28 +60,9 @@ export function RowMenu({ row }: { readonly row: LogRow }) {
           >
             <Ellipsis size={16} aria-hidden />
           </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          {id === null ? null : (
-            <Menu.Item leftSection={<Copy size={16} aria-hidden />} onClick={() => void copy(id)}>
-              {messageId === null ? 'Copy request id' : 'Copy message id'}
-            </Menu.Item>
-          )}
-          {recipient === null ? null : <Only words={`Only to ${recipient}`} onClick={() => only({ to: recipient })} />}
-          {reason === null ? null : <Only words="Only this reason" onClick={() => only({ reason: reason.code })} />}
-          {token === null ? null : (
-            <Only words={`Only the token ${token.name}`} onClick={() => only({ token: token.id })} />
-          )}
-          {recipient === null ? null : (
-            <>
-              <Menu.Divider />
-              <Menu.Item leftSection={<Ban size={16} aria-hidden />} onClick={() => setBlocking(true)}>
-                Block {recipient}…
-              </Menu.Item>
-            </>
-          )}
-        </Menu.Dropdown>
-      </Menu>
+        }
+        entries={entries.filter((entry) => entry !== null)}
+      />
       {isBlocking && recipient !== null ? (
         <Suspense>
           <BlockDialog number={recipient} isOpen onClose={() => setBlocking(false)} />
@@ -77,10 +80,6 @@ async function copy(id: string): Promise<void> {
   )
 }
 
-function Only({ words, onClick }: { readonly words: string; readonly onClick: () => void }) {
-  return (
-    <Menu.Item leftSection={<ListFilter size={16} aria-hidden />} onClick={onClick}>
-      {words}
-    </Menu.Item>
-  )
+function filterEntry(label: string, onClick: () => void): MenuEntry {
+  return { label, icon: <ListFilter size={16} aria-hidden />, onClick }
 }
