@@ -113,7 +113,7 @@ function SteadyTable<Row>({ source, keyOf, ...props }: Omit<DataTableProps<Row>,
 
 /**
  * A click anywhere in a row follows its link, as if on the link itself: with Ctrl or the middle button in a new tab. The link
- * does not lie over the row, because then nobody could select a number or a text in it.
+ * does not lie over the row, because then its numbers and texts could not be selected.
  */
 function followRow(event: MouseEvent<HTMLElement>): void {
   const target = event.target as HTMLElement

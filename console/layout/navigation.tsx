@@ -122,7 +122,7 @@ function ServiceItem({ href, label, icon: Icon }: { readonly href: string } & Pi
   )
 }
 
-/** How many things need attention that nobody has seen. */
+/** How many things need attention and were not seen. */
 function AttentionCount({ account }: { readonly account: string }) {
   const { data } = useApiQuery('readAttention', { params: { account } })
   const open = data?.items.filter(({ seen }) => seen === null) ?? []

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { dayText } from '../../console/components/instants.ts'
-import { barText, spanOf, stretchOf } from '../../console/features/logs/histogram-text.ts'
+import { barText, spanOf, inOrder } from '../../console/features/logs/histogram-text.ts'
 import { causeOf, placeText } from '../../console/features/logs/log-labels.ts'
 import {
   countedFilter,
@@ -158,7 +158,7 @@ describe('the counts over the list', () => {
   })
 
   it('become the times of the bars that were chosen, in either direction', () => {
-    assert.deepEqual(stretchOf([1, 0]), [0, 1])
+    assert.deepEqual(inOrder([1, 0]), [0, 1])
     assert.deepEqual(spanOf([1, 0], counts), { since: NOW, until: NOW + 119_999 })
     assert.match(barText(bars[0] as (typeof bars)[0], 60_000), /: 2 sent, 2 not sent$/)
     assert.match(barText({ ...NONE, at: NOW }, 60_000), /: no requests$/)

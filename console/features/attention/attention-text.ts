@@ -8,7 +8,7 @@ export function titleOf({ alarm, messages }: Pick<AttentionItem, 'alarm' | 'mess
   return `${many} ${state === 'EXPIRED' ? 'expired' : 'not sent'}: ${meaning ?? reason ?? 'no reason is known'}`
 }
 
-/** Those that nobody has seen since their newest. */
+/** Those that were not seen since their newest. */
 export function unseen(items: readonly AttentionItem[]): readonly AttentionItem[] {
   return items.filter(({ seen }) => seen === null)
 }

@@ -1,15 +1,15 @@
 import type { LogCounts } from '../../../src/contract/console/log.ts'
 
 /** The first and the last bar, in the order in which they were chosen. */
-export type Stretch = readonly [number, number]
+export type BarRange = readonly [number, number]
 
-export function stretchOf([one, other]: Stretch): Stretch {
+export function inOrder([one, other]: BarRange): BarRange {
   return [Math.min(one, other), Math.max(one, other)]
 }
 
 /** The time of these bars, both ends included. */
-export function spanOf(stretch: Stretch, { bars, barMs }: LogCounts): { since: number; until: number } {
-  const [from, to] = stretchOf(stretch)
+export function spanOf(range: BarRange, { bars, barMs }: LogCounts): { since: number; until: number } {
+  const [from, to] = inOrder(range)
   return { since: bars[from]?.at ?? 0, until: (bars[to]?.at ?? 0) + barMs - 1 }
 }
 
@@ -22,8 +22,8 @@ const time = new Intl.DateTimeFormat(undefined, {
 })
 
 /** "Nov 27, 14:30 to Nov 27, 15:00". */
-export function spanText(stretch: Stretch, counts: LogCounts): string {
-  const { since, until } = spanOf(stretch, counts)
+export function spanText(range: BarRange, counts: LogCounts): string {
+  const { since, until } = spanOf(range, counts)
   return `${time.format(since)} to ${time.format(until + 1)}`
 }
 

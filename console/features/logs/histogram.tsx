@@ -2,7 +2,7 @@ import { Button, Group, Paper } from '@mantine/core'
 import { type PointerEvent, type SubmitEvent, useState } from 'react'
 import type { LogCounts } from '../../../src/contract/console/log.ts'
 import classes from './histogram.module.css'
-import { barText, type Stretch, spanOf, spanText, stretchOf } from './histogram-text.ts'
+import { barText, type BarRange, spanOf, spanText, inOrder } from './histogram-text.ts'
 import type { ResultKey } from './log-search.ts'
 
 /** From the bottom of a bar upwards, as in the chart of the overview. */
@@ -25,20 +25,20 @@ interface HistogramProps {
 /** The entries over time, by result. Dragging over bars, or two sliders for the keyboard, choose a shorter time. */
 export function Histogram({ counts, shown, onChoose }: HistogramProps) {
   const { bars, barMs } = counts
-  const [drag, setDrag] = useState<Stretch | null>(null)
+  const [drag, setDrag] = useState<BarRange | null>(null)
   const layers = LAYERS.map(({ group, keys }) => ({ group, keys: keys.filter((key) => isShown(key, shown)) }))
   const sums = bars.map((bar) => layers.flatMap(({ keys }) => keys).reduce((sum, key) => sum + bar[key], 0))
   const highest = Math.max(1, ...sums)
-  const choose = (stretch: Stretch) => {
+  const choose = (range: BarRange) => {
     setDrag(null)
-    onChoose(spanOf(stretch, counts))
+    onChoose(spanOf(range, counts))
   }
   const barAt = (event: PointerEvent<HTMLElement>) => {
     const { left, width } = event.currentTarget.getBoundingClientRect()
     const at = Math.floor(((event.clientX - left) / width) * bars.length)
     return Math.min(bars.length - 1, Math.max(0, at))
   }
-  const [from, to] = drag === null ? [-1, -2] : stretchOf(drag)
+  const [from, to] = drag === null ? [-1, -2] : inOrder(drag)
   return (
     <Paper withBorder className={classes['card'] ?? ''}>
       <div
@@ -108,20 +108,20 @@ function tickText(at: number, barMs: number): string {
 
 interface SlidersProps {
   readonly counts: LogCounts
-  readonly drag: Stretch | null
-  readonly onDrag: (drag: Stretch) => void
-  readonly onChoose: (drag: Stretch) => void
+  readonly drag: BarRange | null
+  readonly onDrag: (drag: BarRange) => void
+  readonly onChoose: (drag: BarRange) => void
 }
 
 /** The same by keyboard. They are seen only while they have the focus. */
 function Sliders({ counts, drag, onDrag, onChoose }: SlidersProps) {
   const last = counts.bars.length - 1
-  const [from, to] = drag === null ? [0, last] : stretchOf(drag)
+  const [from, to] = drag === null ? [0, last] : inOrder(drag)
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     onChoose([from, to])
   }
-  const slider = (label: string, value: number, change: (value: number) => Stretch) => (
+  const slider = (label: string, value: number, change: (value: number) => BarRange) => (
     <input
       type="range"
       aria-label={label}

@@ -13,7 +13,7 @@ export function LogMore({ detail }: { readonly detail: LogDetail }) {
   const [isBlocking, setBlocking] = useState(false)
   const { message } = detail
   const { to } = detail.entry
-  // Viewers see it masked, and nobody knows it in full where a caller wrote something else.
+  // Viewers see it masked, and a caller may have written something else.
   if (message === null || to === null || !/^\d+$/.test(to) || !can('developer')) return null
   const { channel, id: connection } = message.connection
   return (

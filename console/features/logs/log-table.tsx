@@ -18,7 +18,7 @@ import type { LogSearch } from './log-search.ts'
 import classes from './logs.module.css'
 import { RowMenu } from './row-menu.tsx'
 
-// As many as the server answers at once; further down, nobody reads places.
+// As many as the server answers at once; further down, places matter less.
 const MOST_PLACES = 100
 
 interface LogTableProps {

@@ -38,7 +38,7 @@ import { SavedViews } from './saved-views.tsx'
 import { useLogCounts } from './use-log-counts.ts'
 import { useLogRows } from './use-log-rows.ts'
 
-// It comes a little later than the list: nobody waits for it.
+// It comes a little later than the list.
 const Histogram = lazily(async () => (await import('./histogram.tsx')).Histogram)
 
 export function Logs() {

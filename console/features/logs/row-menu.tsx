@@ -23,7 +23,7 @@ export function RowMenu({ row }: { readonly row: LogRow }) {
     void navigate({
       to: '/a/$account/developer/logs',
       params: { account },
-      search: (before: object) => ({ ...before, ...search }) as never,
+      search: (before: object) => ({ ...before, ...search }),
     })
   const { messageId, requestId, to, reason, token } = row
   const id = messageId ?? requestId
@@ -56,7 +56,7 @@ export function RowMenu({ row }: { readonly row: LogRow }) {
             variant="subtle"
             color="gray"
             size={26}
-            aria-label={`Actions for the request to ${to ?? 'nobody'}`}
+            aria-label={`Actions for the request to ${to ?? 'an unknown recipient'}`}
           >
             <Ellipsis size={16} aria-hidden />
           </ActionIcon>

@@ -4,7 +4,7 @@ import { consoleRoute } from './route.ts'
 import { done, instant, ofAccount } from './shapes.ts'
 import { plain } from './viewer-text.ts'
 
-/** Messages that ended badly for the same reason, and that no person has dealt with. */
+/** Messages that ended badly for the same reason, and that are still open. */
 const unsentMessages = z.object({
   state: z.enum(['FAILED', 'EXPIRED']),
   reason: plain.nullable(),
@@ -25,7 +25,7 @@ const attentionItem = z.object({
   latestAt: instant,
   /** False: it stays until it is dealt with. */
   maySee: z.boolean(),
-  /** Who has seen it since then; null: nobody. */
+  /** Who has seen it since then; null: not seen. */
   seen: z.object({ by: plain, at: instant }).nullable(),
 })
 export type AttentionItem = z.output<typeof attentionItem>

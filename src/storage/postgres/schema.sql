@@ -29,7 +29,7 @@ create table account (
   requires_second_factor integer not null default 0,
   -- When a person first saw one of its messages in the log of the console.
   message_seen_at bigint,
-  -- JSON: what needs attention and was seen, by its key: up to when, by whom and when.
+  -- JSON: what needs attention and was seen, by its key: up to when, and when and by which person.
   attention_seen text
 );
 

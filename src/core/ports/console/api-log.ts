@@ -91,7 +91,7 @@ export interface LogPageView {
 }
 
 /** How many messages and refused requests match, by result and over time. Repeats of a request are not counted. */
-export interface LogCounts {
+interface LogCounts {
   readonly barMs: number
   /** From the first time of the filter on, without gaps; the first bar may begin a little before. */
   readonly bars: readonly TallyBar[]

@@ -6,7 +6,7 @@ import { type Reader, type Store, snapshot } from '../store.ts'
 import { findHeads, selectUnfinished } from './lane-order.ts'
 import { explainWaiting, timelineEntryOf } from './lane-reason.ts'
 
-// Counting a thousand takes less than a millisecond, and nobody waits for the end of a longer lane at this page.
+// Counting a thousand takes less than a millisecond, and the end of a longer lane is far away.
 const COUNTED = 1_000
 
 export async function findPlaces(
