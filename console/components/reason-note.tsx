@@ -3,26 +3,27 @@ import { Info } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { STATE_GROUPS, type StateGroup } from '../app/theme.ts'
 import { CodeLink } from './code-link.tsx'
+import type { Quote } from './quote.ts'
+import { WhatToDo } from './result-card.tsx'
 
 interface ReasonNoteProps {
   /** Stable code, as in docs/reasons.md. */
   readonly code: string
   readonly meaning: string
   readonly whatToDo?: string | null | undefined
-  /** The channel's own message, unchanged. */
-  readonly channelSaid?: string | null | undefined
+  readonly quote?: Quote | null
   readonly group?: StateGroup
   /** Where the code has its row. */
   readonly page?: 'reasons' | 'alarms'
   readonly children?: ReactNode
 }
 
-/** Why something failed or waits: first the meaning, then what to do, then the code and the channel's message. */
+/** Why something failed or waits: first the meaning, then what to do, then the words that came with it, and the code. */
 export function ReasonNote({
   code,
   meaning,
   whatToDo,
-  channelSaid,
+  quote = null,
   group = 'notsent',
   page = 'reasons',
   children,
@@ -30,12 +31,12 @@ export function ReasonNote({
   return (
     <Alert color={STATE_GROUPS[group].alias} variant="light" icon={<Info aria-hidden />} title={meaning}>
       <Stack gap={6}>
-        {whatToDo ? <Text size="sm">{whatToDo}</Text> : null}
-        {channelSaid ? (
+        {whatToDo ? <WhatToDo step={whatToDo} size="sm" /> : null}
+        {quote === null ? null : (
           <Text size="sm">
-            The channel said: <Code>{channelSaid}</Code>
+            {quote.speaker}: <Code>{quote.words}</Code>
           </Text>
-        ) : null}
+        )}
         <Text size="xs">
           Reason <CodeLink code={code} page={page} />
         </Text>

@@ -3,6 +3,7 @@ import { Ban, Check, CircleHelp, CircleX, Hourglass, type LucideIcon, ShieldX } 
 import type { ReactNode } from 'react'
 import type { StateGroup } from '../app/theme.ts'
 import { CodeLink } from './code-link.tsx'
+import type { Quote } from './quote.ts'
 import classes from './result-card.module.css'
 
 const ICONS: Readonly<Record<StateGroup, LucideIcon>> = {
@@ -54,7 +55,7 @@ interface CauseProps {
   readonly meaning: string
   readonly whatToDo: string | null
   /** Foreign words and whose they are: "Meta said". */
-  readonly quote?: { readonly speaker: string; readonly words: string } | null
+  readonly quote?: Quote | null
   readonly children?: ReactNode
 }
 
@@ -81,11 +82,11 @@ export function Cause({ code, page = 'reasons', meaning, whatToDo, quote = null,
   )
 }
 
-function WhatToDo({ step }: { readonly step: string }) {
-  // It answers the question by itself.
-  if (step.startsWith('You need not do anything')) return <Text>{step}</Text>
+/** With its label, unless it is a sentence that needs none. */
+export function WhatToDo({ step, size = 'md' }: { readonly step: string; readonly size?: 'sm' | 'md' }) {
+  if (step.startsWith('You need not do anything')) return <Text size={size}>{step}</Text>
   return (
-    <Text>
+    <Text size={size}>
       <b>What to do:</b> {step}
     </Text>
   )

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { dayText } from '../../console/components/instants.ts'
-import { barText, spanOf, inOrder } from '../../console/features/logs/histogram-text.ts'
+import { barText, inOrder, spanOf } from '../../console/features/logs/histogram-text.ts'
 import { causeOf, placeText } from '../../console/features/logs/log-labels.ts'
 import {
   countedFilter,

@@ -3,6 +3,7 @@ import type { ConnectionView } from '../../../src/contract/console/connections.t
 import { endNote } from '../../../src/contract/console/waits.ts'
 import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
+import { quoteOf } from '../../components/quote.ts'
 import { ReasonNote } from '../../components/reason-note.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showErrorToast, showToast } from '../../components/toast.ts'
@@ -12,17 +13,17 @@ type Wait = NonNullable<ConnectionView['wait']>
 
 /** Why the lane is not sending, until when, and what to do. Empty while it sends. */
 export function WaitNote({ connection }: { readonly connection: ConnectionView }) {
-  const { wait, id } = connection
+  const { wait, id, channel } = connection
   if (!wait) return null
   return (
     <Box>
-      <WhyItWaits id={id} wait={wait} />
+      <WhyItWaits id={id} wait={wait} channel={channel} />
       {wait.code === 'backlog_confirmation' ? <ConfirmBacklog connection={connection} /> : null}
     </Box>
   )
 }
 
-function WhyItWaits({ id, wait }: { readonly id: string; readonly wait: Wait }) {
+function WhyItWaits({ id, wait, channel }: { readonly id: string; readonly wait: Wait; readonly channel: string }) {
   const { id: account, can } = useAccount()
   const endWait = useApiMutation('endWait')
   const { code, sentence, nextStep, words, until, canBeEnded } = wait
@@ -35,7 +36,7 @@ function WhyItWaits({ id, wait }: { readonly id: string; readonly wait: Wait }) 
       code={code}
       meaning={`Why it waits: ${sentence}`}
       whatToDo={nextStep}
-      channelSaid={words}
+      quote={quoteOf(code, words, channel)}
       group={code === 'pace' || code === 'quiet_hours' ? 'moving' : 'attend'}
     >
       {until === null && !canBeEnded ? null : (

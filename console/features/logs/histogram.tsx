@@ -2,7 +2,7 @@ import { Button, Group, Paper } from '@mantine/core'
 import { type PointerEvent, type SubmitEvent, useState } from 'react'
 import type { LogCounts } from '../../../src/contract/console/log.ts'
 import classes from './histogram.module.css'
-import { barText, type BarRange, spanOf, spanText, inOrder } from './histogram-text.ts'
+import { type BarRange, barText, inOrder, spanOf, spanText } from './histogram-text.ts'
 import type { ResultKey } from './log-search.ts'
 
 /** From the bottom of a bar upwards, as in the chart of the overview. */

@@ -14,6 +14,7 @@ import { CodeBlock } from '../../components/code-block.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
+import { quoteOf } from '../../components/quote.ts'
 import { ReasonNote } from '../../components/reason-note.tsx'
 import { Cause, ResultCard } from '../../components/result-card.tsx'
 import { useSearchState } from '../../components/search-state.ts'
@@ -245,15 +246,6 @@ const NEEDS_PERSON: ReadonlySet<string> = new Set([
   'service_stopped',
   'storage_unavailable',
 ])
-// Whose words these are depends on nothing else: Nuncio writes them itself.
-const OWN_WORDS = /^(?:media_|paused|database_went_back|storage_|service_|process_|backlog_|hold)/
-const SPEAKERS: Readonly<Record<string, string>> = { sandbox: 'The sandbox said', 'whatsapp-cloud': 'Meta said' }
-
-function quoteOf(code: string, words: string | null, channel: string) {
-  if (words === null) return null
-  return { speaker: OWN_WORDS.test(code) ? 'Nuncio noted' : (SPEAKERS[channel] ?? 'The network said'), words }
-}
-
 /** Whether it was sent, why or why not, and what to do. */
 function Result({ detail }: { readonly detail: LogDetail }) {
   const { entry, message, sentence } = detail
