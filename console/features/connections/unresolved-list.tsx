@@ -117,7 +117,7 @@ function answers(ask: NonNullable<Shown['ask']>): Column<UnresolvedMessage> {
       <Group gap={6} wrap="nowrap">
         <Button
           size="compact-sm"
-          variant="default"
+          variant="light"
           aria-label={`It arrived: the message to ${row.to}`}
           onClick={() => ask(row, 'arrived')}
         >
@@ -125,7 +125,7 @@ function answers(ask: NonNullable<Shown['ask']>): Column<UnresolvedMessage> {
         </Button>
         <Button
           size="compact-sm"
-          variant="default"
+          variant="light"
           aria-label={`Send again: the message to ${row.to}`}
           onClick={() => ask(row, 'send-again')}
         >

@@ -11,7 +11,7 @@ import {
   VisuallyHidden,
 } from '@mantine/core'
 import { createLink } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { Chat } from '../../../src/contract/console/sandbox.ts'
 import { useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
@@ -36,6 +36,7 @@ export function ChatList({ connection, open }: ChatListProps) {
     query: before === undefined ? {} : { before },
   }))
   const isBounded = chats.pages[0]?.isAll === false
+  useNewestChat(open === undefined ? chats.rows[0]?.to : undefined)
   return (
     <Stack component="section" gap="xs" aria-label="Chats" className={classes['chats'] ?? ''}>
       <OpenByNumber />
@@ -62,6 +63,20 @@ export function ChatList({ connection, open }: ChatListProps) {
       ) : null}
     </Stack>
   )
+}
+
+// Below this width, the list and the open chat take turns.
+const BESIDE = '(min-width: 48.01em)'
+
+/** Opens the newest chat at first, where both fit beside each other. */
+function useNewestChat(to: string | undefined): void {
+  const [, go] = usePlace()
+  const isDone = useRef(false)
+  useEffect(() => {
+    if (to === undefined || isDone.current || !window.matchMedia(BESIDE).matches) return
+    isDone.current = true
+    go({ to })
+  }, [to, go])
 }
 
 interface ChatLinkProps {

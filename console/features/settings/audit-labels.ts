@@ -1,3 +1,6 @@
+import { localDateTime } from '../../components/instants.ts'
+import { eventLabel } from '../tokens/token-labels.ts'
+
 /** Labels of actions. */
 const LABELS: Readonly<Record<string, string>> = {
   'sign-in': 'Signed in',
@@ -47,10 +50,18 @@ const LABELS: Readonly<Record<string, string>> = {
   'webhook.remove': 'Deleted a webhook',
   'webhook.test': 'Sent a test to a webhook',
   'webhook.replay': 'Replayed deliveries of a webhook',
+  'connection.cancel-waiting': 'Cancelled waiting messages',
+  'connection.confirm-backlog': 'Approved a backlog',
+  'connection.end-wait': 'Ended a wait',
+  'message.end-wait': 'Retried a message now',
   'message.cancel': 'Cancelled a message',
   'message.retry': 'Sent a message again',
   'message.resolve': 'Resolved an unconfirmed message',
   'log.export': 'Took a copy of the API log',
+  'recipient.block': 'Blocked a recipient',
+  'recipient.unblock': 'Unblocked a recipient',
+  'retention.change': 'Changed how long data is kept',
+  'retention.begin': 'Began to delete old data',
   'recipient.export': 'Took a copy of all that is known of a recipient',
   'recipient.erase': 'Erased a recipient',
   'hold.place': 'Held all lanes',
@@ -62,4 +73,18 @@ export function auditLabels(action: string): string {
   if (known) return known
   const words = action.replaceAll(/[.-]/g, ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** A fact of an entry: times as people read them, lists without brackets, names in words. */
+export function auditFact(name: string, value: unknown): string {
+  const label = name.replace(/At$/, '').replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`)
+  if (name.endsWith('At') && typeof value === 'number') return `${label}: ${localDateTime(value)}`
+  if (Array.isArray(value)) return `${label}: ${value.map((one) => textOf(one)).join(', ')}`
+  return `${label}: ${textOf(value)}`
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (typeof value === 'number') return value.toLocaleString('en')
+  return typeof value === 'string' ? eventLabel(value) : JSON.stringify(value)
 }

@@ -7,7 +7,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { browserName } from '../people/browser-name.ts'
-import { auditLabels } from './audit-labels.ts'
+import { auditFact, auditLabels } from './audit-labels.ts'
 
 type Entry = ReplyFor<'listAudit'>['items'][number]
 
@@ -62,10 +62,7 @@ function What({ action, object, detail }: Entry) {
       <Text size="xs" c="dimmed" component="div">
         <Code>{object}</Code>
         {facts.map(([name, value]) => (
-          <span key={name}>
-            {' '}
-            · {name}: {typeof value === 'string' ? value : JSON.stringify(value)}
-          </span>
+          <span key={name}> · {auditFact(name, value)}</span>
         ))}
       </Text>
     </Stack>

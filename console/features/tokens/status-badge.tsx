@@ -1,14 +1,11 @@
 import { Group } from '@mantine/core'
 import { Ban, CircleCheck, Hourglass, TimerOff } from 'lucide-react'
-import type { TokenRowReply } from '../../../src/contract/console/tokens.ts'
 import { GroupLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { tokenStatusOf } from './token-labels.ts'
-
-type Given = Pick<TokenRowReply, 'deletedAt' | 'expiresAt'>
+import { type TokenTimes, tokenStatusOf } from './token-labels.ts'
 
 /** The status of a token, as one word. */
-export function TokenStatusBadge({ token }: { readonly token: Given }) {
+export function TokenStatusBadge({ token }: { readonly token: TokenTimes }) {
   switch (tokenStatusOf(token)) {
     case 'deleted':
       return (
@@ -44,7 +41,7 @@ export function TokenStatusBadge({ token }: { readonly token: Given }) {
 }
 
 /** When the token ends or ended; a badge if that is near. */
-export function TokenEnd({ token }: { readonly token: Given }) {
+export function TokenEnd({ token }: { readonly token: TokenTimes }) {
   const { deletedAt, expiresAt } = token
   const status = tokenStatusOf(token)
   return (

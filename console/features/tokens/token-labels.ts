@@ -1,7 +1,9 @@
 import type { TokenRowReply } from '../../../src/contract/console/tokens.ts'
 
 const DAY_MS = 86_400_000
-const SOON_MS = 14 * DAY_MS
+// A token of a week would otherwise be about to expire from the start.
+const SOON_MS = 7 * DAY_MS
+const SOON_SHARE = 5
 const IDLE_MS = 30 * DAY_MS
 
 // Labels for people; the contract's table is for the server.
@@ -27,12 +29,14 @@ export function limitLabel({ connections, sourceRanges }: Pick<TokenRowReply, 'c
 
 export type TokenStatus = 'deleted' | 'expired' | 'ends-today' | 'ends-soon' | 'active'
 
-export function tokenStatusOf({ deletedAt, expiresAt }: Pick<TokenRowReply, 'deletedAt' | 'expiresAt'>): TokenStatus {
+export type TokenTimes = Pick<TokenRowReply, 'createdAt' | 'deletedAt' | 'expiresAt'>
+
+export function tokenStatusOf({ createdAt, deletedAt, expiresAt }: TokenTimes): TokenStatus {
   if (deletedAt !== null) return 'deleted'
   const left = expiresAt - Date.now()
   if (left <= 0) return 'expired'
   if (left < DAY_MS) return 'ends-today'
-  return left < SOON_MS ? 'ends-soon' : 'active'
+  return left < Math.min(SOON_MS, (expiresAt - createdAt) / SOON_SHARE) ? 'ends-soon' : 'active'
 }
 
 /** Not used for so long that it may no longer be needed. */
