@@ -148,7 +148,7 @@ function NeedsSecondFactor({ account }: { readonly account: string }) {
     <Page title="One more step">
       <EmptyState
         kind="nothing-yet"
-        title={`${account} wants a second factor`}
+        title={`${account} requires a second factor`}
         text="Its owners let in only people who prove themselves by a passkey or by a code of an app, beside the password. Set one of them up in your profile; it takes a minute."
         action={<ButtonLink to="/me">Set up a second factor</ButtonLink>}
       />

@@ -104,15 +104,15 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the first owner, on %s${skipNo
 
     await page.goto(link)
     await page.getByLabel('Your name').fill('Olga')
-    await page.getByRole('button', { name: 'Become the owner' }).click()
+    await page.getByRole('button', { name: 'Create owner account' }).click()
     assert.equal(await page.getByLabel('E-mail').evaluate((field) => field.matches(':focus')), true)
     await page.getByLabel('E-mail').fill('olga@example.org')
     await page.getByRole('textbox', { name: 'Password' }).fill('Password123456789')
-    await page.getByRole('button', { name: 'Become the owner' }).click()
+    await page.getByRole('button', { name: 'Create owner account' }).click()
     await page.getByText('This password is among the first that are guessed').waitFor()
     assert.deepEqual(await open.axe(), [])
     await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD)
-    await page.getByRole('button', { name: 'Become the owner' }).click()
+    await page.getByRole('button', { name: 'Create owner account' }).click()
     await page.waitForURL(/\/console\/a\/acc_/)
 
     await page.goto('/console/me')
@@ -250,7 +250,7 @@ describe.skipIf(obstacle !== null)(`people${skipNote(obstacle)}`, () => {
 
     await page.getByRole('button', { name: 'Require it' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Require it' }).click()
-    await page.getByText('Acme wants a second factor').waitFor()
+    await page.getByText('Acme requires a second factor').waitFor()
     assert.deepEqual(await open.axe(), [])
     await page.goto('/console/me')
     await page.getByText('Required: Acme stays closed to you').waitFor()
@@ -270,7 +270,7 @@ describe.skipIf(obstacle !== null)(`passkeys${skipNote(obstacle)}`, () => {
     await page.getByLabel('Your name').fill('Olga')
     await page.getByLabel('E-mail').fill('olga@example.org')
     await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD)
-    await page.getByRole('button', { name: 'Become the owner' }).click()
+    await page.getByRole('button', { name: 'Create owner account' }).click()
     await page.waitForURL(/\/console\/a\/acc_/)
 
     await page.goto(`${relay.url}/console/me`)

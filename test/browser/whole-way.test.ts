@@ -28,7 +28,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`a newcomer to the console, on 
       await page.getByLabel('Your name').fill('Olivia Owner')
       await page.getByLabel('E-mail').fill('olivia@example.com')
       await page.getByRole('textbox', { name: 'Password' }).fill('violet tractor napkin orbit')
-      await page.getByRole('button', { name: 'Become the owner' }).click()
+      await page.getByRole('button', { name: 'Create owner account' }).click()
       await expect(page.getByRole('heading', { level: 1 })).toHaveText('Overview')
 
       await page.getByRole('navigation').getByRole('link', { name: 'API tokens' }).click()

@@ -6,8 +6,10 @@ import type { LogRow } from '../../../src/contract/console/log.ts'
 import { useAccount } from '../../components/account.tsx'
 import { copyText } from '../../components/copy-text.ts'
 import { lazily } from '../../components/load-later.ts'
+import { maskNumber } from '../../components/masked-number.tsx'
 import { MenuButton } from '../../components/menu-button.tsx'
 import type { MenuEntry } from '../../components/menu-list.tsx'
+import { useHiddenNumbers } from '../../components/stored-setting.ts'
 import { showToast } from '../../components/toast.ts'
 import type { LogSearch } from './log-search.ts'
 
@@ -27,6 +29,8 @@ export function RowMenu({ row }: { readonly row: LogRow }) {
     })
   const { messageId, requestId, to, reason, token } = row
   const id = messageId ?? requestId
+  const [isHidden] = useHiddenNumbers()
+  const shown = (number: string) => (isHidden ? maskNumber(number) : number)
   const recipient = can('developer') && to !== null && /^\d{4,15}$/.test(to) ? to : null
   const entries: readonly (MenuEntry | null)[] = [
     id === null
@@ -36,13 +40,13 @@ export function RowMenu({ row }: { readonly row: LogRow }) {
           icon: <Copy size={16} aria-hidden />,
           onClick: () => void copy(id),
         },
-    recipient === null ? null : filterEntry(`Only to ${recipient}`, () => only({ to: recipient })),
+    recipient === null ? null : filterEntry(`Only to ${shown(recipient)}`, () => only({ to: recipient })),
     reason === null ? null : filterEntry('Only this reason', () => only({ reason: reason.code })),
     token === null ? null : filterEntry(`Only the token ${token.name}`, () => only({ token: token.id })),
     recipient === null
       ? null
       : {
-          label: `Block ${recipient}…`,
+          label: `Block ${shown(recipient)}…`,
           icon: <Ban size={16} aria-hidden />,
           isApart: true,
           onClick: () => setBlocking(true),
@@ -56,7 +60,7 @@ export function RowMenu({ row }: { readonly row: LogRow }) {
             variant="subtle"
             color="gray"
             size={26}
-            aria-label={`Actions for the request to ${to ?? 'an unknown recipient'}`}
+            aria-label={`Actions for the request to ${to === null ? 'an unknown recipient' : shown(to)}`}
           >
             <Ellipsis size={16} aria-hidden />
           </ActionIcon>

@@ -51,7 +51,7 @@ function SetUpForm({ link }: { readonly link: string }) {
         <NewPassword {...form.getInputProps('password')} />
         <SignInNote problem={form.problem} />
         <Button type="submit" loading={form.submitting}>
-          Become the owner
+          Create owner account
         </Button>
       </Stack>
     </form>

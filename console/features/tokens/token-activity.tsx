@@ -37,7 +37,7 @@ function Activity({ account, id, activity }: { account: string; id: string; acti
       <Text size="sm">
         {activity.requests === 0
           ? `It was not used ${since}.`
-          : `${counted(activity.requests, 'request')} ${since}, of which ${counted(activity.accepted, 'message was', 'messages were')} accepted.`}{' '}
+          : `${counted(activity.requests, 'request')} ${since}: ${activity.accepted.toLocaleString('en')} accepted.`}{' '}
         <TextLink to="/a/$account/developer/logs" params={{ account }} search={{ token: id } as never} size="sm">
           Show them in the API logs
         </TextLink>
