@@ -95,6 +95,21 @@ describe.skipIf(obstacle !== null)(`the console by keyboard${skipNote(obstacle)}
     await page.reload()
   })
 
+  it('goes to a page and finds a connection with Ctrl and K', async () => {
+    await opened.visit('')
+    await page.keyboard.press('Control+k')
+    const palette = page.getByRole('dialog', { name: 'Search or go to' })
+    await palette.getByRole('combobox').fill('1555')
+    await expect(palette.getByRole('option').first()).toContainText('15550001000')
+    expect(await opened.axe()).toEqual([])
+    await palette.getByRole('combobox').fill('audit')
+    await expect(palette.getByRole('option', { name: 'Audit log' })).toBeVisible()
+    await page.keyboard.press('Enter')
+
+    await expect(page.locator('h1')).toHaveText('Audit log')
+    await expect(palette).toBeHidden()
+  })
+
   it('pauses live updates with a dot, and goes on with another', async () => {
     const live = page.getByRole('button', { name: 'Live updates' })
     await expect(live).toHaveAttribute('aria-pressed', 'true')

@@ -39,11 +39,12 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     <Modal
       opened
       onClose={onClose}
+      title="Search or go to"
       withCloseButton={false}
       padding={0}
       size="lg"
       yOffset="8vh"
-      aria-label="Search or go to"
+      classNames={{ header: classes['header'] ?? '' }}
     >
       <TextInput
         data-autofocus
@@ -118,7 +119,7 @@ function useEntries(typed: string): readonly PaletteEntry[] {
   const [sought] = useDebouncedValue(typed.trim(), SEARCH_AFTER_MS)
   const messages = useMessages(sought)
   const connections = useConnections(sought)
-  return [...connections, ...messages, ...findPages(typed, role)]
+  return [...findPages(typed, role), ...connections, ...messages]
 }
 
 function useMessages(sought: string): readonly PaletteEntry[] {
