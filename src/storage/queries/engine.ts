@@ -1,4 +1,4 @@
-import type { Kysely, RawBuilder, Transaction } from 'kysely'
+import type { Kysely, RawBuilder, SqlBool, Transaction } from 'kysely'
 import type { AccountId, ConnectionId, Instant, MessageId } from '../../core/ids.ts'
 import type { Sequence } from '../../core/message/message.ts'
 import type { OverviewEngine } from './overview/overview-engine.ts'
@@ -84,6 +84,11 @@ export interface Engine {
     tables: Kysely<Tables>,
     range: { readonly table: 'message' | 'request'; readonly span: Span; readonly rows: number },
   ): Promise<Sequence>
+  /**
+   * The rows of an account within a span, in `message` or `request`: for queries that are ordered by `account_id` and `sequence`, both in
+   * the same direction. They read the index of the account and no rows of other accounts.
+   */
+  ofAccount(accountId: AccountId, span: Span): RawBuilder<SqlBool>
   /** The sequence of a message; null when there is none with this id. */
   locate(tables: Kysely<Tables>, id: MessageId): Promise<Sequence | null>
   /** The sequences of a few messages from about one time; unknown ids are left out. */

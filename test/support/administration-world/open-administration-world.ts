@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib'
+import type { KyselyPlugin } from 'kysely'
 import { DEFAULT_LANE_POLICY } from '../../../src/core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../src/core/ids.ts'
 import type { Administration } from '../../../src/core/ports/administration.ts'
@@ -59,6 +60,21 @@ export class AdministrationWorld {
 
   get store(): Store {
     return { ...this.database.store, findStorageError: async () => this.error, findHolder: () => this.holder }
+  }
+
+  /** The same store, which notes how many queries it has sent, and how long the longest text is that they gave. */
+  watchStore(): { readonly store: Store; readonly seen: { queries: number; longest: number } } {
+    const seen = { queries: 0, longest: 0 }
+    const watching: KyselyPlugin = {
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        seen.queries += 1
+        for (const value of result.rows.flatMap((row) => Object.values(row)))
+          if (typeof value === 'string') seen.longest = Math.max(seen.longest, value.length)
+        return result
+      },
+    }
+    return { store: { ...this.store, database: this.store.database.withPlugin(watching) }, seen }
   }
 
   /** As after the service has ended in order. */

@@ -73,7 +73,8 @@ export const postgresEngine: Engine = {
       select l.id, count(*) as scanned,
           json_agg(m.published_at) filter (where m.connection_id = l.id and m.published_at is not null) as times
         from (values ${scans}) l (id, before) cross join lateral (
-          select s.connection_id, s.published_at from settled s where s.account_id = ${accountId} and s.sequence < l.before
+          select s.connection_id, s.published_at from settled s
+            where (s.account_id, s.sequence) >= (${accountId}, 0) and (s.account_id, s.sequence) < (${accountId}, l.before)
             order by s.account_id desc, s.sequence desc limit ${most}) m
         group by l.id`.execute(tables)
     return new Map(rows.map(({ id, scanned, times }) => [id, { times: times ?? [], isWhole: scanned < most }]))
@@ -98,6 +99,14 @@ export const postgresEngine: Engine = {
       .limit(1)
       .executeTakeFirst()
     return found?.sequence ?? span.from
+  },
+
+  // Rows are compared, because only the index of the account can do that. With an equation the planner often takes the index of all
+  // sequences, and reads the rows of all accounts. The last two conditions choose partitions, and name whole ones for the same reason.
+  ofAccount(accountId, { from, before }) {
+    const days = spanOf(periodOf(from), periodOf(before - 1))
+    return sql`(account_id, sequence) >= (${accountId}, ${from}) and (account_id, sequence) < (${accountId}, ${before})
+      and sequence >= ${days.from} and sequence < ${days.before}`
   },
 
   async locate(tables, id) {

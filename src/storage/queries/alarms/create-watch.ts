@@ -149,9 +149,10 @@ async function readExpiredUse(
     // Only the first time of a sum certainly belongs to one of its requests.
     const rows = await database.ask(
       `select token_id, max(coalesce(summed_since, received_at)) as last_at
-        from (select token_id, summed_since, received_at from request where account_id = ? order by sequence desc limit ${REQUESTS_BACK}) newest
+        from (select token_id, summed_since, received_at from request
+          where account_id >= ? and account_id <= ? order by account_id desc, sequence desc limit ${REQUESTS_BACK}) newest
         group by token_id`,
-      [accountId],
+      [accountId, accountId],
     )
     for (const row of rows) {
       const tokenId = row['token_id'] as TokenId

@@ -6,7 +6,7 @@ import { REASONS, REASONS_IF_FAILED } from '../../../core/reasons.ts'
 import type { Span } from '../engine.ts'
 import { HAS_ENDED_BADLY, shownState } from '../messages/message-view.ts'
 import { talliedAs } from '../overview/hour-tally.ts'
-import type { Reader } from '../store.ts'
+import type { Reader, Reading } from '../store.ts'
 import { beginsWith, holds } from './like-pattern.ts'
 import {
   amongSequences,
@@ -16,10 +16,9 @@ import {
   type FoundEntry,
   type LogSearch,
   type LogSource,
-  ofAccount,
   toToken,
 } from './log-source.ts'
-import { previewOf } from './request-body.ts'
+import { completeBodies, isPreviewFull, previewOf, startOf } from './request-body.ts'
 import { acceptanceTookMs, commitUsOfM, toMs } from './request-duration.ts'
 
 // Every accepted request was answered like this, so the answer is not stored.
@@ -31,26 +30,29 @@ const UNSENT_STATES: ReadonlySet<string> = new Set(['FAILED', 'EXPIRED', 'CANCEL
  * filter excludes every message.
  */
 export async function acceptedLogSource(
-  tables: Reader,
+  reading: Reading,
   { accountId, filter }: LogSearch,
   only: readonly Sequence[] | null,
 ): Promise<LogSource | null> {
   const { view, result, statuses } = filter
   const excludesAnswer = statuses !== null && (statuses.from > ANSWER.status || statuses.to < ANSWER.status)
   if (view === 'rejected' || result === 'refused' || excludesAnswer || only?.length === 0) return null
+  const { tables } = reading
   const further = conditions(filter)
   if (filter.connection !== null) {
     const ids = await connectionsNumbered(tables, accountId, filter.connection)
     if (ids.length === 0) return null
     further.push(sql`connection_id in (${sql.join(ids)})`)
   }
-  return createLogSource(tables, {
+  return createLogSource(reading, {
     table: 'message',
-    indexed: [...ofAccount(accountId), ...indexedConditions(filter), ...amongSequences(only)],
+    accountId,
+    indexed: [...indexedConditions(filter), ...amongSequences(only)],
     further,
-    read: async (where, range) => {
-      const rows = selectMessages(tables, where).orderBy('sequence', 'desc').limit(range.limit)
-      return (await withRelated(tables, rows, range).execute()).map(toEntry)
+    read: async ({ where, order }, range) => {
+      const rows = selectMessages(tables, where).orderBy(order).limit(range.limit)
+      const found = await withRelated(tables, rows, range).execute()
+      return (await completeBodies(tables, 'message', { rows: found, isEnough: isPreviewFull })).map(toEntry)
     },
     fits: () => true,
   })
@@ -131,7 +133,7 @@ function withRelated(tables: Reader, rows: ReturnType<typeof selectMessages>, sp
       'm.attempts',
       'm.recipient',
       'm.type',
-      'm.body',
+      startOf('m.body').as('body'),
       'm.remote_address',
       'm.user_agent',
       'm.took_us',

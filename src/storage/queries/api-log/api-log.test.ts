@@ -63,6 +63,17 @@ async function ids(filter: Partial<LogFilter> = {}, limit = 50): Promise<string[
   return (await read(filter, limit)).map(({ id }) => id)
 }
 
+/** The newest entries, and how long the longest text is that the database gave for them. */
+async function readCounted() {
+  const { store, seen } = world.watchStore()
+  const { entries } = await createApiLog(store).readPage(acme, { filter: NO_FILTER, cursor: null, limit: 50 })
+  return { entries, longest: seen.longest }
+}
+
+function rewriteBody(sequence: number, body: object): Promise<void> {
+  return world.database.rewriteMessage(sequence, { body: JSON.stringify(body) })
+}
+
 function refused(requestId: string, more: Partial<Parameters<typeof logRequest>[1]> = {}) {
   return logRequest(world, { accountId: acme, tokenId: shop, requestId, ...more })
 }
@@ -113,6 +124,39 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     assert.deepEqual(entries[1]?.token, { id: shop, name: 'shop', prefix: 'shop' })
     assert.equal(entries[3]?.reason, 'recipient_refused')
     assert.equal(entries[1]?.errors[0]?.code, 'body_missing')
+  })
+
+  it('reads only the beginning of a long body for its preview, and all of it where the beginning does not show enough', async () => {
+    const long = 'a long text '.repeat(5_000)
+    const kept = { from: '15550001000', to: '15550100000' }
+    const accepted = await world.accept({ connectionId, acceptedAt: NOON })
+    await rewriteBody(accepted.sequence, { ...kept, message: { type: 'message', message: long } })
+    await refused('long', {
+      receivedAt: NOON + 1_000,
+      body: JSON.stringify({ ...kept, message: { type: 'message', message: long } }),
+    })
+    await refused('again', { receivedAt: NOON + 2_000, messageId: accepted.id })
+    const { entries, longest } = await readCounted()
+    const late = await world.accept({ connectionId, acceptedAt: NOON + 3_000 })
+    await rewriteBody(late.sequence, { padding: long, ...kept, message: { type: 'message', message: 'Late' } })
+    await refused('late', {
+      receivedAt: NOON + 4_000,
+      body: JSON.stringify({ message: { type: 'image', message: long }, ...kept }),
+    })
+    const [refusedLate, acceptedLate] = (await readCounted()).entries
+
+    assert.deepEqual(
+      entries.map(({ requestId, preview, connection, to, type }) => [requestId, preview, connection, to, type]),
+      ['again', 'long', 'request-1'].map((id) => [
+        id,
+        `${` ${long}`.slice(1, 41).trimEnd()}…`,
+        kept.from,
+        kept.to,
+        'message',
+      ]),
+    )
+    assert.ok(longest < 5_000, `${longest} characters`)
+    assert.deepEqual([acceptedLate?.preview, refusedLate?.to, refusedLate?.type], ['Late', kept.to, 'image'])
   })
 
   it('G11: has neither gaps nor repeats between its pages while requests come in', async () => {

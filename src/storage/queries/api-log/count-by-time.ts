@@ -101,7 +101,7 @@ function barsOf(counted: readonly Tallied[], { since, until }: Times, { ms, offs
 
 /** Null where there are too many rows to read. */
 async function countRows(store: Store, search: Search, step: TimeStep): Promise<readonly StepCount[] | null> {
-  const messages = await acceptedLogSource(store.database, search, null)
+  const messages = await acceptedLogSource(readingOf(store), search, null)
   const spanOfMessages = messages && (await spanOf(store, 'message', search.filter))
   if (spanOfMessages && (await hasMore(store, search, { table: 'message', span: spanOfMessages, most: MOST_ROWS })))
     return null
@@ -135,12 +135,12 @@ async function spanOf(store: Store, table: LongTable, { since, until }: LogFilte
 }
 
 async function hasMore(
-  { database }: Store,
+  { database, engine }: Store,
   { accountId }: Search,
   { table, span, most }: { readonly table: LongTable; readonly span: Span; readonly most: number },
 ): Promise<boolean> {
   const { rows } = await sql`select 1 from ${sql.table(table)}
-    where account_id = ${accountId} and sequence >= ${span.from} and sequence < ${span.before}
-    order by sequence limit 1 offset ${most}`.execute(database)
+    where ${engine.ofAccount(accountId, span)}
+    order by account_id, sequence limit 1 offset ${most}`.execute(database)
   return rows.length > 0
 }

@@ -5,7 +5,7 @@ import type { LogEntryView, LogFilter } from '../../../core/ports/console/api-lo
 import type { Span } from '../engine.ts'
 import type { Range } from '../exponential-ranges.ts'
 import type { LongTable } from '../overview/lower-bound-by-time.ts'
-import type { Reader } from '../store.ts'
+import type { Reader, Reading } from '../store.ts'
 import { requestsOfRow } from './count-requests.ts'
 
 // The API log has no table of its own, so that an acceptance writes one row only: an accepted request is the row of its
@@ -52,26 +52,36 @@ export type Condition = RawBuilder<SqlBool>
 
 interface SourceParts {
   readonly table: LongTable
+  readonly accountId: AccountId | null
   /** The parts of the search that an index answers alone. */
   readonly indexed: readonly Condition[]
   readonly further: readonly Condition[]
-  readonly read: (where: Condition, range: Range) => Promise<readonly FoundEntry[]>
+  /** Rows that match, in this order. */
+  readonly read: (
+    rows: { readonly where: Condition; readonly order: RawBuilder<unknown> },
+    range: Range,
+  ) => Promise<readonly FoundEntry[]>
   readonly fits: (row: FoundEntry) => boolean
 }
 
-export function createLogSource(tables: Reader, parts: SourceParts): LogSource {
-  const { table, indexed, further, read, fits } = parts
+export function createLogSource({ tables, engine }: Reading, parts: SourceParts): LogSource {
+  const { table, accountId, indexed, further, read, fits } = parts
+  const order = accountId === null ? sql`sequence desc` : sql`account_id desc, sequence desc`
+  const inSpan = (span: Span) =>
+    accountId === null
+      ? sql<SqlBool>`sequence >= ${span.from} and sequence < ${span.before}`
+      : engine.ofAccount(accountId, span)
   return {
-    async count({ from, before }, most) {
+    async count(span, most) {
       const { rows } = await sql<{ count: number; first: number | null }>`
         select count(*) as count, min(sequence) as first from (
-          select sequence from ${sql.table(table)} where ${allOf([...indexed, ...inSpan({ from, before })])}
-          order by sequence desc limit ${most}) b`.execute(tables)
+          select sequence from ${sql.table(table)} where ${allOf([...indexed, inSpan(span)])}
+          order by ${order} limit ${most}) b`.execute(tables)
       const [counted] = rows
       return { count: Number(counted?.count ?? 0), first: counted?.first == null ? null : Number(counted.first) }
     },
 
-    read: (range) => read(allOf([...indexed, ...further, ...inSpan(range)]), range),
+    read: (range) => read({ where: allOf([...indexed, ...further, inSpan(range)]), order }, range),
 
     fits,
 
@@ -90,7 +100,7 @@ export function createLogSource(tables: Reader, parts: SourceParts): LogSource {
       const at = sql`${time} - (${time}) % ${sql.lit(ms)} - ${sql.lit(offsetMs)}`
       const columns =
         table === 'message' ? sql`state, 1 as requests` : sql`null as state, ${requestsOfRow()} as requests`
-      const where = allOf([...indexed, ...further, ...inSpan(span)])
+      const where = allOf([...indexed, ...further, inSpan(span)])
       const { rows } = await sql<StepCount>`select at, state, sum(requests) as count
         from (select ${at} as at, ${columns} from ${sql.table(table)} where ${where}) rows_of_span
         group by at, state`.execute(tables)
@@ -99,16 +109,8 @@ export function createLogSource(tables: Reader, parts: SourceParts): LogSource {
   }
 }
 
-function inSpan({ from, before }: Span): readonly Condition[] {
-  return [sql`sequence >= ${from}`, sql`sequence < ${before}`]
-}
-
 function allOf(conditions: readonly Condition[]): Condition {
   return sql<SqlBool>`(${sql.join(conditions, sql` and `)})`
-}
-
-export function ofAccount(accountId: AccountId | null): readonly Condition[] {
-  return accountId === null ? [] : [sql`account_id = ${accountId}`]
 }
 
 export function amongSequences(only: readonly Sequence[] | null): readonly Condition[] {

@@ -59,7 +59,7 @@ async function readMerged(
   const { filter } = search
   const reading = readingOf(store)
   const only = await locate(store, search)
-  const messages = await acceptedLogSource(store.database, search, only.messages)
+  const messages = await acceptedLogSource(reading, search, only.messages)
   const requests = await rejectedLogSource(reading, search, only.requests)
   // One more than the limit shows whether there are more.
   const wanted = { spans: await store.engine.spans(store.database), want: page.limit + 1, since: filter.since }

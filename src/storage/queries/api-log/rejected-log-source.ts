@@ -17,10 +17,9 @@ import {
   type FoundEntry,
   type LogSearch,
   type LogSource,
-  ofAccount,
   toToken,
 } from './log-source.ts'
-import { previewOf, readFields } from './request-body.ts'
+import { completeBodies, isPreviewFull, previewOf, readFields, startOf } from './request-body.ts'
 import { toMs } from './request-duration.ts'
 
 // A search by id shows at most so many repeats of a message.
@@ -44,17 +43,15 @@ export async function rejectedLogSource(
     const own = await connectionsNumbered(reading.tables, accountId, connection)
     if (own.length === 0) return null
   }
-  return createLogSource(reading.tables, {
+  return createLogSource(reading, {
     table: 'request',
-    indexed: [
-      ...ofAccount(accountId),
-      ...(state === null ? [] : [sql<SqlBool>`message_id is not null`]),
-      ...amongSequences(only),
-    ],
+    accountId,
+    indexed: [...(state === null ? [] : [sql<SqlBool>`message_id is not null`]), ...amongSequences(only)],
     further: conditions(filter),
-    read: async (where, range) => {
-      const rows = selectRequests(reading, where).orderBy('sequence', 'desc').limit(range.limit)
-      return (await withRelated(reading, rows, range).execute()).map(toEntry)
+    read: async ({ where, order }, range) => {
+      const rows = selectRequests(reading, where).orderBy(order).limit(range.limit)
+      const found = await withRelated(reading, rows, range).execute()
+      return (await completeBodies(reading.tables, 'request', { rows: found, isEnough })).map(toEntry)
     },
     fits: (entry) => fits(entry, filter),
   })
@@ -114,6 +111,11 @@ function mentions({ code, errors }: FoundEntry, lower: string, isMasked: boolean
   return [code ?? '', ...texts].some((text) => text.toLowerCase().includes(lower))
 }
 
+function isEnough(start: string): boolean {
+  const { from, to, type } = readFields(start)
+  return from !== null && to !== null && type !== null && isPreviewFull(start)
+}
+
 function withRelated({ tables, engine }: Reading, rows: ReturnType<typeof selectRequests>, span: Span) {
   return tables
     .selectFrom(rows.as('r'))
@@ -137,8 +139,7 @@ function withRelated({ tables, engine }: Reading, rows: ReturnType<typeof select
       'r.status',
       'r.code',
       'r.errors',
-      'r.body',
-      'r.body_deleted_at',
+      startOf('r.body').as('body'),
       'r.summed_requests',
       'r.summed_since',
       'r.message_id',
@@ -155,7 +156,7 @@ function withRelated({ tables, engine }: Reading, rows: ReturnType<typeof select
       'm.published_at',
       'm.recipient',
       'm.type',
-      'm.body as message_body',
+      startOf('m.body').as('message_body'),
       'c.id as connection_id',
       'c.number',
       'c.state as connection_state',
@@ -197,16 +198,16 @@ export async function readRequestEntry(
 } | null> {
   const found = await reading.tables
     .selectFrom('request')
-    .select('sequence')
+    .select(['sequence', 'body', 'body_deleted_at'])
     .where(ofEachAccount(accountId))
     .where('request_id', '=', requestId)
     .limit(1)
     .executeTakeFirst()
   if (!found) return null
-  const { sequence } = found
+  const { sequence, body, body_deleted_at: bodyDeletedAt } = found
   const rows = selectRequests(reading, sql`sequence = ${sequence} and request_id = ${requestId}`)
   const row = await withRelated(reading, rows, { from: sequence, before: sequence + 1 }).executeTakeFirst()
-  return row ? { entry: toEntry(row), body: row.body, bodyDeletedAt: row.body_deleted_at } : null
+  return row ? { entry: toEntry({ ...row, body }), body, bodyDeletedAt } : null
 }
 
 type RequestEntryRow = Awaited<ReturnType<ReturnType<typeof withRelated>['execute']>>[number]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { previewOf } from './request-body.ts'
+import { isPreviewFull, previewOf, readFields } from './request-body.ts'
 
 const text = (message: unknown) => JSON.stringify({ message: { type: 'message', message } })
 
@@ -32,5 +32,34 @@ describe('the preview of a message', () => {
     '{"message":{"__proto__":{"message":"x"}}}',
   ])('is nothing for %s', (body) => {
     assert.equal(previewOf(body), null)
+  })
+})
+
+describe('the beginning of a body', () => {
+  const message = {
+    type: 'message',
+    message: 'Two loaves and a cake, please: the one with \u2028 cherries \ud83e\udd50',
+  }
+  const whole = JSON.stringify({ from: '15550001000', to: '15550100000', message, tags: ['a', { b: [1, true] }] })
+  const escaped = whole.replace('\ud83e\udd50', '\\ud83e\\udd50')
+
+  it.each([whole, escaped])('shows every field that lies before its end, wherever it was cut: %s', (body) => {
+    for (let end = 0; end < body.length; end++) {
+      const start = body.slice(0, end)
+      const [fields, preview] = [readFields(start), previewOf(start)]
+
+      assert.equal(fields.from?.length ?? 0, Math.min(11, Math.max(0, end - 9)) || 0)
+      if (start.includes('"to":"15550100000"')) assert.equal(fields.to, '15550100000')
+      if (start.includes('"type":"message"')) assert.equal(fields.type, 'message')
+      if (preview?.endsWith('…')) assert.equal(preview, previewOf(body))
+      else assert.ok((previewOf(body) ?? '').startsWith(preview?.trimEnd() ?? ''))
+      assert.equal(isPreviewFull(start), preview?.endsWith('…') ?? false)
+    }
+    assert.equal(isPreviewFull(body.slice(0, body.indexOf('cherries'))), true)
+  })
+
+  it('is nothing where it is no JSON', () => {
+    for (const start of ['}', '{]', '{"a" "b":{"message":', `${'['.repeat(10_000)}}`])
+      assert.equal(previewOf(start), null)
   })
 })

@@ -1,4 +1,36 @@
-const MOST_CHARACTERS = 40
+import { sql } from 'kysely'
+import type { Sequence } from '../../../core/message/message.ts'
+import type { LongTable } from '../overview/lower-bound-by-time.ts'
+import type { Reader } from '../reader.ts'
+
+const PREVIEW_CHARACTERS = 40
+// A body may have 64 KiB and a list has hundreds of rows. URLs have at most 2,048 characters, so nearly every beginning of this
+// length shows what a list needs.
+const START_CHARACTERS = 4_096
+
+/** The beginning of a body. */
+export function startOf(body: 'm.body' | 'r.body') {
+  return sql<string | null>`substr(${sql.ref(body)}, 1, ${sql.lit(START_CHARACTERS)})`
+}
+
+interface WithBody {
+  readonly sequence: Sequence
+  readonly body: string | null
+}
+
+/** Rows with the beginnings of their bodies. Where such a beginning does not show enough, it is replaced by the whole body. */
+export async function completeBodies<Row extends WithBody>(
+  tables: Reader,
+  table: LongTable,
+  { rows, isEnough }: { readonly rows: readonly Row[]; readonly isEnough: (start: string) => boolean },
+): Promise<readonly Row[]> {
+  const isShort = ({ body }: Row) => body !== null && body.length >= START_CHARACTERS && !isEnough(body)
+  const sequences = rows.filter(isShort).map(({ sequence }) => sequence)
+  if (sequences.length === 0) return rows
+  const found = await tables.selectFrom(table).select(['sequence', 'body']).where('sequence', 'in', sequences).execute()
+  const bodies = new Map(found.map(({ sequence, body }) => [sequence, body]))
+  return rows.map((row) => ({ ...row, body: bodies.get(row.sequence) ?? row.body }))
+}
 
 /** What a request is to send: its text or caption, and the name of its file. Null: there is neither to read. */
 export function contentOf(body: string | null) {
@@ -13,13 +45,18 @@ export function contentOf(body: string | null) {
 export function previewOf(body: string | null): string | null {
   const content = contentOf(body)
   const line = [content?.fileName, content?.text]
-    .map((part) => (part ?? '').slice(0, MOST_CHARACTERS * 4).trim())
+    .map((part) => (part ?? '').slice(0, PREVIEW_CHARACTERS * 4).trim())
     .filter((part) => part !== '')
     .join(' · ')
     .replace(/\s+/g, ' ')
   const characters = [...line]
-  if (characters.length <= MOST_CHARACTERS) return line === '' ? null : line
-  return `${characters.slice(0, MOST_CHARACTERS).join('').trimEnd()}…`
+  if (characters.length <= PREVIEW_CHARACTERS) return line === '' ? null : line
+  return `${characters.slice(0, PREVIEW_CHARACTERS).join('').trimEnd()}…`
+}
+
+/** Whether the beginning of a body shows as much of its content as the whole body would. */
+export function isPreviewFull(start: string): boolean {
+  return (previewOf(start) ?? '').endsWith('…')
 }
 
 /** The fields of a refused body, as far as it can be read. */
@@ -28,10 +65,35 @@ export function readFields(body: string | null) {
   return { from: textAt(value, 'from'), to: textAt(value, 'to'), type: textAt(fieldOf(value, 'message'), 'type') }
 }
 
-/** A caller may send anything, and a deleted body is an empty text. */
+/** As far as it can be read: a caller may send anything, a list has the beginning only, and a deleted body is an empty text. */
 function parse(body: string | null): unknown {
   try {
     return JSON.parse(body ?? 'null')
+  } catch {
+    return parseStart(body ?? '')
+  }
+}
+
+const TOKENS = /"(?:[^"\\]|\\.)*("?)|[{}[\],:]|[^\s"{}[\],:]+/gs
+
+/** JSON whose end is missing: without what was cut in two, but for a text. */
+function parseStart(text: string): unknown {
+  const closing: string[] = []
+  let end = 0
+  let missing = ''
+  let isValue = false
+  for (const { 0: token, 1: quote, index } of text.matchAll(TOKENS)) {
+    if (token === '{' || token === '[') closing.push(token === '{' ? '}' : ']')
+    if (token === '}' || token === ']') closing.pop()
+    if (quote === undefined ? /^[{}[\]]$/.test(token) : isValue) {
+      missing = quote === '' ? '"' : ''
+      end = index + token.length
+      if (missing) end -= /\\u[\da-f]{0,3}$/i.exec(token)?.[0].length ?? 0
+    }
+    isValue = token === ':'
+  }
+  try {
+    return JSON.parse(text.slice(0, end) + missing + closing.reverse().join(''))
   } catch {
     return null
   }

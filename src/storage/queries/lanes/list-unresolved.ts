@@ -3,7 +3,7 @@ import type { AccountId } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { LaneViews } from '../../../core/ports/console/lanes.ts'
 import { HAS_ENDED_BADLY } from '../messages/message-view.ts'
-import { type Reader, type Store, snapshot } from '../store.ts'
+import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
 
 const PAGE = 20
 const MOST_SCANNED = 5_000
@@ -12,7 +12,7 @@ type Wanted = Parameters<LaneViews['listUnresolved']>[0]
 
 export function listUnresolved(store: Store, wanted: Wanted): ReturnType<LaneViews['listUnresolved']> {
   return snapshot(store, async (tables) => {
-    const { found, goesOnBelow } = await find(tables, wanted)
+    const { found, goesOnBelow } = await find({ tables, engine: store.engine }, wanted)
     const rows = found.length === 0 ? [] : await read(tables, wanted.accountId, found)
     const items = rows.map((row) => ({
       id: row.id,
@@ -35,14 +35,14 @@ export function listUnresolved(store: Store, wanted: Wanted): ReturnType<LaneVie
  * the rest are searched among all messages of this account that ended badly: an index per account would cost every acceptance
  * more.
  */
-async function find(tables: Reader, { accountId, connectionId, after }: Wanted) {
+async function find({ tables, engine }: Reading, { accountId, connectionId, after }: Wanted) {
   const fits = (row: { account_id: AccountId; connection_id: unknown }) =>
     row.account_id === accountId && (connectionId === null || row.connection_id === connectionId)
   const ofAll = await unresolvedBelow(tables, before(after)).execute()
   let found = ofAll.filter(fits).map(({ sequence }) => sequence)
   let lowest = ofAll.length < MOST_SCANNED ? null : (ofAll.at(-1)?.sequence ?? null)
   if (lowest !== null && found.length <= PAGE) {
-    const own = await endedBadlyBelow(tables, accountId, lowest).execute()
+    const own = await endedBadlyBelow({ tables, engine }, accountId, lowest).execute()
     const further = own.filter((row) => row.state === 'UNCONFIRMED' && row.resolved_at === null && fits(row))
     found = [...found, ...further.map(({ sequence }) => sequence)]
     lowest = own.length < MOST_SCANNED ? null : (own.at(-1)?.sequence ?? null)
@@ -61,13 +61,13 @@ function unresolvedBelow(tables: Reader, sequence: Sequence) {
     .limit(MOST_SCANNED)
 }
 
-function endedBadlyBelow(tables: Reader, accountId: AccountId, sequence: Sequence) {
+function endedBadlyBelow({ tables, engine }: Reading, accountId: AccountId, sequence: Sequence) {
   return tables
     .selectFrom('message')
     .select(['sequence', 'account_id', 'connection_id', 'state', 'resolved_at'])
-    .where('account_id', '=', accountId)
+    .where(engine.ofAccount(accountId, { from: 0, before: sequence }))
     .where(HAS_ENDED_BADLY)
-    .where('sequence', '<', sequence)
+    .orderBy('account_id', 'desc')
     .orderBy('sequence', 'desc')
     .limit(MOST_SCANNED)
 }

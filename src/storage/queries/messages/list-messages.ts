@@ -30,11 +30,12 @@ async function* pagesOf(
   for (const span of exponentialRanges(await engine.spans(database))) {
     let { before } = span
     for (;;) {
-      const page = selectWanted(database, filter)
-        .where('sequence', '>=', span.from)
-        .where('sequence', '<', before)
-        .orderBy('sequence', 'desc')
-        .limit(limit)
+      const wanted = selectWanted(database, filter)
+      const inSpan =
+        filter.accountId === null
+          ? wanted.where('sequence', '>=', span.from).where('sequence', '<', before)
+          : wanted.where(engine.ofAccount(filter.accountId, { from: span.from, before })).orderBy('account_id', 'desc')
+      const page = inSpan.orderBy('sequence', 'desc').limit(limit)
       const rows = await selectMessages(database, now(), page).orderBy('m.sequence', 'desc').execute()
       yield rows
       const last = rows.at(-1)
@@ -53,14 +54,15 @@ async function* sendingPages({ database, now }: Store, filter: MessageFilter): A
     .execute()
   for (let at = 0; at < open.length; at += PAGE) {
     const sequences = open.slice(at, at + PAGE).map((row) => row.message_sequence)
-    const page = selectWanted(database, filter).where('sequence', 'in', sequences)
+    const wanted = selectWanted(database, filter).where('sequence', 'in', sequences)
+    const page = filter.accountId === null ? wanted : wanted.where('account_id', '=', filter.accountId)
     yield await selectMessages(database, now(), page).orderBy('m.sequence', 'desc').execute()
   }
 }
 
+/** Of all accounts. */
 function selectWanted(tables: Reader, filter: MessageFilter) {
   let query = selectRows(tables)
-  if (filter.accountId !== null) query = query.where('account_id', '=', filter.accountId)
   if (filter.connectionId !== null) query = ofConnection(query, filter.connectionId)
   switch (filter.state) {
     case null:

@@ -55,7 +55,7 @@ async function readNewest<Table extends LongTable>(
   const found: (Newest[Table] & { readonly message_id?: string | null })[] = []
   for (const span of (await engine.spans(tables)).slice(0, NEWEST_SPANS)) {
     const { rows } = await sql<(typeof found)[number]>`select ${columns} from ${sql.table(table)}
-      where account_id = ${accountId} and sequence >= ${span.from} and sequence < ${span.before}
+      where ${engine.ofAccount(accountId, span)}
       order by account_id desc, sequence desc limit ${MOST_ROWS + 1}`.execute(tables)
     found.push(...rows.filter(({ at }) => at >= from))
     if (found.length > MOST_ROWS) return null

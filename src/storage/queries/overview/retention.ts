@@ -48,9 +48,8 @@ async function findOldest(store: Store, accountId: AccountId, from: Sequence): P
     const row = await store.database
       .selectFrom('message')
       .select('accepted_at')
-      .where('account_id', '=', accountId)
-      .where('sequence', '>=', Math.max(span.from, from))
-      .where('sequence', '<', span.before)
+      .where(store.engine.ofAccount(accountId, { from: Math.max(span.from, from), before: span.before }))
+      .orderBy('account_id')
       .orderBy('sequence')
       .limit(1)
       .executeTakeFirst()

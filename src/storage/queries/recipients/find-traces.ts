@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import { mentionsNumber } from '../../../core/message/erased.ts'
 import type { Sequence } from '../../../core/message/message.ts'
+import type { Span } from '../engine.ts'
 import { yieldToWriters } from '../messages/cancel-waiting.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
@@ -30,13 +31,12 @@ export async function* messagesTo(
   onProgress: OnProgress = () => {},
 ): AsyncGenerator<readonly Sequence[]> {
   let rows = 0
-  const all = accepted(store, ROWS_AT_ONCE, ({ after, before }) =>
+  const all = accepted(store, ROWS_AT_ONCE, (span) =>
     store.database
       .selectFrom('message')
       .select(['sequence', 'recipient'])
-      .where('account_id', '=', accountId)
-      .where('sequence', '>', after)
-      .where('sequence', '<', before)
+      .where(store.engine.ofAccount(accountId, span))
+      .orderBy('account_id')
       .orderBy('sequence')
       .limit(ROWS_AT_ONCE)
       .execute(),
@@ -49,20 +49,15 @@ export async function* messagesTo(
   }
 }
 
-interface Range {
-  readonly after: number
-  readonly before: number
-}
-
 /** What was accepted, period after period, the newest first, some at a time. */
 async function* accepted<Row extends { readonly sequence: number }>(
   { database, engine }: Store,
   atOnce: number,
-  read: (range: Range) => Promise<readonly Row[]>,
+  read: (span: Span) => Promise<readonly Row[]>,
 ): AsyncGenerator<readonly Row[]> {
   for (const { from, before } of (await engine.spans(database)).toReversed())
     yield* someAtATime(from - 1, atOnce, {
-      read: (after) => read({ after, before }),
+      read: (after) => read({ from: after + 1, before }),
       placeOf: ({ sequence }) => sequence,
     })
 }
@@ -95,13 +90,12 @@ export async function* requestsAbout(
   store: Store,
   { accountId, recipient, messageIds }: OfRecipient & { readonly messageIds: ReadonlySet<string> },
 ): AsyncGenerator<readonly RequestRow[]> {
-  const all = accepted(store, REQUESTS_AT_ONCE, ({ after, before }) =>
+  const all = accepted(store, REQUESTS_AT_ONCE, (span) =>
     store.database
       .selectFrom('request')
       .selectAll()
-      .where('account_id', '=', accountId)
-      .where('sequence', '>', after)
-      .where('sequence', '<', before)
+      .where(store.engine.ofAccount(accountId, span))
+      .orderBy('account_id')
       .orderBy('sequence')
       .limit(REQUESTS_AT_ONCE)
       .execute(),

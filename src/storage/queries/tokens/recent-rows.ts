@@ -29,13 +29,9 @@ export async function recentRows(
 ): Promise<Recent> {
   const spans = (await engine.spans(tables)).slice(0, MOST_SPANS)
   const all: Span = { from: spans.at(-1)?.from ?? 0, before: spans[0]?.before ?? 0 }
-  const rows = tables
-    .selectFrom(table)
-    .where('account_id', '=', accountId)
-    .where('sequence', '>=', all.from)
-    .where('sequence', '<', all.before)
+  const rows = tables.selectFrom(table).where(engine.ofAccount(accountId, all))
   // By the index of the account alone: only of the last of them more is read.
-  const numbers = rows.select('sequence').orderBy('sequence', 'desc').limit(1)
+  const numbers = rows.select('sequence').orderBy('account_id', 'desc').orderBy('sequence', 'desc').limit(1)
   const newest = await numbers.executeTakeFirst()
   if (!newest) return { from: 0, before: 0, completeFrom: since }
   const before = newest.sequence + 1

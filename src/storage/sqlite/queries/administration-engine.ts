@@ -78,6 +78,8 @@ export const sqliteEngine: Engine = {
   spans: async () => [ALL],
   // Sequences have hardly any gaps, but for those that we step over.
   startOfRange: async (_, { span, rows }) => Math.max(span.from, span.before - rows),
+  ofAccount: (accountId, { from, before }) =>
+    sql`account_id = ${accountId} and sequence >= ${from} and sequence < ${before}`,
   async locate(tables, id) {
     const row = await tables.selectFrom('message').select('sequence').where('id', '=', id).executeTakeFirst()
     return row?.sequence ?? null
