@@ -1,9 +1,9 @@
 import { Alert, Code, Stack, Text } from '@mantine/core'
 import { Info } from 'lucide-react'
 import type { ReactNode } from 'react'
+import type { LaneWaitView } from '../../src/contract/console/connections.ts'
 import { STATE_GROUPS, type StateGroup } from '../app/theme.ts'
 import { CodeLink } from './code-link.tsx'
-import type { Quote } from './quote.ts'
 import { WhatToDo } from './result-card.tsx'
 
 interface ReasonNoteProps {
@@ -11,7 +11,7 @@ interface ReasonNoteProps {
   readonly code: string
   readonly meaning: string
   readonly whatToDo?: string | null | undefined
-  readonly quote?: Quote | null
+  readonly quote?: LaneWaitView['quote']
   readonly group?: StateGroup
   /** Where the code has its row. */
   readonly page?: 'reasons' | 'alarms'

@@ -1,9 +1,9 @@
 import { Paper, Stack, Text, ThemeIcon } from '@mantine/core'
 import { Ban, Check, CircleHelp, CircleX, Hourglass, type LucideIcon, ShieldX } from 'lucide-react'
 import type { ReactNode } from 'react'
+import type { LaneWaitView } from '../../src/contract/console/connections.ts'
 import type { StateGroup } from '../app/theme.ts'
 import { CodeLink } from './code-link.tsx'
-import type { Quote } from './quote.ts'
 import classes from './result-card.module.css'
 
 const ICONS: Readonly<Record<StateGroup, LucideIcon>> = {
@@ -49,13 +49,13 @@ export function ResultCard({ group, sentence, children }: ResultCardProps) {
 }
 
 interface CauseProps {
-  /** Stable code, which has a row on a page of the documents. */
-  readonly code: string
+  /** Stable code, which has a row on a page of the documents. Null: there is none. */
+  readonly code: string | null
   readonly page?: 'reasons' | 'refusals'
   readonly meaning: string
   readonly whatToDo: string | null
   /** Foreign words and whose they are: "Meta said". */
-  readonly quote?: Quote | null
+  readonly quote?: LaneWaitView['quote']
   readonly children?: ReactNode
 }
 
@@ -64,7 +64,7 @@ export function Cause({ code, page = 'reasons', meaning, whatToDo, quote = null,
   return (
     <Stack gap={6}>
       <Text>
-        {meaning} <CodeLink code={code} page={page} />
+        {meaning} {code === null ? null : <CodeLink code={code} page={page} />}
       </Text>
       {whatToDo === null || whatToDo === '' ? null : <WhatToDo step={whatToDo} />}
       {quote === null ? null : (

@@ -1,20 +1,34 @@
-import { REASONS, REASONS_IF_FAILED, type ReasonCode } from '../../src/core/reasons.ts'
+import { explainReason, REASONS } from '../../src/core/reasons.ts'
+import { FACT_EXAMPLES, type ReasonRow, type SentenceFacts } from '../../src/core/sentences/texts.ts'
 import { markdownTable } from './markdown.ts'
+
+const { words: _, who: _who, n: _n, earlier: _earlier, attempts: _attempts, ...EXAMPLES } = FACT_EXAMPLES
 
 /** The text of docs/reasons.md. */
 export function makeReasonsPage(): string {
-  const rows = Object.entries(REASONS).flatMap(([code, [sentence, nextStep]]) => {
-    const [ifFailed, nextStepIfFailed] = REASONS_IF_FAILED[code as ReasonCode] ?? []
-    const row = [`\`${code}\``, sentence, nextStep]
-    return ifFailed && nextStepIfFailed
-      ? [row, [`\`${code}\` of a message that is FAILED`, ifFailed, nextStepIfFailed]]
-      : [row]
-  })
+  const rows = Object.entries<ReasonRow>(REASONS).flatMap(([code, row]) => [
+    tableRow(code, {}),
+    ...(row.causes ?? []).map(({ when, example }) => {
+      const facts =
+        when.fact === undefined ? {} : { ...EXAMPLES, who: FACT_EXAMPLES.who, [when.fact]: FACT_EXAMPLES[when.fact] }
+      const context = { state: when.state ?? null, words: example ?? null, facts }
+      return tableRow(code, context)
+    }),
+  ])
   return `# Reasons
 
-Every message that waits says why, and every one that was not sent or perhaps not sent says how that came. The codes are stable. The
-network's own words are beside them in the console and in \`nuncio message explain ID\`.
+Every message that waits says why, and every one that was not sent or perhaps not sent says how that came. The codes are stable. One
+code may have several causes: each has a row. The console, \`nuncio message explain ID\` and webhooks say these sentences with the
+numbers, names and times of the message; its network's own words are beside them.
 
-${markdownTable(['Code', 'Means', 'What to do'], rows)}
+${markdownTable(['Code', 'In lists', 'Means', 'What to do', 'At the command line'], rows)}
 `
+}
+
+function tableRow(
+  code: string,
+  context: { readonly state?: string | null; readonly words?: string | null; readonly facts?: SentenceFacts },
+): string[] {
+  const { list, cause, nextStep, command } = explainReason(code, context)
+  return [`\`${code}\``, list, cause, nextStep, command === null ? '' : `\`${command}\``]
 }

@@ -33,3 +33,10 @@ export function instantText(at: number): string {
   const text = new Date(at).toUTCString()
   return `${text.slice(5, 16)}, ${text.slice(17, 25)} UTC`
 }
+
+const DAY_MS = 86_400_000
+
+/** The same, but of the last and the next day only the time: `14:32 UTC`. */
+export function shortTime(at: number, now: number): string {
+  return Math.abs(now - at) < DAY_MS ? `${new Date(at).toISOString().slice(11, 16)} UTC` : instantText(at)
+}

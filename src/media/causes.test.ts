@@ -138,6 +138,6 @@ it.each([
 
 function explained(failed: Awaited<ReturnType<MediaWorld['fetch']>>): readonly string[] {
   if (failed.kind !== 'failed') return ['fetched']
-  const { sentence, nextStep, words } = explainReason(failed.code, null, failed.words)
-  return [sentence, nextStep, ...(words === null ? [] : [words])]
+  const { cause, nextStep, quote } = explainReason(failed.code, { words: failed.words })
+  return [cause, nextStep, ...(quote === null ? [] : [quote.words])]
 }

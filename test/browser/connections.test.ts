@@ -54,7 +54,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       await expect(unconfirmed).toHaveCount(0)
 
       await page.getByRole('button', { name: 'Pause' }).click()
-      await page.getByText('Why it waits: The connection is paused.').waitFor()
+      await page.getByText(`Why it waits: ${NUMBER} is paused.`).waitFor()
       for (let at = 0; at < 3; at++) await send(ANNA)
       const lane = page.getByRole('region', { name: 'Lane', exact: true })
       const rows = lane.locator('tbody tr')
@@ -127,7 +127,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       const away: string[] = []
       for (let at = 0; at < 6; at++) away.push(await send(AWAY))
       await send(ANNA)
-      await page.getByText('Why it waits: The connection cannot reach its network.').waitFor()
+      await page.getByText('Why it waits: The sandbox is away for 10 s').waitFor()
       const rows = page.getByRole('region', { name: 'Lane', exact: true }).locator('tbody tr')
       await expect(rows.first()).toContainText(AWAY)
       await expect(rows.last()).toContainText(ANNA)
@@ -155,7 +155,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       await page.getByRole('button', { name: 'Save channel settings' }).click()
       await page.getByText('Saved. It holds from the next message on.').waitFor()
       await send(ANNA)
-      await page.getByText('This number sends nothing at this time of day: its quiet hours.').waitFor()
+      await page.getByText(/sends nothing until \d\d:\d\d \(/).waitFor()
       assert.deepEqual(await opened.axe(), [])
 
       await page.reload()
@@ -242,7 +242,7 @@ async function pauseWhileHandedOver({ number, path }: Added): Promise<void> {
 /** The lane is paused for longer than the second that it may wait without a confirmation. */
 async function pileUp(count: number): Promise<void> {
   await page.getByRole('button', { name: 'Pause' }).click()
-  await page.getByText('Why it waits: The connection is paused.').waitFor()
+  await page.getByText(`Why it waits: ${NUMBER} is paused.`).waitFor()
   for (let at = 0; at < count; at++) await send(ANNA)
   await setTimeout(1_500)
   await page.getByRole('button', { name: 'Resume' }).click()

@@ -63,7 +63,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     assert.deepEqual(await opened.axe(), [])
     await drawer.getByRole('link', { name: 'Open in the API log' }).click()
     await page.waitForURL(/developer\/logs\//)
-    await page.getByText('Accepted and stored').waitFor()
+    await page.getByText('Accepted', { exact: true }).first().waitFor()
     await page.getByRole('tab', { name: 'Request' }).click()
     await page.getByRole('tabpanel').getByText('Your parcel is here').first().waitFor()
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { MessageId } from '../../src/core/ids.ts'
-import { repeatText } from '../../src/core/message/timeline.ts'
+import { timelineTitle } from '../../src/core/sentences/explain-entry.ts'
 import {
   ANNA,
   AS_PUBLISHED,
@@ -52,7 +52,7 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
         ['whatsapp_131047', { oldMessage: about.messageId, by: 'channel' }],
       ],
     )
-    assert.equal(repeatText(entries[1] ?? assert.fail()), 'Made by the channel to repeat another message as a template')
+    assert.equal(timelineTitle(entries[1] ?? assert.fail()), 'Made by Nuncio to repeat another message as a template')
     await world.close()
   })
 

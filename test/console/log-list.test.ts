@@ -78,13 +78,9 @@ describe('what stands beside the result', () => {
     ['its tries', { state: 'PUBLISHED', publishedAt: AT + 7_100, attempts: 3 }, 'in 7.1 s, third try'],
     ['a clock that went back', { state: 'PUBLISHED', publishedAt: AT - 5 }, 'in 0 ms'],
     ['its next try', { state: 'SENDING', attempts: 2 }, 'second try'],
-    ['a pause', { state: 'QUEUED', isPaused: true }, 'The connection is paused.'],
-    [
-      'why it failed',
-      { state: 'FAILED', reason: { code: 'x', meaning: 'The file is too big.' } },
-      'The file is too big.',
-    ],
-    ['a repeat', { outcome: 'repeated', state: 'READ' }, 'Repeat of an earlier request, nothing queued twice'],
+    ['a pause', { state: 'QUEUED', isPaused: true }, 'Paused'],
+    ['why it failed', { state: 'FAILED', reason: { code: 'x', meaning: 'It is.', list: 'Too big' } }, 'Too big'],
+    ['a repeat', { outcome: 'repeated', state: 'READ' }, 'Repeat of an earlier request'],
     ['who sent it again', { state: 'FAILED', resentBy: 'Ada' }, 'Sent again by Ada'],
     ['nothing while it just waits', { state: 'QUEUED' }, null],
   ] as const)('is %s', (_, part, cause) => {

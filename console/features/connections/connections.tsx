@@ -154,7 +154,7 @@ function columnsOf(account: string): readonly Column<ConnectionRow>[] {
       header: 'Waits because',
       wraps: true,
       card: 'text',
-      cell: (row) => row.wait?.sentence ?? (row.waiting.count === 0 ? '' : '–'),
+      cell: (row) => row.wait?.list ?? (row.waiting.count === 0 ? '' : '–'),
     },
   ]
 }

@@ -93,8 +93,7 @@ function InFlight({ open }: { readonly open: Open | null }) {
         </Text>
         {open.evidenceUntil === null ? null : (
           <Text size="sm" component="div">
-            The line broke ({open.words ?? 'no words'}); the channel is asked whether it arrived, until{' '}
-            <TimeAgo at={open.evidenceUntil} />
+            The connection broke; Nuncio waits for a report until <TimeAgo at={open.evidenceUntil} />
           </Text>
         )}
       </Group>

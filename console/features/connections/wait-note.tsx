@@ -3,7 +3,6 @@ import type { ConnectionView } from '../../../src/contract/console/connections.t
 import { endNote } from '../../../src/contract/console/waits.ts'
 import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
-import { quoteOf } from '../../components/quote.ts'
 import { ReasonNote } from '../../components/reason-note.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showErrorToast, showToast } from '../../components/toast.ts'
@@ -13,20 +12,20 @@ type Wait = NonNullable<ConnectionView['wait']>
 
 /** Why the lane is not sending, until when, and what to do. Empty while it sends. */
 export function WaitNote({ connection }: { readonly connection: ConnectionView }) {
-  const { wait, id, channel } = connection
+  const { wait, id } = connection
   if (!wait) return null
   return (
     <Box>
-      <WhyItWaits id={id} wait={wait} channel={channel} />
+      <WhyItWaits id={id} wait={wait} />
       {wait.code === 'backlog_confirmation' ? <ConfirmBacklog connection={connection} /> : null}
     </Box>
   )
 }
 
-function WhyItWaits({ id, wait, channel }: { readonly id: string; readonly wait: Wait; readonly channel: string }) {
+function WhyItWaits({ id, wait }: { readonly id: string; readonly wait: Wait }) {
   const { id: account, can } = useAccount()
   const endWait = useApiMutation('endWait')
-  const { code, sentence, nextStep, words, until, canBeEnded } = wait
+  const { code, sentence, nextStep, quote, until, canBeEnded } = wait
   const retry = () =>
     endWait
       .mutateAsync({ params: { account, id } })
@@ -36,7 +35,7 @@ function WhyItWaits({ id, wait, channel }: { readonly id: string; readonly wait:
       code={code}
       meaning={`Why it waits: ${sentence}`}
       whatToDo={nextStep}
-      quote={quoteOf(code, words, channel)}
+      quote={quote}
       group={code === 'pace' || code === 'quiet_hours' ? 'moving' : 'attend'}
     >
       {until === null && !canBeEnded ? null : (

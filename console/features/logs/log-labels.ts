@@ -57,10 +57,10 @@ export function causeOf(row: LogRow): string | null {
   const { outcome, resentBy, reason, isPaused } = row
   if (row.summed) return `${sumText(row.summed.requests)}, not listed one by one${firstError(row, ': ')}`
   if (outcome === 'refused') return firstError(row) || null
-  if (outcome === 'repeated') return 'Repeat of an earlier request, nothing queued twice'
+  if (outcome === 'repeated') return 'Repeat of an earlier request'
   if (resentBy !== null) return resentBy === 'Nuncio' ? 'Sent again as a template' : `Sent again by ${resentBy}`
-  if (isPaused) return 'The connection is paused.'
-  return reason?.meaning ?? sendingText(row)
+  if (isPaused) return 'Paused'
+  return reason?.list ?? sendingText(row)
 }
 
 function firstError({ errors: [first, ...others], summed }: LogRow, before = ''): string {

@@ -14,8 +14,6 @@ import { CodeBlock } from '../../components/code-block.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { quoteOf } from '../../components/quote.ts'
-import { ReasonNote } from '../../components/reason-note.tsx'
 import { Cause, ResultCard } from '../../components/result-card.tsx'
 import { useSearchState } from '../../components/search-state.ts'
 import { StateLabel } from '../../components/state-label.tsx'
@@ -248,31 +246,16 @@ const NEEDS_PERSON: ReadonlySet<string> = new Set([
 ])
 /** Whether it was sent, why or why not, and what to do. */
 function Result({ detail }: { readonly detail: LogDetail }) {
-  const { entry, message, sentence } = detail
-  const { id: account } = useAccount()
+  const { entry, message, sentence, note } = detail
   const own = GROUPS[stateOf(entry)] ?? 'closed'
-  const codes = [message?.reason?.code ?? '', message?.lane?.code ?? '']
-  const group = own === 'moving' && codes.some((code) => NEEDS_PERSON.has(code)) ? 'attend' : own
+  const code = message?.code ?? ''
+  const isYellow = code === 'reports_missing' || (own === 'moving' && NEEDS_PERSON.has(code))
   return (
-    <>
-      <ResultCard group={group} sentence={sentence}>
-        <Errors entry={entry} />
-        {message ? <Reasons message={message} /> : null}
-      </ResultCard>
-      {message?.reportsMissing ? (
-        <ReasonNote
-          code="reports_missing"
-          page="alarms"
-          meaning={message.reportsMissing.meaning}
-          whatToDo={message.reportsMissing.nextStep}
-          group="attend"
-        >
-          <TextLink to="/a/$account/connections/$id" params={{ account, id: message.connection.id }} size="sm">
-            Open the connection
-          </TextLink>
-        </ReasonNote>
-      ) : null}
-    </>
+    <ResultCard group={isYellow ? 'attend' : own} sentence={sentence}>
+      {note === null ? null : <Text>{note}</Text>}
+      <Errors entry={entry} />
+      {message ? <Reasons message={message} /> : null}
+    </ResultCard>
   )
 }
 
@@ -289,57 +272,50 @@ function Errors({ entry }: { readonly entry: LogDetail['entry'] }) {
 }
 
 function Reasons({ message }: { readonly message: NonNullable<LogDetail['message']> }) {
+  const { code, cause, nextStep, quote, until, other } = message
   const { id: account } = useAccount()
-  const { lane, done, resentAs, connection, waitsFor } = message
-  // Why the whole lane waits says more than that others are before it.
-  const reason = lane !== null && message.reason?.code === 'behind_others' ? null : message.reason
-  const needsPerson = message.state === 'QUEUED' && NEEDS_PERSON.has((lane ?? reason)?.code ?? '')
+  if (cause === null) return nextStep === '' ? null : <Text>{nextStep}</Text>
   return (
-    <>
-      {done === null ? null : (
+    <Cause code={code === 'reports_missing' ? null : code} meaning={cause} whatToDo={nextStep} quote={quote}>
+      {until === null ? null : (
         <Text component="div">
-          {done}{' '}
-          {resentAs === null ? null : (
-            <TextLink to="/a/$account/developer/logs/$id" params={{ account, id: resentAs }}>
-              Open that message
-            </TextLink>
-          )}
+          It goes on by itself: <TimeAgo at={until} />
+          {endNote(code ?? '')}
         </Text>
       )}
-      {reason ? (
-        <Cause
-          code={reason.code}
-          meaning={reason.meaning}
-          whatToDo={reason.nextStep}
-          quote={quoteOf(reason.code, reason.words, connection.channel)}
-        />
-      ) : null}
-      {waitsFor === null ? null : (
-        <TextLink to="/a/$account/developer/logs/$id" params={{ account, id: waitsFor }}>
-          Open the earlier message to the same recipient
-        </TextLink>
-      )}
-      {lane ? (
-        <Cause
-          code={lane.code}
-          meaning={lane.meaning}
-          whatToDo={lane.nextStep}
-          quote={quoteOf(lane.code, lane.words, connection.channel)}
-        >
-          {lane.until === null ? null : (
-            <Text component="div">
-              It goes on by itself: <TimeAgo at={lane.until} />
-              {endNote(lane.code)}
-            </Text>
-          )}
-        </Cause>
-      ) : null}
-      {needsPerson ? (
-        <TextLink to="/a/$account/connections/$id" params={{ account, id: connection.id }}>
-          {`Open ${connection.number}`}
-        </TextLink>
-      ) : null}
-    </>
+      <Group gap="md">
+        {other === null ? null : (
+          <TextLink to="/a/$account/developer/logs/$id" params={{ account, id: other }}>
+            Open that message
+          </TextLink>
+        )}
+        <NextPage message={message} />
+      </Group>
+    </Cause>
+  )
+}
+
+const PAGES = {
+  connections: ['/a/$account/connections', 'Open the connections'],
+  recipients: ['/a/$account/settings/recipients', 'Open the block list'],
+  inbox: ['/a/$account/sandbox', 'Open the sandbox inbox'],
+} as const
+
+/** The page on which the next step is done. */
+function NextPage({ message: { opens, connection } }: { readonly message: NonNullable<LogDetail['message']> }) {
+  const { id: account } = useAccount()
+  if (opens === null) return null
+  if (opens === 'connection')
+    return (
+      <TextLink to="/a/$account/connections/$id" params={{ account, id: connection.id }}>
+        {`Open ${connection.number}`}
+      </TextLink>
+    )
+  const [to, label] = PAGES[opens]
+  return (
+    <TextLink to={to} params={{ account }}>
+      {label}
+    </TextLink>
   )
 }
 

@@ -73,8 +73,8 @@ describe('the table of codes', () => {
     const reason = `whatsapp_${code}`
 
     assert.ok(isReasonCode(reason))
-    const { sentence, nextStep } = explainReason(reason)
-    assert.match(sentence, /^[A-Z].*\.$/)
+    const { cause, nextStep } = explainReason(reason)
+    assert.match(cause, /^[A-Z].*\.$/)
     assert.match(nextStep, /^[A-Z].*\.$/)
   })
 

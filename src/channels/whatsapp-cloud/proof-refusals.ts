@@ -1,5 +1,6 @@
 import { meaningOfWhatsAppCloud } from '../../core/reasons/whatsapp-cloud.ts'
 import { Refusal } from '../../core/refusals.ts'
+import { fillText } from '../../core/sentences/texts.ts'
 import type { GraphAnswer } from './graph-client.ts'
 import type { GraphError } from './outcome.ts'
 
@@ -51,7 +52,7 @@ export function refusalOf(error: GraphError, asked: Asked): Refusal {
       'network_unreachable',
       `Meta could not answer just now, so nothing was changed; try again. It says: ${words}`,
     )
-  if (meaning) return notProven(`${meaning.sentence} ${meaning.nextStep}`, null)
+  if (meaning) return notProven(`${fillText(meaning.cause, {})} ${fillText(meaning.nextStep, {})}`, null)
   return notProven(`Meta refuses to show the ${OBJECTS[asked]} of ${asked}. It says: ${words}`, asked)
 }
 

@@ -4,8 +4,9 @@ import type { ConnectionView, HoldView, MessageView, TokenView } from '../../cor
 import type { AlarmView } from '../../core/ports/console/alarms.ts'
 import type { StorageError } from '../../core/ports/lanes.ts'
 import type { WebhookView } from '../../core/ports/webhooks.ts'
-import { explainReason } from '../../core/reasons.ts'
+import { explainReason, withCommand } from '../../core/reasons.ts'
 import { renderRemedy } from '../../core/render-remedy.ts'
+import { explainWait } from '../../core/sentences/explain-wait.ts'
 import type { AlarmKind } from '../../core/watchdog/alarm-kinds.ts'
 import { isoTime, relativeTime } from '../../format/instants.ts'
 import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
@@ -86,22 +87,23 @@ async function disabledWebhooks(
 
 function toLane(connection: ConnectionView) {
   const reason = connection.reason ?? ''
-  const nextStep = renderRemedy(explainReason(reason, null, connection.reasonWords).nextStep, connection)
+  const explained = explainWait(connection, { reason, words: connection.reasonWords })
   return {
     connection: connection.number,
     account: connection.account,
     reason,
     words: connection.reasonWords,
+    explained,
     until: connection.reasonUntil,
     waiting: connection.waiting,
     oldestWaitingAt: connection.oldestWaitingAt,
-    nextStep,
+    nextStep: renderRemedy(withCommand(explained), connection),
   }
 }
 
 type Lane = ReturnType<typeof toLane>
 
-function laneJson(lane: Lane) {
+function laneJson({ explained: _, ...lane }: Lane) {
   return { ...lane, until: isoTime(lane.until), oldestWaitingAt: isoTime(lane.oldestWaitingAt) }
 }
 
@@ -131,15 +133,8 @@ interface Findings {
 
 function inText(found: Findings, now: number): string {
   const { storage, isRunning, holder, alarms, hold, retention, unconfirmed, lanes, tokens, disabled } = found
-  const { sentence, nextStep } = explainReason('storage_unavailable')
   const parts = [
-    storage
-      ? `${storage.cause} ${sentence} ${nextStep}`
-      : isRunning
-        ? ''
-        : holder === null
-          ? NOT_RUNNING
-          : frozen(holder),
+    storage ? storageText(storage) : isRunning ? '' : holder === null ? NOT_RUNNING : frozen(holder),
     part('Alarms', alarms.filter(({ kind }) => !LISTED_BELOW.has(kind)).map(alarmLine)),
     hold ? holdText(hold, now) : '',
     retention ?? '',
@@ -163,6 +158,11 @@ function inText(found: Findings, now: number): string {
   return parts.length === 0 ? 'Nothing wants your attention.' : parts.join('\n\n')
 }
 
+function storageText({ cause: words }: StorageError): string {
+  const explained = explainReason('storage_unavailable', { words })
+  return `${explained.cause} ${withCommand(explained)}`
+}
+
 function part(title: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : [title, ...lines.map((line) => `  ${printable(line)}`)].join('\n')
 }
@@ -172,17 +172,17 @@ function alarmLine({ severity, account, cause, nextStep }: AlarmView): string {
 }
 
 function messageLine({ id, connection, to, reason, acceptedAt }: MessageView, now: number): string {
-  const why = reason === null ? '' : ` ${explainReason(reason).sentence}`
+  const why = reason === null ? '' : ` ${explainReason(reason, { facts: { number: connection, to } }).cause}`
   return `${id} from ${connection} to ${to}, accepted ${relativeTime(acceptedAt, now)}.${why}`
 }
 
 function laneLine(lane: Lane, now: number): string {
-  const { connection, account, waiting, oldestWaitingAt, reason, words, until, nextStep } = lane
+  const { connection, account, waiting, oldestWaitingAt, reason, until, nextStep } = lane
   const since = oldestWaitingAt === null ? '' : `, the oldest accepted ${relativeTime(oldestWaitingAt, now)}`
-  const explained = explainReason(reason, null, words)
-  const said = explained.words === null ? '' : ` (“${explained.words}”)`
+  const { cause, quote } = lane.explained
+  const said = quote === null ? '' : ` ${quote.speaker}: “${quote.words}”`
   const ends = until === null ? '' : ` It goes on ${goesOn({ reason, until }, now)}.`
-  return `${connection} (${account}): ${waiting} waiting${since}. ${explained.sentence}${said}${ends} → ${nextStep}`
+  return `${connection} (${account}): ${waiting} waiting${since}. ${cause}${said}${ends} ${nextStep}`
 }
 
 function tokenLine({ name, account, id, expiresAt }: TokenView, now: number): string {

@@ -114,7 +114,7 @@ describe.each(ENGINES)('connections, on %s', (engine) => {
     )
     assert.match(
       (await world.cli('connection', 'list')).stdout,
-      /15550001000 .* paused +2 .*The connection is paused\./,
+      /15550001000 .* paused +2 .*The command line paused 15550001000 .*|15550001000 is paused\./,
     )
     assert.equal(
       (await world.cli('connection', 'resume', '15550001000')).stdout,

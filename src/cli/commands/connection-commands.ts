@@ -1,6 +1,6 @@
 import { commandLine } from '../../core/command-line.ts'
 import type { ConnectionView, TakenOut } from '../../core/ports/administration.ts'
-import { explainReason } from '../../core/reasons.ts'
+import { explainWait } from '../../core/sentences/explain-wait.ts'
 import { relativeTime } from '../../format/instants.ts'
 import { ACTOR, type Cli } from '../cli.ts'
 import { erasureText } from '../format/erasure-text.ts'
@@ -52,12 +52,13 @@ function row(connection: ConnectionView, now: number): readonly string[] {
   return [number, account, channel, state, String(waiting), oldest, whyStill(connection, now)]
 }
 
-function whyStill({ reason, reasonWords, reasonUntil }: ConnectionView, now: number): string {
+function whyStill(connection: ConnectionView, now: number): string {
+  const { reason, reasonWords, reasonUntil } = connection
   if (reason === null) return '–'
-  const { sentence, words: said } = explainReason(reason, null, reasonWords)
-  const words = said ? ` (“${said}”)` : ''
+  const { cause, quote } = explainWait(connection, { reason, words: reasonWords })
+  const words = quote ? ` ${quote.speaker}: “${quote.words}”` : ''
   const until = reasonUntil === null ? '' : ` Goes on ${goesOn({ reason, until: reasonUntil }, now)}.`
-  return `${sentence}${words}${until}`
+  return `${cause}${words}${until}`
 }
 
 function addPause(group: NuncioCommand, cli: Cli): void {

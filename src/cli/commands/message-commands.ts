@@ -4,9 +4,9 @@ import type { Administration, MessageView } from '../../core/ports/administratio
 import { Refusal } from '../../core/refusals.ts'
 import { relativeTime } from '../../format/instants.ts'
 import { ACTOR, type Cli } from '../cli.ts'
-import { explainMessage } from '../format/explain-message.ts'
 import { messageJson, timelineJson } from '../format/json-shapes.ts'
 import { mapped } from '../format/mapped.ts'
+import { printMessage } from '../format/print-message.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { parseLimit, parseNumber, parseState } from '../parse/argument.ts'
 import { findAccountOrAll } from '../parse/find-account.ts'
@@ -80,7 +80,7 @@ function addExplain(group: NuncioCommand, cli: Cli): void {
       cli.withAdministration(async ({ administration }) => {
         const timeline = await administration.explainMessage(id as MessageId)
         if (options.json) await cli.json(timelineJson(timeline))
-        else await cli.say(explainMessage(timeline, cli.surroundings.now()))
+        else await cli.say(printMessage(timeline, cli.surroundings.now()))
       }),
     )
 }

@@ -1,5 +1,3 @@
-import { explainDealtWith } from '../../core/message/dealt-with.ts'
-import { TIMELINE_KINDS } from '../../core/message/timeline.ts'
 import type {
   AccountView,
   ConnectionView,
@@ -17,8 +15,10 @@ import type { CallbackAddress } from '../../core/ports/connection-service.ts'
 import type { AlarmView } from '../../core/ports/console/alarms.ts'
 import type { Block } from '../../core/ports/recipients.ts'
 import type { DeliveryRow, WebhookView } from '../../core/ports/webhooks.ts'
-import { explainReason } from '../../core/reasons.ts'
+import { withCommand } from '../../core/reasons.ts'
 import { renderRemedy } from '../../core/render-remedy.ts'
+import { explainEntry, timelineTitle } from '../../core/sentences/explain-entry.ts'
+import { explainMessage } from '../../core/sentences/explain-message.ts'
 import { isoTime } from '../../format/instants.ts'
 import type { Finding } from '../../operations/doctor/finding.ts'
 import type { InboxEntry } from '../../server/wiring/open-administration.ts'
@@ -97,26 +97,22 @@ export function inboxJson(entry: InboxEntry) {
   return { messageId, connection, to, type, text, caption, name, sizeBytes, sha256, deliveredAt: isoTime(deliveredAt) }
 }
 
-function nextStepOf(timeline: MessageTimeline): string | null {
-  const {
-    message: { reason, connection, to, id, state },
-    reasonWords,
-  } = timeline
-  const dealtWith = explainDealtWith(timeline)
-  if (dealtWith) return dealtWith.nextStep
-  if (reason === null) return null
-  const { nextStep } = explainReason(reason, state, reasonWords)
-  return renderRemedy(nextStep, { number: connection, recipient: to, messageId: id })
+/** What to do about a message, with the command to type. */
+export function nextStepText({ message }: MessageTimeline, explained: ReturnType<typeof explainMessage>): string {
+  const { connection: number, to: recipient, id: messageId } = message
+  return renderRemedy(withCommand(explained), { number, recipient, messageId })
 }
 
 export function timelineJson(timeline: MessageTimeline) {
   const { message, laneWait, resendOf, resentAs, requestId, tokenName, position, connectionState, reasonWords } =
     timeline
+  const explained = explainMessage(timeline)
   return {
     ...messageJson(message),
-    reasonText: message.reason && explainReason(message.reason, message.state, reasonWords).sentence,
+    sentence: explained.sentence,
+    reasonText: explained.cause,
     reasonWords,
-    nextStep: nextStepOf(timeline),
+    nextStep: explained.cause === null ? null : nextStepText(timeline, explained),
     requestId,
     token: tokenName,
     position,
@@ -128,7 +124,7 @@ export function timelineJson(timeline: MessageTimeline) {
     bodyDeletedAt: isoTime(timeline.bodyDeletedAt),
     resendOf,
     resentAs,
-    timeline: timeline.timeline.map(timelineEntryJson),
+    timeline: timeline.timeline.map((entry) => timelineEntryJson(entry, timeline)),
   }
 }
 
@@ -194,21 +190,17 @@ export function aliveOrGone(isAlive: boolean): 'alive' | 'gone' {
   return isAlive ? 'alive' : 'gone'
 }
 
-function timelineEntryJson({ at, kind, code, words, facts }: TimelineEntry) {
+function timelineEntryJson(entry: TimelineEntry, of: MessageTimeline) {
+  const { at, kind, code, words, facts } = entry
   return {
     at: isoTime(at),
     kind,
-    text: timelineEntryText(kind),
+    text: timelineTitle(entry),
     code,
-    codeText: code && explainReason(code, facts['state'], words).sentence,
+    codeText: explainEntry(entry, of).cause,
     words,
     facts,
   }
-}
-
-/** A kind of a newer version reads as itself. */
-export function timelineEntryText(kind: string): string {
-  return Object.hasOwn(TIMELINE_KINDS, kind) ? TIMELINE_KINDS[kind as keyof typeof TIMELINE_KINDS] : kind
 }
 
 export function webhookJson(view: WebhookView) {

@@ -13,11 +13,12 @@ export type BoundedCount = z.output<typeof boundedCount>
 const laneWait = z.object({
   /** A code of docs/reasons.md. */
   code: plain,
-  /** May be a text of a server. */
+  /** The same in a few words. */
+  list: plain,
   sentence: maskedText,
-  nextStep: plain,
-  /** The network's own text. */
-  words: maskedText.nullable(),
+  nextStep: maskedText,
+  /** Foreign words, and whose they are. */
+  quote: z.object({ speaker: plain, words: maskedText }).nullable(),
   /** Null: until something happens. */
   until: instant.nullable(),
   /** Whether a person may end the wait early. */
@@ -179,8 +180,8 @@ const unresolvedMessage = z.object({
   settledAt: instant.nullable(),
   attempts: z.int(),
   reason: plain.nullable(),
-  sentence: plain,
-  words: maskedText.nullable(),
+  sentence: maskedText,
+  quote: z.object({ speaker: plain, words: maskedText }).nullable(),
 })
 export type UnresolvedMessage = z.output<typeof unresolvedMessage>
 

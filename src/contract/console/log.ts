@@ -100,7 +100,7 @@ export const logEntry = z.object({
   /** The current state of the message; null without a message. */
   state: z.enum(LOG_STATES).nullable(),
   /** The reason of its state; null while it waits, or when there is none. */
-  reason: z.object({ code: plain, meaning: plain }).nullable(),
+  reason: z.object({ code: plain, meaning: maskedText, list: plain }).nullable(),
   /** For a refused request these three are the caller's values, valid or not: `from` may be the recipient. */
   from: maskedNumber.nullable(),
   to: maskedNumber.nullable(),
@@ -176,6 +176,8 @@ export const logDetail = z.object({
   isMasked: z.boolean(),
   /** Whether it was sent, in one sentence, and in two or three words. */
   sentence: maskedText,
+  /** What else there is to say beside it, such as that it repeats another request. */
+  note: maskedText.nullable(),
   short: plain,
   /** What it says: its text or caption, and the name of its file. Null: it was deleted, or cannot be read. */
   content: notForViewers(z.object({ text: plain.nullable(), fileName: plain.nullable() })),
@@ -200,17 +202,21 @@ export const logDetail = z.object({
       id: plain,
       state: z.enum(LOG_STATES),
       acceptedAt: instant,
-      /** The reason of its state, with the next step. */
-      reason: z.object({ code: plain, meaning: maskedText, nextStep: plain, words: maskedText.nullable() }).nullable(),
-      /** What was done about it, such as sending it again; null: nothing. */
-      done: maskedText.nullable(),
-      /** Why its whole lane is not sending; null while it is. */
-      lane: z
-        .object({ code: plain, meaning: maskedText, nextStep: plain, words: maskedText.nullable() })
-        .extend({ until: instant.nullable() })
-        .nullable(),
-      /** Set when the network has reported nothing since it accepted this message; null: no report is missing. */
-      reportsMissing: z.object({ meaning: plain, nextStep: plain }).nullable(),
+      /** A code of docs/reasons.md, or of a fact that has none there. Null: there is nothing to explain. */
+      code: plain.nullable(),
+      /** The same in a few words. */
+      list: plain,
+      /** Why it waits or how it ended, and what was done about it. */
+      cause: maskedText.nullable(),
+      nextStep: maskedText,
+      /** Foreign words, and whose they are. */
+      quote: z.object({ speaker: plain, words: maskedText }).nullable(),
+      /** When the wait ends. */
+      until: instant.nullable(),
+      /** The page on which the next step is done. */
+      opens: z.enum(['connection', 'connections', 'recipients', 'inbox']).nullable(),
+      /** Another message that the next step is about. */
+      other: plain.nullable(),
       /** 1 is next; null when it no longer waits. */
       position: z.int().nullable(),
       /** The earlier message to the same recipient that it waits for; null: none. */

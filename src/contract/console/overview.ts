@@ -49,11 +49,9 @@ const overview = z.object({
       oldestAt: instant.nullable(),
       /** Why it is not sending: a code of core/reasons.ts; null while it is. */
       reason: plain.nullable(),
-      /** Its meaning, which may be a text of a server, and what to do. */
+      /** Its meaning, and what to do. */
       meaning: maskedText.nullable(),
-      whatToDo: plain.nullable(),
-      /** The network's own text. */
-      words: maskedText.nullable(),
+      whatToDo: maskedText.nullable(),
       until: instant.nullable(),
     }),
   ),

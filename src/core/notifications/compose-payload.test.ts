@@ -19,10 +19,7 @@ describe('the reason in a notice', () => {
 
     const [failed, unconfirmed] = [notice('FAILED'), notice('UNCONFIRMED')]
 
-    assert.equal(
-      failed.meaning,
-      'Nuncio stopped three times while sending this message. It did not leave any of these times.',
-    )
+    assert.equal(failed.meaning, 'Nuncio stopped three times while sending it; the network showed that it never left.')
     assert.match(failed.nextStep, /nuncio message retry message-1$/)
     assert.match(unconfirmed.meaning, /^Nuncio stopped three times/)
     assert.match(unconfirmed.nextStep, /nuncio message resolve message-1 --arrived or --send-again/)

@@ -1,5 +1,5 @@
 import type { Instant } from '../ids.ts'
-import { explainReason, isReasonCode } from '../reasons.ts'
+import { explainReason, isReasonCode, withCommand } from '../reasons.ts'
 import { type RemedyOf, renderRemedy } from '../render-remedy.ts'
 import type { NotificationKind } from './notification-kinds.ts'
 
@@ -38,6 +38,7 @@ function explain({ reason: code, words = null, state }: Readonly<Record<string, 
   if (typeof code !== 'string') return null
   const said = typeof words === 'string' ? words : null
   if (!isReasonCode(code)) return { code, meaning: null, nextStep: null, words: said }
-  const { sentence: meaning, nextStep } = explainReason(code, state, said)
-  return { code, meaning, nextStep: renderRemedy(nextStep, of), words: said }
+  const facts = { number: of.number === 'NUMBER' ? undefined : of.number, to: of.recipient }
+  const explained = explainReason(code, { state: typeof state === 'string' ? state : null, words: said, facts })
+  return { code, meaning: explained.cause, nextStep: renderRemedy(withCommand(explained), of), words: said }
 }

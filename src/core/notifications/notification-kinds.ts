@@ -1,4 +1,6 @@
 import type { SettledState } from '../message/message.ts'
+import { explainReason, type ReasonCode, withCommand } from '../reasons.ts'
+import { renderRemedy } from '../render-remedy.ts'
 
 export interface NotificationKindFacts {
   /** Under which heading people choose it. */
@@ -29,18 +31,23 @@ const TOKEN = {
   prefix: 'AbCdEfGh',
   expiresAt: '2026-12-06T10:00:00.000Z',
 } as const
+const CREDENTIALS = explainReason('credentials_refused', { facts: CONNECTION })
 const ALARM = {
   alarm: 'lane_stalled',
   object: '15550001000',
   since: '2026-11-22T09:40:00.000Z',
-  cause: 'The network refuses the credentials of the connection.',
-  nextStep: 'Enter valid credentials, then resume the connection.',
+  cause: CREDENTIALS.cause,
+  nextStep: CREDENTIALS.nextStep,
 } as const
 const WEBHOOK = { webhookId: 'whk_1c5e9a7b3d2f', url: 'https://shop.example/hooks/nuncio' } as const
 
-const explained = (code: string, meaning: string, nextStep: string) => ({
-  reason: { code, meaning, nextStep, words: null },
-})
+/** A reason as a notification says it. */
+function explained(code: ReasonCode) {
+  const { from: number, to, messageId } = MESSAGE
+  const reason = explainReason(code, { facts: { number, to } })
+  const nextStep = renderRemedy(withCommand(reason), { number, recipient: to, messageId })
+  return { reason: { code, meaning: reason.cause, nextStep, words: null } }
+}
 
 /** All kinds of notifications. docs/notices.md is printed from this table. The names are stable: never rename one. */
 export const NOTIFICATION_KINDS = {
@@ -66,7 +73,7 @@ export const NOTIFICATION_KINDS = {
     example: {
       ...MESSAGE,
       state: 'FAILED',
-      ...explained('recipient_refused', 'The network refuses this recipient for good.', 'Check the number.'),
+      ...explained('recipient_refused'),
     },
   },
   'message.unconfirmed': {
@@ -75,11 +82,7 @@ export const NOTIFICATION_KINDS = {
     example: {
       ...MESSAGE,
       state: 'UNCONFIRMED',
-      ...explained(
-        'result_unknown',
-        'It may or may not have left: the line broke while it was handed over, and no evidence came.',
-        'Check on the recipient’s side, then say that it arrived, or send it again.',
-      ),
+      ...explained('result_unknown'),
     },
   },
   'message.expired': {
@@ -89,11 +92,7 @@ export const NOTIFICATION_KINDS = {
       ...MESSAGE,
       attempts: 0,
       state: 'EXPIRED',
-      ...explained(
-        'time_to_live_over',
-        'Its time to live ended before its turn came.',
-        'Send it again if it still matters.',
-      ),
+      ...explained('time_to_live_over'),
     },
   },
   'message.cancelled': {
@@ -103,7 +102,7 @@ export const NOTIFICATION_KINDS = {
       ...MESSAGE,
       attempts: 0,
       state: 'CANCELLED',
-      ...explained('cancelled_by_person', 'A person cancelled it before its turn.', 'Nothing.'),
+      ...explained('cancelled_by_person'),
     },
   },
   'connection.added': {
@@ -158,7 +157,7 @@ export const NOTIFICATION_KINDS = {
       ...WEBHOOK,
       code: 'failing_for_days',
       why: 'Every try of the last 3 days failed.',
-      nextStep: 'Mend the receiver, then enable the webhook again.',
+      nextStep: 'Fix the receiver, then enable the webhook again.',
     },
   },
   'webhook.test': {

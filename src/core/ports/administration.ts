@@ -106,8 +106,27 @@ export interface TimelineEntry {
   readonly facts: Readonly<Record<string, string | number | null>>
 }
 
+/** What a person did, and when. */
+interface Act {
+  /** As in the audit log. */
+  readonly by: string
+  readonly at: Instant
+}
+
 export interface MessageTimeline {
   readonly message: MessageView
+  /** When all of it was read. */
+  readonly asOf: Instant
+  readonly channel: string
+  readonly policy: LanePolicy
+  /** How often it failed since it was accepted, while it waits. Null: it waits for nothing of its own. */
+  readonly tries: number | null
+  /** Who paused its connection; null while it is not paused, or when that is not known. */
+  readonly paused: Act | null
+  /** Who removed its connection. */
+  readonly removed: Act | null
+  /** Who has put its recipient on the block list of the account, if it was not sent. */
+  readonly block: (Act & { readonly why: string | null }) | null
   readonly reasonWords: string | null
   readonly requestId: string | null
   readonly tokenName: string | null

@@ -1,88 +1,346 @@
 import type { MediaFailureCode } from '../ports/media.ts'
+import type { Place, ReasonRow, SpecialCause } from '../sentences/texts.ts'
 
-interface MediaReason {
-  /** True of every cause that has this code. */
-  readonly sentence: string
-  /** For causes that none of `steps` names. */
-  readonly nextStep: string
-  /** What to do about one cause. It is found by the words of the download. */
-  readonly steps?: readonly (readonly [cause: RegExp, nextStep: string])[]
+interface MediaReason extends ReasonRow {
+  readonly causes: readonly SpecialCause[]
+  readonly opens?: Place
 }
 
-/** Why the file of a message could not be downloaded. Which of several causes it was, the words of the download say. */
+/** The words of the download say which of several causes it was, in a sentence of ours. Without them a general one is said. */
+function row(
+  list: string,
+  [cause, nextStep]: readonly [cause: string, nextStep: string],
+  causes: readonly (readonly [words: RegExp, list: string, nextStep: string, example: string])[],
+): MediaReason {
+  return {
+    list,
+    cause: ['{words}', cause],
+    nextStep,
+    causes: causes.map(([words, ofCause, step, example]) => ({
+      when: { words },
+      list: ofCause,
+      nextStep: step,
+      example,
+    })),
+  }
+}
+
+const RETRY_CERTIFICATE = 'Use one from a public authority, then retry.'
+const FINAL_URL = 'Give the URL that the file finally has, in a new message.'
+
+/** Why the file of a message could not be downloaded. */
 export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
-  media_dns: {
-    sentence: 'The name in the media URL could not be resolved.',
-    nextStep: 'Check the DNS of the host, then retry.',
-    steps: [
-      [/ does not exist\./, 'Check the host in the URL. If it exists by now, retry.'],
-      [/^No DNS server answered /, 'Retry later. If other hosts fail too, ask the person who runs Nuncio.'],
-      [/ has no address\./, 'Add a DNS record for it, then retry.'],
-      [/ is not a valid name\./, 'Send a new message with a correct URL.'],
+  media_dns: row(
+    'File host not found',
+    ['The name in the media URL could not be resolved.', 'Check the DNS of the host, then retry.'],
+    [
+      [
+        / does not exist\./,
+        'File host does not exist',
+        'Check the host in the URL. If it exists by now, retry.',
+        'The name "files.example" does not exist.',
+      ],
+      [
+        /^No DNS server answered /,
+        'No DNS answer for file host',
+        'Retry later. If other hosts fail too, ask the person who runs Nuncio.',
+        'No DNS server answered for the name "files.example" within 5000 ms.',
+      ],
+      [
+        / has no address\./,
+        'File host has no address',
+        'Add a DNS record for it, then retry.',
+        'The name "files.example" has no address.',
+      ],
+      [
+        / is not a valid name\./,
+        'Invalid host name',
+        'Send a new message with a correct URL.',
+        '"files_example" is not a valid name.',
+      ],
+      [
+        / could not be looked up /,
+        'DNS error for file host',
+        'Check its DNS, then retry.',
+        'The name "files.example" could not be looked up (ESERVFAIL).',
+      ],
     ],
-  },
-  media_connect: {
-    sentence: 'The media host did not take a connection.',
-    nextStep: 'Check that the host is up and reachable from the internet, then retry.',
-  },
-  media_tls: {
-    sentence: 'There was no secure connection to the media host.',
-    nextStep: 'Correct the certificate or the TLS settings of the host, then retry.',
-    steps: [
-      [/ does not speak TLS /, 'Check the port, or send a new message with an http:// URL.'],
-      [/ is for another name\./, 'Use a URL with that name, or get a certificate for the host.'],
+  ),
+  media_connect: row(
+    'File host not reachable',
+    ['The media host did not take a connection.', 'Check that it is reachable from the internet, then retry.'],
+    [
+      [
+        / refused the connection/,
+        'File host refused connection',
+        'Check that its web server runs, then retry.',
+        'The media host refused the connection on port 443.',
+      ],
+      [
+        / closed the connection /,
+        'File host closed connection',
+        'Check its web server, then retry.',
+        'The media host closed the connection without an answer.',
+      ],
     ],
-  },
-  media_timeout: {
-    sentence: 'The media host was too slow.',
-    nextStep: 'Serve the file faster, or send a smaller one.',
-    steps: [[/ did not (answer|finish) /, 'Make the host answer faster, then retry.']],
-  },
-  media_status: {
-    sentence: 'The media host answered with a status that brings no file.',
-    nextStep: 'Open the URL in a private browser window to see why.',
-    steps: [
-      [/ answered 401 /, 'Give a URL that works without sign-in, in a new message.'],
-      [/ answered 403 /, 'Send a new message with a fresh link.'],
-      [/ answered 404 /, 'Check the URL. If the file is there now, retry.'],
-      [/ answered 410 /, 'Send a new message with another URL.'],
-      [/ answered 429 /, 'Allow more downloads there, then retry.'],
-      [/ answered (408|425) /, 'Retry once it works.'],
-      [/ answered 5/, 'The host has a problem. Retry once it works.'],
-      [/ answered 202:/, 'Retry once the file is there.'],
-      [/, which holds no file\./, 'Give a URL that returns the file itself, in a new message.'],
+  ),
+  media_tls: row(
+    'No secure connection to file host',
+    ['There was no secure connection to the media host.', 'Correct the TLS settings of the host, then retry.'],
+    [
+      [
+        / has expired/,
+        'Certificate expired',
+        'Renew the certificate, then retry.',
+        'The TLS handshake with the media host failed: its certificate has expired.',
+      ],
+      [
+        / not yet valid|not valid yet/,
+        'Certificate not valid yet',
+        'Check its start date and the clocks, then retry.',
+        'The TLS handshake with the media host failed: its certificate is not valid yet.',
+      ],
+      [
+        / self-signed/,
+        'Certificate self-signed',
+        RETRY_CERTIFICATE,
+        'The TLS handshake with the media host failed: its certificate is self-signed.',
+      ],
+      [
+        / intermediate| chain/,
+        'Certificate incomplete',
+        'Install the full chain, then retry.',
+        'The TLS handshake with the media host failed: it does not send its intermediate certificates.',
+      ],
+      [
+        / authority| issuer/,
+        'Certificate not trusted',
+        RETRY_CERTIFICATE,
+        'The TLS handshake with the media host failed: its certificate comes from an unknown authority.',
+      ],
+      [
+        / is for another name\./,
+        'Certificate for another name',
+        'Use a URL with that name, or get a certificate for the host.',
+        'The TLS handshake with the media host failed: its certificate is for another name.',
+      ],
+      [
+        / does not speak TLS /,
+        'No TLS on this port',
+        'Check the port, or send a new message with an http:// URL.',
+        'The TLS handshake with the media host failed: it does not speak TLS on this port.',
+      ],
     ],
-  },
-  media_too_big: {
-    sentence: 'The file is larger than this type allows.',
-    nextStep: 'Send a smaller file, or as a document.',
-    steps: [[/; type document /, 'Send a smaller file, or a link to it.']],
-  },
-  media_wrong_type: {
-    sentence: 'The content of the file is not of the type the message says.',
-    nextStep: 'Send it with the type it has, or as a document.',
-    steps: [[/ HTML page/, 'It is often a sign-in or error page: open the URL in a private window.']],
-  },
-  media_blocked: {
-    sentence: 'The media URL, or a redirect, leads to an address that is not public, or that the operator has closed.',
-    nextStep: 'Serve the file from another address on the internet.',
-    steps: [
-      [/ redirects (from|to port|to a URL) /, 'Give the URL that the file finally has, in a new message.'],
-      [/ redirect/, 'Give a public URL that does not redirect there, in a new message.'],
+  ),
+  media_timeout: row(
+    'File host too slow',
+    ['The media host was too slow.', 'Serve the file faster, or send a smaller one.'],
+    [
+      [
+        / did not (answer|finish) /,
+        'File host too slow',
+        'Make the host answer faster, then retry.',
+        'The media host did not answer the request within 10000 ms.',
+      ],
     ],
-  },
-  media_truncated: {
-    sentence: 'The file did not arrive whole, or it is empty.',
-    nextStep: 'Check the host, then retry the message.',
-    steps: [[/ sent an empty file /, 'Check the file at this URL, then retry.']],
-  },
-  media_protocol: {
-    sentence: 'The media host answered in a way that cannot be used.',
-    nextStep: 'Check the web server or the proxy of the host, then retry.',
-    steps: [
-      [/ redirected more than /, 'Give the URL that the file finally has, in a new message.'],
-      [/ named no new address\.| redirects to /, 'Correct the redirect there, then retry.'],
-      [/ compressed the file /, 'Switch compression off for this file, then retry.'],
+  ),
+  media_status: row(
+    'File host sent no file',
+    [
+      'The media host answered with a status that brings no file.',
+      'Open the URL in a private browser window to see why.',
     ],
-  },
+    [
+      [
+        / answered 401 /,
+        'File needs sign-in (401)',
+        'Give a URL that works without sign-in, in a new message.',
+        'files.example answered 401 (sign-in needed).',
+      ],
+      [
+        / answered 403 /,
+        'File forbidden (403)',
+        'Send a new message with a fresh link.',
+        'files.example answered 403 (forbidden): the link needs sign-in or has run out.',
+      ],
+      [
+        / answered 404 /,
+        'File not found (404)',
+        'Check the URL. If the file is there now, retry.',
+        'files.example answered 404 (not found).',
+      ],
+      [
+        / answered 410 /,
+        'File gone (410)',
+        'Send a new message with another URL.',
+        'files.example answered 410 (gone): the file was removed.',
+      ],
+      [
+        / answered 429 /,
+        'File host limits us (429)',
+        'Allow more downloads there, then retry.',
+        'files.example answered 429 (too many requests).',
+      ],
+      [
+        / answered (408|425) /,
+        'File host asks to wait',
+        'Retry once it works.',
+        'files.example answered 425 (too early).',
+      ],
+      [
+        / answered 5/,
+        'File host has an error',
+        'The host has a problem. Retry once it works.',
+        'files.example answered 500 (internal server error).',
+      ],
+      [
+        / answered 202:/,
+        'File not ready (202)',
+        'Retry once the file is there.',
+        'files.example answered 202: it is still making the file.',
+      ],
+      [
+        /, which holds no file\./,
+        'No file in the answer',
+        'Give a URL that returns the file itself, in a new message.',
+        'files.example answered 204, which holds no file.',
+      ],
+    ],
+  ),
+  media_too_big: row(
+    'Too big',
+    ['The file is larger than this type allows.', 'Send a smaller file, or as a document.'],
+    [
+      [
+        /type document |a document /,
+        'Too big',
+        'Send a smaller file, or a link to it.',
+        'The file has 120 MB; a document may have 100 MB.',
+      ],
+    ],
+  ),
+  media_wrong_type: row(
+    'File of another kind',
+    ['The content of the file is not of the type the message says.', 'Send it with the type it has, or as a document.'],
+    [
+      [
+        / HTML page/,
+        'A web page, not the file',
+        'It is often a sign-in or error page: open the URL in a private window.',
+        'The file is an HTML page, but type image takes JPEG, PNG, WebP or GIF.',
+      ],
+      [
+        / is (plain text|a? ?JSON|an? XML)/,
+        'Text, not the file',
+        'It is often an error message: open the URL in a private window.',
+        'The file is plain text, but type image takes JPEG, PNG, WebP or GIF.',
+      ],
+      [
+        / HEIC/,
+        'HEIC, not a usable image',
+        'Convert it to JPEG, or send it as a document.',
+        'The file is an HEIC photo, but type image takes JPEG, PNG, WebP or GIF.',
+      ],
+    ],
+  ),
+  media_blocked: row(
+    'Address not allowed',
+    [
+      'The media URL, or a redirect, leads to an address that is not public, or that the operator has closed.',
+      'Serve the file from another address on the internet.',
+    ],
+    [
+      [
+        / redirects from /,
+        'Redirects to insecure http',
+        FINAL_URL,
+        'files.example redirects from https to http, which is not followed.',
+      ],
+      [
+        / redirects to port /,
+        'Redirects to a closed port',
+        FINAL_URL,
+        'files.example redirects to port 22; only 80, 443, 8080, 8443 are used.',
+      ],
+      [
+        / redirects to a URL /,
+        'Invalid redirect',
+        FINAL_URL,
+        'files.example redirects to a URL with characters that are not allowed.',
+      ],
+      [
+        / redirect/,
+        'Redirects to a private address',
+        'Give a public URL that does not redirect there, in a new message.',
+        'files.example redirects to 10.1.2.3, which is not a public address.',
+      ],
+    ],
+  ),
+  media_truncated: row(
+    'File cut off',
+    ['The file did not arrive whole, or it is empty.', 'Check the host, then retry.'],
+    [
+      [
+        / sent an empty file /,
+        'Empty file',
+        'Check the file at this URL, then retry.',
+        'files.example sent an empty file (0 bytes).',
+      ],
+    ],
+  ),
+  media_protocol: row(
+    'Unusable answer',
+    [
+      'The media host answered in a way that cannot be used.',
+      'Check the web server or the proxy of the host, then retry.',
+    ],
+    [
+      [/ redirected more than /, 'Too many redirects', FINAL_URL, 'files.example redirected more than 5 times.'],
+      [
+        / named no new address\./,
+        'Redirect without address',
+        'Correct the redirect there, then retry.',
+        'files.example answered 302 and named no new address.',
+      ],
+      [
+        / redirects to /,
+        'Invalid redirect',
+        'Correct the redirect there, then retry.',
+        'files.example redirects to something that is no URL.',
+      ],
+      [
+        / compressed the file /,
+        'File compressed by its host',
+        'Switch compression off for this file, then retry.',
+        'files.example compressed the file ("gzip"), though asked not to.',
+      ],
+    ],
+  ),
 }
+
+export const FILE_REASONS = {
+  media_lost: {
+    list: 'File lost, downloading again',
+    cause: 'The downloaded file vanished before its turn came.',
+    nextStep:
+      'You need not do anything while it waits. If it happens again, ask what removes files from the data folder.',
+    causes: [
+      {
+        when: { state: 'FAILED' },
+        list: 'File lost five times',
+        cause: 'Nuncio downloaded the file five times, and each time it vanished from the data folder.',
+        nextStep: 'Ask the person who runs Nuncio what removes files there. Then retry.',
+      },
+    ],
+  },
+  media_not_ready: {
+    list: 'Uploading again',
+    cause: '{network} no longer has the file that was uploaded before.',
+    nextStep: 'You need not do anything: it is uploaded again.',
+  },
+  media_not_for_network: {
+    list: 'File not taken by the network',
+    cause: ['{words}', '{network} does not take a file like this for this type of message.'],
+    nextStep: 'Send a file that it takes, as the sentence before says.',
+  },
+} as const satisfies Record<string, ReasonRow>

@@ -1,3 +1,6 @@
+import { commandLine } from '../command-line.ts'
+import type { ReasonRow, ReasonText } from '../sentences/texts.ts'
+
 /**
  * The kind of error of a code of Meta's, which decides about the message and its lane
  * (channels/whatsapp-cloud/outcome.ts).
@@ -28,10 +31,21 @@ export type WhatsAppCloudClass =
   /** An error of Meta's own: tried again. */
   | 'transient'
 
-interface WhatsAppCloudMeaning {
+interface WhatsAppCloudMeaning extends ReasonText {
   readonly class: WhatsAppCloudClass
-  readonly sentence: string
+  readonly cause: string
   readonly nextStep: string
+}
+
+const TOKEN = commandLine`connection set NUMBER access_token=…`
+
+/** Where and how people act on such an error. */
+const DONE_ON: Readonly<Partial<Record<WhatsAppCloudClass, Pick<ReasonText, 'command' | 'opens'>>>> = {
+  auth: { command: TOKEN, opens: 'connection' },
+  sender: { command: commandLine`connection resume NUMBER`, opens: 'connection' },
+  restricted: { command: commandLine`connection check NUMBER`, opens: 'connection' },
+  window: { command: commandLine`connection templates NUMBER`, opens: 'connection' },
+  template: { command: commandLine`connection templates NUMBER`, opens: 'connection' },
 }
 
 const WAIT = 'You need not do anything: it is tried again.'
@@ -44,11 +58,11 @@ const TEMPLATE_PARAMETERS = 'Compare the template in WhatsApp Manager with the t
 
 function rows(
   kind: WhatsAppCloudClass,
-  entries: Readonly<Record<number, readonly [sentence: string, nextStep: string]>>,
+  entries: Readonly<Record<number, readonly [list: string, cause: string, nextStep: string]>>,
 ): readonly (readonly [number, WhatsAppCloudMeaning])[] {
-  return Object.entries(entries).map(([code, [sentence, nextStep]]) => [
+  return Object.entries(entries).map(([code, [list, cause, nextStep]]) => [
     Number(code),
-    { class: kind, sentence, nextStep },
+    { class: kind, list, cause, nextStep, ...DONE_ON[kind] },
   ])
 }
 
@@ -59,142 +73,212 @@ function rows(
  */
 export const WHATSAPP_CLOUD_CODES: Readonly<Record<number, WhatsAppCloudMeaning>> = Object.fromEntries([
   ...rows('auth', {
-    0: ['Meta could not check the access token.', NEW_TOKEN],
-    3: ['Meta says that the app may not make this call.', GRANT],
-    10: ['Meta says that a permission is missing or was withdrawn.', GRANT],
-    190: ['The access token has expired or is not valid.', NEW_TOKEN],
-    200: ['Meta says that the access token lacks a permission.', GRANT],
-    131005: ['Meta denies access to the number.', GRANT],
+    0: ['Meta rejects the access token', 'Meta could not check the access token.', NEW_TOKEN],
+    3: ['App may not send', 'Meta says that the app may not make this call.', GRANT],
+    10: ['Permission missing', 'Meta says that a permission is missing or was withdrawn.', GRANT],
+    190: ['Access token expired or invalid', 'The access token has expired or is not valid.', NEW_TOKEN],
+    200: ['Token lacks a permission', 'Meta says that the access token lacks a permission.', GRANT],
+    131005: ['Meta denies access', 'Meta denies access to {number}.', GRANT],
   }),
   ...rows('sender', {
     33: [
-      'The number was deleted from the business account, or the access token may no longer use it.',
-      'Check in WhatsApp Manager that the number is there, and that the system user of the token has it.',
+      'Number gone at Meta',
+      '{number} was deleted from the business account, or the access token may no longer use it.',
+      'Check in WhatsApp Manager that {number} is there, and that the system user of the token has it.',
     ],
     131037: [
-      'The display name of the number is not approved, so it may not send.',
+      'Display name not approved',
+      'The display name of {number} is not approved, so it may not send.',
       'Have the display name approved in WhatsApp Manager.',
     ],
     131045: [
-      'The registration of the number does not fit its certificate.',
-      'Register the number again in WhatsApp Manager.',
+      'Registration broken',
+      'The registration of {number} does not fit its certificate.',
+      'Register {number} again in WhatsApp Manager.',
     ],
-    133006: ['The number has not been verified.', 'Verify the number in WhatsApp Manager, then register it.'],
+    133006: [
+      'Number not verified',
+      '{number} has not been verified.',
+      'Verify {number} in WhatsApp Manager, then register it.',
+    ],
     133010: [
-      'The number is not registered for the Cloud API.',
-      'Register the number in WhatsApp Manager; sending goes on by itself.',
+      'Number not registered',
+      '{number} is not registered for the Cloud API.',
+      'Register {number} in WhatsApp Manager; sending goes on by itself.',
     ],
   }),
   ...rows('restricted', {
-    368: ['Meta has blocked the business account for a while, because of its policies.', ACCOUNT_QUALITY],
-    131031: ['Meta has locked the business account.', ACCOUNT_QUALITY],
+    368: [
+      'Account blocked for a while',
+      'Meta has blocked the business account for a while, because of its policies.',
+      ACCOUNT_QUALITY,
+    ],
+    131031: ['Account locked', 'Meta has locked the business account.', ACCOUNT_QUALITY],
     131042: [
+      'Payment problem',
       'Meta sends nothing until a payment problem of the business account is solved.',
       'Fix the payment method in Meta’s Business Settings; sending goes on by itself.',
     ],
-    131048: ['Too many recipients blocked or reported the number, so Meta limits it.', ACCOUNT_QUALITY],
-    131064: ['Meta has restricted the business account.', ACCOUNT_QUALITY],
+    131048: [
+      'Blocked by too many people',
+      'Too many recipients blocked or reported {number}, so Meta limits it.',
+      ACCOUNT_QUALITY,
+    ],
+    131064: ['Account restricted', 'Meta has restricted the business account.', ACCOUNT_QUALITY],
   }),
   ...rows('rate', {
-    4: ['The app makes more calls than Meta allows.', WAIT],
-    80007: ['The business account makes more calls than Meta allows.', WAIT],
-    130429: ['The number sends faster than Meta allows.', WAIT],
+    4: ['Meta limits the app', 'The app makes more calls than Meta allows.', WAIT],
+    80007: ['Meta limits the account', 'The business account makes more calls than Meta allows.', WAIT],
+    130429: ['Too fast for Meta', '{number} sends faster than Meta allows.', WAIT],
   }),
   ...rows('pair', {
-    131056: ['Too many messages went to this recipient in a short time.', WAIT],
+    131056: ['Limit for this person', 'Too many messages went to this recipient in a short time.', WAIT],
   }),
   ...rows('window', {
     131047: [
-      'The recipient has not written to this number for 24 hours, so Meta takes only approved templates.',
-      'Wait until the recipient writes, or choose a template for such messages in the settings of the connection; then retry it.',
+      '24 hours over, no template',
+      '{to} has not written to {number} for 24 hours, so Meta takes only approved templates.',
+      'Wait until {to} writes, or choose a template for such messages in the settings of the connection; then retry it.',
     ],
   }),
   ...rows('recipient', {
-    130403: ['This number has blocked the recipient in WhatsApp.', 'Unblock the recipient in WhatsApp, then retry it.'],
-    130472: [
-      'Meta holds such messages back from the recipient, for an experiment.',
-      'Wait until the recipient writes, or reach them another way.',
+    130403: [
+      'Blocked by this number',
+      '{number} has blocked {to} in WhatsApp.',
+      'Unblock {to} in WhatsApp, then retry it.',
     ],
-    130497: ['The business account may not send to this country.', OTHER_RECIPIENT],
-    131021: ['The recipient is the sender’s own number.', 'Send it to another number.'],
+    130472: [
+      'Held back for an experiment',
+      'Meta holds such messages back from {to}, for an experiment.',
+      'Wait until {to} writes, or reach them another way.',
+    ],
+    130497: ['Country not allowed', 'The business account may not send to this country.', OTHER_RECIPIENT],
+    131021: ['Sent to itself', '{to} is the sender’s own number.', 'Send it to another number.'],
     131026: [
-      'The recipient is not on WhatsApp, has an old version of it, or has not accepted its terms.',
-      'Check the number, and have the recipient update WhatsApp; then retry it.',
+      'Not reachable on WhatsApp',
+      '{to} is not on WhatsApp, has an old version of it, or has not accepted its terms.',
+      'Check the number, and have {to} update WhatsApp; then retry it.',
     ],
     131030: [
-      'The number is a test number of Meta, and the recipient is not on its list.',
-      'Add the recipient under API Setup of the app, then retry it.',
+      'Not on the test list',
+      '{number} is a test number of Meta, and {to} is not on its list.',
+      'Add {to} under API Setup of the app, then retry it.',
     ],
-    131050: ['The recipient has opted out of your marketing messages.', OTHER_RECIPIENT],
+    131050: ['Opted out of marketing', '{to} has opted out of your marketing messages.', OTHER_RECIPIENT],
   }),
   ...rows('ecosystem', {
     131049: [
-      'Meta did not deliver it, so that the recipient gets less marketing.',
+      'Meta limits marketing',
+      'Meta did not deliver it, so that {to} gets less marketing.',
       'Retry it after 24 hours: before that it fails again.',
     ],
   }),
   ...rows('invalid', {
     100: [
+      'Meta: invalid request',
       'Meta says that a part of the request is not valid.',
       'See Meta’s words. Check phone_number_id and graph_version of the connection, and the content.',
     ],
-    131008: ['Meta misses a part of the request.', 'Report it, with Meta’s words and the message id.'],
-    131009: ['Meta says that a value is not valid.', 'See Meta’s words. Check the number and the content.'],
-    131051: ['Meta does not take this type of message.', 'Send it as another type.'],
-    131053: ['Meta could not use the file.', 'See Meta’s words. Send a file that it takes, in a new message.'],
+    131008: [
+      'Error in Nuncio’s request',
+      'Meta misses a part of the request.',
+      'Report it, with Meta’s words and the message id.',
+    ],
+    131009: [
+      'Meta: invalid value',
+      'Meta says that a value is not valid.',
+      'See Meta’s words. Check the number and the content.',
+    ],
+    131051: ['Type not taken', 'Meta does not take this type of message.', 'Send it as another type.'],
+    131053: [
+      'File not usable for Meta',
+      'Meta could not use the file.',
+      'See Meta’s words. Send a file that it takes, in a new message.',
+    ],
     134011: [
+      'Payment terms missing',
       'The terms of WhatsApp Payments have not been accepted.',
       'Accept them in WhatsApp Manager, then retry it.',
     ],
-    135000: ['Meta could not accept it, and does not say why.', 'Check the content, then retry it once.'],
+    135000: [
+      'Meta: unnamed error',
+      'Meta could not accept it, and does not say why.',
+      'Check the content, then retry it once.',
+    ],
   }),
   ...rows('template', {
-    132000: ['The template has another number of variables than were sent.', TEMPLATE_PARAMETERS],
+    132000: [
+      'Template variables do not fit',
+      'The template has another number of variables than were sent.',
+      TEMPLATE_PARAMETERS,
+    ],
     132001: [
+      'Template not found',
       'Meta has no approved template of this name in this language.',
       'Choose an approved template in the settings of the connection.',
     ],
-    132005: ['The template is too long with this text.', 'Send a shorter text.'],
+    132005: ['Template text too long', 'The template is too long with this text.', 'Send a shorter text.'],
     132007: [
+      'Template breaks a rule',
       'The text of the template breaks a rule of Meta.',
       'See why in WhatsApp Manager, and change the template.',
     ],
-    132012: ['The variables of the template are of another kind than were sent.', TEMPLATE_PARAMETERS],
+    132012: [
+      'Template variables do not fit',
+      'The variables of the template are of another kind than were sent.',
+      TEMPLATE_PARAMETERS,
+    ],
     132015: [
+      'Template paused',
       'Meta paused the template, because of its quality.',
       'Improve the template in WhatsApp Manager, or choose another in the settings of the connection.',
     ],
     132016: [
+      'Template disabled',
       'Meta disabled the template for good.',
       'Make a new template, and choose it in the settings of the connection.',
     ],
-    132018: ['The variables of the template cannot hold what was sent.', TEMPLATE_PARAMETERS],
-    132068: ['Meta blocked the flow in the template.', 'Fix the flow in WhatsApp Manager.'],
+    132018: [
+      'Template variables do not fit',
+      'The variables of the template cannot hold what was sent.',
+      TEMPLATE_PARAMETERS,
+    ],
+    132068: ['Template flow blocked', 'Meta blocked the flow in the template.', 'Fix the flow in WhatsApp Manager.'],
   }),
   ...rows('template-wait', {
-    132069: ['Meta holds back the flow in the template for a while.', WAIT],
-    134101: ['Meta is still preparing the template.', WAIT],
+    132069: ['Template held', 'Meta holds back the flow in the template for a while.', WAIT],
+    134101: ['Template in review', 'Meta is still preparing the template.', WAIT],
   }),
   ...rows('transient', {
-    1: ['Meta failed with an error that it does not name.', WAIT],
-    2: ['Meta is overloaded or down.', WAIT],
-    131000: ['Meta failed with an error that it does not name.', WAIT],
-    131016: ['Meta is overloaded or down.', WAIT],
-    131057: ['Meta is working on the account, mostly for a minute.', WAIT],
-    133004: ['Meta is overloaded or down.', WAIT],
+    1: ['Meta had an error', 'Meta failed with an error that it does not name.', WAIT],
+    2: ['Meta overloaded', 'Meta is overloaded or down.', WAIT],
+    131000: ['Meta had an error', 'Meta failed with an error that it does not name.', WAIT],
+    131016: ['Meta overloaded', 'Meta is overloaded or down.', WAIT],
+    131057: ['Meta works on the account', 'Meta is working on the account, mostly for a minute.', WAIT],
+    133004: ['Meta overloaded', 'Meta is overloaded or down.', WAIT],
   }),
   ...rows('sender', {
     133000: [
-      'An earlier deregistration of the number was not finished.',
-      'Register the number again in WhatsApp Manager.',
+      'Registration unfinished',
+      'An earlier deregistration of {number} was not finished.',
+      'Register {number} again in WhatsApp Manager.',
     ],
-    133005: ['The two-step PIN of the number is wrong.', 'Register it with the right PIN.'],
-    133008: ['The PIN of the number was tried too often.', 'Wait as long as Meta says, then register the number.'],
-    133009: ['The PIN of the number was tried too fast.', 'Wait as long as Meta says, then register the number.'],
-    133015: ['The number was deleted a moment ago.', 'Wait 5 minutes, then register the number.'],
+    133005: ['Wrong two-step PIN', 'The two-step PIN of {number} is wrong.', 'Register it with the right PIN.'],
+    133008: [
+      'PIN tried too often',
+      'The PIN of {number} was tried too often.',
+      'Wait as long as Meta says, then register {number}.',
+    ],
+    133009: [
+      'PIN tried too often',
+      'The PIN of {number} was tried too fast.',
+      'Wait as long as Meta says, then register {number}.',
+    ],
+    133015: ['Number just deleted', '{number} was deleted a moment ago.', 'Wait 5 minutes, then register {number}.'],
     133016: [
-      'The number was registered or deregistered too often.',
-      'Wait until Meta unblocks the number, then register it.',
+      'Registered too often',
+      '{number} was registered or deregistered too often.',
+      'Wait until Meta unblocks {number}, then register it.',
     ],
   }),
 ])
@@ -218,25 +302,23 @@ function listed(code: number): number {
 }
 
 /** For the one table of reasons. */
-export const WHATSAPP_CLOUD_REASONS: Readonly<
-  Record<`whatsapp_${string}`, readonly [sentence: string, nextStep: string]>
-> = {
+export const WHATSAPP_CLOUD_REASONS: Readonly<Record<`whatsapp_${string}`, ReasonRow>> = {
   ...Object.fromEntries(
-    Object.entries(WHATSAPP_CLOUD_CODES).map(([code, { sentence, nextStep }]) => [
-      `whatsapp_${code}`,
-      [sentence, nextStep] as const,
-    ]),
+    Object.entries(WHATSAPP_CLOUD_CODES).map(([code, { class: _, ...text }]) => [`whatsapp_${code}`, text] as const),
   ),
-  whatsapp_unknown: [
-    'Meta refused it with a code that this version of Nuncio does not know.',
-    'See Meta’s words and its page “Error codes”; then retry it.',
-  ],
-  whatsapp_pair_pace: [
-    'Meta allows one message each 6 seconds to the same recipient, and the burst of 45 is used up.',
-    'You need not do anything: it is sent then.',
-  ],
-  whatsapp_number_pace: [
-    'The number has sent as many messages in this second as Meta allows.',
-    'You need not do anything: it is sent then.',
-  ],
+  whatsapp_unknown: {
+    list: 'Meta: unknown code',
+    cause: 'Meta refused it with a code that this version of Nuncio does not know.',
+    nextStep: 'See Meta’s words and its page “Error codes”; then retry it.',
+  },
+  whatsapp_pair_pace: {
+    list: 'Limit for this person',
+    cause: 'Meta allows one message each 6 s to the same person, and a burst of 45 is used up.',
+    nextStep: 'You need not do anything: it is sent then.',
+  },
+  whatsapp_number_pace: {
+    list: 'Limit for each second reached',
+    cause: '{number} has sent as many messages in this second as Meta allows.',
+    nextStep: 'You need not do anything: it is sent then.',
+  },
 }

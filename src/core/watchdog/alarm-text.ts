@@ -1,7 +1,8 @@
 import { bytesText } from '../../format/bytes.ts'
 import { durationText } from '../../format/durations.ts'
 import type { Instant } from '../ids.ts'
-import { explainReason } from '../reasons.ts'
+import { explainReason, networkOf } from '../reasons.ts'
+import { NO_ACTION } from '../sentences/texts.ts'
 import type { OpenAlarm } from './alarm.ts'
 import { ALARM_KINDS, type AlarmKind } from './alarm-kinds.ts'
 
@@ -121,7 +122,7 @@ function nextStepOf(kind: AlarmKind, facts: Facts): string {
   const { nextStep } = ALARM_KINDS[kind]
   if (kind === 'connection_offline') {
     const own = explainReason(facts.text('reason')).nextStep
-    if (own !== '' && !own.startsWith('Nothing'))
+    if (own !== '' && !own.startsWith(NO_ACTION.slice(0, -1)))
       return withNumber(`${own} Then: ${nextStep.replace(/^.*, or: /, '')}`, facts)
   }
   if (kind === 'token_expiring' && !facts.is('isUsed'))
@@ -142,10 +143,9 @@ function waiting(facts: Facts): string {
   return `${facts.is('isMore') ? 'Over ' : ''}${facts.count('waiting')} messages wait on ${number}${age}`
 }
 
-const NETWORKS: Readonly<Record<string, string>> = { 'whatsapp-cloud': 'Meta' }
-
 function network(facts: Facts): string {
-  return NETWORKS[facts.text('channel')] ?? 'The network'
+  const name = networkOf('', facts.text('channel')) ?? 'the network'
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 }
 
 function messages(facts: Facts, name: string): string {
@@ -158,7 +158,8 @@ function requests(facts: Facts, name: string): string {
 
 /** The network's own words may name what must not leave the house: they stay on the page of the connection. */
 function reason(facts: Facts): string {
-  return explainReason(facts.text('reason')).sentence
+  const context = { channel: facts.text('channel') || null, facts: { number: facts.text('number') } }
+  return explainReason(facts.text('reason'), context).cause
 }
 
 function lastAttempt(facts: Facts): string {

@@ -38,7 +38,7 @@ export async function assertHoldIsShown(cli: Cli, why: RegExp): Promise<void> {
   assert.match(hold.stdout, / then: .*nuncio .*hold --release\n$/)
   // Behind an alarm of the time in which nothing could be written.
   assert.match(attention.stdout, new RegExp(why, 'm'))
-  assert.match(timeline.stdout, /All numbers are held: the database may be older/)
+  assert.match(timeline.stdout, /\nWhy: The database (?:may be older than it was|was restored from a backup)\./)
   assert.match(timeline.stdout, /What to do: .*nuncio .*hold --release/)
 }
 

@@ -75,6 +75,8 @@ export interface LogEntryView
   readonly preview: string | null
   /** It waits, and its connection is paused. */
   readonly isPaused: boolean
+  /** Of its connection; null where it made no message. */
+  readonly channel: string | null
   /** When the network took the message. */
   readonly publishedAt: Instant | null
   /** Of a repeat: the state in which it found its message, from which the answer follows. Null for others. */

@@ -61,11 +61,11 @@ describe.each(ENGINES)('alarms in the console, on %s', (engine) => {
     )
     assert.equal(
       open.items[0]?.cause,
-      '15550001000 has sent nothing for 10 min. The network refuses the credentials of the connection. 41 messages wait on 15550001000, the oldest for 6 min.',
+      '15550001000 has sent nothing for 10 min. The network refuses the credentials of 15550001000. 41 messages wait on 15550001000, the oldest for 6 min.',
     )
     assert.equal(
       open.items[0]?.nextStep,
-      'Enter valid credentials, then resume the connection. Then: nuncio connection check 15550001000',
+      'Enter valid credentials in the settings of the connection, then resume it. Then: nuncio connection check 15550001000',
     )
     assert.deepEqual(
       all.items.map(({ kind, clearedAt }) => [kind, clearedAt === null]),

@@ -1,8 +1,8 @@
 import type { AttentionItem, attentionRoutes } from '../../../contract/console/attention.ts'
 import type { AlarmView } from '../../../core/ports/console/alarms.ts'
 import type { AttentionView } from '../../../core/ports/console/overview.ts'
+import { explainReason } from '../../../core/reasons.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
-import { presentReason } from '../log/present-reason.ts'
 import type { Handlers } from '../request-context.ts'
 import { ownerOf, toReply } from './alarm-handlers.ts'
 
@@ -28,8 +28,8 @@ export function attentionItems(open: readonly AlarmView[], { from, groups, seen 
   const items = [
     ...open.filter(({ severity }) => severity !== 'info').map(alarmItem),
     ...groups.map(({ state, reason, count, latestAt }): Unmarked => {
-      const text = reason === null ? null : presentReason(reason, null, state)
-      const { meaning = null, nextStep: whatToDo = null } = text ?? {}
+      const text = reason === null ? null : explainReason(reason, { state })
+      const { list: meaning = null, nextStep: whatToDo = null } = text ?? {}
       return {
         key: `messages ${state} ${reason ?? ''}`,
         alarm: null,

@@ -1,9 +1,10 @@
 import type { connectionRoutes } from '../../../contract/console/connections.ts'
 import type { ConnectionId, MessageId } from '../../../core/ids.ts'
+import { ERASED } from '../../../core/message/erased.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { LaneOverview, WaitingPlace } from '../../../core/ports/console/lanes.ts'
+import { explainReason } from '../../../core/reasons.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
-import { presentReason } from '../log/present-reason.ts'
 import type { Handlers } from '../request-context.ts'
 import { channelSettingsHandlers } from './channel-settings-handlers.ts'
 import { own, showConnection } from './connection-info.ts'
@@ -94,8 +95,10 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
       const wanted = { accountId: context.accountId, connectionId, after: query.after ?? null }
       const page = await store.lanes.listUnresolved(wanted)
       const items = page.items.map((item) => {
-        const { meaning, words } = presentReason(item.reason ?? 'result_unknown', item.words)
-        return { ...item, sentence: meaning, words }
+        const { words, connection: number, to } = item
+        const context = { words, state: 'UNCONFIRMED', facts: { number, to: to === ERASED ? undefined : to } }
+        const { cause: sentence, quote } = explainReason(item.reason ?? 'result_unknown', context)
+        return { ...item, sentence, quote }
       })
       return { items, next: page.next }
     },
@@ -103,6 +106,6 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
 }
 
 function shortWait({ reason, words, until }: NonNullable<WaitingPlace['wait']>) {
-  const { code, meaning } = presentReason(reason, words)
-  return { code, sentence: meaning, until }
+  const { code, cause: sentence } = explainReason(reason, { words })
+  return { code, sentence, until }
 }

@@ -2,7 +2,7 @@ import type { ChannelView, ConnectionRow, ConnectionView, LaneWaitView } from '.
 import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
 import type { ChannelAbilities } from '../../../core/ports/connection-service.ts'
 import type { BoundedCount, LaneOverview, StandsStill } from '../../../core/ports/console/lanes.ts'
-import { presentReason } from '../log/present-reason.ts'
+import { explainWait } from '../../../core/sentences/explain-wait.ts'
 
 export function presentChannel(
   { name, label, description, settings }: ChannelDescription,
@@ -21,7 +21,7 @@ export function presentRow(lane: LaneOverview): ConnectionRow {
     waiting,
     oldestWaitingAt,
     pace: { ...pace, perMessageMs: perMessageMs(lane) },
-    wait: standsStill && presentWait(standsStill),
+    wait: standsStill && presentWait(lane, standsStill),
   }
 }
 
@@ -44,9 +44,9 @@ export function presentConnection(
   return { ...presentRow(lane), lane: lane.policy, channelSettings, createdAt: lane.createdAt, unresolved }
 }
 
-function presentWait({ reason, words, until, canBeEnded }: StandsStill): LaneWaitView {
-  const { code, meaning, nextStep, words: shown } = presentReason(reason, words)
-  return { code, sentence: meaning, nextStep, words: shown, until, canBeEnded }
+function presentWait(lane: LaneOverview, { reason, words, until, canBeEnded }: StandsStill): LaneWaitView {
+  const { code, list, cause: sentence, nextStep, quote } = explainWait(lane, { reason, words })
+  return { code, list, sentence, nextStep, quote, until, canBeEnded }
 }
 
 /** The recently measured time per message, but at least the lane's gap. Null when it is unknown. */

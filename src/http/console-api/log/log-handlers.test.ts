@@ -164,12 +164,12 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
     const [proven, unproven] = [(await show(failed.id)).message, (await show(unknown.id)).message]
     const listed = async (text: string) => (await list({ text })).items.map(({ reason }) => reason?.meaning)
 
-    const notSent = 'Nuncio stopped three times while sending this message. It did not leave any of these times.'
-    const mayHaveLeft = 'Nuncio stopped three times while sending this message, so it is not tried again.'
-    assert.deepEqual([proven?.reason?.meaning, proven?.actions], [notSent, ['retry']])
-    assert.match(proven?.reason?.nextStep ?? '', /“Retry” tries it again, which may stop Nuncio again\.$/)
-    assert.deepEqual([unproven?.reason?.meaning, unproven?.actions], [mayHaveLeft, ['resolve']])
-    assert.match(unproven?.reason?.nextStep ?? '', /choose “It arrived” or “Send again”/)
+    const notSent = 'Nuncio stopped three times while sending it; the sandbox showed that it never left.'
+    const mayHaveLeft = 'Nuncio stopped three times while sending it, so it is not tried again.'
+    assert.deepEqual([proven?.cause, proven?.actions], [notSent, ['retry']])
+    assert.match(proven?.nextStep ?? '', /“Retry” tries it again, which may stop Nuncio again\.$/)
+    assert.deepEqual([unproven?.cause, unproven?.actions], [mayHaveLeft, ['resolve']])
+    assert.match(unproven?.nextStep ?? '', /choose “It arrived” or “Send again”/)
     assert.deepEqual(await listed('Nuncio stopped three times'), [mayHaveLeft, notSent])
   })
 
@@ -181,17 +181,17 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
 
     assert.deepEqual([entry.status, entry.state], [200, 'UNCONFIRMED'])
     assert.equal(sentence, 'Nobody knows whether it arrived.')
-    assert.match(message?.reason?.meaning ?? '', /^The connection broke/)
+    assert.match(message?.cause ?? '', /^The connection broke/)
     assert.equal(
-      message?.reason?.nextStep,
-      'Ask the recipient. Then choose “It arrived” or “Send again”; if it did arrive, they get it twice.',
+      message?.nextStep,
+      'Ask 15550100000. Then choose “It arrived” or “Send again”; if it did arrive, they get it twice.',
     )
     assert.deepEqual(message?.actions, ['resolve'])
     assert.deepEqual(
       timeline.map(({ title, offsetMs, tone }) => [title, offsetMs, tone]),
       [
-        ['Accepted and stored', 0, 'good'],
-        ['Left its lane: it is unknown whether it arrived', 1_000, 'wait'],
+        ['Accepted', 0, 'good'],
+        ['Finished: nobody knows whether it arrived', 1_000, 'wait'],
       ],
     )
     assert.equal(media?.name, 'a.png')
@@ -207,7 +207,7 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
     await world.database.rewriteMessage(made.sequence, { state: 'DELIVERED', reason: null })
     const delivered = await show(made.id)
 
-    assert.equal(sentence, 'A person said that it arrived.')
+    assert.equal(sentence, 'anna marked it as arrived.')
     assert.equal(delivered.sentence, 'Sent and delivered.')
   })
 
@@ -241,12 +241,15 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
     const before = await show(copy.id)
     await world.database.rewriteMessage(old.sequence, { state: 'PUBLISHED', reason: 'evidence_found' })
 
-    const { sentence } = await show(copy.id)
+    const { message } = await show(copy.id)
     await world.administration.cancelMessage(copy.id, 'anna')
     const after = await show(copy.id)
 
-    assert.match(sentence, /has left after all: cancel this one, or the recipient may get both\.$/)
-    for (const view of [before, after]) assert.doesNotMatch(view.sentence, /after all/)
+    assert.deepEqual(
+      [message?.cause, message?.nextStep, message?.other],
+      ['It repeats a message that has arrived after all.', 'Cancel this one, or the recipient gets both.', old.id],
+    )
+    for (const view of [before, after]) assert.doesNotMatch(view.message?.cause ?? '', /after all/)
   })
 
   it('says that a report contradicts what it says', async () => {
@@ -257,14 +260,21 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
       NOON + 2_000,
     )
 
-    const { sentence } = await show(made.id)
+    const { sentence, message } = await show(made.id)
 
-    assert.equal(sentence, 'Not sent. But a report of the network does not fit this: see the timeline.')
+    assert.equal(sentence, 'Not sent.')
+    assert.deepEqual(
+      [message?.cause, message?.nextStep],
+      [
+        'It was cancelled. But a report of the network contradicts that.',
+        'Ask the recipient before you retry: it may have arrived.',
+      ],
+    )
   })
 
   it.each([
-    ['channel', 'Made by the channel to repeat another message as a template'],
-    ['anna@example.org', 'Made by a person to repeat another message'],
+    ['channel', 'Made by Nuncio to repeat another message as a template'],
+    ['anna@example.org', 'Made by anna@example.org to repeat another message'],
   ])('says that a repeat was made by %s, and shows a network’s cut off time beside ours', async (by, title) => {
     const made = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON + 250 })
     await world.database.rewriteMessage(made.sequence, { request_id: null })
@@ -279,16 +289,16 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
         ...moment,
       )
 
-    const { sentence, timeline } = await show(made.id)
+    const { note, timeline } = await show(made.id)
 
-    assert.ok(sentence.startsWith(`${title}. `), sentence)
+    assert.equal(note, `${title}.`)
     assert.deepEqual(
       timeline.map((moment) => [moment.title, moment.offsetMs]),
       [
-        ['Accepted and stored', 0],
+        ['Accepted', 0],
         [title, 0],
-        ['Left its lane: the network has it', 1_000],
-        ['Delivered to the recipient’s device', 1_000],
+        ['Finished: sent', 1_000],
+        ['Delivered', 1_000],
       ],
     )
     assert.deepEqual(timeline.at(-1)?.facts, [{ name: 'By the network’s clock', value: '2026-01-15 12:00:01 UTC' }])
@@ -314,12 +324,10 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
         ...moment,
       )
 
-    const { sentence, timeline } = await show(made.id)
+    const { sentence, message, timeline } = await show(made.id)
 
-    assert.equal(
-      sentence,
-      'Sent and read. The result of the attempt was unknown, until a report 1.0 s after the request showed that the sandbox has it.',
-    )
+    assert.equal(sentence, 'Sent and read.')
+    assert.equal(message?.cause, 'The connection to the sandbox broke during attempt 1. A report shows that it has it.')
     assert.deepEqual(
       timeline.map(({ kind, offsetMs, words }) => [kind, offsetMs, words]),
       [
@@ -344,10 +352,13 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
          values (?, 'reports_missing', ?, 'warning', ?, ?, ?, ?, 1)`,
       ...[acme, connectionId, JSON.stringify(facts), NOON, NOON, NOON],
     )
-    const missing = async (id: string) => (await show(id, 'viewer')).message?.reportsMissing
+    const missing = async (id: string) => {
+      const { message } = await show(id)
+      return message?.code === 'reports_missing' ? message : null
+    }
 
     assert.equal(await missing(before.id), null)
-    assert.match((await missing(since.id))?.meaning ?? '', /^Meta has never reported anything for 15550001000, /)
+    assert.match((await missing(since.id))?.cause ?? '', /^Meta has never reported anything for 15550001000, /)
     assert.match((await missing(since.id))?.nextStep ?? '', /^Check the callback address/)
   })
 

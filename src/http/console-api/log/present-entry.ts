@@ -1,5 +1,6 @@
 import type { LogEntry, LogRow } from '../../../contract/console/log.ts'
 import { REPLIES } from '../../../contract/reply-table.ts'
+import { ERASED } from '../../../core/message/erased.ts'
 import { nameActor } from '../../../core/name-actor.ts'
 import type { LogEntryView } from '../../../core/ports/console/api-log.ts'
 import { explainReason } from '../../../core/reasons.ts'
@@ -20,7 +21,7 @@ export function presentEntry(entry: LogEntryView): LogEntry {
     errors: [...entry.errors],
     messageId: entry.messageId,
     state: entry.state,
-    reason: reason === null ? null : { code: reason, meaning: explainReason(reason, entry.state).sentence },
+    reason: reason === null ? null : presentReason(reason, entry),
     from: entry.connection,
     to: entry.to,
     type: entry.type,
@@ -30,6 +31,12 @@ export function presentEntry(entry: LogEntryView): LogEntry {
     attempts: entry.attempts,
     summed: entry.summed,
   }
+}
+
+function presentReason(code: string, { state, channel, connection, to }: LogEntryView): LogEntry['reason'] {
+  const facts = { number: connection ?? undefined, to: to === ERASED ? undefined : (to ?? undefined) }
+  const { cause: meaning, list } = explainReason(code, { state, channel, facts })
+  return { code, meaning, list }
 }
 
 /** The same in the list. */

@@ -1,24 +1,24 @@
 import type { LogTimelineEntry } from '../../../contract/console/log.ts'
-import { repeatText, TIMELINE_KINDS } from '../../../core/message/timeline.ts'
-import type { TimelineEntry } from '../../../core/ports/administration.ts'
-import { explainReason } from '../../../core/reasons.ts'
+import type { MessageTimeline, TimelineEntry } from '../../../core/ports/administration.ts'
+import { explainEntry, timelineTitle } from '../../../core/sentences/explain-entry.ts'
 
 /** The timeline of a message, as the console shows it. */
-export function presentTimelineEntry(timeline: readonly TimelineEntry[], acceptedAt: number): LogTimelineEntry[] {
+export function presentTimelineEntry(view: MessageTimeline): LogTimelineEntry[] {
+  const { timeline, message } = view
   return timeline.map((entry, index) => {
-    const { at, kind, code, words } = entry
+    const { at, kind, code } = entry
     const isSaid = isSaidBefore(entry, timeline[index - 1])
-    const why = code === null ? null : explainReason(code, entry.facts['state'], words)
+    const why = explainEntry(entry, view)
     return {
       at,
       // A clock may have been set back since.
-      offsetMs: Math.max(0, at - acceptedAt),
+      offsetMs: Math.max(0, at - message.acceptedAt),
       kind,
-      title: titleOf(entry),
+      title: timelineTitle(entry),
       tone: toneOf(entry),
       code,
-      meaning: isSaid ? null : (why?.sentence ?? null),
-      words: isSaid ? null : why ? why.words : words,
+      meaning: isSaid ? null : why.cause,
+      words: isSaid ? null : why.words,
       facts: presentFacts(entry.facts, (name) => Object.hasOwn(FACTS, name)),
       privateFacts: presentFacts(entry.facts, (name) => !Object.hasOwn(FACTS, name)),
     }
@@ -28,25 +28,6 @@ export function presentTimelineEntry(timeline: readonly TimelineEntry[], accepte
 /** Whether the attempt before, which ended the message, has given the same reason. */
 function isSaidBefore({ kind, code, words }: TimelineEntry, before: TimelineEntry | undefined): boolean {
   return kind === 'settled' && before?.code === code && before.words === words
-}
-
-/** Titles for a message that leaves its lane. */
-const ENDS: Readonly<Record<string, string>> = {
-  PUBLISHED: 'Left its lane: the network has it',
-  FAILED: 'Left its lane: it did not arrive',
-  UNCONFIRMED: 'Left its lane: it is unknown whether it arrived',
-  EXPIRED: 'Left its lane: its time was over',
-  CANCELLED: 'Left its lane: cancelled',
-}
-
-function titleOf(entry: TimelineEntry): string {
-  const { kind, facts } = entry
-  const repeats = repeatText(entry)
-  if (repeats !== null) return repeats
-  const end = kind === 'settled' ? ENDS[String(facts['state'])] : undefined
-  if (end) return end
-  // A kind of a newer version reads as itself.
-  return Object.hasOwn(TIMELINE_KINDS, kind) ? TIMELINE_KINDS[kind as keyof typeof TIMELINE_KINDS] : kind
 }
 
 const TONES: Readonly<Record<string, LogTimelineEntry['tone']>> = {

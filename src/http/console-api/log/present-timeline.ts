@@ -1,14 +1,12 @@
 import type { LogDetail } from '../../../contract/console/log.ts'
 import type { Role } from '../../../contract/console/route.ts'
-import { explainDealtWith } from '../../../core/message/dealt-with.ts'
 import { ERASED } from '../../../core/message/erased.ts'
-import { repeatText } from '../../../core/message/timeline.ts'
 import type { LogTimeline } from '../../../core/ports/console/api-log.ts'
+import { timelineTitle } from '../../../core/sentences/explain-entry.ts'
+import { explainMessage } from '../../../core/sentences/explain-message.ts'
 import { explainEndedToken } from '../../../core/token/token.ts'
-import { presentAnswer } from './present-answer.ts'
 import { presentEntry } from './present-entry.ts'
 import { presentReply, presentRequest } from './present-exchange.ts'
-import { presentReason } from './present-reason.ts'
 import { presentTimelineEntry } from './present-timeline-entry.ts'
 
 interface How {
@@ -23,13 +21,14 @@ export function presentTimeline(timeline: LogTimeline, { publicUrl, role }: How)
     entry: presentEntry(timeline.entry),
     isMasked: role === 'viewer',
     sentence: presentSentence(timeline),
+    note: presentNote(timeline),
     short: presentShort(timeline),
     content: timeline.content,
     bodyDeletedAt: timeline.bodyDeletedAt,
     request: presentRequest(timeline, publicUrl),
     reply: presentReply(timeline),
     message: presentMessage(timeline, role),
-    timeline: message ? presentTimelineEntry(message.timeline, message.message.acceptedAt) : [],
+    timeline: message ? presentTimelineEntry(message) : [],
     media,
   }
 }
@@ -37,21 +36,21 @@ export function presentTimeline(timeline: LogTimeline, { publicUrl, role }: How)
 function presentMessage(timeline: LogTimeline, role: Role): LogDetail['message'] {
   const { message: view, connection } = timeline
   if (!view || !connection) return null
-  const { message, reasonWords, laneWait } = view
-  const dealtWith = explainDealtWith(view)
-  const reason = message.reason === null ? null : presentReason(message.reason, reasonWords, message.state)
-  const lane = laneWait && laneWait.reason !== message.reason ? laneWait : null
+  const { message } = view
+  const explained = explainMessage(view)
+  const { code, list, cause, quote, until, opens, other } = explained
   return {
     id: message.id,
     state: message.state,
     acceptedAt: message.acceptedAt,
-    reason: reason && { ...reason, nextStep: dealtWith?.nextStep ?? reason.nextStep },
-    done: dealtWith?.done ?? null,
-    lane: lane && { ...presentReason(lane.reason, lane.words), until: lane.until },
-    reportsMissing: view.reportsMissing && {
-      meaning: view.reportsMissing.cause,
-      nextStep: view.reportsMissing.nextStep,
-    },
+    code,
+    list,
+    cause,
+    nextStep: stepFor(role, explained),
+    quote,
+    until,
+    opens,
+    other,
     position: view.position,
     waitsFor: view.waitsFor,
     expiresAt: view.expiresAt,
@@ -60,6 +59,13 @@ function presentMessage(timeline: LogTimeline, role: Role): LogDetail['message']
     resentAs: view.resentAs,
     actions: role === 'viewer' ? [] : actionsOf(timeline),
   }
+}
+
+/** Viewers have no buttons. */
+function stepFor(role: Role, { nextStep, command, opens }: ReturnType<typeof explainMessage>): string {
+  const isDone = nextStep === '' || nextStep.startsWith('You need not do anything')
+  if (role !== 'viewer' || isDone || (command === null && opens === null)) return nextStep
+  return `${nextStep} Ask a developer or owner of this account.`
 }
 
 function actionsOf({
@@ -82,25 +88,19 @@ function actionsOf({
 function presentSentence(timeline: LogTimeline): string {
   const { entry, message } = timeline
   if (entry.outcome === 'refused') return refusedSentence(timeline)
-  const became = stateSentence(timeline)
-  if (entry.outcome === 'repeated') {
-    return `${became} Asked again with the same key, so nothing was queued twice.`
-  }
-  if (entry.outcome !== 'copied') return became
-  const warning = message?.repeatsWhatLeft
-    ? ' The message that it repeats has left after all: cancel this one, or the recipient may get both.'
-    : ''
-  return `${copiedText(timeline)}. ${became}${warning}`
+  return message ? explainMessage(message).sentence : 'This message is no longer kept.'
 }
 
-function presentShort({ entry, message, connection }: LogTimeline): string {
+function presentShort({ entry, message }: LogTimeline): string {
   if (entry.outcome === 'refused') return 'not accepted'
-  return message ? presentAnswer(message, connection?.channel ?? null).short : 'no longer kept'
+  return message ? explainMessage(message).short : 'no longer kept'
 }
 
-function copiedText({ message }: LogTimeline): string {
-  const texts = message?.timeline.map(repeatText) ?? []
-  return texts.find((text) => text !== null) ?? 'Made to repeat another message'
+function presentNote({ entry, message }: LogTimeline): string | null {
+  if (entry.outcome === 'repeated') return 'Asked again with the same key, so nothing was queued twice.'
+  if (entry.outcome !== 'copied') return null
+  const made = message?.timeline.find(({ kind, facts }) => kind === 'sent-again' && 'oldMessage' in facts)
+  return `${made ? timelineTitle(made) : 'Made to repeat another message'}.`
 }
 
 function refusedSentence({ entry, endedToken }: LogTimeline): string {
@@ -118,19 +118,4 @@ function summedText(status: number | null, { requests }: NonNullable<LogTimeline
       ? 'nothing could be written at that time'
       : 'the account was refused more within an hour than is kept'
   return `${which} refused like this, and not listed one by one: ${why}. What was wrong first:`
-}
-
-/** Whether the message was sent; its reason is shown beside it. */
-function stateSentence({ message, connection }: LogTimeline): string {
-  if (!message) return 'This message is no longer kept.'
-  const { timeline } = message
-  const isContradicted = timeline.some(({ kind }) => kind === 'receipt-contrary')
-  const { sentence } = presentAnswer(message, connection?.channel ?? null)
-  return `${sentence}${stoppedText(timeline)}${isContradicted ? ' But a report of the network does not fit this: see the timeline.' : ''}`
-}
-
-function stoppedText(timeline: NonNullable<LogTimeline['message']>['timeline']): string {
-  const attempts = timeline.flatMap(({ kind, facts }) => (kind === 'recovered' ? [String(facts['attempt'])] : []))
-  if (attempts.length === 0) return ''
-  return ` Nuncio stopped during attempt ${attempts.join(', ')}, and asked the channel afterwards what became of it.`
 }

@@ -1,7 +1,8 @@
 import type { overviewRoutes } from '../../../contract/console/overview.ts'
 import type { ConnectionId } from '../../../core/ids.ts'
+import type { ExplainedReason } from '../../../core/reasons.ts'
+import { explainWait } from '../../../core/sentences/explain-wait.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
-import { presentReason } from '../log/present-reason.ts'
 import type { Handlers } from '../request-context.ts'
 
 export function overviewHandlers({
@@ -16,7 +17,10 @@ export function overviewHandlers({
       return {
         ...seen,
         bars: [...seen.bars],
-        lanes: seen.lanes.map((lane) => ({ ...lane, ...inText(lane.reason, lane.words) })),
+        lanes: seen.lanes.map((lane) => {
+          const { reason, words } = lane
+          return { ...lane, ...inText(reason === null ? null : explainWait(lane, { reason, words })) }
+        }),
       }
     },
     async noteMessageSeen(_, { accountId, actor }) {
@@ -44,11 +48,10 @@ export function overviewHandlers({
 interface Texts {
   readonly meaning: string | null
   readonly whatToDo: string | null
-  readonly words: string | null
 }
 
-function inText(reason: string | null, words: string | null): Texts {
-  if (reason === null) return { meaning: null, whatToDo: null, words }
-  const { meaning, nextStep, words: shown } = presentReason(reason, words)
-  return { meaning, whatToDo: nextStep, words: shown }
+function inText(explained: ExplainedReason | null): Texts {
+  if (explained === null) return { meaning: null, whatToDo: null }
+  const { cause: meaning, nextStep: whatToDo } = explained
+  return { meaning, whatToDo }
 }

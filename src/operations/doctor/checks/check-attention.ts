@@ -1,6 +1,7 @@
 import { commandLine } from '../../../core/command-line.ts'
-import { explainReason } from '../../../core/reasons.ts'
+import { withCommand } from '../../../core/reasons.ts'
 import { renderRemedy } from '../../../core/render-remedy.ts'
+import { explainWait } from '../../../core/sentences/explain-wait.ts'
 import { type Attention, findAttention } from '../../find-attention.ts'
 import type { Examination } from '../examination.ts'
 import { type CheckResult, ok, skipped, warning } from '../finding.ts'
@@ -33,12 +34,13 @@ export function assessAttention({ hold, unconfirmed, status, tokens }: Attention
       ),
     )
   const waiting = status.reduce((sum, lane) => sum + lane.waiting, 0)
-  for (const { number, reason, reasonWords, waiting: own } of status.slice(0, NAMED)) {
-    const { sentence, nextStep } = explainReason(reason ?? '', null, reasonWords)
+  for (const lane of status.slice(0, NAMED)) {
+    const { number, reason, reasonWords, waiting: own } = lane
+    const explained = explainWait(lane, { reason: reason ?? '', words: reasonWords })
     found.push(
       warning(
-        `The lane of ${number} stands still with ${own} waiting: ${sentence}`,
-        renderRemedy(nextStep, { number }),
+        `${number} sends nothing, and ${own} wait: ${explained.cause}`,
+        renderRemedy(withCommand(explained), { number }),
         {
           number,
           reason,

@@ -46,7 +46,7 @@ function assessFetched(url: string, result: FetchedMedia | MediaFailure): CheckR
       bytes: result.file.sizeBytes,
       tookMs: result.tookMs,
     })
-  const { nextStep } = explainReason(result.code, null, result.words)
+  const { nextStep } = explainReason(result.code, { words: result.words })
   const toOpen = result.code === 'media_blocked' ? TO_OPEN : ''
   return problem(`${url} could not be fetched: ${result.words}`, nextStep + toOpen, {
     url,

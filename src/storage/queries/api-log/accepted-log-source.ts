@@ -2,7 +2,7 @@ import { type SqlBool, sql } from 'kysely'
 import type { AccountId } from '../../../core/ids.ts'
 import { MESSAGE_STATES, type MessageState, type Sequence } from '../../../core/message/message.ts'
 import type { LogFilter } from '../../../core/ports/console/api-log.ts'
-import { REASONS, REASONS_IF_FAILED } from '../../../core/reasons.ts'
+import { explainReason, REASONS } from '../../../core/reasons.ts'
 import type { Span } from '../engine.ts'
 import { HAS_ENDED_BADLY, shownState } from '../messages/message-view.ts'
 import { talliedAs } from '../overview/hour-tally.ts'
@@ -104,9 +104,12 @@ function conditions(filter: LogFilter): Condition[] {
 /** Searches the reason's code, its sentence, and unless masked the network's error text. */
 function mentions(text: string, isMasked: boolean): Condition {
   const lower = text.toLowerCase()
-  const codes = [...Object.entries(REASONS), ...Object.entries(REASONS_IF_FAILED)].flatMap(([code, [sentence]]) =>
-    code.includes(lower) || sentence.toLowerCase().includes(lower) ? [code] : [],
-  )
+  const codes = Object.keys(REASONS).filter((code) => {
+    const texts = [explainReason(code), explainReason(code, { state: 'FAILED' })]
+    return [code, ...texts.flatMap(({ list, cause }) => [list, cause])].some((text) =>
+      text.toLowerCase().includes(lower),
+    )
+  })
   const places = [sql<SqlBool>`reason in (${sql.join(['', ...codes])})`, holds('reason', text)]
   if (!isMasked) places.push(holds('words', text))
   return sql`(${sql.join(places, sql` or `)})`
@@ -148,6 +151,7 @@ function withRelated(tables: Reader, rows: ReturnType<typeof selectMessages>, sp
       't.prefix as token_prefix',
       'c.id as connection_id',
       'c.number',
+      'c.channel',
       'c.state as connection_state',
       'o.message_sequence as open_sequence',
       'o.number as open_number',
@@ -199,6 +203,7 @@ function toEntry(row: MessageEntryRow): FoundEntry {
     attempts: Math.max(row.attempts, row.open_number ?? 0),
     preview: previewOf(row.body),
     isPaused: row.state === 'QUEUED' && row.connection_state === 'paused',
+    channel: row.channel,
     publishedAt: row.published_at,
     stateThen: null,
   }

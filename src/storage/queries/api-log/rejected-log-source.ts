@@ -159,6 +159,7 @@ function withRelated({ tables, engine }: Reading, rows: ReturnType<typeof select
       startOf('m.body').as('message_body'),
       'c.id as connection_id',
       'c.number',
+      'c.channel',
       'c.state as connection_state',
       'o.message_sequence as open_sequence',
       'o.number as open_number',
@@ -243,6 +244,7 @@ function toEntry(row: RequestEntryRow): FoundEntry {
     // A repeat has the same content as its original, so only that of the original is stored.
     preview: previewOf(row.message_id === null ? row.body : row.message_body),
     isPaused: state === 'QUEUED' && row.connection_state === 'paused',
+    channel: row.channel,
     publishedAt: row.published_at,
     stateThen: row.message_state,
   }

@@ -18,6 +18,7 @@ export function selectDetails(tables: Reader, sequence: Sequence, now: Instant) 
       'm.network_id',
       't.name as token_name',
       'c.policy',
+      'c.channel',
     ])
     .where('m.sequence', '=', sequence)
     .executeTakeFirst()

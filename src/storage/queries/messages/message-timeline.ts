@@ -1,7 +1,7 @@
 import { commandLine } from '../../../core/command-line.ts'
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
 import type { Instant, MessageId } from '../../../core/ids.ts'
-import type { MessageState } from '../../../core/message/message.ts'
+import type { MessageState, RetryState } from '../../../core/message/message.ts'
 import type { MessageTimeline, TimelineEntry } from '../../../core/ports/administration.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import type { AlarmFacts } from '../../../core/watchdog/alarm.ts'
@@ -44,6 +44,13 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
     const message = toMessageView(row, isHead, moment)
     return {
       message,
+      asOf: moment.now,
+      channel: row.channel,
+      policy: policyOf(row),
+      tries: isWaiting && row.retry !== null ? (JSON.parse(row.retry) as RetryState).tries : null,
+      paused: row.connection_state === 'paused' ? await findAct(tables, row, 'connection.pause') : null,
+      removed: row.connection_state === 'removed' ? await findAct(tables, row, 'connection.remove') : null,
+      block: row.reason === 'recipient_blocked' || NOT_SENT.has(row.state) ? await readBlock(tables, row) : null,
       reasonWords: isWaiting ? (own?.words ?? null) : row.message_words,
       requestId: row.request_id,
       tokenName: row.token_name,
@@ -52,7 +59,7 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
       laneWait: lane,
       reportsMissing: row.state === 'PUBLISHED' ? await readReportsMissing(tables, row, moment.now) : null,
       connectionState: row.connection_state,
-      expiresAt: isWaiting ? row.accepted_at + timeToLiveMs(row.policy) : null,
+      expiresAt: isWaiting ? row.accepted_at + policyOf(row).timeToLiveMs : null,
       bodyDeletedAt: row.body_deleted_at,
       resendOf: repeated?.id ?? null,
       repeatsWhatLeft: isWaiting && HAS_LEFT.has(repeated?.state ?? ''),
@@ -105,8 +112,45 @@ async function findEarlier(tables: Reader, row: MessageDetails): Promise<Message
   return first?.id ?? null
 }
 
-function timeToLiveMs(policy: string): number {
-  return { ...DEFAULT_LANE_POLICY, ...(JSON.parse(policy) as Partial<LanePolicy>) }.timeToLiveMs
+function policyOf({ policy }: MessageDetails): LanePolicy {
+  return { ...DEFAULT_LANE_POLICY, ...(JSON.parse(policy) as Partial<LanePolicy>) }
+}
+
+const NOT_SENT: ReadonlySet<string> = new Set<MessageState>(['FAILED', 'EXPIRED', 'CANCELLED'])
+// The act is among the newest of an account, unless it was long ago: then nobody is named.
+const ACTS_SEARCHED = 1_000
+
+async function findAct(
+  tables: Reader,
+  row: MessageDetails,
+  action: 'connection.pause' | 'connection.remove',
+): Promise<MessageTimeline['paused']> {
+  const newest = tables
+    .selectFrom('audit')
+    .select(['at', 'actor as by', 'action', 'object'])
+    .where('account_id', '=', row.account_id)
+    .orderBy('sequence', 'desc')
+    .limit(ACTS_SEARCHED)
+    .as('newest')
+  const act = await tables
+    .selectFrom(newest)
+    .select(['at', 'by'])
+    .where('action', '=', action)
+    .where('object', '=', row.connection_id)
+    .orderBy('at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return act ? { ...act } : null
+}
+
+async function readBlock(tables: Reader, row: MessageDetails): Promise<MessageTimeline['block']> {
+  const block = await tables
+    .selectFrom('blocked_recipient')
+    .select(['since as at', 'blocked_by as by', 'reason as why'])
+    .where('account_id', '=', row.account_id)
+    .where('recipient', '=', row.recipient)
+    .executeTakeFirst()
+  return block ? { ...block } : null
 }
 
 /** Only of what the network took since: of messages before, it has reported all that it knew. */

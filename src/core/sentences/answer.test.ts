@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import type { LogTimeline } from '../../../core/ports/console/api-log.ts'
-import { presentAnswer } from './present-answer.ts'
+import type { LogTimeline } from '../ports/console/api-log.ts'
+import { answerOf } from './answer.ts'
 
 type View = NonNullable<LogTimeline['message']>
 type Entry = View['timeline'][number]
@@ -22,20 +22,15 @@ describe('the answer to whether a message was sent', () => {
       'sent',
     ],
     ['PUBLISHED', { publishedAt: AT - 5, attempts: 1 }, 'Sent: Meta accepted it.', 'sent'],
-    ['PUBLISHED', { reason: 'marked_arrived' }, 'A person said that it arrived.', 'marked as arrived'],
+    ['PUBLISHED', { reason: 'marked_arrived' }, 'A person marked it as arrived.', 'marked as arrived'],
+    ['READ', { reason: 'possible_duplicate' }, 'Sent, perhaps twice.', 'perhaps sent twice'],
     ['FAILED', {}, 'Not sent.', 'not sent'],
     ['FAILED', { publishedAt: AT }, 'Sent, but not delivered.', 'not delivered'],
     ['UNCONFIRMED', {}, 'Nobody knows whether it arrived.', 'nobody knows'],
     ['EXPIRED', {}, 'Not sent.', 'not sent'],
     ['CANCELLED', {}, 'Not sent.', 'not sent'],
   ] as const)('is, for %s %j: %s', (state, part, ...[sentence, short]) => {
-    assert.deepEqual(presentAnswer(viewOf({ state, ...part }), 'whatsapp-cloud'), { sentence, short })
-  })
-
-  it('names the place in the lane', () => {
-    const view = { ...viewOf({ state: 'QUEUED' }), position: 19 }
-
-    assert.equal(presentAnswer(view, 'sandbox').sentence, 'Not sent yet. It waits at position 19 of its lane.')
+    assert.deepEqual(answerOf(viewOf({ state, ...part })), { sentence, short })
   })
 
   it('never says “not sent” of a waiting message whose last attempt may have left', () => {
@@ -43,19 +38,19 @@ describe('the answer to whether a message was sent', () => {
     const view = viewOf({ state: 'QUEUED', attempts: 1 }, [unknown])
     const proven = viewOf({ state: 'QUEUED', attempts: 1 }, [unknown, entryOf('attempt-rejected', AT + 2)])
 
-    assert.deepEqual(presentAnswer(view, 'sandbox'), {
+    assert.deepEqual(answerOf(view), {
       sentence: 'It may have been sent already.',
       short: 'perhaps sent',
     })
-    assert.equal(presentAnswer(proven, 'sandbox').sentence, 'Not sent yet, after 1 attempt.')
+    assert.equal(answerOf(proven).sentence, 'Not sent yet, after 1 attempt.')
   })
 
   it('drops the time of a report that is before the acceptance', () => {
     const early = viewOf({ state: 'READ' }, [entryOf('receipt-read', AT - 1)])
     const later = viewOf({ state: 'DELIVERED' }, [entryOf('receipt-delivered', AT + 1_900)])
 
-    assert.equal(presentAnswer(early, 'sandbox').sentence, 'Sent and read.')
-    assert.equal(presentAnswer(later, 'sandbox').sentence, 'Sent and delivered 1.9 s after the request.')
+    assert.equal(answerOf(early).sentence, 'Sent and read.')
+    assert.equal(answerOf(later).sentence, 'Sent and delivered 1.9 s after the request.')
   })
 })
 
@@ -65,5 +60,10 @@ function entryOf(kind: string, at: number): Entry {
 
 function viewOf(part: Partial<View['message']>, timeline: readonly Entry[] = []): View {
   const message = { reason: null, attempts: 0, acceptedAt: AT, publishedAt: null, ...part } as View['message']
-  return { message, timeline: [entryOf('accepted', AT), ...timeline], position: null } as unknown as View
+  return {
+    message,
+    timeline: [entryOf('accepted', AT), ...timeline],
+    position: null,
+    channel: 'whatsapp-cloud',
+  } as unknown as View
 }

@@ -1,0 +1,95 @@
+import type { MessageTimeline, TimelineEntry } from '../../core/ports/administration.ts'
+import { explainEntry, timelineTitle } from '../../core/sentences/explain-entry.ts'
+import { explainMessage } from '../../core/sentences/explain-message.ts'
+import { durationText } from '../../format/durations.ts'
+import { plainTime, relativeTime } from '../../format/instants.ts'
+import { deletionText } from './deletion-text.ts'
+import { goesOn } from './goes-on.ts'
+import { nextStepText } from './json-shapes.ts'
+import { printable } from './printable.ts'
+
+/** The whole life of a message in plain words, for a person at a terminal. */
+export function printMessage(story: MessageTimeline, now: number): string {
+  const { message, timeline } = story
+  return [
+    `Message ${message.id}`,
+    `${message.type} from ${message.connection} to ${message.to}, of the account “${printable(message.account)}”`,
+    '',
+    ...status(story, now),
+    ...links(story),
+    ...content(story),
+    '',
+    ...timeline.map((entry, index) => timelineEntryLine(entry, timeline[index - 1], story)),
+  ].join('\n')
+}
+
+function status(timeline: MessageTimeline, now: number): readonly string[] {
+  const { message, position, laneWait, expiresAt } = timeline
+  const explained = explainMessage(timeline)
+  const { sentence, cause, quote, until } = explained
+  const lines = [`State: ${message.state}${message.reason ? ` (${message.reason})` : ''}`, sentence]
+  if (cause) lines.push(`Why: ${printable(cause)}${quoted(quote?.words ?? null, quote?.speaker)}`)
+  if (position !== null && position > 1) lines.push(`Place in its lane: ${position}`)
+  if (timeline.waitsFor !== null)
+    lines.push(`Waits for the earlier message to the same recipient: ${timeline.waitsFor}`)
+  const reason = laneWait?.reason ?? ''
+  if (until) lines.push(`Goes on: ${goesOn({ reason, until }, now)}, at ${plainTime(until)}`)
+  if (expiresAt !== null) lines.push(`Expires: ${relativeTime(expiresAt, now)}, at ${plainTime(expiresAt)}`)
+  if (explained.nextStep !== '') lines.push(`What to do: ${printable(nextStepText(timeline, explained))}`)
+  return lines
+}
+
+function links({ resendOf, resentAs, connectionState }: MessageTimeline): readonly string[] {
+  const lines: string[] = []
+  if (resendOf) lines.push(`It repeats the message ${resendOf}.`)
+  if (resentAs) lines.push(`It was sent again as the message ${resentAs}.`)
+  if (connectionState === 'removed') lines.push('Its connection was removed since.')
+  return lines
+}
+
+function content({ bodyDeletedAt, message }: MessageTimeline): readonly string[] {
+  return bodyDeletedAt === null ? [] : [deletionText(bodyDeletedAt, message.acceptedAt)]
+}
+
+function timelineEntryLine(entry: TimelineEntry, before: TimelineEntry | undefined, story: MessageTimeline): string {
+  const { at, kind, code, words, facts } = entry
+  // An attempt that ends the message has just said why.
+  const isSaid = kind === 'settled' && before?.code === code && before.words === words
+  const explained = explainEntry(entry, story)
+  const why = isSaid ? '' : `${explained.cause ? `: ${printable(explained.cause)}` : ''}${quoted(explained.words)}`
+  const details = Object.entries(facts).flatMap(([name, value]) => (value === null ? [] : [factText(name, value)]))
+  const bracket = details.length === 0 ? '' : ` [${details.join(', ')}]`
+  return `${plainTime(at)}  ${`+${durationText(at - story.message.acceptedAt)}`.padStart(11)}  ${timelineTitle(entry)}${why}${bracket}`
+}
+
+/** How facts read in a sentence, where their name alone does not say it. */
+const FACT_TEXTS: Readonly<Record<string, (value: string) => string>> = {
+  attempt: (value) => `attempt ${value}`,
+  tookMs: (value) => `took ${value} ms`,
+  sizeBytes: (value) => `${value} bytes`,
+  mime: (value) => value,
+  sha256: (value) => `SHA-256 ${value}`,
+  requestId: (value) => `request ${value}`,
+  token: (value) => `token “${value}”`,
+  userAgent: (value) => `by ${value}`,
+  networkId: (value) => `network id ${value}`,
+  newMessage: (value) => value,
+  oldMessage: (value) => value,
+  state: (value) => value,
+  networkTime: (value) => `the network says ${secondText(value)}`,
+}
+
+/** A time that the network cuts off to the second. */
+function secondText(value: string): string {
+  const at = Number(value)
+  return Number.isFinite(at) ? plainTime(at).replace('.000', '') : value
+}
+
+function factText(name: string, value: string | number): string {
+  const text = printable(String(value))
+  return FACT_TEXTS[name]?.(text) ?? `${name} ${text}`
+}
+
+function quoted(words: string | null, speaker?: string): string {
+  return words ? ` ${speaker ? `${speaker}: ` : ''}“${printable(words)}”` : ''
+}

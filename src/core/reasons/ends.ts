@@ -1,0 +1,236 @@
+import { commandLine } from '../command-line.ts'
+import { NO_ACTION, type ReasonRow } from '../sentences/texts.ts'
+
+const RETRY = commandLine`message retry ID`
+const TEMPLATES = { opens: 'connection', command: commandLine`connection templates NUMBER` } as const
+
+/** Of an attempt that is tried again, its reason; of a message that failed with it, the reason of that. */
+const TRIED_AGAIN = 'You need not do anything while it waits: it is tried again.'
+
+const ASK = {
+  nextStep: 'Ask {to}. Then choose “It arrived” or “Send again”; if it did arrive, they get it twice.',
+  command: `${commandLine`message resolve ID --arrived`} or --send-again`,
+} as const
+
+/** How a message ended, or why an attempt failed. */
+export const END_REASONS = {
+  recipient_blocked: {
+    list: 'On the block list',
+    cause: [
+      '{to} is on the block list: {who}, {at} (“{why}”).',
+      '{to} is on the block list: {who}, {at}.',
+      '{to} is on the block list.',
+    ],
+    nextStep: 'You need not do anything. If that was a mistake, unblock it under Settings, Recipients; then retry.',
+    command: commandLine`recipient unblock RECIPIENT`,
+    opens: 'recipients',
+  },
+  recipient_refused: {
+    list: 'Number refused',
+    cause: '{network} refuses {to} for good.',
+    nextStep: 'Check the number, and send a new message to the right one.',
+  },
+  busy: { list: 'Busy', cause: '{network} was busy and did not accept the message.', nextStep: TRIED_AGAIN },
+  refused_later: {
+    list: 'Failed after sending',
+    cause: '{network} accepted it and reported later that it failed.',
+    nextStep: 'Check the recipient, then retry.',
+    command: RETRY,
+  },
+  content_refused: {
+    list: 'Content refused',
+    cause: '{network} refuses this content.',
+    nextStep: 'Change the content, and send a new message.',
+  },
+  network_error: {
+    list: 'Not reached',
+    cause: '{network} could not be reached. Nothing was sent.',
+    nextStep: TRIED_AGAIN,
+  },
+  tries_used_up: {
+    list: 'Given up after nine tries',
+    cause: ['Nine tries in {wait} failed. The last: {cause}', 'It failed nine times, so it was given up.'],
+    nextStep: 'Fix the cause that its attempts show, then retry.',
+    command: RETRY,
+  },
+  time_to_live_over: {
+    list: 'Expired in the queue',
+    cause: ['It waited {ttl}, the limit of {number}.', 'It waited longer than messages of {number} may wait.'],
+    nextStep: 'Retry it if it is still wanted. To let messages wait longer, raise the time to live.',
+    command: RETRY,
+    opens: 'connection',
+    causes: [
+      {
+        when: { fact: 'who' },
+        list: 'Expired while paused',
+        cause: 'It waited {ttl}, the limit of {number}. {who} had paused the number {at}.',
+      },
+    ],
+  },
+  cancelled_by_person: {
+    list: ['Cancelled by {who}', 'Cancelled'],
+    cause: [
+      '{who} cancelled it {at}, after {attempts} that had not left.',
+      '{who} cancelled it {at}.',
+      'It was cancelled.',
+    ],
+    nextStep: 'Retry it if it is wanted after all.',
+    command: RETRY,
+  },
+  connection_removed: {
+    list: 'Number was removed',
+    cause: [
+      '{who} removed {number} {at} and cancelled what waited.',
+      '{number} was removed, and what waited was cancelled.',
+    ],
+    nextStep: 'Add {number} again; “Retry” then appears here.',
+    command: commandLine`connection add NUMBER`,
+    opens: 'connections',
+  },
+  result_unknown: {
+    list: 'Connection broke while sending',
+    cause: [
+      'The connection to {network} broke during attempt {n}, and no report shows whether it arrived.',
+      'The connection broke while it was being sent, and no report shows whether it arrived.',
+    ],
+    ...ASK,
+    causes: [
+      {
+        when: { fact: 'who' },
+        list: 'Cancelled; perhaps sent',
+        cause: '{who} cancelled it {at}, but attempt {n} before may have arrived.',
+      },
+      {
+        when: { words: /sandbox lost the line/ },
+        cause: 'The sandbox broke the connection, as {to} asks for.',
+        example: 'the sandbox lost the line, as the recipient 0003 asks for',
+      },
+      {
+        when: { words: /HTTP \d+ and nothing that says/ },
+        list: 'Unclear answer',
+        cause: '{network} answered and did not say what became of it.',
+        example: 'Meta answered with HTTP 502 and nothing that says what became of it',
+      },
+      {
+        when: { words: /did not answer|no answer|within \d/i },
+        list: 'No answer in time',
+        cause: '{network} did not answer in time, and no report shows whether it arrived.',
+        example: 'it did not answer within 60 seconds',
+      },
+    ],
+  },
+  stopped_while_sending: {
+    list: 'Nuncio stopped while sending',
+    cause: [
+      'Nuncio stopped during attempt {n}, and {network} could not say whether it left.',
+      'Nuncio stopped while it was being sent, and no report shows whether it arrived.',
+    ],
+    ...ASK,
+  },
+  quarantined: {
+    list: 'Nuncio stopped three times',
+    cause: 'Nuncio stopped three times while sending it, so it is not tried again.',
+    nextStep: `${ASK.nextStep} Report it with its id: sending it again may stop Nuncio again.`,
+    command: ASK.command,
+    causes: [
+      {
+        when: { state: 'FAILED' },
+        cause: 'Nuncio stopped three times while sending it; {network} showed that it never left.',
+        nextStep: 'Report it with its id. “Retry” tries it again, which may stop Nuncio again.',
+        command: RETRY,
+      },
+    ],
+  },
+  possible_duplicate: {
+    list: 'Perhaps sent twice',
+    cause: 'An attempt broke, and {number} is set to send once more in that case.',
+    nextStep:
+      'You need not do anything. To avoid doubles, choose “Leave it unconfirmed” in the settings of the connection.',
+    command: commandLine`connection set NUMBER on_unconfirmed=leave`,
+    opens: 'connection',
+  },
+  marked_arrived: {
+    list: ['Marked as arrived by {who}', 'Marked as arrived'],
+    cause: ['{network} did not confirm it. {who} said {at} that it arrived.', 'A person said that it arrived.'],
+    nextStep: NO_ACTION,
+  },
+  evidence_found: {
+    list: 'Confirmed by a report',
+    cause: [
+      'The connection to {network} broke during attempt {n}. A report shows that it has it.',
+      'A report from {network} shows that it has it.',
+    ],
+    nextStep: NO_ACTION,
+    causes: [
+      {
+        // Given where the process stopped.
+        when: { fact: 'attempts' },
+        list: 'Confirmed by a report',
+        cause: 'Nuncio stopped during attempt {n}. A report from {network} shows that it has it.',
+      },
+    ],
+  },
+  evidence_not_sent: {
+    list: 'Proven not sent',
+    cause: ['{network} showed that attempt {n} did not leave.', '{network} showed that it did not leave.'],
+    nextStep: 'You need not do anything while it waits: it is tried again. If it has failed, retry it.',
+  },
+  message_damaged: {
+    list: 'Stored message is damaged',
+    cause: 'The stored message no longer matches its checksum, so it was not sent.',
+    nextStep: 'Send it again as a new message, and have the disk checked.',
+    command: commandLine`verify`,
+  },
+  type_unsupported: {
+    list: 'Type not possible here',
+    cause: '{number} cannot send this type of message.',
+    nextStep: 'Send it from another number.',
+  },
+  call_interrupted: {
+    list: 'Stopped before it left',
+    cause: 'The attempt was stopped before anything left.',
+    nextStep: TRIED_AGAIN,
+  },
+  call_timed_out: {
+    list: 'No answer in time',
+    cause: '{network} did not answer in time.',
+    ...ASK,
+  },
+  channel_fault: {
+    list: 'Error in Nuncio',
+    cause: 'Nuncio failed while sending it.',
+    nextStep: 'Report it with the message id, which finds the error in the log of the service.',
+  },
+  secret_unreadable: {
+    list: 'Token cannot be decrypted',
+    cause: 'The stored credentials of {number} cannot be decrypted: their key is missing, or they were changed.',
+    nextStep: 'Enter the credentials again, or ask the person who runs Nuncio to restore the key ring.',
+    command: commandLine`secrets list`,
+    opens: 'connection',
+  },
+  template_cannot_hold_text: {
+    list: 'Text does not fit template',
+    cause:
+      'The 24 hours are over, and a template cannot hold line breaks, tabs, rows of blanks or 1,024 characters and more.',
+    nextStep: 'Send one shorter line of text, or wait until the recipient writes; then retry.',
+    command: RETRY,
+  },
+  template_without_text: {
+    list: 'Template has no caption',
+    cause: 'The 24 hours are over, and the template for such files has no place for a caption.',
+    nextStep: 'Send it without caption, choose a template with one variable, or wait until the recipient writes.',
+    ...TEMPLATES,
+  },
+  template_wants_text: {
+    list: 'Template needs a caption',
+    cause: 'The 24 hours are over, and the template for such files needs a caption; this file has none.',
+    nextStep: 'Send it with a caption, choose a template without variables, or wait until the recipient writes.',
+    ...TEMPLATES,
+  },
+  template_none_for_audio: {
+    list: 'No template for audio',
+    cause: 'The 24 hours are over, and no template can carry audio.',
+    nextStep: 'Send it as a document, or wait until the recipient writes; then retry.',
+    command: RETRY,
+  },
+} as const satisfies Record<string, ReasonRow>

@@ -1,0 +1,73 @@
+import { durationText } from '../../format/durations.ts'
+import { ERASED } from '../message/erased.ts'
+import { CHANNEL_ACTOR, TIMELINE_KINDS } from '../message/timeline.ts'
+import { nameActor } from '../name-actor.ts'
+import type { MessageTimeline, TimelineEntry } from '../ports/administration.ts'
+import { explainReason } from '../reasons.ts'
+
+/** Titles for a message that is finished. */
+const ENDS: Readonly<Record<string, string>> = {
+  PUBLISHED: 'Finished: sent',
+  FAILED: 'Finished: not sent',
+  UNCONFIRMED: 'Finished: nobody knows whether it arrived',
+  EXPIRED: 'Finished: expired',
+  CANCELLED: 'Finished: cancelled',
+}
+
+type Title = (facts: TimelineEntry['facts']) => string | undefined
+
+const TITLES: Readonly<Record<string, Title>> = {
+  settled: ({ state }) => ENDS[String(state)],
+  waiting: ({ waitedMs }) => (waitedMs === undefined ? undefined : `Waited ${durationText(Number(waitedMs))}`),
+  'attempt-begun': ({ attempt, template }) =>
+    template
+      ? `Attempt ${String(attempt)}: as template ${template}`
+      : attempt === undefined
+        ? undefined
+        : `Attempt ${String(attempt)}`,
+  'attempt-rejected': ({ attempt }) => `Attempt ${String(attempt)}: not sent`,
+  'attempt-unknown': ({ attempt }) => `Attempt ${String(attempt)}: result unknown`,
+  recovered: ({ attempt }) => `Nuncio stopped during attempt ${String(attempt)}`,
+  cancelled: ({ by }) => (by ? `Cancelled by ${who(by)}` : undefined),
+  erased: ({ by }) => (by ? `Recipient erased by ${who(by)}` : undefined),
+  resolved: ({ by, as }) =>
+    by ? `${capital(who(by))}: “${as === 'arrived' ? 'It arrived' : 'Send again'}”` : undefined,
+  'sent-again': ({ by, oldMessage }) => {
+    if (typeof oldMessage !== 'string') return by ? `Sent again by ${who(by)}` : undefined
+    if (by === CHANNEL_ACTOR) return 'Made by Nuncio to repeat another message as a template'
+    return `Made by ${by ? who(by) : 'a person'} to repeat another message`
+  },
+}
+
+const SAID_BY_TITLE: ReadonlySet<string> = new Set(['cancelled', 'connection-removed', 'resolved'])
+
+/** The title of an entry in the timeline of a message. A kind of a newer version reads as itself. */
+export function timelineTitle({ kind, facts }: Pick<TimelineEntry, 'kind' | 'facts'>): string {
+  const general = Object.hasOwn(TIMELINE_KINDS, kind) ? TIMELINE_KINDS[kind as keyof typeof TIMELINE_KINDS] : kind
+  return TITLES[kind]?.(facts) ?? general
+}
+
+/** Why it was so, and foreign words that this does not say. */
+export function explainEntry(
+  { kind, code, words, facts }: TimelineEntry,
+  { message, channel }: Pick<MessageTimeline, 'message' | 'channel'>,
+): { readonly cause: string | null; readonly words: string | null } {
+  if (code === null || SAID_BY_TITLE.has(kind)) return { cause: null, words }
+  const state = facts['state']
+  const known = { number: message.connection, to: message.to === ERASED ? undefined : message.to }
+  const { cause, quote } = explainReason(code, {
+    state: typeof state === 'string' ? state : null,
+    words,
+    channel,
+    facts: known,
+  })
+  return { cause, words: quote?.words ?? null }
+}
+
+function who(by: string | number | null): string {
+  return nameActor(String(by))
+}
+
+function capital(text: string): string {
+  return text.startsWith('the ') ? `T${text.slice(1)}` : text
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { DEFAULT_LANE_POLICY } from '../connection/lane-policy.ts'
+import { explainMessage } from './explain-message.ts'
+
+interface Facts {
+  readonly state?: string
+  readonly reason?: string
+  readonly to?: string
+  readonly resent?: object | null
+  readonly isRemoved?: boolean
+  readonly hasSuccessor?: boolean
+  readonly bodyDeletedAt?: number | null
+}
+
+function explain({ isRemoved = false, ...facts }: Facts) {
+  const { state = 'FAILED', reason = 'recipient_refused', to = '15550100000', ...rest } = facts
+  const message = { state, reason, to, connection: '15550001000', attempts: 0, acceptedAt: 0, publishedAt: null }
+  const others = { resent: null, hasSuccessor: false, bodyDeletedAt: null, ...rest }
+  const { cause, nextStep } = explainMessage({
+    message,
+    asOf: 0,
+    channel: 'sandbox',
+    policy: DEFAULT_LANE_POLICY,
+    tries: null,
+    paused: null,
+    removed: null,
+    block: null,
+    reasonWords: null,
+    laneWait: null,
+    position: null,
+    reportsMissing: null,
+    timeline: [],
+    connectionState: isRemoved ? 'removed' : 'active',
+    ...others,
+  } as never)
+  return { cause, nextStep }
+}
+
+const COPY = { id: 'copy', state: 'READ', reason: null, words: null, by: 'channel' }
+const REFUSED = 'The sandbox refuses 15550100000 for good.'
+
+describe('what was done about a message', () => {
+  it.each([
+    ['channel', 'READ', 'Nuncio sent it again as a template. That message was read.'],
+    ['channel', 'QUEUED', 'Nuncio sent it again as a template. That message waits to be sent.'],
+    ['anna@example.org', 'DELIVERED', 'anna@example.org sent it again. That message was delivered.'],
+    ['cli', 'CANCELLED', 'The command line sent it again. That message was cancelled.'],
+  ])(
+    'G10: is said where %s sent it again and that one is %s, and nothing is advised that would double it',
+    (by, state, done) => {
+      for (const was of ['FAILED', 'EXPIRED', 'CANCELLED'])
+        assert.deepEqual(explain({ state: was, resent: { ...COPY, by, state } }), {
+          cause: `${REFUSED} ${done}`,
+          nextStep: 'You need not do anything here.',
+        })
+    },
+  )
+
+  it('says of one that may have arrived that it may come twice', () => {
+    const { nextStep } = explain({ state: 'UNCONFIRMED', reason: 'result_unknown', resent: { ...COPY, by: 'cli' } })
+
+    assert.equal(nextStep, 'You need not do anything here. The recipient may get it twice.')
+  })
+
+  it('says why the second one failed too', () => {
+    const { cause, nextStep } = explain({ resent: { ...COPY, state: 'FAILED', reason: 'whatsapp_132001' } })
+
+    assert.equal(
+      cause,
+      `${REFUSED} Nuncio sent it again as a template. That message failed. Meta has no approved template of this name in this language.`,
+    )
+    assert.equal(nextStep, 'See that message. Choose an approved template in the settings of the connection.')
+  })
+
+  it.each([
+    [{ to: 'erased' }, 'It cannot be sent again: its recipient was erased.'],
+    [
+      { bodyDeletedAt: 1 },
+      'It cannot be sent again: its content was deleted. Send a new message if it is still wanted.',
+    ],
+    [{ isRemoved: true }, 'Add 15550001000 again; “Retry” then appears here.'],
+    [{ isRemoved: true, hasSuccessor: true, reason: 'connection_removed' }, 'Retry it if it is still wanted.'],
+  ])('names what stands in the way of sending it again: %j', (facts, nextStep) => {
+    assert.equal(explain(facts).nextStep, nextStep)
+  })
+})

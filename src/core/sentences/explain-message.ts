@@ -1,0 +1,277 @@
+import { durationText } from '../../format/durations.ts'
+import { instantText, shortTime } from '../../format/instants.ts'
+import type { Instant, MessageId } from '../ids.ts'
+import { ERASED } from '../message/erased.ts'
+import type { MessageState } from '../message/message.ts'
+import { CHANNEL_ACTOR } from '../message/timeline.ts'
+import { nameActor } from '../name-actor.ts'
+import type { MessageTimeline } from '../ports/administration.ts'
+import { type ExplainedReason, explainReason, networkOf } from '../reasons.ts'
+import { type Answer, answerOf, mayHaveLeft, NTH } from './answer.ts'
+import { numberFacts } from './explain-wait.ts'
+import { NO_ACTION, type SentenceFacts } from './texts.ts'
+
+/** What a person reads of a message: was it sent, why or why not, what to do. */
+interface ExplainedMessage extends Answer {
+  /** A code of core/reasons.ts, or a fact that has no code, such as `reports_missing`. Null: there is nothing to add. */
+  readonly code: string | null
+  readonly list: string
+  readonly cause: string | null
+  readonly nextStep: string
+  readonly command: string | null
+  readonly opens: ExplainedReason['opens']
+  readonly quote: ExplainedReason['quote']
+  /** When the wait ends. */
+  readonly until: Instant | null
+  /** Another message that the next step is about. */
+  readonly other: MessageId | null
+}
+
+type Lines = Omit<ExplainedMessage, keyof Answer>
+
+const NOTHING: Lines = {
+  code: null,
+  list: '',
+  cause: null,
+  nextStep: NO_ACTION,
+  command: null,
+  opens: null,
+  quote: null,
+  until: null,
+  other: null,
+}
+// Longer waits and calls are named of a message that was sent.
+const LONG_WAIT_MS = 10_000
+const SLOW_CALL_MS = 3_000
+
+/** From facts only, as of the moment at which they were read. */
+export function explainMessage(view: MessageTimeline): ExplainedMessage {
+  const own = linesOf(view)
+  return { ...answerOf(view), ...own, ...replaced(view, own) }
+}
+
+function linesOf(view: MessageTimeline): Lines {
+  const { message, laneWait, reasonWords, reportsMissing, channel } = view
+  if (laneWait && (message.state === 'QUEUED' || message.state === 'SENDING'))
+    return ofReason(view, laneWait.reason, { words: laneWait.words, until: laneWait.until })
+  if (message.reason !== null) return ofReason(view, message.reason, { words: reasonWords, until: null })
+  if (reportsMissing)
+    return {
+      ...NOTHING,
+      code: 'reports_missing',
+      list: `No reports from ${networkOf('', channel) ?? 'the network'}`,
+      cause: reportsMissing.cause,
+      nextStep: reportsMissing.nextStep,
+      opens: 'connection',
+    }
+  return ofSent(view)
+}
+
+function ofReason(
+  view: MessageTimeline,
+  code: string,
+  { words, until }: { readonly words: string | null; readonly until: Instant | null },
+): Lines {
+  const { message, channel } = view
+  const context = { state: message.state, words, channel, facts: factsOf(view, code, until) }
+  const other = code === 'behind_others' ? view.waitsFor : null
+  return { ...NOTHING, ...explainReason(code, context), until, other }
+}
+
+/** What there is to say of a message that was sent as usual. */
+function ofSent(view: MessageTimeline): Lines {
+  const { message, timeline, channel } = view
+  if (message.state !== 'PUBLISHED' && message.state !== 'DELIVERED' && message.state !== 'READ') return NOTHING
+  const network = networkOf('', channel) ?? 'the network'
+  const say = (list: string, cause: string, more: Partial<Lines> = {}): Lines => ({
+    ...NOTHING,
+    list,
+    cause: `${cause.charAt(0).toUpperCase()}${cause.slice(1)}`,
+    ...more,
+  })
+  if (timeline.some(({ code }) => code === 'evidence_found')) {
+    const facts = attemptFacts(view)
+    return { ...NOTHING, ...explainReason('evidence_found', { channel, facts }) }
+  }
+  const template = timeline.findLast(({ kind }) => kind === 'attempt-begun')?.facts['template']
+  if (template)
+    return say(`As template ${template}`, `Sent as template ${template}: the recipient had not written for 24 hours.`, {
+      opens: 'connection',
+    })
+  if (timeline.some(({ kind, facts }) => kind === 'media-fetched' && facts['captionDropped'] === 'yes'))
+    return say('Caption left out', 'The caption was left out: an audio message has none.', {
+      nextStep: `${NO_ACTION} To send that text, send it as a message of its own.`,
+    })
+  const recovered = timeline.find(({ kind }) => kind === 'recovered')
+  if (recovered)
+    return say(
+      `Sent at the ${NTH[message.attempts] ?? `${message.attempts}th`} attempt`,
+      `Nuncio stopped during attempt ${String(recovered.facts['attempt'])}. ${capital(network)} showed that it had not left, so it was sent again.`,
+    )
+  const refused = timeline.filter(({ kind }) => kind === 'attempt-rejected')
+  const busy = refused.filter(({ code }) => code === 'busy').length
+  const nth = `Sent at the ${NTH[message.attempts] ?? `${message.attempts}th`} attempt`
+  if (busy > 0) return say(nth, `${network} was busy ${busy === 1 ? 'once' : busy === 2 ? 'twice' : `${busy} times`}.`)
+  const waits = timeline.filter(({ kind, facts }) => kind === 'waiting' && Number(facts['waitedMs']) >= LONG_WAIT_MS)
+  const longest = waits.toSorted((a, b) => Number(b.facts['waitedMs']) - Number(a.facts['waitedMs']))[0]
+  if (longest?.words) return say('', `It waited ${durationText(Number(longest.facts['waitedMs']))}: ${longest.words}.`)
+  if (refused.some(({ code }) => code === 'connection_away' || code === 'network_error')) {
+    const first = timeline.find(({ kind }) => kind === 'attempt-begun')
+    const away = (message.publishedAt ?? 0) - (first?.at ?? 0)
+    return say(nth, `${message.connection} could not reach ${network} for ${durationText(away)}.`)
+  }
+  const took = Number(timeline.find(({ kind }) => kind === 'attempt-accepted')?.facts['tookMs'] ?? 0)
+  if (took >= SLOW_CALL_MS) return say('', `${network} took ${durationText(took)} to answer.`)
+  const isRead = message.state === 'READ' && !timeline.some(({ kind }) => kind === 'receipt-delivered')
+  if (isRead) return say('', `${network} reported that it was read; that includes delivery.`)
+  if (channel === 'sandbox')
+    return say('', 'It is in the sandbox inbox. Nothing left this machine.', { opens: 'inbox' })
+  return NOTHING
+}
+
+/** What the reason's sentences may name. */
+function factsOf(view: MessageTimeline, code: string, until: Instant | null): SentenceFacts {
+  const { message, policy, position, asOf, paused, block, removed, tries } = view
+  const at = (instant: Instant) => atText(instant, asOf)
+  const before = position === null ? 0 : position - 1
+  const gapMs = policy.leastGapMs + policy.gapJitterMs / 2
+  const isWaiting = message.state === 'QUEUED'
+  const turnAt = gapMs > 0 && until !== null && code === 'pace' ? until + before * gapMs : null
+  const by = actOf(view, code)
+  return {
+    ...numberFacts({ number: message.connection, policy }),
+    to: message.to === ERASED ? undefined : message.to,
+    until: until === null ? undefined : shortTime(until, asOf),
+    before: isWaiting && before > 0 ? `${before === 1 ? '1 message is' : `${count(before)} messages are`}` : undefined,
+    ahead: isWaiting && before > 0 ? count(before) : undefined,
+    turn: turnAt === null ? undefined : shortTime(turnAt, asOf),
+    ...attemptFacts(view),
+    nth: tries === null ? undefined : NTH[tries + 1],
+    cause: causeOfLast(view),
+    earlier: view.waitsFor ?? undefined,
+    ...(code === 'paused' && paused ? { who: capital(nameActor(paused.by)), at: at(paused.at) } : {}),
+    ...(code === 'recipient_blocked' && block
+      ? { who: nameActor(block.by), at: at(block.at), why: block.why ?? undefined }
+      : {}),
+    ...(code === 'connection_removed' && removed ? { who: capital(nameActor(removed.by)), at: at(removed.at) } : {}),
+    ...(by ? { who: capital(nameActor(by.by)), at: at(by.at) } : {}),
+  }
+}
+
+function attemptFacts({ message, timeline, asOf }: MessageTimeline): SentenceFacts {
+  if (message.state === 'SENDING') {
+    const begun = timeline.findLast(({ kind }) => kind === 'attempt-begun')
+    return begun ? { n: String(begun.facts['attempt']), at: atText(begun.at, asOf) } : {}
+  }
+  const recovered = timeline.findLast(({ kind }) => kind === 'recovered')
+  const unknown = timeline.findLast(({ kind }) => kind === 'attempt-unknown')
+  const n = (unknown ?? recovered)?.facts['attempt']
+  // Of a waiting message only where its last attempt may have left.
+  const isOpen = message.state !== 'QUEUED' || mayHaveLeft(timeline)
+  const refused = timeline.filter(({ kind }) => kind === 'attempt-rejected').length
+  const isCancelled = message.state === 'CANCELLED' && refused > 0
+  return {
+    n: n === undefined || n === null || !isOpen ? undefined : String(n),
+    attempts: isCancelled ? `${refused} attempt${refused === 1 ? '' : 's'}` : recovered ? '1 attempt' : undefined,
+  }
+}
+
+/** The person who ended it, and when. */
+function actOf({ timeline }: MessageTimeline, code: string): { readonly by: string; readonly at: Instant } | null {
+  const isCancelled = code === 'cancelled_by_person' || code === 'result_unknown'
+  const kind = isCancelled ? 'cancelled' : code === 'marked_arrived' ? 'resolved' : null
+  const entry = kind === null ? undefined : timeline.findLast((one) => one.kind === kind)
+  const by = entry?.facts['by']
+  return entry && typeof by === 'string' ? { by, at: entry.at } : null
+}
+
+/** Why its last attempt failed, in a sentence. */
+function causeOfLast({ timeline, channel, message }: MessageTimeline): string | undefined {
+  const last = timeline.findLast(({ kind }) => kind === 'attempt-rejected' || kind === 'media-retry')
+  if (!last?.code) return undefined
+  const facts = { number: message.connection, to: message.to === ERASED ? undefined : message.to }
+  return explainReason(last.code, { words: last.words, channel, facts }).cause
+}
+
+const NOT_SENT: ReadonlySet<MessageState> = new Set(['FAILED', 'EXPIRED', 'CANCELLED'])
+
+const BECAME: Readonly<Record<MessageState, string>> = {
+  QUEUED: 'waits to be sent',
+  SENDING: 'is being sent',
+  PUBLISHED: 'was sent',
+  DELIVERED: 'was delivered',
+  READ: 'was read',
+  FAILED: 'failed',
+  UNCONFIRMED: 'is unconfirmed',
+  EXPIRED: 'expired',
+  CANCELLED: 'was cancelled',
+}
+
+/** What was done since, or stands in the way, comes before what the reason says: to follow that would double the message. */
+function replaced(view: MessageTimeline, own: Lines): Partial<Lines> {
+  const { message, resent, connectionState, hasSuccessor, bodyDeletedAt, repeatsWhatLeft, resendOf, timeline } = view
+  const cause = own.cause ?? ''
+  if (repeatsWhatLeft)
+    return {
+      list: 'Its original arrived',
+      cause: 'It repeats a message that has arrived after all.',
+      nextStep: 'Cancel this one, or the recipient gets both.',
+      command: null,
+      opens: null,
+      other: resendOf,
+    }
+  if (resent) return ofResent(message.state, cause, resent)
+  if (!NOT_SENT.has(message.state)) return {}
+  const barred = (nextStep: string, more: Partial<Lines> = {}): Partial<Lines> => ({
+    nextStep,
+    command: null,
+    opens: null,
+    ...more,
+  })
+  if (message.to === ERASED) return barred('It cannot be sent again: its recipient was erased.')
+  if (bodyDeletedAt !== null)
+    return barred('It cannot be sent again: its content was deleted. Send a new message if it is still wanted.')
+  if (connectionState === 'removed' && !hasSuccessor)
+    return barred(`Add ${message.connection} again; “Retry” then appears here.`, { opens: 'connections' })
+  if (timeline.some(({ kind }) => kind === 'receipt-contrary'))
+    return barred('Ask the recipient before you retry: it may have arrived.', {
+      cause: `${cause} But a report of the network contradicts that.`.trim(),
+    })
+  if (view.block && message.reason !== 'recipient_blocked')
+    return barred('The recipient is on the block list now. Unblock it before you retry.', { opens: 'recipients' })
+  if (!view.block && message.reason === 'recipient_blocked')
+    return barred('It is no longer on the list. Retry it if it is still wanted.')
+  return message.reason === 'connection_removed' ? barred('Retry it if it is still wanted.') : {}
+}
+
+function ofResent(
+  was: MessageState,
+  cause: string,
+  { id, state, reason, words, by }: NonNullable<MessageTimeline['resent']>,
+): Partial<Lines> {
+  const who = by === null ? 'A person' : capital(nameActor(by))
+  const how = by === CHANNEL_ACTOR ? ' as a template' : ''
+  const list =
+    by === CHANNEL_ACTOR ? 'Sent again as a template' : `Sent again by ${by === null ? 'a person' : nameActor(by)}`
+  const done = `${cause} ${who} sent it again${how}. That message ${BECAME[state]}.`.trim()
+  const more = { list, command: null, opens: null, other: id } as const
+  if (state === 'FAILED' && reason !== null) {
+    const failed = explainReason(reason, { state, words })
+    return { ...more, cause: `${done} ${failed.cause}`, nextStep: `See that message. ${failed.nextStep}` }
+  }
+  const twice = was === 'UNCONFIRMED' ? ' The recipient may get it twice.' : ''
+  return { ...more, cause: done, nextStep: `You need not do anything here.${twice}` }
+}
+
+function atText(instant: Instant, asOf: Instant): string {
+  const text = shortTime(instant, asOf)
+  return text === instantText(instant) ? `on ${text}` : `at ${text}`
+}
+
+function capital(text: string): string {
+  return text.startsWith('the ') ? `T${text.slice(1)}` : text
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en')
+}

@@ -1,0 +1,338 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { DEFAULT_LANE_POLICY, type LanePolicy } from '../connection/lane-policy.ts'
+import type { MessageTimeline, MessageView, TimelineEntry } from '../ports/administration.ts'
+import { explainMessage } from './explain-message.ts'
+
+const AT = Date.UTC(2026, 0, 15, 12)
+const NUMBER = '15550001301'
+
+interface Situation {
+  readonly message?: Partial<MessageView>
+  readonly words?: string
+  readonly channel?: string
+  readonly policy?: Partial<LanePolicy>
+  readonly wait?: MessageTimeline['laneWait']
+  readonly timeline?: readonly TimelineEntry[]
+  readonly more?: Partial<MessageTimeline>
+}
+
+function entry(kind: string, ms: number, { code = null, words = null, ...facts }: Record<string, unknown> = {}) {
+  return { at: AT + ms, kind, code, words, facts } as TimelineEntry
+}
+
+/** What a person reads who knows nothing of what was provoked: was it sent, why, what to do. */
+function read({ message, words, channel, policy, wait, timeline = [], more }: Situation): readonly string[] {
+  const view = {
+    message: {
+      to: '15551112222',
+      connection: NUMBER,
+      type: 'message',
+      state: 'FAILED',
+      reason: null,
+      attempts: 1,
+      acceptedAt: AT,
+      publishedAt: null,
+      ...message,
+    },
+    asOf: AT + 60_000,
+    channel: channel ?? 'sandbox',
+    policy: { ...DEFAULT_LANE_POLICY, ...policy },
+    tries: null,
+    paused: null,
+    removed: null,
+    block: null,
+    reasonWords: words ?? null,
+    laneWait: wait ?? null,
+    position: null,
+    waitsFor: null,
+    reportsMissing: null,
+    connectionState: 'active',
+    bodyDeletedAt: null,
+    hasSuccessor: false,
+    repeatsWhatLeft: false,
+    resent: null,
+    resendOf: null,
+    timeline: [entry('accepted', 0), ...timeline],
+    ...more,
+  } as unknown as MessageTimeline
+  const { sentence, cause, nextStep } = explainMessage(view)
+  return [sentence, cause ?? '', nextStep]
+}
+
+const SENT = { state: 'PUBLISHED', publishedAt: AT + 7_100 } as const
+const WAITS = { state: 'QUEUED', attempts: 0 } as const
+const META = 'whatsapp-cloud'
+const NO_ACTION = 'You need not do anything.'
+const ASK = 'Ask 15551112222. Then choose “It arrived” or “Send again”; if it did arrive, they get it twice.'
+const lane = (reason: string, words: string | null = null, until: number | null = null) => ({ reason, words, until })
+const busy = entry('attempt-rejected', 100, { code: 'busy', attempt: 1 })
+
+describe('a stranger learns from the log alone', () => {
+  it.each<[string, Situation, readonly string[]]>([
+    [
+      'of a refused number',
+      { message: { reason: 'recipient_refused' } },
+      [
+        'Not sent.',
+        'The sandbox refuses 15551112222 for good.',
+        'Check the number, and send a new message to the right one.',
+      ],
+    ],
+    [
+      'of a network that was busy twice',
+      { message: { ...SENT, attempts: 3 }, timeline: [busy, busy] },
+      [
+        'Sent at the third attempt: the sandbox accepted it 7.1 s after the request.',
+        'The sandbox was busy twice.',
+        NO_ACTION,
+      ],
+    ],
+    [
+      'of a connection that broke',
+      {
+        message: { state: 'UNCONFIRMED', reason: 'result_unknown' },
+        words: 'the sandbox lost the line, as the recipient 0003 asks for',
+      },
+      ['Nobody knows whether it arrived.', 'The sandbox broke the connection, as 15551112222 asks for.', ASK],
+    ],
+    [
+      'of a network that was slow',
+      { message: SENT, timeline: [entry('attempt-accepted', 5_000, { attempt: 1, tookMs: 5_000 })] },
+      ['Sent: the sandbox accepted it 7.1 s after the request.', 'The sandbox took 5.0 s to answer.', NO_ACTION],
+    ],
+    [
+      'of a failure that was reported later',
+      { message: { reason: 'refused_later', publishedAt: AT + 5 } },
+      [
+        'Sent, but not delivered.',
+        'The sandbox accepted it and reported later that it failed.',
+        'Check the recipient, then retry.',
+      ],
+    ],
+    [
+      'of three stops of which none sent it',
+      { message: { reason: 'quarantined', attempts: 3 } },
+      [
+        'Not sent.',
+        'Nuncio stopped three times while sending it; the sandbox showed that it never left.',
+        'Report it with its id. “Retry” tries it again, which may stop Nuncio again.',
+      ],
+    ],
+    [
+      'of a file that is not there',
+      { message: { reason: 'media_status', attempts: 0 }, words: 'files.example answered 404 (not found).' },
+      ['Not sent.', 'files.example answered 404 (not found).', 'Check the URL. If the file is there now, retry.'],
+    ],
+    [
+      'of a host that fails',
+      {
+        message: { reason: 'media_status', attempts: 0 },
+        words: 'files.example answered 500 (internal server error).',
+      },
+      [
+        'Not sent.',
+        'files.example answered 500 (internal server error).',
+        'The host has a problem. Retry once it works.',
+      ],
+    ],
+    [
+      'of a redirect loop',
+      { message: { reason: 'media_protocol', attempts: 0 }, words: 'files.example redirected more than 5 times.' },
+      [
+        'Not sent.',
+        'files.example redirected more than 5 times.',
+        'Give the URL that the file finally has, in a new message.',
+      ],
+    ],
+    [
+      'of a pause, with the person and the time',
+      { message: WAITS, wait: lane('paused'), more: { paused: { by: 'anna@example.org', at: AT } } },
+      ['Not sent yet.', `anna@example.org paused ${NUMBER} at 12:00 UTC.`, `Resume ${NUMBER}.`],
+    ],
+    [
+      'of a removed connection',
+      {
+        message: { state: 'CANCELLED', reason: 'connection_removed', attempts: 0 },
+        more: { connectionState: 'removed', removed: { by: 'cli', at: AT } },
+      },
+      [
+        'Not sent.',
+        `The command line removed ${NUMBER} at 12:00 UTC and cancelled what waited.`,
+        `Add ${NUMBER} again; “Retry” then appears here.`,
+      ],
+    ],
+    [
+      'of quiet hours, until when and where',
+      {
+        message: WAITS,
+        wait: lane('quiet_hours', null, AT + 3_600_000),
+        policy: { quietHours: { from: '20:00', to: '08:00', timeZone: 'Europe/Berlin' } },
+        more: { position: 13 },
+      },
+      [
+        'Not sent yet.',
+        `${NUMBER} sends nothing until 08:00 (Europe/Berlin). 12 messages are before it.`,
+        'You need not do anything. To send now, change the quiet hours.',
+      ],
+    ],
+    [
+      'of the pace, with the messages before it and its turn',
+      {
+        message: WAITS,
+        wait: lane('pace', null, AT + 60_000),
+        policy: { leastGapMs: 40_000 },
+        more: { position: 19 },
+      },
+      [
+        'Not sent yet.',
+        `${NUMBER} sends one message each 40 s. 18 messages are before it, so it is sent about 12:13 UTC.`,
+        'You need not do anything. To send faster, lower the least gap.',
+      ],
+    ],
+    [
+      'of a time to live that was over',
+      {
+        message: { state: 'EXPIRED', reason: 'time_to_live_over', attempts: 0 },
+        policy: { timeToLiveMs: 10_000 },
+      },
+      [
+        'Not sent.',
+        `It waited 10 s, the limit of ${NUMBER}.`,
+        'Retry it if it is still wanted. To let messages wait longer, raise the time to live.',
+      ],
+    ],
+    [
+      'of a cancelled message, with the person',
+      {
+        message: { state: 'CANCELLED', reason: 'cancelled_by_person', attempts: 0 },
+        timeline: [entry('cancelled', 0, { code: 'cancelled_by_person', by: 'cli' })],
+      },
+      ['Not sent.', 'The command line cancelled it at 12:00 UTC.', 'Retry it if it is wanted after all.'],
+    ],
+    [
+      'of the block list, with the person and the reason',
+      {
+        message: { reason: 'recipient_blocked', attempts: 0 },
+        more: { block: { by: 'cli', at: AT, why: 'asked by phone' } },
+      },
+      [
+        'Not sent.',
+        '15551112222 is on the block list: the command line, at 12:00 UTC (“asked by phone”).',
+        'You need not do anything. If that was a mistake, unblock it under Settings, Recipients; then retry.',
+      ],
+    ],
+    [
+      'of a process that was killed in mid-attempt',
+      { message: { ...SENT, attempts: 2 }, timeline: [entry('recovered', 900, { attempt: 1 })] },
+      [
+        'Sent at the second attempt: the sandbox accepted it 7.1 s after the request.',
+        'Nuncio stopped during attempt 1. The sandbox showed that it had not left, so it was sent again.',
+        NO_ACTION,
+      ],
+    ],
+    [
+      'of a process that is frozen',
+      {
+        message: WAITS,
+        wait: lane(
+          'service_stopped',
+          'Process 12 has shown no sign of life since 15 Jan 2026, 11:59:57 UTC, but still holds the data, so nothing is sent.',
+        ),
+      },
+      [
+        'Not sent yet.',
+        'Process 12 has shown no sign of life since 15 Jan 2026, 11:59:57 UTC, but still holds the data, so nothing is sent.',
+        'Ask the person who runs Nuncio to restart that process.',
+      ],
+    ],
+    [
+      'of a full disk',
+      {
+        message: { state: 'SENDING', reason: 'storage_unavailable' },
+        wait: lane('storage_unavailable', 'The disk is full.'),
+      },
+      [
+        'Not known yet: its result cannot be stored now.',
+        'The disk is full. Nothing can be accepted or sent.',
+        'Ask the person who runs Nuncio to make room or repair the database. Nuncio goes on by itself.',
+      ],
+    ],
+    [
+      'of a token that Meta refuses',
+      { message: WAITS, channel: META, wait: lane('whatsapp_190', '(#190) expired') },
+      [
+        'Not sent yet.',
+        'The access token has expired or is not valid.',
+        'Enter a valid token of the system user; sending goes on by itself.',
+      ],
+    ],
+    [
+      'of 24 hours that are over, sent again as a template by itself',
+      {
+        message: { reason: 'whatsapp_131047', publishedAt: AT + 5 },
+        channel: META,
+        more: { resent: { id: 'copy' as never, state: 'READ', reason: null, words: null, by: 'channel' } },
+      },
+      [
+        'Sent, but not delivered.',
+        `15551112222 has not written to ${NUMBER} for 24 hours, so Meta takes only approved templates. Nuncio sent it again as a template. That message was read.`,
+        'You need not do anything here.',
+      ],
+    ],
+    [
+      'of a connection that broke before a report came',
+      {
+        message: { ...SENT, reason: 'evidence_found' },
+        channel: META,
+        timeline: [
+          entry('attempt-unknown', 20, { attempt: 1 }),
+          entry('attempt-accepted', 1_800, { code: 'evidence_found', attempt: 1 }),
+        ],
+      },
+      [
+        'Sent: a report from Meta shows it.',
+        'The connection to Meta broke during attempt 1. A report shows that it has it.',
+        NO_ACTION,
+      ],
+    ],
+    [
+      'of reports that never come',
+      {
+        message: SENT,
+        channel: META,
+        more: { reportsMissing: { cause: 'Meta has reported nothing.', nextStep: 'Check the callback address.' } },
+      },
+      ['Sent: Meta accepted it 7.1 s after the request.', 'Meta has reported nothing.', 'Check the callback address.'],
+    ],
+    [
+      'of a restored database',
+      { message: WAITS, wait: lane('database_went_back', 'it was restored from the backup of 2026-01-14 03:00 UTC') },
+      [
+        'Not sent yet.',
+        'The database was restored from a backup. What was sent since is not known here.',
+        'Cancel what was sent meanwhile. Then ask the person who runs Nuncio to release all numbers.',
+      ],
+    ],
+    [
+      'of an earlier message to the same recipient',
+      { message: { ...WAITS, reason: 'behind_others' }, more: { position: 2, waitsFor: 'first' as never } },
+      [
+        'Not sent yet.',
+        'An earlier message to 15551112222 is not finished yet. Messages to others go on.',
+        'You need not do anything: it moves up by itself.',
+      ],
+    ],
+    [
+      'of a message that may have been sent twice',
+      { message: { ...SENT, reason: 'possible_duplicate', attempts: 2 } },
+      [
+        'Sent, perhaps twice.',
+        `An attempt broke, and ${NUMBER} is set to send once more in that case.`,
+        'You need not do anything. To avoid doubles, choose “Leave it unconfirmed” in the settings of the connection.',
+      ],
+    ],
+  ])('%s', (_, situation, lines) => {
+    assert.deepEqual(read(situation), lines)
+  })
+})
