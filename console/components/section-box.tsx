@@ -6,7 +6,7 @@ export function SectionBox({ title, children }: { readonly title: string; readon
   return (
     <Paper withBorder p="lg" maw={860} component="section" aria-label={title}>
       <Stack gap="md">
-        <Title order={3}>{title}</Title>
+        <Title order={2}>{title}</Title>
         {children}
       </Stack>
     </Paper>

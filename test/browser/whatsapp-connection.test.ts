@@ -118,6 +118,7 @@ describe.skipIf(obstacle !== null)(`a WhatsApp Cloud connection in the console${
 
   it('says in one sentence what is wrong once its token is taken back', async () => {
     simulator.changeNumber(PHONE.phoneNumberId, { accessToken: 'another-one' })
+    await page.getByRole('tab', { name: 'Network' }).click()
     const said = page.getByRole('region', { name: 'What the network says' })
     await said.getByRole('button', { name: 'Check now' }).click()
 
