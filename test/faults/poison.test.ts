@@ -9,6 +9,8 @@ import type { SentRequest } from '../support/ledger/ledger-input.ts'
 
 // The sandbox kills the worker in mid-attempt, where it may; elsewhere it drops the lane's claim.
 const POISON = '15550100008'
+// Deferred while the worker dies, with the later ones to its recipient.
+const BUSY = '15550100002'
 const ENDED_WITHIN_MS = 100_000
 
 describe('a message that kills its worker', () => {
@@ -60,7 +62,9 @@ interface Story {
 
 async function sendPoisonBetweenTwo(world: World): Promise<{ tookMs: number }> {
   const before = await send(world, '447900000001')
+  const deferred = await send(world, BUSY)
   const poison = await send(world, POISON)
+  const behind = await send(world, BUSY, 'behind the deferred one')
   const after = await send(world, '447900000002')
   const startedAt = performance.now()
   const limits = { deadlineMs: ENDED_WITHIN_MS, everyMs: 500 }
@@ -78,12 +82,11 @@ async function sendPoisonBetweenTwo(world: World): Promise<{ tookMs: number }> {
   assert.equal(reasonText, 'Nuncio stopped three times while sending it; the sandbox showed that it never left.')
   const outcomes = timeline.map(({ kind }) => kind).filter((kind) => /^attempt-(?!begun)/.test(kind))
   assert.deepEqual(outcomes, ['attempt-rejected', 'attempt-rejected', 'attempt-rejected'])
-  await checkRun(world, [before, poison, after])
+  await checkRun(world, [before, deferred, poison, behind, after])
   return { tookMs }
 }
 
-async function send({ client, connections: [from = ''] }: World, to: string): Promise<SentRequest> {
-  const text = `to ${to}`
+async function send({ client, connections: [from = ''] }: World, to: string, text = `to ${to}`): Promise<SentRequest> {
   const sentAt = performance.now()
   // Under a key, because the worker may die with the reply in its hands.
   const letter = { from, to, message: { type: 'message', message: text }, idempotencyKey: text }

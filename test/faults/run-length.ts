@@ -14,6 +14,11 @@ export function loadPauseMs(pauseMs: number): number {
   return isQuick ? 4 * pauseMs : pauseMs
 }
 
+/** How many messages wait behind one. */
+export function deferredAtOnce(): number {
+  return isQuick ? 500 : 10_000
+}
+
 /**
  * Within how many milliseconds the lanes of a lost worker must move again. A brief run may share its machine with others,
  * and is given some more; a long one is watched, and is not.
