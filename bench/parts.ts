@@ -5,6 +5,7 @@ import { measureAcceptAndDeliver } from './parts/accept-and-deliver.ts'
 import { measureBodies } from './parts/bodies.ts'
 import { measureCallbacks } from './parts/callbacks.ts'
 import { measureConsole } from './parts/console.ts'
+import { measureDeferred } from './parts/deferred.ts'
 import { measureDispatch } from './parts/dispatch.ts'
 import { measureDurableAccepts } from './parts/durable-accepts.ts'
 import { measureIdleLatency } from './parts/idle-latency.ts'
@@ -42,6 +43,13 @@ export const PARTS: readonly Part[] = [
     measure: measureAcceptAndDeliver,
   },
   { name: 'dispatch', what: 'dispatching a backlog', isForQuick: true, engines: ENGINES, measure: measureDispatch },
+  {
+    name: 'deferred',
+    what: 'lanes with deferred messages',
+    isForQuick: true,
+    engines: ENGINES,
+    measure: measureDeferred,
+  },
   { name: 'latency', what: 'one message at a time', isForQuick: true, engines: ENGINES, measure: measureIdleLatency },
   {
     name: 'processes',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { checkRun } from '../support/black-box/check-run.ts'
-import { Load } from '../support/black-box/load.ts'
+import { Load, someDeferred } from '../support/black-box/load.ts'
 import { printTable } from '../support/black-box/print-table.ts'
 import { createRandom } from '../support/black-box/random.ts'
 import { openWorld } from '../support/black-box/world.ts'
@@ -22,7 +22,8 @@ describe('kill -9', () => {
       const world = await openWorld({ connections: CONNECTIONS, connectionArguments: SLOW_SANDBOX })
       try {
         const { client, connections } = world
-        const load = new Load({ client, connections, pauseMs: 80, keyedShare: 0.4, seed })
+        const instead = someDeferred({ share: 0.2, ofEach: readRounds({ brief: 20, quick: 2 }) })
+        const load = new Load({ client, connections, pauseMs: 80, keyedShare: 0.4, seed, instead })
         load.start()
 
         const { uptimes, killedAt } = await killAgainAndAgain(world.service, rounds, createRandom(seed))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { describe, it } from 'vitest'
 import { checkRun } from '../support/black-box/check-run.ts'
-import { Load } from '../support/black-box/load.ts'
+import { Load, someDeferred } from '../support/black-box/load.ts'
 import { printTable } from '../support/black-box/print-table.ts'
 import { openWorld } from '../support/black-box/world.ts'
 import { readRounds, readSeed } from './run-length.ts'
@@ -20,7 +20,8 @@ describe('a service that stands still for longer than its claims last', () => {
       const world = await openWorld({ connections: 10, connectionArguments: ['--set', 'latency=100ms'] })
       try {
         const { service, client, connections } = world
-        const load = new Load({ client, connections, pauseMs: 200, keyedShare: 0.3, seed })
+        const instead = someDeferred({ share: 0.2, ofEach: 2 })
+        const load = new Load({ client, connections, pauseMs: 200, keyedShare: 0.3, seed, instead })
         load.start()
         for (let round = 0; round < rounds; round += 1) {
           await setTimeout(BETWEEN_MS)

@@ -9,7 +9,16 @@ import { overrideLanes } from '../support/dispatch-world/override-lanes.ts'
 import { preferredWorker } from '../support/preferred-worker.ts'
 import { cancel, join } from './incidents.ts'
 import type { Random } from './random.ts'
-import { withoutPassed, withRecipientsApart, withRecipientsTogether, withTwoSwapped } from './recipient-breakages.ts'
+import {
+  withLazyRetries,
+  withoutPassed,
+  withoutTries,
+  withRecipientsApart,
+  withRecipientsTogether,
+  withTwoSwapped,
+  withWaitsOfLanes,
+} from './recipient-breakages.ts'
+import { replace } from './replace.ts'
 import type { SimulatedStorage } from './simulated-storage.ts'
 import type { SimulatedWorker } from './simulated-worker.ts'
 import type { Breakage, SimulatedWorld } from './simulated-world.ts'
@@ -31,6 +40,9 @@ export const BREAKAGES: Readonly<Record<string, Breakage>> = {
     channel: withRecipientsTogether,
     aggravate: keepRecipientsBusy,
   },
+  'a message whose wait is over lets younger ones pass': { patch: withLazyRetries, aggravate: keepRecipientsBusy },
+  'a message that waits for itself holds its lane': { lanes: withWaitsOfLanes, aggravate: keepRecipientsBusy },
+  'failed tries are forgotten at a takeover': { lanes: withoutTries, aggravate: takeOverBusyLanes },
   'what was passed over is forgotten': { lanes: withoutPassed, aggravate: keepRecipientsBusy },
   'what may have arrived is simply sent again': { channel: withoutUnknown },
   'an attempt is called before it is committed': { lanes: withoutIntent },
@@ -98,6 +110,12 @@ function sendToOne(world: SimulatedWorld): void {
 
 function keepRecipientsBusy(world: SimulatedWorld): void {
   world.networkFaults.busyRecipients = 0.3
+}
+
+/** Retries that are due find a network that is busy still, and lanes that change hands. */
+function takeOverBusyLanes(world: SimulatedWorld): void {
+  world.networkFaults.busyRecipients = 1
+  joinOften(world)
 }
 
 function restPerRecipient(world: SimulatedWorld): void {
@@ -198,12 +216,6 @@ function withFickleShares(): () => void {
       return asked % 3 === 0
     },
   })
-}
-
-function replace<Of extends object>(prototype: Of, name: keyof Of & string, by: PropertyDescriptor): () => void {
-  const before = Object.getOwnPropertyDescriptor(prototype, name) ?? {}
-  Object.defineProperty(prototype, name, { ...by, configurable: true })
-  return () => Object.defineProperty(prototype, name, before)
 }
 
 function withoutEpochs(lanes: Lanes, { database }: SimulatedStorage): Lanes {

@@ -1,6 +1,10 @@
+import { LaneRules } from '../../src/core/dispatch/lane/lane-rules.ts'
+import type { ConnectionId } from '../../src/core/ids.ts'
+import type { Sequence } from '../../src/core/message/message.ts'
 import type { Channel, Handover } from '../../src/core/ports/channel.ts'
 import type { Lanes } from '../../src/core/ports/lanes.ts'
 import { overrideLanes } from '../support/dispatch-world/override-lanes.ts'
+import { replace } from './replace.ts'
 
 /** The order of the lane is kept but for the first two messages to one recipient. */
 export function withTwoSwapped(lanes: Lanes): Lanes {
@@ -43,5 +47,58 @@ export function withoutPassed(lanes: Lanes): Lanes {
   return overrideLanes(lanes, {
     fetchNext: (connectionId, limit, after) =>
       limit === 1 ? Promise.resolve([]) : lanes.fetchNext(connectionId, limit, after),
+  })
+}
+
+/** A message whose wait is over waits for three more checks, so that younger ones are taken first. */
+export function withLazyRetries(): () => void {
+  type Decide = LaneRules['decide']
+  const decide = Object.getOwnPropertyDescriptor(LaneRules.prototype, 'decide')?.value as Decide
+  const passed = new Map<Sequence, number>()
+  return replace(LaneRules.prototype, 'decide', {
+    value(this: LaneRules, ...given: Parameters<Decide>): ReturnType<Decide> {
+      const decision = decide.apply(this, given)
+      const [{ sequence, retry }] = given
+      const times = passed.get(sequence) ?? 0
+      if (decision.do !== 'start' || !retry?.wait || times === 3) return decision
+      passed.set(sequence, times + 1)
+      return { do: 'defer', retry, reason: 'retrying', until: null }
+    },
+  })
+}
+
+/** The wait for a retry stands with the lane, which reads nothing more for some time. */
+export function withWaitsOfLanes(lanes: Lanes): Lanes {
+  const emptyReads = new Map<ConnectionId, number>()
+  return overrideLanes(lanes, {
+    record(step) {
+      const disposition = step.finish?.disposition
+      const wait = disposition?.do === 'keep-queued' ? disposition.retry?.wait : null
+      if (wait?.kind !== 'retry') return lanes.record(step)
+      emptyReads.set(step.connectionId, 8)
+      return lanes.record({ ...step, memory: { failureStreak: null, wait } })
+    },
+    async fetchNext(connectionId, limit, after) {
+      const left = limit > 1 ? (emptyReads.get(connectionId) ?? 0) : 0
+      if (left > 0) emptyReads.set(connectionId, left - 1)
+      return left > 0 ? [] : lanes.fetchNext(connectionId, limit, after)
+    },
+  })
+}
+
+/** Each worker knows only the failed tries that it wrote itself. */
+export function withoutTries(lanes: Lanes): Lanes {
+  const own = new Set<Sequence>()
+  return overrideLanes(lanes, {
+    record(step) {
+      if (step.finish?.disposition.do === 'keep-queued') own.add(step.finish.attempt.sequence)
+      return lanes.record(step)
+    },
+    async fetchNext(connectionId, limit, after) {
+      const run = await lanes.fetchNext(connectionId, limit, after)
+      return run.map((message) =>
+        message.retry && !own.has(message.sequence) ? { ...message, retry: { ...message.retry, tries: 0 } } : message,
+      )
+    },
   })
 }

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { LanePolicy } from '../../src/core/connection/lane-policy.ts'
 import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
-import type { RetryState } from '../../src/core/message/message.ts'
+import { FIRSTS, type FirstRow, isDue, OF_A_LANE } from './due-messages.ts'
 import type { NetworkCall, NetworkKind, SimulatedNetwork } from './simulated-network.ts'
 import type { SimulatedUploads } from './simulated-uploads.ts'
 import type { Trace } from './trace.ts'
@@ -32,14 +31,12 @@ interface CalledMessage {
 }
 
 const MOST_ATTEMPTS = 150
-// A lane that was not notified checks a deferred message once a minute.
-const DUE_STARTS_WITHIN_MS = 80_000
+const DUE_STARTS_WITHIN_MS = 20_000
 // A call, its grace, the evidence that is waited for, and a takeover in between.
 const OPEN_ATTEMPT_ENDS_WITHIN_MS = 75_000
-// No rule makes a lane or a message wait longer than a network may ask for.
-// Each deferred message is checked once a minute, whatever notification was lost.
-const OVERTAKEN_FOR_AT_MOST_MS = 65_000
-const LONGEST_WAIT_MS = 3_600_000
+const OVERTAKEN_FOR_AT_MOST_MS = 15_000
+// The ninth failed try is the last.
+const MOST_FAILED_TRIES = 8
 
 /** Checks a simulated world by what the database, the network and the clients saw; it asks the dispatcher nothing. */
 export class Referee {
@@ -137,17 +134,27 @@ export class Referee {
       this.#violate('I7 bounded effects', `${this.nameOf(messageId)} reached its recipient ${effects} times`)
   }
 
-  /** With everything healthy, the lowest due message starts soon, and no attempt stays open for ever (I10). */
+  /**
+   * With everything healthy, the lowest due message starts soon, and no attempt stays open for ever (I10). No lane waits as a whole
+   * for what one message waits for (I14).
+   */
   watchLiveness(): void {
     const now = this.#now()
     // How long an upload may last is bounded. Two of them hold up those that are to be uploaded, too.
-    const uploading = Map.groupBy(this.#uploads().running(), ({ handover }) => handover.connectionId)
+    const running = this.#uploads()
+      .running()
+      .filter(({ signal }) => !signal.aborted)
+    const uploading = Map.groupBy(running, ({ handover }) => handover.connectionId)
     const lowest = new Map<ConnectionId, FirstRow>()
     for (const first of this.#all(FIRSTS) as unknown as FirstRow[]) {
       const uploads = uploading.get(first.id) ?? []
       const isUploading =
         first.media !== null && (uploads.length > 1 || uploads.some(({ handover: { to } }) => to === first.recipient))
-      if (!lowest.has(first.id) && !isUploading && isDue(first, now)) lowest.set(first.id, first)
+      if (isUploading) continue
+      if (!lowest.has(first.id) && isDue(first, now)) lowest.set(first.id, first)
+      const reason = first.wait_reason
+      if (reason !== null && !OF_A_LANE.has(reason) && isDue({ ...first, wait_reason: null }, now))
+        this.#violate('I14 own waits', `${first.id} waits as a whole with ${reason}, though m${first.sequence} is due`)
     }
     for (const id of this.#dueSince.keys()) if (!lowest.has(id)) this.#dueSince.delete(id)
     for (const [id, { sequence }] of lowest) {
@@ -177,6 +184,7 @@ export class Referee {
     this.#checkStates()
     this.#checkTransitions()
     this.#checkAttempts()
+    this.#checkTries()
     this.#checkTenants()
   }
 
@@ -289,6 +297,15 @@ export class Referee {
     for (const key of calls.keys()) this.#violate('I6 intent first', `${key} was called, and no attempt records it`)
   }
 
+  /** Over restarts and takeovers. */
+  #checkTries(): void {
+    for (const { sequence, times } of this.#all(
+      'select sequence, times from failed_tries where times > ?',
+      MOST_FAILED_TRIES,
+    ))
+      this.#violate('I13 bounded tries', `m${String(sequence)} failed ${String(times)} times, and was tried again`)
+  }
+
   #checkTenants(): void {
     const strangers = this.#all(
       `select message.sequence from message
@@ -325,51 +342,6 @@ export class Referee {
     }
     return statement
   }
-}
-
-interface FirstRow {
-  readonly id: ConnectionId
-  readonly policy: string
-  readonly sequence: number
-  readonly recipient: string
-  readonly retry: string | null
-  readonly media: string | null
-  readonly wait_reason: string | null
-  readonly wait_until: number | null
-  readonly last_attempt_at: number | null
-}
-
-/** The first message of each recipient, where no attempt is open. */
-const FIRSTS = `select connection.id, connection.policy, message.sequence, message.recipient, message.retry, media.state as media,
-    lane.wait_reason, lane.wait_until, lane.last_attempt_at
-  from (select connection_id, min(sequence) as sequence from waiting group by connection_id, recipient) first
-  join message on message.sequence = first.sequence
-  join connection on connection.id = first.connection_id
-  left join media on media.message_sequence = first.sequence
-  left join lane on lane.connection_id = connection.id
-  where connection.state = 'active' and connection.id not in (select connection_id from open_attempt)
-  order by first.sequence`
-
-const SAID_ANEW: readonly string[] = ['all_deferred', 'pace']
-
-/** Says it anew from the rows, and not as `decideMessage` does. */
-function isDue(first: FirstRow, now: number): boolean {
-  if (first.media === 'pending') return false
-  const { leastGapMs, gapJitterMs, confirmBacklogAfterMs } = JSON.parse(first.policy) as LanePolicy
-  if (
-    first.last_attempt_at !== null &&
-    first.last_attempt_at <= now &&
-    now < first.last_attempt_at + leastGapMs + gapJitterMs
-  )
-    return false
-  const { wait } = JSON.parse(first.retry ?? '{}') as Partial<RetryState>
-  // The network says whether an upload still runs.
-  if (wait && wait.kind !== 'upload' && wait.until > now && wait.until <= now + LONGEST_WAIT_MS) return false
-  // Until a person has said so.
-  if (first.wait_reason === 'backlog_confirmation' && confirmBacklogAfterMs > 0) return false
-  if (first.wait_reason === null || first.wait_until === null) return true
-  if (SAID_ANEW.includes(first.wait_reason) || first.wait_until > now + LONGEST_WAIT_MS) return true
-  return first.wait_until <= now
 }
 
 const TRANSITIONS: Readonly<Record<string, readonly string[]>> = {

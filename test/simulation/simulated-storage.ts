@@ -30,6 +30,7 @@ export class SimulatedStorage {
     })
     this.database.exec('pragma synchronous = off')
     watchStates(this.database)
+    watchTries(this.database)
     this.#visitor = openAdministration(path, { create: false, now: () => clock.now() })
   }
 
@@ -59,5 +60,15 @@ function watchStates(database: DatabaseSync): void {
     create table transition (position integer primary key, sequence integer not null, old text not null, new text not null);
     create trigger note_transition after update of state on message begin
       insert into transition (sequence, old, new) values (new.sequence, old.state, new.state);
+    end;`)
+}
+
+/** Counts how often the failed tries of a message change: a worker that forgets them counts them anew (I13). */
+function watchTries(database: DatabaseSync): void {
+  database.exec(`
+    create table failed_tries (sequence integer primary key, times integer not null);
+    create trigger note_tries after update of retry on message
+      when new.retry ->> 'tries' > 0 and new.retry ->> 'tries' is not old.retry ->> 'tries' begin
+      insert into failed_tries (sequence, times) values (new.sequence, 1) on conflict do update set times = times + 1;
     end;`)
 }

@@ -34,6 +34,26 @@ export interface Special {
   readonly content: SentRequest['content']
 }
 
+// Of the sandbox: busy twice, so each text to it takes six seconds, and the later ones to it wait as long.
+const BUSY_TWICE = '15550100002'
+const BUSY_FOR_MS = 6_000
+
+/** Sends a share of the texts to a recipient that is busy, no faster than it takes them, and only so many of each connection. */
+export function someDeferred(wanted: {
+  readonly share: number
+  readonly ofEach: number
+}): NonNullable<LoadPlan['instead']> {
+  const sent = new Map<string, { readonly count: number; readonly at: number }>()
+  return (connection, random) => {
+    const { count, at } = sent.get(connection) ?? { count: 0, at: Number.NEGATIVE_INFINITY }
+    const now = performance.now()
+    if (count === wanted.ofEach || now < at + BUSY_FOR_MS || random.next() >= wanted.share) return undefined
+    sent.set(connection, { count: count + 1, at: now })
+    const text = `deferred ${connection}-${count}`
+    return { to: BUSY_TWICE, message: { type: 'message', message: text }, content: { type: 'message', text } }
+  }
+}
+
 /** Sends without end and keeps what the client may know about every request: one side of the ledger. */
 export class Load {
   readonly requests: SentRequest[] = []
