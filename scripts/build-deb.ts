@@ -69,7 +69,8 @@ function stop(sentence: string): never {
 
 function putProgram(): void {
   const home = 'usr/lib/nuncio'
-  for (const part of ['package.json', 'src', 'console', 'site']) copy(join(ROOT, 'dist', part), join(home, part))
+  for (const part of ['package.json', 'src', 'adapters', 'console', 'site'])
+    copy(join(ROOT, 'dist', part), join(home, part))
   const entry = readFileSync(join(ROOT, 'dist/src/nuncio.js'), 'utf8')
   put(join(home, 'src/nuncio.js'), entry.replace(/^#!.*/, '// Started by /usr/bin/nuncio.'))
   copy(join(NODE, 'bin/node'), join(home, 'bin/node'), 0o755)

@@ -29,7 +29,7 @@ for (const file of ['LICENSE', ...READ_BY_PATH]) {
   mkdirSync(dirname(join(out, file)), { recursive: true })
   copyFileSync(join(ROOT, file), join(out, file))
 }
-for (const folder of ['console/dist', 'site/dist'])
+for (const folder of ['adapters', 'console/dist', 'site/dist'])
   cpSync(join(ROOT, folder), join(out, folder), { recursive: true, preserveTimestamps: true })
 writeLicences()
 writeFileSync(join(out, 'sbom.json'), `${JSON.stringify(readSbom(), null, 2)}\n`)

@@ -29,7 +29,9 @@ const FOLDERS: ImportRules['folders'] = {
 
   'storage/queries': { mayImport: ['core', 'format'], mayUseNode: true },
   'storage/*': { mayImport: ['assets', 'core', 'storage/queries'], mayUseNode: true },
-  'channels/*': { mayImport: ['core', 'format'], mayUseNode: true },
+  'channels/*': { mayImport: ['core', 'format', 'channels/receipts'], mayUseNode: true },
+  // What channels share that take reports by callback.
+  'channels/receipts': { mayImport: ['core'], mayUseNode: true },
   media: { mayImport: ['core'], mayUseNode: true },
   notify: { mayImport: ['core'], mayUseNode: true },
   secrets: { mayImport: ['core'], mayUseNode: true },

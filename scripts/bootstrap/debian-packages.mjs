@@ -17,6 +17,8 @@ const PACKAGES = {
   'nginx-light': { for: 'a proxy in front', in: ['e2e', 'packages'] },
   haproxy: { for: 'a proxy in front', in: ['e2e', 'packages'] },
   caddy: { for: 'a proxy in front', in: ['e2e', 'packages'] },
+  kannel: { for: 'a real SMS gateway', in: ['e2e'] },
+  'kannel-extras': { for: 'a real SMS gateway', in: ['e2e'] },
   podman: { for: 'the container image', in: ['packages'] },
   buildah: { for: 'the container image', in: ['packages'] },
   runc: { for: 'the container image', in: ['packages'] },

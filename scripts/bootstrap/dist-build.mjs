@@ -9,6 +9,7 @@ export function distPlan(root) {
     always: 'package.json',
     sources: [
       'src',
+      'adapters',
       'package.json',
       'package-lock.json',
       'extras',

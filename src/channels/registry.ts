@@ -3,7 +3,10 @@ import type { ChannelDescription } from '../core/ports/channel-description.ts'
 import type { ChannelSetUp, ConnectionFact } from '../core/ports/channel-onboarding.ts'
 import type { ChannelState } from '../core/ports/channel-state.ts'
 import type { Clock } from '../core/ports/clock.ts'
+import type { GuardedCall } from '../core/ports/guarded-call.ts'
 import { Refusal } from '../core/refusals.ts'
+import { BRIDGE_DESCRIPTION } from './bridge/description.ts'
+import { parseBridgeSettings } from './bridge/settings.ts'
 import { SANDBOX_DESCRIPTION } from './sandbox/description.ts'
 import { parseSandboxSettings } from './sandbox/settings.ts'
 import { WHATSAPP_CLOUD_DESCRIPTION } from './whatsapp-cloud/description.ts'
@@ -17,6 +20,8 @@ export type OpenSetUp = () => Promise<ChannelSetUp>
 interface NetworkParts {
   readonly settings: { readonly whatsappCloudUrl: string }
   readonly clock: Clock
+  /** What calls adapters. */
+  readonly guarded: GuardedCall
 }
 
 type ReadReported = (connectionId: ConnectionId, after: Instant | null) => Promise<readonly ConnectionFact[]>
@@ -46,6 +51,14 @@ const DEFINITIONS: readonly ChannelDefinition[] = [
     createReadReported(memory, clock) {
       const numbers = new NumberMemory(memory, clock)
       return async (connectionId, after) => reportedFacts(await numbers.readAfter(connectionId, after))
+    },
+  },
+  {
+    description: BRIDGE_DESCRIPTION,
+    parseSettings: parseBridgeSettings,
+    async openSetUp({ guarded, clock }) {
+      const { createOnboarding } = await import('./bridge/onboarding.ts')
+      return createOnboarding({ guarded, clock })
     },
   },
 ]

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { buffer } from 'node:stream/consumers'
 import { styleText } from 'node:util'
+import { assetPath } from '../assets/asset-path.ts'
 import { loadSettings } from '../config/load-settings.ts'
 import type { Settings, SettingsReading } from '../config/read-settings.ts'
 import { decodeText } from '../core/decode-text.ts'
@@ -47,6 +49,8 @@ export interface Environment {
   readonly readFile: (path: string) => Promise<string>
   /** Asks the person at the terminal; null when there is no terminal. */
   readonly ask: ((asked: { readonly question: string; readonly isHidden: boolean }) => Promise<string>) | null
+  /** Starts an adapter in this process, which then goes on until it is stopped. */
+  readonly runAdapter: (name: string, given: readonly string[]) => void
   readonly fetch: (url: string, request: RequestInit) => Promise<Response>
 }
 
@@ -108,6 +112,11 @@ export function openEnvironment(program: string): Environment {
     readFile: async (path) => textOf(await readFile(path), `The file ${path}`),
     ask: createAsking(),
     fetch: (url, request) => fetch(url, request),
+    runAdapter(name, given) {
+      const file = assetPath(`adapters/${name}.mjs`)
+      process.argv = [process.execPath, file, ...given]
+      createRequire(file)(file)
+    },
   }
 }
 

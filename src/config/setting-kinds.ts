@@ -126,6 +126,18 @@ export const cidrList: SettingKind<readonly string[]> = list(
   parseCidr,
 )
 
+const MOST_ORIGINS = 32
+
+/** Written as `URL.origin` has them, so that they can be compared with it. */
+export const originList: SettingKind<readonly string[]> = list(
+  `at most ${MOST_ORIGINS} origins such as http://127.0.0.1:7900, without a path, separated by commas`,
+  (text) => {
+    const url = /^https?:\/\/[^/?#@\\\s]+\/?$/i.test(text) && URL.canParse(text) ? new URL(text) : null
+    return url?.origin ?? null
+  },
+  MOST_ORIGINS,
+)
+
 export const dnsServerList: SettingKind<readonly string[]> = list(
   'IP addresses of DNS servers, with a port if it is not 53 (192.0.2.1:5353, [2001:db8::1]:5353), separated by commas',
   (text) => {
@@ -171,13 +183,18 @@ export const roleList: SettingKind<readonly Role[]> = {
   },
 }
 
-function list(rule: string, readOne: (text: string) => string | null): SettingKind<readonly string[]> {
+function list(
+  rule: string,
+  readOne: (text: string) => string | null,
+  most = Number.POSITIVE_INFINITY,
+): SettingKind<readonly string[]> {
   return {
     rule,
     parse(text) {
       const items = text.split(/[\s,]+/).filter((item) => item !== '')
       const wrong = items.find((item) => readOne(item) === null)
       if (wrong !== undefined) return { wrong: `it must be ${rule}; ${JSON.stringify(wrong.slice(0, 80))} is not one.` }
+      if (items.length > most) return { wrong: `it must be ${rule}; there are ${items.length}.` }
       return { value: items.map((item) => readOne(item) ?? item) }
     },
   }

@@ -13,6 +13,7 @@ import {
   megabytes,
   networkUrl,
   oneOf,
+  originList,
   publicUrl,
   ROLES,
   roleList,
@@ -292,6 +293,14 @@ export const SETTINGS = {
       url.startsWith('https://')
         ? null
         : `NUNCIO_WHATSAPP_CLOUD_URL sends to ${url} and not to Meta: messages reach no recipient, and access tokens go there unencrypted.`,
+  }),
+  bridgeOrigins: setting({
+    name: 'NUNCIO_BRIDGE_ORIGINS',
+    kind: originList,
+    default: '',
+    whenUnset: [],
+    purpose:
+      'Adapters of the channel bridge that are reached by http or at private addresses, such as http://127.0.0.1:7900; every account may name them, and the secret shows whose they are. Others must have an https URL on the internet.',
   }),
   sandboxMayCrash: setting({
     name: 'NUNCIO_SANDBOX_MAY_CRASH',

@@ -57,7 +57,7 @@ export function createConnectionService(parts: ConnectionServiceParts): Connecti
     return new ConnectionVerifier({ description, setUp, secrets, answersWithinMs })
   }
   return {
-    abilitiesOf: (channel) => ({ hasCallbacks: setUps.has(channel), hasTemplates: setUps.has(channel) }),
+    abilitiesOf: (channel) => describe(channel).abilities,
     async prepareNew(wanted, others) {
       const description = describe(wanted.channel)
       const network = await networkOf(description)
@@ -173,7 +173,7 @@ function callbackAddress(
   publicUrl: string,
   { channel, link, lastReportAt }: Pick<ConnectionView, 'channel' | 'link' | 'lastReportAt'>,
 ): CallbackAddress | null {
-  if (!link?.callbackApp) return null
+  if (!link?.callbackApp || !describe(channel).abilities.hasCallbacks) return null
   const problem = lastReportAt === null ? problemOf(new URL(publicUrl)) : null
   return { url: `${publicUrl}/channels/${channel}/${link.callbackApp}`, problem, lastReportAt }
 }

@@ -1,3 +1,4 @@
+import { BRIDGE_REASONS } from './reasons/bridge.ts'
 import { END_REASONS } from './reasons/ends.ts'
 import { FILE_REASONS, MEDIA_REASONS } from './reasons/media.ts'
 import { WAIT_REASONS } from './reasons/waits.ts'
@@ -26,6 +27,8 @@ export const REASONS = {
   ...FILE_REASONS,
   // What WhatsApp says, under Meta's own codes
   ...WHATSAPP_CLOUD_REASONS,
+  // What the adapter of a gateway says
+  ...BRIDGE_REASONS,
 } as const satisfies Record<string, ReasonRow>
 
 export type ReasonCode = keyof typeof REASONS

@@ -2,6 +2,13 @@ import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { InterimReplies } from '../core/interim-replies.ts'
 
+interface ConnectionWatch {
+  /** Gets the total after each chunk. */
+  readonly onReceived: (receivedBytes: number) => void
+  /** Asked right before the first byte is written; false ends the connection. */
+  readonly mayBegin: () => boolean
+}
+
 /**
  * A connection that counts received bytes and can be paused.
  *
@@ -15,13 +22,15 @@ import { InterimReplies } from '../core/interim-replies.ts'
 export class MeteredConnection extends Duplex {
   receivedBytes = 0
   readonly #socket: Socket
+  readonly #mayBegin: () => boolean
   #isHeld = false
+  #hasBegun = false
 
-  /** `onReceived` gets the total after each chunk. */
-  constructor(socket: Socket, onReceived: (receivedBytes: number) => void) {
+  constructor(socket: Socket, { onReceived, mayBegin }: ConnectionWatch) {
     // One chunk at a time, so that chunks are never joined into new ones.
     super({ readableHighWaterMark: 1 })
     this.#socket = socket
+    this.#mayBegin = mayBegin
     const interim = new InterimReplies()
     socket.on('data', (chunk: Buffer) => {
       interim.pass(chunk)
@@ -50,6 +59,11 @@ export class MeteredConnection extends Duplex {
   }
 
   override _write(chunk: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    if (!this.#hasBegun && !this.#mayBegin()) {
+      done(new Error('The request was stopped before its first byte'))
+      return
+    }
+    this.#hasBegun = true
     this.#socket.write(chunk, encoding, done)
   }
 

@@ -35,14 +35,19 @@ const MOST_INTERIM_RESPONSES = 8
 /** Limits all received bytes: the parser does not count everything, such as the text beside the status. */
 const MOST_BYTES_BEFORE_BODY = 256 * 1024
 
-/** The body of a POST; without it the request is a GET. */
-export interface Posted {
+/** What is sent; a file is opened once the connection is there. */
+export interface Request {
+  readonly method: 'GET' | 'POST' | 'PUT'
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  readonly body: string | (() => Readable) | null
+  /** See `CallLimits`. */
+  readonly mayBegin?: () => boolean
 }
 
+const PLAIN_GET: Request = { method: 'GET', headers: {}, body: null }
+
 /**
- * Sends one GET or POST over a connection of its own and returns once the headers have arrived.
+ * Sends one request over a connection of its own and returns once the headers have arrived.
  *
  * Each request has a new connection, so that no state of one account's fetch (cookies, a kept-alive socket, a TLS session)
  * can reach another's. No proxy of the environment is used, because it could connect to any address.
@@ -51,16 +56,19 @@ export async function openResponse(
   {
     target,
     addresses,
-    posted = null,
-  }: { readonly target: CheckedUrl; readonly addresses: readonly string[]; readonly posted?: Posted | null },
+    request: sent = PLAIN_GET,
+  }: { readonly target: CheckedUrl; readonly addresses: readonly string[]; readonly request?: Request },
   rules: RequestRules,
   ending: AbortController,
 ): Promise<OpenResponse> {
   // Loaded with the first fetch, because a service that sends only texts need not keep it in memory.
   const undici = await import('undici')
   const exchange = { peerHasEnded: false, hasAnswered: false }
-  const connection = new MeteredConnection(await rules.dial(target, addresses, ending.signal), (receivedBytes) => {
-    if (!exchange.hasAnswered && receivedBytes > MOST_BYTES_BEFORE_BODY) ending.abort(tooWordy())
+  const connection = new MeteredConnection(await rules.dial(target, addresses, ending.signal), {
+    onReceived(receivedBytes) {
+      if (!exchange.hasAnswered && receivedBytes > MOST_BYTES_BEFORE_BODY) ending.abort(tooWordy())
+    },
+    mayBegin: sent.mayBegin ?? (() => true),
   })
   connection.once('end', () => {
     exchange.peerHasEnded = true
@@ -75,7 +83,7 @@ export async function openResponse(
   ending.signal.addEventListener('abort', close, { once: true })
   const timer = setTimeout(() => ending.abort(tooSlow(rules.headersMs)), rules.headersMs)
   try {
-    const answer = await request(client, { target, userAgent: rules.userAgent, posted }, ending)
+    const answer = await send(client, { target, userAgent: rules.userAgent, sent }, ending)
     exchange.hasAnswered = true
     // Until the caller reads the body.
     connection.hold()
@@ -122,21 +130,17 @@ function clientOver(undici: typeof import('undici'), connection: MeteredConnecti
   })
 }
 
-function request(
+function send(
   client: Client,
-  {
-    target,
-    userAgent,
-    posted,
-  }: { readonly target: CheckedUrl; readonly userAgent: string; readonly posted: Posted | null },
+  { target, userAgent, sent }: { readonly target: CheckedUrl; readonly userAgent: string; readonly sent: Request },
   ending: AbortController,
 ) {
   let interim = 0
   return client.request({
-    method: posted ? 'POST' : 'GET',
+    method: sent.method,
     path: target.path,
-    headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': userAgent, ...posted?.headers },
-    body: posted?.body ?? null,
+    headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': userAgent, ...sent.headers },
+    body: typeof sent.body === 'function' ? sent.body() : sent.body,
     // Asks the host to close the connection afterwards.
     reset: true,
     signal: ending.signal,

@@ -19,6 +19,7 @@ function levelOf(event: JournalEvent): Level {
     case 'callback.received':
     case 'callback.applied':
     case 'callback.ignored':
+    case 'bridge.called':
     case 'delivery.tried':
       return 'debug'
     case 'message.dropped':
@@ -34,6 +35,7 @@ function levelOf(event: JournalEvent): Level {
     // Old data will be deleted: an operator who did not expect that can still stop it.
     case 'retention.waiting':
     case 'network.code_unknown':
+    case 'bridge.promise_broken':
     case 'alarm.raised':
     case 'deliveries.dropped':
     case 'webhook.disabled':

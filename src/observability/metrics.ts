@@ -165,6 +165,12 @@ export class Metrics implements HttpObserver {
       case 'callback.ignored':
         this.count('nuncio_callback_parts_ignored_total', { channel: event.channel, reason: event.reason }, event.count)
         break
+      case 'bridge.called':
+        this.count('nuncio_bridge_calls_total', { operation: event.operation, result: event.result })
+        this.#distribution('nuncio_bridge_request_duration_seconds', { operation: event.operation }).observe(
+          event.tookMs / 1000,
+        )
+        break
       case 'retention.swept':
         for (const [kind, count] of Object.entries(event.removed))
           this.count('nuncio_retention_removed_total', { kind }, count)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { parseBody } from '../../src/channels/whatsapp-cloud/callbacks/parse-body.ts'
+import { parseBody } from '../../src/channels/receipts/parse-body.ts'
 import { readCallback } from '../../src/channels/whatsapp-cloud/callbacks/read-callback.ts'
 import { routeParts } from '../../src/channels/whatsapp-cloud/callbacks/route-parts.ts'
 import { isSignedByAny, readSignature } from '../../src/channels/whatsapp-cloud/callbacks/verify-origin.ts'

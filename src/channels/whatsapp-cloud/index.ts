@@ -6,6 +6,8 @@ import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { JournalEvent } from '../../core/ports/journal.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
+import { ECHO_KIND } from '../receipts/echoes.ts'
+import { StateCleanup } from '../receipts/state-cleanup.ts'
 import { MOST_CAPTION, MOST_TEXT } from './bodies.ts'
 import { createCallbackReceiver } from './callbacks/create-callback-receiver.ts'
 import { GraphClient } from './graph-client.ts'
@@ -15,11 +17,11 @@ import { Pace } from './pace.ts'
 import { rateLimitDelayOf } from './rate-limit-delay.ts'
 import { sendToCloud } from './send.ts'
 import { parseWhatsAppCloudSettings } from './settings.ts'
-import { StateCleanup } from './state-cleanup.ts'
+import { REPEAT_KIND } from './statuses/repeats.ts'
 import { StatusApplier } from './statuses/status-applier.ts'
 import { prepareUpload } from './upload.ts'
-import { UploadMemory } from './upload-memory.ts'
-import { WindowMemory } from './window-memory.ts'
+import { UPLOAD_KIND, UploadMemory } from './upload-memory.ts'
+import { WINDOW_KIND, WindowMemory } from './window-memory.ts'
 
 /** How long one call may take: no time limit of Meta's is published, and its own archived SDK gave up after 20 s. */
 const CALL_BUDGET_MS = 30_000
@@ -28,6 +30,8 @@ const EVIDENCE_WAIT_MS = 60_000
 // A connection has one call at a time; this is how many connections call at once before others queue.
 const MOST_CALLS = 256
 const MOST_UPLOADS = 32
+/** What is remembered for a time only. */
+export const FORGOTTEN_KINDS = [UPLOAD_KIND, WINDOW_KIND, ECHO_KIND, REPEAT_KIND]
 
 interface WhatsAppCloudParts {
   readonly memory: ChannelState
@@ -57,7 +61,7 @@ export function createWhatsAppCloud(parts: WhatsAppCloudParts): WhatsAppCloud {
   const uploads = new UploadMemory(memory, clock)
   const pace = new Pace()
   const statuses = new StatusApplier({ memory, connections, windows, numbers, clock, note })
-  const cleanup = new StateCleanup(memory, clock)
+  const cleanup = new StateCleanup(memory, clock, FORGOTTEN_KINDS)
   return {
     name: WHATSAPP_CLOUD,
     capabilities: {

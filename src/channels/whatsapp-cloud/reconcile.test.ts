@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { HELLO, lastSent, openCloudWorld } from '../../../test/support/cloud-world/cloud-world.ts'
+import { Echoes } from '../receipts/echoes.ts'
 import { readCorrelationData } from './statuses/correlation-data.ts'
-import { Echoes } from './statuses/echoes.ts'
 
 describe('an attempt with an unknown result', () => {
   it('G5: is settled by a report that gives our mark back, by a worker that did not make it', async () => {
@@ -11,14 +11,14 @@ describe('an attempt with an unknown result', () => {
     const message = handover(HELLO)
     const outcome = await send(message)
     const { messageId, accountId, connectionId, to } = message
-    const open = { messageId, accountId, connectionId, to, attemptNumber: 1 }
+    const open = { messageId, accountId, connectionId, to, attemptNumber: 1, startedAt: 0 }
     const another = openChannel()
     const before = await another.reconcile(open)
 
     const { opaque, wamid } = lastSent(simulator)
     const mark = readCorrelationData(opaque)
     assert.ok(mark)
-    await new Echoes(memory).keep(sender.connectionId, mark, { wamid, now: clock.now() })
+    await new Echoes(memory).keep(sender.connectionId, mark, { networkId: wamid, now: clock.now() })
 
     assert.deepEqual([outcome.kind, before.kind], ['unknown', 'nothing-yet'])
     assert.deepEqual(await another.reconcile(open), { kind: 'accepted', networkId: wamid })
@@ -31,7 +31,7 @@ describe('an attempt with an unknown result', () => {
     const { messageId, accountId, connectionId, to } = handover(HELLO)
     await storage.close()
 
-    const evidence = await channel.reconcile({ messageId, accountId, connectionId, to, attemptNumber: 1 })
+    const evidence = await channel.reconcile({ messageId, accountId, connectionId, to, attemptNumber: 1, startedAt: 0 })
 
     assert.deepEqual(evidence, { kind: 'nothing-yet' })
   })

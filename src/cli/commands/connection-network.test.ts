@@ -6,6 +6,7 @@ import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { ENGINES, type EngineName } from '../../../test/support/administration-world/open-administration-world.ts'
 import { type CliAnswer, CliWorld } from '../../../test/support/administration-world/run-cli.ts'
+import { NO_CALLS } from '../../../test/support/bridge/no-calls.ts'
 import { startSimulator } from '../../../test/support/whatsapp-cloud/simulator.ts'
 import type { Simulator } from '../../../test/support/whatsapp-cloud/simulator-types.ts'
 import { createSetUps } from '../../channels/registry.ts'
@@ -38,7 +39,7 @@ async function open(engine: EngineName) {
   })
   simulator.addTemplate('102290129340398', { name: 'notice', language: 'en_US', body: 'News: {{1}} Goodbye.' })
   simulator.addTemplate('102290129340398', { name: 'two_parts', language: 'de', body: '{{1}} und {{2}} dann' })
-  world.setUps = createSetUps({ settings: { whatsappCloudUrl: simulator.url }, clock: systemClock })
+  world.setUps = createSetUps({ settings: { whatsappCloudUrl: simulator.url }, clock: systemClock, guarded: NO_CALLS })
   world.environment['NUNCIO_PUBLIC_URL'] = 'https://nuncio.example'
   folder = mkdtempSync(join(tmpdir(), 'nuncio-cli-'))
   await world.cli('account', 'create', 'Acme')

@@ -40,6 +40,12 @@ Settings of whatsapp-cloud, of which it needs the first five:
   link_preview=on|off          whether a text shows a preview of its first link
   template_text=NAME:LANGUAGE  the approved template that carries texts to recipients silent for 24 hours; likewise
                                template_image, template_document, template_video (an empty text takes one back)
+Settings of bridge, of which it needs the first two:
+  url=https://HOST/PATH        where the adapter listens; http and private addresses need NUNCIO_BRIDGE_ORIGINS
+  secret=@FILE                 signs what both sides say, whsec_ and base64; kept encrypted, never shown
+  old_secret=@FILE             the secret before, while the adapter is changed over (an empty text takes it back)
+  send_timeout=30s             how long the adapter may take to answer
+  evidence_wait=1m             how long it is asked about a message with an unknown result
 A value @FILE is what the file holds, @- what standard input holds; @@ stands for one @ at the beginning.`
 
 /** The settings that every channel's lanes have. */

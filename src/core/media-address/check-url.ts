@@ -52,6 +52,8 @@ export interface OperatorRanges {
   readonly allowed: readonly AddressRange[]
   /** Ranges that are closed, also where they are allowed. */
   readonly refused: readonly AddressRange[]
+  /** Whether public names may have any port, too: for an origin that the operator named. */
+  readonly anyPort?: boolean
 }
 
 const NO_RANGES: OperatorRanges = { allowed: [], refused: [] }
@@ -70,7 +72,10 @@ export interface RefusedUrl {
  * An address in an allowed range may have any port; and because a local name may resolve into one, reserved and
  * single-label names are then checked only by the fetch.
  */
-export function checkMediaUrl(text: string, { allowed, refused } = NO_RANGES): CheckedUrl | RefusedUrl {
+export function checkMediaUrl(
+  text: string,
+  { allowed, refused, anyPort = false }: OperatorRanges = NO_RANGES,
+): CheckedUrl | RefusedUrl {
   const misspelt = findMisspelling(text)
   if (misspelt) return refuse('url_malformed', misspelt)
   const url = parseWebUrl(text)
@@ -106,7 +111,7 @@ export function checkMediaUrl(text: string, { allowed, refused } = NO_RANGES): C
   if (isLocal && allowed.length === 0) {
     return refuse('url_not_public', 'The host of the URL is a local or reserved name, not a name on the internet.')
   }
-  if (!isLocal && !MEDIA_PORTS.includes(port)) return refusePort(port)
+  if (!isLocal && !anyPort && !MEDIA_PORTS.includes(port)) return refusePort(port)
   // `example.com.` and `example.com` are the same host, but not to certificates and virtual hosts.
   if (host !== url.hostname) url.hostname = host
   return pass(url, { path, host, isAddress: false, port, isTls, needsAllowedRange: isLocal })

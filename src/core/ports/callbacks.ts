@@ -18,8 +18,10 @@ export interface CallbackRequest extends CallbackHead {
 
 export interface CallbackReply {
   readonly status: number
-  /** Plain text. */
+  /** Plain text, unless `headers` names another type. */
   readonly body: string
+  /** By lower-case name. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** The result of checking the headers: the refusal, or the account that owns the address. */

@@ -8,6 +8,8 @@ export interface ChannelConnection {
   readonly number: string
   /** The id of the number at its network. */
   readonly networkKey: string
+  /** The last part of its address for callbacks; null when it has none. */
+  readonly callbackApp: string | null
   /** As stored: with sealed secrets, or with none when the connection was removed. */
   readonly settings: Readonly<Record<string, unknown>>
   readonly isRemoved: boolean

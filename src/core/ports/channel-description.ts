@@ -13,6 +13,13 @@ export interface SettingDescription {
   readonly unset: string
 }
 
+/** What a network of its own gives a channel besides sending. */
+interface ChannelAbilities {
+  /** People register an address for callbacks at the network. */
+  readonly hasCallbacks: boolean
+  readonly hasTemplates: boolean
+}
+
 /** A channel, as people choose it. */
 export interface ChannelDescription {
   readonly name: string
@@ -20,6 +27,7 @@ export interface ChannelDescription {
   /** One sentence: what becomes of what is sent there. */
   readonly description: string
   readonly settings: readonly SettingDescription[]
+  readonly abilities: ChannelAbilities
   /** Which of the stored settings are secrets, by the names under which `parseSettings` returns them. */
   readonly secretKeys: readonly string[]
   /** Stored settings of a connection as the texts that `parseSettings` reads back as the same; secrets as they are sealed. */

@@ -77,6 +77,7 @@ export interface OpenQuestion {
   readonly connectionId: ConnectionId
   readonly to: string
   readonly attemptNumber: number
+  readonly startedAt: Instant
 }
 
 /** A report of the network about a message it took earlier. */

@@ -3,6 +3,9 @@ import type { TryCode } from '../notifications/delivery-try-codes.ts'
 import type { AlarmKind, AlarmSeverity } from '../watchdog/alarm-kinds.ts'
 import type { Removed } from './retention.ts'
 
+/** What an adapter is asked. */
+export type BridgeOperation = 'attempt' | 'evidence' | 'media' | 'health'
+
 /** Events about the callbacks of a network. Every text in them comes from a fixed list. */
 export type CallbackEvent =
   /** One request: `stored` so that nothing of it can be lost, or why it was turned away. */
@@ -117,6 +120,20 @@ export type JournalEvent =
       readonly code: number
       /** Of HTTP. */
       readonly status: number
+    }
+  /** One request to an adapter. Only what is `signed` was answered by it. */
+  | {
+      readonly event: 'bridge.called'
+      readonly operation: BridgeOperation
+      readonly result: 'signed' | 'unsigned' | 'broken' | 'not-sent'
+      readonly tookMs: number
+    }
+  /** An adapter reported that an attempt arrived of which it had said that it did not leave. */
+  | {
+      readonly event: 'bridge.promise_broken'
+      readonly connectionId: ConnectionId
+      readonly messageId: MessageId
+      readonly number: number
     }
   /** `object`: the id of what it is about; of a disk, its machine and folder. */
   | {

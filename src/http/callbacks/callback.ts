@@ -154,10 +154,11 @@ class Callback implements RequestOwner {
     )
   }
 
-  #reply({ status, body }: CallbackReply): void {
+  #reply({ status, body, headers }: CallbackReply): void {
     const context = this.#context
     if (context.isReplied) return
-    const head = ['content-type', TEXT_TYPE, 'content-length', String(Buffer.byteLength(body))]
+    const named = { 'content-type': TEXT_TYPE, 'content-length': String(Buffer.byteLength(body)), ...headers }
+    const head = Object.entries(named).flat()
     if (status === 405) head.push('allow', 'GET, POST')
     if (status === 503) head.push('retry-after', String(RETRY_AFTER_SECONDS))
     context.reply(status, head, body)

@@ -20,6 +20,7 @@ type Counted = Exclude<
   | 'message.prepared'
   | 'delivery.tried'
   | 'retention.swept'
+  | 'bridge.called'
 >
 type Received = Extract<CallbackEvent, { event: 'callback.received' }>
 type Applied = Extract<CallbackEvent, { event: 'callback.applied' }>
@@ -43,6 +44,7 @@ export const otherEvents = allOf<Exclude<Counted, CallbackEvent['event']>>({
   'media.stalled': true,
   'media.lost': true,
   'network.code_unknown': true,
+  'bridge.promise_broken': true,
   'retention.waiting': true,
   'alarm.raised': true,
   'alarm.cleared': true,
@@ -61,6 +63,10 @@ export const callbackOutcomes = allOf<Received['outcome']>({
   'not-json': true,
   'not-stored': true,
 })
+type Called = Extract<JournalEvent, { event: 'bridge.called' }>
+export const bridgeOperations = allOf<Called['operation']>({ attempt: true, evidence: true, media: true, health: true })
+export const bridgeResults = allOf<Called['result']>({ signed: true, unsigned: true, broken: true, 'not-sent': true })
+
 export const reportKinds = allOf<Applied['kind']>({ sent: true, delivered: true, read: true, failed: true })
 export const reportResults = allOf<Applied['end']>({ applied: true, 'message-unknown': true, 'given-up': true })
 

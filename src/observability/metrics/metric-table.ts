@@ -2,6 +2,8 @@ import { REMOVED_KINDS } from '../../core/ports/retention.ts'
 import { ALARM_KIND_NAMES, ALARM_SEVERITIES } from '../../core/watchdog/alarm-kinds.ts'
 import {
   attemptOutcomes,
+  bridgeOperations,
+  bridgeResults,
   callbackOutcomes,
   channels,
   commitKinds,
@@ -180,6 +182,19 @@ export const METRICS = {
     labels: { channel: channels, reason: ignoredReasons },
     row: 'Callbacks',
     title: 'Parts ignored',
+  }),
+
+  nuncio_bridge_calls_total: counter({
+    help: 'Requests to adapters of the channel bridge, by operation and by what came back; only signed is an answer.',
+    labels: { operation: bridgeOperations, result: bridgeResults },
+    row: 'Attempts',
+    title: 'Requests to adapters',
+  }),
+  nuncio_bridge_request_duration_seconds: histogram('seconds', SECONDS, {
+    help: 'Length of one request to an adapter of the channel bridge, by operation.',
+    labels: { operation: bridgeOperations },
+    row: 'Attempts',
+    title: 'Time of a request to an adapter',
   }),
 
   nuncio_webhook_tries_total: counter({

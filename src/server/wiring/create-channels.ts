@@ -1,3 +1,5 @@
+import { createBridge } from '../../channels/bridge/index.ts'
+import { BRIDGE } from '../../channels/bridge/name.ts'
 import { createSandbox, SANDBOX } from '../../channels/sandbox/index.ts'
 import { createWhatsAppCloud } from '../../channels/whatsapp-cloud/index.ts'
 import { WHATSAPP_CLOUD } from '../../channels/whatsapp-cloud/name.ts'
@@ -7,6 +9,7 @@ import type { CallbackReceiver } from '../../core/ports/callbacks.ts'
 import type { Channel } from '../../core/ports/channel.ts'
 import type { Journal } from '../../core/ports/journal.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
+import { guardedCallOf } from './guarded-call.ts'
 import { sandboxMediaFolder } from './sandbox-media.ts'
 import type { Storage } from './storage.ts'
 
@@ -47,6 +50,18 @@ export function createChannels(parts: ChannelsParts): Channels {
     baseUrl: settings.whatsappCloudUrl,
     note: (event) => journal.record(event),
   })
-  const all: readonly Channel[] = [sandbox, whatsAppCloud, ...others]
-  return { byName: new Map(all.map((channel) => [channel.name, channel])), receivers: [whatsAppCloud.callbacks] }
+  const bridge = createBridge({
+    memory: storage.channelState(BRIDGE),
+    connections: storage.channelConnections(BRIDGE),
+    clock: storage.clock,
+    secrets,
+    guarded: guardedCallOf(settings),
+    publicUrl: settings.publicUrl,
+    note: (event) => journal.record(event),
+  })
+  const all: readonly Channel[] = [sandbox, whatsAppCloud, bridge, ...others]
+  return {
+    byName: new Map(all.map((channel) => [channel.name, channel])),
+    receivers: [whatsAppCloud.callbacks, bridge.callbacks],
+  }
 }

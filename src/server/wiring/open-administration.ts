@@ -21,6 +21,7 @@ import { createPeople } from '../../storage/queries/people/people.ts'
 import { createBlockLists } from '../../storage/queries/recipients/block-lists.ts'
 import { createWebhooks } from '../../storage/queries/webhooks/webhooks.ts'
 import { systemClock } from '../system-clock.ts'
+import { guardedCallOf } from './guarded-call.ts'
 import type { KeyRingAdministration } from './key-ring-administration.ts'
 import { openEngine } from './open-engine.ts'
 import { rangesOfWebhooks } from './parse-cidrs.ts'
@@ -122,7 +123,7 @@ export async function openAdministration(
     },
     channels: CHANNELS,
     connecting: createConnectionService({
-      setUps: createSetUps({ settings, clock: systemClock }),
+      setUps: createSetUps({ settings, clock: systemClock, guarded: guardedCallOf(settings) }),
       openSecrets: openSecretsOnce,
       publicUrl: settings.publicUrl,
     }),

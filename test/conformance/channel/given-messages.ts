@@ -95,6 +95,7 @@ function contentOf({ text = 'Hello', type, caption = null }: Given): MessageCont
   return { type, name, url: `https://files.example/${type}`, caption: type === 'audio' ? null : caption }
 }
 
-export function questionAbout({ messageId, accountId, connectionId, to, attemptNumber }: Handover): OpenQuestion {
-  return { messageId, accountId, connectionId, to, attemptNumber }
+export function questionAbout(handover: Handover): OpenQuestion {
+  const { messageId, accountId, connectionId, to, attemptNumber, startedAt } = handover
+  return { messageId, accountId, connectionId, to, attemptNumber, startedAt }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { StateCleanup } from '../../../src/channels/whatsapp-cloud/state-cleanup.ts'
+import { StateCleanup } from '../../../src/channels/receipts/state-cleanup.ts'
+import { FORGOTTEN_KINDS } from '../../../src/channels/whatsapp-cloud/index.ts'
 import { REPORT_KIND } from '../../../src/channels/whatsapp-cloud/statuses/reported.ts'
 import { status, WORLDS, withCallbacks } from '../../support/callback-world/callback-world.ts'
 
@@ -247,7 +248,7 @@ describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
       await world.applied()
 
       world.storage.clock.setNow(25 * 3_600_000)
-      const forgotten = new StateCleanup(world.memory, world.storage.clock)
+      const forgotten = new StateCleanup(world.memory, world.storage.clock, FORGOTTEN_KINDS)
       forgotten.start()
       const { kind } = await eventually(
         async () => {

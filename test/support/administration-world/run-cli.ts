@@ -110,6 +110,9 @@ export class CliWorld extends AdministrationWorld {
         this.asked.push({ url, request })
         return this.answer()
       },
+      runAdapter: () => {
+        throw new Error('This world runs no adapter')
+      },
     }
   }
 

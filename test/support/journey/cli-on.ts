@@ -56,6 +56,7 @@ export class CliOn {
       readFile: (path) => readFile(path, 'utf8'),
       ask: null,
       fetch,
+      runAdapter: () => assert.fail('A journey starts the adapter itself'),
     })
     return { code, ...said }
   }

@@ -11,12 +11,12 @@ import type { ChannelState } from '../../../core/ports/channel-state.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { CallbackEvent } from '../../../core/ports/journal.ts'
 import type { Secrets } from '../../../core/ports/secrets.ts'
+import { parseBody } from '../../receipts/parse-body.ts'
+import { type VerifiedApp, VerifiedApps } from '../../receipts/verified-apps.ts'
 import { WHATSAPP_CLOUD } from '../name.ts'
 import { storeReportedOf } from '../statuses/store-reported.ts'
-import { parseBody } from './parse-body.ts'
 import { readCallback } from './read-callback.ts'
 import { routeParts } from './route-parts.ts'
-import { type VerifiedApp, VerifiedApps } from './verified-apps.ts'
 import { isAnyOf, isSignedByAny, readSignature } from './verify-origin.ts'
 
 /** Who applies what is stored, in this process. */
@@ -40,6 +40,9 @@ const MAX_BODY_BYTES = 3 * 1024 * 1024
 
 // Meta's first report often comes before the outcome of our own call is recorded, and would be too early then.
 const LEFT_FOR_THE_CALL_MS = 50
+
+const PROVING_SECRETS = ['appSecret', 'verifyToken'] as const
+type ProvingSecret = (typeof PROVING_SECRETS)[number]
 
 type Outcome = Extract<CallbackEvent, { event: 'callback.received' }>['outcome']
 type Answer = readonly [status: number, body: string, outcome: Outcome]
@@ -67,13 +70,13 @@ export function createCallbackReceiver(parts: CallbackParts): CallbackReceiver {
 
 class Receiver {
   readonly #parts: CallbackParts
-  readonly #apps: VerifiedApps
+  readonly #apps: VerifiedApps<ProvingSecret>
   /** When it was last noted that something came, by connection. */
   readonly #notedAt = new Map<ConnectionId, Instant>()
 
   constructor(parts: CallbackParts) {
     this.#parts = parts
-    this.#apps = new VerifiedApps(parts)
+    this.#apps = new VerifiedApps(parts, PROVING_SECRETS)
   }
 
   async checkHead({ method, callbackApp, headers }: CallbackHead): Promise<HeadCheck> {
@@ -101,22 +104,24 @@ class Receiver {
   }
 
   /** Meta asks once, when the address is entered in its dashboard (page “Create a webhook endpoint”). */
-  async #verify({ query, callbackApp }: CallbackRequest, app: VerifiedApp): Promise<Answer> {
+  async #verify({ query, callbackApp }: CallbackRequest, app: VerifiedApp<ProvingSecret>): Promise<Answer> {
     const [mode, challenge, token] = ['hub.mode', 'hub.challenge', 'hub.verify_token'].map((name) => {
       const [value, ...more] = query.getAll(name)
       return more.length === 0 ? (value ?? '') : ''
     })
     // It is given back, so it may be nothing but what Meta sends: digits, or at most a word.
     if (mode !== 'subscribe' || !challenge || !token || !/^[\w.-]{1,256}$/.test(challenge)) return WRONG_TOKEN
-    const fits = await this.#fits(callbackApp, app, ({ verifyTokens }) => isAnyOf(token, verifyTokens))
+    const fits = await this.#fits(callbackApp, app, ({ secretsOf }) => isAnyOf(token, secretsOf.verifyToken))
     if (fits) return [200, challenge, 'verified']
     return app.unreadable > 0 ? UNREADABLE : WRONG_TOKEN
   }
 
-  async #take({ headers, body, callbackApp }: CallbackRequest, app: VerifiedApp): Promise<Answer> {
+  async #take({ headers, body, callbackApp }: CallbackRequest, app: VerifiedApp<ProvingSecret>): Promise<Answer> {
     const signature = readSignature(headers['x-hub-signature-256'])
     if (!signature) return FORGED
-    const fits = await this.#fits(callbackApp, app, ({ appSecrets }) => isSignedByAny(body, signature, appSecrets))
+    const fits = await this.#fits(callbackApp, app, ({ secretsOf }) =>
+      isSignedByAny(body, signature, secretsOf.appSecret),
+    )
     if (!fits) return app.unreadable > 0 ? UNREADABLE : FORGED
     const parsed = parseBody(body)
     if (!parsed) return NOT_JSON
@@ -150,9 +155,9 @@ class Receiver {
   /** The connections whose secret verifies it, looked up anew when the known ones do not; null when none does. */
   async #fits(
     callbackApp: string,
-    app: VerifiedApp,
-    isRight: (app: VerifiedApp) => boolean,
-  ): Promise<VerifiedApp | null> {
+    app: VerifiedApp<ProvingSecret>,
+    isRight: (app: VerifiedApp<ProvingSecret>) => boolean,
+  ): Promise<VerifiedApp<ProvingSecret> | null> {
     if (isRight(app)) return app
     const anew = await this.#apps.findAnew(callbackApp, app)
     return anew && isRight(anew) ? anew : null

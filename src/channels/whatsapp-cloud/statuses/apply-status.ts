@@ -2,10 +2,10 @@ import type { ConnectionId, Instant, MessageId } from '../../../core/ids.ts'
 import type { ChannelEvents, Receipt, ReceiptEnd } from '../../../core/ports/channel.ts'
 import type { ChannelConnections } from '../../../core/ports/channel-connections.ts'
 import { whatsAppCloudReason } from '../../../core/reasons/whatsapp-cloud.ts'
+import type { Echoes } from '../../receipts/echoes.ts'
 import { readWhatsAppCloudSettings, templateKindOf } from '../settings.ts'
 import type { WindowNews } from './connection-news.ts'
 import { type CorrelationData, readCorrelationData } from './correlation-data.ts'
-import type { Echoes } from './echoes.ts'
 import { WINDOW_CLOSED } from './fair-scheduling.ts'
 import { receiptTime } from './receipt-time.ts'
 import type { Repeats } from './repeats.ts'
@@ -44,7 +44,7 @@ export async function applyStatus(parts: ApplyParts, given: StatusOf, now: Insta
   const at = receiptTime(status.at, receivedAt, opaque)
   const { end, connectionId } = await offer(parts.events, given, (id) => toReceipt(id, status, { opaque, at }))
   // The attempt is still open, so the result of the call is not known yet. But now there is evidence of it (G5).
-  if (end === 'too-early' && opaque) await parts.echoes.keep(connectionId, opaque, { wamid: status.wamid, now })
+  if (end === 'too-early' && opaque) await parts.echoes.keep(connectionId, opaque, { networkId: status.wamid, now })
   if (end === 'applied' && status.kind === 'failed' && status.code === WINDOW_CLOSED)
     await afterClosedWindow(parts, { connectionId, status, opaque, at, receivedAt })
   const mayBeEarly = end === 'message-unknown' && status.kind === 'failed' && !opaque

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { ConnectionId, Instant, MessageId } from '../../../core/ids.ts'
-import type { ChannelEvents, Evidence, OpenQuestion } from '../../../core/ports/channel.ts'
+import type { ChannelEvents, Evidence } from '../../../core/ports/channel.ts'
 import type { ChannelConnections } from '../../../core/ports/channel-connections.ts'
 import type { ChannelState, MemoryEntry } from '../../../core/ports/channel-state.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { CallbackEvent } from '../../../core/ports/journal.ts'
+import { Echoes } from '../../receipts/echoes.ts'
 import { WHATSAPP_CLOUD } from '../name.ts'
 import { applyStatus } from './apply-status.ts'
 import type { NumberNews, WindowNews } from './connection-news.ts'
-import { Echoes } from './echoes.ts'
 import { byTurns, takeInTurns } from './fair-scheduling.ts'
 import { Repeats } from './repeats.ts'
 import { REPORT_KIND, readStoredReports, type StoredReports } from './reported.ts'
@@ -105,7 +105,7 @@ export class StatusApplier {
   }
 
   /** Whether a callback has shown that Meta took this attempt. Never throws. */
-  async findEcho(open: OpenQuestion): Promise<Evidence> {
+  async findEcho(open: Parameters<Echoes['find']>[0]): Promise<Evidence> {
     // Storage is away, and says so itself. It is asked again.
     return this.#echoes.find(open).catch(() => ({ kind: 'nothing-yet' }) as const)
   }

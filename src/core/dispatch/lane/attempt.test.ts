@@ -101,6 +101,7 @@ describe('asking a channel for evidence', () => {
     connectionId: 'c' as ConnectionId,
     to: '15550100000',
     attemptNumber: 1,
+    startedAt: 0,
   }
 
   it('takes what it says', async () => {

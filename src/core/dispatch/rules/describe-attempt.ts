@@ -54,9 +54,9 @@ export function finishUncalled(
 }
 
 /** The question to a channel about an attempt with an unknown result. */
-export function question({ message, number }: StartedAttempt): OpenQuestion {
+export function question({ message, number, startedAt }: StartedAttempt): OpenQuestion {
   const { id, accountId, connectionId, recipient } = message
-  return { messageId: id, accountId, connectionId, to: recipient, attemptNumber: number }
+  return { messageId: id, accountId, connectionId, to: recipient, attemptNumber: number, startedAt }
 }
 
 /** The input of a channel call. A damaged message never gets this far: `decideMessage` discards it. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
 import { ENGINES } from '../../../../test/support/administration-world/open-administration-world.ts'
+import { NO_CALLS } from '../../../../test/support/bridge/no-calls.ts'
 import { ConsoleWorld, type Visitor } from '../../../../test/support/console-world/console-world.ts'
 import { testSecrets } from '../../../../test/support/secrets.ts'
 import { startSimulator } from '../../../../test/support/whatsapp-cloud/simulator.ts'
@@ -101,7 +102,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     simulator.addNumber(NUMBER)
     simulator.addTemplate('2001', { name: 'notice', language: 'en_US', body: 'News: {{1}} Goodbye.' })
     const connectionService = createConnectionService({
-      setUps: createSetUps({ settings: { whatsappCloudUrl: simulator.url }, clock: systemClock }),
+      setUps: createSetUps({ settings: { whatsappCloudUrl: simulator.url }, clock: systemClock, guarded: NO_CALLS }),
       openSecrets: async () => testSecrets(),
       publicUrl: 'http://nuncio.example',
       readReported: async (_, after) => {
@@ -172,7 +173,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
 
     assert.deepEqual(
       Object.fromEntries(channels.map(({ name, hasCallbacks, hasTemplates }) => [name, [hasCallbacks, hasTemplates]])),
-      { sandbox: [false, false], 'whatsapp-cloud': [true, true] },
+      { sandbox: [false, false], 'whatsapp-cloud': [true, true], bridge: [false, false] },
     )
     assert.deepEqual(added.facts[0], { label: 'Name', value: 'Nuncio Test', tone: 'plain' })
     assert.deepEqual([read.facts, checked.facts], [added.facts, added.facts])

@@ -1,7 +1,8 @@
-import type { ConnectionId, Instant } from '../../../core/ids.ts'
-import type { Evidence, OpenQuestion } from '../../../core/ports/channel.ts'
-import type { ChannelState } from '../../../core/ports/channel-state.ts'
-import type { CorrelationData } from './correlation-data.ts'
+import type { ConnectionId, Instant, MessageId } from '../../core/ids.ts'
+import type { Evidence, OpenQuestion } from '../../core/ports/channel.ts'
+import type { ChannelState } from '../../core/ports/channel-state.ts'
+
+type AskedAttempt = Pick<OpenQuestion, 'connectionId' | 'messageId' | 'attemptNumber'>
 
 export const ECHO_KIND = 'echo'
 // Evidence is asked for within minutes. A day covers a service that stood still over night.
@@ -19,13 +20,17 @@ export class Echoes {
   }
 
   /** Durable when it resolves. Harmless twice. */
-  async keep(connectionId: ConnectionId, attempt: CorrelationData, { wamid, now }: { wamid: string; now: Instant }) {
+  async keep(
+    connectionId: ConnectionId,
+    attempt: { readonly messageId: MessageId; readonly attemptNumber: number },
+    { networkId, now }: { readonly networkId: string; readonly now: Instant },
+  ): Promise<void> {
     const key = keyOf(attempt.messageId, attempt.attemptNumber)
-    await this.#memory.add(ECHO_KIND, { connectionId, key, value: wamid, at: now, remindAt: now + KEPT_MS })
+    await this.#memory.add(ECHO_KIND, { connectionId, key, value: networkId, at: now, remindAt: now + KEPT_MS })
   }
 
   /** What has come of an attempt. */
-  async find({ connectionId, messageId, attemptNumber }: OpenQuestion): Promise<Evidence> {
+  async find({ connectionId, messageId, attemptNumber }: AskedAttempt): Promise<Evidence> {
     const entry = await this.#memory.find(ECHO_KIND, connectionId, keyOf(messageId, attemptNumber))
     return entry ? { kind: 'accepted', networkId: entry.value } : { kind: 'nothing-yet' }
   }

@@ -1,9 +1,5 @@
 import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
-import { ECHO_KIND } from './statuses/echoes.ts'
-import { REPEAT_KIND } from './statuses/repeats.ts'
-import { UPLOAD_KIND } from './upload-memory.ts'
-import { WINDOW_KIND } from './window-memory.ts'
 
 const QUERY_EVERY_MS = 10 * 60_000
 const NEXT_QUERY_AFTER_MS = 1_000
@@ -13,12 +9,14 @@ const MOST_AT_ONCE = 200
 export class StateCleanup {
   readonly #memory: ChannelState
   readonly #clock: Clock
+  readonly #kinds: readonly string[]
   #isRunning = false
   #cancel: (() => void) | null = null
 
-  constructor(memory: ChannelState, clock: Clock) {
+  constructor(memory: ChannelState, clock: Clock, kinds: readonly string[]) {
     this.#memory = memory
     this.#clock = clock
+    this.#kinds = kinds
   }
 
   start(): void {
@@ -41,7 +39,7 @@ export class StateCleanup {
   async #query(): Promise<void> {
     let found = 0
     try {
-      for (const kind of [UPLOAD_KIND, WINDOW_KIND, ECHO_KIND, REPEAT_KIND]) {
+      for (const kind of this.#kinds) {
         const old = await this.#memory.due(kind, this.#clock.now(), MOST_AT_ONCE)
         for (const { position } of old) await this.#memory.remove(kind, position)
         found = Math.max(found, old.length)

@@ -1,16 +1,14 @@
-import { secretPlaceOf } from '../../../core/connection/secret-place.ts'
-import type { ChannelConnection, ChannelConnections } from '../../../core/ports/channel-connections.ts'
-import type { Clock } from '../../../core/ports/clock.ts'
-import { type Secrets, SecretUnreadable } from '../../../core/ports/secrets.ts'
-import { readWhatsAppCloudSettings, type SecretKey } from '../settings.ts'
+import { secretPlaceOf } from '../../core/connection/secret-place.ts'
+import type { ChannelConnection, ChannelConnections } from '../../core/ports/channel-connections.ts'
+import type { Clock } from '../../core/ports/clock.ts'
+import { type Secrets, SecretUnreadable } from '../../core/ports/secrets.ts'
 
-/** The connections that share an address for callbacks, and what proves that a callback to it is Meta's. */
-export interface VerifiedApp {
+/** The connections that share an address for callbacks, and what proves that a callback to it is their network's. */
+export interface VerifiedApp<Name extends string> {
   /** The living ones first, and removed ones: reports about them still come. */
   readonly connections: readonly ChannelConnection[]
-  /** Of the living connections. */
-  readonly appSecrets: readonly string[]
-  readonly verifyTokens: readonly string[]
+  /** Of the living connections, by the name of the stored setting; each once. */
+  readonly secretsOf: Readonly<Record<Name, readonly string[]>>
   /** How many of the secrets could not be opened: the key ring is not the one that they were sealed with. */
   readonly unreadable: number
   readonly readMonotonic: number
@@ -25,22 +23,31 @@ const MOST_KEPT = 1_000
 // As `connection.callback_app` is drawn, and a little more. Nothing else is asked for.
 const ADDRESS = /^[0-9A-Za-z]{8,64}$/
 
+interface VerifiedAppsParts {
+  readonly connections: ChannelConnections
+  readonly secrets: Secrets
+  readonly clock: Clock
+}
+
 /** The secrets that verify callbacks, by the last part of their address. Opened secrets stay in memory for seconds only. */
-export class VerifiedApps {
+export class VerifiedApps<Name extends string> {
   readonly #connections: ChannelConnections
   readonly #secrets: Secrets
   readonly #clock: Clock
-  readonly #known = new Map<string, VerifiedApp>()
-  readonly #reading = new Map<string, Promise<VerifiedApp>>()
+  readonly #names: readonly Name[]
+  readonly #known = new Map<string, VerifiedApp<Name>>()
+  readonly #reading = new Map<string, Promise<VerifiedApp<Name>>>()
 
-  constructor(parts: { readonly connections: ChannelConnections; readonly secrets: Secrets; readonly clock: Clock }) {
+  /** `names`: of the secrets, among the stored settings. */
+  constructor(parts: VerifiedAppsParts, names: readonly Name[]) {
     this.#connections = parts.connections
     this.#secrets = parts.secrets
     this.#clock = parts.clock
+    this.#names = names
   }
 
   /** Null when no living connection has this address. Rejects with `StorageUnavailable`. */
-  async find(callbackApp: string): Promise<VerifiedApp | null> {
+  async find(callbackApp: string): Promise<VerifiedApp<Name> | null> {
     if (!ADDRESS.test(callbackApp)) return null
     const known = this.#known.get(callbackApp)
     const app = known && this.#ageOf(known) < CACHED_MS ? known : await this.#read(callbackApp)
@@ -48,18 +55,18 @@ export class VerifiedApps {
   }
 
   /** The same anew, after something did not fit what was known; null when that is so fresh that it is right. */
-  async findAnew(callbackApp: string, known: VerifiedApp): Promise<VerifiedApp | null> {
+  async findAnew(callbackApp: string, known: VerifiedApp<Name>): Promise<VerifiedApp<Name> | null> {
     if (this.#ageOf(known) < UNVERIFIED_AFTER_MS) return null
     const app = await this.#read(callbackApp)
     return hasLiving(app) ? app : null
   }
 
-  #ageOf({ readMonotonic }: VerifiedApp): number {
+  #ageOf({ readMonotonic }: VerifiedApp<Name>): number {
     return this.#clock.monotonic() - readMonotonic
   }
 
   /** Concurrent callers share one query. */
-  #read(callbackApp: string): Promise<VerifiedApp> {
+  #read(callbackApp: string): Promise<VerifiedApp<Name>> {
     const running = this.#reading.get(callbackApp)
     if (running) return running
     const reading = this.#readNow(callbackApp).finally(() => this.#reading.delete(callbackApp))
@@ -67,23 +74,23 @@ export class VerifiedApps {
     return reading
   }
 
-  async #readNow(callbackApp: string): Promise<VerifiedApp> {
+  async #readNow(callbackApp: string): Promise<VerifiedApp<Name>> {
     const connections = await this.#connections.ofCallbackApp(callbackApp)
     const living = connections.filter(({ isRemoved }) => !isRemoved)
-    const appSecrets = living.map((connection) => this.#open(connection, 'appSecret'))
-    const verifyTokens = living.map((connection) => this.#open(connection, 'verifyToken'))
-    const app: VerifiedApp = {
+    const opened = this.#names.map((name) => living.map((connection) => this.#open(connection, name)))
+    const app: VerifiedApp<Name> = {
       connections,
-      appSecrets: distinct(appSecrets),
-      verifyTokens: distinct(verifyTokens),
-      unreadable: [...appSecrets, ...verifyTokens].filter((secret) => secret === null).length,
+      secretsOf: Object.fromEntries(
+        this.#names.map((name, i) => [name, distinct(opened[i] ?? [])]),
+      ) as VerifiedApp<Name>['secretsOf'],
+      unreadable: opened.flat().filter((secret) => secret === null).length,
       readMonotonic: this.#clock.monotonic(),
     }
     this.#keep(callbackApp, app)
     return app
   }
 
-  #keep(callbackApp: string, app: VerifiedApp): void {
+  #keep(callbackApp: string, app: VerifiedApp<Name>): void {
     // Written anew, so that the first one in the map is the one that was read longest ago.
     this.#known.delete(callbackApp)
     this.#known.set(callbackApp, app)
@@ -91,9 +98,9 @@ export class VerifiedApps {
     if (this.#known.size > MOST_KEPT && oldest !== undefined) this.#known.delete(oldest)
   }
 
-  #open(connection: ChannelConnection, name: SecretKey): string | null {
-    const sealed = readWhatsAppCloudSettings(connection.settings)[name]
-    if (sealed === null) return null
+  #open(connection: ChannelConnection, name: Name): string | null {
+    const sealed = connection.settings[name]
+    if (typeof sealed !== 'string') return ''
     try {
       return this.#secrets.open(sealed, secretPlaceOf(connection, name))
     } catch (error) {
@@ -103,7 +110,7 @@ export class VerifiedApps {
   }
 }
 
-function hasLiving({ connections }: VerifiedApp): boolean {
+function hasLiving({ connections }: Pick<VerifiedApp<string>, 'connections'>): boolean {
   return connections.some(({ isRemoved }) => !isRemoved)
 }
 

@@ -1,0 +1,377 @@
+// What every adapter of Nuncio's channel bridge shares: server, signatures, log, receipts, media. Node 22 or newer, nothing to install.
+// The protocol: docs/channels/bridge-protocol.md.
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  createWriteStream,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { open } from 'node:fs/promises'
+import http from 'node:http'
+import https from 'node:https'
+import { dirname } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { parseArgs } from 'node:util'
+
+const KEPT_MS = 8 * 86_400_000
+const ID = /^[0-9a-f-]{36}_[1-9][0-9]{0,8}$/
+/** The gateway certainly did not take it, and will not send it. */
+export function rejected(kind, code, { words = null, retryAfterMs = null } = {}) {
+  return { result: 'rejected', class: kind, code, words, retryAfterMs }
+}
+
+export const unknown = (words) => ({ result: 'unknown', words })
+
+/** Reads the arguments; without one of `required` it ends with a sentence. */
+export function readArguments(optional, required) {
+  const names = ['listen', 'secret-file', 'log', ...required]
+  const options = Object.fromEntries([...names, ...optional].map((name) => [name, { type: 'string' }]))
+  const { values } = parseArgs({ options })
+  const missing = names.filter((name) => values[name] === undefined)
+  if (missing.length > 0) fail(`Give ${missing.map((name) => `--${name}`).join(', ')}.`)
+  return values
+}
+
+function fail(sentence) {
+  console.error(sentence)
+  process.exit(1)
+}
+
+/** One HTTP request over a connection of its own. An error has `mayHaveLeft`: false when no connection was made. */
+export function ask(url, { method = 'GET', headers = {}, body, timeoutMs = 10_000 } = {}) {
+  return new Promise((resolve, reject) => {
+    let mayHaveLeft = false
+    const request = (url.startsWith('https:') ? https : http).request(url, { method, headers, agent: false })
+    const stop = (error) => reject(Object.assign(error, { mayHaveLeft }))
+    const timer = setTimeout(() => request.destroy(new Error('no answer in time')), timeoutMs)
+    request.on('socket', (socket) => socket.once('connect', () => (mayHaveLeft = true)))
+    request.on('error', stop).on('close', () => clearTimeout(timer))
+    request.on('response', (response) => {
+      const pieces = []
+      response.on('data', (piece) => pieces.push(piece)).on('error', stop)
+      response.on('end', () =>
+        resolve({ status: response.statusCode, text: Buffer.concat(pieces).toString(), headers: response.headers }),
+      )
+    })
+    typeof body?.pipe === 'function'
+      ? body.on('error', (error) => request.destroy(error)).pipe(request)
+      : request.end(body)
+  })
+}
+
+/** Serves the protocol in front of `gateway`: name, capabilities, health(), check(attempt), send(attempt, timeoutMs, mediaPath), routes. */
+export async function serve(options, gateway) {
+  const secrets = readFileSync(options['secret-file'], 'utf8').trim().split(/\s+/)
+  if (!secrets.every((text) => /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/.test(text)))
+    fail('The file of --secret-file must hold whsec_… as Nuncio shows it.')
+  const keys = secrets.map((text) => Buffer.from(text.slice(6), 'base64'))
+  const mediaFolder = `${options.log}.media`
+  mkdirSync(mediaFolder, { recursive: true })
+  const [rows, closed, outbox] = [new Map(), new Map(), new Map()]
+  const { file, logSince } = await openLog(options.log, { rows, closed, outbox })
+  let [lines, flushing, receiptNumber] = [[], null, Math.max(0, ...outbox.keys())]
+  const digest = (key, { id, time, content }) =>
+    createHmac('sha256', key).update(`${id}.${time}.`).update(content).digest()
+  const signed = (id, body, time = Math.floor(Date.now() / 1000)) => ({
+    ...{
+      'content-type': 'application/json',
+      'nuncio-bridge': '1',
+      'webhook-id': id,
+      'webhook-timestamp': String(time),
+    },
+    'webhook-signature': keys
+      .map((key) => `v1,${digest(key, { id, time, content: body }).toString('base64')}`)
+      .join(' '),
+  })
+  const isSigned = (headers, content) => {
+    const [id, time] = [headers['webhook-id'] ?? '', headers['webhook-timestamp'] ?? '']
+    if (headers['nuncio-bridge'] !== '1' || !(Math.abs(Date.now() / 1000 - Number(time)) <= 300)) return false
+    const given = (headers['webhook-signature'] ?? '')
+      .split(' ')
+      .map((text) => Buffer.from(text.replace(/^v1,/, ''), 'base64'))
+    return keys.some((key) =>
+      given.some((one) => one.length === 32 && timingSafeEqual(one, digest(key, { id, time, content }))),
+    )
+  }
+  /** On the disk when it resolves. Lines of one moment share an fdatasync; a line that was cut off is skipped when it is read. */
+  const append = (entry) =>
+    new Promise((resolve, reject) => {
+      lines.push({ text: `${JSON.stringify(entry)}\n`, resolve, reject })
+      flushing ??= flush().finally(() => (flushing = null))
+    })
+  async function flush() {
+    while (lines.length > 0) {
+      const batch = lines.splice(0)
+      await file
+        .write(`\n${batch.map(({ text }) => text).join('')}`)
+        .then(() => file.datasync())
+        .then(
+          () => {
+            for (const { resolve } of batch) resolve()
+          },
+          (error) => {
+            for (const { reject } of batch) reject(error)
+          },
+        )
+    }
+  }
+
+  async function handOver(attempt, row) {
+    try {
+      await append({ open: attempt.attemptId, ...row })
+    } catch (error) {
+      rows.delete(attempt.attemptId)
+      return rejected('connection', 'adapter_storage', { words: error.message, retryAfterMs: 5_000 })
+    }
+    const timeoutMs = attempt.notAfter - 1_000 - Date.now()
+    const sha256 = attempt.content.media?.sha256
+    row.result =
+      timeoutMs > 0
+        ? await gateway
+            .send(attempt, { timeoutMs, mediaPath: sha256 && `${mediaFolder}/${sha256}` })
+            .catch((error) => unknown(error.message))
+        : rejected('transient', 'too_late')
+    await append({ done: attempt.attemptId, result: row.result }).catch(() => {})
+    return row.result
+  }
+  async function attemptOf(body) {
+    const attempt = JSON.parse(body)
+    const { type, attemptId, messageId, connectionId, from, to, content, receiptsUrl, notAfter } = attempt
+    if (
+      type !== 'attempt' ||
+      !ID.test(attemptId) ||
+      !/^[0-9]{1,20}$/.test(to) ||
+      !/^[0-9]{1,20}$/.test(from) ||
+      !content
+    )
+      return null
+    const hash = createHash('sha256').update(body).digest('hex')
+    const known = rows.get(attemptId)
+    // Another body under the id of one that may have left: nothing can be promised of it.
+    if (known)
+      return known.hash === hash
+        ? (known.running ?? known.result ?? unknown('interrupted'))
+        : unknown('another body under the same id')
+    if (closed.has(attemptId)) return rejected('transient', 'attempt_closed')
+    if (Date.now() > notAfter) return rejected('transient', 'too_late')
+    if (!gateway.capabilities.types.includes(content.type)) return rejected('permanent', 'type_unsupported')
+    if (content.media && !existsSync(`${mediaFolder}/${content.media.sha256}`))
+      return rejected('transient', 'media_missing', { retryAfterMs: 0 })
+    const refusal = gateway.check?.(attempt)
+    if (refusal) return refusal
+    const row = { hash, messageId, connectionId, receiptsUrl, at: Date.now(), result: null }
+    rows.set(attemptId, row)
+    Object.defineProperty(row, 'running', { value: handOver(attempt, row) })
+    return row.running
+  }
+  async function evidenceOf(attemptId, startedAt) {
+    const row = rows.get(attemptId)
+    const isYoung = row && Date.now() - row.at < 600_000
+    if (row?.result && row.result.result !== 'unknown') return { state: row.result.result, ...row.result }
+    if (row) return { state: isYoung && (gateway.settlesLater || !row.result) ? 'pending' : 'unknown' }
+    if (!(logSince < startedAt - 300_000)) return { state: 'forgotten' }
+    // Before the answer: the attempt may still arrive, held back in a proxy.
+    if (!closed.has(attemptId)) await append({ closed: attemptId, at: Date.now() })
+    closed.set(attemptId, Date.now())
+    return { state: 'not_received' }
+  }
+  async function mediaOf(request, sha256) {
+    const path = `${mediaFolder}/${sha256}`
+    if (gateway.capabilities.types.length === 1) return { ready: false, ...rejected('permanent', 'type_unsupported') }
+    if (request.method === 'PUT' && !existsSync(path)) {
+      const hash = createHash('sha256')
+      const part = `${path}.${randomBytes(6).toString('hex')}`
+      await pipeline(
+        request,
+        async function* (pieces) {
+          for await (const piece of pieces) {
+            hash.update(piece)
+            yield piece
+          }
+        },
+        createWriteStream(part),
+      )
+      if (hash.digest('hex') === sha256) renameSync(part, path)
+      else rmSync(part)
+    }
+    for (const name of readdirSync(mediaFolder))
+      if (Date.now() - statSync(`${mediaFolder}/${name}`).mtimeMs > 86_400_000) rmSync(`${mediaFolder}/${name}`)
+    return { ready: existsSync(path) }
+  }
+
+  /** Keeps a report until Nuncio has it; on the disk when it resolves. `settled`: the result, if it was unknown. */
+  async function report(attemptId, kind, { networkId = null, code = null, words = null } = {}) {
+    const row = rows.get(attemptId)
+    if (!row) return false
+    const settled = kind !== 'failed' &&
+      (row.result?.result ?? 'unknown') === 'unknown' && {
+        result: 'accepted',
+        networkId: networkId ?? `${gateway.name}:${attemptId}`,
+      }
+    if (settled) {
+      row.result = settled
+      await append({ done: attemptId, result: settled })
+    }
+    if (!row.receiptsUrl) return true
+    const receipt = {
+      attemptId,
+      connectionId: row.connectionId,
+      kind,
+      at: Date.now(),
+      networkId: networkId ?? row.result?.networkId ?? null,
+      code,
+      words,
+    }
+    const number = ++receiptNumber
+    await append({ receipt: number, url: row.receiptsUrl, body: receipt })
+    outbox.set(number, { url: row.receiptsUrl, body: receipt })
+    void post()
+    return true
+  }
+  let posting = false
+  async function post() {
+    if (posting) return
+    posting = true
+    for (let waitMs = 1_000; outbox.size > 0; ) {
+      const [[, { url }]] = outbox
+      const batch = [...outbox].filter(([, one]) => one.url === url).slice(0, 100)
+      const body = JSON.stringify({ type: 'receipts', receipts: batch.map(([, one]) => one.body) })
+      const id = `rcp_${createHash('sha256').update(body).digest('hex')}`
+      for (let isDone = false; !isDone; waitMs = Math.min(waitMs * 2, 600_000)) {
+        const answer = await ask(url, { method: 'POST', headers: signed(id, body), body, timeoutMs: 15_000 }).catch(
+          () => null,
+        )
+        const isTaken =
+          answer?.status === 200 && answer.headers['webhook-id'] === id && isSigned(answer.headers, answer.text)
+        // What cannot be read now cannot be read later; and after three days nobody waits for it.
+        isDone = isTaken || answer?.status === 400 || Date.now() - batch[0][1].body.at > 3 * 86_400_000
+        if (!isDone) await new Promise((resolve) => setTimeout(resolve, waitMs))
+      }
+      await append({ taken: batch.map(([number]) => number) }).catch(() => {})
+      for (const [number] of batch) outbox.delete(number)
+      waitMs = 1_000
+    }
+    posting = false
+  }
+
+  async function answer(request, response) {
+    const url = new URL(request.url, 'http://adapter')
+    const [, , what, name = ''] = url.pathname.split('/')
+    const sha256 = what === 'media' && request.method === 'PUT' ? name : null
+    const id = request.headers['webhook-id'] ?? ''
+    const body = sha256 === null ? await bodyOf(request) : ''
+    if (body === null) return response.writeHead(413).end()
+    const own = await gateway.routes?.({ request, url, body, report })
+    if (own) return response.writeHead(own.status).end(own.text)
+    const isOk = isSigned(request.headers, sha256 === null ? body : `${sha256}.${request.headers['content-length']}`)
+    const purpose =
+      { attempts: request.method === 'POST' ? 'att_' : `evi_${name}_`, media: `med_${name}_` }[what] ?? 'hea_'
+    if (!isOk || !id.startsWith(purpose) || (what === 'media' && !/^[0-9a-f]{64}$/.test(name)))
+      return response.writeHead(401).end()
+    const value =
+      url.pathname === '/health'
+        ? {
+            type: 'health',
+            versions: [1],
+            adapter: `${gateway.name} 1`,
+            gateway: gateway.title,
+            now: Date.now(),
+            logSince,
+            senders: null,
+            words: null,
+            capabilities: gateway.capabilities,
+            ...(await gateway.health()),
+          }
+        : what === 'media'
+          ? { type: 'media', sha256: name, ...(await mediaOf(request, name)) }
+          : request.method === 'POST'
+            ? await attemptOf(body).then((result) => result && { type: 'outcome', attemptId: id.slice(4), ...result })
+            : {
+                type: 'evidence',
+                attemptId: name,
+                logSince,
+                ...(await evidenceOf(name, Number(url.searchParams.get('startedAt')))),
+              }
+    if (!value || (value.type === 'outcome' && JSON.parse(body).attemptId !== id.slice(4)))
+      return response.writeHead(400).end()
+    const text = JSON.stringify(value)
+    response.writeHead(200, signed(id, text)).end(text)
+  }
+  const [, host, port] =
+    /^\[?(.*?)\]?:([0-9]+)$/.exec(options.listen) ?? fail('--listen is HOST:PORT, such as 127.0.0.1:7900.')
+  const server = http.createServer((request, response) =>
+    answer(request, response).catch(() => response.writeHead(500).end()),
+  )
+  server.listen(Number(port), host, () =>
+    console.log(
+      `${gateway.name}: listening on ${host}:${server.address().port}, log since ${new Date(logSince).toISOString()}`,
+    ),
+  )
+  void post()
+}
+
+/** Null when it is longer than any request of Nuncio. */
+async function bodyOf(request) {
+  const pieces = []
+  let bytes = 0
+  for await (const piece of request) {
+    bytes += piece.length
+    if (bytes > 524_288) return null
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString()
+}
+
+/** Reads the log, drops what is too old, and opens it for appending. `logSince`: from when on nothing is missing. */
+async function openLog(path, { rows, closed, outbox }) {
+  const lock = `${path}.lock`
+  const holder = existsSync(lock) ? Number(readFileSync(lock, 'utf8')) : 0
+  if (holder > 0 && holder !== process.pid && isAlive(holder))
+    fail(`Process ${holder} uses ${path}: two adapters cannot share a log.`)
+  writeFileSync(lock, String(process.pid))
+  const entries = existsSync(path) ? readFileSync(path, 'utf8').split('\n').flatMap(parsed) : []
+  const oldest = Date.now() - KEPT_MS
+  const bornAt = entries.find((entry) => entry.born)?.born ?? Date.now()
+  for (const entry of entries) {
+    if (entry.open && entry.at > oldest) rows.set(entry.open, { ...entry, result: null })
+    else if (entry.done && rows.has(entry.done)) rows.get(entry.done).result = entry.result
+    else if (entry.closed && entry.at > oldest) closed.set(entry.closed, entry.at)
+    else if (entry.receipt) outbox.set(entry.receipt, { url: entry.url, body: entry.body })
+    else if (entry.taken) for (const number of entry.taken) outbox.delete(number)
+  }
+  const logSince = Math.max(bornAt, bornAt > oldest ? 0 : oldest)
+  const kept = [{ born: logSince }]
+  for (const [id, row] of rows)
+    kept.push({ ...row, open: id, result: undefined }, ...(row.result ? [{ done: id, result: row.result }] : []))
+  for (const [id, at] of closed) kept.push({ closed: id, at })
+  for (const [number, one] of outbox) kept.push({ receipt: number, ...one })
+  writeFileSync(`${path}.new`, `${kept.map((entry) => JSON.stringify(entry)).join('\n')}\n`, { flush: true })
+  renameSync(`${path}.new`, path)
+  const folder = openSync(dirname(path), 'r')
+  fsyncSync(folder)
+  return { file: await open(path, 'a'), logSince }
+}
+
+function parsed(line) {
+  try {
+    return [JSON.parse(line)]
+  } catch {
+    return []
+  }
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}

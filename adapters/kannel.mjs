@@ -1,0 +1,121 @@
+#!/usr/bin/env node
+// Adapter between Nuncio (channel bridge) and Kannel, an SMS gateway. It needs adapter.mjs beside it, and Node 22 or newer.
+// node kannel.mjs --listen 127.0.0.1:7900 --secret-file secret.txt --log kannel.log --gateway http://127.0.0.1:13013 \
+//   --user nuncio --password-file password.txt [--status http://127.0.0.1:13000/status.xml?password=…]
+import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { ask, readArguments, rejected, serve, unknown } from './adapter.mjs'
+
+// What GSM-7 has; of the second list each sign counts twice.
+const GSM = new Set(
+  '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà',
+)
+const GSM_TWICE = new Set('^{}\\[~]|€\f')
+const options = readArguments(['user', 'password-file', 'status', 'dlr-url', 'max-messages'], ['gateway'])
+const password = options['password-file']
+  ? readFileSync(options['password-file'], 'utf8').trim()
+  : (process.env.KANNEL_PASSWORD ?? '')
+const parts = Number(options['max-messages'] ?? 10)
+const dlrUrl = options['dlr-url'] ?? `http://${options.listen}`
+const MAY_GO_ON_MS = 5_000
+
+/** Kannel cuts off what is longer, and says nothing. */
+function tooLong(text) {
+  const letters = Array.from(text)
+  const isGsm = letters.every((letter) => GSM.has(letter) || GSM_TWICE.has(letter))
+  const length = isGsm ? letters.length + letters.filter((letter) => GSM_TWICE.has(letter)).length : text.length
+  const most = isGsm ? (parts > 1 ? 153 * parts : 160) : parts > 1 ? 67 * parts : 70
+  return {
+    isGsm,
+    words:
+      length > most
+        ? `It has ${length} characters of ${isGsm ? 'GSM-7' : 'UCS-2'}; ${parts} parts hold ${most}.`
+        : null,
+  }
+}
+
+const mark = (key, attemptId) => createHmac('sha256', key).update(`dlr.${attemptId}`).digest('hex').slice(0, 32)
+const secretKey = Buffer.from(readFileSync(options['secret-file'], 'utf8').trim().split(/\s+/)[0].slice(6), 'base64')
+
+/** What Kannel 1.4.5 was seen to answer, and what it means. */
+function outcomeOf({ status, text }, attemptId) {
+  if (status === 202 && /^[03]:/.test(text)) return { result: 'accepted', networkId: `kannel:${attemptId}` }
+  if (status === 202)
+    return unknown(`Kannel says “${text.slice(0, 80)}” before it is routed: set immediate-sendsms-reply = false.`)
+  if (status === 503) return rejected('connection', 'busy', { words: text, retryAfterMs: MAY_GO_ON_MS })
+  if (status === 403 && text.startsWith('Authorization failed'))
+    return rejected('connection', 'gateway_auth', { words: text, retryAfterMs: 60_000 })
+  if (status === 403 && text.startsWith('Not routable'))
+    return rejected('permanent', 'recipient_refused', { words: text })
+  if (status === 400 && text.includes('denied by white'))
+    return rejected('permanent', 'recipient_refused', { words: text })
+  if (status === 400 || status === 404)
+    return rejected('connection', 'gateway_setup', { words: text.slice(0, 300), retryAfterMs: 60_000 })
+  return unknown(`Kannel answered ${status}: ${text.slice(0, 80)}`)
+}
+
+serve(options, {
+  name: 'kannel',
+  title: 'Kannel',
+  settlesLater: true,
+  capabilities: {
+    types: ['message'],
+    maxTextLength: 153 * parts,
+    maxCaptionLength: null,
+    recognisesRepeat: false,
+    repeatWindowMs: 0,
+    receipts: ['sent', 'delivered', 'failed'],
+    evidence: false,
+    maxMediaBytes: {},
+  },
+  async health() {
+    if (!options.status) {
+      // Any answer of its own shows that smsbox is there: it closes its port while bearerbox is gone.
+      const answer = await ask(`${options.gateway}/cgi-bin/sendsms`, { timeoutMs: 5_000 }).catch(() => null)
+      return { ready: answer !== null, words: answer ? null : 'Kannel (smsbox) does not answer.' }
+    }
+    const answer = await ask(options.status, { timeoutMs: 5_000 }).catch(() => null)
+    const isOnline = /<status>online/.test(answer?.text ?? '')
+    return {
+      ready: isOnline,
+      words: isOnline ? null : answer ? 'Kannel has no SMSC that is online.' : 'Kannel (bearerbox) does not answer.',
+    }
+  },
+  check({ content }) {
+    const { words } = tooLong(content.text)
+    if (words !== null) return rejected('permanent', 'content_refused', { words })
+    return content.text.trim() === '' ? rejected('permanent', 'content_refused', { words: 'The text is empty.' }) : null
+  },
+  async send({ attemptId, from, to, content }, { timeoutMs }) {
+    const url = `${dlrUrl}/kannel/dlr?id=${attemptId}&k=${mark(secretKey, attemptId)}&d=%d&A=%A`
+    const headers = {
+      ...{
+        'content-type': 'text/plain; charset=UTF-8',
+        'x-kannel-username': options.user ?? '',
+        'x-kannel-password': password,
+      },
+      ...{ 'x-kannel-from': from, 'x-kannel-to': to, 'x-kannel-coding': tooLong(content.text).isGsm ? '0' : '2' },
+      ...{ 'x-kannel-dlr-mask': '31', 'x-kannel-dlr-url': url },
+    }
+    try {
+      return outcomeOf(
+        await ask(`${options.gateway}/cgi-bin/sendsms`, { method: 'POST', headers, body: content.text, timeoutMs }),
+        attemptId,
+      )
+    } catch (error) {
+      return error.mayHaveLeft
+        ? unknown(error.message)
+        : rejected('transient', 'gateway_unreachable', { words: error.message })
+    }
+  },
+  async routes({ url, report }) {
+    if (url.pathname !== '/kannel/dlr') return null
+    const [id, key, kind, answer] = ['id', 'k', 'd', 'A'].map((name) => url.searchParams.get(name) ?? '')
+    if (key !== mark(secretKey, id)) return { status: 401, text: 'wrong key' }
+    // 4 only says that it is queued; a refusal at once was the answer to the call already.
+    const what = { 1: 'delivered', 2: 'failed', 8: 'sent', 16: 'failed' }[kind]
+    if (what && !answer.includes('no SMSC'))
+      await report(id, what, { words: what === 'failed' ? answer.replaceAll('/', ' ') || null : null })
+    return { status: 200, text: 'ok' }
+  },
+})

@@ -1,0 +1,52 @@
+import type { Instant } from '../../core/ids.ts'
+import type { ChannelEvents, ReceiptEnd } from '../../core/ports/channel.ts'
+import type { JournalEvent } from '../../core/ports/journal.ts'
+import { bridgeReason } from '../../core/reasons/bridge.ts'
+import type { Echoes } from '../receipts/echoes.ts'
+import type { ReportOf } from '../receipts/report-queue.ts'
+import { BRIDGE } from './name.ts'
+import type { AdapterReceipt } from './protocol.ts'
+import type { RejectedAttempts } from './rejected-attempts.ts'
+
+interface ApplyParts {
+  readonly events: ChannelEvents
+  readonly echoes: Echoes
+  readonly rejectedAttempts: RejectedAttempts
+  readonly note: (event: JournalEvent) => void
+}
+
+// Clocks differ by at most five minutes, or nothing is believed. Gateways report for days.
+const MOST_AHEAD_MS = 5 * 60_000
+const MOST_BEHIND_MS = 38 * 24 * 3_600_000
+
+/** Applies one receipt as far as it can be now. Harmless twice, by several at once, and when it ends at any point. */
+export async function applyReceipt(
+  { events, echoes, rejectedAttempts, note }: ApplyParts,
+  { report, receivedAt }: ReportOf<AdapterReceipt>,
+  now: Instant,
+): Promise<'done' | 'later'> {
+  const { connectionId, messageId, attemptNumber, kind, networkId } = report
+  const code = report.code === null ? null : bridgeReason(report.code)
+  const end: ReceiptEnd = await events.offerReceipt({
+    connectionId,
+    messageId,
+    attemptNumber,
+    kind,
+    at: timeOf(report.at, receivedAt),
+    networkId,
+    code: code?.reason ?? null,
+    words: code?.code ? `(${code.code}) ${report.words ?? ''}`.trim() : report.words,
+  })
+  if (kind !== 'failed' && end !== 'message-unknown' && (await rejectedAttempts.has(report)))
+    note({ event: 'bridge.promise_broken', connectionId, messageId, number: attemptNumber })
+  // The attempt is still open, so the result of the call is not known yet. But now there is evidence of it (G5).
+  if (end === 'too-early')
+    await echoes.keep(connectionId, report, { networkId: networkId ?? `${BRIDGE}:${messageId}_${attemptNumber}`, now })
+  if (end !== 'too-early') note({ event: 'callback.applied', channel: BRIDGE, kind, end })
+  return end === 'too-early' ? 'later' : 'done'
+}
+
+/** The adapter's time, if it can be. It must be the same in each repeat, and so is the one at which the message was made. */
+function timeOf(at: Instant | null, receivedAt: Instant): Instant {
+  return at !== null && at <= receivedAt + MOST_AHEAD_MS && at >= receivedAt - MOST_BEHIND_MS ? at : receivedAt
+}

@@ -1,0 +1,147 @@
+import type { ConnectionId } from '../../core/ids.ts'
+import type { Clock } from '../../core/ports/clock.ts'
+import { type Adapter, type AdapterClient, withoutSecrets } from './adapter-client.ts'
+import { VERSION } from './protocol.ts'
+
+/** Within this time of a signed answer nothing is asked before a message is sent. */
+const PROVEN_FOR_MS = 60_000
+const FIRST_PROBE_AFTER_MS = 1_000
+const SLOWEST_PROBE_MS = 5_000
+// After answers that were not the adapter's, although its health was: each of them leaves a message with an unknown result.
+const FIRST_REST_MS = 5_000
+const LONGEST_REST_MS = 5 * 60_000
+/** So many attempts in a row without a complete answer close the gate. A single one may be chance. */
+const BROKEN_IN_A_ROW = 2
+// Of connections that this process has not sent for lately.
+const MOST_KEPT = 10_000
+
+interface Door {
+  /** Of the settings that it was opened with. */
+  readonly settingsKey: string
+  /** When the adapter last signed an answer; null when it is not known to be ready. */
+  provenAt: number | null
+  /** Nothing is asked or sent before. */
+  restsUntil: number
+  failedProbes: number
+  unsignedInARow: number
+  brokenInARow: number
+  probing: Promise<void> | null
+  words: string | null
+}
+
+/**
+ * Whether the adapter of a connection is known to be there, to have the right secret, and to reach its gateway. Without it a
+ * wrong secret would leave each message of a backlog with an unknown result; with it one message, or two where the line breaks.
+ *
+ *   CLOSED ── signed health, ready ──▶ OPEN ── an unsigned answer, two broken lines, nothing there ──▶ CLOSED
+ *
+ * It is asked as messages need it, so a connection without messages costs nothing. In memory: a new process asks anew.
+ */
+export class Gate {
+  readonly #client: AdapterClient
+  readonly #clock: Clock
+  readonly #doors = new Map<ConnectionId, Door>()
+
+  constructor(client: AdapterClient, clock: Clock) {
+    this.#client = client
+    this.#clock = clock
+  }
+
+  /** Whether this connection is known not to be ready: for how long at least, and why. Asks in the background when it is time. */
+  closedFor(
+    id: ConnectionId,
+    settingsKey: string,
+    open: () => Adapter | null,
+  ): { readonly ms: number; readonly words: string | null } | null {
+    const door = this.#doorOf(id, settingsKey)
+    if (door.provenAt !== null || door.failedProbes + door.unsignedInARow + door.brokenInARow === 0) return null
+    const leftMs = door.restsUntil - this.#clock.monotonic()
+    const adapter = leftMs <= 0 ? open() : null
+    if (adapter) void this.#probe(door, adapter)
+    return { ms: Math.max(leftMs, FIRST_PROBE_AFTER_MS / 4), words: door.words }
+  }
+
+  /** Resolves with null when a message may be sent now, and else with the reason why not. */
+  async enter(
+    id: ConnectionId,
+    settingsKey: string,
+    adapter: Adapter,
+  ): Promise<{ readonly words: string | null } | null> {
+    const door = this.#doorOf(id, settingsKey)
+    const now = this.#clock.monotonic()
+    if (door.provenAt !== null && now - door.provenAt < PROVEN_FOR_MS) return null
+    if (now < door.restsUntil) return { words: door.words }
+    await this.#probe(door, adapter)
+    return door.provenAt === null ? { words: door.words } : null
+  }
+
+  /** An attempt has ended so. `away`: nothing took the connection. */
+  attempted(id: ConnectionId, how: 'signed' | 'unsigned' | 'broken' | 'away', words: string | null): void {
+    const door = this.#doors.get(id)
+    if (!door) return
+    const now = this.#clock.monotonic()
+    if (how === 'signed') {
+      Object.assign(door, { provenAt: now, failedProbes: 0, unsignedInARow: 0, brokenInARow: 0, words: null })
+      return
+    }
+    if (how === 'away') {
+      Object.assign(door, { provenAt: null, failedProbes: 1, words, restsUntil: now + FIRST_PROBE_AFTER_MS })
+      return
+    }
+    if (how === 'broken') door.brokenInARow += 1
+    else door.unsignedInARow += 1
+    const incidents = door.unsignedInARow + Math.max(0, door.brokenInARow - BROKEN_IN_A_ROW + 1)
+    if (incidents === 0) return
+    const restMs = Math.min(FIRST_REST_MS * 2 ** (incidents - 1), LONGEST_REST_MS)
+    Object.assign(door, { provenAt: null, words, restsUntil: now + restMs })
+  }
+
+  #doorOf(id: ConnectionId, settingsKey: string): Door {
+    const known = this.#doors.get(id)
+    if (known?.settingsKey === settingsKey) return known
+    const door: Door = {
+      settingsKey,
+      provenAt: null,
+      restsUntil: 0,
+      failedProbes: 0,
+      unsignedInARow: 0,
+      brokenInARow: 0,
+      probing: null,
+      words: null,
+    }
+    this.#doors.delete(id)
+    this.#doors.set(id, door)
+    const [oldest] = this.#doors.keys()
+    if (this.#doors.size > MOST_KEPT && oldest !== undefined) this.#doors.delete(oldest)
+    return door
+  }
+
+  /** Concurrent callers share one. */
+  #probe(door: Door, adapter: Adapter): Promise<void> {
+    door.probing ??= this.#ask(door, adapter).finally(() => {
+      door.probing = null
+    })
+    return door.probing
+  }
+
+  async #ask(door: Door, adapter: Adapter): Promise<void> {
+    const health = await this.#client.health(adapter, new AbortController().signal)
+    const now = this.#clock.monotonic()
+    const isReady = !('kind' in health) && health.isReady && health.versions.includes(VERSION)
+    if (isReady) {
+      // What was counted against attempts stays: only a signed answer to one shows that attempts get through.
+      Object.assign(door, { provenAt: now, failedProbes: 0, words: null })
+      return
+    }
+    door.failedProbes += 1
+    door.provenAt = null
+    door.words = whyNot(health, adapter)
+    door.restsUntil = now + Math.min(FIRST_PROBE_AFTER_MS * 2 ** (door.failedProbes - 1), SLOWEST_PROBE_MS)
+  }
+}
+
+function whyNot(health: Awaited<ReturnType<AdapterClient['health']>>, adapter: Adapter): string | null {
+  if ('kind' in health) return health.words
+  if (!health.isReady) return withoutSecrets(health.words, adapter) ?? 'The adapter says that its gateway is not ready.'
+  return `The adapter speaks version ${health.versions.join(', ')} of the protocol, and this is version ${VERSION}.`
+}

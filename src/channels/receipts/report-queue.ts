@@ -1,0 +1,269 @@
+import { createHash, randomUUID } from 'node:crypto'
+import type { ConnectionId, Instant } from '../../core/ids.ts'
+import type { ChannelEvents } from '../../core/ports/channel.ts'
+import type { ChannelState, MemoryEntry } from '../../core/ports/channel-state.ts'
+import type { Clock } from '../../core/ports/clock.ts'
+
+/** One report about a message, as it waits to be applied. */
+export interface ReportOf<Report> {
+  readonly connectionId: ConnectionId
+  readonly report: Report
+  /** When it came from the network. */
+  readonly receivedAt: Instant
+}
+
+interface ReportQueueParts<Report> {
+  readonly memory: ChannelState
+  readonly clock: Clock
+  /** Applies one report. `later`: it is too early, and is tried again. Rejects when storage is away, which is the same. */
+  readonly apply: (given: ReportOf<Report>, events: ChannelEvents) => Promise<'done' | 'later'>
+  /** Null for what this version cannot read: it must not keep what comes after it from being applied. */
+  readonly read: (value: unknown) => Report | null
+  /** One was too early for so long that it is dropped. */
+  readonly onGivenUp: (report: Report) => void
+}
+
+/** The kind of ChannelState in which they wait. */
+const REPORT_KIND = 'callback'
+// Each query is one read of an index, made by each worker. Reports that this process stores itself need no query.
+const QUERY_EVERY_MS = 1_000
+// Reports that come in within this time share their commits. The delay goes unnoticed: networks take longer to report.
+const POKED_AFTER_MS = 100
+// The process that stored a report applies it at once. If it is overdue by this much, that process is gone or falls behind.
+const LEFT_TO_TAKER_MS = 2_000
+// At most half of the limit for each connection, so that a query never returns one connection alone.
+const MOST_FOUND = { limit: 200, mostEach: 100 }
+// At once in the hands of storage, which takes what comes in one turn in one commit: sending must not wait long for it.
+const MOST_AT_ONCE = 100
+// The most reports of one connection per query. That much takes less than a second, and no other waits longer than that.
+const MOST_PER_QUERY = 1_000
+// Networks report for days. What is too early for that long will never find its attempt ended.
+const GIVE_UP_AFTER_MS = 7 * 24 * 3_600_000
+// Most attempts end within this, and then there is nothing to wait for any more.
+const SHORTEST_WAIT_MS = 200
+// An attempt may stay open for as long as its lane stands still. Trying more often than this gains nothing.
+const LONGEST_WAIT_MS = 60_000
+// A first report often comes before the outcome of our own call is recorded, and would be too early then.
+const LEFT_FOR_THE_CALL_MS = 50
+// Of one entry. A query reads up to 200 entries, so 200 full ones are 3 MB.
+const MOST_CHARACTERS = 16_384
+
+interface Stored {
+  readonly reports: readonly unknown[]
+  /** Which process takes it at once; null: any of them. */
+  readonly taker: string | null
+  readonly receivedAt: Instant
+  /** How often it was tried before. */
+  readonly tries: number
+}
+
+interface Entry<Report> {
+  readonly position: number
+  readonly connectionId: ConnectionId
+  readonly stored: Stored
+  readonly reports: readonly Report[]
+}
+
+/**
+ * Reports about messages, durable from the moment they came in, whichever process applies them.
+ *
+ *   stored ──▶ offered to its message ──▶ applied, or about no message of ours ──▶ removed
+ *                    │ too early: its attempt is still open
+ *                    └──▶ stored anew for a later try
+ *
+ * - Connections take turns, each with its share of a query: an account that signs many reports must not hold up the others.
+ * - Nothing waits behind what is too early: it goes to the back, with a time.
+ * - A report is removed only once it is applied. A process that dies before leaves it to the others, and applying it twice is
+ *   harmless: a report is known by its content.
+ */
+export class ReportQueue<Report> {
+  readonly #parts: ReportQueueParts<Report>
+  readonly #id = randomUUID()
+  #events: ChannelEvents | null = null
+  #cancelTimer: (() => void) | null = null
+  #querying: Promise<void> | null = null
+  #isPoked = false
+
+  constructor(parts: ReportQueueParts<Report>) {
+    this.#parts = parts
+  }
+
+  start(events: ChannelEvents): void {
+    this.#events = events
+    this.#scheduleQuery(0)
+  }
+
+  /** Resolves once nothing is being applied any more; what is left is found by others. Harmless twice or before start. */
+  async stop(): Promise<void> {
+    this.#events = null
+    this.#cancelTimer?.()
+    await this.#querying
+  }
+
+  /** Durable when it resolves; rejects with `StorageUnavailable`, and then some of it may be stored, which is harmless. */
+  async store(connectionId: ConnectionId, reports: readonly Report[]): Promise<void> {
+    const now = this.#parts.clock.now()
+    await this.#store(connectionId, reports, { receivedAt: now, tries: 0, remindAt: now + LEFT_FOR_THE_CALL_MS })
+    this.#poke()
+  }
+
+  async #store(
+    connectionId: ConnectionId,
+    reports: readonly Report[],
+    { remindAt, ...of }: Pick<Stored, 'receivedAt' | 'tries'> & { readonly remindAt: Instant },
+  ): Promise<void> {
+    const taker = this.#events && this.#id
+    const additions = partsOf(reports).map((part) => {
+      // What waits already is not stored twice: an entry is known by what it says.
+      const key = createHash('sha256')
+        .update(JSON.stringify([part, of.tries]))
+        .digest('base64url')
+      const stored: Stored = { ...of, reports: part, taker }
+      return this.#parts.memory.add(REPORT_KIND, {
+        connectionId,
+        key,
+        value: JSON.stringify(stored),
+        at: remindAt,
+        remindAt,
+      })
+    })
+    await Promise.all(additions)
+  }
+
+  /** Something was stored in this process. Cheap, and harmless before start. */
+  #poke(): void {
+    if (!this.#events || this.#isPoked) return
+    this.#isPoked = true
+    if (!this.#querying) this.#scheduleQuery(POKED_AFTER_MS)
+  }
+
+  #scheduleQuery(delayMs: number): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = this.#parts.clock.after(delayMs, () => {
+      this.#querying = this.#query().finally(() => {
+        this.#querying = null
+      })
+    })
+  }
+
+  async #query(): Promise<void> {
+    this.#isPoked = false
+    const events = this.#events
+    if (!events) return
+    let delayMs = QUERY_EVERY_MS
+    try {
+      delayMs = await this.#applyDue(events)
+    } catch {
+      // Storage is away, and says so itself. All that was found is found again.
+    }
+    // Jittered, so that workers which started together do not all find the same.
+    const jitter = 0.75 + this.#parts.clock.random() / 2
+    if (this.#events) this.#scheduleQuery(this.#isPoked ? POKED_AFTER_MS : delayMs * jitter)
+  }
+
+  /** Returns after how many milliseconds there may be more. */
+  async #applyDue(events: ChannelEvents): Promise<number> {
+    const { memory, clock } = this.#parts
+    const found = await memory.dueByTurns(REPORT_KIND, clock.now(), MOST_FOUND)
+    const ours = found.flatMap((entry) => this.#readOurs(entry))
+    const entries = takeInTurns(ours)
+    const all = byTurns(
+      entries.flatMap((entry) =>
+        entry.reports.map((report) => ({ ...entry, report, connectionId: entry.connectionId })),
+      ),
+    )
+    let soonestMs = QUERY_EVERY_MS
+    for (let from = 0; from < all.length; from += MOST_AT_ONCE) {
+      const waits = await Promise.all(all.slice(from, from + MOST_AT_ONCE).map((one) => this.#apply(one, events)))
+      soonestMs = Math.min(soonestMs, ...waits)
+    }
+    await Promise.all(entries.map(({ position }) => memory.remove(REPORT_KIND, position)))
+    return entries.length < ours.length || isFull(found, entries) ? 0 : soonestMs
+  }
+
+  #readOurs({ position, connectionId, at, value }: MemoryEntry): readonly Entry<Report>[] {
+    const stored = readStored(value)
+    const reports = stored.reports.flatMap((report) => this.#parts.read(report) ?? [])
+    const isLeft = stored.taker !== null && stored.taker !== this.#id
+    if (isLeft && at + LEFT_TO_TAKER_MS > this.#parts.clock.now()) return []
+    return [{ position, connectionId, stored, reports }]
+  }
+
+  /** Returns after how many milliseconds it is tried again; infinite when it is done. */
+  async #apply(
+    { connectionId, report, stored: { receivedAt, tries } }: Entry<Report> & { readonly report: Report },
+    events: ChannelEvents,
+  ): Promise<number> {
+    const { clock, apply, onGivenUp } = this.#parts
+    // What storage refuses is tried again too, and is not to keep the others from being applied.
+    const end = await apply({ connectionId, report, receivedAt }, events).catch(() => 'later' as const)
+    if (end === 'done') return Number.POSITIVE_INFINITY
+    const now = clock.now()
+    if (now - receivedAt > GIVE_UP_AFTER_MS) {
+      onGivenUp(report)
+      return Number.POSITIVE_INFINITY
+    }
+    // Half as long as it has waited already: in time for what ends soon, and cheap for what does not.
+    const waitMs = Math.round(Math.min(Math.max((now - receivedAt) / 2, SHORTEST_WAIT_MS), LONGEST_WAIT_MS))
+    await this.#store(connectionId, [report], { receivedAt, tries: tries + 1, remindAt: now + waitMs })
+    return waitMs
+  }
+}
+
+function readStored(value: string): Stored {
+  const none: Stored = { reports: [], taker: null, receivedAt: 0, tries: 0 }
+  try {
+    const stored = JSON.parse(value) as Stored
+    return Array.isArray(stored.reports) ? stored : none
+  } catch {
+    return none
+  }
+}
+
+/** In their order, each part not much larger than the limit. */
+function partsOf<Report>(reports: readonly Report[]): readonly (readonly Report[])[] {
+  const parts: Report[][] = []
+  let characters = MOST_CHARACTERS
+  for (const report of reports) {
+    const { length } = JSON.stringify(report)
+    if (characters + length > MOST_CHARACTERS) {
+      parts.push([])
+      characters = 0
+    }
+    parts.at(-1)?.push(report)
+    characters += length
+  }
+  return parts
+}
+
+/** Of each connection the first entries, up to the limit together, and at least one. The rest stays where it is. */
+function takeInTurns<One extends Entry<unknown>>(entries: readonly One[]): readonly One[] {
+  const counts = new Map<ConnectionId, number>()
+  return entries.filter(({ connectionId, reports }) => {
+    const before = counts.get(connectionId) ?? 0
+    // Also of one that is left, so that none that came after it overtakes it.
+    counts.set(connectionId, before + reports.length)
+    return before === 0 || before + reports.length <= MOST_PER_QUERY
+  })
+}
+
+/** One of each connection, then the next of each; those of one connection stay in their order. */
+function byTurns<One extends { readonly connectionId: ConnectionId }>(all: readonly One[]): readonly One[] {
+  const turnOf = new Map<ConnectionId, number>()
+  const turns: One[][] = []
+  for (const one of all) {
+    const turn = turnOf.get(one.connectionId) ?? 0
+    turnOf.set(one.connectionId, turn + 1)
+    const others = turns[turn]
+    if (others) others.push(one)
+    else turns.push([one])
+  }
+  return turns.flat()
+}
+
+/** Whether more may be due than was found. Entries that are left to other processes are no reason to query again at once. */
+function isFull(found: readonly MemoryEntry[], done: readonly Entry<unknown>[]): boolean {
+  if (found.length === MOST_FOUND.limit) return done.length > 0
+  const counts = Map.groupBy(found, ({ connectionId }) => connectionId)
+  return done.some(({ connectionId }) => counts.get(connectionId)?.length === MOST_FOUND.mostEach)
+}

@@ -1,0 +1,61 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { findFreePort } from '../black-box/free-port.ts'
+import { waitUntil } from '../black-box/wait-until.ts'
+
+interface AdapterSettings {
+  /** Such as `kannel`: a file of the folder `adapters`. */
+  readonly name: string
+  readonly secretFile: string
+  readonly log: string
+  readonly arguments: readonly string[]
+}
+
+/** An adapter of the project as a process of its own, which may be killed and started again on the same log. */
+export class AdapterProcess {
+  readonly origin: string
+  readonly #settings: AdapterSettings
+  readonly #port: number
+  #child: ChildProcess | null = null
+  output = ''
+
+  private constructor(settings: AdapterSettings, port: number) {
+    this.#settings = settings
+    this.#port = port
+    this.origin = `http://127.0.0.1:${port}`
+  }
+
+  static async create(settings: AdapterSettings): Promise<AdapterProcess> {
+    return new AdapterProcess(settings, await findFreePort())
+  }
+
+  async start(): Promise<void> {
+    const { name, secretFile, log, arguments: more } = this.#settings
+    const file = fileURLToPath(new URL(`../../../adapters/${name}.mjs`, import.meta.url))
+    const given = ['--listen', `127.0.0.1:${this.#port}`, '--secret-file', secretFile, '--log', log, ...more]
+    const child = spawn(process.execPath, [file, ...given], { stdio: ['ignore', 'pipe', 'pipe'] })
+    this.#child = child
+    this.output = ''
+    for (const output of [child.stdout, child.stderr])
+      output.on('data', (text: Buffer) => {
+        this.output += text.toString()
+      })
+    await waitUntil(
+      'the adapter listens',
+      async () => {
+        if (child.exitCode !== null) throw new Error(`The adapter ended: ${this.output}`)
+        return this.output.includes('listening')
+      },
+      { deadlineMs: 20_000, everyMs: 10 },
+    )
+  }
+
+  /** By force, as a crash ends it. Harmless when it is not running. */
+  async kill(): Promise<void> {
+    const child = this.#child
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    child.kill('SIGKILL')
+    await ended
+  }
+}
