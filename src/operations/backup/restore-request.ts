@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/read-settings.ts'
-import type { KnownPast } from '../../storage/queries/knows-all-since.ts'
+import type { KnownPast } from '../../storage/queries/checkpoint.ts'
 import type { BackupProgress, HappenedSince, RestoredHold } from '../../storage/queries/verify/backup-facts.ts'
 import type { Manifest } from './manifest.ts'
 

@@ -39,7 +39,7 @@ async function verifyCopy(
   { folder, manifest, known, findings }: Copy,
 ): Promise<Omit<Verified, 'tookMs'>> {
   const [{ openForReading }, { refuseOtherSchema }, { sqliteVerifyEngine }] = await Promise.all([
-    import('../../storage/sqlite/connection/open-for-reading.ts'),
+    import('../../storage/sqlite/connection/open-database.ts'),
     import('../../storage/sqlite/transfer/restored-database.ts'),
     import('../../storage/sqlite/safety/verify-engine.ts'),
   ])
@@ -74,7 +74,7 @@ function otherCounts(found: number, { counts }: Manifest): Refusal {
 }
 
 async function verifyDump(folder: string, manifest: Manifest, findings: Findings): Promise<Omit<Verified, 'tookMs'>> {
-  const { readDump } = await import('../../storage/postgres/transfer/read-dump.ts')
+  const { readDump } = await import('../../storage/postgres/transfer/dump-database.ts')
   await readDump({
     dump: join(folder, POSTGRES_NAME),
     dumpedBy: manifest.server?.dumpedBy ?? '',

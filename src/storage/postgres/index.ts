@@ -12,25 +12,22 @@ import { Refusal } from '../../core/refusals.ts'
 import { createWatch } from '../queries/alarms/create-watch.ts'
 import { CheckpointFile } from '../queries/checkpoint.ts'
 import type { WorkerFacts } from '../queries/lanes/workers.ts'
-import { KEY_FACTS, toKeyFacts } from '../queries/secrets/key-facts.ts'
+import { KEY_FACTS, toKeyFacts } from '../queries/secrets/secret-store.ts'
 import { StorageHealth } from '../queries/storage-health.ts'
 import { type IntakeLimits, PostgresIntake } from './accept/accept.ts'
-import { countWaiting } from './accept/waiting-count.ts'
+import { countWaiting } from './accept/backlog.ts'
 import { PURPOSES } from './connection/connection-purposes.ts'
 import { DatabaseClock } from './connection/database-clock.ts'
 import { FencedConnection } from './connection/fenced-connection.ts'
-import { Listener } from './connection/listener.ts'
+import { CHANGE_CHANNEL, Listener, readWake, WAKE_CHANNEL, WakeUpNotifier } from './connection/listener.ts'
 import { checkServer, migrateDatabase } from './connection/open-database.ts'
 import { PgConnection, type Query } from './connection/pg-connection.ts'
-import { CHANGE_CHANNEL, readWake, WAKE_CHANNEL, WakeUpNotifier } from './connection/wake-up-notifier.ts'
 import { POLL_BLOCKED_EVERY_MS, PostgresBlockedRecipients } from './lanes/blocked-recipients.ts'
-import { PostgresChannelConnections } from './lanes/channel-connections.ts'
-import { PostgresChannelState } from './lanes/channel-state.ts'
+import { PostgresChannelConnections, PostgresChannelState } from './lanes/channel-state.ts'
 import { PostgresLanes } from './lanes/lanes.ts'
 import { PostgresNotices } from './lanes/notifications.ts'
 import { SendAgainConnection } from './lanes/send-again.ts'
 import { PostgresMediaQueue } from './media/media-queue.ts'
-import { countFigures } from './queries/database-figures.ts'
 import { PostgresWatchDatabase } from './queries/watch-database.ts'
 import { runMaintenance } from './retention/maintenance.ts'
 import { PostgresRetention } from './retention/retention.ts'
@@ -357,5 +354,23 @@ export class PostgresStorage {
     })
     this.#links.push(link)
     return link
+  }
+}
+
+/** For the metrics: how large the database is, what lies in a spool, and how many connections are paused. */
+async function countFigures(
+  ask: Query,
+  spool: SpoolId,
+): Promise<{ readonly databaseBytes: number; readonly spoolBytes: number; readonly pausedConnections: number }> {
+  const [row] = await ask(
+    `select pg_database_size(current_database()) as database_bytes,
+       coalesce((select sum(size_bytes) from media where spool = $1 and state = 'ready'), 0)::bigint as spool_bytes,
+       (select count(*) from connection where state = 'paused') as paused`,
+    [spool],
+  )
+  return {
+    databaseBytes: (row?.['database_bytes'] as number | undefined) ?? 0,
+    spoolBytes: (row?.['spool_bytes'] as number | undefined) ?? 0,
+    pausedConnections: (row?.['paused'] as number | undefined) ?? 0,
   }
 }

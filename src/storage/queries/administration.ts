@@ -1,4 +1,5 @@
-import type { Administration } from '../../core/ports/administration.ts'
+import type { AccountView, Actor, Administration } from '../../core/ports/administration.ts'
+import { Refusal } from '../../core/refusals.ts'
 import { findRequest, listRequests } from './api-log/request-log.ts'
 import {
   addConnection,
@@ -14,9 +15,9 @@ import { listHeldLanes, listWorkers } from './lanes/workers.ts'
 import { cancelMessage, resolveMessage, retryMessage } from './messages/change-message.ts'
 import { listMessages, listUnresolved } from './messages/list-messages.ts'
 import { explainMessage } from './messages/message-timeline.ts'
-import { createAccount, listAccounts } from './people/accounts.ts'
+import { newAccountId } from './new-id.ts'
 import { beginRetention, readOwnTimes, readSweep, setOwnTimes } from './retention/own-times.ts'
-import type { Store } from './store.ts'
+import { change, type Store, writeAudit } from './store.ts'
 import { createToken, deleteToken, listTokens } from './tokens/tokens.ts'
 
 /** Administration over any engine that Kysely speaks to. Neither opens nor closes the database. */
@@ -59,4 +60,24 @@ export function createAdministration(store: Store): Administration {
     listWorkers: () => listWorkers(store),
     listHeldLanes: () => listHeldLanes(store),
   }
+}
+
+function createAccount(store: Store, name: string, actor: Actor): Promise<AccountView> {
+  return change(store, actor, async (making) => {
+    const same = await making.tables.selectFrom('account').select('id').where('name', '=', name).executeTakeFirst()
+    if (same) throw new Refusal('account_exists', `There is an account named “${name}” already.`)
+    const account = { id: newAccountId(), name, createdAt: making.at }
+    await making.tables.insertInto('account').values({ id: account.id, name, created_at: making.at }).execute()
+    await writeAudit(making, { action: 'account.create', object: account.id, accountId: account.id, detail: { name } })
+    return account
+  })
+}
+
+async function listAccounts(store: Store): Promise<readonly AccountView[]> {
+  return store.database
+    .selectFrom('account')
+    .select(['id', 'name', 'created_at as createdAt'])
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute()
 }

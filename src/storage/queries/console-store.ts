@@ -1,3 +1,6 @@
+import { hash } from 'node:crypto'
+import type { AccountId } from '../../core/ids.ts'
+import { type ApiLog, NO_FILTER } from '../../core/ports/console/api-log.ts'
 import type { Changes } from '../../core/ports/console/changes.ts'
 import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
 import { createAdministration } from './administration.ts'
@@ -8,7 +11,6 @@ import { createLaneViews } from './lanes/lane-views.ts'
 import { createOverview } from './overview/overview.ts'
 import { TallyCounter } from './overview/tally-counter.ts'
 import { createAuditLog } from './people/audit-log.ts'
-import { checkAccount } from './people/check-account.ts'
 import { createPeople } from './people/people.ts'
 import { createSessions } from './people/sessions.ts'
 import { createBlockLists } from './recipients/block-lists.ts'
@@ -16,6 +18,9 @@ import type { Store } from './store.ts'
 import { createTokenViews } from './tokens/token-views.ts'
 import { createDeliveries } from './webhooks/deliveries.ts'
 import { createWebhooks } from './webhooks/webhooks.ts'
+
+// A screen of them.
+const NEWEST = 30
 
 interface ConsoleStoreParts {
   /** As `Changes.poll`: each engine reads the state of the whole database in its own way. */
@@ -56,4 +61,20 @@ export function createConsoleStore(store: Store, { poll, onError }: ConsoleStore
     start: () => counter.start(),
     stop: () => counter.stop(),
   }
+}
+
+/** A mark that is another one as soon as anything of the newest requests, or of the lanes, is other than before. */
+export async function checkAccount(store: Store, apiLog: ApiLog, accountId: AccountId): Promise<string> {
+  const lanes = store.database
+    .selectFrom('lane')
+    .innerJoin('connection', 'connection.id', 'lane.connection_id')
+    .where('connection.account_id', '=', accountId)
+    .select(({ fn }) => [
+      fn.count('lane.wait_reason').as('waits'),
+      fn.max('lane.wait_reason').as('reason'),
+      fn.max('lane.wait_until').as('until'),
+    ])
+    .executeTakeFirst()
+  const newest = apiLog.readPage(accountId, { filter: NO_FILTER, cursor: null, limit: NEWEST })
+  return hash('sha256', JSON.stringify(await Promise.all([lanes, newest])), 'base64url')
 }

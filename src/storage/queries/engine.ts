@@ -1,9 +1,9 @@
-import type { Kysely, RawBuilder, SqlBool, Transaction } from 'kysely'
+import { type Kysely, type RawBuilder, type SqlBool, sql, type Transaction } from 'kysely'
 import type { AccountId, ConnectionId, Instant, MessageId } from '../../core/ids.ts'
 import type { Sequence } from '../../core/message/message.ts'
-import type { OverviewEngine } from './overview/overview-engine.ts'
-import type { Reader } from './reader.ts'
 import type { Tables } from './tables.generated.ts'
+
+const MOST_SPANS_AT_ONCE = 32
 
 /** From the one number on, and before the other. */
 export interface Span {
@@ -98,4 +98,54 @@ export interface Engine {
   /** The spans of requests that may repeat a message, and of messages that requests may repeat. */
   repeatsOf(message: Sequence): readonly Span[]
   repeatedBy(requests: Span): readonly Span[]
+}
+
+/** The database, or an open transaction of it. */
+export type Reader = Kysely<Tables> | Transaction<Tables>
+
+/** Whether the value of a column is in one of these spans. */
+export function within(column: string, spans: readonly Span[]): RawBuilder<SqlBool> {
+  const inOne = spans.map(({ from, before }) => sql`(${sql.ref(column)} >= ${from} and ${sql.ref(column)} < ${before})`)
+  return sql<SqlBool>`(${sql.join(inOne, sql` or `)})`
+}
+
+export interface Range extends Span {
+  readonly limit: number
+}
+
+/** Joins ever more spans into one range: most searches end in the first, and many of the others may hold nothing. */
+export function* exponentialRanges(spans: readonly Span[]): Generator<Span> {
+  let count = 1
+  for (let at = 0; at < spans.length; at += count, count = Math.min(count * 2, MOST_SPANS_AT_ONCE)) {
+    const together = spans.slice(at, at + count)
+    yield { from: together.at(-1)?.from ?? 0, before: together[0]?.before ?? 0 }
+  }
+}
+
+export interface NotEntered {
+  readonly connectionId: ConnectionId
+  readonly count: number
+  readonly oldestAt: Instant
+  /** The first of them. */
+  readonly head: Sequence
+}
+
+/** The queries of the overview that differ between engines. */
+export interface OverviewEngine {
+  /**
+   * The unfinished messages in the lane of the connection `c` of an outer query, as `e` (its sequence) and `q` (the message),
+   * without the newest, which may not have been entered into their lane. Cheap for each of many lanes.
+   */
+  readonly enteredOfC: RawBuilder<unknown>
+  /** The unfinished messages that have not been entered into their lanes, by lane. All accounts together have few. */
+  findNotEntered(tables: Kysely<Tables>, accountId: AccountId): Promise<readonly NotEntered[]>
+  /** How many messages of the account are unfinished, and `most` where there are more. */
+  countWaiting(tables: Kysely<Tables>, accountId: AccountId, most: number): Promise<number>
+  /**
+   * Runs `work`, unless another process on this database is running it: then false. Its argument may be a transaction, which
+   * must not be idle for more than a few seconds.
+   */
+  runAlone(tables: Kysely<Tables>, work: (tables: Reader) => Promise<void>): Promise<boolean>
+  /** The size of the database in bytes. */
+  databaseBytes(tables: Kysely<Tables>): Promise<number>
 }

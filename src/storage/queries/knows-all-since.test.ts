@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { Checkpoint } from './checkpoint.ts'
-import { type KnownPast, knowsAllSince, type Replaced } from './knows-all-since.ts'
+import { type KnownPast, knowsAllSince, type Replaced } from './checkpoint.ts'
 
 const REMEMBERED: Checkpoint = { installation: 'ours', mark: 100, holds: 2, server: null }
 const PAST: KnownPast = { holds: 2, remembered: REMEMBERED }

@@ -7,8 +7,7 @@ import type { Actor, PersonActor, PersonRight } from '../../core/ports/administr
 import type { StorageError } from '../../core/ports/lanes.ts'
 import type { ReasonCode } from '../../core/reasons.ts'
 import { Refusal } from '../../core/refusals.ts'
-import type { Engine } from './engine.ts'
-import type { Reader } from './reader.ts'
+import type { Engine, Reader } from './engine.ts'
 import type { Tables } from './tables.generated.ts'
 
 const MOST_TRIES = 20

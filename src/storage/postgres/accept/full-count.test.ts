@@ -4,8 +4,8 @@ import { newPostgresWorld } from '../../../../test/conformance/postgres-world.ts
 import { addConnection, addSender } from '../../../../test/conformance/storage-world.ts'
 import type { ConnectionId } from '../../../core/ids.ts'
 import { PgConnection, type Query } from '../connection/pg-connection.ts'
+import { COUNTED_UP_TO, countOn } from './backlog.ts'
 import { FullCount } from './full-count.ts'
-import { COUNTED_UP_TO, countOn } from './waiting-count.ts'
 
 const LEAST = { perConnection: 25_000, perAccount: 30_000 }
 const IN_A_MS = 10_000

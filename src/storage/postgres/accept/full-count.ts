@@ -2,7 +2,7 @@ import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import type { Throttle } from '../../../core/ports/watch.ts'
 import type { FullCounts, LeastFull } from '../../queries/alarms/watch-database.ts'
 import type { Query } from '../connection/pg-connection.ts'
-import { COUNTED_UP_TO, type CountPart, type CountStep } from './waiting-count.ts'
+import { COUNTED_UP_TO, type CountPart, type CountStep } from './backlog.ts'
 
 const COUNT_EVERY_MS = 300_000
 const LANES_AT_ONCE = 100

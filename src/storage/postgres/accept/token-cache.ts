@@ -1,8 +1,8 @@
-import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
-import type { Token, TokenEvent } from '../../../core/token/token.ts'
+import type { Token } from '../../../core/token/token.ts'
+import { toToken } from '../../queries/tokens/token-rows.ts'
 import { Batcher } from '../connection/batcher.ts'
-import type { PgConnection, Row } from '../connection/pg-connection.ts'
+import type { PgConnection } from '../connection/pg-connection.ts'
 
 const USED_FOR_MS = 1_000
 // A token in use is reloaded before it expires here, so that no request waits for it.
@@ -90,20 +90,4 @@ async function findTokens(link: PgConnection, hashes: readonly Buffer[]): Promis
   const rows = await link.ask(FIND, [hashes])
   const found = new Map(rows.map((row) => [(row['sha256'] as Buffer).toString('latin1'), toToken(row)]))
   return hashes.map((sha256) => found.get(sha256.toString('latin1')) ?? null)
-}
-
-function toToken(row: Row): Token {
-  return {
-    id: row['id'] as TokenId,
-    accountId: row['account_id'] as AccountId,
-    events: JSON.parse(row['events'] as string) as TokenEvent[],
-    expiresAt: row['expires_at'] as number,
-    deletedAt: row['deleted_at'] as number | null,
-    connectionIds: parseList<ConnectionId>(row['connection_ids']),
-    sourceRanges: parseList<string>(row['source_ranges']),
-  }
-}
-
-function parseList<Item>(json: unknown): Item[] | null {
-  return json === null ? null : (JSON.parse(json as string) as Item[])
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { WaitingEstimate } from './waiting-estimate.ts'
+import { WaitingEstimate } from './backlog.ts'
 
 const SECOND = 1_000
 

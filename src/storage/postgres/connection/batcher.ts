@@ -1,6 +1,8 @@
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
 import { StatementRefused, StorageDamaged } from './pg-connection.ts'
 
+const TRIES = 3
+
 interface Job<Given, Result> {
   readonly given: Given
   readonly resolve: (result: Result) => void
@@ -193,4 +195,16 @@ function isOfOne(error: unknown, { damage }: Trial): boolean {
 
 function rejectAll(jobs: readonly Job<unknown, never>[] | readonly Job<never, never>[], error: unknown): void {
   for (const job of jobs) job.reject(error)
+}
+
+/** Repeats a query that timed out waiting for a lock: nothing was written then. */
+export async function retryOnLockTimeout<Result>(ask: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof StatementRefused && error.kind === 'contended')) throw error
+      if (tries === TRIES) throw new StorageUnavailable('another transaction holds a lock', false, { cause: error })
+    }
+  }
 }

@@ -3,7 +3,7 @@ import { Client } from 'pg'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { garbageCollector } from '../../../../test/support/garbage-collector.ts'
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/postgres/test-database.ts'
-import { queryClient } from './query-client.ts'
+import { queryClient } from './pg-connection.ts'
 
 const STATEMENTS = 60
 const VALUE_BYTES = 100_000

@@ -9,11 +9,10 @@ import {
   type OpenAttempt,
   StorageUnavailable,
 } from '../../../core/ports/lanes.ts'
-import { Batcher } from '../connection/batcher.ts'
+import { Batcher, retryOnLockTimeout } from '../connection/batcher.ts'
 import { bigintArray, textArray } from '../connection/binary-arrays.ts'
 import type { DatabaseClock } from '../connection/database-clock.ts'
 import { type PgConnection, type Row, StorageDamaged } from '../connection/pg-connection.ts'
-import { retryOnLockTimeout } from '../connection/retry-on-lock-timeout.ts'
 import type { LaneCache } from './lane-cache.ts'
 import type { QueuedMessages } from './queued-messages.ts'
 

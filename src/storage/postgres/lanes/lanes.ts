@@ -1,3 +1,4 @@
+import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import { LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { ConnectionId, SpoolId, WorkerId } from '../../../core/ids.ts'
 import type { QueuedMessage, Sequence } from '../../../core/message/message.ts'
@@ -11,16 +12,18 @@ import {
 } from '../../../core/ports/lanes.ts'
 import { toWorkerRow, type WorkerFacts } from '../../queries/lanes/workers.ts'
 import type { StorageHealth } from '../../queries/storage-health.ts'
+import { retryOnLockTimeout } from '../connection/batcher.ts'
 import type { DatabaseClock } from '../connection/database-clock.ts'
 import type { FencedConnection } from '../connection/fenced-connection.ts'
 import type { PgConnection } from '../connection/pg-connection.ts'
-import { retryOnLockTimeout } from '../connection/retry-on-lock-timeout.ts'
-import { sweepExpired } from '../retention/expiry-sweep.ts'
 import { LaneClaims } from './claim-lanes.ts'
 import { LaneCache } from './lane-cache.ts'
 import { QueuedMessages } from './queued-messages.ts'
 import { ReceiptWriter } from './receipts.ts'
 import { StepWriter } from './record-step.ts'
+
+// Each batch is one transaction, and until its end no attempt can begin at the heads of those lanes.
+const AT_ONCE = 200
 
 interface LanesParts {
   /** For steps. Each carries one batch at a time. */
@@ -116,4 +119,19 @@ export class PostgresLanes implements Lanes {
   applyReceipt(receipt: Receipt): Promise<'applied' | 'too-early' | 'message-unknown'> {
     return this.#receipts.apply(receipt)
   }
+}
+
+/** Finishes messages that are older than the time to live of their lane. Returns how many. */
+async function sweepExpired(link: PgConnection, limit: number): Promise<number> {
+  let expired = 0
+  while (expired < limit) {
+    const most = Math.min(AT_ONCE, limit - expired)
+    const [row] = await retryOnLockTimeout(() =>
+      link.ask('select expire_messages($1, $2) as count', [most, DEFAULT_LANE_POLICY.timeToLiveMs]),
+    )
+    const count = row?.['count'] as number
+    expired += count
+    if (count < most) break
+  }
+  return expired
 }

@@ -1,9 +1,8 @@
 import type { DeliveryWatch } from '../../../core/ports/deliveries.ts'
 import type { NewNotification, Notifications } from '../../../core/ports/notifications.ts'
-import { noticeText } from '../../queries/webhooks/notification-text.ts'
-import { POLL_DELIVERIES } from '../../queries/webhooks/poll-deliveries.ts'
+import { noticeText, POLL_DELIVERIES } from '../../queries/webhooks/write-notifications.ts'
+import { retryOnLockTimeout } from '../connection/batcher.ts'
 import type { Query } from '../connection/pg-connection.ts'
-import { retryOnLockTimeout } from '../connection/retry-on-lock-timeout.ts'
 
 export class PostgresNotices implements Notifications, DeliveryWatch {
   readonly #ask: Query

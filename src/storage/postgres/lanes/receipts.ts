@@ -8,10 +8,10 @@ import { isDoubtful, receiptEntry, withoutPerson } from '../../queries/messages/
 import { Batcher } from '../connection/batcher.ts'
 import { bigintArray, textArray, withoutNul } from '../connection/binary-arrays.ts'
 import type { PgConnection } from '../connection/pg-connection.ts'
+import { periodOf } from '../retention/periods.ts'
 
 const AT_ONCE = 500
 const MOST_TRIES = 20
-const PERIOD_LENGTH = 2 ** 40
 const TIMED_ID = /^([0-9a-f]{8})-([0-9a-f]{4})-7/i
 
 /** `again`: what was decided no longer holds, or another report of the same message goes first. */
@@ -240,7 +240,7 @@ function timeIn(id: string): number | null {
 /** Each in the order of sequences, in which all transactions lock messages. */
 function byPeriod(decided: readonly Decided[]): readonly (readonly Decided[])[] {
   const sorted = decided.toSorted((a, b) => a.target.sequence - b.target.sequence)
-  return [...Map.groupBy(sorted, ({ target }) => Math.floor(target.sequence / PERIOD_LENGTH)).values()]
+  return [...Map.groupBy(sorted, ({ target }) => periodOf(target.sequence)).values()]
 }
 
 function timelineEntryOf({ kind, words }: Receipt, contrary: boolean) {

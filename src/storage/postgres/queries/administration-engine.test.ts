@@ -10,7 +10,7 @@ import type { TestDatabase } from '../../../../test/support/postgres/test-databa
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
 import type { MessageFilter, RequestFilter } from '../../../core/ports/administration.ts'
-import { exponentialRanges } from '../../queries/exponential-ranges.ts'
+import { exponentialRanges } from '../../queries/engine.ts'
 import { PERIOD_LENGTH } from '../retention/periods.ts'
 import { postgresEngine } from './administration-engine.ts'
 import { type OpenAdministration, openAdministration } from './open-administration.ts'

@@ -1,16 +1,44 @@
 import { type Kysely, sql } from 'kysely'
 import type { ConnectionId, MessageId } from '../../../core/ids.ts'
 import { ERASED } from '../../../core/message/erased.ts'
-import type { Engine, LaneStatus, Span } from '../../queries/engine.ts'
+import type { Engine, LaneStatus, OverviewEngine, Span } from '../../queries/engine.ts'
 import type { Reader } from '../../queries/store.ts'
 import type { Tables } from '../../queries/tables.generated.ts'
 import { PERIOD_LENGTH, periodOf } from '../retention/periods.ts'
-import { postgresOverviewEngine } from './overview-engine.ts'
 
 const HOUR_MS = 3_600_000
 // A key is valid for a day, so a repeat lies in the period of the next day at the latest. One more, because a period only
 // begins when a process opens it.
 const REPEATED_FOR_PERIODS = 2
+
+const postgresOverviewEngine: OverviewEngine = {
+  enteredOfC: sql`queued e cross join lateral (select e.accepted_at) q where e.connection_id = c.id`,
+
+  // Every message has its entry at once.
+  findNotEntered: async () => [],
+
+  async countWaiting(tables, accountId, most) {
+    const { rows } = await sql<{ count: number }>`select count(*) as count
+      from (select from queued where account_id = ${accountId} limit ${most}) found`.execute(tables)
+    return rows[0]?.count ?? 0
+  },
+
+  // A transaction lock, because a pooler would lose a session lock. Between its statements the transaction holds no snapshot, so
+  // it does not hold back vacuum.
+  runAlone(tables, work) {
+    return tables.transaction().execute(async (within) => {
+      const { rows } = await sql<{ got: boolean }>`select pg_try_advisory_xact_lock(6, 0) as got`.execute(within)
+      if (!rows[0]?.got) return false
+      await work(within)
+      return true
+    })
+  },
+
+  async databaseBytes(tables) {
+    const { rows } = await sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`.execute(tables)
+    return rows[0]?.bytes ?? 0
+  },
+}
 
 export const postgresEngine: Engine = {
   overview: postgresOverviewEngine,

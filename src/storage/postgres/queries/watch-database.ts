@@ -8,8 +8,8 @@ import type {
   WatchStatement,
   WatchValue,
 } from '../../queries/alarms/watch-database.ts'
+import { countOn } from '../accept/backlog.ts'
 import { FullCount } from '../accept/full-count.ts'
-import { countOn } from '../accept/waiting-count.ts'
 import { bigintArray, textArray } from '../connection/binary-arrays.ts'
 import type { PgConnection, Query } from '../connection/pg-connection.ts'
 

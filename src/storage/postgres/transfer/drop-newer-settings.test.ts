@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { dropNewerSettings } from './drop-newer-settings.ts'
+import { dropNewerSettings } from './restore-dump.ts'
 
 const HEAD = `--
 -- PostgreSQL database dump

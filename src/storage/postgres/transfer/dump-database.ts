@@ -127,3 +127,22 @@ async function readFacts(ask: Query): Promise<BackupFacts> {
     counts: { accounts, connections, tokens, messages: waiting + settled, waiting },
   }
 }
+
+interface DumpToRead {
+  readonly dump: string
+  /** The version of pg_dump. */
+  readonly dumpedBy: string
+  readonly childEnvironment: ChildEnvironment
+}
+
+/** Unpacks a dump and discards the result. Refuses with `backup_unusable` when it cannot be read to its end. */
+export async function readDump({ dump, dumpedBy, childEnvironment }: DumpToRead): Promise<void> {
+  refuseOlder('pg_restore', await programVersion('pg_restore', childEnvironment), dumpedBy)
+  const child = spawn('pg_restore', ['--file=/dev/null', dump], {
+    env: childEnvironment({}),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const words = textOf(child)
+  if ((await ended(child, 'pg_restore')) === 0) return
+  throw new Refusal('backup_unusable', `${dump} cannot be read: ${words()} Take another backup.`)
+}

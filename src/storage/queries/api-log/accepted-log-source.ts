@@ -7,19 +7,22 @@ import type { Span } from '../engine.ts'
 import { HAS_ENDED_BADLY, shownState } from '../messages/message-view.ts'
 import { talliedAs } from '../overview/hour-tally.ts'
 import type { Reader, Reading } from '../store.ts'
-import { beginsWith, holds } from './like-pattern.ts'
 import {
+  acceptanceTookMs,
   amongSequences,
+  beginsWith,
   type Condition,
+  commitUsOfM,
   connectionsNumbered,
   createLogSource,
   type FoundEntry,
+  holds,
   type LogSearch,
   type LogSource,
+  toMs,
   toToken,
 } from './log-source.ts'
 import { completeBodies, isPreviewFull, previewOf, startOf } from './request-body.ts'
-import { acceptanceTookMs, commitUsOfM, toMs } from './request-duration.ts'
 
 // Every accepted request was answered like this, so the answer is not stored.
 const ANSWER = { status: 200, code: 'HC-1' } as const

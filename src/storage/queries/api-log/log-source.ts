@@ -2,11 +2,13 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { MessageState, Sequence } from '../../../core/message/message.ts'
 import type { LogEntryView, LogFilter } from '../../../core/ports/console/api-log.ts'
-import type { Span } from '../engine.ts'
-import type { Range } from '../exponential-ranges.ts'
+import type { Range, Span } from '../engine.ts'
 import type { LongTable } from '../overview/lower-bound-by-time.ts'
 import type { Reader, Reading } from '../store.ts'
 import { requestsOfRow } from './count-requests.ts'
+
+// More rows than one commit ever holds.
+const LONGEST_COMMIT = 1_000_000
 
 // The API log has no table of its own, so that an acceptance writes one row only: an accepted request is the row of its
 // message, every other request is a row of `request`. A source reads one of the two tables.
@@ -135,4 +137,47 @@ export function toToken(row: {
 }): LogEntryView['token'] {
   const { token_id: id, token_name: name, token_prefix: prefix } = row
   return id === null || name === null || prefix === null ? null : { id, name, prefix }
+}
+
+/**
+ * Whether a column contains a text, ignoring case. Some databases lower only the letters A to Z; there other letters must
+ * match exactly.
+ */
+export function holds(column: string, text: string): RawBuilder<SqlBool> {
+  const forms = new Set([text.toLowerCase(), text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())])
+  const places = [...forms].map(
+    (form) => sql<SqlBool>`lower(${sql.ref(column)}) like ${`%${escaped(form)}%`} escape '\\'`,
+  )
+  return sql<SqlBool>`(${sql.join(places, sql` or `)})`
+}
+
+export function beginsWith(column: string, text: string): RawBuilder<SqlBool> {
+  return sql<SqlBool>`${sql.ref(column)} like ${`${escaped(text)}%`} escape '\\'`
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&')
+}
+
+/**
+ * How long the commit took in which the message `m` of an outer query was accepted. Null until the next commit, which
+ * writes the row of this one. The span of `m` limits the search to the commits of its time.
+ */
+export function commitUsOfM({ from, before }: Span) {
+  return sql<number | null>`(select case when k.first_sequence <= m.sequence then k.took_us end
+    from accept_commit k where k.last_sequence >= m.sequence
+      and k.last_sequence >= ${from} and k.last_sequence < ${before + LONGEST_COMMIT} order by k.last_sequence limit 1)`
+}
+
+/** From the arrival of an accepted request until its commit was durable. Null until both parts are known. */
+export function acceptanceTookMs(row: {
+  readonly took_us: number | null
+  readonly commit_us: number | null
+}): number | null {
+  return row.took_us === null || row.commit_us === null ? null : toMs(row.took_us + row.commit_us)
+}
+
+/** To a tenth of a millisecond. */
+export function toMs(us: number): number {
+  return Math.round(us / 100) / 10
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import type { Scanned } from './backward-scan.ts'
-import { mergeSources, type TimedRow } from './merge-sources.ts'
+import type { Scanned } from './read-page.ts'
+import { mergeSources, type TimedRow } from './read-page.ts'
 
 /** Rows by the times at which they came; their numbers are those times. */
 function scanned(

@@ -1,15 +1,22 @@
-import type { MessageId } from '../../../core/ids.ts'
+import type { Instant, MessageId } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { LogFilter, LogPageView } from '../../../core/ports/console/api-log.ts'
+import { Refusal } from '../../../core/refusals.ts'
 import type { Span } from '../engine.ts'
+import { exponentialRanges } from '../engine.ts'
 import { lowerBoundByTime } from '../overview/lower-bound-by-time.ts'
 import { readingOf, type Store } from '../store.ts'
 import { acceptedLogSource } from './accepted-log-source.ts'
-import { CLOCK_SLACK_MS, type Scanned, scanBackward } from './backward-scan.ts'
-import { type LogPosition, NEWEST, parseCursor, printCursor } from './cursor.ts'
-import type { FoundEntry, LogSearch, LogSource } from './log-source.ts'
-import { type Merged, mergeSources } from './merge-sources.ts'
+import type { FoundEntry, LogRow, LogSearch, LogSource } from './log-source.ts'
 import { locateRequests, readsBodies, rejectedLogSource } from './rejected-log-source.ts'
+
+// Most searches end among the newest rows, and counting rows costs about as much as reading them.
+const FIRST_ROWS = 200
+const GROWTH = 10
+// A refused body may have 64 KiB, so a page of them takes at most 16 MiB.
+const PAGE = 250
+// A search by time still finds every row if the clock was set back by less than this.
+const CLOCK_SLACK_MS = 60_000
 
 /** How many rows one page scans at most in each source; fewer where it must search bodies. */
 interface ScanLimits {
@@ -108,4 +115,140 @@ function scan(
 ): Promise<Scanned<FoundEntry>> | Scanned<FoundEntry> {
   if (!source || before === null) return { rows: [], position: null, at: null }
   return scanBackward(source, { ...search, before })
+}
+
+/** The oldest row of each source that was read. Null: the source was read to its end. */
+interface LogPosition {
+  readonly messages: Sequence | null
+  readonly requests: Sequence | null
+}
+
+const NEWEST: LogPosition = { messages: Number.MAX_SAFE_INTEGER, requests: Number.MAX_SAFE_INTEGER }
+
+/** Null when both sources were read to their end. */
+function printCursor({ messages, requests }: LogPosition): string | null {
+  if (messages === null && requests === null) return null
+  return Buffer.from(`${messages ?? ''}.${requests ?? ''}`).toString('base64url')
+}
+
+function parseCursor(text: string | null): LogPosition {
+  if (text === null) return NEWEST
+  const parts = /^(\d{0,16})\.(\d{0,16})$/.exec(Buffer.from(text, 'base64url').toString('latin1'))
+  if (!parts) throw new Refusal('argument_invalid', 'This cursor is not valid. Read the API log again from the start.')
+  return { messages: toSequence(parts[1]), requests: toSequence(parts[2]) }
+}
+
+function toSequence(digits = ''): Sequence | null {
+  return digits === '' ? null : Math.min(Number(digits), Number.MAX_SAFE_INTEGER)
+}
+
+export interface TimedRow extends LogRow {
+  readonly receivedAt: Instant
+}
+
+interface Merged<Row> {
+  readonly rows: readonly Row[]
+  readonly position: LogPosition
+  readonly scannedBackTo: Instant | null
+}
+
+/**
+ * Merges the two sources by the time of arrival, newest first. Of two entries of the same time the accepted request is the
+ * older, because a repeat follows its original. The page stops where one source was not scanned as far back as the other:
+ * an unscanned row may be newer than the next row of the other source. Each source is in the order in which its rows were
+ * stored, so after a clock was set back some entries appear too early; none is left out.
+ */
+export function mergeSources<Row extends TimedRow>(
+  messages: Scanned<Row>,
+  requests: Scanned<Row>,
+  limit: number,
+): Merged<Row> {
+  const rows: Row[] = []
+  let [atMessage, atRequest] = [0, 0]
+  let stoppedAt: Instant | null = null
+  while (rows.length < limit) {
+    const [message, request] = [messages.rows[atMessage], requests.rows[atRequest]]
+    const isMessageNext = message && (!request || message.receivedAt > request.receivedAt)
+    const next = isMessageNext ? message : request
+    stoppedAt = unscannedFrom(message ? null : messages, request ? null : requests)
+    if (!next || (stoppedAt !== null && next.receivedAt < stoppedAt)) break
+    rows.push(next)
+    if (isMessageNext) atMessage += 1
+    else atRequest += 1
+  }
+  const position = { messages: nextPosition(messages, atMessage), requests: nextPosition(requests, atRequest) }
+  const isAll = position.messages === null && position.requests === null
+  const scannedBackTo = rows.length < limit ? stoppedAt : (rows.at(-1)?.receivedAt ?? null)
+  return { rows, position, scannedBackTo: isAll ? null : scannedBackTo }
+}
+
+/** The later time at which a used-up source stopped scanning; null when no used-up source has older rows. */
+function unscannedFrom(...usedUp: readonly (Scanned<unknown> | null)[]): Instant | null {
+  const times = usedUp.flatMap((source) => (source && source.at !== null ? [source.at] : []))
+  return times.length === 0 ? null : Math.max(...times)
+}
+
+function nextPosition<Row extends TimedRow>({ rows, position }: Scanned<Row>, at: number): Sequence | null {
+  const next = rows[at]
+  return next ? next.sequence + 1 : position
+}
+
+export interface Scanned<Row> {
+  readonly rows: readonly Row[]
+  /** Every row from this one on was scanned; null: all rows. */
+  readonly position: Sequence | null
+  /** The time of that row; null with a null position, or when the scan stopped because it had found enough rows. */
+  readonly at: Instant | null
+}
+
+interface Search {
+  readonly spans: readonly Span[]
+  readonly before: Sequence
+  /** How many rows to find, and how many to scan at most. */
+  readonly want: number
+  readonly most: number
+  readonly since: Instant | null
+}
+
+/** Scans backwards from a position, until enough rows are found or enough were scanned. */
+async function scanBackward<Row extends LogRow>(source: LogSource<Row>, search: Search): Promise<Scanned<Row>> {
+  const { before, want, since } = search
+  const found: Row[] = []
+  let left = search.most
+  let size = FIRST_ROWS
+  for (const span of exponentialRanges(search.spans.filter(({ from }) => from < before))) {
+    let end = Math.min(span.before, before)
+    for (;;) {
+      const most = Math.min(size, left)
+      const { count, first } = await source.count({ from: span.from, before: end }, most)
+      if (first === null) break
+      for await (const row of fitting(source, { from: first, before: end })) {
+        found.push(row)
+        if (found.length >= want) return { rows: found, position: row.sequence, at: null }
+      }
+      left -= count
+      end = first
+      if (since !== null && (await source.timeOf(first)) < since - CLOCK_SLACK_MS) return all(found)
+      if (left <= 0) return { rows: found, position: first, at: await source.timeOf(first) }
+      if (count < most) break
+      size *= GROWTH
+    }
+  }
+  return all(found)
+}
+
+function all<Row>(rows: readonly Row[]): Scanned<Row> {
+  return { rows, position: null, at: null }
+}
+
+async function* fitting<Row extends LogRow>(source: LogSource<Row>, { from, before }: Span): AsyncGenerator<Row> {
+  let end = before
+  for (;;) {
+    const rows = await source.read({ from, before: end, limit: PAGE })
+    for (const row of rows) if (source.fits(row)) yield row
+    const last = rows.at(-1)
+    // After a full page, the range may hold more.
+    if (!last || rows.length < PAGE) return
+    end = last.sequence
+  }
 }

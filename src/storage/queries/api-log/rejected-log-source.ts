@@ -4,23 +4,24 @@ import type { Sequence } from '../../../core/message/message.ts'
 import type { RequestError } from '../../../core/ports/administration.ts'
 import type { LogFilter } from '../../../core/ports/console/api-log.ts'
 import { REFUSALS } from '../../../core/refusals.ts'
+import type { EndedToken } from '../../../core/token/token.ts'
 import type { Span } from '../engine.ts'
+import { within } from '../engine.ts'
 import { shownState } from '../messages/message-view.ts'
-import type { Reading } from '../store.ts'
-import { within } from '../within.ts'
-import { holds } from './like-pattern.ts'
+import type { Reader, Reading } from '../store.ts'
 import {
   amongSequences,
   type Condition,
   connectionsNumbered,
   createLogSource,
   type FoundEntry,
+  holds,
   type LogSearch,
   type LogSource,
+  toMs,
   toToken,
 } from './log-source.ts'
 import { completeBodies, isPreviewFull, previewOf, readFields, startOf } from './request-body.ts'
-import { toMs } from './request-duration.ts'
 
 // A search by id shows at most so many repeats of a message.
 const MOST_REPEATS = 1_000
@@ -248,4 +249,37 @@ function toEntry(row: RequestEntryRow): FoundEntry {
     publishedAt: row.published_at,
     stateThen: row.message_state,
   }
+}
+
+/** Why the token of a refused request was no longer valid when the request came. */
+export async function findEndedToken(
+  tables: Reader,
+  { token: used, status, receivedAt }: Pick<FoundEntry, 'token' | 'status' | 'receivedAt'>,
+): Promise<EndedToken | null> {
+  if (used === null || status !== 401) return null
+  const tokenId = used.id
+  const token = await tables
+    .selectFrom('token')
+    .select(['account_id', 'name', 'deleted_at', 'expires_at', 'successor_id'])
+    .where('id', '=', tokenId)
+    .executeTakeFirst()
+  if (!token) return null
+  const { account_id, name, deleted_at, expires_at, successor_id } = token
+  const whoDid = async (action: string) => {
+    const done = await tables
+      .selectFrom('audit')
+      .select('actor')
+      .where('account_id', '=', account_id)
+      .where('action', '=', action)
+      .where('object', '=', tokenId)
+      .orderBy('sequence', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    return done?.actor ?? null
+  }
+  if (deleted_at !== null && deleted_at <= receivedAt)
+    return { name, how: 'deleted', at: deleted_at, by: await whoDid('token.delete') }
+  if (expires_at > receivedAt) return null
+  if (successor_id === null) return { name, how: 'expired', at: expires_at, by: null }
+  return { name, how: 'replaced', at: expires_at, by: await whoDid('token.rotate') }
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Sequence } from '../../../core/message/message.ts'
+import type { Reader } from '../engine.ts'
 import type { LongTable } from '../overview/lower-bound-by-time.ts'
-import type { Reader } from '../reader.ts'
 
 const PREVIEW_CHARACTERS = 40
 // A body may have 64 KiB and a list has hundreds of rows. Nearly every beginning of this length shows what a list needs.

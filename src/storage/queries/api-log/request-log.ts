@@ -3,10 +3,9 @@ import type { RequestFilter, RequestTimeline, RequestView } from '../../../core/
 import { type LogFilter, NO_FILTER } from '../../../core/ports/console/api-log.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { readingOf, type Store } from '../store.ts'
-import { findEndedToken } from './find-ended-token.ts'
 import type { FoundEntry } from './log-source.ts'
 import { readAll } from './read-page.ts'
-import { readRequestEntry } from './rejected-log-source.ts'
+import { findEndedToken, readRequestEntry } from './rejected-log-source.ts'
 
 // A copy that a person made answers no request, so it has no status and this leaves it out.
 const ANY_STATUS = { from: 0, to: 999 }

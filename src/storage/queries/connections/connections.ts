@@ -11,8 +11,7 @@ import type {
 } from '../../../core/ports/administration.ts'
 import type { ConnectionFact } from '../../../core/ports/channel-onboarding.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import { laneFacts } from '../lanes/lane-facts.ts'
-import { type SinceColumn, timelineEntryOf, whyStandsStill } from '../lanes/lane-reason.ts'
+import { laneFacts, type SinceColumn, timelineEntryOf, whyStandsStill } from '../lanes/lane-reason.ts'
 import { newConnectionId } from '../new-id.ts'
 import {
   type Change,
@@ -24,7 +23,7 @@ import {
   touchLane,
   writeAudit,
 } from '../store.ts'
-import { announceConnection } from '../webhooks/announce-connection.ts'
+import { announceConnection } from '../webhooks/write-notifications.ts'
 
 type WantedConnection = Parameters<Administration['addConnection']>[0]
 

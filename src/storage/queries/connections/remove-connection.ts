@@ -5,7 +5,7 @@ import { Refusal } from '../../../core/refusals.ts'
 import { hasSealedForm } from '../../../core/sealed-form.ts'
 import { cancelSome, selectCancellable, yieldToWriters } from '../messages/cancel-waiting.ts'
 import { type Change, change, type Reader, type Store, touchLane, writeAudit } from '../store.ts'
-import { announceConnection } from '../webhooks/announce-connection.ts'
+import { announceConnection } from '../webhooks/write-notifications.ts'
 
 interface WantedRemoval {
   readonly id: ConnectionId

@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import type { ConnectionId, Instant, MessageId } from '../../../core/ids.ts'
 import type { MessageType } from '../../../core/message/message.ts'
-import type { DeliveredMedia } from '../../../core/ports/console/inbox.ts'
-import type { Reader } from '../store.ts'
+import type { DeliveredMedia, DeliveryView } from '../../../core/ports/console/inbox.ts'
+import { shownState } from '../messages/message-view.ts'
+import type { Reader, Reading } from '../store.ts'
 
 /** As the sandbox remembers a delivery. JSON of null keeps the place of one that never was. */
 interface StoredRecord {
@@ -67,4 +68,32 @@ export function readEntry({ position, key, value, at }: InboxRow): Entry | null 
 function mediaOf({ type, name, caption, sizeBytes, mime, sha256, path }: StoredRecord): DeliveredMedia | null {
   if (type === 'message') return null
   return { name: name ?? '', caption, sizeBytes, mime, sha256, isCopied: path !== null }
+}
+
+/** Deliveries with the current states of their messages. */
+export async function withStatuses(reading: Reading, entries: readonly Entry[]): Promise<readonly DeliveryView[]> {
+  const statuses = await findStatuses(reading, [...new Set(entries.map(({ messageId }) => messageId))])
+  return entries.map(({ position: _, to: __, ...entry }) => {
+    const status = statuses.get(entry.messageId)
+    return {
+      ...entry,
+      state: status ? shownState(status) : null,
+      requestId: status?.request_id ?? null,
+    }
+  })
+}
+
+async function findStatuses({ tables, engine }: Reading, ids: readonly MessageId[]) {
+  if (ids.length === 0) return new Map<MessageId, never>()
+  const sequences = [...(await engine.locateMany(tables, ids)).values()]
+  if (sequences.length === 0) return new Map<MessageId, never>()
+  const rows = await tables
+    .selectFrom('message as m')
+    .leftJoin('open_attempt as o', (join) =>
+      join.onRef('o.connection_id', '=', 'm.connection_id').onRef('o.message_sequence', '=', 'm.sequence'),
+    )
+    .select(['m.id', 'm.state', 'm.request_id', 'o.message_sequence as open_sequence'])
+    .where('m.sequence', 'in', sequences)
+    .execute()
+  return new Map(rows.map((row) => [row.id, row]))
 }

@@ -8,8 +8,7 @@ import {
 import type { InboxRecord } from '../../../channels/sandbox/inbox.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
 import type { InboxViews } from '../../../core/ports/console/inbox.ts'
-import { createInboxViews } from './inbox.ts'
-import { CHATS_READ } from './list-chats.ts'
+import { CHATS_READ, createInboxViews } from './inbox.ts'
 
 const ANNA = '15550100101'
 const BEN = '15550100102'

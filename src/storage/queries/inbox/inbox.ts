@@ -1,9 +1,30 @@
 import { sql } from 'kysely'
-import type { InboxViews, OwnConnection } from '../../../core/ports/console/inbox.ts'
-import type { Store } from '../store.ts'
-import { explainDelivery, findMedia } from './explain-delivery.ts'
-import { listChats } from './list-chats.ts'
-import { readConversation } from './read-conversation.ts'
+import type { ConnectionId, Instant, MessageId } from '../../../core/ids.ts'
+import type { Sequence } from '../../../core/message/message.ts'
+import type {
+  ChatPage,
+  ChatView,
+  DeliveredMedia,
+  DeliveryTimeline,
+  InboxViews,
+  OwnConnection,
+  ThreadPage,
+  WantedPage,
+} from '../../../core/ports/console/inbox.ts'
+import { type Reading, type Store, snapshot } from '../store.ts'
+import { type Entry, entriesOf, type InboxRow, readEntry, withStatuses } from './inbox-entries.ts'
+
+// Reading so many of the newest deliveries takes some 10 ms. Reading more would need a second index, which every delivery
+// would write; an older chat is found by its number.
+export const CHATS_READ = 5_000
+const TEXT_SHOWN = 200
+
+// The search reads the deliveries of the whole connection, so many rows at a time: first the few that hold most answers,
+// at last a range of some 15 ms. For a rare recipient the caller continues where this ended.
+const RANGES = [500, 1_500, 5_000]
+
+/** Positions begin at 1. */
+const BEGINNING = 0
 
 export function createInboxViews(store: Store): InboxViews {
   return {
@@ -48,4 +69,231 @@ async function findConnection({ database }: Store, { accountId, connectionId }: 
     .where('channel', '=', 'sandbox')
     .executeTakeFirst()
   return row ?? null
+}
+
+type Times = Pick<DeliveryTimeline, 'body' | 'acceptedAt' | 'publishedAt' | 'deliveredAt' | 'readAt'>
+
+const NOTHING_KEPT: Times = { body: null, acceptedAt: null, publishedAt: null, deliveredAt: null, readAt: null }
+
+function explainDelivery(
+  store: Store,
+  connection: { readonly id: ConnectionId; readonly number: string },
+  key: string,
+): Promise<DeliveryTimeline | null> {
+  return snapshot(store, async (tables) => {
+    const reading = { tables, engine: store.engine }
+    const row = await entriesOf(tables, connection.id)
+      .select(['position', 'key', 'value', 'at'])
+      .where('key', '=', key)
+      .executeTakeFirst()
+    const entry = row && readEntry(row)
+    if (!entry) return null
+    const [delivery] = await withStatuses(reading, [entry])
+    if (!delivery) return null
+    return { ...delivery, connection: connection.number, to: entry.to, ...(await readTimes(reading, entry.messageId)) }
+  })
+}
+
+async function readTimes(reading: Reading, id: MessageId): Promise<Times> {
+  const { tables, engine } = reading
+  const sequence = await engine.locate(tables, id)
+  if (sequence === null) return NOTHING_KEPT
+  const row = await tables
+    .selectFrom('message')
+    .select(['body', 'accepted_at', 'published_at', 'body_deleted_at'])
+    .where('sequence', '=', sequence)
+    .executeTakeFirst()
+  if (!row) return NOTHING_KEPT
+  return {
+    body: row.body_deleted_at === null ? row.body : null,
+    acceptedAt: row.accepted_at,
+    publishedAt: row.published_at,
+    ...(await receiptTimes(reading, sequence)),
+  }
+}
+
+async function receiptTimes({ tables }: Reading, sequence: Sequence): Promise<Pick<Times, 'deliveredAt' | 'readAt'>> {
+  const rows = await tables
+    .selectFrom('timeline')
+    .select(['kind', 'at'])
+    .where('message_sequence', '=', sequence)
+    .where('kind', 'in', ['receipt-delivered', 'receipt-read'])
+    .orderBy('position')
+    .execute()
+  const first = (kind: string): Instant | null => rows.find((row) => row.kind === kind)?.at ?? null
+  return { deliveredAt: first('receipt-delivered'), readAt: first('receipt-read') }
+}
+
+/** Its message may have been delivered by several attempts: all of them carried the same file. */
+async function findMedia(
+  { database }: Store,
+  connectionId: ConnectionId,
+  messageId: MessageId,
+): Promise<DeliveredMedia | null> {
+  const rows = await entriesOf(database, connectionId)
+    .select(['position', 'key', 'value', 'at'])
+    .where('key', '>=', `${messageId}#`)
+    // `$` comes right after `#`.
+    .where('key', '<', `${messageId}$`)
+    .execute()
+  const found = rows.map(readEntry).filter((entry) => entry !== null)
+  return found.find(({ media }) => media !== null)?.media ?? null
+}
+
+interface Found {
+  readonly entries: readonly Entry[]
+  readonly next: number | null
+}
+
+function readConversation(
+  store: Store,
+  { connectionId, to }: { readonly connectionId: ConnectionId; readonly to: string },
+  page: WantedPage,
+): Promise<ThreadPage> {
+  return snapshot(store, async (tables) => {
+    const reading = { tables, engine: store.engine }
+    const { entries, next } = await findEntries(reading, { connectionId, to }, page)
+    return { items: await withStatuses(reading, entries.toReversed()), next }
+  })
+}
+
+/** The newest first. */
+async function findEntries(
+  reading: Reading,
+  of: { readonly connectionId: ConnectionId; readonly to: string },
+  page: WantedPage,
+): Promise<Found> {
+  const found: InboxRow[] = []
+  let before = page.before ?? Number.MAX_SAFE_INTEGER
+  for (const length of RANGES) {
+    const from = await startOf(reading, of.connectionId, { before, length })
+    found.push(...(await readRange(reading, of, { from, before, limit: page.limit + 1 - found.length })))
+    if (found.length > page.limit) {
+      const rows = found.slice(0, page.limit)
+      return { entries: toEntries(rows), next: rows.at(-1)?.position ?? null }
+    }
+    if (from === BEGINNING) return { entries: toEntries(found), next: null }
+    before = from
+  }
+  return { entries: toEntries(found), next: before }
+}
+
+function toEntries(rows: readonly InboxRow[]): readonly Entry[] {
+  return rows.flatMap((row) => readEntry(row) ?? [])
+}
+
+/** The position with so many deliveries from it on. Read in the index alone. */
+async function startOf(
+  { tables }: Reading,
+  connectionId: ConnectionId,
+  { before, length }: { readonly before: number; readonly length: number },
+): Promise<number> {
+  const row = await entriesOf(tables, connectionId)
+    .select('position')
+    .where('position', '<', before)
+    .orderBy('position', 'desc')
+    .offset(length - 1)
+    .limit(1)
+    .executeTakeFirst()
+  return row?.position ?? BEGINNING
+}
+
+function readRange(
+  { tables, engine }: Reading,
+  { connectionId, to }: { readonly connectionId: ConnectionId; readonly to: string },
+  { from, before, limit }: { readonly from: number; readonly before: number; readonly limit: number },
+): Promise<readonly InboxRow[]> {
+  return entriesOf(tables, connectionId)
+    .select(['position', 'key', 'value', 'at'])
+    .where('position', '>=', from)
+    .where('position', '<', before)
+    .where(engine.jsonText('value', 'to'), '=', to)
+    .orderBy('position', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+interface Group {
+  readonly recipient: string
+  readonly last: number
+  readonly count: number
+}
+
+function listChats(store: Store, connectionId: ConnectionId, page: WantedPage): Promise<ChatPage> {
+  return snapshot(store, async (tables) => {
+    const reading = { tables, engine: store.engine }
+    const scanned = await countNewest(reading, connectionId)
+    const groups = await groupNewest(reading, connectionId, page)
+    const wanted = groups.slice(0, page.limit)
+    const last = wanted.at(-1)
+    return {
+      items: await toChats(reading, connectionId, wanted),
+      next: groups.length > page.limit && last ? last.last : null,
+      scanned,
+      isAll: scanned < CHATS_READ,
+    }
+  })
+}
+
+async function countNewest({ tables }: Reading, connectionId: ConnectionId): Promise<number> {
+  const newest = entriesOf(tables, connectionId).select('position').orderBy('position', 'desc').limit(CHATS_READ)
+  const { count } = await tables
+    .selectFrom(newest.as('n'))
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+/** One more than the page holds, when there are more. */
+async function groupNewest(
+  { tables, engine }: Reading,
+  connectionId: ConnectionId,
+  { before, limit }: WantedPage,
+): Promise<readonly Group[]> {
+  const newest = entriesOf(tables, connectionId)
+    .select(['position', engine.jsonText('value', 'to').as('recipient')])
+    .orderBy('position', 'desc')
+    .limit(CHATS_READ)
+  let groups = tables
+    .selectFrom(newest.as('n'))
+    .select(({ fn }) => ['n.recipient', fn.max<number>('n.position').as('last'), fn.countAll<number>().as('count')])
+    .where('n.recipient', 'is not', null)
+    .groupBy('n.recipient')
+    .orderBy('last', 'desc')
+    .limit(limit + 1)
+  if (before !== null) groups = groups.having(({ fn }) => fn.max('n.position'), '<', before)
+  const rows = await groups.execute()
+  return rows.map((row) => ({ recipient: row.recipient ?? '', last: Number(row.last), count: Number(row.count) }))
+}
+
+async function toChats(
+  { tables }: Reading,
+  connectionId: ConnectionId,
+  groups: readonly Group[],
+): Promise<readonly ChatView[]> {
+  if (groups.length === 0) return []
+  const positions = groups.map(({ last }) => last)
+  const rows = await entriesOf(tables, connectionId)
+    .select(['position', 'key', 'value', 'at'])
+    .where('position', 'in', positions)
+    .execute()
+  const byPosition = new Map(rows.map((row) => [row.position, row]))
+  return groups.flatMap((group) => {
+    const row = byPosition.get(group.last)
+    const chat = row && toChat(row, group)
+    return chat ? [chat] : []
+  })
+}
+
+function toChat(row: InboxRow, { recipient, count }: Group): ChatView | null {
+  const entry = readEntry(row)
+  if (!entry) return null
+  const { type, text, media, at } = entry
+  const words = text ?? media?.caption ?? media?.name ?? ''
+  return { to: recipient, lastType: type, lastText: shorten(words), lastAt: at, count }
+}
+
+/** By whole characters: half of one is no text. */
+function shorten(text: string): string {
+  return text.length <= TEXT_SHOWN ? text : `${[...text.slice(0, TEXT_SHOWN)].slice(0, -1).join('')}…`
 }

@@ -1,12 +1,20 @@
+import type { Instant } from '../../../core/ids.ts'
 import type { RetryState, Sequence } from '../../../core/message/message.ts'
-import type { Actor } from '../../../core/ports/administration.ts'
+import { addTakenOut, NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
+import type { Actor, TakenOut } from '../../../core/ports/administration.ts'
 import type { LaneViews, OfConnection } from '../../../core/ports/console/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { writeSettings, writeState } from '../connections/connections.ts'
+import { removeStep } from '../connections/remove-connection.ts'
+import { cancelSome, selectCancellable, yieldToWriters } from '../messages/cancel-waiting.ts'
 import { type Change, change, type Store, touchLane, writeAudit } from '../store.ts'
-import { mayBeEnded } from './endable-waits.ts'
 import { selectUnfinished } from './lane-order.ts'
-import { livingConnection } from './living-connection.ts'
+import { mayBeEnded } from './lane-reason.ts'
+import { livingConnection } from './read-lanes.ts'
+
+// How many parts one call makes: some 16,000 messages in half a second, so that the console can show progress.
+const PARTS_AT_ONCE = 8
+const COUNTED = 10_000
 
 // The rest goes when its wait is over.
 const RETRIES_ENDED = 1_000
@@ -94,4 +102,108 @@ export async function endRetryWait(
     .where('retry', '=', retry)
     .executeTakeFirst()
   return numUpdatedRows > 0n
+}
+
+/**
+ * Approves a backlog that waited for a person. The lane counts as moving from now on: until the time after which a person is
+ * asked again, it retries as usual, even if its network is still unreachable.
+ */
+export function confirmBacklog(store: Store, of: OfConnection, actor: Actor): Promise<void> {
+  return change(store, actor, async (making) => {
+    const { tables, at } = making
+    await livingConnection(tables, of)
+    const { numUpdatedRows } = await tables
+      .updateTable('lane')
+      .set({ last_attempt_at: at, failure_streak: null, wait_reason: null, wait_words: null, wait_until: null })
+      .where('connection_id', '=', of.id)
+      .where('wait_reason', '=', 'backlog_confirmation')
+      .executeTakeFirstOrThrow()
+    if (numUpdatedRows === 0n)
+      throw new Refusal('lane_not_waiting', 'No backlog of this connection waits for a confirmation.')
+    await touchLane(making, of.id)
+    await writeAudit(making, { action: 'connection.confirm-backlog', object: of.id, accountId: of.accountId })
+  })
+}
+
+/** The last one that waits and was accepted before a time, for `cancelWaiting`; null when there is none. */
+export async function findLastBefore(store: Store, of: OfConnection, before: Instant): Promise<string | null> {
+  const { database } = store
+  await livingConnection(database, of)
+  const row = await selectCancellable(database, of.id)
+    .where('e.accepted_at', '<', before)
+    .select(({ fn }) => fn.max('e.sequence').as('last'))
+    .executeTakeFirst()
+  const last = row?.last ?? null
+  return last === null ? null : String(last)
+}
+
+interface Part extends TakenOut {
+  /** Where the next part continues; null when there is none. */
+  readonly upTo: Sequence | null
+}
+
+export async function cancelWaiting(
+  store: Store,
+  { of, upTo: cursor }: { readonly of: OfConnection; readonly upTo: string | null },
+  actor: Actor,
+): ReturnType<LaneViews['cancelWaiting']> {
+  let taken = NONE_TAKEN_OUT
+  let upTo: Sequence | null = cursor !== null && /^\d{1,16}$/.test(cursor) ? Number(cursor) : Number.MAX_SAFE_INTEGER
+  for (let part = 1; upTo !== null && part <= PARTS_AT_ONCE; part++) {
+    if (part > 1) await yieldToWriters()
+    const what = { of, upTo, isLast: part === PARTS_AT_ONCE }
+    const done: Part = await change(store, actor, (making) => cancelPart(making, what))
+    taken = addTakenOut(taken, done)
+    upTo = done.upTo
+  }
+  return { ...taken, upTo: upTo === null ? null : String(upTo) }
+}
+
+async function cancelPart(
+  making: Change,
+  { of, upTo, isLast }: { readonly of: OfConnection; readonly upTo: Sequence; readonly isLast: boolean },
+): Promise<Part> {
+  const { accountId, id } = of
+  const { number } = await livingConnection(making.tables, of)
+  const { isAll, cancelled, unconfirmed, first } = await cancelSome(making, { id, upTo, reason: 'cancelled_by_person' })
+  // One notification for several parts: the service counts the lane at each. The messages that it has loaded already are
+  // checked again before they are sent.
+  if (isAll || isLast) await touchLane(making, id)
+  if (cancelled + unconfirmed > 0) {
+    const detail = { number, cancelled, unconfirmed }
+    await writeAudit(making, { action: 'connection.cancel-waiting', object: id, accountId, detail })
+  }
+  return { cancelled, unconfirmed, upTo: isAll || first === null ? null : first - 1 }
+}
+
+export async function removeSome(
+  store: Store,
+  { of, cancelWaiting: mayCancel }: { readonly of: OfConnection; readonly cancelWaiting: boolean },
+  actor: Actor,
+): ReturnType<LaneViews['removeSome']> {
+  let taken = NONE_TAKEN_OUT
+  for (let part = 1; part <= PARTS_AT_ONCE; part++) {
+    if (part > 1) await yieldToWriters()
+    const step = await change(store, actor, async (making) => {
+      await livingConnection(making.tables, of)
+      if (!mayCancel) await refuseWaiting(making, of)
+      return removeStep(making, { id: of.id, cancelWaiting: true })
+    })
+    taken = addTakenOut(taken, step)
+    if (step.removed) return { ...taken, isRemoved: true }
+  }
+  return { ...taken, isRemoved: false }
+}
+
+/** The count is bounded, because accepting is blocked while it runs. */
+async function refuseWaiting({ tables, engine }: Change, { id }: OfConnection): Promise<void> {
+  await engine.lockLane(tables, id)
+  const some = await selectCancellable(tables, id)
+    .select('e.sequence')
+    .limit(COUNTED + 1)
+    .execute()
+  if (some.length === 0) return
+  const many = some.length > COUNTED ? `more than ${COUNTED.toLocaleString('en')}` : String(some.length)
+  const subject = some.length === 1 ? '1 message waits' : `${many} messages wait`
+  throw new Refusal('connection_has_waiting', `${subject} on this connection; removing it cancels them.`)
 }

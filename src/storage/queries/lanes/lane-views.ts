@@ -1,15 +1,33 @@
-import type { MessageId } from '../../../core/ids.ts'
-import type { LaneViews, OfMessage } from '../../../core/ports/console/lanes.ts'
+import { sql } from 'kysely'
+import type { AccountId, MessageId } from '../../../core/ids.ts'
+import type { Sequence } from '../../../core/message/message.ts'
+import type {
+  LanePage,
+  LaneViews,
+  OfConnection,
+  OfMessage,
+  OpenMessageView,
+} from '../../../core/ports/console/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { cancelMessage, resolveMessage, retryMessage } from '../messages/change-message.ts'
-import type { Store } from '../store.ts'
-import { cancelWaiting, removeSome } from './cancel-lane.ts'
-import { changeSettings, endWait, setState } from './change-lane.ts'
-import { confirmBacklog, findLastBefore } from './confirm-backlog.ts'
+import { HAS_ENDED_BADLY } from '../messages/message-view.ts'
+import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
+import {
+  cancelWaiting,
+  changeSettings,
+  confirmBacklog,
+  endWait,
+  findLastBefore,
+  removeSome,
+  setState,
+} from './change-lane.ts'
 import { findPlaces } from './find-places.ts'
-import { listUnresolved } from './list-unresolved.ts'
-import { listWaiting } from './list-waiting.ts'
-import { listLanes, readLane } from './read-lanes.ts'
+import { selectUnfinished } from './lane-order.ts'
+import { listLanes, livingConnection, readLane } from './read-lanes.ts'
+
+const PAGE = 20
+
+const MOST_SCANNED = 5_000
 
 /** Connections and lanes for the console, over any engine. */
 export function createLaneViews(store: Store): LaneViews {
@@ -55,4 +73,168 @@ async function changeOwn<Result>(
           .executeTakeFirst()
   if (!own) throw new Refusal('message_unknown', 'There is no such message in this account.')
   return make(own.id)
+}
+
+type Wanted = Parameters<LaneViews['listUnresolved']>[0]
+
+function listUnresolved(store: Store, wanted: Wanted): ReturnType<LaneViews['listUnresolved']> {
+  return snapshot(store, async (tables) => {
+    const { found, goesOnBelow } = await find({ tables, engine: store.engine }, wanted)
+    const rows = found.length === 0 ? [] : await read(tables, wanted.accountId, found)
+    const items = rows.map((row) => ({
+      id: row.id,
+      to: row.recipient,
+      connectionId: row.connection_id,
+      connection: row.number,
+      type: row.type,
+      acceptedAt: row.accepted_at,
+      settledAt: row.settled_at,
+      attempts: row.attempts,
+      reason: row.reason,
+      words: row.words,
+    }))
+    return { items, next: goesOnBelow === null ? null : String(goesOnBelow) }
+  })
+}
+
+/**
+ * One index holds the unresolved messages of all accounts, and is usually short. Where other accounts have many in between,
+ * the rest are searched among all messages of this account that ended badly: an index per account would cost every acceptance
+ * more.
+ */
+async function find({ tables, engine }: Reading, { accountId, connectionId, after }: Wanted) {
+  const fits = (row: { account_id: AccountId; connection_id: unknown }) =>
+    row.account_id === accountId && (connectionId === null || row.connection_id === connectionId)
+  const ofAll = await unresolvedBelow(tables, before(after)).execute()
+  let found = ofAll.filter(fits).map(({ sequence }) => sequence)
+  let lowest = ofAll.length < MOST_SCANNED ? null : (ofAll.at(-1)?.sequence ?? null)
+  if (lowest !== null && found.length <= PAGE) {
+    const own = await endedBadlyBelow({ tables, engine }, accountId, lowest).execute()
+    const further = own.filter((row) => row.state === 'UNCONFIRMED' && row.resolved_at === null && fits(row))
+    found = [...found, ...further.map(({ sequence }) => sequence)]
+    lowest = own.length < MOST_SCANNED ? null : (own.at(-1)?.sequence ?? null)
+  }
+  return { found: found.slice(0, PAGE), goesOnBelow: found.length > PAGE ? (found[PAGE - 1] ?? null) : lowest }
+}
+
+function unresolvedBelow(tables: Reader, sequence: Sequence) {
+  return tables
+    .selectFrom('message')
+    .select(['sequence', 'account_id', 'connection_id'])
+    .where('state', '=', sql.lit('UNCONFIRMED'))
+    .where('resolved_at', 'is', null)
+    .where('sequence', '<', sequence)
+    .orderBy('sequence', 'desc')
+    .limit(MOST_SCANNED)
+}
+
+function endedBadlyBelow({ tables, engine }: Reading, accountId: AccountId, sequence: Sequence) {
+  return tables
+    .selectFrom('message')
+    .select(['sequence', 'account_id', 'connection_id', 'state', 'resolved_at'])
+    .where(engine.ofAccount(accountId, { from: 0, before: sequence }))
+    .where(HAS_ENDED_BADLY)
+    .orderBy('account_id', 'desc')
+    .orderBy('sequence', 'desc')
+    .limit(MOST_SCANNED)
+}
+
+function read(tables: Reader, accountId: AccountId, sequences: readonly Sequence[]) {
+  return tables
+    .selectFrom('message as m')
+    .innerJoin('connection as c', 'c.id', 'm.connection_id')
+    .select(['m.id', 'm.recipient', 'm.connection_id', 'c.number', 'm.type', 'm.accepted_at'])
+    .select(['m.settled_at', 'm.attempts', 'm.reason', 'm.words'])
+    .where('m.account_id', '=', accountId)
+    .where('m.sequence', 'in', sequences)
+    .orderBy('m.sequence', 'desc')
+    .execute()
+}
+
+function before(cursor: string | null): Sequence {
+  return cursor !== null && /^\d{1,16}$/.test(cursor) ? Number(cursor) : Number.MAX_SAFE_INTEGER
+}
+
+/** Where a page begins: behind this message, which stood at this place when it was read. */
+interface Place {
+  readonly sequence: Sequence
+  readonly position: number
+}
+
+const FRONT: Place = { sequence: 0, position: 0 }
+
+function listWaiting(store: Store, of: OfConnection, after: string | null): ReturnType<LaneViews['listWaiting']> {
+  return snapshot(store, async (tables): Promise<LanePage> => {
+    await livingConnection(tables, of)
+    const from = readPlace(after)
+    const found = await selectUnfinished(tables, of.id)
+      .select('e.sequence')
+      .where('e.sequence', '>', from.sequence)
+      .orderBy('e.sequence')
+      .limit(PAGE + 1)
+      .execute()
+    const sequences = found.slice(0, PAGE).map(({ sequence }) => sequence)
+    const open = await readOpen(tables, of)
+    const places = sequences.map((sequence, at): Place => ({ sequence, position: from.position + at + 1 }))
+    const items = await readItems(
+      tables,
+      places.filter(({ sequence }) => sequence !== open?.sequence),
+    )
+    const last = places.at(-1)
+    const next = found.length > PAGE && last ? `${last.sequence}.${last.position}` : null
+    return { open: open?.message ?? null, items, next }
+  })
+}
+
+async function readItems(tables: Reader, places: readonly Place[]): Promise<LanePage['items']> {
+  if (places.length === 0) return []
+  const rows = await tables
+    .selectFrom('message')
+    .select(['sequence', 'id', 'recipient', 'type', 'accepted_at', 'attempts'])
+    .where(
+      'sequence',
+      'in',
+      places.map(({ sequence }) => sequence),
+    )
+    .orderBy('sequence')
+    .execute()
+  const positions = new Map(places.map(({ sequence, position }) => [sequence, position]))
+  return rows.map((row) => ({
+    id: row.id,
+    to: row.recipient,
+    type: row.type,
+    acceptedAt: row.accepted_at,
+    attempts: row.attempts,
+    position: positions.get(row.sequence) ?? 0,
+  }))
+}
+
+async function readOpen(
+  tables: Reader,
+  { id }: OfConnection,
+): Promise<{ sequence: Sequence; message: OpenMessageView } | null> {
+  const row = await tables
+    .selectFrom('open_attempt as o')
+    .innerJoin('message as m', 'm.sequence', 'o.message_sequence')
+    .where('o.connection_id', '=', id)
+    .select(['m.sequence', 'm.id', 'm.recipient', 'm.type', 'm.accepted_at', 'o.number', 'o.started_at'])
+    .select(['o.evidence_until', 'o.words'])
+    .executeTakeFirst()
+  if (!row) return null
+  const message = {
+    id: row.id,
+    to: row.recipient,
+    type: row.type,
+    acceptedAt: row.accepted_at,
+    attempt: row.number,
+    since: row.started_at,
+    evidenceUntil: row.evidence_until,
+    words: row.words,
+  }
+  return { sequence: row.sequence, message }
+}
+
+function readPlace(cursor: string | null): Place {
+  const [, sequence, position] = /^(\d{1,16})\.(\d{1,9})$/.exec(cursor ?? '') ?? []
+  return sequence === undefined ? FRONT : { sequence: Number(sequence), position: Number(position) }
 }

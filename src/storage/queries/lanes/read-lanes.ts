@@ -1,14 +1,19 @@
+import { type SqlBool, sql } from 'kysely'
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { NetworkCheck } from '../../../core/ports/administration.ts'
-import type { BoundedCount, LaneOverview, LaneViews, OfConnection } from '../../../core/ports/console/lanes.ts'
+import type {
+  BoundedCount,
+  LaneOverview,
+  LaneViews,
+  MeasuredPace,
+  OfConnection,
+} from '../../../core/ports/console/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { selectWithLanes, toConnectionFacts } from '../connections/connections.ts'
-import type { LaneStatus } from '../engine.ts'
+import type { LaneStatus, PublishedBefore } from '../engine.ts'
 import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
-import { mayBeEnded } from './endable-waits.ts'
-import { type SinceColumn, timelineEntryOf, whyStandsStill } from './lane-reason.ts'
-import { measurePaces, NO_PACE } from './measure-pace.ts'
+import { mayBeEnded, type SinceColumn, timelineEntryOf, whyStandsStill } from './lane-reason.ts'
 
 const PAGE = 25
 
@@ -51,7 +56,7 @@ export async function readLane(store: Store, { accountId, id }: OfConnection): P
 }
 
 /** The same for another account's connection, a removed one, and one that never was. */
-export function connectionUnknown(): Refusal {
+function connectionUnknown(): Refusal {
   return new Refusal('connection_unknown', 'There is no such connection in this account. It may have been removed.')
 }
 
@@ -109,4 +114,61 @@ async function readAcceptance(
     .select(['sequence', 'accepted_at'])
     .execute()
   return new Map(rows.map((row) => [row.sequence, row.accepted_at]))
+}
+
+const MINUTE_MS = 60_000
+const NOTHING: PublishedBefore = { times: [], isWhole: true }
+
+interface Wanted {
+  readonly accountId: AccountId
+  readonly lanes: readonly ConnectionId[]
+  readonly headOf: (id: ConnectionId) => Sequence | null
+}
+
+interface PaceEffort {
+  readonly now: Instant
+  readonly rowsBack: number
+}
+
+/**
+ * The recent pace of lanes. The messages of one lane are published in order, so the last published ones stand right before
+ * its head, or among the newest messages of all when nothing waits. The scan covers a fixed number of rows, because many
+ * other lanes may lie in between.
+ */
+async function measurePaces(
+  { tables, engine }: Reading,
+  { accountId, lanes, headOf }: Wanted,
+  { now, rowsBack }: PaceEffort,
+): Promise<ReadonlyMap<ConnectionId, MeasuredPace>> {
+  const scans = lanes.map((id) => ({ id, before: headOf(id) }))
+  const found = await engine.publishedBefore(tables, { accountId, lanes: scans, rows: rowsBack })
+  return new Map(lanes.map((id) => [id, toPace(found.get(id) ?? NOTHING, now)]))
+}
+
+function toPace({ times, isWhole }: PublishedBefore, now: Instant): MeasuredPace {
+  const lately = times.filter((at) => at > now - MINUTE_MS)
+  const spanMs = Math.max(...lately) - Math.min(...lately)
+  return {
+    publishedInLastMinute: {
+      count: lately.length,
+      isMore: !isWhole && lately.length > 0 && lately.length === times.length,
+    },
+    lastPublishedAt: times.length === 0 ? null : Math.max(...times),
+    perMessageMs: lately.length < 2 ? null : spanMs / (lately.length - 1),
+  }
+}
+
+const NO_PACE: MeasuredPace = toPace(NOTHING, 0)
+
+/** A connection of the account that was not removed. Refuses with `connection_unknown`. */
+export async function livingConnection(tables: Reader, { accountId, id }: OfConnection) {
+  const connection = await tables
+    .selectFrom('connection')
+    .selectAll()
+    .where('id', '=', id)
+    .where('account_id', '=', accountId)
+    .where(sql<SqlBool>`state <> 'removed'`)
+    .executeTakeFirst()
+  if (!connection) throw connectionUnknown()
+  return connection
 }

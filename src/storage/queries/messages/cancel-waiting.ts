@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { ConnectionId } from '../../../core/ids.ts'
-import type { Sequence } from '../../../core/message/message.ts'
+import type { Sequence, SettledState } from '../../../core/message/message.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { TakenOut } from '../../../core/ports/administration.ts'
+import type { ReasonCode } from '../../../core/reasons.ts'
 import { selectUnfinished } from '../lanes/lane-order.ts'
 import type { Change, Reader } from '../store.ts'
-import { cancelledEnd } from './cancelled-end.ts'
 
 // About 20 ms of writing on a laptop: the service accepts messages at the same time and must not wait long for its turn.
 const CANCELLED_AT_ONCE = 2_000
@@ -100,4 +100,17 @@ async function notifyEach({ tables, at, actor }: Change, sequences: readonly Seq
     // The service has noted something at the same time, such as a receipt: the message itself says the same.
     .onConflict((conflict) => conflict.doNothing())
     .execute()
+}
+
+/**
+ * The final state of a message that is taken out of its lane. After an attempt with an unknown result it may have arrived,
+ * so it ends UNCONFIRMED and not CANCELLED. For an update of `message`.
+ */
+export function cancelledEnd(reason: ReasonCode) {
+  const mayHaveArrived = sql`exists (select 1 from attempt where message_sequence = message.sequence and outcome = 'unknown')`
+  return {
+    state: sql<SettledState>`case when ${mayHaveArrived} then 'UNCONFIRMED' else 'CANCELLED' end`,
+    retry: null,
+    reason: sql<ReasonCode>`case when ${mayHaveArrived} then 'result_unknown' else ${reason} end`,
+  }
 }

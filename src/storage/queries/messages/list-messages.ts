@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import type { MessageFilter, MessageView } from '../../../core/ports/administration.ts'
-import { exponentialRanges } from '../exponential-ranges.ts'
+import { exponentialRanges } from '../engine.ts'
 import { timelineEntryOf } from '../lanes/lane-reason.ts'
 import { type Reader, readingOf, type Store } from '../store.ts'
 import { type MessageRow, selectMessages, selectRows, toMessageViews } from './message-view.ts'

@@ -1,6 +1,6 @@
 import type { Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
-import { commitUsOfM } from '../api-log/request-duration.ts'
+import { commitUsOfM } from '../api-log/log-source.ts'
 import type { Reader } from '../store.ts'
 import { selectMessages } from './message-view.ts'
 

@@ -2,9 +2,8 @@ import { sql } from 'kysely'
 import type { Instant } from '../../../core/ids.ts'
 import type { MessageState } from '../../../core/message/message.ts'
 import type { MessageView } from '../../../core/ports/administration.ts'
-import { laneFacts, MEDIA_FACTS } from '../lanes/lane-facts.ts'
 import { findHeads } from '../lanes/lane-order.ts'
-import { explainLane, explainWaiting, type SinceColumn } from '../lanes/lane-reason.ts'
+import { explainLane, explainWaiting, laneFacts, MEDIA_FACTS, type SinceColumn } from '../lanes/lane-reason.ts'
 import type { Reader, Reading } from '../store.ts'
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { TimelineEntry } from '../../../core/ports/administration.ts'
-import { orderTimeline } from './order-timeline.ts'
+import { orderTimeline } from './timeline.ts'
 
 const SECOND = 1_768_478_400_000
 

@@ -1,14 +1,22 @@
+import { sql } from 'kysely'
 import type { AccountId, Instant } from '../../../core/ids.ts'
-import type { Overview, OverviewView, WantedOverview } from '../../../core/ports/console/overview.ts'
+import type { Sequence } from '../../../core/message/message.ts'
+import type { Actor } from '../../../core/ports/administration.ts'
+import type { FirstSteps, Overview, OverviewView, WantedOverview } from '../../../core/ports/console/overview.ts'
+import type { Span } from '../engine.ts'
 import { readHold } from '../lanes/hold.ts'
-import type { Store } from '../store.ts'
+import { change, type Reader, type Store } from '../store.ts'
 import { noteAttentionSeen, readAttention } from './attention.ts'
-import { noteMessageSeen, readFirstSteps } from './first-steps.ts'
-import { readLatency } from './latency.ts'
+import { ALL_CONNECTIONS } from './hour-tally.ts'
 import { readBars, totalsOf } from './read-bars.ts'
 import { type Recent, readRecent } from './recent.ts'
 import { readRetention } from './retention.ts'
 import { readWaiting } from './waiting-lanes.ts'
+
+const MOST_MESSAGES = 1_000
+// Rows of all accounts together, where an engine does not separate them.
+const MOST_ROWS = 4_000
+const ROWS_AT_ONCE = 2_000
 
 /** Learns that a person is watching, so that counting is faster for a while. */
 export interface Watched {
@@ -62,4 +70,118 @@ async function readPeers(store: Store, accountId: AccountId, recent: Recent | nu
     hold: await readHold(store),
     firstSteps: await readFirstSteps(store, accountId, recent),
   }
+}
+
+/** The first steps that a new account has done; null once a person has seen one of its messages in the log. */
+async function readFirstSteps(store: Store, accountId: AccountId, recent: Recent | null): Promise<FirstSteps | null> {
+  const { database } = store
+  if (await hasSeenMessage(database, accountId)) return null
+  const connection = await database
+    .selectFrom('connection')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('state', '<>', 'removed')
+    .limit(1)
+    .executeTakeFirst()
+  const token = await database
+    .selectFrom('token')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('deleted_at', 'is', null)
+    .where('expires_at', '>', store.now())
+    .limit(1)
+    .executeTakeFirst()
+  const message = recent === null || recent.messages.length > 0 || (await hasCounted(store, accountId))
+  return { connection: connection !== undefined, token: token !== undefined, message }
+}
+
+/** A person has seen a message of the account in the log. Only the first time is written. */
+async function noteMessageSeen(store: Store, accountId: AccountId, actor: Actor): Promise<void> {
+  if (await hasSeenMessage(store.database, accountId)) return
+  await change(store, actor, async ({ tables, at }) => {
+    await tables.updateTable('account').set({ message_seen_at: at }).where('id', '=', accountId).execute()
+  })
+}
+
+async function hasSeenMessage(tables: Reader, accountId: AccountId): Promise<boolean> {
+  const account = await tables
+    .selectFrom('account')
+    .select('message_seen_at')
+    .where('id', '=', accountId)
+    .executeTakeFirst()
+  return (account?.message_seen_at ?? null) !== null
+}
+
+async function hasCounted({ database }: Store, accountId: AccountId): Promise<boolean> {
+  const counted = await database
+    .selectFrom('tally')
+    .select('hour')
+    .where('account_id', '=', accountId)
+    .where('connection_id', '=', ALL_CONNECTIONS)
+    .where('state', '<>', 'refused')
+    .limit(1)
+    .executeTakeFirst()
+  return counted !== undefined
+}
+
+type Latency = OverviewView['latency']
+
+/**
+ * The latency of the newest published messages. Behind a long queue none is among the newest rows: then the rows before the
+ * head of the most advanced lane are read.
+ */
+async function readLatency(store: Store, accountId: AccountId, head: Sequence | null): Promise<Latency> {
+  const newest = await findTook(store, accountId, Number.MAX_SAFE_INTEGER)
+  return summaryOf(newest.length > 0 || head === null ? newest : await findTook(store, accountId, head))
+}
+
+async function findTook(store: Store, accountId: AccountId, end: Sequence): Promise<readonly number[]> {
+  const took: number[] = []
+  let scanned = 0
+  for (const span of await store.engine.spans(store.database)) {
+    let before = await endOfRows(store, { from: span.from, before: Math.min(span.before, end) })
+    while (before !== null && before > span.from && scanned < MOST_ROWS && took.length < MOST_MESSAGES) {
+      const range = { table: 'message' as const, span: { from: span.from, before }, rows: ROWS_AT_ONCE }
+      const from = await store.engine.startOfRange(store.database, range)
+      took.push(...(await readTook(store, accountId, { from, before })))
+      scanned += ROWS_AT_ONCE
+      before = from
+    }
+  }
+  return took.slice(0, MOST_MESSAGES)
+}
+
+function summaryOf(took: readonly number[]): Latency {
+  if (took.length === 0) return null
+  const sorted = [...took].sort((one, other) => one - other)
+  const at = (share: number) => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0
+  return { messages: sorted.length, p50Ms: at(0.5), p95Ms: at(0.95) }
+}
+
+async function readTook({ database }: Store, accountId: AccountId, span: Span): Promise<readonly number[]> {
+  const rows = await database
+    .selectFrom('message')
+    .select(sql<number>`published_at - accepted_at`.as('took'))
+    .where('account_id', '=', accountId)
+    .where('sequence', '>=', span.from)
+    .where('sequence', '<', span.before)
+    .where('published_at', 'is not', null)
+    // Of these it is only known when a person said so, maybe days later.
+    .where((where) => where.or([where('reason', 'is', null), where('reason', '<>', 'marked_arrived')]))
+    .orderBy('sequence', 'desc')
+    .execute()
+  // A clock that was set back is no reason to have been fast.
+  return rows.map(({ took }) => Math.max(0, took))
+}
+
+async function endOfRows({ database }: Store, span: Span): Promise<Sequence | null> {
+  const newest = await database
+    .selectFrom('message')
+    .select('sequence')
+    .where('sequence', '>=', span.from)
+    .where('sequence', '<', span.before)
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return newest ? newest.sequence + 1 : null
 }

@@ -6,7 +6,7 @@ import {
 } from '../../../../test/support/administration-world/open-administration-world.ts'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import { createApiLog } from '../api-log/api-log.ts'
-import { checkAccount } from './check-account.ts'
+import { checkAccount } from '../console-store.ts'
 
 let world: AdministrationWorld
 let account: AccountId

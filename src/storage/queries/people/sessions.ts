@@ -1,4 +1,5 @@
 import type { Instant } from '../../../core/ids.ts'
+import { checkTries, type ThrottledTry, TRIES_FORGOTTEN_AFTER_MS, type Tries } from '../../../core/people/throttle.ts'
 import type {
   AuthenticatedSession,
   NewSession,
@@ -10,7 +11,6 @@ import type {
 import { newPeopleId } from '../new-id.ts'
 import { change, type Reader, type Store, writeAudit } from '../store.ts'
 import { HAS_SECOND_FACTOR } from './person-view.ts'
-import { countTry, forgiveTry, sweepThrottle } from './throttle.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -234,4 +234,52 @@ async function findTicket(
         .executeTakeFirst()
   if (!row || row.expires_at <= store.now()) return null
   return { sha256, kind, personId: row.person_id, content: row.content, expiresAt: row.expires_at }
+}
+
+/** In one transaction that lets no other one count meanwhile. */
+function countTry(store: Store, tries: readonly ThrottledTry[]): Promise<Instant | null> {
+  const { database, engine } = store
+  return database.transaction().execute(async (tables) => {
+    await engine.beginChange(tables)
+    const now = store.now()
+    const counters: (ThrottledTry & { tries: Tries | null })[] = []
+    for (const { key, rule } of tries) counters.push({ key, rule, tries: await readTries(tables, key) })
+    const result = checkTries(counters, now)
+    if ('until' in result) return result.until
+    for (const { key, count, countedFrom, lastAt } of result.counted) {
+      const values = { tries: count, counted_from: countedFrom, last_at: lastAt }
+      await tables
+        .insertInto('sign_in_throttle')
+        .values({ key, ...values })
+        .onConflict((conflict) => conflict.column('key').doUpdateSet(values))
+        .execute()
+    }
+    return null
+  })
+}
+
+async function readTries(tables: Reader, key: string): Promise<Tries | null> {
+  const row = await tables.selectFrom('sign_in_throttle').selectAll().where('key', '=', key).executeTakeFirst()
+  return row ? { count: row.tries, countedFrom: row.counted_from, lastAt: row.last_at } : null
+}
+
+async function forgiveTry(
+  tables: Reader,
+  { reset, returned }: { readonly reset: readonly string[]; readonly returned: readonly string[] },
+): Promise<void> {
+  if (reset.length > 0) await tables.deleteFrom('sign_in_throttle').where('key', 'in', reset).execute()
+  if (returned.length > 0)
+    await tables
+      .updateTable('sign_in_throttle')
+      .set((its) => ({ tries: its('tries', '-', 1) }))
+      .where('key', 'in', returned)
+      .where('tries', '>', 0)
+      .execute()
+}
+
+async function sweepThrottle(tables: Reader, now: Instant): Promise<void> {
+  await tables
+    .deleteFrom('sign_in_throttle')
+    .where('last_at', '<=', now - TRIES_FORGOTTEN_AFTER_MS)
+    .execute()
 }

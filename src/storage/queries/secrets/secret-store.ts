@@ -1,9 +1,7 @@
 import { sql } from 'kysely'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
-import type { SecretRow, SecretStore } from '../../../core/ports/secrets.ts'
+import type { KeyFacts, SecretRow, SecretStore } from '../../../core/ports/secrets.ts'
 import { change, type Reader, type Store, writeAudit } from '../store.ts'
-import { KEY_FACTS, toKeyFacts } from './key-facts.ts'
-import { listOfWebhooks, replaceOfWebhook } from './webhook-secrets.ts'
 
 export function createSecretStore(store: Store): SecretStore {
   const { database } = store
@@ -153,4 +151,44 @@ const REPLACEMENTS = {
 
 function asBytes(text: string): Buffer {
   return Buffer.from(text, 'latin1')
+}
+
+async function listOfWebhooks(tables: Reader, after: string | null, limit: number): Promise<readonly SecretRow[]> {
+  const rows = await tables
+    .selectFrom('webhook')
+    .select(['id', 'account_id', 'secret', 'old_secret'])
+    .where('id', '>', after ?? '')
+    .where('state', '<>', 'removed')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  return rows.map(({ id: owner, account_id: accountId, secret, old_secret }) => {
+    const texts = { secret, ...(old_secret !== null && { old_secret }) }
+    return { kind: 'webhook', accountId, owner, texts, version: JSON.stringify(texts) }
+  })
+}
+
+async function replaceOfWebhook(
+  tables: Reader,
+  { accountId, owner, version }: SecretRow,
+  texts: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  const before = JSON.parse(version) as { readonly secret: string; readonly old_secret?: string }
+  const { numUpdatedRows } = await tables
+    .updateTable('webhook')
+    .set({ ...texts })
+    .where('account_id', '=', accountId as AccountId)
+    .where('id', '=', owner)
+    .where('secret', '=', before.secret)
+    .where('old_secret', before.old_secret === undefined ? 'is' : '=', before.old_secret ?? null)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+/** One row, in the words of both engines. */
+export const KEY_FACTS = `select (select key_id from key_ring) as key_id, (select canary from key_ring) as canary`
+
+export function toKeyFacts(row: Readonly<Record<string, unknown>> | undefined): KeyFacts {
+  const keyId = row?.['key_id']
+  return { canary: typeof keyId === 'string' ? { keyId, sealed: String(row?.['canary']) } : null }
 }

@@ -7,7 +7,7 @@ import type {
   TokenTab,
 } from '../../../core/ports/console/tokens.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import type { TokenEvent } from '../../../core/token/token.ts'
+import type { Token, TokenEvent } from '../../../core/token/token.ts'
 import type { Reader, Store } from '../store.ts'
 
 const PAGE = 50
@@ -141,5 +141,18 @@ function toRow(row: StoredToken, connections: readonly TokenConnection[] | null)
     lastUsedAt: row.last_used_at,
     deletedAt: row.deleted_at,
     successorId: row.successor_id,
+  }
+}
+
+/** A row of `token`, as accepting reads it on both engines. */
+export function toToken(row: Readonly<Record<string, unknown>>): Token {
+  return {
+    id: row['id'] as TokenId,
+    accountId: row['account_id'] as AccountId,
+    events: JSON.parse(row['events'] as string) as TokenEvent[],
+    expiresAt: row['expires_at'] as number,
+    deletedAt: row['deleted_at'] as number | null,
+    connectionIds: JSON.parse((row['connection_ids'] as string | null) ?? 'null') as ConnectionId[] | null,
+    sourceRanges: JSON.parse((row['source_ranges'] as string | null) ?? 'null') as string[] | null,
   }
 }

@@ -1,8 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { type RawBuilder, sql } from 'kysely'
 import { MESSAGE_STATES } from '../../../core/message/message.ts'
-import type { Span } from '../engine.ts'
-import type { Reader } from '../reader.ts'
+import type { Reader, Span } from '../engine.ts'
 import { snapshot } from '../store.ts'
 import { inBatch, ROWS_AT_ONCE, type Verification } from './verification.ts'
 

@@ -4,9 +4,8 @@ import type { Actor } from '../../../core/ports/administration.ts'
 import type { NewWebhook, OfWebhook, Webhooks, WebhookView } from '../../../core/ports/webhooks.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { type Change, change, type Store, writeAudit } from '../store.ts'
-import { noteWants } from './note-wants.ts'
 import { findWebhook, listWebhookRows, toWebhookView } from './webhook-rows.ts'
-import { newNoticeId } from './write-notifications.ts'
+import { newNoticeId, noteWants } from './write-notifications.ts'
 
 // Each notice is written once for each of them.
 const MOST_WEBHOOKS = 20

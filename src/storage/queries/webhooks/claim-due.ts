@@ -5,7 +5,7 @@ import { type DueWebhook, type Room, type Share, shareOut } from '../../../core/
 import type { ClaimedDelivery } from '../../../core/ports/deliveries.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
-import { LONGEST_AHEAD_MS } from './poll-deliveries.ts'
+import { LONGEST_AHEAD_MS } from './write-notifications.ts'
 
 // Of those with something due, the ones that have waited longest: as many that work, and as many that fail.
 const MOST_WEBHOOKS_READ = 500

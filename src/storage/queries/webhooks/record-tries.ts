@@ -4,8 +4,7 @@ import type { DisabledWebhook, TriedDelivery } from '../../../core/ports/deliver
 import type { Store } from '../store.ts'
 import { writeAudit } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
-import { noteWants } from './note-wants.ts'
-import { writeNotices } from './write-notifications.ts'
+import { noteWants, writeNotices } from './write-notifications.ts'
 
 const DAY_MS = 86_400_000
 /** A webhook whose every try failed for so long is disabled. */

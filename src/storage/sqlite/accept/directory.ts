@@ -1,7 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
-import type { Token, TokenEvent } from '../../../core/token/token.ts'
+import type { Token } from '../../../core/token/token.ts'
+import { toToken } from '../../queries/tokens/token-rows.ts'
 import { storageError } from '../connection/sqlite-errors.ts'
 
 export interface DirectoryConnection {
@@ -131,7 +132,7 @@ export class Directory {
     const key = sha256.toString('latin1')
     let token = this.#tokens.get(key)
     if (token === undefined) {
-      token = toToken(this.#tokenByHash.get(sha256))
+      token = findToken(this.#tokenByHash, sha256)
       // Unknown tokens are not cached: an attacker could fill the memory with them.
       if (token) this.#tokens.set(key, token).set(token.id, token)
     }
@@ -141,7 +142,7 @@ export class Directory {
   tokenById(id: TokenId): Token | null {
     let token = this.#tokens.get(id)
     if (token === undefined) {
-      token = toToken(this.#tokenById.get(id))
+      token = findToken(this.#tokenById, id)
       if (token) this.#tokens.set(id, token)
     }
     return token
@@ -186,21 +187,9 @@ export class Directory {
 
 type Row = Record<string, unknown> | undefined
 
-function toToken(row: Row): Token | null {
-  if (!row) return null
-  return {
-    id: row['id'] as TokenId,
-    accountId: row['account_id'] as AccountId,
-    events: JSON.parse(row['events'] as string) as TokenEvent[],
-    expiresAt: row['expires_at'] as number,
-    deletedAt: row['deleted_at'] as number | null,
-    connectionIds: parseList<ConnectionId>(row['connection_ids']),
-    sourceRanges: parseList<string>(row['source_ranges']),
-  }
-}
-
-function parseList<Item>(json: unknown): Item[] | null {
-  return json === null ? null : (JSON.parse(json as string) as Item[])
+function findToken(statement: StatementSync, key: Buffer | TokenId): Token | null {
+  const row = statement.get(key)
+  return row ? toToken(row) : null
 }
 
 function toConnection(row: Row): DirectoryConnection | null {

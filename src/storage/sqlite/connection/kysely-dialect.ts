@@ -11,8 +11,7 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import { Refusal } from '../../../core/refusals.ts'
-import { storageError } from './sqlite-errors.ts'
-import { whyNotOpened } from './why-not-opened.ts'
+import { storageError, whyNotOpened } from './sqlite-errors.ts'
 
 /** Lets Kysely use an open database. The caller closes the database. */
 export function createSqliteDialect(database: DatabaseSync): Dialect {

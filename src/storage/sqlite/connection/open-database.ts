@@ -1,9 +1,16 @@
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Kysely } from 'kysely'
 import { commandLine } from '../../../core/command-line.ts'
+import type { SecretStore } from '../../../core/ports/secrets.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import { createSecretStore } from '../../queries/secrets/secret-store.ts'
+import type { Store } from '../../queries/store.ts'
+import type { Tables } from '../../queries/tables.generated.ts'
+import { sqliteEngine } from '../queries/administration-engine.ts'
 import { APPLICATION_ID, applyMigrations, checkMigrations, readApplied } from '../schema/migrate.ts'
+import { createSqliteDialect } from './kysely-dialect.ts'
 import { pragma } from './pragma.ts'
 import { damaged, translateOpenError } from './sqlite-errors.ts'
 
@@ -114,5 +121,23 @@ function makeDurable(database: DatabaseSync, path: string, inMemory: boolean): v
       'database_unavailable',
       `${path} lies on a file system that cannot keep a write-ahead log (often a network share). Move NUNCIO_DATA_DIR to a local disk.`,
     )
+  }
+}
+
+interface OpenForReading {
+  readonly store: Store
+  readonly secretStore: SecretStore
+  close(): void
+}
+
+/** A database that must stay as it is, byte for byte, such as that of a backup. */
+export function openForReading(path: string): OpenForReading {
+  try {
+    const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+    const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(database) })
+    const store = { database: kysely, engine: sqliteEngine, now: () => 0 }
+    return { store, secretStore: createSecretStore(store), close: () => database.close() }
+  } catch (error) {
+    throw translateOpenError(error, path)
   }
 }

@@ -2,8 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Instant } from '../../../core/ids.ts'
 import type { DeliveryWatch } from '../../../core/ports/deliveries.ts'
 import type { NewNotification, Notifications } from '../../../core/ports/notifications.ts'
-import { noticeText } from '../../queries/webhooks/notification-text.ts'
-import { POLL_DELIVERIES } from '../../queries/webhooks/poll-deliveries.ts'
+import { noticeText, POLL_DELIVERIES } from '../../queries/webhooks/write-notifications.ts'
 import type { GroupCommit } from '../connection/group-commit.ts'
 
 /** Runs in the serving thread, so only for rare events. */

@@ -1,7 +1,7 @@
 import { existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type KnownPast, knowsAllSince, placedHolds, type Replaced } from '../../queries/knows-all-since.ts'
+import { type KnownPast, knowsAllSince, placedHolds, type Replaced } from '../../queries/checkpoint.ts'
 import type { BackupFacts, HappenedSince, RestoredHold } from '../../queries/verify/backup-facts.ts'
 import { takeServiceLock } from '../connection/service-lock.ts'
 import { translateOpenError } from '../connection/sqlite-errors.ts'
