@@ -1,14 +1,12 @@
 import { Box, Button, Group, Paper, Skeleton, Stack, Text, Title } from '@mantine/core'
-import { useNavigate } from '@tanstack/react-router'
 import { ChartColumnStacked, Table as TableIcon } from 'lucide-react'
 import { Suspense } from 'react'
 import type { OverviewReply } from '../../../src/contract/console/overview.ts'
-import { useAccount } from '../../components/account.tsx'
 import { lazily } from '../../components/load-later.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { BarSwatch } from './bar-pattern.tsx'
 import classes from './chart.module.css'
-import { isNothing, logOf, numberText, RANGES, shownResults } from './results.ts'
+import { isNothing, numberText, RANGES, shownResults } from './results.ts'
 
 // Tables are a tenth of the first view's script, and most people use the chart.
 const ResultTable = lazily(async () => (await import('./result-table.tsx')).ResultTable)
@@ -22,15 +20,7 @@ interface ResultChartProps {
 
 /** The results of messages over time, as bars or as a table. */
 export function ResultChart({ seen, isTable, onTable }: ResultChartProps) {
-  const { id: account } = useAccount()
-  const navigate = useNavigate()
   const words = RANGES.find(({ value }) => value === seen.range)?.words ?? ''
-  const openBar = (at: number) =>
-    void navigate({
-      to: '/a/$account/developer/logs',
-      params: { account },
-      search: logOf(at, seen) as never,
-    })
   return (
     <Paper withBorder p="md" component="section" aria-labelledby="results" className={classes['colours'] ?? ''}>
       <Stack gap="sm">
@@ -56,9 +46,9 @@ export function ResultChart({ seen, isTable, onTable }: ResultChartProps) {
             <ResultTable seen={seen} />
           </Suspense>
         ) : (
-          <Box role="img" aria-label={`${summaryOf(seen)} ${words}. The same figures are in the table.`}>
+          <Box role="figure" aria-label={`${summaryOf(seen)} ${words}. The same figures are in the table.`}>
             <Suspense fallback={<Skeleton h={260} />}>
-              <ChartBars seen={seen} onOpen={openBar} />
+              <ChartBars seen={seen} />
             </Suspense>
           </Box>
         )}
