@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { beforeEach, describe, it, onTestFinished } from 'vitest'
 import { CliWorld } from '../../../test/support/administration-world/run-cli.ts'
+import { CHANNELS } from '../../channels/registry.ts'
 
 let world: CliWorld
 let npmRuns: number
@@ -21,9 +22,10 @@ beforeEach(() => {
 
 describe('nuncio channel', () => {
   it('lists the channels that are built in and those that are installed by command', async () => {
+    const builtIn = CHANNELS.map(({ name, label }) => ({ channel: name, label, state: 'built-in' }))
+
     assert.deepEqual(await world.json('channel', 'list'), [
-      { channel: 'sandbox', label: 'Sandbox', state: 'built-in' },
-      { channel: 'whatsapp-cloud', label: 'WhatsApp Cloud', state: 'built-in' },
+      ...builtIn,
       { channel: 'whatsapp-web', label: 'WhatsApp Web', state: 'not-installed' },
     ])
     assert.match((await world.cli('channel', 'list')).stdout, /^whatsapp-web +WhatsApp Web +not installed$/m)
