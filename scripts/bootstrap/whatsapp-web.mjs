@@ -5,7 +5,9 @@ import { Stop, timed } from './report.mjs'
 
 const TIERS = ['e2e', 'harness']
 const CARRIED = ['package.json', 'package-lock.json', 'signal']
-const FLAGS = ['--omit=peer', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--fetch-retries=2']
+// By default npm stays silent for over a minute when the machine is merely offline.
+const TIMEOUTS = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
+const FLAGS = ['--omit=peer', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', ...TIMEOUTS]
 const LIMIT_MS = 180_000
 const LOST = 'tests with the library of WhatsApp Web'
 

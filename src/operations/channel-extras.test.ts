@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -148,6 +149,22 @@ describe('installing the packages of a channel', () => {
       code: 'file_unusable',
       message: /are of another version than this Nuncio needs/,
     })
+  })
+})
+
+describe('npm', () => {
+  it('is asked for where it is missing, and nothing keeps the command alive', () => {
+    const source = new URL('install-with-npm.ts', import.meta.url).href
+    const script = `const { installWithNpm } = await import('${source}')
+      await installWithNpm('.').catch((error) => console.error(error.message))`
+
+    const { signal, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      env: { PATH: '/nowhere' },
+      encoding: 'utf8',
+      timeout: 60_000,
+    })
+
+    assert.deepEqual([signal, /npm was not found\. Install it/.test(stderr)], [null, true])
   })
 })
 

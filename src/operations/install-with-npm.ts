@@ -35,20 +35,29 @@ export async function installWithNpm(folder: string): Promise<void> {
     env: surroundingEnvironment(),
     shell: isWindows,
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: LIMIT_MS,
+    // Not `timeout`: its timer would keep this process alive where there is no npm to end.
+    signal: AbortSignal.timeout(LIMIT_MS),
+    killSignal: 'SIGKILL',
   })
   const ended = new Promise<number | null>((resolve, reject) => child.on('error', reject).on('close', resolve))
   const [exitCode, ...outputs] = await Promise.all([ended, text(child.stdout), text(child.stderr)]).catch(
     (error: unknown) => {
-      throw error instanceof Error && 'code' in error && error.code === 'ENOENT'
-        ? new Refusal(
-            'program_missing',
-            'npm was not found. Install it, or install on another machine and use --offline.',
-          )
-        : error
+      throw refusalOf(error) ?? error
     },
   )
   if (exitCode !== 0) throw new Refusal('program_failed', explain(outputs.join('')))
+}
+
+/** Of npm that could not be started, or did not end. */
+function refusalOf(error: unknown): Refusal | null {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  if (code === 'ENOENT')
+    return new Refusal(
+      'program_missing',
+      'npm was not found. Install it, or install on another machine and use --offline.',
+    )
+  if (code !== 'ABORT_ERR') return null
+  return new Refusal('program_failed', 'npm did not end within ten minutes. Check the network and try again.')
 }
 
 function explain(output: string): string {
