@@ -201,10 +201,10 @@ export class Simulator {
     if (!device) return
     const isMeant = (node: BinaryNode) =>
       node.tag === attrs['class'] && ['id', 'type'].every((name) => node.attrs[name] === attrs[name])
-    const left = device.unacknowledged.filter((node) => !isMeant(node))
-    if (left.length === device.unacknowledged.length)
-      this.complain(`an ack of ${attrs['class']} ${attrs['id']}, which was not sent or is acknowledged already`)
-    device.unacknowledged = left
+    // One of them: a message that came again has receipts of the same id and type.
+    const index = device.unacknowledged.findIndex(isMeant)
+    if (index >= 0) device.unacknowledged.splice(index, 1)
+    else this.complain(`an ack of ${attrs['class']} ${attrs['id']}, which was not sent or is acknowledged already`)
   }
 }
 
