@@ -138,6 +138,17 @@ describe.skipIf(REASON)(`the library of WhatsApp Web, against the simulator,${sk
       assert.deepEqual([replaced.code, unlinked.code], [440, 401])
     })
 
+    it('when it is logged out, and the device is unlinked', async () => {
+      const number = newNumber()
+      const client = await LibraryClient.link(simulator, number)
+      const before = simulator.phone(number).devices.size
+
+      await client.socket.logout()
+
+      await client.ended
+      assert.deepEqual([before, simulator.phone(number).devices.size], [1, 0])
+    })
+
     it('at once when its WebSocket is terminated, though the peer is dead', async () => {
       const number = newNumber()
       const client = await LibraryClient.link(simulator, number)

@@ -206,6 +206,16 @@ describe.skipIf(REASON)(
       },
     )
 
+    it('and says until when first contacts are locked only when it is asked', async () => {
+      const client = await linked(newNumber())
+
+      const lock = await client.socket.fetchAccountReachoutTimelock()
+
+      assert.equal(lock.isActive, true)
+      assert.ok((lock.timeEnforcementEnds?.getTime() ?? 0) > Date.now())
+      await end(client)
+    })
+
     it('and acknowledges receipts only when its own listener has run, so one that is not stored comes again', async () => {
       const client = await linked(newNumber())
       const [theirs] = client.socket.ws.listeners('CB:receipt')

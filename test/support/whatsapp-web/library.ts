@@ -107,7 +107,8 @@ export interface Socket {
   getUSyncDevices(jids: readonly string[], isCacheIgnored: boolean, isZeroIgnored: boolean): Promise<unknown[]>
   relayMessage(jid: string, message: object, options: object): Promise<string>
   requestPairingCode(number: string): Promise<string>
-  fetchAccountReachoutTimelock(): Promise<unknown>
+  sendNode(node: BinaryNode): Promise<void>
+  fetchAccountReachoutTimelock(): Promise<{ readonly isActive: boolean; readonly timeEnforcementEnds?: Date }>
   logout(): Promise<void>
   end(error: Error | undefined): Promise<void>
 }
