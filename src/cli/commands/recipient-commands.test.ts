@@ -72,10 +72,19 @@ describe.each(ENGINES)('the block list, on %s', (engine) => {
 
   it('explains how to unblock the recipient of a message that failed for it, and not its sender', async () => {
     const { id } = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_blocked' })
+    const explain = async () => (await world.cli('message', 'explain', id)).stdout
+    await world.cli('recipient', 'block', PERSON)
+    const blocked = await explain()
+    await world.cli('recipient', 'unblock', PERSON)
 
-    const { stdout } = await world.cli('message', 'explain', id)
+    const unblocked = await explain()
 
-    assert.match(stdout, new RegExp(`nuncio recipient unblock ${PERSON}, then retry`))
+    assert.match(blocked, new RegExp(`then retry\\. → nuncio recipient unblock ${PERSON}\n`))
+    assert.match(
+      unblocked,
+      new RegExp(`\nWhy: ${PERSON} was on the block list then\\.\n[^]*Retry it if it is still wanted`),
+    )
+    assert.doesNotMatch(unblocked, /recipient unblock/)
   })
 
   it.each([

@@ -240,7 +240,10 @@ function replaced(view: MessageTimeline, own: Lines): Partial<Lines> {
   if (view.block && message.reason !== 'recipient_blocked')
     return barred('The recipient is on the block list now. Unblock it before you retry.', { opens: 'recipients' })
   if (!view.block && message.reason === 'recipient_blocked')
-    return barred('It is no longer on the list. Retry it if it is still wanted.')
+    return barred('It is no longer on the list. Retry it if it is still wanted.', {
+      list: 'Was on the block list',
+      cause: `${message.to} was on the block list then.`,
+    })
   return message.reason === 'connection_removed' ? barred('Retry it if it is still wanted.') : {}
 }
 
