@@ -8,7 +8,7 @@ import { findOneLineFault } from './one-line.ts'
 const RULE = { what: 'The name', most: 60 }
 const HIDDEN = ['\u0007', '\u001b', '\u0085', '\u200b', '\u200e', '\u202e', '\u2028', '\u2060', '\u2066', 'a\ufeffb']
 // Inputs that people do not read as a line: secrets, codes, ids, web addresses and answers of browsers.
-const NO_LINES = new Set('password link code ticket url entry channel upTo prefix token'.split(' '))
+const NO_LINES = new Set('password link code ticket url entry channel upTo prefix token key'.split(' '))
 
 describe('a line that a person types', () => {
   it.each(['Büro 1', 'a'.repeat(60), '日本', '👍'])('may be %j', (text) => {

@@ -63,7 +63,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       await page.getByRole('row').filter({ hasText: UNKNOWN_DELIVERED }).getByRole('link').first().click()
       await page.getByRole('button', { name: 'It arrived' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'It arrived' }).click()
-      await expect(page.getByRole('list', { name: 'What happened' })).toContainText('Resolved by a person')
+      await expect(page.getByRole('list', { name: 'What happened' })).toContainText(/: “It arrived”/)
 
       await opened.visit('/attention')
       const over = page.getByRole('row', { name: /^Over .*unknown/ })

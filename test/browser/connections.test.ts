@@ -43,7 +43,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
 
       await send(UNKNOWN_DELIVERED)
       const unconfirmed = page.getByRole('region', { name: 'Unconfirmed messages' })
-      await unconfirmed.getByText(UNKNOWN_DELIVERED).waitFor()
+      await unconfirmed.getByRole('link', { name: UNKNOWN_DELIVERED }).waitFor()
       assert.deepEqual(await opened.axe(), [])
       await unconfirmed.getByRole('button', { name: /^Send again/ }).click()
       await page.getByRole('dialog').getByText('gets the message twice').waitFor()

@@ -70,7 +70,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     await expect(row(REFUSED)).toContainText('Failed')
     await expect(row(REFUSED)).toContainText('Number refused')
     await expect(row(UNKNOWN)).toContainText('Unconfirmed')
-    const refused = row('Refused')
+    const refused = row(/Refused/)
     await expect(refused).toContainText('to: ')
     await expect(refused).toContainText('400')
     await expect(row(FINE)).toContainText('Hello there')

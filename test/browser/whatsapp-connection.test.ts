@@ -86,7 +86,11 @@ describe.skipIf(obstacle !== null)(`a WhatsApp Cloud connection in the console${
     await missing.getByText('Check the callback address').waitFor()
     assert.deepEqual(await opened.axe(), [])
     await opened.visit(`/developer/logs/${id}`)
-    await missing.getByRole('link', { name: 'Open the connection' }).click()
+    await expect(page.getByRole('main')).toContainText('Meta has never reported anything')
+    await page
+      .getByRole('main')
+      .getByRole('link', { name: `Open ${NUMBER}` })
+      .click()
     await page.getByRole('heading', { level: 1, name: NUMBER }).waitFor()
   })
 

@@ -45,7 +45,7 @@ export function channelConnectionsAreFound({ it }: Suite, newWorld: NewWorld): v
     await world.administration.removeConnection(id, true, 'test')
     const removed = await connections.find(id)
 
-    const rest = { id, accountId, number: '15550002001', networkKey: '1' }
+    const rest = { id, accountId, number: '15550002001', networkKey: '1', callbackApp: null }
     assert.deepEqual(living, { ...rest, settings: { token: SEALED, id: '1' }, isRemoved: false })
     assert.deepEqual(removed, { ...rest, settings: { id: '1' }, isRemoved: true })
     await world.close()

@@ -208,7 +208,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual(late[0]?.since, since)
     assert.match(
       late[0] ? alarmText(late[0], world.clock.now()).cause : '',
-      /^15550001000 has sent nothing for \d min( \d+ s)?\. 15550001000 cannot reach the network. 2 messages wait/,
+      /^15550001000 has sent nothing for \d min( \d+ s)?\. 15550001000 cannot reach the sandbox. 2 messages wait/,
     )
   })
 

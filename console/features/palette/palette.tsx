@@ -84,7 +84,10 @@ interface EntriesProps {
 function Entries({ id, entries, active, onOpen }: EntriesProps) {
   const list = useRef<HTMLDivElement>(null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: when another entry is active
-  useEffect(() => list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' }), [active])
+  useEffect(() => {
+    // Its result is no clean-up: newer browsers return a promise.
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' })
+  }, [active])
   return (
     <div ref={list} id={id} role="listbox" aria-label="Results" className={classes['list']}>
       {entries.map((entry, at) => (

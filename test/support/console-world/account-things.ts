@@ -57,6 +57,7 @@ export const BODIES: Partial<Record<ConsoleRouteName, object>> = {
     quietHours: null,
   },
   blockRecipient: { number: RECIPIENT, reason: '' },
+  noteAttentionSeen: { key: 'messages FAILED', until: 0 },
   unblockRecipient: { entry: '15550199999' },
   changeChannelSettings: { settings: {} },
   removeConnection: { cancelWaiting: true },

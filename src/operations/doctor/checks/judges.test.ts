@@ -294,7 +294,10 @@ describe('the check of what needs attention', () => {
       assessAttention({ ...NOTHING, hold: { since: NOON, reason: 'restored' } })[0]?.sentence ?? '',
       /held.*restored/,
     )
-    assert.match(assessAttention({ ...NOTHING, status: [lane] })[0]?.sentence ?? '', /15550001000 stands still with 4/)
+    assert.match(
+      assessAttention({ ...NOTHING, status: [lane] })[0]?.sentence ?? '',
+      /15550001000 sends nothing, and 4 wait: 15550001000 is paused/,
+    )
     assert.equal(assessAttention({ ...NOTHING, status: [lane, lane, lane, lane] }).length, 4)
     assert.match(
       assessAttention({ ...NOTHING, tokens: [{ name: 'shop' } as never] })[0]?.sentence ?? '',

@@ -61,7 +61,7 @@ describe('Kysely on PostgreSQL', () => {
     const updated = await kysely.updateTable('account').set({ name: 'Other' }).executeTakeFirstOrThrow()
 
     assert.deepEqual(await kysely.selectFrom('account').selectAll().execute(), [
-      { ...ACME, name: 'Other', requires_second_factor: 0, message_seen_at: null },
+      { ...ACME, name: 'Other', requires_second_factor: 0, message_seen_at: null, attention_seen: null },
     ])
     assert.deepEqual([inserted.numInsertedOrUpdatedRows, updated.numUpdatedRows], [1n, 1n])
   })
