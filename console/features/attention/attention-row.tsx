@@ -65,21 +65,10 @@ function MainAction({ item: { alarm, messages } }: { readonly item: AttentionIte
     return toLog(`Show ${count.toLocaleString('en')}`, search)
   }
   if (alarm?.kind === 'unconfirmed') return toLog('Decide', { view: 'attention' })
-  if (alarm?.of === 'connection')
+  if (alarm?.of === 'connection' || alarm?.of === 'token')
     return (
       <ButtonLink
-        to="/a/$account/connections/$id"
-        params={{ account, id: alarm.object }}
-        variant="default"
-        size="compact-sm"
-      >
-        {`Open ${alarm.name}`}
-      </ButtonLink>
-    )
-  if (alarm?.of === 'token')
-    return (
-      <ButtonLink
-        to="/a/$account/developer/tokens/$id"
+        to={alarm.of === 'connection' ? '/a/$account/connections/$id' : '/a/$account/developer/tokens/$id'}
         params={{ account, id: alarm.object }}
         variant="default"
         size="compact-sm"

@@ -1,4 +1,3 @@
-import type { ConnectionId, Instant } from '../../core/ids.ts'
 import type {
   CallbackHead,
   CallbackReceiver,
@@ -6,11 +5,12 @@ import type {
   CallbackRequest,
   HeadCheck,
 } from '../../core/ports/callbacks.ts'
-import { type ChannelConnections, REPORTS_NOTED_EVERY_MS } from '../../core/ports/channel-connections.ts'
+import type { ChannelConnections } from '../../core/ports/channel-connections.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { CallbackEvent } from '../../core/ports/journal.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
 import { parseBody } from '../receipts/parse-body.ts'
+import { ReportNotes } from '../receipts/report-notes.ts'
 import type { ReportQueue } from '../receipts/report-queue.ts'
 import { type VerifiedApp, VerifiedApps } from '../receipts/verified-apps.ts'
 import { BRIDGE } from './name.ts'
@@ -60,11 +60,11 @@ export function createCallbackReceiver(parts: CallbackParts): CallbackReceiver {
 class Receiver {
   readonly #parts: CallbackParts
   readonly #apps: VerifiedApps<(typeof SECRET_KEYS)[number]>
-  /** When it was last noted that something came, by connection. */
-  readonly #notedAt = new Map<ConnectionId, Instant>()
+  readonly #reportNotes: ReportNotes
 
   constructor(parts: CallbackParts) {
     this.#parts = parts
+    this.#reportNotes = new ReportNotes(parts.connections)
     this.#apps = new VerifiedApps(parts, SECRET_KEYS)
   }
 
@@ -106,7 +106,7 @@ class Receiver {
     await Promise.all(
       [...Map.groupBy(ours, ({ connectionId }) => connectionId)].flatMap(([id, receipts]) => [
         queue.store(id, receipts),
-        this.#noteReport(id, now),
+        this.#reportNotes.note(id, now),
       ]),
     )
     this.#noteReceived(ours.length > 0 ? 'stored' : 'nothing-of-ours', startedMs)
@@ -115,27 +115,13 @@ class Receiver {
     return { status: 200, body, headers: { 'content-type': 'application/json', ...sign(keysOf(app), signed) } }
   }
 
-  /** With the connections whose secret signed it, looked up anew when the known ones did not; null when none did. */
-  async #verified({ headers, body, callbackApp }: CallbackRequest, app: App): Promise<App | null> {
+  /** With the connections whose secret signed it; null when none did. */
+  #verified({ headers, body, callbackApp }: CallbackRequest, app: App): Promise<App | null> {
     const isSigned = (of: App) => {
       const received = { header: (name: string) => headers[name] ?? null, content: body, now: this.#parts.clock.now() }
       return verifySigned(keysOf(of), received) !== null
     }
-    if (isSigned(app)) return app
-    const anew = await this.#apps.findAnew(callbackApp, app)
-    return anew && isSigned(anew) ? anew : null
-  }
-
-  async #noteReport(connectionId: ConnectionId, now: Instant): Promise<void> {
-    const before = this.#notedAt.get(connectionId)
-    if (before !== undefined && before <= now && now < before + REPORTS_NOTED_EVERY_MS) return
-    this.#notedAt.set(connectionId, now)
-    try {
-      await this.#parts.connections.noteReport(connectionId, now)
-    } catch (error) {
-      this.#notedAt.delete(connectionId)
-      throw error
-    }
+    return this.#apps.findFitting(callbackApp, app, isSigned)
   }
 
   #reply([status, body, outcome]: Answer, startedMs: number): CallbackReply {

@@ -1,8 +1,10 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { ConnectionId, Instant } from '../../core/ids.ts'
 import type { ChannelEvents } from '../../core/ports/channel.ts'
 import type { ChannelState, MemoryEntry } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
+import { byTurns, takeInTurns } from './by-turns.ts'
+import { DueLoop, isFull, MOST_FOUND, QUERY_EVERY_MS } from './due-loop.ts'
 
 /** One report about a message, as it waits to be applied. */
 export interface ReportOf<Report> {
@@ -25,18 +27,8 @@ interface ReportQueueParts<Report> {
 
 /** The kind of ChannelState in which they wait. */
 const REPORT_KIND = 'callback'
-// Each query is one read of an index, made by each worker. Reports that this process stores itself need no query.
-const QUERY_EVERY_MS = 1_000
-// Reports that come in within this time share their commits. The delay goes unnoticed: networks take longer to report.
-const POKED_AFTER_MS = 100
-// The process that stored a report applies it at once. If it is overdue by this much, that process is gone or falls behind.
-const LEFT_TO_TAKER_MS = 2_000
-// At most half of the limit for each connection, so that a query never returns one connection alone.
-const MOST_FOUND = { limit: 200, mostEach: 100 }
 // At once in the hands of storage, which takes what comes in one turn in one commit: sending must not wait long for it.
 const MOST_AT_ONCE = 100
-// The most reports of one connection per query. That much takes less than a second, and no other waits longer than that.
-const MOST_PER_QUERY = 1_000
 // Networks report for days. What is too early for that long will never find its attempt ended.
 const GIVE_UP_AFTER_MS = 7 * 24 * 3_600_000
 // Most attempts end within this, and then there is nothing to wait for any more.
@@ -78,33 +70,27 @@ interface Entry<Report> {
  */
 export class ReportQueue<Report> {
   readonly #parts: ReportQueueParts<Report>
-  readonly #id = randomUUID()
-  #events: ChannelEvents | null = null
-  #cancelTimer: (() => void) | null = null
-  #querying: Promise<void> | null = null
-  #isPoked = false
+  readonly #loop: DueLoop
 
   constructor(parts: ReportQueueParts<Report>) {
     this.#parts = parts
+    this.#loop = new DueLoop(parts.clock, (events) => this.#applyDue(events))
   }
 
   start(events: ChannelEvents): void {
-    this.#events = events
-    this.#scheduleQuery(0)
+    this.#loop.start(events)
   }
 
   /** Resolves once nothing is being applied any more; what is left is found by others. Harmless twice or before start. */
-  async stop(): Promise<void> {
-    this.#events = null
-    this.#cancelTimer?.()
-    await this.#querying
+  stop(): Promise<void> {
+    return this.#loop.stop()
   }
 
   /** Durable when it resolves; rejects with `StorageUnavailable`, and then some of it may be stored, which is harmless. */
   async store(connectionId: ConnectionId, reports: readonly Report[]): Promise<void> {
     const now = this.#parts.clock.now()
     await this.#store(connectionId, reports, { receivedAt: now, tries: 0, remindAt: now + LEFT_FOR_THE_CALL_MS })
-    this.#poke()
+    this.#loop.poke()
   }
 
   async #store(
@@ -112,7 +98,7 @@ export class ReportQueue<Report> {
     reports: readonly Report[],
     { remindAt, ...of }: Pick<Stored, 'receivedAt' | 'tries'> & { readonly remindAt: Instant },
   ): Promise<void> {
-    const taker = this.#events && this.#id
+    const taker = this.#loop.taker()
     const additions = partsOf(reports).map((part) => {
       // What waits already is not stored twice: an entry is known by what it says.
       const key = createHash('sha256')
@@ -130,43 +116,12 @@ export class ReportQueue<Report> {
     await Promise.all(additions)
   }
 
-  /** Something was stored in this process. Cheap, and harmless before start. */
-  #poke(): void {
-    if (!this.#events || this.#isPoked) return
-    this.#isPoked = true
-    if (!this.#querying) this.#scheduleQuery(POKED_AFTER_MS)
-  }
-
-  #scheduleQuery(delayMs: number): void {
-    this.#cancelTimer?.()
-    this.#cancelTimer = this.#parts.clock.after(delayMs, () => {
-      this.#querying = this.#query().finally(() => {
-        this.#querying = null
-      })
-    })
-  }
-
-  async #query(): Promise<void> {
-    this.#isPoked = false
-    const events = this.#events
-    if (!events) return
-    let delayMs = QUERY_EVERY_MS
-    try {
-      delayMs = await this.#applyDue(events)
-    } catch {
-      // Storage is away, and says so itself. All that was found is found again.
-    }
-    // Jittered, so that workers which started together do not all find the same.
-    const jitter = 0.75 + this.#parts.clock.random() / 2
-    if (this.#events) this.#scheduleQuery(this.#isPoked ? POKED_AFTER_MS : delayMs * jitter)
-  }
-
   /** Returns after how many milliseconds there may be more. */
   async #applyDue(events: ChannelEvents): Promise<number> {
     const { memory, clock } = this.#parts
     const found = await memory.dueByTurns(REPORT_KIND, clock.now(), MOST_FOUND)
     const ours = found.flatMap((entry) => this.#readOurs(entry))
-    const entries = takeInTurns(ours)
+    const entries = takeInTurns(ours, ({ reports }) => reports.length)
     const all = byTurns(
       entries.flatMap((entry) =>
         entry.reports.map((report) => ({ ...entry, report, connectionId: entry.connectionId })),
@@ -183,9 +138,8 @@ export class ReportQueue<Report> {
 
   #readOurs({ position, connectionId, at, value }: MemoryEntry): readonly Entry<Report>[] {
     const stored = readStored(value)
+    if (this.#loop.isLeftToOther(stored.taker, at)) return []
     const reports = stored.reports.flatMap((report) => this.#parts.read(report) ?? [])
-    const isLeft = stored.taker !== null && stored.taker !== this.#id
-    if (isLeft && at + LEFT_TO_TAKER_MS > this.#parts.clock.now()) return []
     return [{ position, connectionId, stored, reports }]
   }
 
@@ -234,36 +188,4 @@ function partsOf<Report>(reports: readonly Report[]): readonly (readonly Report[
     characters += length
   }
   return parts
-}
-
-/** Of each connection the first entries, up to the limit together, and at least one. The rest stays where it is. */
-function takeInTurns<One extends Entry<unknown>>(entries: readonly One[]): readonly One[] {
-  const counts = new Map<ConnectionId, number>()
-  return entries.filter(({ connectionId, reports }) => {
-    const before = counts.get(connectionId) ?? 0
-    // Also of one that is left, so that none that came after it overtakes it.
-    counts.set(connectionId, before + reports.length)
-    return before === 0 || before + reports.length <= MOST_PER_QUERY
-  })
-}
-
-/** One of each connection, then the next of each; those of one connection stay in their order. */
-function byTurns<One extends { readonly connectionId: ConnectionId }>(all: readonly One[]): readonly One[] {
-  const turnOf = new Map<ConnectionId, number>()
-  const turns: One[][] = []
-  for (const one of all) {
-    const turn = turnOf.get(one.connectionId) ?? 0
-    turnOf.set(one.connectionId, turn + 1)
-    const others = turns[turn]
-    if (others) others.push(one)
-    else turns.push([one])
-  }
-  return turns.flat()
-}
-
-/** Whether more may be due than was found. Entries that are left to other processes are no reason to query again at once. */
-function isFull(found: readonly MemoryEntry[], done: readonly Entry<unknown>[]): boolean {
-  if (found.length === MOST_FOUND.limit) return done.length > 0
-  const counts = Map.groupBy(found, ({ connectionId }) => connectionId)
-  return done.some(({ connectionId }) => counts.get(connectionId)?.length === MOST_FOUND.mostEach)
 }

@@ -54,11 +54,17 @@ export class VerifiedApps<Name extends string> {
     return hasLiving(app) ? app : null
   }
 
-  /** The same anew, after something did not fit what was known; null when that is so fresh that it is right. */
-  async findAnew(callbackApp: string, known: VerifiedApp<Name>): Promise<VerifiedApp<Name> | null> {
+  /** The connections whose secrets fit what came: looked up anew when the known ones do not; null when none do. */
+  async findFitting(
+    callbackApp: string,
+    known: VerifiedApp<Name>,
+    fits: (app: VerifiedApp<Name>) => boolean,
+  ): Promise<VerifiedApp<Name> | null> {
+    if (fits(known)) return known
+    // Read so recently that it is right.
     if (this.#ageOf(known) < UNVERIFIED_AFTER_MS) return null
-    const app = await this.#read(callbackApp)
-    return hasLiving(app) ? app : null
+    const anew = await this.#read(callbackApp)
+    return hasLiving(anew) && fits(anew) ? anew : null
   }
 
   #ageOf({ readMonotonic }: VerifiedApp<Name>): number {

@@ -1,4 +1,3 @@
-import type { ConnectionId, Instant } from '../../../core/ids.ts'
 import type {
   CallbackHead,
   CallbackReceiver,
@@ -6,12 +5,13 @@ import type {
   CallbackRequest,
   HeadCheck,
 } from '../../../core/ports/callbacks.ts'
-import { type ChannelConnections, REPORTS_NOTED_EVERY_MS } from '../../../core/ports/channel-connections.ts'
+import type { ChannelConnections } from '../../../core/ports/channel-connections.ts'
 import type { ChannelState } from '../../../core/ports/channel-state.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { CallbackEvent } from '../../../core/ports/journal.ts'
 import type { Secrets } from '../../../core/ports/secrets.ts'
 import { parseBody } from '../../receipts/parse-body.ts'
+import { ReportNotes } from '../../receipts/report-notes.ts'
 import { type VerifiedApp, VerifiedApps } from '../../receipts/verified-apps.ts'
 import { WHATSAPP_CLOUD } from '../name.ts'
 import { storeReportedOf } from '../statuses/store-reported.ts'
@@ -71,11 +71,11 @@ export function createCallbackReceiver(parts: CallbackParts): CallbackReceiver {
 class Receiver {
   readonly #parts: CallbackParts
   readonly #apps: VerifiedApps<ProvingSecret>
-  /** When it was last noted that something came, by connection. */
-  readonly #notedAt = new Map<ConnectionId, Instant>()
+  readonly #reportNotes: ReportNotes
 
   constructor(parts: CallbackParts) {
     this.#parts = parts
+    this.#reportNotes = new ReportNotes(parts.connections)
     this.#apps = new VerifiedApps(parts, PROVING_SECRETS)
   }
 
@@ -111,7 +111,9 @@ class Receiver {
     })
     // It is given back, so it may be nothing but what Meta sends: digits, or at most a word.
     if (mode !== 'subscribe' || !challenge || !token || !/^[\w.-]{1,256}$/.test(challenge)) return WRONG_TOKEN
-    const fits = await this.#fits(callbackApp, app, ({ secretsOf }) => isAnyOf(token, secretsOf.verifyToken))
+    const fits = await this.#apps.findFitting(callbackApp, app, ({ secretsOf }) =>
+      isAnyOf(token, secretsOf.verifyToken),
+    )
     if (fits) return [200, challenge, 'verified']
     return app.unreadable > 0 ? UNREADABLE : WRONG_TOKEN
   }
@@ -119,7 +121,7 @@ class Receiver {
   async #take({ headers, body, callbackApp }: CallbackRequest, app: VerifiedApp<ProvingSecret>): Promise<Answer> {
     const signature = readSignature(headers['x-hub-signature-256'])
     if (!signature) return FORGED
-    const fits = await this.#fits(callbackApp, app, ({ secretsOf }) =>
+    const fits = await this.#apps.findFitting(callbackApp, app, ({ secretsOf }) =>
       isSignedByAny(body, signature, secretsOf.appSecret),
     )
     if (!fits) return app.unreadable > 0 ? UNREADABLE : FORGED
@@ -134,33 +136,13 @@ class Receiver {
     const now = clock.now()
     const storing = { taker: applying.taker(), receivedAt: now, tries: 0, remindAt: now + LEFT_FOR_THE_CALL_MS }
     await Promise.all(
-      reports.flatMap((report) => [storeReportedOf(memory, report, storing), this.#noteReport(report, now)]),
+      reports.flatMap((report) => [
+        storeReportedOf(memory, report, storing),
+        this.#reportNotes.note(report.connectionId, now),
+      ]),
     )
     applying.poke()
     return STORED
-  }
-
-  async #noteReport({ connectionId }: { readonly connectionId: ConnectionId }, now: Instant): Promise<void> {
-    const before = this.#notedAt.get(connectionId)
-    if (before !== undefined && before <= now && now < before + REPORTS_NOTED_EVERY_MS) return
-    this.#notedAt.set(connectionId, now)
-    try {
-      await this.#parts.connections.noteReport(connectionId, now)
-    } catch (error) {
-      this.#notedAt.delete(connectionId)
-      throw error
-    }
-  }
-
-  /** The connections whose secret verifies it, looked up anew when the known ones do not; null when none does. */
-  async #fits(
-    callbackApp: string,
-    app: VerifiedApp<ProvingSecret>,
-    isRight: (app: VerifiedApp<ProvingSecret>) => boolean,
-  ): Promise<VerifiedApp<ProvingSecret> | null> {
-    if (isRight(app)) return app
-    const anew = await this.#apps.findAnew(callbackApp, app)
-    return anew && isRight(anew) ? anew : null
   }
 
   #reply([status, body, outcome]: Answer, startedMs: number): CallbackReply {

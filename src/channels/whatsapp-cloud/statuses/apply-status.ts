@@ -6,9 +6,9 @@ import type { Echoes } from '../../receipts/echoes.ts'
 import { readWhatsAppCloudSettings, templateKindOf } from '../settings.ts'
 import type { WindowNews } from './connection-news.ts'
 import { type CorrelationData, readCorrelationData } from './correlation-data.ts'
-import { WINDOW_CLOSED } from './fair-scheduling.ts'
 import { receiptTime } from './receipt-time.ts'
 import type { Repeats } from './repeats.ts'
+import { WINDOW_CLOSED } from './report-cost.ts'
 import type { ReportedStatus } from './reported.ts'
 
 // A message that was accepted and refused longer ago is left to a person: its recipient no longer expects it.

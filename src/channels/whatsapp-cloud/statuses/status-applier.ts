@@ -1,16 +1,17 @@
-import { randomUUID } from 'node:crypto'
 import type { ConnectionId, Instant, MessageId } from '../../../core/ids.ts'
 import type { ChannelEvents, Evidence } from '../../../core/ports/channel.ts'
 import type { ChannelConnections } from '../../../core/ports/channel-connections.ts'
 import type { ChannelState, MemoryEntry } from '../../../core/ports/channel-state.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { CallbackEvent } from '../../../core/ports/journal.ts'
+import { byTurns, takeInTurns } from '../../receipts/by-turns.ts'
+import { DueLoop, isFull, MOST_FOUND, QUERY_EVERY_MS } from '../../receipts/due-loop.ts'
 import { Echoes } from '../../receipts/echoes.ts'
 import { WHATSAPP_CLOUD } from '../name.ts'
 import { applyStatus } from './apply-status.ts'
 import type { NumberNews, WindowNews } from './connection-news.ts'
-import { byTurns, takeInTurns } from './fair-scheduling.ts'
 import { Repeats } from './repeats.ts'
+import { costOf } from './report-cost.ts'
 import { REPORT_KIND, readStoredReports, type StoredReports } from './reported.ts'
 import { type Postponed, storePostponed } from './store-postponed.ts'
 
@@ -23,14 +24,6 @@ interface StatusApplierParts {
   readonly note: (event: CallbackEvent) => void
 }
 
-// Each query is one read of an index, made by each worker. Reports that this process stores itself need no query.
-const QUERY_EVERY_MS = 1_000
-// Reports that come in within this time share their commits. The delay goes unnoticed: Meta takes longer to report.
-const POKED_AFTER_MS = 100
-// The process that stored a report applies it at once. If it is overdue by this much, that process is gone or falls behind.
-const LEFT_TO_TAKER_MS = 2_000
-// At most half of the limit for each connection, so that a query never returns one connection alone.
-const MOST_FOUND = { limit: 200, mostEach: 100 }
 // At once in the hands of storage, which takes what comes in one turn in one commit: sending must not wait long for it.
 const MOST_AT_ONCE = 100
 // As long as Meta itself would go on.
@@ -68,40 +61,32 @@ export class StatusApplier {
   readonly #parts: StatusApplierParts
   readonly #echoes: Echoes
   readonly #repeats: Repeats
-  readonly #id = randomUUID()
-  #events: ChannelEvents | null = null
-  #cancelTimer: (() => void) | null = null
-  #querying: Promise<void> | null = null
-  #isPoked = false
+  readonly #loop: DueLoop
 
   constructor(parts: StatusApplierParts) {
     this.#parts = parts
     this.#echoes = new Echoes(parts.memory)
     this.#repeats = new Repeats(parts.memory)
+    this.#loop = new DueLoop(parts.clock, (events) => this.#applyDue(events))
   }
 
   start(events: ChannelEvents): void {
-    this.#events = events
-    this.#scheduleQuery(0)
+    this.#loop.start(events)
   }
 
   /** Resolves once nothing is being applied any more; what is left is found by others. Harmless twice or before start. */
-  async stop(): Promise<void> {
-    this.#events = null
-    this.#cancelTimer?.()
-    await this.#querying
+  stop(): Promise<void> {
+    return this.#loop.stop()
   }
 
   /** What others leave to this process for a while; null while it applies nothing. */
   taker(): string | null {
-    return this.#events && this.#id
+    return this.#loop.taker()
   }
 
   /** Something was stored in this process. Cheap, and harmless before start. */
   poke(): void {
-    if (!this.#events || this.#isPoked) return
-    this.#isPoked = true
-    if (!this.#querying) this.#scheduleQuery(POKED_AFTER_MS)
+    this.#loop.poke()
   }
 
   /** Whether a callback has shown that Meta took this attempt. Never throws. */
@@ -110,40 +95,16 @@ export class StatusApplier {
     return this.#echoes.find(open).catch(() => ({ kind: 'nothing-yet' }) as const)
   }
 
-  #scheduleQuery(delayMs: number): void {
-    this.#cancelTimer?.()
-    this.#cancelTimer = this.#parts.clock.after(delayMs, () => {
-      this.#querying = this.#query().finally(() => {
-        this.#querying = null
-      })
-    })
-  }
-
-  async #query(): Promise<void> {
-    this.#isPoked = false
-    const events = this.#events
-    if (!events) return
-    let delayMs = QUERY_EVERY_MS
-    try {
-      delayMs = await this.#applyDue(events)
-    } catch {
-      // Storage is away, and says so itself. All that was found is found again.
-    }
-    // Jittered, so that workers which started together do not all find the same.
-    const jitter = 0.75 + this.#parts.clock.random() / 2
-    if (this.#events) this.#scheduleQuery(this.#isPoked ? POKED_AFTER_MS : delayMs * jitter)
-  }
-
   /** Returns after how many milliseconds there may be more. */
   async #applyDue(events: ChannelEvents): Promise<number> {
     const { memory, clock } = this.#parts
     const found = await memory.dueByTurns(REPORT_KIND, clock.now(), MOST_FOUND)
     const ours = found.flatMap((entry) => this.#readOurs(entry))
-    const entries = takeInTurns(ours)
+    const entries = takeInTurns(ours, ({ stored }) => costOf(stored))
     // Who has written may be written to, before it is known what was refused since.
     await this.#applyOthers(entries)
     const again = await this.#applyStatuses(events, entries)
-    const soonestMs = await storePostponed(memory, again, { taker: this.taker(), now: clock.now() })
+    const soonestMs = await storePostponed(memory, again, { taker: this.#loop.taker(), now: clock.now() })
     await Promise.all(entries.map(({ position }) => memory.remove(REPORT_KIND, position)))
     if (entries.length < ours.length || isFull(found, entries)) return 0
     return Math.min(soonestMs, QUERY_EVERY_MS)
@@ -155,8 +116,7 @@ export class StatusApplier {
       this.#parts.note({ event: 'callback.ignored', channel: WHATSAPP_CLOUD, reason: 'entry_unreadable', count: 1 })
       return [{ position, connectionId, stored: NOTHING }]
     }
-    const isLeft = stored.taker !== null && stored.taker !== this.#id
-    return isLeft && at + LEFT_TO_TAKER_MS > this.#parts.clock.now() ? [] : [{ position, connectionId, stored }]
+    return this.#loop.isLeftToOther(stored.taker, at) ? [] : [{ position, connectionId, stored }]
   }
 
   /** Returns what is to be tried again. */
@@ -216,11 +176,4 @@ export class StatusApplier {
     )
     for (const change of changes) await numbers.record(connectionId, { ...change, at: timeOf(change.at) })
   }
-}
-
-/** Whether more may be due than was found. Entries that are left to other processes are no reason to query again at once. */
-function isFull(found: readonly MemoryEntry[], done: readonly Entry[]): boolean {
-  if (found.length === MOST_FOUND.limit) return done.length > 0
-  const counts = Map.groupBy(found, ({ connectionId }) => connectionId)
-  return done.some(({ connectionId }) => counts.get(connectionId)?.length === MOST_FOUND.mostEach)
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { ConnectionId } from '../../../core/ids.ts'
-import { byTurns, takeInTurns } from './fair-scheduling.ts'
+import { byTurns, takeInTurns as take } from '../../receipts/by-turns.ts'
+import { costOf } from './report-cost.ts'
 import type { ReportedStatus, StoredReports } from './reported.ts'
 
 const LOUD = 'loud' as ConnectionId
@@ -23,7 +24,11 @@ function entry(connectionId: ConnectionId, count: number, status = STATUS) {
   return { connectionId, stored }
 }
 
-function countsOf(entries: ReturnType<typeof takeInTurns<ReturnType<typeof entry>>>) {
+function takeInTurns(entries: readonly ReturnType<typeof entry>[]) {
+  return take(entries, ({ stored }) => costOf(stored))
+}
+
+function countsOf(entries: readonly ReturnType<typeof entry>[]) {
   return entries.map(({ connectionId, stored }) => [connectionId, stored.statuses.length])
 }
 

@@ -1,0 +1,40 @@
+import type { ConnectionId } from '../../core/ids.ts'
+
+/** The most work of one connection per query: it takes less than a second, and others wait no longer than that. */
+const MOST_PER_QUERY = 1_000
+
+interface OfConnection {
+  readonly connectionId: ConnectionId
+}
+
+/**
+ * The entries that one query applies: of each connection the first ones, up to the limit together, and at least one. The rest
+ * stays where it is.
+ */
+export function takeInTurns<Entry extends OfConnection>(
+  entries: readonly Entry[],
+  costOf: (entry: Entry) => number,
+): readonly Entry[] {
+  const costs = new Map<ConnectionId, number>()
+  return entries.filter((entry) => {
+    const before = costs.get(entry.connectionId) ?? 0
+    const cost = before + costOf(entry)
+    // Also of one that is left, so that none that came after it overtakes it.
+    costs.set(entry.connectionId, cost)
+    return before === 0 || cost <= MOST_PER_QUERY
+  })
+}
+
+/** One of each connection, then the next of each; those of one connection stay in their order. */
+export function byTurns<One extends OfConnection>(all: readonly One[]): readonly One[] {
+  const turnOf = new Map<ConnectionId, number>()
+  const turns: One[][] = []
+  for (const one of all) {
+    const turn = turnOf.get(one.connectionId) ?? 0
+    turnOf.set(one.connectionId, turn + 1)
+    const others = turns[turn]
+    if (others) others.push(one)
+    else turns.push([one])
+  }
+  return turns.flat()
+}
