@@ -272,7 +272,7 @@ describe('the work of parsing input from outside grows linearly', () => {
 
 describe('the measurement', () => {
   it('detects a parser that searches back from every colon', () => {
-    const [control] = body('control', countEscapedKeys, [COLONS])
+    const [control] = withSize(512)('control', countEscapedKeys, [COLONS])
 
     assert.ok(control && growthOfWork(control) > MOST_GROWTH)
   })
@@ -287,7 +287,7 @@ describe('the measurement', () => {
 function countEscapedKeys(text: string): number {
   let keys = 0
   for (let index = text.indexOf(':'); index !== -1; index = text.indexOf(':', index + 1))
-    if (text.slice(0, index).includes('\\')) keys += 1
+    if (text.lastIndexOf('\\', index) !== -1) keys += 1
   return keys
 }
 
