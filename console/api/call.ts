@@ -11,7 +11,7 @@ type Routes = typeof CONSOLE_ROUTES
 export type RouteName = keyof Routes
 export type ReplyFor<Name extends RouteName> = ReplyOf<Routes[Name]>
 
-/** A part may be left out when none of its fields is required. */
+/** `params`, `query` or `body` may be left out when none of its fields is required. */
 type Part<Key extends string, Value> =
   Record<never, never> extends Value ? { readonly [key in Key]?: Value } : { readonly [key in Key]: Value }
 export type InputFor<Name extends RouteName> = Part<'params', CallOf<Routes[Name]>['params']> &
@@ -32,7 +32,7 @@ export async function call<Name extends RouteName>(
 ): Promise<ReplyFor<Name>> {
   const { method } = routeOf(name)
   const { body } = input as LooseInput
-  const response = await reach(addressOf(name, input), {
+  const response = await fetchOrExplain(addressOf(name, input), {
     method,
     credentials: 'same-origin',
     headers: { accept: 'application/json', ...(method === 'GET' ? {} : { 'content-type': 'application/json' }) },
@@ -71,7 +71,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-async function reach(address: string, request: RequestInit): Promise<Response> {
+async function fetchOrExplain(address: string, request: RequestInit): Promise<Response> {
   try {
     return await fetch(address, request)
   } catch (error) {

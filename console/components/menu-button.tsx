@@ -2,7 +2,7 @@ import { cloneElement, type ReactElement, Suspense, useState } from 'react'
 import { lazily } from './load-later.ts'
 import type { MenuEntry } from './menu-list.tsx'
 
-// What places a menu is a tenth of a page's script, and most visits open none.
+// The code that positions a menu is a tenth of a page's script, and most visits open none.
 const MenuList = lazily(async () => (await import('./menu-list.tsx')).MenuList)
 
 type Target = ReactElement<{ onClick?: () => void; 'aria-haspopup'?: 'menu'; loading?: boolean }>

@@ -5,7 +5,7 @@ import { StorageBanner } from './storage-banner.tsx'
 
 interface PageProps {
   readonly title: string
-  /** The object of the page, for the browser's tab, as in "API token · Checkout · Nuncio". */
+  /** The object of the page: its h1, and in the browser's tab, as in "API token · Checkout · Nuncio". */
   readonly detail?: string | undefined
   /** One line below the title. */
   readonly about?: ReactNode

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import cluster from 'node:cluster'
-import { nameTrueLines } from '../assets/true-lines.ts'
+import { nameSourceLines } from '../assets/source-lines.ts'
 import { enableCompileCache } from '../server/compile-cache.ts'
 import { isNodeTooOld, OLDEST_NODE } from '../server/oldest-node.js'
 
@@ -16,7 +16,7 @@ process.umask(0o077)
 // Node would open its debugger for every user of this machine.
 process.on('SIGUSR1', () => {})
 enableCompileCache()
-nameTrueLines()
+nameSourceLines()
 void start()
 
 /** Everything else is loaded later: an older Node could not read it, and would say so in its own words. */

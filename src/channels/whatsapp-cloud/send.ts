@@ -12,6 +12,7 @@ import { type GraphError, type ReadAnswer, readAnswer } from './outcome.ts'
 import type { Pace, PacedMessage } from './pace.ts'
 import { paceOf } from './rate-limit-delay.ts'
 import { writeCorrelationData } from './statuses/correlation-data.ts'
+import { WINDOW_CLOSED } from './statuses/report-cost.ts'
 import { fitTemplate, type TemplateFit } from './templates.ts'
 import { storageAway, uploadKeyOf } from './upload.ts'
 import type { Upload, UploadKey, UploadMemory } from './upload-memory.ts'
@@ -49,7 +50,6 @@ type Drafted = Draft | { readonly failure: Failure }
 const UPLOAD_EXPIRES_AFTER_MS = 60 * 60_000
 /** Meta answers with one of these when it no longer has an upload, among other reasons (its page “Error codes”). */
 const UPLOAD_CODES: readonly number[] = [100, 131_009, 131_053]
-const WINDOW_CLOSED = 131_047
 
 /** One call to Meta. Besides, it changes only what later attempts use. */
 export async function sendToCloud(parts: SendParts, handover: Handover, limits: Limits): Promise<Outcome> {
@@ -153,8 +153,8 @@ async function afterRefusal(
       // Tried again as soon as may be: the next attempt finds the window closed and goes as a template.
       return fit.fits ? retriedSoon(failure) : permanent(fit.code, `${fit.words}; Meta says: ${error.words}`)
     }
-    const isPossiblySuperseded = upload && now - upload.found.uploadedAt >= UPLOAD_EXPIRES_AFTER_MS
-    if (isPossiblySuperseded && UPLOAD_CODES.includes(error.code)) {
+    const mayHaveExpired = upload && now - upload.found.uploadedAt >= UPLOAD_EXPIRES_AFTER_MS
+    if (mayHaveExpired && UPLOAD_CODES.includes(error.code)) {
       await uploads.forget(upload.key)
       return { ...notReady(), words: error.words }
     }

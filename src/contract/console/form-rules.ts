@@ -11,20 +11,20 @@ const EMAIL =
 export const BLOCK_REASON: OneLineRule = { what: 'The reason', most: 500, mayBeEmpty: true }
 export const WEBHOOK_DESCRIPTION: OneLineRule = { what: 'The description', most: 120, mayBeEmpty: true }
 
-/** The fault of an e-mail address without surrounding blanks. Null: none. */
+/** What is wrong with an e-mail address, which is trimmed already. Null: nothing. */
 export function findEmailFault(text: string): string | null {
   if (text.length > EMAIL_MAX_CHARACTERS) return `An e-mail address has at most ${EMAIL_MAX_CHARACTERS} characters.`
   if (EMAIL.test(text)) return null
   return 'This is no e-mail address: it needs a name, an @ and a domain, in plain letters.'
 }
 
-/** The fault of a password that is typed to sign in. Null: none. */
+/** What is wrong with a password that is typed to sign in. Null: nothing. */
 export function findPasswordFault(text: string): string | null {
   if (text === '') return 'Enter your password.'
   return text.length > 1_024 ? 'This password is too long.' : null
 }
 
-/** The fault of a code that is typed to sign in, without surrounding blanks. Null: none. */
+/** What is wrong with a code that is typed to sign in, which is trimmed already. Null: nothing. */
 export function findCodeFault(text: string): string | null {
   if (text === '') return 'Enter the code.'
   return text.length > 64 ? 'This is no code.' : null

@@ -2,8 +2,9 @@ import type { Instant } from '../ids.ts'
 
 /** Hours of each day in which no attempt begins, by the clock of a place. They may go over midnight. */
 export interface QuietHours {
-  /** `22:00`. The first minute that is quiet, and the first that is not. */
+  /** The first minute that is quiet, such as `22:00`. */
   readonly from: string
+  /** The first minute that is not. */
   readonly to: string
   /** As in the IANA database, such as Europe/Berlin. */
   readonly timeZone: string
@@ -20,24 +21,24 @@ export function endOfQuietHours(quiet: QuietHours, now: Instant): Instant | null
   const time = minuteOfDay(now, quiet.timeZone)
   if (time === null) return null
   const [from, to] = [parseTimeOfDay(quiet.from), parseTimeOfDay(quiet.to)]
-  if (minutesLeft(time, to) > minutesLeft(from, to) || from === to) return null
+  if (minutesBetween(time, to) > minutesBetween(from, to) || from === to) return null
   const startOfMinute = now - (now % MINUTE_MS)
-  const end = startOfMinute + minutesLeft(time, to) * MINUTE_MS
-  // The clocks may be set in between: then it is another time of day than meant, by as much as they were set.
+  const end = startOfMinute + minutesBetween(time, to) * MINUTE_MS
+  // If the clocks are set in between, the end is corrected by as much.
   const shown = minuteOfDay(end, quiet.timeZone) ?? to
-  const off = shown === to ? 0 : nearest(to - shown)
+  const off = shown === to ? 0 : shorterWay(to - shown)
   const endAfterChange = end + off * MINUTE_MS
-  // Where the clocks jump over the end, that time does not exist: it is searched minute by minute, once a year.
+  // Where the clocks jump over the end, that time does not exist: the caller asks again a minute later.
   return endAfterChange > now ? endAfterChange : startOfMinute + MINUTE_MS
 }
 
 /** Minutes from one time of day to the next time that it is the other; a whole day when they are the same. */
-function minutesLeft(from: number, to: number): number {
+function minutesBetween(from: number, to: number): number {
   return ((to - from + DAY_MINUTES - 1) % DAY_MINUTES) + 1
 }
 
 /** A difference between times of day as the shorter way around the clock. */
-function nearest(minutes: number): number {
+function shorterWay(minutes: number): number {
   const round = ((minutes % DAY_MINUTES) + DAY_MINUTES) % DAY_MINUTES
   return round > DAY_MINUTES / 2 ? round - DAY_MINUTES : round
 }

@@ -1,4 +1,4 @@
-/** Days; 0 keeps for ever. */
+/** Days; 0 keeps for ever. The defaults are settings; `plan-sweep.ts` decides what is deleted, `retention-job.ts` when. */
 export interface RetentionTimes {
   /** Texts, captions, URLs and file names. */
   readonly bodiesDays: number

@@ -4,7 +4,7 @@ import { Refusal } from '../refusals.ts'
 const DAY_MS = 86_400_000
 const MOST_YEARS = 2
 
-/** How long tokens live, in days: what people choose from beside a date. */
+/** How long tokens live, in days: what people choose from beside a date. There is no default: they must choose. */
 const EXPIRATION_DAYS = { '7d': 7, '30d': 30, '60d': 60, '90d': 90, '1y': 365 } as const
 type ExpirationChoice = keyof typeof EXPIRATION_DAYS | 'date'
 

@@ -26,6 +26,7 @@ interface SendEndpointInput {
   readonly trustedProxies: readonly AddressRange[]
   /** Messages per second, for all processes together; 0 means no limit. */
   readonly acceptRatePerAccount: number
+  /** How many processes share the rate. */
   acceptingProcesses(): number
   /** How many bytes of refused requests are logged one by one per account and hour; 0 means no limit. */
   readonly refusedLogBytesPerHour: number
@@ -73,7 +74,7 @@ export class SendEndpoint {
     else context.refuse([problem('unauthorized', 'x-api-key')])
   }
 
-  /** Returns at once, and no promise: Fastify would wait for it and then continue with the request. */
+  /** Must not return a promise: Fastify would wait for it and then continue with the request. */
   #handleLater(context: RequestContext, token: Promise<Token | null>): void {
     // Read now, because a closed connection no longer knows it.
     const remoteAddress = sourceAddress(context.request, this.#trustedProxies)

@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/read-settings.ts'
 import type { GuardedCall } from '../../core/ports/guarded-call.ts'
-import { parseCidrs } from './parse-cidrs.ts'
+import { parseCidrs } from './operator-ranges.ts'
 
 /** What calls adapters. Its code is loaded with the first call, because most installations have none. */
 export function guardedCallOf({ bridgeOrigins, outboundDeniedCidrs, dnsServers }: Settings): GuardedCall {

@@ -14,7 +14,7 @@ import type { ConsoleSettings } from '../../http/console-api/console-parts.ts'
 import { openCopy } from '../../media/open-copy.ts'
 import { guardedCallOf } from './guarded-call.ts'
 import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
-import { rangesOfWebhooks } from './parse-cidrs.ts'
+import { rangesOfWebhooks } from './operator-ranges.ts'
 import { sweepTimesOf } from './retention-job.ts'
 import { sandboxMediaFolder } from './sandbox-media.ts'
 

@@ -2,7 +2,7 @@ import type { Settings } from '../../config/read-settings.ts'
 import type { Journal } from '../../core/ports/journal.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
 import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
-import { rangesOfWebhooks } from './parse-cidrs.ts'
+import { rangesOfWebhooks } from './operator-ranges.ts'
 import type { Storage } from './storage.ts'
 
 const TRIES_MAY_FINISH_MS = 5_000

@@ -72,7 +72,7 @@ function checkMessage(message: QueuedMessage, context: MessageContext): MessageD
   if (memory.wait && isStillOn(memory.wait, context)) return { do: 'wait', memory }
   const quietUntil = policy.quietHours && endOfQuietHours(policy.quietHours, now)
   if (quietUntil !== null) return waitUntil(quietUntil, 'quiet_hours', memory)
-  const paceUntil = throttleUntil(context)
+  const paceUntil = paceEndsAt(context)
   if (paceUntil > now) return waitUntil(paceUntil, 'pace', memory)
   return ownWait(message, now) ?? (context.isReady ? START : prepare(message, context))
 }
@@ -156,7 +156,7 @@ function isAhead(until: Instant, now: Instant, longestMs = 0): boolean {
   return until > now && until <= now + Math.max(RETRY_AFTER_MOST_MS, longestMs)
 }
 
-function throttleUntil({ policy, lastAttemptAt, paceJitter, now }: MessageContext): Instant {
+function paceEndsAt({ policy, lastAttemptAt, paceJitter, now }: MessageContext): Instant {
   // An attempt in the future was made before the clock was set back, an unknown time ago.
   if (policy.leastGapMs === 0 || lastAttemptAt === null || lastAttemptAt > now) return 0
   return lastAttemptAt + policy.leastGapMs + Math.round(policy.gapJitterMs * paceJitter)

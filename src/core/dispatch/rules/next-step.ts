@@ -15,7 +15,7 @@ import {
 /** From here a run of failures that may be the network's is treated as the connection's own. */
 const FAILING_AFTER_MESSAGES = 3
 const FAILING_AFTER_MS = 30_000
-/** From here it is so even if no failure points at the network: a lane with a fault of its own must not run through its backlog. */
+/** From here the whole lane waits, even if no failure points at the network: a lane with a fault of its own must not run through its backlog. */
 const FAILING_AFTER_ANY_MESSAGES = 10
 /** How long a recipient is left alone when the network does not say. */
 const RECIPIENT_WAIT_MS = 60_000
@@ -122,13 +122,13 @@ function evidenceMark({ evidenceRequested }: EndedAttempt): string | null {
 function afterRejection(attempt: EndedAttempt, failure: Failure, context: StepContext): NextStep {
   const { memory, now } = context
   // Even when it was certainly not sent: a message that kills its worker must not do so forever.
-  if (isPoison(attempt))
+  if (killedTooOften(attempt))
     return settle({ ...failedEnd(attempt, 'quarantined'), reason: 'quarantined' }, withoutWait(memory))
   switch (failure.class) {
     case 'permanent':
       return settle(failedEnd(attempt, failure.code), remembersNothing(memory))
     case 'connection': {
-      const failureStreak = countFailure(memory.failureStreak, attempt, { isConnections: true })
+      const failureStreak = countFailure(memory.failureStreak, attempt, { countsAgainstConnection: true })
       return keepQueued(unchanged(attempt), { failureStreak, wait: connectionWait(failure, failureStreak, context) })
     }
     case 'recipient': {
@@ -145,11 +145,11 @@ function afterTransient(attempt: EndedAttempt, failure: Failure, context: StepCo
   const { memory, now, jitter } = context
   const { words, suspectsNetwork } = failure
   const retry = retryOf(attempt)
-  const failureStreak = countFailure(memory.failureStreak, attempt, { isConnections: suspectsNetwork })
+  const failureStreak = countFailure(memory.failureStreak, attempt, { countsAgainstConnection: suspectsNetwork })
   if (isFailing(failureStreak, suspectsNetwork, now)) {
     const failing = suspectsNetwork ? failureStreak : { ...failureStreak, failures: failureStreak.failures + 1 }
     const wait = connectionWait(failure, failing, context)
-    // Deferred beyond the end of the lane's wait, so that the next probe is another message.
+    // Deferred beyond the end of the lane's wait, so that another message tries the network first.
     const until = Math.min(wait.until + messageDelayMs(retry.tries + 1, null, jitter), now + RETRY_AFTER_MOST_MS)
     return keepQueued(
       { ...retry, wait: { kind: 'retry', reason: 'retrying', words, until } },
@@ -174,7 +174,7 @@ function connectionWait(failure: Failure, { failures }: FailureStreak, { now, ji
 
 function afterUnknown(attempt: EndedAttempt, words: string, context: StepContext): NextStep {
   const { memory, policy, now } = context
-  const isQuarantined = isPoison(attempt)
+  const isQuarantined = killedTooOften(attempt)
   // An attempt that was open in an older state of the database may have been followed by attempts that are lost (G12). Their
   // age and whether they were a repeat are unknown.
   const mayRepeat = !attempt.isPossiblySuperseded && !isQuarantined
@@ -222,7 +222,7 @@ function withoutWait(memory: LaneMemory): LaneMemory {
   return memory.wait ? { failureStreak: memory.failureStreak, wait: null } : memory
 }
 
-/** A wait that the message did not cause leaves it as it was, apart from the crashes. */
+/** Where the message caused no wait, its retry state stays as it was; only crashes are added. */
 function unchanged(attempt: EndedAttempt): RetryState | null {
   return attempt.crashes > 0 ? retryOf(attempt) : attempt.retry
 }
@@ -233,7 +233,7 @@ function retryOf({ retry, crashes }: EndedAttempt): RetryState {
   return crashes === 0 ? before : { ...before, crashes: before.crashes + crashes }
 }
 
-function isPoison(attempt: EndedAttempt): boolean {
+function killedTooOften(attempt: EndedAttempt): boolean {
   return attempt.crashes > 0 && retryOf(attempt).crashes >= CRASHES_UNTIL_QUARANTINE
 }
 
@@ -241,18 +241,18 @@ function isPoison(attempt: EndedAttempt): boolean {
 function countFailure(
   before: FailureStreak | null,
   { retry, endedAt }: EndedAttempt,
-  { isConnections }: { readonly isConnections: boolean },
+  { countsAgainstConnection }: { readonly countsAgainstConnection: boolean },
 ): FailureStreak {
   const { failures = 0, since = null, messages = 0 } = before ?? {}
   const isFirst = !retry || (retry.tries === 0 && retry.wait?.kind !== 'retry')
   return {
-    failures: failures + (isConnections ? 1 : 0),
-    since: since ?? (isConnections ? endedAt : null),
+    failures: failures + (countsAgainstConnection ? 1 : 0),
+    since: since ?? (countsAgainstConnection ? endedAt : null),
     messages: messages + (isFirst ? 1 : 0),
   }
 }
 
-/** Whether the failures in a row are more than those of some messages. */
+/** Whether there are enough failures in a row for the whole lane to wait. */
 function isFailing({ messages, since }: FailureStreak, suspectsNetwork: boolean, now: Instant): boolean {
   if (!suspectsNetwork) return messages >= FAILING_AFTER_ANY_MESSAGES
   return messages >= FAILING_AFTER_MESSAGES || (since !== null && now - since >= FAILING_AFTER_MS)

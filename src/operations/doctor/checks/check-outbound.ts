@@ -5,7 +5,7 @@ import type { WorkerId } from '../../../core/ids.ts'
 import type { FetchedMedia, MediaFailure } from '../../../core/ports/media.ts'
 import { explainReason } from '../../../core/reasons.ts'
 import { createMediaFetcher } from '../../../media/create-media-fetcher.ts'
-import { rangesOfMedia } from '../../../server/wiring/parse-cidrs.ts'
+import { rangesOfMedia } from '../../../server/wiring/operator-ranges.ts'
 import type { Examination } from '../examination.ts'
 import { type CheckResult, ok, problem, skipped } from '../finding.ts'
 

@@ -9,11 +9,11 @@ import { readApplied } from '../schema/migrate.ts'
 import {
   type ChildEnvironment,
   ended,
+  errorOutputOf,
   failed,
   programVersion,
   refuseOlder,
-  textOf,
-  withoutPassword,
+  toLibpqUrl,
 } from './programs.ts'
 
 const REPORT_EVERY_MS = 250
@@ -73,7 +73,7 @@ async function runDump(dump: Dump & { readonly snapshot: string; readonly schema
   const { url, target, childEnvironment, onProgress, snapshot, schema } = dump
   // Creates the file readable by its owner only, and pg_dump overwrites it.
   closeSync(openSync(target, 'wx', 0o600))
-  const { url: shown, added } = withoutPassword(url)
+  const { url: shown, added } = toLibpqUrl(url)
   const child = spawn(
     'pg_dump',
     [
@@ -91,7 +91,7 @@ async function runDump(dump: Dump & { readonly snapshot: string; readonly schema
     ],
     { env: childEnvironment(added), stdio: ['ignore', 'ignore', 'pipe'] },
   )
-  const words = textOf(child)
+  const words = errorOutputOf(child)
   const timer = setInterval(() => {
     onProgress({ doing: 'copying', done: statSync(target, { throwIfNoEntry: false })?.size ?? 0, of: null })
   }, REPORT_EVERY_MS)
@@ -142,7 +142,7 @@ export async function readDump({ dump, dumpedBy, childEnvironment }: DumpToRead)
     env: childEnvironment({}),
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  const words = textOf(child)
+  const words = errorOutputOf(child)
   if ((await ended(child, 'pg_restore')) === 0) return
   throw new Refusal('backup_unusable', `${dump} cannot be read: ${words()} Take another backup.`)
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { withoutPassword } from './programs.ts'
+import { toLibpqUrl } from './programs.ts'
 
-const passed = (options: string) => withoutPassword(`postgres://anna:s%40cret@db.example:5432/nuncio${options}`)
+const passed = (options: string) => toLibpqUrl(`postgres://anna:s%40cret@db.example:5432/nuncio${options}`)
 
 describe('the URL that programs of PostgreSQL get', () => {
   it('keeps the password off the command line', () => {
-    const hidden = [passed(''), withoutPassword('postgres://anna@db.example/nuncio?password=s%40cret')]
+    const hidden = [passed(''), toLibpqUrl('postgres://anna@db.example/nuncio?password=s%40cret')]
 
     for (const { url, added } of hidden) {
       assert.doesNotMatch(url, /cret/)

@@ -41,9 +41,9 @@ function majorOf(version: string): number {
 
 /**
  * The URL for programs of PostgreSQL, with the password in the environment, because lists of processes show arguments. The
- * TLS mode becomes as strict as the service's: pg checks the certificate for modes with which libpq would not.
+ * TLS mode becomes as strict as the service's: pg checks the certificate in modes in which libpq does not.
  */
-export function withoutPassword(given: string): { readonly url: string; readonly added: Record<string, string> } {
+export function toLibpqUrl(given: string): { readonly url: string; readonly added: Record<string, string> } {
   const url = new URL(given)
   const password = decodeURIComponent(url.password) || url.searchParams.get('password')
   url.password = ''
@@ -64,7 +64,7 @@ function tlsModeOf(options: URLSearchParams): string | null {
 }
 
 /** Collects the end of the error output of a program. */
-export function textOf(child: ChildProcess): () => string {
+export function errorOutputOf(child: ChildProcess): () => string {
   let words = ''
   child.stderr?.on('data', (piece: Buffer) => {
     words = (words + piece.toString('utf8')).slice(-KEPT_CHARACTERS)

@@ -13,11 +13,11 @@ import { refuseChangedSchema } from '../schema/refuse-changed-schema.ts'
 import {
   type ChildEnvironment,
   ended,
+  errorOutputOf,
   failed,
   programVersion,
   refuseOlder,
-  textOf,
-  withoutPassword,
+  toLibpqUrl,
 } from './programs.ts'
 
 const TABLE_LOCK_WITHIN_MS = 5_000
@@ -127,7 +127,7 @@ function otherSchema(ours: string, dumped: string): Refusal {
 
 async function readIn(request: DumpToRestore, aside: string | null, serverMajor: number): Promise<void> {
   const { url, dump, schema, bytes, childEnvironment, onProgress } = request
-  const { url: shown, added } = withoutPassword(url)
+  const { url: shown, added } = toLibpqUrl(url)
   const env = childEnvironment(added)
   const psql = spawn(
     'psql',
@@ -141,7 +141,7 @@ async function readIn(request: DumpToRestore, aside: string | null, serverMajor:
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const words = { psql: textOf(psql), reader: textOf(reader) }
+  const words = { psql: errorOutputOf(psql), reader: errorOutputOf(reader) }
   const isDone = { psql: ended(psql, 'psql'), reader: ended(reader, 'pg_restore') }
   psql.stdin.on('error', () => {})
   try {

@@ -26,8 +26,8 @@ export function recordTries(store: Store, tried: readonly TriedDelivery[]): Prom
   return store.database.transaction().execute(async (tables) => {
     const at = store.now()
     const mayDisable = await isAnyToDisable(tables, tried, at)
-    // First of all, as in every change: this rewrites the wanted kinds of an account, and a concurrent rewrite would lose
-    // one of the two.
+    // Before the first write, as in every change: disabling rewrites the wanted kinds of an account, and of two rewrites at
+    // once one would be lost.
     if (mayDisable) await store.engine.beginChange(tables)
     const suspects = new Map<string, OfOne & { readonly isGone: boolean }>()
     for (const one of tried) {
@@ -58,7 +58,7 @@ export function recordTries(store: Store, tried: readonly TriedDelivery[]): Prom
   })
 }
 
-/** Checked before anything is written. A webhook that has failed for days stays the same a moment later. */
+/** Checked before anything is written. One that is due a moment later is disabled at its next try. */
 async function isAnyToDisable(tables: Writing, tried: readonly TriedDelivery[], at: Instant): Promise<boolean> {
   if (tried.some(({ checked }) => checked.next.do === 'disable')) return true
   const failed = tried.filter(({ checked }) => checked.next.do !== 'done')

@@ -19,7 +19,7 @@ const IO_ERROR_SHM_SIZE = 4874
 
 const WRITING: readonly number[] = [CODES.readOnly, CODES.cantOpen]
 
-/** The same, of files that are no database. */
+/** System codes of a full disk, for other files than the database. */
 const NO_ROOM = ['ENOSPC', 'EDQUOT']
 
 export type StorageError = 'busy' | 'full' | 'broken'
@@ -30,7 +30,7 @@ function resultCode(error: unknown): number | null {
 }
 
 /**
- * What a failed statement says about storage, or null when only the statement itself was wrong. `busy` and `full` pass;
+ * What a failed statement says about storage, or null when only the statement itself was wrong. `busy` and `full` are temporary;
  * `broken` means that the disk or the file can no longer be trusted.
  */
 export function storageError(error: unknown): StorageError | null {
@@ -67,7 +67,7 @@ export function whyNotWritten(error: unknown): string {
 }
 
 /** Whether the error concerns the target of a copy: no space, or no permission. */
-export function isOfWriting(error: unknown): boolean {
+export function concernsCopyTarget(error: unknown): boolean {
   const code = resultCode(error)
   return storageError(error) === 'full' || (code !== null && WRITING.includes(code & 0xff))
 }
@@ -128,7 +128,7 @@ export function whyNotOpened(path: string): string | null {
   if (place !== path) return found.isDirectory() ? whyNotUsed(place, found) : noFolder(path, place)
   if (found.isDirectory())
     return `${path} is a folder, and must be a file. Move it away, or point NUNCIO_DATA_DIR at another folder.`
-  // Its log and the index of that lie beside it, and may have been left by another user.
+  // The -wal and -shm files lie beside it, and may have been left by another user.
   for (const file of [path, `${path}-wal`, `${path}-shm`, dirname(path)]) {
     const there = statOf(file)
     const why = there ? whyNotUsed(file, there) : null

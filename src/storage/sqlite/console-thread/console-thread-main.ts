@@ -1,6 +1,6 @@
 import { enableCompileCache } from 'node:module'
 import { workerData } from 'node:worker_threads'
-import { nameTrueLines } from '../../../assets/true-lines.ts'
+import { nameSourceLines } from '../../../assets/source-lines.ts'
 import { setCommandPrefix } from '../../../core/command-line.ts'
 
 // A thread does not inherit them.
@@ -11,5 +11,5 @@ const { compileCache, commandPrefix } = workerData as {
 if (compileCache !== null) enableCompileCache(compileCache)
 setCommandPrefix(commandPrefix)
 
-nameTrueLines()
+nameSourceLines()
 await import('./console-thread.ts')

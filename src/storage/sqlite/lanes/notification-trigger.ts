@@ -5,7 +5,7 @@ import type { Participant } from '../connection/group-commit.ts'
 
 const NAME = 'notice_of_state'
 
-// A temporary trigger belongs to this connection alone. It sees every change of a state, whichever code makes it.
+// A temporary trigger belongs to this database connection alone. It sees every change of a state, whichever code makes it.
 const CREATE = `
   create temp trigger if not exists ${NAME} after update of state on main.message
     when new.state <> old.state and new.state <> 'QUEUED' and exists (
@@ -17,21 +17,21 @@ const CREATE = `
         'state', new.state, 'reason', new.reason, 'words', new.words, 'attempts', new.attempts, 'acceptedAt', new.accepted_at));
   end`
 
-/** Lets a connection that rarely changes messages write their notifications in the same commit. */
+/** Lets a database connection that rarely changes messages write their notifications in the same commit. */
 export function noteStates(database: DatabaseSync, now: () => Instant): void {
   database.function('notice_now', { deterministic: false }, () => now())
   database.exec(CREATE)
 }
 
 /**
- * The same for the connection that accepts and dispatches: the trigger exists only while an account wants notices of
+ * The same for the database connection that accepts and dispatches: the trigger exists only while an account wants notices of
  * messages, so other installations pay nothing. It is checked inside each transaction, as the directory is.
  */
 export class NotificationTrigger implements Participant {
   readonly #database: DatabaseSync
   readonly #directory: Directory
   readonly #isWanted: StatementSync
-  /** As of which the trigger is right; null when that is not known. */
+  /** The version of the directory when the trigger was last checked; null when that is not known. */
   #version: number | null = null
   #isThere = false
 
@@ -39,6 +39,7 @@ export class NotificationTrigger implements Participant {
     this.#database = database
     this.#directory = directory
     database.function('notice_now', { deterministic: false }, () => now())
+    // All kinds that begin with `message.`: the slash follows the dot.
     this.#isWanted = database.prepare(
       `select 1 from notice_want where kind >= 'message.' and kind < 'message/' limit 1`,
     )

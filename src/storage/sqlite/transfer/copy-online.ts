@@ -5,7 +5,7 @@ import { Refusal } from '../../../core/refusals.ts'
 import type { BackupFacts, BackupProgress } from '../../queries/verify/backup-facts.ts'
 import { isThere } from '../connection/open-database.ts'
 import { pragma } from '../connection/pragma.ts'
-import { damaged, isOfWriting, translateOpenError } from '../connection/sqlite-errors.ts'
+import { concernsCopyTarget, damaged, translateOpenError } from '../connection/sqlite-errors.ts'
 import { APPLICATION_ID, readApplied } from '../schema/migrate.ts'
 import { readBackupFacts } from './read-backup-facts.ts'
 
@@ -49,7 +49,7 @@ export async function copyOnline({ path, target, onProgress }: OnlineCopy): Prom
       source.close()
     }
   } catch (error) {
-    throw translateOpenError(error, isOfWriting(error) ? written : path)
+    throw translateOpenError(error, concernsCopyTarget(error) ? written : path)
   }
   return finishCopy(target, path, onProgress)
 }
@@ -95,7 +95,7 @@ async function finishCopy(target: string, path: string, onProgress: OnlineCopy['
     onProgress({ doing: 'checking', done: size, of: size })
     return readBackupFacts(copy)
   } catch (error) {
-    throw translateOpenError(error, isOfWriting(error) ? target : path)
+    throw translateOpenError(error, concernsCopyTarget(error) ? target : path)
   } finally {
     copy.close()
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { Channel, Failure, Handover, Outcome } from '../../ports/channel.ts'
-import { noticeLostMedia } from './requeue-lost-media.ts'
+import { noticeLostMedia } from './report-lost-media.ts'
 
 const MEDIA = { path: 'spool/file', sizeBytes: 1, sha256: '00', mime: 'image/png' }
 

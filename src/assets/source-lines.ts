@@ -9,15 +9,15 @@ interface Place {
 const PLACE = /(file:\/\/\S+\.js):(\d+):(\d+)/
 
 /**
- * Has stack traces name the lines of the sources, where the code that runs is a build. Node's own way (--enable-source-maps) reads
+ * Has stack traces name the lines of the sources when `dist/` runs. Node's own way (--enable-source-maps) reads
  * all maps at every start, which takes a short command half as long again; here a map is read when a trace needs it.
  */
-export function nameTrueLines(): void {
+export function nameSourceLines(): void {
   Error.prepareStackTrace = (error, sites) =>
-    [headOf(error), ...sites.map((site: Place) => `    at ${toTrueLine(site.toString())}`)].join('\n')
+    [headOf(error), ...sites.map((site: Place) => `    at ${toSourceLine(site.toString())}`)].join('\n')
 }
 
-/** As Node writes it: with the code of its own errors. */
+/** As Node writes it: Node's own errors with their `ERR_` code. */
 function headOf(error: Error & { readonly code?: unknown }): string {
   const { code } = error
   const head = Error.prototype.toString.call(error)
@@ -25,7 +25,7 @@ function headOf(error: Error & { readonly code?: unknown }): string {
 }
 
 /** One line of a stack trace. As it was, when there is no map for it. */
-export function toTrueLine(line: string): string {
+export function toSourceLine(line: string): string {
   const [place, url, row, column] = PLACE.exec(line) ?? []
   if (place === undefined || url === undefined) return line
   const found = mapOf(url)?.findEntry(Number(row) - 1, Number(column) - 1)
@@ -48,7 +48,7 @@ function readMap(url: string): SourceMap | null {
   try {
     return new SourceMap(JSON.parse(readFileSync(`${fileURLToPath(url)}.map`, 'utf8')) as SourceMapPayload)
   } catch {
-    // The sources themselves have none, nor has what lies on no disk of ours.
+    // The sources themselves have none, nor has code without a file.
     return null
   }
 }

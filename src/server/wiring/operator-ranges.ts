@@ -2,7 +2,7 @@ import type { Settings } from '../../config/read-settings.ts'
 import type { OperatorRanges } from '../../core/media-address/check-url.ts'
 import { type AddressRange, parseAddressRange } from '../../core/media-address/ip-address.ts'
 
-/** Ranges of a setting, which has refused whatever is none. */
+/** The setting has refused texts that are no range already. */
 export function parseCidrs(texts: readonly string[]): readonly AddressRange[] {
   return texts.map(parseAddressRange).filter((range) => range !== null)
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, it, onTestFinished } from 'vitest'
-import { nameTrueLines, toTrueLine } from './true-lines.ts'
+import { nameSourceLines, toSourceLine } from './source-lines.ts'
 
 // The second line of the build is the eleventh of the source, from its fifth column on.
 const MAP = { version: 3, sources: ['src/a.ts'], names: [], mappings: ';AAUI' }
@@ -21,7 +21,7 @@ describe('a stack trace', () => {
   ])('%s', (_, cause, head) => {
     const before: unknown = Reflect.get(Error, 'prepareStackTrace')
     onTestFinished(() => void Reflect.set(Error, 'prepareStackTrace', before))
-    nameTrueLines()
+    nameSourceLines()
 
     let stack = ''
     try {
@@ -36,7 +36,7 @@ describe('a stack trace', () => {
 
 describe('a line of a stack trace', () => {
   it('names the place in the sources', () => {
-    assert.equal(toTrueLine(`run (${build()}:2:1)`), 'run (src/a.ts:11:5)')
+    assert.equal(toSourceLine(`run (${build()}:2:1)`), 'run (src/a.ts:11:5)')
   })
 
   it('stays as it is where no map leads on', () => {
@@ -49,7 +49,7 @@ describe('a line of a stack trace', () => {
       'at node:internal/main:3:4',
       '',
     ])
-      assert.equal(toTrueLine(line), line)
+      assert.equal(toSourceLine(line), line)
   })
 })
 
