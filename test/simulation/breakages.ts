@@ -11,12 +11,15 @@ import { cancel, join } from './incidents.ts'
 import type { Random } from './random.ts'
 import {
   withLazyRetries,
+  withLimitsOfLanes,
   withoutPassed,
+  withoutReadingFirst,
   withoutTries,
   withRecipientsApart,
   withRecipientsTogether,
   withTwoSwapped,
   withWaitsOfLanes,
+  withYoungestFirst,
 } from './recipient-breakages.ts'
 import { replace } from './replace.ts'
 import type { SimulatedStorage } from './simulated-storage.ts'
@@ -41,6 +44,20 @@ export const BREAKAGES: Readonly<Record<string, Breakage>> = {
     aggravate: keepRecipientsBusy,
   },
   'a message whose wait is over lets younger ones pass': { patch: withLazyRetries, aggravate: keepRecipientsBusy },
+  'of the messages whose waits are over the youngest goes first': {
+    ...withYoungestFirst(),
+    aggravate: sendSlowly,
+    breaks: 'I4b',
+  },
+  'what was accepted here steps aside without a look at what comes before it': {
+    patch: withoutReadingFirst,
+    aggravate: restPerRecipient,
+  },
+  'a limit of one recipient holds its lane': {
+    channel: withLimitsOfLanes,
+    aggravate: restPerRecipient,
+    breaks: 'I14',
+  },
   'a message that waits for itself holds its lane': { lanes: withWaitsOfLanes, aggravate: keepRecipientsBusy },
   'failed tries are forgotten at a takeover': { lanes: withoutTries, aggravate: takeOverBusyLanes },
   'what was passed over is forgotten': { lanes: withoutPassed, aggravate: keepRecipientsBusy },
@@ -110,6 +127,12 @@ function sendToOne(world: SimulatedWorld): void {
 
 function keepRecipientsBusy(world: SimulatedWorld): void {
   world.networkFaults.busyRecipients = 0.3
+}
+
+/** All messages are still there when recipients can be reached again, and go one after the other with a gap in between. */
+function sendSlowly(world: SimulatedWorld): void {
+  world.networkFaults.busyRecipients = 1
+  world.storage.database.exec(`update connection set policy = json_set(policy, '$.leastGapMs', 3000)`)
 }
 
 /** Retries that are due find a network that is busy still, and lanes that change hands. */

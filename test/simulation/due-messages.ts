@@ -18,19 +18,22 @@ export interface FirstRow {
   readonly wait_reason: string | null
   readonly wait_until: number | null
   readonly last_attempt_at: number | null
+  /** The message of the connection whose attempt is open; null when there is none. */
+  readonly open: number | null
 }
 
-/** The first message of each recipient, where no attempt is open. */
+/** The first message of each recipient. */
 export const FIRSTS = `select connection.id, connection.policy, message.sequence, message.recipient, message.retry, media.state as media,
     (select max(m.ended_at) from media m join message o on o.sequence = m.message_sequence
       where o.connection_id = first.connection_id and o.recipient = message.recipient) as media_at,
-    lane.wait_reason, lane.wait_until, lane.last_attempt_at
+    lane.wait_reason, lane.wait_until, lane.last_attempt_at, open_attempt.message_sequence as open
   from (select connection_id, min(sequence) as sequence from waiting group by connection_id, recipient) first
   join message on message.sequence = first.sequence
   join connection on connection.id = first.connection_id
   left join media on media.message_sequence = first.sequence
   left join lane on lane.connection_id = connection.id
-  where connection.state = 'active' and connection.id not in (select connection_id from open_attempt)
+  left join open_attempt on open_attempt.connection_id = connection.id
+  where connection.state = 'active'
   order by first.sequence`
 
 const SAID_ANEW: readonly string[] = ['all_deferred', 'pace']
@@ -41,13 +44,23 @@ export const OF_A_LANE: ReadonlySet<string> = new Set([
   'trouble',
   'connection_away',
   'rate_limited',
+  'whatsapp_number_pace',
   'credentials_refused',
 ])
 
-/** Says it anew from the rows, and not as `decideMessage` does. */
-export function isDue(first: FirstRow, now: number): boolean {
+/** Nothing of its own holds the message up. Says it anew from the rows, and not as `decideMessage` does. */
+export function isReady(first: FirstRow, now: number): boolean {
+  if (first.open === first.sequence) return false
   if (first.media === 'pending' || (first.media_at !== null && now < first.media_at + FILE_NOTICED_WITHIN_MS))
     return false
+  const { wait } = JSON.parse(first.retry ?? '{}') as Partial<RetryState>
+  // The network says whether an upload still runs.
+  return !wait || wait.kind === 'upload' || wait.until <= now || wait.until > now + LONGEST_WAIT_MS
+}
+
+/** It is ready, and its lane waits for nothing either. */
+export function isDue(first: FirstRow, now: number): boolean {
+  if (first.open !== null || !isReady(first, now)) return false
   const { leastGapMs, gapJitterMs, confirmBacklogAfterMs } = JSON.parse(first.policy) as LanePolicy
   if (
     first.last_attempt_at !== null &&
@@ -55,9 +68,6 @@ export function isDue(first: FirstRow, now: number): boolean {
     now < first.last_attempt_at + leastGapMs + gapJitterMs
   )
     return false
-  const { wait } = JSON.parse(first.retry ?? '{}') as Partial<RetryState>
-  // The network says whether an upload still runs.
-  if (wait && wait.kind !== 'upload' && wait.until > now && wait.until <= now + LONGEST_WAIT_MS) return false
   // Until a person has said so.
   if (first.wait_reason === 'backlog_confirmation' && confirmBacklogAfterMs > 0) return false
   if (first.wait_reason === null || first.wait_until === null) return true

@@ -1,10 +1,12 @@
+import { type Candidate, LaneBuffer } from '../../src/core/dispatch/lane/lane-buffer.ts'
 import { LaneRules } from '../../src/core/dispatch/lane/lane-rules.ts'
-import type { ConnectionId } from '../../src/core/ids.ts'
-import type { Sequence } from '../../src/core/message/message.ts'
+import type { ConnectionId, Instant } from '../../src/core/ids.ts'
+import type { QueuedMessage, Sequence } from '../../src/core/message/message.ts'
 import type { Channel, Handover } from '../../src/core/ports/channel.ts'
 import type { Lanes } from '../../src/core/ports/lanes.ts'
 import { overrideLanes } from '../support/dispatch-world/override-lanes.ts'
 import { replace } from './replace.ts'
+import type { Breakage } from './simulated-world.ts'
 
 /** The order of the lane is kept but for the first two messages to one recipient. */
 export function withTwoSwapped(lanes: Lanes): Lanes {
@@ -65,6 +67,57 @@ export function withLazyRetries(): () => void {
       return { do: 'defer', retry, reason: 'retrying', until: null }
     },
   })
+}
+
+/** Of the deferred messages that may go again, the youngest is taken. */
+export function withYoungestFirst(): Pick<Breakage, 'lanes' | 'patch'> {
+  // Deferred messages are read one by one.
+  const deferred = new WeakSet<QueuedMessage>()
+  const lanes = (inner: Lanes): Lanes =>
+    overrideLanes(inner, {
+      async fetchNext(connectionId, limit, after) {
+        const run = await inner.fetchNext(connectionId, limit, after)
+        if (limit === 1) for (const message of run) deferred.add(message)
+        return run
+      },
+    })
+  type Next = LaneBuffer['next']
+  const next = Object.getOwnPropertyDescriptor(LaneBuffer.prototype, 'next')?.value as Next
+  const patch = () =>
+    replace(LaneBuffer.prototype, 'next', {
+      async value(this: LaneBuffer, now: Instant): Promise<Candidate | null> {
+        let youngest = await next.call(this, now)
+        while (youngest && deferred.has(youngest.message)) {
+          this.defer(youngest.message, now)
+          const following = await next.call(this, now)
+          if (!following || !deferred.has(following.message)) {
+            this.wake(youngest.message.sequence)
+            return next.call(this, now)
+          }
+          youngest = following
+        }
+        return youngest
+      },
+    })
+  return { lanes, patch }
+}
+
+/** What was accepted here and must step aside is passed, although another process may have accepted one before it. */
+export function withoutReadingFirst(): () => void {
+  return replace(LaneBuffer.prototype, 'mustReadFirst', { value: () => false })
+}
+
+/** A limit of one recipient is taken for one of the connection. */
+export function withLimitsOfLanes(channel: Channel): Channel {
+  const rateLimitDelayOf = channel.rateLimitDelayOf?.bind(channel)
+  if (!rateLimitDelayOf) return channel
+  return {
+    ...channel,
+    rateLimitDelayOf(next, now) {
+      const delay = rateLimitDelayOf(next, now)
+      return delay && { ...delay, scope: 'connection' }
+    },
+  }
 }
 
 /** The wait for a retry stands with the lane, which reads nothing more for some time. */

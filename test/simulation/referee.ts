@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
-import { FIRSTS, type FirstRow, isDue, OF_A_LANE } from './due-messages.ts'
+import { FIRSTS, type FirstRow, isDue, isReady, OF_A_LANE } from './due-messages.ts'
 import type { NetworkCall, NetworkKind, SimulatedNetwork } from './simulated-network.ts'
 import type { SimulatedUploads } from './simulated-uploads.ts'
 import type { Trace } from './trace.ts'
@@ -23,6 +23,11 @@ interface MessageRow {
   readonly body: string
   readonly state: string
   readonly reason: string | null
+}
+
+interface Ready {
+  readonly id: ConnectionId
+  readonly since: number
 }
 
 interface CalledMessage {
@@ -52,6 +57,8 @@ export class Referee {
   outcomesMayBeLost = false
   readonly #names = new Map<MessageId, string>()
   readonly #dueSince = new Map<ConnectionId, { sequence: number; since: number }>()
+  /** By place, the messages that nothing of their own holds up. */
+  #ready = new Map<number, Ready>()
   readonly #openSince = new Map<string, number>()
 
   constructor(parts: {
@@ -115,14 +122,14 @@ export class Referee {
     }
   }
 
-  /** With everything healthy, no message that has been due for long is passed by a younger one (I4b). */
-  #checkEarliestFirst(id: ConnectionId, { message, name }: CalledMessage): void {
-    const due = this.#dueSince.get(id)
-    if (!due || due.sequence >= message.sequence) return
-    const forMs = this.#now() - due.since
-    const isWaiting = this.#row('select 1 from waiting where sequence = ?', due.sequence)
-    if (isWaiting && forMs > OVERTAKEN_FOR_AT_MOST_MS)
-      this.#violate('I4b earliest first', `${name} is called, though m${due.sequence} has been due for ${forMs} ms`)
+  /** With everything healthy, no message that has been ready for long is passed by a younger one, however busy its lane is (I4b). */
+  #checkEarliestFirst(connectionId: ConnectionId, { message, name }: CalledMessage): void {
+    for (const [sequence, { id, since }] of this.#ready) {
+      const forMs = this.#now() - since
+      if (id !== connectionId || sequence >= message.sequence || forMs <= OVERTAKEN_FOR_AT_MOST_MS) continue
+      if (this.#row('select 1 from waiting where sequence = ?', sequence))
+        this.#violate('I4b earliest first', `${name} is called, though m${sequence} has been ready for ${forMs} ms`)
+    }
   }
 
   /** At the moment something leaves for a recipient: I7. */
@@ -146,16 +153,20 @@ export class Referee {
       .filter(({ signal }) => !signal.aborted)
     const uploading = Map.groupBy(running, ({ handover }) => handover.connectionId)
     const lowest = new Map<ConnectionId, FirstRow>()
+    const ready = new Map<number, Ready>()
     for (const first of this.#all(FIRSTS) as unknown as FirstRow[]) {
       const uploads = uploading.get(first.id) ?? []
       const isUploading =
         first.media !== null && (uploads.length > 1 || uploads.some(({ handover: { to } }) => to === first.recipient))
       if (isUploading) continue
+      if (isReady(first, now))
+        ready.set(first.sequence, this.#ready.get(first.sequence) ?? { id: first.id, since: now })
       if (!lowest.has(first.id) && isDue(first, now)) lowest.set(first.id, first)
       const reason = first.wait_reason
       if (reason !== null && !OF_A_LANE.has(reason) && isDue({ ...first, wait_reason: null }, now))
         this.#violate('I14 own waits', `${first.id} waits as a whole with ${reason}, though m${first.sequence} is due`)
     }
+    this.#ready = ready
     for (const id of this.#dueSince.keys()) if (!lowest.has(id)) this.#dueSince.delete(id)
     for (const [id, { sequence }] of lowest) {
       const due = this.#dueSince.get(id)

@@ -45,6 +45,8 @@ const ALL_WELL: Readonly<Record<UploadResult, number>> = {
   crash: 0,
 }
 
+const REASONS = { connection: 'whatsapp_number_pace', recipient: 'whatsapp_pair_pace' } as const
+
 /** What the networks have of attachments before the messages come, and when they want no more messages for a while. */
 export class SimulatedUploads {
   readonly #parts: UploadParts
@@ -104,7 +106,7 @@ export class SimulatedUploads {
     const who = `${machine.name} ${connectionId} ${to}`
     if (leftMs > 0) {
       this.#allowed.delete(who)
-      return { scope, until: now + leftMs, reason: 'rate_limited', words: null }
+      return { scope, until: now + leftMs, reason: REASONS[scope], words: null }
     }
     this.#allowed.add(who)
     return null

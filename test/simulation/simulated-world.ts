@@ -29,6 +29,8 @@ export interface Breakage {
   readonly patch?: () => () => void
   /** Makes more of the errors in which the mistake shows. */
   readonly aggravate?: (world: SimulatedWorld) => void
+  /** The invariant that it must be seen to break, where another one would show it as well. */
+  readonly breaks?: string
 }
 
 export interface SimulatedConnection {

@@ -51,6 +51,7 @@ export class LaneBuffer {
   readonly #lanes: Lanes
   readonly #connectionId: ConnectionId
   #read: readonly QueuedMessage[] = []
+  #readAt: Instant = 0
   #at = 0
   /** Accepted here, behind those that were read. Storage checks what comes before one of them when it starts. */
   #added: QueuedMessage[] = []
@@ -113,11 +114,11 @@ export class LaneBuffer {
    */
   next(now: Instant): Candidate | null | Promise<Candidate | null> {
     const over = this.#deferred.size > 0 ? this.#findOver(now) : NONE
-    if (over.length === 0) return this.#nextInOrder()
-    return this.#readDue(over).then(() => this.#nextInOrder())
+    if (over.length === 0) return this.#nextInOrder(now)
+    return this.#readDue(over).then(() => this.#nextInOrder(now))
   }
 
-  #nextInOrder(): Candidate | null | Promise<Candidate | null> {
+  #nextInOrder(now: Instant): Candidate | null | Promise<Candidate | null> {
     const due = this.#due[0]
     if (due) return { message: due, knownThrough: null }
     for (;;) {
@@ -135,7 +136,7 @@ export class LaneBuffer {
       if (added) this.expectMore()
       if (!this.#mayRead || !this.mayHaveMore) return null
       this.#mayRead = false
-      return this.#readOn().then(() => this.#nextInOrder())
+      return this.#readOn(now).then(() => this.#nextInOrder(now))
     }
   }
 
@@ -165,9 +166,14 @@ export class LaneBuffer {
 
   /** The message waits until then, and with it all later ones to its recipient. True when it was not deferred before. */
   defer(message: QueuedMessage, wakeAt: Instant): boolean {
-    if (this.#due[0] === message) this.#due.shift()
-    else this.#pass(message)
-    return this.#defer(message, this.#outdated.delete(message.sequence) ? 0 : wakeAt)
+    const isOutdated = this.#outdated.delete(message.sequence)
+    if (this.#due[0] === message) {
+      this.#due.shift()
+      return this.#defer(message, isOutdated ? 0 : wakeAt)
+    }
+    this.#pass(message)
+    // It may have been read long ago, in a lane that sends slowly.
+    return this.#defer(message, isOutdated ? 0 : Math.min(wakeAt, this.#readAt + CHECK_DEFERRED_EVERY_MS))
   }
 
   /** True when storage must be read before this decision counts, because another message may come before the candidate. */
@@ -296,8 +302,9 @@ export class LaneBuffer {
     this.#part = { after: this.#passedThrough, deferred: [], hasFinal: false }
   }
 
-  async #readOn(): Promise<void> {
+  async #readOn(now: Instant): Promise<void> {
     this.#closePart()
+    this.#readAt = now
     // Set before the query: a message that arrives during it clears it again.
     this.#isComplete = true
     this.#isReading = true
