@@ -132,7 +132,7 @@ function keepRecipientsBusy(world: SimulatedWorld): void {
 /** All messages are still there when recipients can be reached again, and go one after the other with a gap in between. */
 function sendSlowly(world: SimulatedWorld): void {
   world.networkFaults.busyRecipients = 1
-  world.storage.database.exec(`update connection set policy = json_set(policy, '$.leastGapMs', 3000)`)
+  world.storage.database.exec(`update connection set policy = json_set(policy, '$.leastGapMs', 10000)`)
 }
 
 /** Retries that are due find a network that is busy still, and lanes that change hands. */

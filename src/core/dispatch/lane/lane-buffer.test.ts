@@ -50,6 +50,18 @@ describe('the buffer of a lane', () => {
     assert.equal((await take(buffer, 0)).message.sequence, 2)
   })
 
+  it('checks a deferred message a minute after it was read, however late its turn came', async () => {
+    const rows = [1, 2].map((sequence) => row(sequence, `r${sequence}`))
+    const buffer = bufferOf(rows)
+    const first = (await take(buffer, 0)).message
+    buffer.taken(first)
+    buffer.finish(ended(first, 'finalize'), 0)
+    rows[0]!.isQueued = false
+    const second = await take(buffer, 70_000)
+    buffer.defer(second.message, 130_000)
+    assert.equal((await take(buffer, 70_000)).message.sequence, 2)
+  })
+
   it('does not report a message as passed while its attempt is open, and reports it once it is final', async () => {
     const rows = [1, 2, 3].map((sequence) => row(sequence, `r${sequence}`))
     const buffer = bufferOf(rows)
