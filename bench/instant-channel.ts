@@ -1,7 +1,10 @@
 import { MESSAGE_TYPES } from '../src/core/message/message.ts'
-import type { Channel, Handover } from '../src/core/ports/channel.ts'
+import type { Channel, Failure, Handover, Outcome } from '../src/core/ports/channel.ts'
 
 const INSTANT = 'instant'
+/** It cannot be reached. */
+export const BUSY_RECIPIENT = '15550109999'
+const BUSY: Failure = { class: 'transient', code: 'busy', words: null, suspectsNetwork: false, retryAfterMs: null }
 
 /** A network that takes everything at once, so that only the service's own work is measured. */
 export class InstantChannel implements Channel {
@@ -33,10 +36,11 @@ export class InstantChannel implements Channel {
 
   async stop(): Promise<void> {}
 
-  async send(handover: Handover) {
+  async send(handover: Handover): Promise<Outcome> {
+    if (handover.to === BUSY_RECIPIENT) return { kind: 'rejected', failure: BUSY }
     this.#sent += 1
     this.#onSend(handover)
-    return { kind: 'accepted', networkId: handover.messageId } as const
+    return { kind: 'accepted', networkId: handover.messageId }
   }
 
   async reconcile() {

@@ -1,18 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { WHATSAPP_CLOUD } from '../../src/channels/whatsapp-cloud/name.ts'
-import { DEFAULT_LANE_POLICY } from '../../src/core/connection/lane-policy.ts'
-import { secretPlaceOf } from '../../src/core/connection/secret-place.ts'
-import type { AccountId } from '../../src/core/ids.ts'
-import { openAdministration } from '../../src/server/wiring/open-administration.ts'
-import { newConnectionId } from '../../src/storage/queries/new-id.ts'
 import type { Bench } from '../bench.ts'
 import { Child } from '../child.ts'
+import { APP, APP_SECRET, connectCloudNumbers } from '../cloud-numbers.ts'
 import type { EngineName } from '../engine.ts'
 import { type Figure, formatNumber } from '../figure.ts'
 import type { CallbackFigures, GraphCalls } from '../instant-graph.ts'
-import type { MadeData } from '../made-data.ts'
 import { type PerMessage, perMessage, serverFigures, spentBy } from '../server-costs.ts'
-import { settingsFor } from '../settings-for.ts'
 import { median } from '../statistics.ts'
 
 const PART = 'callbacks'
@@ -23,10 +16,6 @@ const CALLBACKS_PER_MESSAGE = 3
 // Meta takes ten messages a minute for the same recipient from the same number.
 const RECIPIENTS = 200
 const SOCKETS = 32
-const FIRST_NUMBER = 15_550_200_000
-const FIRST_PHONE_NUMBER_ID = 106_540_352_242_922
-const APP = 'BenchBenchBenchBenchBe'
-const APP_SECRET = 'the app secret of the bench'
 
 interface Turn extends CallbackFigures {
   readonly sent: number
@@ -38,7 +27,7 @@ interface Turn extends CallbackFigures {
 /** Sending at a steady rate while the network reports three times of each message, as Meta says one must be ready for. */
 export async function measureCallbacks(bench: Bench, engine: EngineName): Promise<Figure[]> {
   const data = await bench.data({ engine, connections: 0, channel: 'sandbox', state: 'active' })
-  const numbers = await connectNumbers(data)
+  const numbers = await connectCloudNumbers(data, LANES)
   const graph = bench.keep(new Child<GraphCalls>('./instant-graph.ts'))
   const environment = { NUNCIO_WHATSAPP_CLOUD_URL: `http://127.0.0.1:${await graph.ask('listen', null)}` }
   const service = await bench.service(data, { environment })
@@ -72,32 +61,6 @@ export async function measureCallbacks(bench: Bench, engine: EngineName): Promis
   await bench.end(graph)
   await bench.forget(data)
   return figuresOf(turns)
-}
-
-async function connectNumbers({ dataDir, environment, accountId }: MadeData): Promise<readonly string[]> {
-  const session = await openAdministration(settingsFor(dataDir, environment), { create: false })
-  const secrets = await session.openSecrets()
-  const numbers: string[] = []
-  for (let place = 0; place < LANES; place += 1) {
-    const id = newConnectionId()
-    const phoneNumberId = String(FIRST_PHONE_NUMBER_ID + place)
-    const number = String(FIRST_NUMBER + place)
-    const own = { id, accountId: accountId as AccountId }
-    const seal = (name: string, plain: string) => secrets.seal(plain, secretPlaceOf(own, name))
-    const channelSettings = {
-      phoneNumberId,
-      businessAccountId: '102290129340398',
-      accessToken: seal('accessToken', 'the access token of the bench'),
-      appSecret: seal('appSecret', APP_SECRET),
-      verifyToken: seal('verifyToken', 'the verify token of the bench'),
-    }
-    const link = { networkKey: phoneNumberId, callbackApp: APP }
-    const of = { ...own, number, channel: WHATSAPP_CLOUD, channelSettings, link }
-    await session.administration.addConnection({ ...of, policy: DEFAULT_LANE_POLICY }, 'bench')
-    numbers.push(number)
-  }
-  await session.close()
-  return numbers
 }
 
 /** Until so many reports are applied, or no more come. Returns how many are. */
