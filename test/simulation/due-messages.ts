@@ -10,6 +10,7 @@ const LONGEST_WAIT_MS = 3_600_000
 export interface FirstRow {
   readonly id: ConnectionId
   readonly policy: string
+  readonly channel: string
   readonly sequence: number
   readonly recipient: string
   readonly retry: string | null
@@ -23,7 +24,7 @@ export interface FirstRow {
 }
 
 /** The first message of each recipient. */
-export const FIRSTS = `select connection.id, connection.policy, message.sequence, message.recipient, message.retry, media.state as media,
+export const FIRSTS = `select connection.id, connection.policy, connection.channel, message.sequence, message.recipient, message.retry, media.state as media,
     (select max(m.ended_at) from media m join message o on o.sequence = m.message_sequence
       where o.connection_id = first.connection_id and o.recipient = message.recipient) as media_at,
     lane.wait_reason, lane.wait_until, lane.last_attempt_at, open_attempt.message_sequence as open

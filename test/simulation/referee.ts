@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
 import { FIRSTS, type FirstRow, isDue, isReady, OF_A_LANE } from './due-messages.ts'
-import type { NetworkCall, NetworkKind, SimulatedNetwork } from './simulated-network.ts'
+import { type NetworkCall, type NetworkKind, type SimulatedNetwork, UPLOADING_NETWORKS } from './simulated-network.ts'
 import type { SimulatedUploads } from './simulated-uploads.ts'
 import type { Trace } from './trace.ts'
 
@@ -159,7 +159,9 @@ export class Referee {
       const isUploading =
         first.media !== null && (uploads.length > 1 || uploads.some(({ handover: { to } }) => to === first.recipient))
       if (isUploading) continue
-      if (isReady(first, now))
+      // One that is to be uploaded steps aside for that when its turn comes.
+      const mayUpload = first.media !== null && UPLOADING_NETWORKS.some(({ name }) => name === first.channel)
+      if (!mayUpload && isReady(first, now))
         ready.set(first.sequence, this.#ready.get(first.sequence) ?? { id: first.id, since: now })
       if (!lowest.has(first.id) && isDue(first, now)) lowest.set(first.id, first)
       const reason = first.wait_reason
