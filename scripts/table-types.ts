@@ -34,6 +34,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'message.state': `'QUEUED' | SettledState`,
   'message.type': 'MessageType',
   'request.message_state': 'MessageState',
+  'standstill.connection_id': 'string',
   'tally.connection_id': 'string',
   'tally.state': 'keyof Tallies',
   'tally_reason.state': 'MessageState',
@@ -47,7 +48,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Names of keys that the database assigns. */
 const NUMBERED = ['sequence', 'position', 'id']
 const STORED = { TEXT: 'string', INTEGER: 'number', BLOB: 'Buffer' }
-const INSTANT = /(_at|_until)$|^(at|since|hour|counted_from)$/
+const INSTANT = /(_at|_until|_since)$|^(at|since|until|hour|counted_from)$/
 
 interface Column {
   readonly name: string

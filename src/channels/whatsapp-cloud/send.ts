@@ -1,4 +1,4 @@
-import type { Failure, Handover, Outcome, StillHolds } from '../../core/ports/channel.ts'
+import type { Failure, Handover, Outcome, SentAs, StillHolds } from '../../core/ports/channel.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { JournalEvent } from '../../core/ports/journal.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
@@ -58,12 +58,19 @@ export async function sendToCloud(parts: SendParts, handover: Handover, limits: 
   const result = await call(parts, drafted, limits)
   const paced = pacedOf(parts, handover)
   const { outcome, error } = result
+  const form = sentAs(drafted)
   if (outcome.kind === 'accepted') parts.pace.accepted(paced)
-  if (!error) return outcome
+  if (!error) return { ...outcome, ...form }
   noteUnknown(parts, handover, error)
-  if (outcome.kind !== 'rejected') return outcome
+  if (outcome.kind !== 'rejected') return { ...outcome, ...form }
   // From here on it is certain that nothing was sent, also if what follows cannot be remembered.
-  return { kind: 'rejected', failure: await afterRefusal(parts, drafted, { error, failure: outcome.failure }) }
+  return { kind: 'rejected', failure: await afterRefusal(parts, drafted, { error, failure: outcome.failure }), ...form }
+}
+
+function sentAs({ template: fit, upload }: Draft): { readonly sentAs?: SentAs } {
+  if (!fit && !upload) return {}
+  const template = fit && `${fit.template.name} (${fit.template.language})`
+  return { sentAs: { ...(template && { template }), ...(upload && { uploadedAs: upload.key.media.mime }) } }
 }
 
 async function draft(parts: SendParts, handover: Handover): Promise<Drafted> {

@@ -1,3 +1,4 @@
+import { SAID_FACTS } from '../../core/message/timeline.ts'
 import type { MessageTimeline, TimelineEntry } from '../../core/ports/administration.ts'
 import { explainEntry, timelineTitle } from '../../core/sentences/explain-entry.ts'
 import { explainMessage } from '../../core/sentences/explain-message.ts'
@@ -57,14 +58,15 @@ function timelineEntryLine(entry: TimelineEntry, before: TimelineEntry | undefin
   const isSaid = kind === 'settled' && before?.code === code && before.words === words
   const explained = explainEntry(entry, story)
   const why = isSaid ? '' : `${explained.cause ? `: ${printable(explained.cause)}` : ''}${quoted(explained.words)}`
-  const details = Object.entries(facts).flatMap(([name, value]) => (value === null ? [] : [factText(name, value)]))
+  const details = Object.entries(facts).flatMap(([name, value]) =>
+    value === null || SAID_FACTS.has(name) ? [] : [factText(name, value)],
+  )
   const bracket = details.length === 0 ? '' : ` [${details.join(', ')}]`
   return `${plainTime(at)}  ${`+${durationText(at - story.message.acceptedAt)}`.padStart(11)}  ${timelineTitle(entry)}${why}${bracket}`
 }
 
 /** How facts read in a sentence, where their name alone does not say it. */
 const FACT_TEXTS: Readonly<Record<string, (value: string) => string>> = {
-  attempt: (value) => `attempt ${value}`,
   tookMs: (value) => `took ${value} ms`,
   sizeBytes: (value) => `${value} bytes`,
   mime: (value) => value,

@@ -3,6 +3,7 @@ export const TIMELINE_KINDS = {
   accepted: 'Accepted',
   repeated: 'Asked again with the same key, so nothing was queued twice',
   waiting: 'Waited',
+  'service-stopped': 'Nuncio stopped',
   'media-fetched': 'File downloaded',
   'media-retry': 'Download failed; it is tried again',
   'media-failed': 'File not downloaded',
@@ -26,6 +27,25 @@ export const TIMELINE_KINDS = {
   'sent-again': 'Sent again',
   erased: 'Recipient erased: number and content are gone; times and result stay',
 } as const
+
+/** Facts that the sentences of an entry already say. */
+export const SAID_FACTS: ReadonlySet<string> = new Set([
+  'waitedMs',
+  'before',
+  'isMore',
+  'openMs',
+  'begunBy',
+  'endedBy',
+  'how',
+  'lastedMs',
+  'since',
+  'template',
+  'uploadedAs',
+  'tries',
+  'captionDropped',
+  'attempt',
+  'by',
+])
 
 /** The actor, in timelines and in the audit log, of a message that is repeated in another form for its network. */
 export const CHANNEL_ACTOR = 'channel'

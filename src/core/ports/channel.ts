@@ -56,10 +56,19 @@ export interface Failure {
 }
 
 /** The outcome of an attempt. `rejected` means certainly not sent; a channel that cannot guarantee that must return `unknown`. */
-export type Outcome =
+export type Outcome = (
   | { readonly kind: 'accepted'; readonly networkId: string }
   | { readonly kind: 'rejected'; readonly failure: Failure }
   | { readonly kind: 'unknown'; readonly words: string }
+) & { readonly sentAs?: SentAs }
+
+/** In which form a message was handed over, where its content alone does not say that. */
+export interface SentAs {
+  /** The template that stood in for the message, such as `notice (en_US)`. */
+  readonly template?: string
+  /** The media type under which its file was uploaded. */
+  readonly uploadedAs?: string
+}
 
 /** What a channel can say later about an attempt whose outcome is unknown. */
 export type Evidence =

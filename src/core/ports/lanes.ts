@@ -1,7 +1,7 @@
 import type { LanePolicy } from '../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, WorkerId } from '../ids.ts'
 import type { QueuedMessage, RetryState, Sequence, SettledState } from '../message/message.ts'
-import type { Receipt, ReceiptEnd } from './channel.ts'
+import type { Receipt, ReceiptEnd, SentAs } from './channel.ts'
 
 /** Why and until when a lane stands still. The reason is a code of core/reasons.ts. */
 export interface LaneWait {
@@ -72,6 +72,13 @@ export interface AttemptRecord {
   readonly words: string | null
   /** The network's own id of the message; null unless accepted. */
   readonly networkId: string | null
+  readonly facts?: AttemptFacts
+}
+
+/** What the timeline shows of few attempts only. */
+export interface AttemptFacts extends SentAs {
+  /** What the message waited for itself until the attempt began: a code of core/reasons.ts. */
+  readonly waitedFor?: string
 }
 
 /** What a transition does with the message of the attempt that it finishes. */

@@ -55,15 +55,19 @@ export const END_REASONS = {
   },
   time_to_live_over: {
     list: 'Expired in the queue',
-    cause: ['It waited {ttl}, the limit of {number}.', 'It waited longer than messages of {number} may wait.'],
+    cause: [
+      'It waited {ttl}, the limit of {number}: {waited}.',
+      'It waited {ttl}, the limit of {number}.',
+      'It waited longer than messages of {number} may wait.',
+    ],
     nextStep: 'Retry it if it is still wanted. To let messages wait longer, raise the time to live.',
     command: RETRY,
     opens: 'connection',
     causes: [
       {
-        when: { fact: 'who' },
+        when: { fact: 'pausedBy' },
         list: 'Expired while paused',
-        cause: 'It waited {ttl}, the limit of {number}. {who} had paused the number {at}.',
+        nextStep: 'Retry it if it is still wanted.',
       },
     ],
   },

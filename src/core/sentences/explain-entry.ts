@@ -1,9 +1,12 @@
 import { durationText } from '../../format/durations.ts'
+import { MOST_DOWNLOADS } from '../dispatch/media/stage.ts'
 import { ERASED } from '../message/erased.ts'
 import { CHANNEL_ACTOR, TIMELINE_KINDS } from '../message/timeline.ts'
 import { nameActor } from '../name-actor.ts'
 import type { MessageTimeline, TimelineEntry } from '../ports/administration.ts'
 import { explainReason } from '../reasons.ts'
+import { NTH } from './answer.ts'
+import { pastCause, stopText } from './explain-waited.ts'
 
 /** Titles for a message that is finished. */
 const ENDS: Readonly<Record<string, string>> = {
@@ -19,6 +22,8 @@ type Title = (facts: TimelineEntry['facts']) => string | undefined
 const TITLES: Readonly<Record<string, Title>> = {
   settled: ({ state }) => ENDS[String(state)],
   waiting: ({ waitedMs }) => (waitedMs === undefined ? undefined : `Waited ${durationText(Number(waitedMs))}`),
+  'service-stopped': ({ how }) => (how === 'frozen' ? 'Nuncio stood still' : undefined),
+  'media-retry': ({ tries }) => (tries ? `Download failed, try ${String(tries)} of ${MOST_DOWNLOADS}` : undefined),
   'attempt-begun': ({ attempt, template }) =>
     template
       ? `Attempt ${String(attempt)}: as template ${template}`
@@ -52,6 +57,8 @@ export function explainEntry(
   { kind, code, words, facts }: TimelineEntry,
   { message, channel }: Pick<MessageTimeline, 'message' | 'channel'>,
 ): { readonly cause: string | null; readonly words: string | null } {
+  const plain = plainCause({ kind, code, words, facts }, { number: message.connection, channel })
+  if (plain !== undefined) return { cause: plain, words: null }
   if (code === null || SAID_BY_TITLE.has(kind)) return { cause: null, words }
   const state = facts['state']
   const known = { number: message.connection, to: message.to === ERASED ? undefined : message.to }
@@ -62,6 +69,33 @@ export function explainEntry(
     facts: known,
   })
   return { cause, words: quote?.words ?? null }
+}
+
+/** Where facts alone say it. Undefined: they do not. */
+function plainCause(
+  entry: Omit<TimelineEntry, 'at'>,
+  known: { readonly number: string; readonly channel: string },
+): string | null | undefined {
+  const { kind, facts } = entry
+  switch (kind) {
+    case 'waiting': {
+      const cause = pastCause(entry, known)
+      return cause && `${cause.charAt(0).toUpperCase()}${cause.slice(1)}.`
+    }
+    case 'service-stopped':
+      return stopText(facts)
+    case 'media-fetched': {
+      const tries = Number(facts['tries'] ?? 1)
+      const at = tries > 1 ? `At the ${NTH[tries] ?? `${tries}th`} try. ` : ''
+      return (
+        `${at}${facts['captionDropped'] ? 'Its caption is left out: an audio message has none.' : ''}`.trim() || null
+      )
+    }
+    case 'attempt-begun':
+      return facts['uploadedAs'] ? `With its file, uploaded as ${facts['uploadedAs']}.` : null
+    default:
+      return undefined
+  }
 }
 
 function who(by: string | number | null): string {

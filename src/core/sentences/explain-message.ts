@@ -9,6 +9,7 @@ import type { MessageTimeline } from '../ports/administration.ts'
 import { type ExplainedReason, explainReason, networkOf } from '../reasons.ts'
 import { type Answer, answerOf, mayHaveLeft, NTH } from './answer.ts'
 import { numberFacts } from './explain-wait.ts'
+import { pastCause } from './explain-waited.ts'
 import { NO_ACTION, type SentenceFacts } from './texts.ts'
 
 /** What a person reads of a message: was it sent, why or why not, what to do. */
@@ -112,9 +113,11 @@ function ofSent(view: MessageTimeline): Lines {
   const busy = refused.filter(({ code }) => code === 'busy').length
   const nth = `Sent at the ${NTH[message.attempts] ?? `${message.attempts}th`} attempt`
   if (busy > 0) return say(nth, `${network} was busy ${busy === 1 ? 'once' : busy === 2 ? 'twice' : `${busy} times`}.`)
-  const waits = timeline.filter(({ kind, facts }) => kind === 'waiting' && Number(facts['waitedMs']) >= LONG_WAIT_MS)
-  const longest = waits.toSorted((a, b) => Number(b.facts['waitedMs']) - Number(a.facts['waitedMs']))[0]
-  if (longest?.words) return say('', `It waited ${durationText(Number(longest.facts['waitedMs']))}: ${longest.words}.`)
+  const tries = Number(timeline.findLast(({ kind }) => kind === 'media-fetched')?.facts['tries'] ?? 1)
+  if (tries > 1) return say('', `The file was downloaded at the ${NTH[tries] ?? `${tries}th`} try.`)
+  const wait = longestWait(view)
+  if (wait && wait.waitedMs >= LONG_WAIT_MS && !refused.some(({ code }) => code === 'connection_away'))
+    return say('', `It waited ${durationText(wait.waitedMs)}: ${wait.cause}.`)
   if (refused.some(({ code }) => code === 'connection_away' || code === 'network_error')) {
     const first = timeline.find(({ kind }) => kind === 'attempt-begun')
     const away = (message.publishedAt ?? 0) - (first?.at ?? 0)
@@ -127,6 +130,22 @@ function ofSent(view: MessageTimeline): Lines {
   if (channel === 'sandbox')
     return say('', 'It is in the sandbox inbox. Nothing left this machine.', { opens: 'inbox' })
   return NOTHING
+}
+
+/** What it waited for longest, where that is known. */
+function longestWait({ timeline, message, channel }: MessageTimeline) {
+  const waits = timeline.flatMap((entry) => {
+    const { kind, facts } = entry
+    const cause = kind === 'waiting' ? pastCause(entry, { number: message.connection, channel }) : null
+    const pausedBy = entry.code === 'paused' ? facts['begunBy'] : null
+    return cause === null ? [] : [{ cause, waitedMs: Number(facts['waitedMs']), pausedBy }]
+  })
+  return waits.toSorted((a, b) => b.waitedMs - a.waitedMs)[0] ?? null
+}
+
+function expiryFacts(view: MessageTimeline): SentenceFacts {
+  const wait = longestWait(view)
+  return wait ? { waited: wait.cause, pausedBy: wait.pausedBy ? nameActor(String(wait.pausedBy)) : undefined } : {}
 }
 
 /** What the reason's sentences may name. */
@@ -148,6 +167,7 @@ function factsOf(view: MessageTimeline, code: string, until: Instant | null): Se
     ...attemptFacts(view),
     nth: tries === null ? undefined : NTH[tries + 1],
     cause: causeOfLast(view),
+    ...(code === 'time_to_live_over' ? expiryFacts(view) : {}),
     earlier: view.waitsFor ?? undefined,
     ...(code === 'paused' && paused ? { who: capital(nameActor(paused.by)), at: at(paused.at) } : {}),
     ...(code === 'recipient_blocked' && block

@@ -37,6 +37,10 @@ export const FACT_EXAMPLES = {
   words: 'files.example answered 404 (not found).',
   /** Another sentence of these tables: of the last failure, or of what an earlier message waits for. */
   cause: 'Meta is overloaded or down.',
+  /** What it waited for longest, after a colon. */
+  waited: 'anna@example.org had paused 15550001301',
+  /** Who had paused the number for most of that time. */
+  pausedBy: 'anna@example.org',
   /** An earlier message to the same recipient. */
   earlier: '0199c1de-0000-7000-8000-000000000001',
 } as const

@@ -221,6 +221,8 @@ create table ended_attempt (
   outcome text not null,
   code text,
   words text,
+  -- JSON of AttemptFacts. Null: there are none.
+  facts text,
   primary key (message_sequence, number)
 ) partition by range (message_sequence);
 
@@ -366,6 +368,8 @@ create table lane (
   wait_reason text,
   wait_words text,
   wait_until bigint,
+  -- Since when it has waited for this reason.
+  wait_since bigint,
   last_attempt_at bigint,
   -- When the network last called back about the connection, to within a minute. Null: never, or it does not call back.
   last_report_at bigint
@@ -391,6 +395,23 @@ create table lane_attempt (
 create view open_attempt as
   select connection_id, account_id, message_sequence, number, epoch, started_at, crashes, evidence_until, words, possibly_superseded_sequence
     from lane_attempt where message_sequence is not null;
+
+-- Times in which a lane, or all lanes, could send nothing: the waits in timelines are derived from them. The wait of a lane is
+-- written when it ends, if it was long enough to be shown.
+create table standstill (
+  -- '' for all lanes.
+  connection_id text collate "C" not null,
+  -- A code of core/reasons.ts.
+  reason text not null,
+  since bigint not null,
+  -- Null: it is not over.
+  until bigint,
+  words text,
+  -- As in the audit log. Null: it began or ended by itself.
+  begun_by text,
+  ended_by text,
+  primary key (connection_id, since, reason)
+);
 
 -- While there is a row here no attempt is opened, until a person releases the lanes (G12).
 create table hold (
@@ -857,9 +878,9 @@ create view message as
     from settled;
 
 create view attempt as
-  select message_sequence, number, started_at, ended_at, outcome, code, words from ended_attempt
+  select message_sequence, number, started_at, ended_at, outcome, code, words, facts from ended_attempt
   union all
-  select sequence, attempts, attempt_started_at, settled_at, 'accepted'::text, null::text, null::text
+  select sequence, attempts, attempt_started_at, settled_at, 'accepted'::text, null::text, null::text, null::text
     from settled where attempt_started_at is not null;
 
 create view waiting as

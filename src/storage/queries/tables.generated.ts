@@ -97,7 +97,7 @@ export interface Tables {
     user_agent: string | null
     body_deleted_at: Instant | null
     summed_requests: number | null
-    summed_since: number | null
+    summed_since: Instant | null
     message_state: MessageState | null
   }
   idempotency: {
@@ -115,6 +115,7 @@ export interface Tables {
     outcome: 'accepted' | 'rejected' | 'unknown'
     code: string | null
     words: string | null
+    facts: string | null
   }
   timeline: {
     message_sequence: Sequence
@@ -160,6 +161,7 @@ export interface Tables {
     wait_reason: string | null
     wait_words: string | null
     wait_until: Instant | null
+    wait_since: Instant | null
     last_attempt_at: Instant | null
     last_report_at: Instant | null
   }
@@ -195,6 +197,15 @@ export interface Tables {
     evidence_until: Instant | null
     words: string | null
     possibly_superseded_sequence: number | null
+  }
+  standstill: {
+    connection_id: string
+    reason: string
+    since: Instant
+    until: Instant | null
+    words: string | null
+    begun_by: string | null
+    ended_by: string | null
   }
   hold: {
     only: 1
@@ -244,7 +255,7 @@ export interface Tables {
     old_secret_until: Instant | null
     created_at: Instant
     created_by: string
-    failing_since: number | null
+    failing_since: Instant | null
     last_delivered_at: Instant | null
     dropped: Generated<number>
     served_at: Generated<Instant>

@@ -31,6 +31,7 @@ import { SqliteLanes } from './lanes/lanes.ts'
 import { NotificationTrigger } from './lanes/notification-trigger.ts'
 import { SqliteNotices } from './lanes/notifications.ts'
 import { SendAgainVisits } from './lanes/send-again.ts'
+import { ServiceStops } from './lanes/service-stops.ts'
 import { UnindexedTail } from './lanes/unindexed-tail.ts'
 import { SqliteMediaQueue } from './media/media-queue.ts'
 import { SqliteWatchDatabase } from './queries/watch-database.ts'
@@ -301,10 +302,11 @@ export class SqliteStorage {
    * are free at once, before their leases expire. Our own row gets its first heartbeat when dispatching begins.
    */
   #takePlace(): void {
+    const now = this.clock.now()
+    if (this.#worker?.roles.includes('dispatch')) new ServiceStops(this.database).started(now)
     this.database.exec('delete from worker; update retention_state set swept_until = 0')
     if (!this.#worker) return
     const { host, pid, roles, version } = toWorkerRow(this.#worker)
-    const now = this.clock.now()
     this.database
       .prepare(
         'insert into worker (id, heartbeat_until, host, pid, roles, version, started_at) values (?, ?, ?, ?, ?, ?, ?)',

@@ -191,6 +191,8 @@ create table attempt (
   outcome text not null,
   code text,
   words text,
+  -- JSON of AttemptFacts. Null: there are none.
+  facts text,
   primary key (message_sequence, number)
 ) strict, without rowid;
 
@@ -253,6 +255,8 @@ create table lane (
   wait_reason text,
   wait_words text,
   wait_until integer,
+  -- Since when it has waited for this reason.
+  wait_since integer,
   last_attempt_at integer,
   -- When the network last called back about the connection, to within a minute. Null: never, or it does not call back.
   last_report_at integer
@@ -306,6 +310,23 @@ create table open_attempt (
   -- The message whose attempt was open when all lanes were last held. The database may have gone back since, and later
   -- attempts of that message may be missing from it. So proof that this attempt did not arrive proves nothing (G12).
   possibly_superseded_sequence integer
+) strict, without rowid;
+
+-- Times in which a lane, or all lanes, could send nothing: the waits in timelines are derived from them. The wait of a lane is
+-- written when it ends, if it was long enough to be shown.
+create table standstill (
+  -- '' for all lanes.
+  connection_id text not null,
+  -- A code of core/reasons.ts.
+  reason text not null,
+  since integer not null,
+  -- Null: it is not over.
+  until integer,
+  words text,
+  -- As in the audit log. Null: it began or ended by itself.
+  begun_by text,
+  ended_by text,
+  primary key (connection_id, since, reason)
 ) strict, without rowid;
 
 -- While there is a row here no attempt is opened, until a person releases the lanes (G12).

@@ -107,6 +107,7 @@ const EMPTIED = [
   'account',
   'worker',
   'hold',
+  'standstill',
   'key_ring',
   'audit',
   'tally',

@@ -2,7 +2,14 @@ import type { ConnectionId, Instant } from '../../ids.ts'
 import type { QueuedMessage } from '../../message/message.ts'
 import type { Evidence, Handover, OpenQuestion, Outcome } from '../../ports/channel.ts'
 import type { JournalEvent } from '../../ports/journal.ts'
-import type { AttemptRecord, ClaimedLane, Disposition, LaneTransition, LaneWait } from '../../ports/lanes.ts'
+import type {
+  AttemptFacts,
+  AttemptRecord,
+  ClaimedLane,
+  Disposition,
+  LaneTransition,
+  LaneWait,
+} from '../../ports/lanes.ts'
 import type { MessageDecision } from './decide-message.ts'
 import type { EndedAttempt } from './next-step.ts'
 
@@ -115,8 +122,10 @@ export function recordOf({
   endedAt,
   outcome,
   evidenceRequested,
+  retry,
 }: EndedAttempt): AttemptRecord {
-  const attempt = { sequence, number, startedAt, endedAt, outcome: outcome.kind }
+  const facts = factsOf(outcome, retry)
+  const attempt = { sequence, number, startedAt, endedAt, outcome: outcome.kind, ...(facts && { facts }) }
   switch (outcome.kind) {
     case 'accepted':
       return {
@@ -130,6 +139,14 @@ export function recordOf({
     case 'unknown':
       return { ...attempt, code: 'result_unknown', words: outcome.words, networkId: null }
   }
+}
+
+/** Null in the usual case, which costs storage nothing. */
+function factsOf({ sentAs }: Outcome, retry: EndedAttempt['retry']): AttemptFacts | null {
+  const wait = retry?.wait
+  // The end of the attempt before says why a retry waited.
+  const waitedFor = wait && wait.kind !== 'retry' ? wait.reason : null
+  return sentAs || waitedFor ? { ...sentAs, ...(waitedFor && { waitedFor }) } : null
 }
 
 export function finished(

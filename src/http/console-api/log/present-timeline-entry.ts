@@ -1,4 +1,5 @@
 import type { LogTimelineEntry } from '../../../contract/console/log.ts'
+import { SAID_FACTS } from '../../../core/message/timeline.ts'
 import type { MessageTimeline, TimelineEntry } from '../../../core/ports/administration.ts'
 import { explainEntry, timelineTitle } from '../../../core/sentences/explain-entry.ts'
 
@@ -33,6 +34,7 @@ function isSaidBefore({ kind, code, words }: TimelineEntry, before: TimelineEntr
 const TONES: Readonly<Record<string, LogTimelineEntry['tone']>> = {
   accepted: 'good',
   waiting: 'wait',
+  'service-stopped': 'wait',
   'media-fetched': 'good',
   'media-retry': 'wait',
   'media-failed': 'bad',
@@ -58,7 +60,6 @@ function toneOf({ kind, facts }: TimelineEntry): LogTimelineEntry['tone'] {
 
 /** Labels of facts, and how to format their values. */
 const FACTS: Readonly<Record<string, readonly [name: string, read?: (value: string) => string]>> = {
-  attempt: ['Attempt'],
   tookMs: ['Took', (value) => `${value} ms`],
   sizeBytes: ['Size', (value) => `${Number(value).toLocaleString('en')} bytes`],
   mime: ['Content'],
@@ -70,7 +71,6 @@ const FACTS: Readonly<Record<string, readonly [name: string, read?: (value: stri
   oldMessage: ['Old message'],
   state: ['State'],
   was: ['Was'],
-  by: ['By'],
   networkTime: ['By the network’s clock', (value) => instantText(value)],
   until: ['Goes on', (value) => instantText(value)],
 }
@@ -79,7 +79,7 @@ const PRIVATE_FACTS: typeof FACTS = { sha256: ['SHA-256'], networkId: ['Id in th
 
 function presentFacts(facts: TimelineEntry['facts'], isWanted: (name: string) => boolean): LogTimelineEntry['facts'] {
   return Object.entries(facts).flatMap(([name, value]) => {
-    if (value === null || !isWanted(name)) return []
+    if (value === null || SAID_FACTS.has(name) || !isWanted(name)) return []
     const [label, read] = FACTS[name] ?? PRIVATE_FACTS[name] ?? [name]
     return [{ name: label, value: read ? read(String(value)) : String(value) }]
   })

@@ -29,6 +29,8 @@ create or replace function write_steps(
   ends integer[] default null,
   close_sequences bigint[] default null, close_numbers integer[] default null, started_ats bigint[] default null,
   ended_ats bigint[] default null, outcomes text[] default null, codes text[] default null, attempt_words text[] default null,
+  -- JSON of AttemptFacts.
+  attempt_facts text[] default null,
   -- What a message that stays queued keeps between its attempts.
   retries text[] default null,
   network_ids text[] default null, states text[] default null, reasons text[] default null, end_words text[] default null,
@@ -168,8 +170,9 @@ begin
   end if;
 
   if false = any (is_plain) then
-    insert into ended_attempt (message_sequence, number, started_at, ended_at, outcome, code, words)
-      select close_sequences[i], close_numbers[i], least(started_ats[i], now), least(ended_ats[i], now), outcomes[i], codes[i], attempt_words[i]
+    insert into ended_attempt (message_sequence, number, started_at, ended_at, outcome, code, words, facts)
+      select close_sequences[i], close_numbers[i], least(started_ats[i], now), least(ended_ats[i], now), outcomes[i], codes[i], attempt_words[i],
+          attempt_facts[i]
         from generate_series(1, n) i where ends[i] in (1, 2) and not is_plain[i] and result[i] is not null;
   end if;
 
@@ -229,8 +232,11 @@ begin
       perform end_queued(accounts[at], connections[at], drop_sequences[e], drop_states[e], drop_reasons[e], drop_words[e], ats[at]);
     end if;
     if changes_memory[e] then
+      perform note_wait(connections[at], wait_reasons[e], ats[at]);
       update lane set failure_streak = failure_streaks[e], wait_reason = wait_reasons[e], wait_words = wait_texts[e],
-          wait_until = wait_untils[e]
+          wait_until = wait_untils[e],
+          wait_since = case when wait_reasons[e] is null then null
+            when wait_reason = wait_reasons[e] and wait_goes_on(wait_since, wait_until, ats[at]) then wait_since else ats[at] end
         where connection_id = connections[at] and epoch = epochs[at];
     end if;
     if notes_attempt[e] and result[at] = 'o' then

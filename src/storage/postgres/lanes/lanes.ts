@@ -89,7 +89,7 @@ export class PostgresLanes implements Lanes {
   }
 
   async deleteLease(worker: WorkerId): Promise<void> {
-    await retryOnLockTimeout(() => this.#parts.claims.ask('delete from worker where id = $1', [worker]))
+    await retryOnLockTimeout(() => this.#parts.claims.ask('select end_lease($1)', [worker]))
   }
 
   claim(request: Parameters<Lanes['claim']>[0]): Promise<readonly ClaimedLane[]> {

@@ -71,6 +71,7 @@ const WRITE_STEPS = new StoredFunction<StepBatch>('write_steps', {
     outcomes: text(({ attempt }) => attempt?.outcome ?? null),
     codes: text(({ attempt }) => attempt?.code ?? null),
     attempt_words: text(({ attempt }) => attempt && clean(attempt.words)),
+    attempt_facts: text(({ attempt }) => clean(toJson(attempt?.facts))),
     retries: text(({ step }) => retryOf(step)),
     network_ids: text(({ attempt }) => attempt && clean(attempt.networkId)),
     states: text(({ step }) => finalOf(step)?.as ?? null),
@@ -207,8 +208,8 @@ function wordsOf({ finish }: LaneTransition): string | null {
 
 /** The network accepted it and said nothing else, so the message says everything about the attempt. */
 function isPlain({ attempt, disposition }: NonNullable<LaneTransition['finish']>): boolean {
-  const { outcome, code, words } = attempt
-  return disposition.do === 'finalize' && outcome === 'accepted' && code === null && words === null
+  const { outcome, code, words, facts } = attempt
+  return disposition.do === 'finalize' && outcome === 'accepted' && code === null && words === null && !facts
 }
 
 /** Texts of networks may contain U+0000, which PostgreSQL refuses. */

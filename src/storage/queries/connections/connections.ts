@@ -12,6 +12,7 @@ import type {
 import type { ConnectionFact } from '../../../core/ports/channel-onboarding.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { laneFacts, type SinceColumn, timelineEntryOf, whyStandsStill } from '../lanes/lane-reason.ts'
+import { beginPause, endLaneWait, endPause } from '../lanes/standstills.ts'
 import { newConnectionId } from '../new-id.ts'
 import {
   type Change,
@@ -113,21 +114,14 @@ export async function writeState(
   const before = await tables.selectFrom('connection').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
   await tables.updateTable('connection').set({ state }).where('id', '=', id).execute()
   // A person resumes after fixing the cause, so the lane tries at once instead of waiting further.
-  if (state === 'active') await clearWait(tables, id)
+  if (state === 'active') await endLaneWait(making, id)
   await touchLane(making, id)
   const action = state === 'active' ? 'connection.resume' : 'connection.pause'
   await writeAudit(making, { action, object: id, accountId })
   if (before.state === state) return
+  await (state === 'paused' ? beginPause(making, id) : endPause(making, id))
   const kind = state === 'active' ? 'connection.resumed' : 'connection.paused'
   await announceConnection(making, { kind, accountId, id, number: before.number, channel: before.channel })
-}
-
-async function clearWait(tables: Reader, id: ConnectionId): Promise<void> {
-  await tables
-    .updateTable('lane')
-    .set({ wait_reason: null, wait_words: null, wait_until: null })
-    .where('connection_id', '=', id)
-    .execute()
 }
 
 export function changeConnection(
@@ -180,7 +174,7 @@ export async function writeSettings(
     .executeTakeFirst()
   if (numUpdatedRows !== 1n) throw new Refusal('connection_changed')
   // The network was just verified with these settings, so the lane tries at once, as after resuming.
-  if (link) await clearWait(tables, id)
+  if (link) await endLaneWait(making, id)
   await touchLane(making, id)
   // Only the names of the channel's settings: their values may be credentials.
   const detail = {

@@ -3,6 +3,7 @@ import { addTakenOut, NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { Actor, TakenOut } from '../../../core/ports/administration.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { hasSealedForm } from '../../../core/sealed-form.ts'
+import { beginPause } from '../lanes/standstills.ts'
 import { cancelSome, selectCancellable, yieldToWriters } from '../messages/cancel-waiting.ts'
 import { type Change, change, type Reader, type Store, touchLane, writeAudit } from '../store.ts'
 import { announceConnection } from '../webhooks/write-notifications.ts'
@@ -54,6 +55,7 @@ export async function removeStep(
     )
     .where('id', '=', id)
     .execute()
+  if (!removed && connection.state === 'active') await beginPause(making, id)
   await touchLane(making, id)
   const { number, channel, account_id: accountId } = connection
   await noteRemoval(making, { id, number, accountId, removed, cancelled, unconfirmed })

@@ -11,6 +11,7 @@ import { type Change, change, type Store, touchLane, writeAudit } from '../store
 import { selectUnfinished } from './lane-order.ts'
 import { mayBeEnded } from './lane-reason.ts'
 import { livingConnection } from './read-lanes.ts'
+import { endLaneWait } from './standstills.ts'
 
 // How many parts one call makes: some 16,000 messages in half a second, so that the console can show progress.
 const PARTS_AT_ONCE = 8
@@ -58,12 +59,7 @@ export function endWait(store: Store, of: OfConnection, actor: Actor): Promise<v
     const isEndable = reason !== null && !isOver && mayBeEnded(reason)
     const retries = await endRetryWaits(making, of)
     if (!isEndable && retries === 0) throw new Refusal('lane_not_waiting')
-    if (isEndable)
-      await tables
-        .updateTable('lane')
-        .set({ wait_reason: null, wait_words: null, wait_until: null })
-        .where('connection_id', '=', of.id)
-        .execute()
+    if (isEndable) await endLaneWait(making, of.id)
     await touchLane(making, of.id)
     const { accountId, id } = of
     await writeAudit(making, { action: 'connection.end-wait', object: id, accountId, detail: { reason } })
@@ -114,12 +110,13 @@ export function confirmBacklog(store: Store, of: OfConnection, actor: Actor): Pr
     await livingConnection(tables, of)
     const { numUpdatedRows } = await tables
       .updateTable('lane')
-      .set({ last_attempt_at: at, failure_streak: null, wait_reason: null, wait_words: null, wait_until: null })
+      .set({ last_attempt_at: at, failure_streak: null })
       .where('connection_id', '=', of.id)
       .where('wait_reason', '=', 'backlog_confirmation')
       .executeTakeFirstOrThrow()
     if (numUpdatedRows === 0n)
       throw new Refusal('lane_not_waiting', 'No backlog of this connection waits for a confirmation.')
+    await endLaneWait(making, of.id)
     await touchLane(making, of.id)
     await writeAudit(making, { action: 'connection.confirm-backlog', object: of.id, accountId: of.accountId })
   })

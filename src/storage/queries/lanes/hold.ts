@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Actor, HoldView } from '../../../core/ports/administration.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { type Change, change, type Store, writeAudit } from '../store.ts'
+import { noteHold } from './standstills.ts'
 
 /** Null while lanes may move. */
 export async function readHold({ database }: Store): Promise<HoldView | null> {
@@ -39,6 +40,7 @@ export function releaseHold(store: Store, actor: Actor): Promise<HoldView> {
     const row = await making.tables.deleteFrom('hold').returning(['since', 'reason']).executeTakeFirst()
     if (!row) throw new Refusal('lanes_not_held')
     const held = { ...row }
+    await noteHold(making, held)
     await touchWaitingLanes(making)
     await writeAudit(making, { action: 'hold.release', object: 'all lanes', accountId: null, detail: held })
     return held

@@ -16,6 +16,7 @@ import {
   type SinceColumn,
   timelineEntryOf,
 } from '../lanes/lane-reason.ts'
+import { readPause } from '../lanes/standstills.ts'
 import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
 import { type MessageDetails, selectDetails } from './message-details.ts'
 import { type MessageRow, selectMessages, toMessageView } from './message-view.ts'
@@ -37,7 +38,7 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
     const head = isWaiting ? await findHead({ tables, engine: store.engine }, row, moment.now) : null
     const isHead = head?.sequence === row.sequence
     const repeated = await findRepeated(tables, row.resend_of)
-    const timeline = await readTimeline({ tables, engine: store.engine }, row)
+    const timeline = await readTimeline({ tables, engine: store.engine }, row, moment.now)
     const resent = await findResent(tables, row.resent_as, timeline)
     const own = head && explainSelf(row, { ...moment, isHead })
     const lane = head && status(own ?? explainBehind(head, moment))
@@ -48,8 +49,8 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
       channel: row.channel,
       policy: policyOf(row),
       tries: isWaiting && row.retry !== null ? (JSON.parse(row.retry) as RetryState).tries : null,
-      paused: row.connection_state === 'paused' ? await findAct(tables, row, 'connection.pause') : null,
-      removed: row.connection_state === 'removed' ? await findAct(tables, row, 'connection.remove') : null,
+      paused: row.connection_state === 'paused' ? await readPause(tables, row.connection_id) : null,
+      removed: row.connection_state === 'removed' ? await findRemoval(tables, row) : null,
       block: row.reason === 'recipient_blocked' || NOT_SENT.has(row.state) ? await readBlock(tables, row) : null,
       reasonWords: isWaiting ? (own?.words ?? null) : row.message_words,
       requestId: row.request_id,
@@ -120,11 +121,7 @@ const NOT_SENT: ReadonlySet<string> = new Set<MessageState>(['FAILED', 'EXPIRED'
 // The act is among the newest of an account, unless it was long ago: then nobody is named.
 const ACTS_SEARCHED = 1_000
 
-async function findAct(
-  tables: Reader,
-  row: MessageDetails,
-  action: 'connection.pause' | 'connection.remove',
-): Promise<MessageTimeline['paused']> {
+async function findRemoval(tables: Reader, row: MessageDetails): Promise<MessageTimeline['removed']> {
   const newest = tables
     .selectFrom('audit')
     .select(['at', 'actor as by', 'action', 'object'])
@@ -135,7 +132,7 @@ async function findAct(
   const act = await tables
     .selectFrom(newest)
     .select(['at', 'by'])
-    .where('action', '=', action)
+    .where('action', '=', 'connection.remove')
     .where('object', '=', row.connection_id)
     .orderBy('at', 'desc')
     .limit(1)

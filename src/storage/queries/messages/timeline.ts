@@ -1,10 +1,12 @@
 import type { Instant } from '../../../core/ids.ts'
 import type { TimelineKind } from '../../../core/message/timeline.ts'
 import type { TimelineEntry } from '../../../core/ports/administration.ts'
+import type { AttemptFacts } from '../../../core/ports/lanes.ts'
 import { acceptanceTookMs } from '../api-log/log-source.ts'
 import { within } from '../engine.ts'
 import type { Reader, Reading } from '../store.ts'
 import type { MessageDetails } from './message-details.ts'
+import { readWaits } from './read-waits.ts'
 
 // Networks report times in whole seconds, rounded down.
 const CUT_OFF_MS = 1_000
@@ -12,16 +14,24 @@ const CUT_OFF_MS = 1_000
 type Moment = TimelineEntry & { readonly kind: TimelineKind | (string & {}) }
 
 /** Everything that happened to a message, by time. Most entries are derived from other rows and not stored again. */
-export async function readTimeline(reading: Reading, message: MessageDetails): Promise<readonly TimelineEntry[]> {
+export async function readTimeline(
+  reading: Reading,
+  message: MessageDetails,
+  now: Instant,
+): Promise<readonly TimelineEntry[]> {
   const { tables } = reading
-  const kept = await keptEntries(tables, message)
+  const kept = numberTries(await keptEntries(tables, message))
+  const file = await media(tables, message, kept)
+  const rows = await readAttempts(tables, message)
+  const fileAt = file.find(({ kind }) => kind === 'media-fetched' || kind === 'media-failed')?.at ?? null
   const derived = [
     ...acceptance(message),
     ...(await repeats(reading, message)),
-    ...(await media(tables, message)),
-    ...(await attempts(tables, message, kept)),
+    ...file,
+    ...attempts(rows, message, kept),
     ...openAttempt(message),
     ...settlement(message, kept),
+    ...(await readWaits(reading, { message, attempts: rows, fileAt, now })),
   ].filter((moment) => !kept.some((other) => other.kind === moment.kind && other.at === moment.at))
   return orderTimeline(derived, kept)
 }
@@ -59,32 +69,80 @@ async function repeats({ tables, engine }: Reading, message: MessageDetails): Pr
   return rows.map((row) => moment(row.received_at, 'repeated', { requestId: row.request_id }))
 }
 
-async function media(tables: Reader, message: MessageDetails): Promise<readonly Moment[]> {
+/** The tries of a download. They begin again when the file is lost. */
+function numberTries(kept: readonly Moment[]): readonly Moment[] {
+  let tries = 0
+  return kept.map((entry) => {
+    if (entry.kind === 'media-lost' || entry.kind === 'media-elsewhere') tries = 0
+    if (entry.kind !== 'media-retry') return entry
+    tries += 1
+    return { ...entry, facts: { ...entry.facts, tries } }
+  })
+}
+
+async function media(tables: Reader, message: MessageDetails, kept: readonly Moment[]): Promise<readonly Moment[]> {
   const row = await tables
     .selectFrom('media')
     .select(['state', 'code', 'words', 'size_bytes', 'sha256', 'mime', 'took_ms', 'ended_at'])
     .where('message_sequence', '=', message.sequence)
     .executeTakeFirst()
   if (!row || row.ended_at === null || row.state === 'pending') return []
-  if (row.state === 'failed') return [{ ...moment(row.ended_at, 'media-failed', {}), code: row.code, words: row.words }]
+  const failed = kept.findLast(({ kind }) => kind.startsWith('media-'))?.facts['tries']
+  const tries = 1 + Number(failed ?? 0)
+  if (row.state === 'failed')
+    return [{ ...moment(row.ended_at, 'media-failed', { tries }), code: row.code, words: row.words }]
   // Forgotten before it had been fetched.
   if (row.sha256 === null) return []
-  const facts = { sizeBytes: row.size_bytes, mime: row.mime, sha256: row.sha256, tookMs: row.took_ms }
+  const facts = {
+    sizeBytes: row.size_bytes,
+    mime: row.mime,
+    sha256: row.sha256,
+    tookMs: row.took_ms,
+    tries,
+    captionDropped: (await hasUnusedCaption(tables, message)) ? 'yes' : null,
+  }
   return [moment(row.ended_at, 'media-fetched', facts)]
 }
 
-async function attempts(tables: Reader, message: MessageDetails, kept: readonly Moment[]): Promise<readonly Moment[]> {
-  const rows = await tables
+/** An audio message has no caption: the one of the request is left out. */
+async function hasUnusedCaption(tables: Reader, message: MessageDetails): Promise<boolean> {
+  if (message.type !== 'audio' || message.body_deleted_at !== null) return false
+  const row = await tables
+    .selectFrom('message')
+    .select('body')
+    .where('account_id', '=', message.account_id)
+    .where('sequence', '=', message.sequence)
+    .executeTakeFirst()
+  return row !== undefined && captionOf(row.body) !== ''
+}
+
+function captionOf(body: string): string {
+  try {
+    const { caption } = JSON.parse(body) as { readonly caption?: unknown }
+    return typeof caption === 'string' ? caption : ''
+  } catch {
+    return ''
+  }
+}
+
+function readAttempts(tables: Reader, message: MessageDetails) {
+  return tables
     .selectFrom('attempt')
     .selectAll()
     .where('message_sequence', '=', message.sequence)
     .orderBy('number')
     .execute()
+}
+
+type AttemptRow = Awaited<ReturnType<typeof readAttempts>>[number]
+
+function attempts(rows: readonly AttemptRow[], message: MessageDetails, kept: readonly Moment[]): readonly Moment[] {
   const last = rows.at(-1)
   return rows.flatMap((row) => {
     const networkId = row === last && row.outcome === 'accepted' ? { networkId: message.network_id } : {}
     const facts = { attempt: row.number, tookMs: row.ended_at - row.started_at, ...networkId }
-    const begun = moment(row.started_at, 'attempt-begun', { attempt: row.number })
+    const { template = null, uploadedAs = null } = JSON.parse(row.facts ?? '{}') as AttemptFacts
+    const begun = moment(row.started_at, 'attempt-begun', { attempt: row.number, template, uploadedAs })
     // The stored entry reports the broken attempt, so only the end of the wait for evidence is added.
     const isReported = kept.some((other) => other.kind === 'attempt-unknown' && other.facts['attempt'] === row.number)
     if (isReported && row.outcome === 'unknown') return [begun, moment(row.ended_at, 'evidence', facts)]
@@ -127,6 +185,8 @@ function moment(at: number, kind: TimelineKind, facts: TimelineEntry['facts']): 
 /** The order of entries of the same time. */
 const RANKS: Readonly<Record<string, number>> = {
   accepted: 0,
+  // The attempt that ended the wait comes after it.
+  waiting: 0.5,
   settled: 2,
   'receipt-sent': 3,
   'receipt-delivered': 4,

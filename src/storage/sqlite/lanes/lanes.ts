@@ -13,6 +13,7 @@ import { BUSY_LANES, LaneTrim } from './lane-trim.ts'
 import { QueuedMessages } from './queued-messages.ts'
 import { ReceiptWriter } from './receipts.ts'
 import { StepWriter } from './record-step.ts'
+import { ServiceStops } from './service-stops.ts'
 import type { UnindexedTail } from './unindexed-tail.ts'
 
 interface LanesParts {
@@ -38,6 +39,7 @@ export class SqliteLanes implements Lanes {
   readonly #renewLease: StatementSync
   readonly #living: StatementSync
   readonly #deleteLease: StatementSync
+  readonly #stops: ServiceStops
 
   constructor({ database, commits, directory, counts, tail, clock }: LanesParts) {
     const trim = new LaneTrim(database, tail)
@@ -55,18 +57,23 @@ export class SqliteLanes implements Lanes {
     )
     this.#living = database.prepare(`select id from worker where ${validLeaseSql('?1')}`)
     this.#deleteLease = database.prepare('delete from worker where id = ?')
+    this.#stops = new ServiceStops(database)
   }
 
   heartbeat(worker: WorkerId, lastsMs: number): Promise<readonly WorkerId[]> {
     return this.#commits.submit(() => {
       const now = this.#clock.now()
+      this.#stops.beforeHeartbeat(worker, now)
       this.#renewLease.run(worker, now + lastsMs)
       return (this.#living.all(now) as { id: WorkerId }[]).map(({ id }) => id)
     })
   }
 
   async deleteLease(worker: WorkerId): Promise<void> {
-    await this.#commits.submit(() => this.#deleteLease.run(worker))
+    await this.#commits.submit(() => {
+      this.#deleteLease.run(worker)
+      this.#stops.stopped(this.#clock.now())
+    })
   }
 
   claim(request: Parameters<Lanes['claim']>[0]): Promise<readonly ClaimedLane[]> {

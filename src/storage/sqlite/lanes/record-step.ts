@@ -4,6 +4,7 @@ import type { Directory } from '../accept/directory.ts'
 import type { LaneClaims } from './claim-lanes.ts'
 import type { LaneTrim } from './lane-trim.ts'
 import type { QueuedMessages } from './queued-messages.ts'
+import { GOES_ON, Standstills } from './standstills.ts'
 
 const FENCED: LaneTransitionResult = { fenced: true }
 const OPENED: LaneTransitionResult = { fenced: false, started: true }
@@ -40,6 +41,7 @@ export class StepWriter {
   readonly #insertAttempt: StatementSync
   readonly #wasUnknown: StatementSync
   readonly #saveMemory: StatementSync
+  readonly #standstills: Standstills
   readonly #deferOne: StatementSync
   readonly #trim: LaneTrim
   readonly #noteAttempt: StatementSync
@@ -50,6 +52,7 @@ export class StepWriter {
     this.#claims = claims
     this.#directory = directory
     this.#messages = messages
+    this.#standstills = new Standstills(database)
     const waits = `exists (select 1 from message where sequence = ? and state = 'QUEUED')`
     // Repeated when the result of the first commit is unknown: an attempt that this claim has opened already counts as open.
     this.#insertOpen = database.prepare(
@@ -84,14 +87,16 @@ export class StepWriter {
     )
     this.#keepQueued = database.prepare('update message set attempts = ?, retry = ? where sequence = ?')
     this.#insertAttempt = database.prepare(
-      'insert into attempt (message_sequence, number, started_at, ended_at, outcome, code, words) values (?, ?, ?, ?, ?, ?, ?)',
+      'insert into attempt (message_sequence, number, started_at, ended_at, outcome, code, words, facts) values (?, ?, ?, ?, ?, ?, ?, ?)',
     )
     this.#trim = trim
     this.#wasUnknown = database.prepare(
       `select 1 from attempt where message_sequence = ? and outcome = 'unknown' limit 1`,
     )
     this.#saveMemory = database.prepare(
-      'update lane set failure_streak = ?, wait_reason = ?, wait_words = ?, wait_until = ? where connection_id = ?',
+      `update lane set failure_streak = ?, wait_reason = ?, wait_words = ?, wait_until = ?,
+           wait_since = case when ? is null then null when wait_reason is ? and ${GOES_ON('?')} then wait_since else ? end
+         where connection_id = ?`,
     )
     this.#deferOne = database.prepare(
       `update message set retry = ? where sequence = ? and connection_id = ? and state = 'QUEUED'`,
@@ -107,7 +112,7 @@ export class StepWriter {
       for (const { sequence, retry } of step.deferred ?? [])
         this.#deferOne.run(JSON.stringify(retry), sequence, step.connectionId)
       for (const range of step.passed ?? []) this.#trim.passed(step.connectionId, range)
-      if (step.memory) this.#remember(step.connectionId, step.memory)
+      if (step.memory) this.#remember(step, step.memory)
       if (result.started && step.notesAttempt) this.#noteAttempt.run(step.at, step.connectionId)
     }
     return { result, settled: this.#settled }
@@ -144,6 +149,7 @@ export class StepWriter {
       attempt.outcome,
       attempt.code,
       attempt.words,
+      attempt.facts ? JSON.stringify(attempt.facts) : null,
     )
     return result
   }
@@ -212,13 +218,18 @@ export class StepWriter {
     return this.#messages.isNext(connectionId, open.sequence, range)
   }
 
-  #remember(connectionId: LaneTransition['connectionId'], memory: LaneMemory): void {
-    const { failureStreak: error, wait } = memory
+  #remember({ connectionId, at }: LaneTransition, { failureStreak: error, wait }: LaneMemory): void {
+    const reason = wait?.reason ?? null
+    this.#standstills.noteWait(connectionId, { reason, at })
     this.#saveMemory.run(
       error && JSON.stringify(error),
-      wait?.reason ?? null,
+      reason,
       wait?.words ?? null,
       wait?.until ?? null,
+      reason,
+      reason,
+      at,
+      at,
       connectionId,
     )
   }

@@ -1,0 +1,154 @@
+import type { Instant } from '../ids.ts'
+import type { TimelineEntry } from '../ports/administration.ts'
+import type { ReasonCode } from '../reasons.ts'
+
+/** A time in which a lane, or all lanes, could send nothing. */
+export interface Standstill {
+  /** A code of core/reasons.ts. */
+  readonly reason: string
+  readonly since: Instant
+  /** Null: it is not over. */
+  readonly until: Instant | null
+  readonly words: string | null
+  /** As in the audit log. Null: it began or ended by itself. */
+  readonly begunBy: string | null
+  readonly endedBy: string | null
+}
+
+interface PastAttempt {
+  readonly startedAt: Instant
+  readonly endedAt: Instant
+  /** See `AttemptFacts`. */
+  readonly waitedFor: string | null
+}
+
+/** The messages of its lane that came before it and were not finished when it was accepted. */
+export interface Earlier {
+  readonly count: number
+  /** True when there were more than were counted. */
+  readonly isMore: boolean
+  /** How long the last of them was open before it was finished. */
+  readonly lastOpenMs: number
+}
+
+export interface WaitFacts {
+  readonly acceptedAt: Instant
+  readonly attempts: readonly PastAttempt[]
+  /** When it left its lane without a further attempt; null: it has not, or an attempt ended it. */
+  readonly droppedAt: Instant | null
+  /** When its file was there; null: it has none, or it never was. */
+  readonly fileAt: Instant | null
+  readonly standstills: readonly Standstill[]
+  readonly earlier: Earlier | null
+}
+
+interface Stretch {
+  readonly from: Instant
+  readonly to: Instant
+}
+
+interface Cause extends Stretch {
+  readonly code: string
+  readonly words: string | null
+  readonly facts: TimelineEntry['facts']
+}
+
+/** Shorter waits are not shown. */
+const SHOWN_FROM_MS = 1_000
+/** Without a known cause. */
+const UNEXPLAINED_FROM_MS = 10_000
+
+/** The times in which a message waited: before its first attempt, and between two. Only those that are worth a line. */
+export function gapsOf({ acceptedAt, attempts, droppedAt }: Omit<WaitFacts, 'fileAt' | 'standstills' | 'earlier'>) {
+  const begins = [...attempts.map(({ startedAt }) => startedAt), ...(droppedAt === null ? [] : [droppedAt])]
+  const ends = [acceptedAt, ...attempts.map(({ endedAt }) => endedAt)]
+  return begins
+    .map((to, at) => ({ from: ends[at] ?? to, to, isFirst: at === 0, before: attempts[at] ?? null }))
+    .filter(({ from, to }) => to - from >= SHOWN_FROM_MS)
+}
+
+/** What a message waited for, by stored facts. One entry for each cause of each wait, at the time at which it ended. Pure. */
+export function findWaits(facts: WaitFacts): readonly TimelineEntry[] {
+  return gapsOf(facts).flatMap((gap) => {
+    const known = [...causesOf(facts.standstills, gap), ...fileCause(facts.fileAt, gap)]
+    const restMs = gap.to - gap.from - coveredMs(known)
+    return [...sumByCode(known, facts.earlier), ...(restMs >= SHOWN_FROM_MS ? rest(facts, gap, restMs) : [])]
+  })
+}
+
+/** While no process ran: shown by themselves, also during an attempt. */
+export function findStops(standstills: readonly Standstill[], { from, to }: Stretch): readonly TimelineEntry[] {
+  return standstills
+    .filter(({ reason }) => reason === STOPPED)
+    .filter(({ since, until }) => since < to && (until ?? to) > from)
+    .map(({ since, until, words }) => ({
+      at: Math.max(since, from),
+      kind: 'service-stopped',
+      code: null,
+      words: null,
+      facts: { how: words, lastedMs: until === null ? null : until - since, since, until },
+    }))
+}
+
+const STOPPED: ReasonCode = 'service_stopped'
+
+function causesOf(standstills: readonly Standstill[], gap: Stretch): readonly Cause[] {
+  return standstills.flatMap(({ reason: code, since, until, words, begunBy, endedBy }) => {
+    const stretch = { from: Math.max(since, gap.from), to: Math.min(until ?? gap.to, gap.to) }
+    return stretch.to > stretch.from ? [{ ...stretch, code, words, facts: { begunBy, endedBy } }] : []
+  })
+}
+
+function fileCause(fileAt: Instant | null, gap: Stretch & { readonly isFirst: boolean }): readonly Cause[] {
+  if (fileAt === null || !gap.isFirst || fileAt <= gap.from) return []
+  const code: ReasonCode = 'media_pending'
+  return [{ from: gap.from, to: Math.min(fileAt, gap.to), code, words: null, facts: {} }]
+}
+
+/** How long at least one of them held. */
+function coveredMs(causes: readonly Stretch[]): number {
+  let [covered, through] = [0, Number.NEGATIVE_INFINITY]
+  for (const { from, to } of causes.toSorted((a, b) => a.from - b.from)) {
+    covered += Math.max(0, to - Math.max(from, through))
+    through = Math.max(through, to)
+  }
+  return covered
+}
+
+function sumByCode(causes: readonly Cause[], earlier: Earlier | null): readonly TimelineEntry[] {
+  const codes = new Set(causes.map(({ code }) => code))
+  codes.delete(STOPPED)
+  return [...codes].flatMap((code) => {
+    const same = causes.filter((cause) => cause.code === code)
+    const last = same.reduce((latest, cause) => (cause.to >= latest.to ? cause : latest))
+    const waitedMs = coveredMs(same)
+    if (waitedMs < SHOWN_FROM_MS) return []
+    const paced = code === ('pace' satisfies ReasonCode) ? aheadOf(earlier) : {}
+    return [entry(last.to, { code, words: last.words, facts: { ...last.facts, ...paced, waitedMs } })]
+  })
+}
+
+/** What is left when all else is known. */
+function rest(
+  { earlier }: WaitFacts,
+  { to, isFirst, before }: ReturnType<typeof gapsOf>[number],
+  waitedMs: number,
+): readonly TimelineEntry[] {
+  const known = (code: string, facts: TimelineEntry['facts'] = {}) => [
+    entry(to, { code, words: null, facts: { ...facts, waitedMs } }),
+  ]
+  if (before?.waitedFor) return known(before.waitedFor)
+  if (!isFirst) return known('retrying' satisfies ReasonCode)
+  if (!earlier || earlier.count === 0)
+    return waitedMs < UNEXPLAINED_FROM_MS ? [] : [entry(to, { code: null, words: null, facts: { waitedMs } })]
+  const isOne = earlier.lastOpenMs >= waitedMs / 2
+  return known('behind_others' satisfies ReasonCode, isOne ? { openMs: earlier.lastOpenMs } : aheadOf(earlier))
+}
+
+function aheadOf(earlier: Earlier | null): TimelineEntry['facts'] {
+  return earlier && earlier.count > 0 ? { before: earlier.count, isMore: earlier.isMore ? 1 : null } : {}
+}
+
+function entry(at: Instant, what: Pick<TimelineEntry, 'code' | 'words' | 'facts'>): TimelineEntry {
+  return { at, kind: 'waiting', ...what }
+}
