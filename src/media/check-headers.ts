@@ -1,5 +1,6 @@
 import type { MediaType } from '../core/message/message.ts'
 import { MediaProblem, quote } from './media-problem.ts'
+import { tooBig } from './too-big.ts'
 
 // All codings there are. Hosts send other words for files that are not compressed, such as `binary` and `utf-8`.
 const CODINGS: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd', 'compress'])
@@ -32,9 +33,7 @@ export function checkHeaders(
   if (length === null) return null
   if (!/^\d+$/.test(length))
     return new MediaProblem('media_protocol', `The media host sent the length ${quote(length)}.`)
-  if (Number(length) > capBytes) {
-    return new MediaProblem('media_too_big', `The file has ${length} bytes; type ${type} may have at most ${capBytes}.`)
-  }
+  if (Number(length) > capBytes) return tooBig({ type, sizeBytes: Number(length), capBytes })
   return null
 }
 

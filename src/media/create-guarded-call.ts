@@ -4,6 +4,7 @@ import { type AddressRange, parseAddressRange } from '../core/media-address/ip-a
 import type { TryCode } from '../core/notifications/delivery-try-codes.ts'
 import type { CallEnd, CallWanted, GuardedCall } from '../core/ports/guarded-call.ts'
 import type { MediaFailureCode } from '../core/ports/media.ts'
+import { durationText } from '../format/durations.ts'
 import { createAddressGuard } from './address-guard.ts'
 import { createDial } from './dial.ts'
 import type { FollowRules } from './follow-url.ts'
@@ -163,5 +164,5 @@ function explain({ failure }: MediaProblem): { readonly code: TryCode; readonly 
 }
 
 function tookTooLong(totalMs: number): MediaProblem {
-  return new MediaProblem('media_timeout', `The media host did not answer within ${totalMs} ms.`)
+  return new MediaProblem('media_timeout', `The media host did not answer within ${durationText(totalMs)}.`)
 }

@@ -1,6 +1,7 @@
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { CheckedUrl } from '../core/media-address/check-url.ts'
+import { durationText } from '../format/durations.ts'
 import { type AddressGuard, isSameAddress } from './address-guard.ts'
 import { blocked, MediaProblem } from './media-problem.ts'
 
@@ -96,7 +97,7 @@ async function secure(
   if (code === 'ETIMEDOUT') {
     throw new MediaProblem(
       'media_timeout',
-      `The media host did not finish the TLS handshake within ${rules.connectMs} ms.`,
+      `The media host did not finish the TLS handshake within ${durationText(rules.connectMs)}.`,
     )
   }
   throw new MediaProblem('media_tls', `The TLS handshake with the media host failed: ${tlsWords(code)}.`)
@@ -138,7 +139,8 @@ function refuseLookup(name: string): never {
 
 function connectWords(code: string, port: number, connectMs: number): string {
   if (code === 'ECONNREFUSED') return `The media host refused the connection on port ${port}.`
-  if (code === 'ETIMEDOUT') return `The media host took no connection on port ${port} within ${connectMs} ms.`
+  if (code === 'ETIMEDOUT')
+    return `The media host took no connection on port ${port} within ${durationText(connectMs)}.`
   return `The media host could not be reached on port ${port} (${code}).`
 }
 

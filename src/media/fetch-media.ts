@@ -1,5 +1,6 @@
 import type { MediaType } from '../core/message/message.ts'
 import type { FetchedMedia, MediaFailure, MediaWanted } from '../core/ports/media.ts'
+import { durationText } from '../format/durations.ts'
 import { totalTimeMs } from './fetch-timing.ts'
 import { type FollowRules, followUrl } from './follow-url.ts'
 import { MediaProblem } from './media-problem.ts'
@@ -56,5 +57,5 @@ export async function fetchMedia(
 }
 
 function tookTooLong(totalMs: number): MediaProblem {
-  return new MediaProblem('media_timeout', `The whole file did not arrive within ${totalMs} ms.`)
+  return new MediaProblem('media_timeout', `The whole file did not arrive within ${durationText(totalMs)}.`)
 }

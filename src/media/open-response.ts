@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { Client } from 'undici'
 import type { CheckedUrl } from '../core/media-address/check-url.ts'
+import { durationText } from '../format/durations.ts'
 import type { Dial } from './dial.ts'
 import { explainBrokenExchange } from './explain-broken-exchange.ts'
 import { MediaProblem } from './media-problem.ts'
@@ -173,5 +174,8 @@ function tooWordy(): MediaProblem {
 }
 
 function tooSlow(headersMs: number): MediaProblem {
-  return new MediaProblem('media_timeout', `The media host did not answer the request within ${headersMs} ms.`)
+  return new MediaProblem(
+    'media_timeout',
+    `The media host did not answer the request within ${durationText(headersMs)}.`,
+  )
 }

@@ -10,6 +10,7 @@ import type { OpenResponse } from './open-response.ts'
 import { HEAD_BYTES } from './sniff-type.ts'
 import { SpeedFloor } from './speed-floor.ts'
 import type { Spool, SpoolFile } from './spool.ts'
+import { tooBig } from './too-big.ts'
 
 export interface ReceiveRules {
   readonly spool: Spool
@@ -70,7 +71,10 @@ async function pour(
         progress.bytes += piece.length
         hash.update(piece)
       }
-      if (progress.bytes > rules.capBytes) throw tooBig(progress.bytes, wanted, rules)
+      if (progress.bytes > rules.capBytes) {
+        const { capBytes } = rules
+        throw tooBig({ type: wanted.type, sizeBytes: progress.bytes, capBytes, isAtLeast: true })
+      }
       refuseCrumbs(response.connection.receivedBytes, progress.bytes)
       // Checked as early as possible, so that a wrong file is not downloaded to its end.
       if (head.length < HEAD_BYTES) {
@@ -124,11 +128,6 @@ function refuseCrumbs(receivedBytes: number, contentBytes: number): void {
     'media_protocol',
     `The media host sent ${receivedBytes} bytes to carry ${contentBytes} bytes of content.`,
   )
-}
-
-function tooBig(seenBytes: number, wanted: MediaWanted, rules: ReceiveRules): MediaProblem {
-  const words = `The file has at least ${seenBytes} bytes; type ${wanted.type} may have at most ${rules.capBytes}.`
-  return new MediaProblem('media_too_big', words)
 }
 
 function tooSlow(bytesPerSecond: number, bytes: number, timing: FetchTiming): MediaProblem {

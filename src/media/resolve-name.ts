@@ -1,4 +1,5 @@
 import { Resolver } from 'node:dns/promises'
+import { durationText } from '../format/durations.ts'
 import { MediaProblem, quote } from './media-problem.ts'
 
 /** All addresses of a name. Throws a `MediaProblem` when there are none or no server answered in time. */
@@ -47,7 +48,10 @@ function explain(name: string, codes: readonly string[], timeoutMs: number): Med
   const saw = (...wanted: readonly string[]) => codes.some((code) => wanted.includes(code))
   if (saw('ENOTFOUND')) return new MediaProblem('media_dns', `The name ${quote(name)} does not exist.`)
   if (saw('ETIMEOUT', 'ECANCELLED')) {
-    return new MediaProblem('media_dns', `No DNS server answered for the name ${quote(name)} within ${timeoutMs} ms.`)
+    return new MediaProblem(
+      'media_dns',
+      `No DNS server answered for the name ${quote(name)} within ${durationText(timeoutMs)}.`,
+    )
   }
   if (saw('EBADNAME')) return new MediaProblem('media_dns', `${quote(name)} is not a valid name.`, { mayPass: false })
   if (codes.every((code) => code === 'ENODATA'))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { deferredMessagesKeepTheirPromises } from './deferred-messages.ts'
+import { pastWaitsKeepTheirPromises } from './past-waits.ts'
 import {
   ANNA,
   AS_PUBLISHED,
@@ -32,6 +33,7 @@ export function lanesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void 
   claimsKeepTheirPromises({ it }, newWorld)
   stepsKeepTheirPromises({ it }, newWorld)
   deferredMessagesKeepTheirPromises({ it }, newWorld)
+  pastWaitsKeepTheirPromises({ it }, newWorld)
   orphansKeepTheirPromises({ it }, newWorld)
   expiryKeepsItsPromises({ it }, newWorld)
   receiptsKeepTheirPromises({ it }, newWorld)
@@ -293,8 +295,14 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
         entries: [...broke, [1_815, 'attempt-accepted', 'evidence_found', null], [1_815, 'settled', null, null]],
       },
       {
-        meanwhile: begun,
-        entries: [...broke, [1_815, 'evidence', null, null], [1_815, 'settled', 'result_unknown', null]],
+        meanwhile: ['accepted', 'waiting', 'attempt-begun', 'attempt-unknown'],
+        entries: [
+          // The wait for evidence of the first one.
+          [0, 'waiting', 'behind_others', null],
+          ...broke,
+          [1_815, 'evidence', null, null],
+          [1_815, 'settled', 'result_unknown', null],
+        ],
       },
     ])
     await world.close()

@@ -44,7 +44,7 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
         /^No DNS server answered /,
         'No DNS answer for file host',
         'Retry later. If other hosts fail too, ask the person who runs Nuncio.',
-        'No DNS server answered for the name "files.example" within 5000 ms.',
+        'No DNS server answered for the name "files.example" within 5.0 s.',
       ],
       [
         / has no address\./,
@@ -140,7 +140,7 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
         / did not (answer|finish) /,
         'File host too slow',
         'Make the host answer faster, then retry.',
-        'The media host did not answer the request within 10000 ms.',
+        'The media host did not answer the request within 10 s.',
       ],
     ],
   ),

@@ -41,6 +41,7 @@ const NOTHING: Lines = {
   until: null,
   other: null,
 }
+const TIMES = ['', 'once', 'twice', 'three times', 'four times']
 // Longer waits and calls are named of a message that was sent.
 const LONG_WAIT_MS = 10_000
 const SLOW_CALL_MS = 3_000
@@ -74,9 +75,19 @@ function ofReason(
   { words, until }: { readonly words: string | null; readonly until: Instant | null },
 ): Lines {
   const { message, channel } = view
-  const context = { state: message.state, words, channel, facts: factsOf(view, code, until) }
+  const said = code.startsWith('media_') ? withTries(words, view.timeline) : words
+  const context = { state: message.state, words: said, channel, facts: factsOf(view, code, until) }
   const other = code === 'behind_others' ? view.waitsFor : null
   return { ...NOTHING, ...explainReason(code, context), until, other }
+}
+
+/** How often a download failed before it was given up. */
+function withTries(words: string | null, timeline: MessageTimeline['timeline']): string | null {
+  const last = timeline.findLast(({ kind }) => kind === 'media-failed')
+  const first = timeline.find(({ kind }) => kind === 'media-retry')
+  const tries = Number(last?.facts['tries'] ?? 1)
+  if (!last || !first || tries < 2 || words === null) return words
+  return words.replace(/\.$/, `, ${TIMES[tries] ?? `${tries} times`} in ${durationText(last.at - first.at)}.`)
 }
 
 /** What there is to say of a message that was sent as usual. */

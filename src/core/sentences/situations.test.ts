@@ -1,64 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { DEFAULT_LANE_POLICY, type LanePolicy } from '../connection/lane-policy.ts'
-import type { MessageTimeline, MessageView, TimelineEntry } from '../ports/administration.ts'
-import { explainMessage } from './explain-message.ts'
-
-const AT = Date.UTC(2026, 0, 15, 12)
-const NUMBER = '15550001301'
-
-interface Situation {
-  readonly message?: Partial<MessageView>
-  readonly words?: string
-  readonly channel?: string
-  readonly policy?: Partial<LanePolicy>
-  readonly wait?: MessageTimeline['laneWait']
-  readonly timeline?: readonly TimelineEntry[]
-  readonly more?: Partial<MessageTimeline>
-}
-
-function entry(kind: string, ms: number, { code = null, words = null, ...facts }: Record<string, unknown> = {}) {
-  return { at: AT + ms, kind, code, words, facts } as TimelineEntry
-}
-
-/** What a person reads who knows nothing of what was provoked: was it sent, why, what to do. */
-function read({ message, words, channel, policy, wait, timeline = [], more }: Situation): readonly string[] {
-  const view = {
-    message: {
-      to: '15551112222',
-      connection: NUMBER,
-      type: 'message',
-      state: 'FAILED',
-      reason: null,
-      attempts: 1,
-      acceptedAt: AT,
-      publishedAt: null,
-      ...message,
-    },
-    asOf: AT + 60_000,
-    channel: channel ?? 'sandbox',
-    policy: { ...DEFAULT_LANE_POLICY, ...policy },
-    tries: null,
-    paused: null,
-    removed: null,
-    block: null,
-    reasonWords: words ?? null,
-    laneWait: wait ?? null,
-    position: null,
-    waitsFor: null,
-    reportsMissing: null,
-    connectionState: 'active',
-    bodyDeletedAt: null,
-    hasSuccessor: false,
-    repeatsWhatLeft: false,
-    resent: null,
-    resendOf: null,
-    timeline: [entry('accepted', 0), ...timeline],
-    ...more,
-  } as unknown as MessageTimeline
-  const { sentence, cause, nextStep } = explainMessage(view)
-  return [sentence, cause ?? '', nextStep]
-}
+import { AT, entry, NUMBER, readMessage, type Situation } from '../../../test/support/read-message.ts'
 
 const SENT = { state: 'PUBLISHED', publishedAt: AT + 7_100 } as const
 const WAITS = { state: 'QUEUED', attempts: 0 } as const
@@ -333,6 +275,6 @@ describe('a stranger learns from the log alone', () => {
       ],
     ],
   ])('%s', (_, situation, lines) => {
-    assert.deepEqual(read(situation), lines)
+    assert.deepEqual(readMessage(situation), lines)
   })
 })

@@ -172,7 +172,7 @@ describe('a worker that is lost while it uploads', () => {
     assert.deepEqual(world.sent, ['ben: first'])
     assert.equal(world.eventsOf(BEN, 'attempt.recovered').length, 0)
     const timeline = await timelineOf(world.storage, ids.first)
-    assert.deepEqual(timeline, ['accepted', 'media-fetched', 'attempt-begun', 'attempt-accepted', 'settled'])
+    assert.deepEqual(timeline, ['accepted', 'media-fetched', 'waiting', 'attempt-begun', 'attempt-accepted', 'settled'])
     await world.close()
   })
 

@@ -24,10 +24,10 @@ export class ServiceStops {
     this.#note = database.prepare(`${values} ('${ALL_LANES}', '${REASON}', ?, ?, ?) on conflict do nothing`)
     this.#lastSign = database.prepare(
       `select max(heartbeat_until) as until from worker
-         where ${DISPATCHES} and started_at < heartbeat_until and heartbeat_until <= ? + ${LONGEST_LEASE_MS}`,
+         where ${DISPATCHES} and coalesce(started_at, 0) < heartbeat_until and heartbeat_until <= ? + ${LONGEST_LEASE_MS}`,
     )
     this.#own = database.prepare(
-      'select heartbeat_until as until from worker where id = ? and started_at < heartbeat_until',
+      'select heartbeat_until as until from worker where id = ? and coalesce(started_at, 0) < heartbeat_until',
     )
   }
 
@@ -42,9 +42,10 @@ export class ServiceStops {
     if (this.#end.run(at).changes === 0 && until !== null) this.#note.run(until - LEASE_MS, at, 'killed')
   }
 
-  /** A lease that has run out shows that this process stood still. */
+  /** The first one of a process begins its work. A lease that has run out shows that this process stood still. */
   beforeHeartbeat(worker: WorkerId, at: Instant): void {
     const own = this.#own.get(worker) as { until: Instant } | undefined
-    if (own && own.until < at) this.#note.run(own.until - LEASE_MS, at, 'frozen')
+    if (!own) this.#end.run(at)
+    else if (own.until < at) this.#note.run(own.until - LEASE_MS, at, 'frozen')
   }
 }

@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { AT, entry, readMessage, type Situation } from '../../../test/support/read-message.ts'
+
+const META = 'whatsapp-cloud'
+const file = (code: string, words: string): Situation => ({ message: { reason: code, attempts: 0 }, words })
+const queued = (reason: string, words: string | null = null, until: number | null = null): Situation => ({
+  message: { state: 'QUEUED', attempts: 0 },
+  channel: META,
+  wait: { reason, words, until },
+})
+describe('a stranger learns from the log alone', () => {
+  it.each<[string, Situation, readonly string[]]>([
+    [
+      'of a connection that broke, and of which the sandbox knows nothing',
+      {
+        message: { state: 'UNCONFIRMED', reason: 'result_unknown' },
+        words: 'the sandbox lost the line, as the recipient 0004 asks for',
+      },
+      [
+        'Nobody knows whether it arrived.',
+        'The sandbox broke the connection, as 15551112222 asks for.',
+        'Ask 15551112222. Then choose “It arrived” or “Send again”; if it did arrive, they get it twice.',
+      ],
+    ],
+    [
+      'of a network that was away',
+      {
+        message: { state: 'PUBLISHED', publishedAt: AT + 10_100, attempts: 2 },
+        timeline: [
+          entry('attempt-begun', 5, { attempt: 1 }),
+          entry('attempt-rejected', 20, { attempt: 1, code: 'connection_away' }),
+          entry('waiting', 10_050, { code: 'connection_away', waitedMs: 10_030 }),
+        ],
+      },
+      [
+        'Sent at the second attempt: the sandbox accepted it 10 s after the request.',
+        '15550001301 could not reach the sandbox for 10 s.',
+        'You need not do anything.',
+      ],
+    ],
+    [
+      'of a file that is forbidden',
+      file('media_status', 'files.example answered 403 (forbidden): the link needs sign-in or has run out.'),
+      [
+        'Not sent.',
+        'files.example answered 403 (forbidden): the link needs sign-in or has run out.',
+        'Send a new message with a fresh link.',
+      ],
+    ],
+    [
+      'of a host that failed each time',
+      {
+        ...file('media_status', 'files.example answered 500 (internal server error).'),
+        timeline: [entry('media-retry', 1_000, { tries: 1 }), entry('media-failed', 157_000, { tries: 4 })],
+      },
+      [
+        'Not sent.',
+        'files.example answered 500 (internal server error), four times in 2 min 36 s.',
+        'The host has a problem. Retry once it works.',
+      ],
+    ],
+    [
+      'of a host that is too slow',
+      file('media_timeout', 'The media host did not answer the request within 10 s.'),
+      [
+        'Not sent.',
+        'The media host did not answer the request within 10 s.',
+        'Make the host answer faster, then retry.',
+      ],
+    ],
+    [
+      'of a page in place of the file',
+      file('media_wrong_type', 'The file is an HTML page, but type image takes JPEG, PNG, WebP or GIF.'),
+      [
+        'Not sent.',
+        'The file is an HTML page, but type image takes JPEG, PNG, WebP or GIF.',
+        'It is often a sign-in or error page: open the URL in a private window.',
+      ],
+    ],
+    [
+      'of a file that is too big',
+      file('media_too_big', 'The file has 6.2 MB; type image may have at most 5.0 MB.'),
+      [
+        'Not sent.',
+        'The file has 6.2 MB; type image may have at most 5.0 MB.',
+        'Send a smaller file, or as a document.',
+      ],
+    ],
+    [
+      'of a redirect to a private address',
+      file('media_blocked', 'files.example redirects to 10.1.2.3, which is not a public address.'),
+      [
+        'Not sent.',
+        'files.example redirects to 10.1.2.3, which is not a public address.',
+        'Give a public URL that does not redirect there, in a new message.',
+      ],
+    ],
+    [
+      'of a host that does not exist',
+      file('media_dns', 'The name "no-such-host.example" does not exist.'),
+      [
+        'Not sent.',
+        'The name "no-such-host.example" does not exist.',
+        'Check the host in the URL. If it exists by now, retry.',
+      ],
+    ],
+    [
+      'of a certificate that nobody vouches for',
+      file('media_tls', 'The TLS handshake with the media host failed: its certificate is self-signed.'),
+      [
+        'Not sent.',
+        'The TLS handshake with the media host failed: its certificate is self-signed.',
+        'Use one from a public authority, then retry.',
+      ],
+    ],
+    [
+      'of a file that was cut off',
+      file('media_truncated', 'The media host closed the connection before the whole file had arrived.'),
+      [
+        'Not sent.',
+        'The media host closed the connection before the whole file had arrived.',
+        'Check the host, then retry.',
+      ],
+    ],
+    [
+      'of an empty file',
+      file('media_truncated', 'files.example sent an empty file (0 bytes).'),
+      ['Not sent.', 'files.example sent an empty file (0 bytes).', 'Check the file at this URL, then retry.'],
+    ],
+    [
+      'of a time to live that was over during a pause, with the person',
+      {
+        message: { state: 'EXPIRED', reason: 'time_to_live_over', attempts: 0 },
+        policy: { timeToLiveMs: 15_000 },
+        timeline: [entry('waiting', 15_000, { code: 'paused', begunBy: 'anna@example.org', waitedMs: 14_000 })],
+      },
+      [
+        'Not sent.',
+        'It waited 15 s, the limit of 15550001301: anna@example.org had paused 15550001301.',
+        'Retry it if it is still wanted.',
+      ],
+    ],
+    [
+      'of a number that is too fast for Meta',
+      queued('whatsapp_130429', '(#130429) Rate limit hit', AT + 65_000),
+      ['Not sent yet.', '15550001301 sends faster than Meta allows.', 'You need not do anything: it is tried again.'],
+    ],
+    [
+      'of a payment problem',
+      queued('whatsapp_131042', '(#131042) payment'),
+      [
+        'Not sent yet.',
+        'Meta sends nothing until a payment problem of the business account is solved.',
+        'Fix the payment method in Meta’s Business Settings; sending goes on by itself.',
+      ],
+    ],
+    [
+      'of too many messages to one person',
+      queued('whatsapp_131056', '(#131056) pair'),
+      [
+        'Not sent yet.',
+        'Too many messages went to this recipient in a short time.',
+        'You need not do anything: it is tried again.',
+      ],
+    ],
+    [
+      'of a number that too many people blocked',
+      queued('whatsapp_131048', '(#131048) spam'),
+      [
+        'Not sent yet.',
+        'Too many recipients blocked or reported 15550001301, so Meta limits it.',
+        'Follow what WhatsApp Manager says of the number. Do not retry meanwhile: that makes it worse.',
+      ],
+    ],
+    [
+      'of 24 hours that are over, without a template',
+      { message: { reason: 'whatsapp_131047' }, channel: META },
+      [
+        'Not sent.',
+        '15551112222 has not written to 15550001301 for 24 hours, so Meta takes only approved templates.',
+        'Wait until 15551112222 writes, or choose a template for such messages in the settings of the connection; then retry it.',
+      ],
+    ],
+    [
+      'of a recipient who is not on WhatsApp',
+      { message: { reason: 'whatsapp_131026' }, channel: META },
+      [
+        'Not sent.',
+        '15551112222 is not on WhatsApp, has an old version of it, or has not accepted its terms.',
+        'Check the number, and have 15551112222 update WhatsApp; then retry it.',
+      ],
+    ],
+    [
+      'of a template that was used',
+      {
+        message: { state: 'READ', publishedAt: AT + 60_000, attempts: 2 },
+        channel: META,
+        timeline: [
+          entry('attempt-begun', 10, { attempt: 1 }),
+          entry('attempt-rejected', 20, { attempt: 1, code: 'whatsapp_131047' }),
+          entry('attempt-begun', 59_900, { attempt: 2, template: 'notice (en_US)' }),
+          entry('receipt-read', 62_000),
+        ],
+      },
+      [
+        'Sent and read 1 min 2 s after the request.',
+        'Sent as template notice (en_US): the recipient had not written for 24 hours.',
+        'You need not do anything.',
+      ],
+    ],
+    [
+      'of a failure that Meta reported later',
+      { message: { reason: 'whatsapp_131026', publishedAt: AT + 5 }, channel: META },
+      [
+        'Sent, but not delivered.',
+        '15551112222 is not on WhatsApp, has an old version of it, or has not accepted its terms.',
+        'Check the number, and have 15551112222 update WhatsApp; then retry it.',
+      ],
+    ],
+    [
+      'of an answer that never came, and a report that did',
+      {
+        message: { state: 'READ', publishedAt: AT + 90_000, reason: 'evidence_found' },
+        channel: META,
+        timeline: [
+          entry('attempt-unknown', 30_000, { attempt: 1, words: 'no answer' }),
+          entry('attempt-accepted', 90_000, { attempt: 1, code: 'evidence_found' }),
+          entry('receipt-read', 90_000, { networkTime: AT - 853 }),
+        ],
+      },
+      [
+        'Sent and read.',
+        'The connection to Meta broke during attempt 1. A report shows that it has it.',
+        'You need not do anything.',
+      ],
+    ],
+    [
+      'of a message before it that had no result yet',
+      {
+        message: { state: 'PUBLISHED', publishedAt: AT + 62_000 },
+        timeline: [entry('waiting', 62_000, { code: 'behind_others', openMs: 61_000, waitedMs: 61_900 })],
+      },
+      [
+        'Sent: the sandbox accepted it 1 min 2 s after the request.',
+        'It waited 1 min 1 s: the message before it had no result yet.',
+        'You need not do anything.',
+      ],
+    ],
+  ])('%s', (_, situation, lines) => {
+    assert.deepEqual(readMessage(situation), lines)
+  })
+})

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import type { MessageId } from '../../src/core/ids.ts'
+import type { TimelineEntry } from '../../src/core/ports/administration.ts'
+import type { ClaimedLane, LaneTransition } from '../../src/core/ports/lanes.ts'
+import {
+  ANNA,
+  accept,
+  addSender,
+  attempt,
+  BEN,
+  beat,
+  head,
+  holdLane,
+  type NewWorld,
+  open,
+  type Sender,
+  type StorageWorld,
+  type Suite,
+  settled,
+  step,
+} from './storage-world.ts'
+
+const LEASE_MS = 15_000
+
+/** What storage keeps of waits that are over, and tells of the messages that waited (G10). */
+export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
+  it('G10: tells of each message what its lane waited for, and how long', async () => {
+    const { world, lane, ids } = await laneOf(newWorld, 2)
+    await waits(world, lane, ['connection_away', 62_000])
+    await send(world, lane, { clears: true })
+    await world.clock.pass(5_000)
+    await send(world, lane)
+
+    assert.deepEqual(await waitsOf(world, ids[0]!), [['connection_away', 62_000]])
+    assert.deepEqual(await waitsOf(world, ids[1]!), [
+      ['connection_away', 62_000],
+      ['behind_others', 5_000],
+    ])
+    await world.close()
+  })
+
+  it('G10: keeps the pauses after each message as one wait', async () => {
+    const { world, sender, lane, ids } = await laneOf(newWorld, 3)
+    for (const _ of ids) {
+      await waits(world, lane, ['pace', 40_000])
+      await send(world, lane, { clears: true })
+    }
+
+    assert.deepEqual(await waitsOf(world, ids[2]!), [['pace', 120_000]])
+    const kept = await world.sql(
+      `select count(*) as rows from standstill where connection_id = '${sender.connectionId}'`,
+    )
+    assert.equal(Number(kept[0]?.['rows']), 1)
+    await world.close()
+  })
+
+  it('G10: counts a retry of the network to the same wait, and no time in which messages went', async () => {
+    const { world, sender, lane } = await laneOf(newWorld, 2)
+    await waits(world, lane, ['connection_away', 60_000])
+    await waits(world, lane, ['connection_away', 60_000])
+    await send(world, lane, { clears: true })
+    await world.clock.pass(600_000)
+    const late = await accept(world, sender)
+    await waits(world, lane, ['connection_away', 30_000])
+    await send(world, lane, { clears: true })
+    await send(world, lane)
+
+    assert.deepEqual(await waitsOf(world, late), [['connection_away', 30_000]])
+    await world.close()
+  })
+
+  it('G10: tells who paused a number, for how long, and who has paused it now', async () => {
+    const { world, sender, lane, ids } = await laneOf(newWorld, 1)
+    const { administration, clock } = world
+    const setState = (state: 'active' | 'paused', by: string) =>
+      administration.setConnectionState(sender.connectionId, state, by)
+    await setState('paused', 'anna')
+    await clock.pass(90_000)
+    const now = (await administration.explainMessage(ids[0]!)).paused
+    await setState('active', 'ben')
+    await send(world, lane)
+
+    assert.deepEqual([now?.by, now && clock.now() - now.at], ['anna', 90_000])
+    const [wait] = await entriesOf(world, ids[0]!)
+    assert.deepEqual(wait?.facts, { begunBy: 'anna', endedBy: 'ben', waitedMs: 90_000 })
+    assert.equal((await administration.explainMessage(ids[0]!)).paused, null)
+    await world.close()
+  })
+
+  it('G10: tells who released all lanes, and how long they were held', async () => {
+    const { world, lane, ids } = await laneOf(newWorld, 1)
+    await world.administration.holdLanes('a test', 'anna')
+    await world.clock.pass(30_000)
+    await world.administration.releaseHold('ben')
+    await send(world, lane)
+
+    const [wait] = await entriesOf(world, ids[0]!)
+    assert.deepEqual(
+      [wait?.code, wait?.facts['endedBy'], wait?.facts['waitedMs']],
+      ['database_went_back', 'ben', 30_000],
+    )
+    await world.close()
+  })
+
+  it('G10: tells that Nuncio was stopped while a message waited, and for how long', async () => {
+    const { world, lane, ids } = await laneOf(newWorld, 1)
+    await world.lanes.deleteLease(ANNA)
+    await world.clock.pass(45_000)
+    await beat(world, ANNA)
+    await send(world, lane)
+
+    assert.deepEqual(await stopsOf(world, ids[0]!), [['stopped', 45_000]])
+    assert.deepEqual(await waitsOf(world, ids[0]!), [])
+    await world.close()
+  })
+
+  it('G10: tells of a process that gave no sign of life, since its last one', async () => {
+    const { world, lane, ids } = await laneOf(newWorld, 1)
+    await world.clock.pass(LEASE_MS + 45_000)
+    await beat(world, ANNA)
+    await send(world, lane)
+
+    const [stop] = await stopsOf(world, ids[0]!)
+    assert.ok(stop?.[0] === 'frozen' || stop?.[0] === 'killed')
+    assert.equal(stop?.[1], LEASE_MS + 45_000)
+    await world.close()
+  })
+
+  it('G10: counts no stop while another process sends', async () => {
+    const { world, lane, ids } = await laneOf(newWorld, 1)
+    await beat(world, BEN, 4 * LEASE_MS)
+    await world.clock.pass(2 * LEASE_MS)
+    await beat(world, BEN, 4 * LEASE_MS)
+    await send(world, lane)
+
+    assert.deepEqual(await stopsOf(world, ids[0]!), [])
+    await world.close()
+  })
+
+  it('G10: keeps as what an attempt was sent, and what its message waited for itself', async () => {
+    const { world, lane, ids } = await laneOf(newWorld, 1)
+    await world.clock.pass(20_000)
+    const facts = { template: 'notice (en_US)', uploadedAs: 'image/jpeg', waitedFor: 'whatsapp_pair_pace' }
+    await send(world, lane, { facts })
+
+    const { timeline } = await world.administration.explainMessage(ids[0]!)
+    const begun = timeline.find(({ kind }) => kind === 'attempt-begun')?.facts
+    assert.deepEqual([begun?.['template'], begun?.['uploadedAs']], ['notice (en_US)', 'image/jpeg'])
+    assert.deepEqual(await waitsOf(world, ids[0]!), [['whatsapp_pair_pace', 20_000]])
+    await world.close()
+  })
+}
+
+async function laneOf(newWorld: NewWorld, count: number) {
+  const world = await newWorld()
+  const sender: Sender = await addSender(world)
+  const ids: MessageId[] = []
+  for (let i = 0; i < count; i++) ids.push(await accept(world, sender, { text: `${i}` }))
+  return { world, sender, ids, lane: await holdLane(world, ANNA, sender.connectionId) }
+}
+
+/** The lane waits and does nothing else. */
+async function waits(world: StorageWorld, lane: ClaimedLane, [reason, ms]: readonly [string, number]): Promise<void> {
+  const wait = { reason, words: null, until: world.clock.now() + ms }
+  await world.lanes.record(step(world, lane, { memory: { failureStreak: null, wait } }))
+  await world.clock.pass(ms)
+}
+
+interface Sent {
+  readonly clears?: boolean
+  readonly facts?: NonNullable<LaneTransition['finish']>['attempt']['facts']
+}
+
+async function send(world: StorageWorld, lane: ClaimedLane, { clears = false, facts }: Sent = {}): Promise<void> {
+  const message = await head(world, lane.connectionId)
+  await open(world, lane, message)
+  const { disposition } = settled(world, message)
+  const ended = { ...attempt(world, message, 'accepted'), ...(facts && { facts }) }
+  const memory = { failureStreak: null, wait: null }
+  await world.lanes.record(step(world, lane, { finish: { attempt: ended, disposition }, ...(clears && { memory }) }))
+}
+
+async function entriesOf(world: StorageWorld, id: MessageId): Promise<readonly TimelineEntry[]> {
+  const { timeline } = await world.administration.explainMessage(id)
+  return timeline.filter(({ kind }) => kind === 'waiting')
+}
+
+async function waitsOf(world: StorageWorld, id: MessageId) {
+  return (await entriesOf(world, id)).map(({ code, facts }) => [code, facts['waitedMs']])
+}
+
+async function stopsOf(world: StorageWorld, id: MessageId) {
+  const { timeline } = await world.administration.explainMessage(id)
+  return timeline.filter(({ kind }) => kind === 'service-stopped').map(({ facts }) => [facts['how'], facts['lastedMs']])
+}
