@@ -32,7 +32,7 @@ const FOLDERS: ImportRules['folders'] = {
   'channels/*': { mayImport: ['core', 'format', 'channels/receipts'], mayUseNode: true },
   // What channels share that take reports by callback.
   'channels/receipts': { mayImport: ['core'], mayUseNode: true },
-  media: { mayImport: ['core'], mayUseNode: true },
+  media: { mayImport: ['core', 'format'], mayUseNode: true },
   notify: { mayImport: ['core'], mayUseNode: true },
   secrets: { mayImport: ['core'], mayUseNode: true },
 

@@ -2,13 +2,16 @@ import { Stack, Text } from '@mantine/core'
 import type { AlarmReply } from '../../src/contract/console/alarms.ts'
 import { useAccount } from './account.tsx'
 import { TextLink } from './links.tsx'
+import { Sentence } from './sentence.tsx'
 import { TimeAgo } from './time-ago.tsx'
 
 /** What is wrong, what to do, and a link to the object of the alarm. */
 export function AlarmText({ alarm }: { readonly alarm: AlarmReply }) {
   return (
     <Stack gap={2}>
-      <Text size="sm">{alarm.cause}</Text>
+      <Text size="sm">
+        <Sentence text={alarm.cause} />
+      </Text>
       <Text size="sm" c="dimmed" component="div">
         {alarm.clearedAt === null ? `${alarm.nextStep} ` : ''}
         <Subject alarm={alarm} /> Raised <TimeAgo at={alarm.raisedAt} />

@@ -5,6 +5,7 @@ import type { LaneWaitView } from '../../src/contract/console/connections.ts'
 import { STATE_GROUPS, type StateGroup } from '../app/theme.ts'
 import { CodeLink } from './code-link.tsx'
 import { WhatToDo } from './result-card.tsx'
+import { Sentence } from './sentence.tsx'
 
 interface ReasonNoteProps {
   /** Stable code, as in docs/reasons.md. */
@@ -29,7 +30,12 @@ export function ReasonNote({
   children,
 }: ReasonNoteProps) {
   return (
-    <Alert color={STATE_GROUPS[group].alias} variant="light" icon={<Info aria-hidden />} title={meaning}>
+    <Alert
+      color={STATE_GROUPS[group].alias}
+      variant="light"
+      icon={<Info aria-hidden />}
+      title={<Sentence text={meaning} />}
+    >
       <Stack gap={6}>
         {whatToDo ? <WhatToDo step={whatToDo} size="sm" /> : null}
         {quote === null ? null : (

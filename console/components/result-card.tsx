@@ -5,6 +5,7 @@ import type { LaneWaitView } from '../../src/contract/console/connections.ts'
 import type { StateGroup } from '../app/theme.ts'
 import { CodeLink } from './code-link.tsx'
 import classes from './result-card.module.css'
+import { Sentence } from './sentence.tsx'
 
 const ICONS: Readonly<Record<StateGroup, LucideIcon>> = {
   sent: Check,
@@ -40,7 +41,7 @@ export function ResultCard({ group, sentence, children }: ResultCardProps) {
       </ThemeIcon>
       <Stack gap="xs" className={classes['body'] ?? ''}>
         <Text size="lg" fw={600} c="bright">
-          {sentence}
+          <Sentence text={sentence} />
         </Text>
         {children}
       </Stack>
@@ -64,7 +65,7 @@ export function Cause({ code, page = 'reasons', meaning, whatToDo, quote = null,
   return (
     <Stack gap={6}>
       <Text>
-        {meaning} {code === null ? null : <CodeLink code={code} page={page} />}
+        <Sentence text={meaning} /> {code === null ? null : <CodeLink code={code} page={page} />}
       </Text>
       {whatToDo === null || whatToDo === '' ? null : <WhatToDo step={whatToDo} />}
       {quote === null ? null : (

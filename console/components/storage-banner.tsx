@@ -9,24 +9,25 @@ const ASK_EVERY_MS = 5_000
 export function StorageBanner() {
   const { data } = useApiQuery('readStorage', {}, { everyMs: ASK_EVERY_MS })
   if (!data?.error) return null
-  const { cause, since } = data.error
+  const { title, cause, since } = data.error
   return (
     <Alert
       color="red"
       variant="filled"
       icon={<TriangleAlert aria-hidden />}
-      title="Nothing can be accepted or sent"
+      title={title}
       role="alert"
       data-storage-banner
     >
       <Text size="sm" component="div">
-        {cause}{' '}
+        {cause} Nothing can be accepted or sent
         {since === null ? null : (
           <>
-            It began <TimeAgo at={since} />.
+            {' '}
+            since <TimeAgo at={since} />
           </>
-        )}{' '}
-        Ask the person who runs Nuncio to make room on the disk or to repair the database. Sending goes on by itself.
+        )}
+        . Ask the person who runs Nuncio to make room on the disk or to repair the database. Nuncio goes on by itself.
       </Text>
     </Alert>
   )

@@ -29,7 +29,7 @@ describe('bodies of the wrong size', () => {
     const failed = await world.fetch(host.url(), { type: 'document' })
 
     expect(failed).toMatchObject({ code: 'media_too_big', mayPass: false })
-    expect((failed as { words: string }).words).toContain('10737418240 bytes')
+    expect((failed as { words: string }).words).toContain('10.0 GB')
     await expectNothingLeft(host)
     // What the system's buffers took before they noticed; a reader would have taken it all.
     expect(sent.bytes).toBeLessThan(20_000_000)

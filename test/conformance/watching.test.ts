@@ -125,7 +125,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     const { cause, nextStep } = alarmText(alarm, world.clock.now())
     assert.match(
       cause,
-      /^3 messages wait on 15550001000, the oldest for 1 min, but nothing has moved for 45 s: its worker/,
+      /^3 messages wait on 15550001000, the oldest for 1 min, but nothing has moved for 45 s: its process/,
     )
     assert.match(nextStep, /nuncio workers/)
   })

@@ -4,6 +4,7 @@ import type { LogTimelineEntry } from '../../../src/contract/console/log.ts'
 import { durationText } from '../../../src/format/durations.ts'
 import type { StateGroup } from '../../app/theme.ts'
 import { exactLocal } from '../../components/instants.ts'
+import { Sentence } from '../../components/sentence.tsx'
 
 const DISPLAYS: Readonly<Record<LogTimelineEntry['tone'], { readonly icon: LucideIcon; readonly group: StateGroup }>> =
   {
@@ -47,7 +48,7 @@ function TimelineEntry({ entry, ...item }: { readonly entry: LogTimelineEntry })
         </Group>
         {entry.meaning === null ? null : (
           <Text size="sm">
-            {entry.meaning} {entry.code === null ? null : <Code>{entry.code}</Code>}
+            <Sentence text={entry.meaning} /> {entry.code === null ? null : <Code>{entry.code}</Code>}
           </Text>
         )}
         {entry.words === null ? null : (

@@ -34,7 +34,7 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
 
     assert.match(
       stdout,
-      /^Alarms\n {2}warning: The disk under \/data on mail-2 has 512 MB of 100 GB left. → Make room on it/,
+      /^Alarms\n {2}warning: mail-2 has 512 MB of 100 GB left under \/data\. When that is full, nothing is accepted or sent\. → Make room on it/,
     )
     assert.deepEqual(
       alarms.map((alarm) => Object.keys(alarm)),
@@ -49,7 +49,7 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
     const check = await world.cli('attention', '--check')
     const { running } = (await world.json('attention')) as { running: boolean }
 
-    assert.match(stdout, /^No service is running on this data: nothing is accepted, sent or watched/)
+    assert.match(stdout, /^Nuncio is not running: nothing is accepted, sent or watched/)
     assert.deepEqual([check.code, running], [1, false])
   })
 

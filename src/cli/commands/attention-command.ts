@@ -111,7 +111,7 @@ function tokenJson({ id, name, account, expiresAt }: TokenView) {
   return { id, name, account, expiresAt: isoTime(expiresAt) }
 }
 
-const NOT_RUNNING = `No service is running on this data: nothing is accepted, sent or watched, and alarms are as they were when it ended. Start it: ${commandLine`serve`}`
+const NOT_RUNNING = `Nuncio is not running: nothing is accepted, sent or watched. Alarms are as they were when it stopped. Start it: ${commandLine`serve`}`
 
 function frozen(pid: number): string {
   return `Process ${pid} holds the data, but shows no sign of life: nothing is accepted, sent or watched, and alarms are as they were before. Restart that process.`

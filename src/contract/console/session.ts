@@ -98,7 +98,9 @@ export const sessionRoutes = {
     method: 'GET',
     path: '/storage',
     access: 'public',
-    reply: z.object({ error: z.object({ since: instant.nullable(), cause: z.string() }).nullable() }),
+    reply: z.object({
+      error: z.object({ since: instant.nullable(), title: z.string(), cause: z.string() }).nullable(),
+    }),
   }),
   /** The prefix of commands on the service's machine, for pages that name one. Public, because some are for people who cannot sign in. */
   readCommandPrefix: consoleRoute({

@@ -77,15 +77,16 @@ class Facts {
 }
 
 const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
-  lanes_held: (facts) => `All lanes have been held for ${facts.since}: ${facts.text('reason')}. No attempt begins.`,
+  lanes_held: (facts) =>
+    `All numbers have been held for ${facts.since}: ${facts.text('reason')}. Nothing is sent, and nothing expires.`,
   no_worker: (facts) =>
     facts.has('lastAt')
-      ? `No process dispatches: the last that did was heard of ${facts.age('lastAt')} ago. Nothing is sent.`
-      : 'No process dispatches, so nothing is sent.',
+      ? `No process sends. The last sign of life of one was ${facts.age('lastAt')} ago.`
+      : 'No process sends.',
   storage_unavailable: (facts) =>
     `Nothing could be written for ${durationText(Number(facts.text('lastedMs')))}, until ${facts.age('until')} ago (${facts.text('host')}, process ${facts.text('pid')}): ${facts.text('cause')} ${facts.text('refused') === '0' ? 'No request was refused for it.' : `${requests(facts, 'refused')} refused with 503 for it.`}`,
   disk_filling: (facts) =>
-    `The disk under ${facts.text('folder')} on ${facts.text('host')} has ${facts.bytes('freeBytes')} of ${facts.bytes('totalBytes')} left.`,
+    `${facts.text('host')} has ${facts.bytes('freeBytes')} of ${facts.bytes('totalBytes')} left under ${facts.text('folder')}. When that is full, nothing is accepted or sent.`,
   lane_stalled: (facts) =>
     `${waiting(facts)}, but nothing has moved for ${facts.since}: ${STALLS[facts.text('why')] ?? 'the cause is unknown'}${holder(facts)}.`,
   connection_offline: (facts) =>
@@ -95,15 +96,15 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
       ? `${network(facts)} has reported nothing for ${facts.is('isMore') ? 'over ' : ''}${messages(facts, 'count')} of ${facts.text('number')}, since ${facts.time('oldestAt')} (${facts.age('oldestAt')} ago). Before, it did.`
       : `${network(facts)} has never reported anything for ${facts.text('number')}, though it took ${facts.is('isMore') ? 'over ' : ''}${messages(facts, 'count')} since ${facts.time('oldestAt')} (${facts.age('oldestAt')} ago). Without reports nothing becomes DELIVERED.`,
   oldest_waiting: (facts) =>
-    `${waiting(facts)}. ${facts.text('reason') === 'due' || facts.text('reason') === 'sending' ? `The lane moves${lastAttempt(facts)}, but more has come than it can send.` : `${reason(facts)}`}`,
+    `${waiting(facts)}. ${facts.text('reason') === 'due' || facts.text('reason') === 'sending' ? `It sends${lastAttempt(facts)}, but more comes in than it can send.` : `${reason(facts)}`}`,
   messages_will_expire: (facts) =>
     facts.text('state') === 'paused'
       ? `${facts.text('number')} is paused, and ${messages(facts, 'count')} will expire within the hour.`
       : `${messages(facts, 'count')} of ${facts.is('isMore') ? 'over ' : ''}${facts.count('waiting')} that wait on ${facts.text('number')} will expire before their turn comes: its pace lets too few go within ${durationText(Number(facts.text('timeToLiveMs')))}.`,
   backlog_near_limit: (facts) =>
-    `${facts.count('waiting')} messages wait ${facts.has('number') ? `on ${facts.text('number')}` : 'in the account'}, and at ${facts.count('limit')} further ones are refused.`,
+    `${facts.count('waiting')} of ${facts.count('limit')} messages wait ${facts.has('number') ? `on ${facts.text('number')}` : 'in the account'}. At the limit, more are refused.`,
   unconfirmed: (facts) =>
-    `It is unknown whether ${messages(facts, 'count')} arrived; the oldest has waited for ${facts.age('oldestAt')} to be resolved.`,
+    `Nobody knows whether ${messages(facts, 'count')} arrived; the oldest has waited for ${facts.age('oldestAt')} to be resolved.`,
   token_expiring: (facts) =>
     `The token “${facts.text('name')}” expires in ${facts.left('expiresAt')}${facts.is('isUsed') ? ` and was used ${facts.age('lastUsedAt')} ago` : ' and was not used in the last 30 days'}.${facts.is('hasSuccessor') ? ' It has a successor already.' : ''}`,
   token_expired_in_use: (facts) =>
@@ -111,11 +112,11 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
 }
 
 const STALLS: Readonly<Record<string, string>> = {
-  call_open: 'the call to its network does not come to an end',
-  evidence_over: 'an attempt with an unknown result is not brought to its end',
-  process_gone: 'the worker that held it has died, and no other takes it over',
-  holder_silent: 'its worker is alive and begins nothing',
-  not_claimed: 'no worker takes it',
+  call_open: 'a call to its network has been open for longer than it may',
+  evidence_over: 'an attempt with an unknown result is not finished',
+  process_gone: 'the process that sent for it stopped, and no other takes over',
+  holder_silent: 'its process runs, but sends nothing',
+  not_claimed: 'no process takes them',
 }
 
 function nextStepOf(kind: AlarmKind, facts: Facts): string {

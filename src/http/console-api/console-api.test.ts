@@ -33,7 +33,7 @@ describe('the banner', () => {
     const { status, body } = await world.ask('readStorage', {})
 
     assert.deepEqual(healthy.body, { error: null })
-    assert.deepEqual([status, body], [200, { error: storageError }])
+    assert.deepEqual([status, body], [200, { error: { ...storageError, title: 'Disk full' } }])
   })
 })
 

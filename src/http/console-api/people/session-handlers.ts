@@ -1,5 +1,6 @@
 import type { sessionRoutes } from '../../../contract/console/session.ts'
 import { commandPrefix } from '../../../core/command-line.ts'
+import { explainReason } from '../../../core/reasons.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { STEP_UP_LASTS_MS } from '../authorize.ts'
 import type { Handlers, PersonRequest } from '../request-context.ts'
@@ -28,7 +29,8 @@ function ownSessionHandlers(parts: PeopleParts): OwnSessionHandlers {
       return DONE
     },
     async readStorage() {
-      return { error: parts.findStorageError() }
+      const error = parts.findStorageError()
+      return { error: error && { ...error, title: explainReason('storage_unavailable', { words: error.cause }).list } }
     },
     async readCommandPrefix() {
       return { prefix: commandPrefix() }
