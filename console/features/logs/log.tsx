@@ -253,20 +253,20 @@ function Result({ detail }: { readonly detail: LogDetail }) {
   return (
     <ResultCard group={isYellow ? 'attend' : own} sentence={sentence}>
       {note === null ? null : <Text>{note}</Text>}
-      <Errors entry={entry} />
+      <Errors detail={detail} />
       {message ? <Reasons message={message} /> : null}
     </ResultCard>
   )
 }
 
-function Errors({ entry }: { readonly entry: LogDetail['entry'] }) {
-  return entry.errors.map(({ field, code, message }) => (
+function Errors({ detail: { entry, nextSteps } }: { readonly detail: LogDetail }) {
+  return entry.errors.map(({ field, code, message }, index) => (
     <Cause
       key={`${code} ${field ?? ''} ${message}`}
       code={code}
       page="refusals"
       meaning={entry.summed ? message : `${field ?? 'The whole request'}: ${message}`}
-      whatToDo={null}
+      whatToDo={nextSteps[index] ?? null}
     />
   ))
 }

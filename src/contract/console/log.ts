@@ -174,6 +174,8 @@ export const logDetail = z.object({
   entry: logEntry,
   /** True when recipients and texts are masked for this person. */
   isMasked: z.boolean(),
+  /** What to do about each error of `entry`, in the same order; null where its message says it. */
+  nextSteps: z.array(maskedText.nullable()),
   /** Whether it was sent, in one sentence, and in two or three words. */
   sentence: maskedText,
   /** What else there is to say beside it, such as that it repeats another request. */

@@ -4,6 +4,7 @@ import { ERASED } from '../../../core/message/erased.ts'
 import type { LogTimeline } from '../../../core/ports/console/api-log.ts'
 import { timelineTitle } from '../../../core/sentences/explain-entry.ts'
 import { explainMessage } from '../../../core/sentences/explain-message.ts'
+import { refusalStep } from '../../../core/sentences/refusal-step.ts'
 import { explainEndedToken } from '../../../core/token/token.ts'
 import { presentEntry } from './present-entry.ts'
 import { presentReply, presentRequest } from './present-exchange.ts'
@@ -20,6 +21,7 @@ export function presentTimeline(timeline: LogTimeline, { publicUrl, role }: How)
   return {
     entry: presentEntry(timeline.entry),
     isMasked: role === 'viewer',
+    nextSteps: timeline.entry.errors.map(({ code }) => refusalStep(code)),
     sentence: presentSentence(timeline),
     note: presentNote(timeline),
     short: presentShort(timeline),
