@@ -65,6 +65,49 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
+  it('says which reports contradict what the network reported of the same attempt', async () => {
+    const { world, id, about } = await published(newWorld)
+    const own = { ...about, attemptNumber: 1, networkId: 'net-1' }
+    const kinds = ['failed', 'delivered', 'delivered', 'failed'] as const
+    const answers: string[] = []
+    for (const kind of kinds) {
+      await world.clock.pass(1_000)
+      answers.push(await world.lanes.applyReceipt(report(world, { ...own, kind })))
+    }
+
+    assert.deepEqual(answers, ['applied', 'contradicted', 'applied', 'contradicted'])
+    assert.deepEqual(await receiptsOf(world, id), [
+      'receipt-failed',
+      'receipt-contrary',
+      'receipt-delivered',
+      'receipt-contrary',
+    ])
+    await world.close()
+  })
+
+  it('G5: says that the network knows an attempt by a second id, in the timeline too, and only once', async () => {
+    const { world, id, about } = await published(newWorld)
+    const second = report(world, { ...about, attemptNumber: 1, networkId: 'net-2', kind: 'sent' })
+    await world.clock.pass(1_000)
+    const arrived = report(world, { ...about, attemptNumber: 1, networkId: 'net-2', kind: 'delivered' })
+
+    const answers = [await world.lanes.applyReceipt(second), await world.lanes.applyReceipt(arrived)]
+    await world.lanes.applyReceipt(second)
+    await world.lanes.applyReceipt(arrived)
+
+    const { timeline } = await world.administration.explainMessage(id)
+    assert.deepEqual(answers, ['second-id', 'second-id'])
+    assert.deepEqual(
+      timeline.flatMap(({ kind, code }) => (kind.startsWith('receipt') ? [[kind, code]] : [])),
+      [
+        ['receipt-contrary', 'second_network_id'],
+        ['receipt-delivered', 'second_network_id'],
+      ],
+    )
+    assert.equal(await stateOf(world, id), 'DELIVERED')
+    await world.close()
+  })
+
   it('records a second report of the same kind from another time', async () => {
     const { world, id, about } = await published(newWorld)
     await world.lanes.applyReceipt(report(world, { ...about, kind: 'delivered' }))

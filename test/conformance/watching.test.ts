@@ -360,6 +360,33 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual(resolved, [])
   })
 
+  it('G5: raises one alarm for each adapter that broke promises, and tells each further one again', async () => {
+    const [sender, other] = [await addSender(world), await addSender(world, { number: '15550001001' })]
+    const memory = world.channelState('bridge')
+    const breaks = (connectionId: Sender['connectionId'], key: string) =>
+      memory.add('broken-promise', { connectionId, key, value: `msg of ${key}`, at: world.clock.now() })
+    await breaks(sender.connectionId, 'contradiction')
+    await memory.add('rejected', { connectionId: other.connectionId, key: 'm_1', value: '', at: world.clock.now() })
+    const first = await watchFor(15 * SECOND_MS)
+    await breaks(sender.connectionId, 'sent-after-rejection')
+    const [worse] = await watchFor(15 * SECOND_MS)
+    const raised = events.filter(({ event }) => event === 'alarm.raised').length
+
+    for (const { position } of await memory.list('broken-promise', { connectionId: null, after: 0, limit: 9 }))
+      await memory.remove('broken-promise', position)
+    const gone = await watchFor(15 * SECOND_MS)
+
+    assert.deepEqual(
+      first.map(({ kind, object, severity }) => [kind, object, severity]),
+      [['promise_broken', sender.connectionId, 'critical']],
+    )
+    assert.match(
+      alarmText(worse as OpenAlarm, world.clock.now()).cause,
+      /^The adapter of \d+ broke its protocol\. It said .* not sent .* later that it was\. It reported that .* failed\. The message msg of sent-after-rejection shows it, since \d\d:\d\d UTC\.$/,
+    )
+    assert.deepEqual([raised, gone], [2, []])
+  })
+
   it('raises one alarm for each step as a disk fills, and none while it goes to and fro at the limit', async () => {
     const room = (freeBytes: number): DiskRoom => ({
       host: 'here',

@@ -1,9 +1,10 @@
 import type { Instant } from '../../core/ids.ts'
 import type { ChannelEvents, ReceiptEnd } from '../../core/ports/channel.ts'
 import type { JournalEvent } from '../../core/ports/journal.ts'
-import { bridgeReason } from '../../core/reasons/bridge.ts'
+import { bridgeReason, SENT_AFTER_REJECTION } from '../../core/reasons/bridge.ts'
 import type { Echoes } from '../receipts/echoes.ts'
 import type { ReportOf } from '../receipts/report-queue.ts'
+import type { BrokenPromises } from './broken-promises.ts'
 import { BRIDGE } from './name.ts'
 import type { AdapterReceipt } from './protocol.ts'
 import type { RejectedAttempts } from './rejected-attempts.ts'
@@ -12,6 +13,7 @@ interface ApplyParts {
   readonly events: ChannelEvents
   readonly echoes: Echoes
   readonly rejectedAttempts: RejectedAttempts
+  readonly brokenPromises: BrokenPromises
   readonly note: (event: JournalEvent) => void
 }
 
@@ -21,11 +23,13 @@ const MOST_BEHIND_MS = 38 * 24 * 3_600_000
 
 /** Applies one receipt as far as it can be now. Harmless twice, by several at once, and when it ends at any point. */
 export async function applyReceipt(
-  { events, echoes, rejectedAttempts, note }: ApplyParts,
+  { events, echoes, rejectedAttempts, brokenPromises, note }: ApplyParts,
   { report, receivedAt }: ReportOf<AdapterReceipt>,
   now: Instant,
 ): Promise<'done' | 'later'> {
   const { connectionId, messageId, attemptNumber, kind, networkId } = report
+  // Asked first, and the same in each repeat: such a report is known by its code.
+  const wasRejected = kind !== 'failed' && (await rejectedAttempts.has(report))
   const code = report.code === null ? null : bridgeReason(report.code)
   const end: ReceiptEnd = await events.offerReceipt({
     connectionId,
@@ -34,11 +38,13 @@ export async function applyReceipt(
     kind,
     at: timeOf(report.at, receivedAt),
     networkId,
-    code: code?.reason ?? null,
+    code: wasRejected ? SENT_AFTER_REJECTION : (code?.reason ?? null),
     words: code?.code ? `(${code.code}) ${report.words ?? ''}`.trim() : report.words,
   })
-  if (kind !== 'failed' && end !== 'message-unknown' && (await rejectedAttempts.has(report)))
-    note({ event: 'bridge.promise_broken', connectionId, messageId, number: attemptNumber })
+  if (wasRejected && end !== 'message-unknown' && end !== 'too-early')
+    await brokenPromises.keep('sent-after-rejection', report)
+  if (end === 'contradicted') await brokenPromises.keep('contradiction', report)
+  if (end === 'second-id') await brokenPromises.keep('second-id', report)
   // The attempt is still open, so the result of the call is not known yet. But now there is evidence of it (G5).
   if (end === 'too-early')
     await echoes.keep(connectionId, report, { networkId: networkId ?? `${BRIDGE}:${messageId}_${attemptNumber}`, now })

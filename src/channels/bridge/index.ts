@@ -13,6 +13,7 @@ import { ReportQueue } from '../receipts/report-queue.ts'
 import { StateCleanup } from '../receipts/state-cleanup.ts'
 import { AdapterClient, openAdapter } from './adapter-client.ts'
 import { applyReceipt } from './apply-receipt.ts'
+import { BrokenPromises, PROMISE_KIND } from './broken-promises.ts'
 import { createCallbackReceiver } from './callbacks.ts'
 import { Gate } from './gate.ts'
 import { BRIDGE } from './name.ts'
@@ -51,22 +52,25 @@ export function createBridge(parts: BridgeParts): Bridge {
   const gate = new Gate(client, clock)
   const echoes = new Echoes(memory)
   const rejectedAttempts = new RejectedAttempts(memory)
+  const brokenPromises = new BrokenPromises({ memory, clock, note })
   const addresses = new ReceiptAddresses(parts)
   const queue = new ReportQueue<AdapterReceipt>({
     memory,
     clock,
-    apply: (report, events) => applyReceipt({ events, echoes, rejectedAttempts, note }, report, clock.now()),
+    apply: (report, events) =>
+      applyReceipt({ events, echoes, rejectedAttempts, brokenPromises, note }, report, clock.now()),
     read: (value) => value as AdapterReceipt,
     onGivenUp: ({ kind }) => note({ event: 'callback.applied', channel: BRIDGE, kind, end: 'given-up' }),
   })
-  const cleanup = new StateCleanup(memory, clock, [ECHO_KIND, REJECTED_KIND])
+  const cleanup = new StateCleanup(memory, clock, [ECHO_KIND, REJECTED_KIND, PROMISE_KIND])
   const sending: SendParts = {
     client,
     gate,
     secrets,
     clock,
     receiptsUrlOf: (handover) => addresses.of(handover),
-    onRejected: (handover) => rejectedAttempts.keep(handover, clock.now()),
+    rejectedAttempts,
+    brokenPromises,
   }
   return {
     name: BRIDGE,
@@ -93,7 +97,8 @@ export function createBridge(parts: BridgeParts): Bridge {
     prepare: (handover, signal) => prepareMedia(sending, handover, signal),
     rateLimitDelayOf: (next, now) => gateDelay({ gate, secrets }, next, now),
     send: (handover, signal, stillHolds) => sendToAdapter(sending, handover, { signal, stillHolds }),
-    reconcile: (open) => findEvidence({ client, connections, echoes, secrets, clock }, open),
+    reconcile: (open) =>
+      findEvidence({ client, connections, echoes, rejectedAttempts, brokenPromises, secrets, clock }, open),
   }
 }
 

@@ -141,6 +141,12 @@ export function parseJson(body: Uint8Array): unknown {
   }
 }
 
+/** Whether this is an outcome or evidence, but of another attempt. */
+export function answersForOther(given: unknown, attemptId: string): boolean {
+  const other = (objectOf(given, 'outcome') ?? objectOf(given, 'evidence'))?.['attemptId']
+  return typeof other === 'string' && other !== attemptId
+}
+
 /** Null for everything that does not say in the words of the protocol what became of this attempt. */
 export function parseOutcome(given: unknown, attemptId: string): AdapterOutcome | null {
   const answer = objectOf(given, 'outcome')

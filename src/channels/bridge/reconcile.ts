@@ -4,8 +4,10 @@ import type { ChannelConnections } from '../../core/ports/channel-connections.ts
 import type { Clock } from '../../core/ports/clock.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
 import type { Echoes } from '../receipts/echoes.ts'
-import { type AdapterClient, openAdapter, withoutSecrets } from './adapter-client.ts'
-import { attemptIdOf, parseEvidence } from './protocol.ts'
+import { type Adapter, type AdapterClient, openAdapter, withoutSecrets } from './adapter-client.ts'
+import type { BrokenPromises } from './broken-promises.ts'
+import { type AdapterEvidence, answersForOther, attemptIdOf, parseEvidence } from './protocol.ts'
+import type { RejectedAttempts } from './rejected-attempts.ts'
 import { readBridgeSettings } from './settings.ts'
 import { CLOCK_TOLERANCE_SECONDS } from './signing.ts'
 
@@ -13,6 +15,8 @@ interface ReconcileParts {
   readonly client: AdapterClient
   readonly connections: ChannelConnections
   readonly echoes: Echoes
+  readonly rejectedAttempts: RejectedAttempts
+  readonly brokenPromises: BrokenPromises
   readonly secrets: Secrets
   readonly clock: Clock
 }
@@ -56,7 +60,24 @@ async function askAdapter(parts: ReconcileParts, open: OpenQuestion): Promise<Ev
     { signal: new AbortController().signal },
   )
   const answer = end.kind === 'signed' ? parseEvidence(end.value, attemptId) : null
-  if (!answer) return unanswered
+  if (!answer) {
+    if (end.kind === 'signed' && answersForOther(end.value, attemptId))
+      await parts.brokenPromises.keep('other-answer', open).catch(() => {})
+    return unanswered
+  }
+  const evidence = evidenceOf(answer, { open, adapter, unanswered })
+  // This is a promise as well. Lost with a crash, the message is still counted as not sent.
+  if (evidence.kind === 'not-sent') await parts.rejectedAttempts.keep(open, clock.now()).catch(() => {})
+  return evidence
+}
+
+interface Asked {
+  readonly open: OpenQuestion
+  readonly adapter: Adapter
+  readonly unanswered: Evidence
+}
+
+function evidenceOf(answer: AdapterEvidence, { open, adapter, unanswered }: Asked): Evidence {
   const words = withoutSecrets(answer.words, adapter)
   switch (answer.state) {
     case 'accepted':

@@ -11,15 +11,18 @@ import {
   openAdapter,
   withoutSecrets,
 } from './adapter-client.ts'
+import type { BrokenPromises } from './broken-promises.ts'
 import type { Gate } from './gate.ts'
 import {
   type AdapterOutcome,
+  answersForOther,
   attemptIdOf,
   attemptRequest,
   MOST_ATTEMPT_BYTES,
   parseMediaAnswer,
   parseOutcome,
 } from './protocol.ts'
+import type { RejectedAttempts } from './rejected-attempts.ts'
 import { readBridgeSettings } from './settings.ts'
 
 export interface SendParts {
@@ -29,9 +32,12 @@ export interface SendParts {
   readonly clock: Clock
   /** Where an adapter reports to, for a connection; null when it is not to report. */
   readonly receiptsUrlOf: (handover: Handover) => Promise<string | null>
-  /** An adapter has said that this attempt did not leave. */
-  readonly onRejected: (handover: Handover) => Promise<void>
+  readonly rejectedAttempts: RejectedAttempts
+  readonly brokenPromises: BrokenPromises
 }
+
+// The signature shows that it is the adapter's answer to this request.
+const OTHER_ANSWER = 'The adapter answered for another attempt.'
 
 interface Limits {
   readonly signal: AbortSignal
@@ -85,7 +91,7 @@ interface Attempted {
 }
 
 async function endOf(parts: SendParts, { handover, adapter, attemptId }: Attempted, end: AdapterEnd): Promise<Outcome> {
-  const { gate } = parts
+  const { gate, clock, rejectedAttempts, brokenPromises } = parts
   const { connectionId } = handover
   if (end.kind === 'not-sent') {
     if (end.code === 'network') gate.attempted(connectionId, 'away', end.words)
@@ -93,13 +99,18 @@ async function endOf(parts: SendParts, { handover, adapter, attemptId }: Attempt
   }
   const answer = end.kind === 'signed' ? parseOutcome(end.value, attemptId) : null
   if (!answer) {
+    if (end.kind === 'signed' && answersForOther(end.value, attemptId)) {
+      gate.attempted(connectionId, 'unsigned', OTHER_ANSWER)
+      await brokenPromises.keep('other-answer', handover).catch(() => {})
+      return { kind: 'unknown', words: OTHER_ANSWER }
+    }
     const words = end.kind === 'signed' ? 'The adapter answered in a way that is not of version 1.' : end.words
     gate.attempted(connectionId, end.kind === 'broken' ? 'broken' : 'unsigned', words)
     return { kind: 'unknown', words }
   }
   gate.attempted(connectionId, 'signed', null)
   // Later evidence against it is known by this. Lost with a crash, the message is still counted as not sent.
-  if (answer.result === 'rejected') await parts.onRejected(handover).catch(() => {})
+  if (answer.result === 'rejected') await rejectedAttempts.keep(handover, clock.now()).catch(() => {})
   return outcomeOf(answer, adapter)
 }
 

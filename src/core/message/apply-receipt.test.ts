@@ -116,7 +116,48 @@ describe('a report of the network', () => {
 
     assert.deepEqual(after.map(inText), [SILENT, 'PUBLISHED!'])
   })
+
+  it('tells which reports of one attempt contradict each other', () => {
+    const ends = [
+      conflict(known('DELIVERED'), { kind: 'failed' }),
+      conflict(known('READ'), { kind: 'failed' }),
+      conflict({ ...known('FAILED'), wasReportedFailed: true }, { kind: 'delivered' }),
+      // Reports overtake each other, and what was refused at once was not reported.
+      conflict({ ...known('FAILED'), wasReportedFailed: true }, { kind: 'sent' }),
+      conflict(known('FAILED'), { kind: 'delivered' }),
+      conflict(known('DELIVERED'), { kind: 'read' }),
+      // One of two attempts may have failed and the other arrived.
+      conflict({ ...known('DELIVERED'), attempts: 2 }, { kind: 'failed', attemptNumber: 2 }),
+    ]
+
+    assert.deepEqual(ends, ['opposite', 'opposite', 'opposite', null, null, null, null])
+  })
+
+  it('tells when the network knows the only attempt of a message by a second id, and always keeps it', () => {
+    const one = { ...known('PUBLISHED'), networkId: 'one' }
+    const two = { kind: 'sent', code: null, attemptNumber: 1, networkId: 'two' } as const
+
+    assert.deepEqual(
+      [
+        conflict(one, two),
+        conflict(one, { ...two, kind: 'read' }),
+        conflict(one, { ...two, networkId: 'one' }),
+        conflict(one, { ...two, networkId: null }),
+        conflict(known('PUBLISHED'), two),
+        conflict({ ...one, attempts: 2 }, two),
+      ],
+      ['second-id', 'second-id', null, null, null, null],
+    )
+    assert.deepEqual(
+      (['sent', 'delivered', 'read'] as const).map((kind) => inText(applyReceipt(one, { ...two, kind }))),
+      [CONTRARY, 'DELIVERED', 'READ'],
+    )
+  })
 })
+
+function conflict(of: KnownMessage, receipt: Partial<Parameters<typeof applyReceipt>[1]>): ReceiptEffect['conflict'] {
+  return applyReceipt(of, { kind: 'sent', code: null, attemptNumber: 1, networkId: null, ...receipt }).conflict
+}
 
 function known(state: MessageState): KnownMessage {
   return {

@@ -27,6 +27,8 @@ export interface ReceiptEffect {
   readonly isNew: boolean
   /** The report is ignored once the message has so many. Null: it always counts. */
   readonly mostReported: number | null
+  /** What an honest network never reports of one attempt: the opposite of an earlier report, or a second id. */
+  readonly conflict: 'opposite' | 'second-id' | null
 }
 
 // A network sends some five reports about a message. The holder of the app secret of an account could send new ones without
@@ -38,14 +40,39 @@ export const MOST_REPORTED_FAILURES = 60
 // How much of a timeline is read, from its end: reports, and attempts and waits in between.
 export const TIMELINE_ENTRIES_READ = 200
 
-const SAYS_NOTHING: ReceiptEffect = { to: null, reason: null, contrary: false, isNew: false, mostReported: null }
-const STAYS: ReceiptEffect = { to: null, reason: null, contrary: false, isNew: true, mostReported: MOST_REPORTED }
-const CONTRARY: ReceiptEffect = { ...STAYS, contrary: true }
+type Effect = Omit<ReceiptEffect, 'conflict'>
+
+const SAYS_NOTHING: Effect = { to: null, reason: null, contrary: false, isNew: false, mostReported: null }
+const STAYS: Effect = { to: null, reason: null, contrary: false, isNew: true, mostReported: MOST_REPORTED }
+const CONTRARY: Effect = { ...STAYS, contrary: true }
 
 type Reported = Pick<Receipt, 'kind' | 'code' | 'attemptNumber' | 'networkId'>
 
 /** What a report of the network does to a message. A message only moves forward; no first report that says something is dropped. */
 export function applyReceipt(known: KnownMessage, receipt: Reported): ReceiptEffect {
+  const effect = effectOf(known, receipt)
+  if (!hasSecondId(known, receipt)) return { ...effect, conflict: isOpposite(known, receipt) ? 'opposite' : null }
+  // It may add nothing else, and people must see it all the same.
+  return { ...(effect.to === null ? CONTRARY : effect), conflict: 'second-id' }
+}
+
+/** Whether the network knows the only attempt of a message by another id than this, so that it may have sent it twice. */
+export function hasSecondId(
+  { attempts, networkId }: Pick<KnownMessage, 'attempts' | 'networkId'>,
+  receipt: Pick<Receipt, 'kind' | 'attemptNumber' | 'networkId'>,
+): boolean {
+  if (receipt.kind === 'failed' || attempts !== 1 || receipt.attemptNumber !== 1) return false
+  return networkId !== null && receipt.networkId !== null && networkId !== receipt.networkId
+}
+
+/** With several attempts each report may be right, about another one. */
+function isOpposite({ state, attempts, wasReportedFailed }: KnownMessage, { kind }: Reported): boolean {
+  if (attempts !== 1) return false
+  if (kind === 'failed') return state === 'DELIVERED' || state === 'READ'
+  return kind !== 'sent' && state === 'FAILED' && wasReportedFailed
+}
+
+function effectOf(known: KnownMessage, receipt: Reported): Effect {
   switch (receipt.kind) {
     case 'failed':
       return afterFailure(known, receipt)
@@ -59,7 +86,7 @@ export function applyReceipt(known: KnownMessage, receipt: Reported): ReceiptEff
 }
 
 /** Whichever attempt it was: it arrived. */
-function afterArrival(known: KnownMessage, receipt: Reported, wanted: 'DELIVERED' | 'READ'): ReceiptEffect {
+function afterArrival(known: KnownMessage, receipt: Reported, wanted: 'DELIVERED' | 'READ'): Effect {
   switch (known.state) {
     case 'PUBLISHED':
     case 'UNCONFIRMED':
@@ -90,12 +117,12 @@ function ofUnsent(
   { attempts, waitsToBeRepeated }: KnownMessage,
   { attemptNumber }: Reported,
   to: 'PUBLISHED' | 'DELIVERED' | 'READ',
-): ReceiptEffect {
+): Effect {
   const isForgotten = attemptNumber !== null && attemptNumber > attempts
   return waitsToBeRepeated || isForgotten ? move(to, 'evidence_found') : CONTRARY
 }
 
-function afterSent(known: KnownMessage, receipt: Reported): ReceiptEffect {
+function afterSent(known: KnownMessage, receipt: Reported): Effect {
   switch (known.state) {
     case 'PUBLISHED':
     case 'DELIVERED':
@@ -119,7 +146,7 @@ function afterSent(known: KnownMessage, receipt: Reported): ReceiptEffect {
 function afterFailure(
   { state, attempts, networkId, mayHaveArrivedOtherwise }: KnownMessage,
   receipt: Reported,
-): ReceiptEffect {
+): Effect {
   const { code, attemptNumber } = receipt
   // That another attempt failed says nothing of the one by which the message stands as it does: the last, or the one that
   // the network knows it by.
@@ -143,7 +170,7 @@ function afterFailure(
   }
 }
 
-function move(to: MessageState, reason: string | null): ReceiptEffect {
+function move(to: MessageState, reason: string | null): Effect {
   const mostReported = to === 'FAILED' || to === 'UNCONFIRMED' ? MOST_REPORTED_FAILURES : null
   return { to, reason, contrary: false, isNew: true, mostReported }
 }

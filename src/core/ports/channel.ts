@@ -113,8 +113,9 @@ export interface Receipt {
 /**
  * `too-early`: the attempt of the report is still open, so the report must be applied again later.
  * `applied`: the report is done, even if it said nothing new or was only stored.
+ * `contradicted`, `second-id`: the same, but the network has reported the opposite of this attempt, or knows it by another id.
  */
-export type ReceiptEnd = 'applied' | 'too-early' | 'message-unknown'
+export type ReceiptEnd = 'applied' | 'contradicted' | 'second-id' | 'too-early' | 'message-unknown'
 
 /** What a channel reports to the service by itself. */
 export interface ChannelEvents {

@@ -1,6 +1,8 @@
 import type { AccountId, ConnectionId, Instant, MessageId } from '../ids.ts'
 import type { TryCode } from '../notifications/delivery-try-codes.ts'
+import type { BrokenPromise } from '../reasons/bridge.ts'
 import type { AlarmKind, AlarmSeverity } from '../watchdog/alarm-kinds.ts'
+import type { ReceiptEnd } from './channel.ts'
 import type { Removed } from './retention.ts'
 
 /** What an adapter is asked. */
@@ -20,7 +22,7 @@ export type CallbackEvent =
       readonly event: 'callback.applied'
       readonly channel: string
       readonly kind: 'sent' | 'delivered' | 'read' | 'failed'
-      readonly end: 'applied' | 'message-unknown' | 'given-up'
+      readonly end: Exclude<ReceiptEnd, 'too-early'> | 'given-up'
     }
   /** Parts of a request that say nothing to us; `reason` from a fixed list. */
   | {
@@ -128,9 +130,9 @@ export type JournalEvent =
       readonly result: 'signed' | 'unsigned' | 'broken' | 'not-sent'
       readonly tookMs: number
     }
-  /** An adapter reported that an attempt arrived of which it had said that it did not leave. */
   | {
       readonly event: 'bridge.promise_broken'
+      readonly promise: BrokenPromise
       readonly connectionId: ConnectionId
       readonly messageId: MessageId
       readonly number: number

@@ -79,6 +79,17 @@ export interface Unreported {
   readonly lastReportAt: Instant | null
 }
 
+/** Where the channel `bridge` keeps what adapters did that the protocol forbids: the key is which promise, the value a message. */
+export const BROKEN_PROMISE_KIND = 'bridge.broken-promise'
+
+/** A connection whose adapter has broken promises lately. */
+export interface BrokenPromises {
+  readonly accountId: AccountId
+  readonly connectionId: ConnectionId
+  readonly number: string
+  readonly broken: readonly { readonly promise: string; readonly messageId: string; readonly at: Instant }[]
+}
+
 /** A backlog near its limit. `connectionId` null: that of the whole account. */
 export interface FullLane {
   readonly accountId: AccountId
@@ -129,6 +140,7 @@ export interface Watch {
   readUnconfirmed(): Promise<readonly Unconfirmed[]>
   /** Connections whose network has reported nothing for this long, and accepted a message that long ago. */
   readUnreported(silentForMs: number): Promise<readonly Unreported[]>
+  readBrokenPromises(): Promise<readonly BrokenPromises[]>
   /** Tokens that are not deleted and end between these two times, ordered by their end. */
   readTokens(ending: { readonly from: Instant; readonly to: Instant }): Promise<readonly WatchedToken[]>
   /** Which of these tokens were called with after their end, as the newest requests of their account show. */

@@ -61,6 +61,20 @@ const BRIDGE_CODES = {
   ],
 } as const satisfies Record<string, readonly [list: string, cause: string, nextStep: string]>
 
+/** What an adapter may not do, by what it did. The worst come first: their recipients may have got a message twice. */
+export const BROKEN_PROMISES = {
+  'sent-after-rejection': 'It said of a message that it was not sent and would not be, and later that it was.',
+  'second-id': 'It reported one attempt under two ids, so it may have sent a message twice.',
+  'other-answer':
+    'It answered for another attempt than the one it was asked about, so the result of a message is unknown.',
+  contradiction: 'It reported that a message arrived, and that it failed.',
+} as const satisfies Record<string, string>
+
+export type BrokenPromise = keyof typeof BROKEN_PROMISES
+
+/** The reason in the timeline of a message that was sent although its adapter had rejected it. */
+export const SENT_AFTER_REJECTION = 'bridge_sent_after_rejection'
+
 /** For the one table of reasons. */
 export const BRIDGE_REASONS: Readonly<Record<`bridge_${string}`, ReasonRow>> = {
   ...Object.fromEntries(
@@ -69,6 +83,12 @@ export const BRIDGE_REASONS: Readonly<Record<`bridge_${string}`, ReasonRow>> = {
       { list, cause, nextStep },
     ]),
   ),
+  [SENT_AFTER_REJECTION]: {
+    list: 'Sent after it was rejected',
+    cause:
+      'The adapter had said that this attempt was not sent and would not be. The recipient may have got the message twice.',
+    nextStep: 'Repair the adapter: it breaks its protocol. Ask the recipient what arrived.',
+  },
   bridge_other: {
     list: 'Refused by the adapter',
     cause: 'The adapter refused it for a reason that this version of Nuncio does not know.',

@@ -42,6 +42,11 @@ export const END_REASONS = {
     cause: '{network} refuses this content.',
     nextStep: 'Change the content, and send a new message.',
   },
+  second_network_id: {
+    list: 'Reported under two ids',
+    cause: '{network} reported the attempt under a second id, so it may have sent the message twice.',
+    nextStep: 'Ask the recipient what arrived, and whoever runs the gateway why there are two.',
+  },
   network_error: {
     list: 'Not reached',
     cause: '{network} could not be reached. Nothing was sent.',

@@ -84,6 +84,15 @@ export const ALARM_KINDS = {
     raisedAfterMs: SOON_MS,
     clearedAfterMs: 0,
   },
+  promise_broken: {
+    of: 'connection',
+    severity: 'critical',
+    means:
+      'The adapter of a bridge connection did what its protocol forbids: messages may have been sent twice, or the log may show what is not so. It ends by itself a day later, unless the adapter does it again.',
+    nextStep: `Pause the connection until the adapter is repaired, then see what it does: ${commandLine`connection check NUMBER`}`,
+    raisedAfterMs: 0,
+    clearedAfterMs: 0,
+  },
   oldest_waiting: {
     of: 'connection',
     severity: 'warning',

@@ -1,6 +1,7 @@
 import { bytesText } from '../../format/bytes.ts'
 import { durationText } from '../../format/durations.ts'
 import type { Instant } from '../ids.ts'
+import { BROKEN_PROMISES, type BrokenPromise } from '../reasons/bridge.ts'
 import { explainReason, networkOf } from '../reasons.ts'
 import { NO_ACTION } from '../sentences/texts.ts'
 import type { OpenAlarm } from './alarm.ts'
@@ -95,6 +96,8 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
     facts.has('lastReportAt')
       ? `${network(facts)} has reported nothing for ${facts.is('isMore') ? 'over ' : ''}${messages(facts, 'count')} of ${facts.text('number')}, since ${facts.time('oldestAt')} (${facts.age('oldestAt')} ago). Before, it did.`
       : `${network(facts)} has never reported anything for ${facts.text('number')}, though it took ${facts.is('isMore') ? 'over ' : ''}${messages(facts, 'count')} since ${facts.time('oldestAt')} (${facts.age('oldestAt')} ago). Without reports nothing becomes DELIVERED.`,
+  promise_broken: (facts) =>
+    `The adapter of ${facts.text('number')} broke its protocol. ${brokenPromises(facts)} The message ${facts.text('messageId')} shows it, since ${facts.time('at')}.`,
   oldest_waiting: (facts) =>
     `${waiting(facts)}. ${facts.text('reason') === 'due' || facts.text('reason') === 'sending' ? `It sends${lastAttempt(facts)}, but more comes in than it can send.` : `${reason(facts)}`}`,
   messages_will_expire: (facts) =>
@@ -117,6 +120,14 @@ const STALLS: Readonly<Record<string, string>> = {
   process_gone: 'the process that sent for it stopped, and no other takes over',
   holder_silent: 'its process runs, but sends nothing',
   not_claimed: 'no process takes them',
+}
+
+function brokenPromises(facts: Facts): string {
+  return facts
+    .text('stage')
+    .split(' ')
+    .flatMap((promise) => (Object.hasOwn(BROKEN_PROMISES, promise) ? BROKEN_PROMISES[promise as BrokenPromise] : []))
+    .join(' ')
 }
 
 function nextStepOf(kind: AlarmKind, facts: Facts): string {

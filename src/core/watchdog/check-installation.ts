@@ -1,6 +1,7 @@
 import type { Instant } from '../ids.ts'
 import type { Outage } from '../ports/lanes.ts'
-import type { FullLane, InstallationFacts, Unconfirmed, Unreported } from '../ports/watch.ts'
+import type { BrokenPromises, FullLane, InstallationFacts, Unconfirmed, Unreported } from '../ports/watch.ts'
+import { BROKEN_PROMISES } from '../reasons/bridge.ts'
 import type { Finding } from './alarm.ts'
 import { ALARM_KINDS } from './alarm-kinds.ts'
 
@@ -64,6 +65,26 @@ export function checkUnreported({ accountId, connectionId, oldestAt, ...unreport
     since: oldestAt,
     facts: { number, channel, count, isMore, oldestAt, lastReportAt },
     raises: count >= UNREPORTED_RAISED_FROM,
+  }
+}
+
+/** Each further promise is announced again. */
+export function checkBrokenPromises({ accountId, connectionId, number, broken }: BrokenPromises): Finding {
+  const names = Object.keys(BROKEN_PROMISES)
+  const sorted = broken.toSorted((a, b) => names.indexOf(a.promise) - names.indexOf(b.promise))
+  return {
+    kind: 'promise_broken',
+    accountId,
+    object: connectionId,
+    severity: ALARM_KINDS.promise_broken.severity,
+    since: Math.min(...broken.map(({ at }) => at)),
+    facts: {
+      number,
+      stage: sorted.map(({ promise }) => promise).join(' '),
+      messageId: sorted[0]?.messageId ?? null,
+      at: sorted[0]?.at ?? null,
+    },
+    raises: true,
   }
 }
 

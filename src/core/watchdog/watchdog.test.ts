@@ -174,6 +174,7 @@ function watching({
     readInstallation: async () => ({ hold: null, dispatchesUntil: null, hasConnections: false }),
     readUnconfirmed: async () => [],
     readUnreported: async () => [],
+    readBrokenPromises: async () => [],
     readTokens: async () => [],
     readExpiredUse: async () => [],
     readFullLanes: async () => [],

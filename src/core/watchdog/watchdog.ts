@@ -7,6 +7,7 @@ import type { LaneMeasure, Watch, WatchedLane } from '../ports/watch.ts'
 import type { Finding, OpenAlarm } from './alarm.ts'
 import { checkDisk, type DiskRoom } from './check-disk.ts'
 import {
+  checkBrokenPromises,
   checkFull,
   checkInstallation,
   checkOutage,
@@ -182,6 +183,7 @@ export class Watchdog {
       ...checkTokens(tokens, uses, now),
       ...(await watch.readUnconfirmed()).map(checkUnconfirmed),
       ...(await watch.readUnreported(SILENT_FOR_MS)).map(checkUnreported),
+      ...(await watch.readBrokenPromises()).map(checkBrokenPromises),
       ...(full ?? []).map((lane) => checkFull(lane, now)),
     ]
     return { findings, oldestAt: lanes.oldestAt, isFullKnown: full !== null }

@@ -68,7 +68,13 @@ export const bridgeOperations = allOf<Called['operation']>({ attempt: true, evid
 export const bridgeResults = allOf<Called['result']>({ signed: true, unsigned: true, broken: true, 'not-sent': true })
 
 export const reportKinds = allOf<Applied['kind']>({ sent: true, delivered: true, read: true, failed: true })
-export const reportResults = allOf<Applied['end']>({ applied: true, 'message-unknown': true, 'given-up': true })
+export const reportResults = allOf<Applied['end']>({
+  applied: true,
+  contradicted: true,
+  'second-id': true,
+  'message-unknown': true,
+  'given-up': true,
+})
 
 export const ignoredReasons = [
   'not_an_account',

@@ -9,6 +9,7 @@ import type { ConnectionId, MessageId } from '../../../src/core/ids.ts'
 import type { MessageType } from '../../../src/core/message/message.ts'
 import type { Channel, ChannelEvents, Receipt } from '../../../src/core/ports/channel.ts'
 import type { ChannelConnections } from '../../../src/core/ports/channel-connections.ts'
+import type { JournalEvent } from '../../../src/core/ports/journal.ts'
 import { createGuardedCall } from '../../../src/media/create-guarded-call.ts'
 import { systemClock } from '../../../src/server/system-clock.ts'
 import { type Fault, newSecret, ScriptedAdapter } from '../../support/bridge/scripted-adapter.ts'
@@ -26,6 +27,8 @@ export interface BridgeWorld extends ChannelWorld {
   readonly adapter: ScriptedAdapter
   readonly connectionId: ConnectionId
   readonly callbackUrl: string
+  readonly storage: StorageWorld
+  readonly events: JournalEvent[]
 }
 
 /** A bridge in front of an adapter whose gateway is a list. */
@@ -46,6 +49,7 @@ export async function newBridgeWorld(alter: Altering = (channel) => channel): Pr
   const callbackServer = createServer()
   await new Promise<void>((resolve) => callbackServer.listen(0, '127.0.0.1', resolve))
   const publicUrl = `http://127.0.0.1:${(callbackServer.address() as AddressInfo).port}`
+  const journal: JournalEvent[] = []
   const create = () =>
     createBridge({
       memory,
@@ -54,6 +58,7 @@ export async function newBridgeWorld(alter: Altering = (channel) => channel): Pr
       connections: loseableConnections(storage.channelConnections(BRIDGE), line),
       guarded: createGuardedCall({ origins: [adapter.origin] }),
       publicUrl,
+      note: (event) => journal.push(event),
     })
   const channels: Bridge[] = []
   const build = () => {
@@ -90,6 +95,8 @@ export async function newBridgeWorld(alter: Altering = (channel) => channel): Pr
     adapter,
     connectionId: owner.connectionId,
     callbackUrl,
+    storage,
+    events: journal,
     description: BRIDGE_DESCRIPTION,
     pairs,
     secrets: [secret, oldSecret],

@@ -6,6 +6,8 @@ import type { AddressInfo } from 'node:net'
 export type Fault =
   | { readonly kind: 'reject'; readonly class: string; readonly code: string; readonly words?: string }
   | { readonly kind: 'unknown' }
+  /** It answers for another attempt, signed as it should be. */
+  | { readonly kind: 'answers-for-other' }
   | { readonly kind: 'drop' | 'hang'; readonly when: 'before' | 'after' }
   /** Something else answers: a proxy, a portal, another server. */
   | {
@@ -196,6 +198,10 @@ export class ScriptedAdapter {
     const fault = this.#options.faultOf?.(attempt) ?? this.faults.get(to) ?? null
     if (fault?.kind === 'raw') {
       response.writeHead(fault.status, fault.headers).end(fault.body)
+      return
+    }
+    if (fault?.kind === 'answers-for-other') {
+      this.#reply(response, id, { type: 'outcome', attemptId: `${randomUUID()}_1`, result: 'accepted', networkId: 'n' })
       return
     }
     if (fault?.kind === 'drop' && fault.when === 'before') {

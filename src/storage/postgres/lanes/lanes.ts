@@ -2,7 +2,7 @@ import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import { LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { ConnectionId, SpoolId, WorkerId } from '../../../core/ids.ts'
 import type { QueuedMessage, Sequence } from '../../../core/message/message.ts'
-import type { Receipt } from '../../../core/ports/channel.ts'
+import type { Receipt, ReceiptEnd } from '../../../core/ports/channel.ts'
 import {
   type ClaimedLane,
   type Lanes,
@@ -116,7 +116,7 @@ export class PostgresLanes implements Lanes {
     return sweepExpired(this.#parts.claims, limit)
   }
 
-  applyReceipt(receipt: Receipt): Promise<'applied' | 'too-early' | 'message-unknown'> {
+  applyReceipt(receipt: Receipt): Promise<ReceiptEnd> {
     return this.#receipts.apply(receipt)
   }
 }

@@ -1,10 +1,9 @@
 import type { ConnectionId, MessageId } from '../../../core/ids.ts'
 import { applyReceipt, type ReceiptEffect, TIMELINE_ENTRIES_READ } from '../../../core/message/apply-receipt.ts'
-import { ERASED } from '../../../core/message/erased.ts'
 import type { MessageState, Sequence } from '../../../core/message/message.ts'
 import type { Receipt, ReceiptEnd } from '../../../core/ports/channel.ts'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
-import { isDoubtful, receiptEntry, withoutPerson } from '../../queries/messages/receipt-entry.ts'
+import { endOf, isDoubtful, receiptEntry, receiptOf } from '../../queries/messages/receipt-entry.ts'
 import { Batcher } from '../connection/batcher.ts'
 import { bigintArray, textArray, withoutNul } from '../connection/binary-arrays.ts'
 import type { PgConnection } from '../connection/pg-connection.ts'
@@ -67,17 +66,17 @@ export class ReceiptWriter {
     const first = new Map<Sequence, Found>()
     for (const [at, given] of receipts.entries()) {
       const target = targetOf(given)
-      const receipt = target?.network_id === ERASED ? withoutPerson(given) : given
-      if (target?.connection_id !== receipt.connectionId) answers[at] = 'message-unknown'
+      if (target?.connection_id !== given.connectionId) answers[at] = 'message-unknown'
       else if (target.is_open) answers[at] = 'too-early'
-      else if (!first.has(target.sequence)) first.set(target.sequence, { at, receipt, target })
+      else if (!first.has(target.sequence))
+        first.set(target.sequence, { at, receipt: receiptOf(given, target), target })
     }
     const decided = await this.#decide([...first.values()])
-    for (const { at, effect } of decided) if (!effect.isNew) answers[at] = 'applied'
-    for (const one of decided.filter(leavesItsLane)) if (await this.#finalize(one)) answers[one.at] = 'applied'
+    for (const { at, effect } of decided) if (!effect.isNew) answers[at] = endOf(effect)
+    for (const one of decided.filter(leavesItsLane)) if (await this.#finalize(one)) answers[one.at] = endOf(one.effect)
     for (const group of byPeriod(decided.filter((one) => one.effect.isNew && !leavesItsLane(one)))) {
       const letters = await this.#write(group)
-      for (const [i, { at }] of group.entries()) if (letters[i] === 'a') answers[at] = 'applied'
+      for (const [i, { at, effect }] of group.entries()) if (letters[i] === 'a') answers[at] = endOf(effect)
     }
     return answers
   }
@@ -125,7 +124,7 @@ export class ReceiptWriter {
 
   async #decide(found: readonly Found[]): Promise<readonly Decided[]> {
     const reported = await this.#reportedFailed(
-      found.filter(({ receipt, target }) => receipt.kind === 'sent' && target.state === 'FAILED'),
+      found.filter(({ receipt, target }) => receipt.kind !== 'failed' && target.state === 'FAILED'),
     )
     const possiblySuperseded = await this.#withUnknown(
       found.filter(({ receipt, target }) => receipt.kind === 'failed' && target.attempts > 1),

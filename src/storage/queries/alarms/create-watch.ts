@@ -1,14 +1,16 @@
 import { LONGEST_LEASE_MS, validLeaseSql } from '../../../core/dispatch/workers/lease.ts'
 import type { AccountId, ConnectionId, Instant, TokenId } from '../../../core/ids.ts'
 import { REPORTS_NOTED_EVERY_MS } from '../../../core/ports/channel-connections.ts'
-import type {
-  ExpiredUse,
-  FullLane,
-  Throttle,
-  UnannouncedAlarm,
-  Unreported,
-  Watch,
-  WatchedToken,
+import {
+  BROKEN_PROMISE_KIND,
+  type BrokenPromises,
+  type ExpiredUse,
+  type FullLane,
+  type Throttle,
+  type UnannouncedAlarm,
+  type Unreported,
+  type Watch,
+  type WatchedToken,
 } from '../../../core/ports/watch.ts'
 import type { AlarmFacts } from '../../../core/watchdog/alarm.ts'
 import { type AlarmSeverity, isAlarmKind } from '../../../core/watchdog/alarm-kinds.ts'
@@ -44,6 +46,7 @@ export function createWatch({ database, now, limits }: WatchParts): Watch {
     readInstallation: () => readInstallation(database, now()),
     readUnconfirmed: () => database.readUnconfirmed(),
     readUnreported: (silentForMs) => readUnreported(database, { silentForMs, now: now() }),
+    readBrokenPromises: () => readBrokenPromises(database),
     readOnlyAccount: () => readOnlyAccount(database),
     readTokens: (ending) => readTokens(database, ending),
     readExpiredUse: (tokens) => readExpiredUse(database, tokens),
@@ -239,6 +242,25 @@ function toAlarms(rows: readonly unknown[]): readonly UnannouncedAlarm[] {
         ]
       : [],
   )
+}
+
+/** A connection has as many rows as there are promises at most. */
+async function readBrokenPromises(database: WatchDatabase): Promise<readonly BrokenPromises[]> {
+  const rows = await database.ask(
+    `select c.id, c.account_id, c.number, m.key, m.value, m.at from channel_memory m join connection c on c.id = m.connection_id
+      where m.kind = ? and c.state <> 'removed' order by m.connection_id, m.at limit ${MOST_OPEN}`,
+    [BROKEN_PROMISE_KIND],
+  )
+  return [...Map.groupBy(rows, (row) => row['id'] as ConnectionId)].map(([connectionId, [first, ...more]]) => ({
+    connectionId,
+    accountId: first?.['account_id'] as AccountId,
+    number: String(first?.['number']),
+    broken: [first, ...more].map((row) => ({
+      promise: String(row?.['key']),
+      messageId: String(row?.['value']),
+      at: Number(row?.['at']),
+    })),
+  }))
 }
 
 interface Candidate {

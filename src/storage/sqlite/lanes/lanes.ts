@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { validLeaseSql } from '../../../core/dispatch/workers/lease.ts'
 import type { AccountId, ConnectionId, Instant, WorkerId } from '../../../core/ids.ts'
 import type { QueuedMessage, Sequence } from '../../../core/message/message.ts'
-import type { Receipt } from '../../../core/ports/channel.ts'
+import type { Receipt, ReceiptEnd } from '../../../core/ports/channel.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { ClaimedLane, Lanes, LaneTransition, LaneTransitionResult } from '../../../core/ports/lanes.ts'
 import type { Directory } from '../accept/directory.ts'
@@ -104,7 +104,7 @@ export class SqliteLanes implements Lanes {
     return expired.reduce((sum, lane) => sum + lane.count, 0)
   }
 
-  async applyReceipt(receipt: Receipt): Promise<'applied' | 'too-early' | 'message-unknown'> {
+  async applyReceipt(receipt: Receipt): Promise<ReceiptEnd> {
     const { end, wasWaiting } = await this.#commits.submit(() => this.#receipts.apply(receipt))
     if (wasWaiting) {
       this.#counts.settled(receipt.connectionId)

@@ -1,10 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ConnectionId } from '../../../core/ids.ts'
 import { applyReceipt, TIMELINE_ENTRIES_READ } from '../../../core/message/apply-receipt.ts'
-import { ERASED } from '../../../core/message/erased.ts'
 import type { MessageState, Sequence } from '../../../core/message/message.ts'
 import type { Receipt, ReceiptEnd } from '../../../core/ports/channel.ts'
-import { isDoubtful, receiptEntry, withoutPerson } from '../../queries/messages/receipt-entry.ts'
+import { endOf, isDoubtful, receiptEntry, receiptOf } from '../../queries/messages/receipt-entry.ts'
 
 const TARGET = 'select sequence, state, connection_id, attempts, network_id from message'
 // In the words of the index on just those ids, or it would not be used.
@@ -77,8 +76,8 @@ export class ReceiptWriter {
   /** `wasWaiting`: it has left its lane by this. */
   apply(given: Receipt): { readonly end: ReceiptEnd; readonly wasWaiting: boolean } {
     const target = this.#find(given)
-    const receipt = target?.network_id === ERASED ? withoutPerson(given) : given
-    if (!target || target.connection_id !== receipt.connectionId) return end('message-unknown')
+    if (!target || target.connection_id !== given.connectionId) return end('message-unknown')
+    const receipt = receiptOf(given, target)
     const { sequence, state, attempts } = target
     if (this.#isOpen.get(target.connection_id, sequence)) return end('too-early')
     const timeline = this.#earlierReports(sequence, receipt)
@@ -103,7 +102,7 @@ export class ReceiptWriter {
     const { at, code } = receipt
     const { kind, words } = receiptEntry(receipt, effect.contrary)
     this.#note.run(sequence, at, kind, code, words, sequence)
-    return { end: 'applied', wasWaiting: effect.to !== null && state === 'QUEUED' }
+    return { end: endOf(effect), wasWaiting: effect.to !== null && state === 'QUEUED' }
   }
 
   #find({ messageId, networkId, connectionId }: Receipt): Target | undefined {

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { SENT_AFTER_REJECTION } from '../../../src/core/reasons/bridge.ts'
+import { type BridgeWorld, newBridgeWorld } from './bridge-world.ts'
+import { becomes, promisingIn, sendBy } from './channel-world.ts'
+
+const REPORTED_WITHIN_MS = 10_000
+
+describe('an adapter that breaks a promise', () => {
+  const promises = promisingIn({ it }, newBridgeWorld) as (
+    name: string,
+    prove: (world: BridgeWorld) => Promise<void>,
+  ) => void
+
+  promises('reports as sent what it had rejected: the report says so, and it is kept for the alarm', async (world) => {
+    const to = world.recipientWhen('refuses')!
+    const handover = await world.handover({ to })
+    const { kind } = await sendBy(world.channel, handover)
+
+    await report(world, handover.messageId, 'delivered')
+
+    assert.equal(kind, 'rejected')
+    assert.deepEqual(
+      world.receipts.map(({ kind: reported, code }) => [reported, code]),
+      [['delivered', SENT_AFTER_REJECTION]],
+    )
+    assert.deepEqual(await broken(world), [['sent-after-rejection', handover.messageId]])
+    assert.deepEqual(noted(world), ['sent-after-rejection'])
+  })
+
+  promises('reports as sent what it had said it never received and takes no more', async (world) => {
+    const handover = await world.handover()
+    const evidence = await world.channel.reconcile({ ...handover, startedAt: Date.now() })
+
+    await report(world, handover.messageId, 'sent')
+
+    assert.equal(evidence.kind, 'not-sent')
+    assert.deepEqual(await broken(world), [['sent-after-rejection', handover.messageId]])
+  })
+
+  promises('reports of a rejected attempt that it failed: that is no contradiction', async (world) => {
+    const handover = await world.handover({ to: world.recipientWhen('refuses')! })
+    await sendBy(world.channel, handover)
+
+    await report(world, handover.messageId, 'failed')
+
+    assert.deepEqual([await broken(world), noted(world)], [[], []])
+  })
+
+  promises('contradicts itself, or knows an attempt by two ids: kept once each', async (world) => {
+    const handover = await world.handover()
+    for (const end of ['contradicted', 'second-id', 'contradicted'] as const) {
+      world.receiptEnd = end
+      await report(world, handover.messageId, 'delivered')
+    }
+
+    assert.deepEqual(await broken(world), [
+      ['contradiction', handover.messageId],
+      ['second-id', handover.messageId],
+    ])
+  })
+
+  promises('answers for another attempt: the result is unknown, says so, and nothing more is sent', async (world) => {
+    const to = '15550007999'
+    world.adapter.faults.set(to, { kind: 'answers-for-other' })
+    const handover = await world.handover({ to })
+    const outcome = await sendBy(world.channel, handover)
+    const next = await sendBy(world.channel, await world.handover())
+
+    assert.deepEqual(outcome, { kind: 'unknown', words: 'The adapter answered for another attempt.' })
+    assert.ok(next.kind === 'rejected' && next.failure.code === 'bridge_not_ready')
+    assert.deepEqual(await broken(world), [['other-answer', handover.messageId]])
+  })
+
+  promises('is another account’s report: nothing is kept', async (world) => {
+    const handover = await world.handover({ to: world.recipientWhen('refuses')! })
+    await sendBy(world.channel, handover)
+    await world.bringForeignReports?.(handover.messageId)
+    world.receiptEnd = 'message-unknown'
+    await report(world, handover.messageId, 'delivered')
+
+    assert.deepEqual([await broken(world), noted(world)], [[], []])
+  })
+})
+
+/** Until it has been applied. */
+async function report(world: BridgeWorld, messageId: string, kind: string): Promise<void> {
+  const before = applied(world)
+  const { connectionId } = world
+  const status = await world.adapter.postReceipts(world.callbackUrl, [
+    { attemptId: `${messageId}_1`, connectionId, kind, at: Date.now() + before },
+  ])
+  assert.equal(status, 200)
+  assert.ok(await becomes(REPORTED_WITHIN_MS, () => applied(world) > before), 'the report was not applied')
+}
+
+function applied({ events }: BridgeWorld): number {
+  return events.filter(({ event }) => event === 'callback.applied').length
+}
+
+function noted({ events }: BridgeWorld): readonly string[] {
+  return events.flatMap((event) => (event.event === 'bridge.promise_broken' ? event.promise : []))
+}
+
+async function broken({ storage }: BridgeWorld) {
+  const found = await storage.watch.readBrokenPromises()
+  return found
+    .flatMap((one) => one.broken.map(({ promise, messageId }) => [promise, messageId]))
+    .toSorted(([a = ''], [b = '']) => a.localeCompare(b))
+}
