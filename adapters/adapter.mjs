@@ -178,9 +178,12 @@ export async function serve(options, gateway) {
     if (row?.result && row.result.result !== 'unknown') return { state: row.result.result, ...row.result }
     if (row) return { state: isYoung && (gateway.settlesLater || !row.result) ? 'pending' : 'unknown' }
     if (!(logSince < startedAt - 300_000)) return { state: 'forgotten' }
-    // Before the answer: the attempt may still arrive, held back in a proxy.
-    if (!closed.has(attemptId)) await append({ closed: attemptId, at: Date.now() })
-    closed.set(attemptId, Date.now())
+    // Before the answer: the attempt may still arrive, held back in a proxy. And before it is written: it may arrive meanwhile.
+    if (!closed.has(attemptId)) {
+      const at = Date.now()
+      closed.set(attemptId, at)
+      await append({ closed: attemptId, at })
+    }
     return { state: 'not_received' }
   }
   async function mediaOf(request, sha256) {

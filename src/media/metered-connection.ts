@@ -24,7 +24,8 @@ export class MeteredConnection extends Duplex {
   readonly #socket: Socket
   readonly #mayBegin: () => boolean
   #isHeld = false
-  #hasBegun = false
+  /** Null until the first byte is to be written. */
+  #hasBegun: boolean | null = null
 
   constructor(socket: Socket, { onReceived, mayBegin }: ConnectionWatch) {
     // One chunk at a time, so that chunks are never joined into new ones.
@@ -59,11 +60,12 @@ export class MeteredConnection extends Duplex {
   }
 
   override _write(chunk: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    if (!this.#hasBegun && !this.#mayBegin()) {
+    // Asked once: what follows a refused first piece is refused as well.
+    this.#hasBegun ??= this.#mayBegin()
+    if (!this.#hasBegun) {
       done(new Error('The request was stopped before its first byte'))
       return
     }
-    this.#hasBegun = true
     this.#socket.write(chunk, encoding, done)
   }
 

@@ -66,7 +66,7 @@ export function openAdapter({ id, accountId, settings }: AskedConnection, secret
   })
   const keys = texts.flatMap((text) => keyOf(text) ?? [])
   if (stored.url === '' || stored.secret === null || keys.length === 0) return null
-  return { url: stored.url, keys, hidden: texts.flatMap((text) => [text, text.slice('whsec_'.length)]) }
+  return { url: stored.url, keys, hidden: hiddenOf(texts) }
 }
 
 function openOrNull(
@@ -82,8 +82,13 @@ function openOrNull(
   }
 }
 
+/** In both ways in which it may be written. */
+export function hiddenOf(secrets: readonly string[]): readonly string[] {
+  return secrets.flatMap((text) => [text, text.slice('whsec_'.length)])
+}
+
 /** Words of an adapter without the secrets of its connection. */
-export function withoutSecrets(words: string | null, { hidden }: Adapter): string | null {
+export function withoutSecrets(words: string | null, { hidden }: Pick<Adapter, 'hidden'>): string | null {
   return words && hidden.reduce((text, secret) => text.replaceAll(secret, '…'), words)
 }
 

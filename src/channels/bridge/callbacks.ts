@@ -13,6 +13,7 @@ import { parseBody } from '../receipts/parse-body.ts'
 import { ReportNotes } from '../receipts/report-notes.ts'
 import type { ReportQueue } from '../receipts/report-queue.ts'
 import { type VerifiedApp, VerifiedApps } from '../receipts/verified-apps.ts'
+import { hiddenOf, withoutSecrets } from './adapter-client.ts'
 import { BRIDGE } from './name.ts'
 import { type AdapterReceipt, MOST_RECEIPTS, MOST_RECEIPTS_BYTES, parseReceipts } from './protocol.ts'
 import { SECRET_KEYS } from './settings.ts'
@@ -98,7 +99,10 @@ class Receiver {
     const read = parseReceipts(parseBody(request.body)?.value)
     if (!read) return this.#reply(NOT_RECEIPTS, startedMs)
     const ids = new Set<string>(app.connections.map(({ id }) => id))
-    const ours = read.receipts.filter(({ connectionId }) => ids.has(connectionId))
+    const hidden = hiddenOf(secretsOf(app))
+    const ours = read.receipts
+      .filter(({ connectionId }) => ids.has(connectionId))
+      .map((receipt) => ({ ...receipt, words: withoutSecrets(receipt.words, { hidden }) }))
     const foreign = read.receipts.length - ours.length
     for (const [reason, count] of [...counted(read.ignored), ['number_unknown', foreign] as const])
       if (count > 0) note({ event: 'callback.ignored', channel: BRIDGE, reason, count })
@@ -135,8 +139,12 @@ class Receiver {
   }
 }
 
-function keysOf({ secretsOf }: App): readonly Buffer[] {
-  return SECRET_KEYS.flatMap((name) => secretsOf[name]).flatMap((secret) => keyOf(secret) ?? [])
+function secretsOf({ secretsOf: byName }: App): readonly string[] {
+  return SECRET_KEYS.flatMap((name) => byName[name])
+}
+
+function keysOf(app: App): readonly Buffer[] {
+  return secretsOf(app).flatMap((secret) => keyOf(secret) ?? [])
 }
 
 const IGNORED = { malformed: 'part_malformed', kind_unknown: 'status_unknown', not_ours: 'not_ours' } as const

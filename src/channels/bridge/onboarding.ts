@@ -4,7 +4,7 @@ import type { Clock } from '../../core/ports/clock.ts'
 import type { GuardedCall } from '../../core/ports/guarded-call.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { durationText } from '../../format/durations.ts'
-import { type Adapter, AdapterClient, withoutSecrets } from './adapter-client.ts'
+import { type Adapter, AdapterClient, hiddenOf, withoutSecrets } from './adapter-client.ts'
 import { type AdapterHealth, VERSION } from './protocol.ts'
 import { readBridgeSettings, type StoredSettings } from './settings.ts'
 import { keyOf } from './signing.ts'
@@ -40,8 +40,8 @@ async function prove(
   settings: StoredSettings,
 ): Promise<ConnectionProof> {
   const { url, secret, oldSecret } = readBridgeSettings(settings)
-  const hidden = [secret, oldSecret].filter((text) => text !== null)
-  const adapter: Adapter = { url, keys: hidden.flatMap((text) => keyOf(text) ?? []), hidden }
+  const texts = [secret, oldSecret].filter((text) => text !== null)
+  const adapter: Adapter = { url, keys: texts.flatMap((text) => keyOf(text) ?? []), hidden: hiddenOf(texts) }
   const health = await client.health(adapter, new AbortController().signal)
   if ('kind' in health) throw refusalOf(health)
   const skewMs = health.now - clock.now()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'vitest'
-import { BRIDGE_REASONS, bridgeReason } from '../../core/reasons/bridge.ts'
+import { BRIDGE_REASONS, bridgeReason, SENT_AFTER_REJECTION } from '../../core/reasons/bridge.ts'
 import { isReasonCode } from '../../core/reasons.ts'
 import { parseEvidence, parseHealth, parseOutcome, parseReceipts } from './protocol.ts'
 
@@ -27,7 +27,7 @@ describe('the page about the bridge protocol', () => {
     const listed = firstColumn('code')
     const reasons = listed.map((code) => bridgeReason(code))
     // These are no codes of an adapter.
-    const own = ['bridge_other', 'bridge_url_blocked', 'bridge_not_ready']
+    const own = ['bridge_other', 'bridge_url_blocked', 'bridge_not_ready', SENT_AFTER_REJECTION]
     const known = Object.keys(BRIDGE_REASONS).filter((reason) => !own.includes(reason))
 
     for (const { reason, code } of reasons) assert.ok(code === null && isReasonCode(reason), reason)

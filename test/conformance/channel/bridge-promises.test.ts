@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { describe, it } from 'vitest'
 import { SENT_AFTER_REJECTION } from '../../../src/core/reasons/bridge.ts'
 import { type BridgeWorld, newBridgeWorld } from './bridge-world.ts'
 import { becomes, promisingIn, sendBy } from './channel-world.ts'
 
+const ACCEPTED = { result: 'accepted', networkId: 'net-1' }
 const REPORTED_WITHIN_MS = 10_000
 
 describe('an adapter that breaks a promise', () => {
@@ -62,7 +64,10 @@ describe('an adapter that breaks a promise', () => {
 
   promises('answers for another attempt: the result is unknown, says so, and nothing more is sent', async (world) => {
     const to = '15550007999'
-    world.adapter.faults.set(to, { kind: 'answers-for-other' })
+    world.adapter.faults.set(to, {
+      kind: 'crafted',
+      answer: ({ id }) => world.adapter.signed(id, { type: 'outcome', attemptId: `${randomUUID()}_1`, ...ACCEPTED }),
+    })
     const handover = await world.handover({ to })
     const outcome = await sendBy(world.channel, handover)
     const next = await sendBy(world.channel, await world.handover())

@@ -6,16 +6,27 @@ import type { AddressInfo } from 'node:net'
 export type Fault =
   | { readonly kind: 'reject'; readonly class: string; readonly code: string; readonly words?: string }
   | { readonly kind: 'unknown' }
-  /** It answers for another attempt, signed as it should be. */
-  | { readonly kind: 'answers-for-other' }
   | { readonly kind: 'drop' | 'hang'; readonly when: 'before' | 'after' }
-  /** Something else answers: a proxy, a portal, another server. */
-  | {
-      readonly kind: 'raw'
-      readonly status: number
-      readonly headers?: Readonly<Record<string, string>>
-      readonly body?: string
-    }
+  /** Whatever a test wants to be answered, by the adapter or by something before it. */
+  | { readonly kind: 'crafted'; readonly answer: (asked: Asked) => Crafted }
+
+interface Asked {
+  readonly id: string
+  readonly attemptId: string
+  /** As they came. */
+  readonly headers: IncomingMessage['headers']
+  readonly body: string
+}
+
+interface Crafted {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+interface AttemptCall extends Pick<Asked, 'id' | 'headers'> {
+  readonly body: Buffer
+}
 
 export interface SentByAdapter {
   readonly to: string
@@ -124,7 +135,7 @@ export class ScriptedAdapter {
       if (this.signsHealth) this.#reply(response, id, this.#health())
       else response.end(JSON.stringify(this.#health()))
     } else if (sha256 !== undefined) this.#reply(response, id, this.#media(method, sha256, body))
-    else if (method === 'POST') this.#attempt(response, { id, body })
+    else if (method === 'POST') this.#attempt(response, { id, body, headers: request.headers })
     else this.#reply(response, id, this.#evidence(path.split('/').at(-1) ?? '', new URLSearchParams(query)))
   }
 
@@ -153,9 +164,19 @@ export class ScriptedAdapter {
     }
   }
 
-  #reply(response: ServerResponse, id: string, value: unknown): void {
+  /** As an adapter with this secret signs it. */
+  static signedBy(secret: string, id: string, value: unknown): Required<Crafted> {
+    return new ScriptedAdapter({ secret }).signed(id, value)
+  }
+
+  signed(id: string, value: unknown): Required<Crafted> {
     const body = JSON.stringify(value)
-    response.writeHead(200, { 'content-type': 'application/json', ...this.signedHeaders(id, body) }).end(body)
+    return { status: 200, headers: { 'content-type': 'application/json', ...this.signedHeaders(id, body) }, body }
+  }
+
+  #reply(response: ServerResponse, id: string, value: unknown): void {
+    const { status, headers, body } = this.signed(id, value)
+    response.writeHead(status, headers).end(body)
   }
 
   #health(): unknown {
@@ -185,7 +206,7 @@ export class ScriptedAdapter {
     return { type: 'media', sha256, ready: this.log.media.has(sha256) }
   }
 
-  #attempt(response: ServerResponse, { id, body }: { readonly id: string; readonly body: Buffer }): void {
+  #attempt(response: ServerResponse, { id, body, headers }: AttemptCall): void {
     const attempt = JSON.parse(body.toString()) as {
       attemptId: string
       messageId: string
@@ -196,12 +217,9 @@ export class ScriptedAdapter {
     }
     const { attemptId, to, content, messageId, connectionId, receiptsUrl } = attempt
     const fault = this.#options.faultOf?.(attempt) ?? this.faults.get(to) ?? null
-    if (fault?.kind === 'raw') {
-      response.writeHead(fault.status, fault.headers).end(fault.body)
-      return
-    }
-    if (fault?.kind === 'answers-for-other') {
-      this.#reply(response, id, { type: 'outcome', attemptId: `${randomUUID()}_1`, result: 'accepted', networkId: 'n' })
+    if (fault?.kind === 'crafted') {
+      const crafted = fault.answer({ id, attemptId, headers, body: body.toString() })
+      response.writeHead(crafted.status, crafted.headers).end(crafted.body)
       return
     }
     if (fault?.kind === 'drop' && fault.when === 'before') {
