@@ -179,10 +179,12 @@ export async function serve(options, gateway) {
     if (row) return { state: isYoung && (gateway.settlesLater || !row.result) ? 'pending' : 'unknown' }
     if (!(logSince < startedAt - 300_000)) return { state: 'forgotten' }
     // Before the answer: the attempt may still arrive, held back in a proxy. And before it is written: it may arrive meanwhile.
-    if (!closed.has(attemptId)) {
-      const at = Date.now()
-      closed.set(attemptId, at)
-      await append({ closed: attemptId, at })
+    if (!closed.has(attemptId)) closed.set(attemptId, append({ closed: attemptId, at: Date.now() }))
+    try {
+      await closed.get(attemptId)
+    } catch (error) {
+      closed.delete(attemptId)
+      throw error
     }
     return { state: 'not_received' }
   }

@@ -9,10 +9,7 @@ const ACCEPTED = { result: 'accepted', networkId: 'net-1' }
 const REPORTED_WITHIN_MS = 10_000
 
 describe('an adapter that breaks a promise', () => {
-  const promises = promisingIn({ it }, newBridgeWorld) as (
-    name: string,
-    prove: (world: BridgeWorld) => Promise<void>,
-  ) => void
+  const promises = promisingIn({ it }, () => newBridgeWorld())
 
   promises('reports as sent what it had rejected: the report says so, and it is kept for the alarm', async (world) => {
     const to = world.recipientWhen('refuses')!

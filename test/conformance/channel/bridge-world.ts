@@ -9,6 +9,7 @@ import type { ConnectionId, MessageId } from '../../../src/core/ids.ts'
 import type { MessageType } from '../../../src/core/message/message.ts'
 import type { Channel, ChannelEvents, Receipt } from '../../../src/core/ports/channel.ts'
 import type { ChannelConnections } from '../../../src/core/ports/channel-connections.ts'
+import type { GuardedCall } from '../../../src/core/ports/guarded-call.ts'
 import type { JournalEvent } from '../../../src/core/ports/journal.ts'
 import { createGuardedCall } from '../../../src/media/create-guarded-call.ts'
 import { systemClock } from '../../../src/server/system-clock.ts'
@@ -31,8 +32,18 @@ export interface BridgeWorld extends ChannelWorld {
   readonly events: JournalEvent[]
 }
 
+interface Altered {
+  readonly alter?: Altering
+  /** Makes something else of how adapters are called. */
+  readonly wrap?: (guarded: GuardedCall, adapter: ScriptedAdapter) => GuardedCall
+}
+
+function asItIs<Thing>(thing: Thing): Thing {
+  return thing
+}
+
 /** A bridge in front of an adapter whose gateway is a list. */
-export async function newBridgeWorld(alter: Altering = (channel) => channel): Promise<BridgeWorld> {
+export async function newBridgeWorld({ alter = asItIs, wrap = asItIs }: Altered = {}): Promise<BridgeWorld> {
   const storage = await newSqliteWorld()
   const secret = newSecret()
   const oldSecret = newSecret()
@@ -56,7 +67,7 @@ export async function newBridgeWorld(alter: Altering = (channel) => channel): Pr
       clock: systemClock,
       secrets: testSecrets(),
       connections: loseableConnections(storage.channelConnections(BRIDGE), line),
-      guarded: createGuardedCall({ origins: [adapter.origin] }),
+      guarded: wrap(createGuardedCall({ origins: [adapter.origin] }), adapter),
       publicUrl,
       note: (event) => journal.push(event),
     })

@@ -85,9 +85,12 @@ export interface Suite {
 }
 
 /** One promise, proven in a world of its own. */
-type Promising = (name: string, prove: (world: ChannelWorld) => Promise<void>) => void
+type Promising<World> = (name: string, prove: (world: World) => Promise<void>) => void
 
-export function promisingIn({ it }: Suite, newWorld: NewChannelWorld): Promising {
+export function promisingIn<World extends ChannelWorld>(
+  { it }: Suite,
+  newWorld: () => Promise<World>,
+): Promising<World> {
   return (name, prove) =>
     it(name, async () => {
       const world = await newWorld()
