@@ -4,8 +4,8 @@ import { findFreePort } from '../black-box/free-port.ts'
 import { waitUntil } from '../black-box/wait-until.ts'
 
 interface AdapterSettings {
-  /** Such as `kannel`: a file of the folder `adapters`. */
-  readonly name: string
+  /** From the root of the project. */
+  readonly file: string
   readonly secretFile: string
   readonly log: string
   readonly arguments: readonly string[]
@@ -30,8 +30,8 @@ export class AdapterProcess {
   }
 
   async start(): Promise<void> {
-    const { name, secretFile, log, arguments: more } = this.#settings
-    const file = fileURLToPath(new URL(`../../../adapters/${name}.mjs`, import.meta.url))
+    const { secretFile, log, arguments: more } = this.#settings
+    const file = fileURLToPath(new URL(`../../../${this.#settings.file}`, import.meta.url))
     const given = ['--listen', `127.0.0.1:${this.#port}`, '--secret-file', secretFile, '--log', log, ...more]
     const child = spawn(process.execPath, [file, ...given], { stdio: ['ignore', 'pipe', 'pipe'] })
     this.#child = child

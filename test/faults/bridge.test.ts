@@ -1,0 +1,30 @@
+import { describe, it } from 'vitest'
+import { openWorld } from '../support/black-box/world.ts'
+import { adapterSettings, sendThroughKills, startAdapters } from './bridge/send-through-kills.ts'
+import { readRounds, readSeed } from './run-length.ts'
+
+const rounds = readRounds({ brief: 3, quick: 1 })
+const seed = readSeed()
+
+describe('adapters that are killed', () => {
+  it(
+    'G1 G2 G3 G5: with kill -9 of the service and of its adapters, loses, doubles and reorders nothing on SQLite',
+    async () => {
+      const senders = await startAdapters()
+      const world = await openWorld({ connections: 0, environment: adapterSettings(senders) })
+      try {
+        await sendThroughKills({
+          title: 'Bridge',
+          ...{ rounds, seed, senders, world },
+          async killAndStart() {
+            await world.service.killNine()
+            await world.service.start()
+          },
+        })
+      } finally {
+        await world.close()
+      }
+    },
+    240_000 + rounds * 20_000,
+  )
+})
