@@ -77,13 +77,8 @@ export async function sendThroughKills(plan: Killed): Promise<void> {
   load.start()
   const random = createRandom(seed)
   for (let round = 0; round < rounds; round += 1) {
-    for (const { adapter } of senders) {
-      await setTimeout(random.between(100, 500))
-      await adapter.kill()
-      await adapter.start()
-    }
     await setTimeout(random.between(300, 1_000))
-    await killAndStart(round, random)
+    await Promise.all([killAndStart(round, random), killAdapters(senders, random)])
   }
   await setTimeout(1_000)
   await load.stop()
@@ -99,6 +94,15 @@ export async function sendThroughKills(plan: Killed): Promise<void> {
   const unknown = ledger.states['UNCONFIRMED'] ?? 0
   assert.ok(unknown <= 2 * NUMBERS * rounds + arrived.length * 0.1, `${unknown} messages are UNCONFIRMED`)
   assert.ok(load.ackedIds.length > rounds * 30, `Only ${load.ackedIds.length} messages were at stake`)
+}
+
+/** One after the other, so that the others have something open. */
+async function killAdapters(senders: readonly Sender[], random: Random): Promise<void> {
+  for (const { adapter } of senders) {
+    await setTimeout(random.between(100, 500))
+    await adapter.kill()
+    await adapter.start()
+  }
 }
 
 interface Arrived {
