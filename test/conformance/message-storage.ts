@@ -9,6 +9,7 @@ import { noticesKeepTheirPromises } from './notices.ts'
 import { receiptsKeepTheirPromises } from './receipts.ts'
 import { retentionKeepsItsPromises } from './retention.ts'
 import { sendingAgainKeepsItsPromises } from './send-again.ts'
+import { sessionsAreStored } from './sessions.ts'
 import type { NewWorld, Suite } from './storage-world.ts'
 
 /** The promises every storage engine keeps. An engine is supported when this suite passes on it. */
@@ -24,4 +25,5 @@ export function messageStorageKeepsItsPromises(suite: Suite, newWorld: NewWorld)
   blockedRecipientsKeepTheirPromises(suite, newWorld)
   deliveriesKeepTheirPromises(suite, newWorld)
   retentionKeepsItsPromises(suite, newWorld)
+  sessionsAreStored(suite, newWorld)
 }

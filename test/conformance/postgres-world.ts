@@ -95,6 +95,7 @@ export async function newPostgresWorld({
     watch: storage.watch,
     blocked: storage.blocked,
     retention: storage.retention,
+    sessions: storage.sessions,
     openDay: async () => {
       await chores.query('select open_period()')
     },

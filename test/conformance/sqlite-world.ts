@@ -36,6 +36,7 @@ export async function newSqliteWorld({
     watch: storage.watch,
     blocked: storage.blocked,
     retention: storage.retention,
+    sessions: storage.sessions,
     openDay: async () => {},
     sql: async (text) => database.prepare(text).all(),
     channelState: (channel) => storage.channelState(channel),

@@ -19,6 +19,7 @@ import type { MediaQueue } from '../../src/core/ports/media-queue.ts'
 import type { Notifications } from '../../src/core/ports/notifications.ts'
 import type { BlockLists } from '../../src/core/ports/recipients.ts'
 import type { Retention } from '../../src/core/ports/retention.ts'
+import type { SessionRows } from '../../src/core/ports/session-store.ts'
 import type { Watch } from '../../src/core/ports/watch.ts'
 import type { Store } from '../../src/storage/queries/store.ts'
 import type { HandClock } from './hand-clock.ts'
@@ -33,6 +34,7 @@ export interface StorageWorld {
   readonly watch: Watch
   readonly blocked: BlockedRecipients
   readonly retention: Retention
+  readonly sessions: SessionRows
   /** One more process that dispatches on the same database. Absent where one process serves it alone. */
   processOf?(worker: WorkerId, spool: SpoolId): DispatchingProcess
   channelState(channel: string): ChannelState

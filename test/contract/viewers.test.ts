@@ -20,13 +20,14 @@ const OF_MESSAGES: Readonly<Record<string, readonly string[]>> = {
   media: 'account_id connection_id type state code path mime fetcher spool'.split(' '),
   lane: ['connection_id', 'account_id', 'owner', 'failure_streak', 'wait_reason'],
   channel_memory: ['kind', 'connection_id', 'key'],
+  channel_session_key: ['connection_id', 'kind', 'id'],
   blocked_recipient: ['account_id', 'blocked_by'],
   notice: ['id', 'account_id', 'kind', 'key'],
   delivery: 'account_id webhook_id kind state claim last_code'.split(' '),
   delivery_try: ['account_id', 'webhook_id', 'code'],
 }
 const NOT_OF_MESSAGES = new Set(
-  `account account_retention alarm applied_functions audit block_list checkpoint connection fence hold key_ring known_device known_server
+  `account account_retention alarm applied_functions audit block_list channel_session checkpoint connection fence hold key_ring known_device known_server
    lane_change lane_entry leftover_file membership migration notice_want passkey person person_link recovery_code
    retention_kept retention_mark retention_state rights session sign_in_throttle sign_in_ticket tally
    tally_reason token totp watch webhook worker`.split(/\s+/),

@@ -88,6 +88,9 @@ function leaveTraces(dataDir: string): void {
        values ('acc_1', 'whk_1', 1, 'message.failed', 'waiting', 1, 4000000000000, '{}');
      insert into delivery_try (account_id, webhook_id, notice_position, number, at, took_ms, code)
        values ('acc_1', 'whk_1', 1, 1, 1, 5, 'unreachable');
+     insert into channel_session (connection_id, data_key, credentials, holds) select id, 'sealed', x'00ff', 0 from connection;
+     insert into channel_session_key (connection_id, kind, id, recipient, value)
+       select id, 'session', '15550199999.0', '15550199999', x'00fe' from connection;
      insert into recovery_code (person_id, sha256, used_at) values ('per_1', x'0102', null);
      update lane set epoch = 9, wait_reason = 'retry', wait_words = 'soon', wait_until = 1700000000002;
      update message set retry = '{"tries":1,"resent":true,"crashes":2,"wait":null}' where state = 'QUEUED'`,

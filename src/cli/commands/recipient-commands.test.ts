@@ -123,6 +123,14 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
       `insert into channel_memory (kind, connection_id, key, value, at) values ('whatsapp-cloud.window', ?, '15550199999', '', 1)`,
       connectionId,
     )
+    for (const number of [PERSON, '15550199999'])
+      await world.run(
+        `insert into channel_session_key (connection_id, kind, id, recipient, value) values (?, 'session', ?, ?, ?)`,
+        connectionId,
+        `${number}.0`,
+        number,
+        Buffer.of(1),
+      )
     await world.run(
       `insert into request (sequence, account_id, token_id, request_id, received_at, took_us, status, code, errors, body)
          select 900, account_id, 'tok', 'req-1', 1, 1, 400, 'HC-2', ?, ? from connection where id = ?`,
@@ -138,6 +146,7 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
       'message',
       'timeline',
       'channel_memory',
+      'channel_session_key',
       'request',
       'audit',
       'media',

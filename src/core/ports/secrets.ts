@@ -1,7 +1,7 @@
 /** The place of a sealed text. It opens nowhere else, so copying a row onto another reveals nothing. */
 export interface SecretPlace {
   /** What it is for; each purpose has a key of its own. */
-  readonly purpose: 'connection' | 'second-factor' | 'block-list' | 'webhook' | 'canary'
+  readonly purpose: SecretKind | 'canary'
   /** Null for what belongs to a person and not to an account. */
   readonly accountId: string | null
   /** The id of the row that it belongs to. */
@@ -39,7 +39,7 @@ export interface KeyFacts {
   readonly canary: Canary | null
 }
 
-export type SecretKind = 'connection' | 'second-factor' | 'block-list' | 'webhook'
+export type SecretKind = 'connection' | 'second-factor' | 'block-list' | 'webhook' | 'session'
 
 /** Those of `block-list` belong to an account: what makes hashes of numbers that were erased. */
 /** The secrets of one row, and other texts among them. */

@@ -7,6 +7,7 @@ import type { Clock } from '../../core/ports/clock.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { type HashRecipient, noHash } from '../../core/ports/recipients.ts'
 import type { KeyFacts } from '../../core/ports/secrets.ts'
+import type { SessionRows } from '../../core/ports/session-store.ts'
 import type { Watch } from '../../core/ports/watch.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { createWatch } from '../queries/alarms/create-watch.ts'
@@ -27,6 +28,7 @@ import { PostgresChannelConnections, PostgresChannelState } from './lanes/channe
 import { PostgresLanes } from './lanes/lanes.ts'
 import { PostgresNotices } from './lanes/notifications.ts'
 import { SendAgainConnection } from './lanes/send-again.ts'
+import { PostgresSessionRows } from './lanes/session-rows.ts'
 import { PostgresMediaQueue } from './media/media-queue.ts'
 import { PostgresWatchDatabase } from './queries/watch-database.ts'
 import { runMaintenance } from './retention/maintenance.ts'
@@ -94,6 +96,7 @@ export class PostgresStorage {
   readonly watch: Watch
   readonly blocked: PostgresBlockedRecipients
   readonly retention: PostgresRetention
+  readonly sessions: SessionRows
   readonly clock: DatabaseClock
   readonly pollEveryMs = POLL_EVERY_MS
   readonly health: StorageHealth
@@ -135,6 +138,7 @@ export class PostgresStorage {
       link: this.#channelReads,
       additions: this.#newConnection('additions'),
     })
+    this.sessions = new PostgresSessionRows(this.#newConnection('sessions'))
     this.intake = new PostgresIntake({
       connections: this.#newFencedConnections('accept'),
       lookUps: this.#newConnection('look-ups'),

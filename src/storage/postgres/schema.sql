@@ -463,6 +463,27 @@ create index channel_memory_reminders on channel_memory (kind, remind_at) where 
 -- What one sandbox connection delivered, newest first, whatever others deliver.
 create index channel_memory_inbox on channel_memory (connection_id, position) where kind = 'sandbox.inbox';
 
+-- The session of a connection whose channel has sessions: its lane is claimed even with nothing to send.
+create table channel_session (
+  connection_id text collate "C" primary key,
+  -- Sealed. It encrypts the credentials, and the values of the session's keys.
+  data_key text not null,
+  credentials bytea not null,
+  -- How often all lanes had been held when the session was last reset. Another number in `checkpoint` means that the
+  -- database may have gone back, and that its keys may have been used already (G12).
+  holds integer not null
+);
+
+create table channel_session_key (
+  connection_id text collate "C" not null,
+  kind text collate "C" not null,
+  id text collate "C" not null,
+  -- The number that it is about; null when it is about nobody.
+  recipient text collate "C",
+  value bytea not null,
+  primary key (connection_id, kind, id)
+);
+
 -- One row for each account that has ever blocked a recipient.
 create table block_list (
   account_id text collate "C" primary key references account (id),

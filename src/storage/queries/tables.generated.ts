@@ -227,6 +227,19 @@ export interface Tables {
     at: Instant
     remind_at: Instant | null
   }
+  channel_session: {
+    connection_id: ConnectionId
+    data_key: string
+    credentials: Buffer
+    holds: number
+  }
+  channel_session_key: {
+    connection_id: ConnectionId
+    kind: string
+    id: string
+    recipient: string | null
+    value: Buffer
+  }
   block_list: {
     account_id: AccountId
     version: number

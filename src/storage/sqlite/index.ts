@@ -9,6 +9,7 @@ import type { Clock } from '../../core/ports/clock.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { type HashRecipient, noHash } from '../../core/ports/recipients.ts'
 import type { KeyFacts } from '../../core/ports/secrets.ts'
+import type { SessionRows } from '../../core/ports/session-store.ts'
 import type { Watch } from '../../core/ports/watch.ts'
 import { createWatch } from '../queries/alarms/create-watch.ts'
 import { CheckpointFile } from '../queries/checkpoint.ts'
@@ -32,6 +33,7 @@ import { NotificationTrigger } from './lanes/notification-trigger.ts'
 import { SqliteNotices } from './lanes/notifications.ts'
 import { SendAgainVisits } from './lanes/send-again.ts'
 import { ServiceStops } from './lanes/service-stops.ts'
+import { SqliteSessionRows } from './lanes/session-rows.ts'
 import { UnindexedTail } from './lanes/unindexed-tail.ts'
 import { SqliteMediaQueue } from './media/media-queue.ts'
 import { SqliteWatchDatabase } from './queries/watch-database.ts'
@@ -92,6 +94,7 @@ export class SqliteStorage {
   readonly watch: Watch
   readonly blocked: SqliteBlockedRecipients
   readonly retention: SqliteRetention
+  readonly sessions: SessionRows
   readonly clock: Clock
   readonly pollEveryMs = POLL_EVERY_MS
   readonly health: StorageHealth
@@ -173,6 +176,7 @@ export class SqliteStorage {
       now: () => this.clock.now(),
       limits: options.limits,
     })
+    this.sessions = new SqliteSessionRows(database, this.#commits)
     this.retention = new SqliteRetention(database, (run) => this.#commits.submit(run))
     this.#keys = new KeySweep({ database, submit: (run) => this.#commits.submit(run), clock: options.clock })
     this.#visits = new SendAgainVisits({ path: options.path, now: () => options.clock.now() })

@@ -102,6 +102,8 @@ const EMPTIED = [
   'queued',
   'settled',
   'channel_memory',
+  'channel_session',
+  'channel_session_key',
   'token',
   'connection',
   'account',

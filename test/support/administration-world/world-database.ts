@@ -5,7 +5,7 @@ import type { Store } from '../../../src/storage/queries/store.ts'
 export const ENGINES = ['SQLite', 'PostgreSQL'] as const
 export type EngineName = (typeof ENGINES)[number]
 
-export type Value = string | number | null
+export type Value = string | number | null | Uint8Array
 export type Row = Record<string, unknown>
 
 /** A database of one test, with what the service would have written beside administration. */

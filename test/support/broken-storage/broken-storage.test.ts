@@ -9,6 +9,7 @@ import { mediaQueueKeepsItsPromises } from '../../conformance/media-queue.ts'
 import { messageStorageKeepsItsPromises } from '../../conformance/message-storage.ts'
 import { receiptsKeepTheirPromises } from '../../conformance/receipts.ts'
 import { sendingAgainKeepsItsPromises } from '../../conformance/send-again.ts'
+import { sessionsAreStored } from '../../conformance/sessions.ts'
 import { newSqliteWorld } from '../../conformance/sqlite-world.ts'
 import type { NewWorld, StorageWorld, Suite } from '../../conformance/storage-world.ts'
 import { BROKEN_STORAGES } from './broken-storages.ts'
@@ -22,6 +23,7 @@ const PARTS: Readonly<Record<string, readonly SuitePart[]>> = {
   mediaQueue: [mediaQueueKeepsItsPromises],
   channelState: [channelMemoryKeepsItsPromises],
   channelConnections: [channelConnectionsAreFound],
+  sessions: [sessionsAreStored],
   sendAgain: [sendingAgainKeepsItsPromises],
   blocked: [blockedRecipientsKeepTheirPromises],
 }

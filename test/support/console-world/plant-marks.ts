@@ -31,6 +31,7 @@ export const PLANTED = {
   'blocked_recipient.reason': 'numbers and texts',
   'notice.data': 'never',
   'idempotency.key': 'never',
+  'channel_session_key.recipient': 'never',
 } as const
 type Planted = keyof typeof PLANTED
 
@@ -210,6 +211,12 @@ async function plantMemories(
     mark('idempotency.key'),
     settled.sequence,
     world.now,
+  )
+  await world.run(
+    `insert into channel_session_key (connection_id, kind, id, recipient, value) values (?, 'session', 'a', ?, ?)`,
+    connectionId,
+    mark('channel_session_key.recipient'),
+    Buffer.of(1),
   )
   await world.run(
     `insert into channel_memory (kind, connection_id, key, value, at) values ('sandbox.inbox', ?, ?, ?, ?)`,

@@ -16,6 +16,7 @@ export const PURPOSES = {
   notifications: { count: 1, why: 'Notifies other processes. PostgreSQL commits notifications one after the other.' },
   channels: { count: 1, why: 'Reads and removes what channels remember.' },
   additions: { count: 1, why: 'Stores what channels remember, at once after it was checked that it is still needed.' },
+  sessions: { count: 1, why: 'Keeps the sessions of linked devices. Made with the first one.' },
   blocks: { count: 1, why: 'Finds blocked recipients. Every attempt needs that.' },
   media: { count: 1, why: 'Keeps the queue of media to fetch.' },
   retention: { count: 1, why: 'Deletes what is older than its time. A step may take long.' },

@@ -203,7 +203,7 @@ describe('a server that is set so that promises would not hold', () => {
     assert.equal(refusal.code, 'database_unsupported')
     assert.match(
       refusal.message,
-      /^PostgreSQL at 127\.0\.0\.1:\d+ allows 23 connections, and one process of Nuncio may need 24\..*max_connections/,
+      /^PostgreSQL at 127\.0\.0\.1:\d+ allows 23 connections, and one process of Nuncio may need 25\..*max_connections/,
     )
     await check(server.url())
   })

@@ -65,6 +65,7 @@ export async function eraseRecipient(
   await change(store, actor, async (making) => {
     await hideBlock(making, { ...wanted, entry: wanted.hashedEntry })
     await eraseWaitWords(making, wanted)
+    await eraseSessionKeys(making, wanted)
     const { accountId, recipient } = wanted
     await writeAudit(making, { action: 'recipient.erase', object: hintOf(recipient), accountId, detail: { ...erased } })
   })
@@ -210,6 +211,15 @@ async function eraseWaitWords({ tables }: Change, { accountId, recipient }: OfRe
   const about = lanes.filter(({ wait_words: words }) => words !== null && mentionsNumber(words, recipient))
   for (const { connection_id: id } of about)
     await tables.updateTable('lane').set({ wait_words: null }).where('connection_id', '=', id).execute()
+}
+
+/** The network makes them anew with the next message to this number. */
+async function eraseSessionKeys({ tables }: Change, { accountId, recipient }: OfRecipient): Promise<void> {
+  await tables
+    .deleteFrom('channel_session_key')
+    .where('recipient', '=', recipient)
+    .where('connection_id', 'in', tables.selectFrom('connection').select('id').where('account_id', '=', accountId))
+    .execute()
 }
 
 async function refuseLeftovers(store: Store, of: OfRecipient): Promise<void> {

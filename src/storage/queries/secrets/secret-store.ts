@@ -141,12 +141,14 @@ const LISTS = {
   'second-factor': listOfPeople,
   'block-list': listOfBlockLists,
   webhook: listOfWebhooks,
+  session: listOfSessions,
 }
 const REPLACEMENTS = {
   connection: replaceOfConnection,
   'second-factor': replaceOfPerson,
   'block-list': replaceOfBlockList,
   webhook: replaceOfWebhook,
+  session: replaceOfSession,
 }
 
 function asBytes(text: string): Buffer {
@@ -181,6 +183,40 @@ async function replaceOfWebhook(
     .where('id', '=', owner)
     .where('secret', '=', before.secret)
     .where('old_secret', before.old_secret === undefined ? 'is' : '=', before.old_secret ?? null)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+async function listOfSessions(tables: Reader, after: string | null, limit: number): Promise<readonly SecretRow[]> {
+  const rows = await tables
+    .selectFrom('channel_session as s')
+    .innerJoin('connection as c', 'c.id', 's.connection_id')
+    .select(['s.connection_id', 'c.account_id', 's.data_key'])
+    .where('s.connection_id', '>', (after ?? '') as ConnectionId)
+    .orderBy('s.connection_id')
+    .limit(limit)
+    .execute()
+  return rows.map(({ connection_id: owner, account_id: accountId, data_key: version }) => ({
+    kind: 'session',
+    accountId,
+    owner,
+    texts: { data_key: version },
+    version,
+  }))
+}
+
+/** Only the seal changes: a worker that has the session open goes on with the same data key. */
+async function replaceOfSession(
+  tables: Reader,
+  { owner, version }: SecretRow,
+  { data_key: key }: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  if (key === undefined) return false
+  const { numUpdatedRows } = await tables
+    .updateTable('channel_session')
+    .set({ data_key: key })
+    .where('connection_id', '=', owner as ConnectionId)
+    .where('data_key', '=', version)
     .executeTakeFirst()
   return numUpdatedRows === 1n
 }

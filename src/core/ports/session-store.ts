@@ -1,0 +1,78 @@
+import type { AccountId, ConnectionId } from '../ids.ts'
+
+/** One entry of what a session remembers. */
+export interface SessionKey {
+  readonly kind: string
+  readonly id: string
+  /** The number that it is about, with which it is erased; null when it is about nobody. */
+  readonly recipient: string | null
+  /** Null removes the entry. */
+  readonly value: Uint8Array | null
+}
+
+/** The right to a session: that of the lane's claim, until all lanes are held. */
+export interface SessionRight {
+  readonly connectionId: ConnectionId
+  readonly epoch: number
+  /** How often all lanes had been held when it was opened. */
+  readonly holds: number
+}
+
+export interface SessionChange {
+  /** The whole new credentials. Left out: they stay. */
+  readonly credentials?: Uint8Array
+  /** All entries of these kinds are removed first. The session counts as reset then: see `OpenedSession.mustReset`. */
+  readonly reset?: readonly string[]
+  readonly keys?: readonly SessionKey[]
+}
+
+export interface OpenedSession {
+  /** Null: nothing is stored, so the number is not linked. */
+  readonly credentials: Uint8Array | null
+  /**
+   * All lanes were held since the session was last reset, so the database may have gone back and what it stores of a ratchet
+   * may have been used already (G12). The channel must reset before it connects.
+   */
+  readonly mustReset: boolean
+  /** Those that there are, by id. */
+  read(kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>
+  /**
+   * Commits all of it, or nothing. False when the lane has been claimed again, all lanes were held since, or the session was
+   * removed: then the session is no longer this worker's and must end (G6).
+   */
+  write(change: SessionChange): Promise<boolean>
+  /** Removes all that is stored. False as for `write`. */
+  remove(): Promise<boolean>
+}
+
+/** What channels with sessions store, encrypted for each connection. */
+export interface SessionStore {
+  /** Null when the lane has been claimed again, or all lanes are held. Throws `SecretUnreadable` without the right key. */
+  open(lane: {
+    readonly connectionId: ConnectionId
+    readonly accountId: AccountId
+    readonly epoch: number
+  }): Promise<OpenedSession | null>
+}
+
+/** A stored session, as storage sees it. */
+export interface SessionRow {
+  /** Sealed. */
+  readonly dataKey: string
+  readonly credentials: Uint8Array
+  /** How often all lanes had been held when it was last reset. */
+  readonly holds: number
+}
+
+/** The rows of sessions. All of it is encrypted already, but not the ids. Rejects with StorageUnavailable. */
+export interface SessionRows {
+  /** Null when the lane has been claimed again, or all lanes are held. */
+  find(lane: Pick<SessionRight, 'connectionId' | 'epoch'>): Promise<{
+    readonly holds: number
+    readonly row: SessionRow | null
+  } | null>
+  read(connectionId: ConnectionId, kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>
+  /** See `OpenedSession.write`. With `dataKey` the session is stored for the first time. */
+  write(right: SessionRight, change: SessionChange & { readonly dataKey?: string }): Promise<boolean>
+  remove(right: SessionRight): Promise<boolean>
+}

@@ -1,0 +1,112 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { ConnectionId } from '../../../core/ids.ts'
+import { StorageUnavailable } from '../../../core/ports/lanes.ts'
+import type { SessionKey, SessionRight, SessionRow, SessionRows } from '../../../core/ports/session-store.ts'
+import type { GroupCommit } from '../connection/group-commit.ts'
+
+/** Each change is one of the jobs that share a commit: all of it is written, or nothing. */
+export class SqliteSessionRows implements SessionRows {
+  readonly #commits: GroupCommit
+  readonly #holds: StatementSync
+  readonly #find: StatementSync
+  readonly #read: StatementSync
+  readonly #create: StatementSync
+  readonly #setCredentials: StatementSync
+  readonly #setHolds: StatementSync
+  readonly #reset: StatementSync
+  readonly #set: StatementSync
+  readonly #unset: StatementSync
+  readonly #removeKeys: StatementSync
+  readonly #remove: StatementSync
+
+  constructor(database: DatabaseSync, commits: GroupCommit) {
+    this.#commits = commits
+    this.#holds = database.prepare(
+      `select holds from checkpoint where not exists (select 1 from hold)
+         and exists (select 1 from lane where connection_id = ? and epoch = ?)`,
+    )
+    this.#find = database.prepare(
+      'select data_key as dataKey, credentials, holds from channel_session where connection_id = ?',
+    )
+    this.#read = database.prepare(
+      `select id, value from channel_session_key
+         where connection_id = ? and kind = ? and id in (select value from json_each(?))`,
+    )
+    this.#create = database.prepare(
+      'insert into channel_session (connection_id, data_key, credentials, holds) values (?, ?, ?, ?) on conflict do nothing',
+    )
+    this.#setCredentials = database.prepare('update channel_session set credentials = ? where connection_id = ?')
+    this.#setHolds = database.prepare('update channel_session set holds = ? where connection_id = ?')
+    this.#reset = database.prepare(
+      'delete from channel_session_key where connection_id = ? and kind in (select value from json_each(?))',
+    )
+    this.#set = database.prepare(
+      `insert into channel_session_key (connection_id, kind, id, recipient, value) values (?, ?, ?, ?, ?)
+         on conflict (connection_id, kind, id) do update set recipient = excluded.recipient, value = excluded.value`,
+    )
+    this.#unset = database.prepare('delete from channel_session_key where connection_id = ? and kind = ? and id = ?')
+    this.#removeKeys = database.prepare('delete from channel_session_key where connection_id = ?')
+    this.#remove = database.prepare('delete from channel_session where connection_id = ?')
+  }
+
+  find({ connectionId, epoch }: Pick<SessionRight, 'connectionId' | 'epoch'>): ReturnType<SessionRows['find']> {
+    return this.#commits.submit(() => {
+      const found = this.#holds.get(connectionId, epoch) as { holds: number } | undefined
+      if (!found) return null
+      return { holds: found.holds, row: (this.#find.get(connectionId) as unknown as SessionRow | undefined) ?? null }
+    })
+  }
+
+  async read(
+    connectionId: ConnectionId,
+    kind: string,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, Uint8Array>> {
+    try {
+      const rows = this.#read.all(connectionId, kind, JSON.stringify(ids)) as unknown as Stored[]
+      return new Map(rows.map(({ id, value }) => [id, value]))
+    } catch (error) {
+      throw new StorageUnavailable('the database cannot be read', false, { cause: error })
+    }
+  }
+
+  write(right: SessionRight, change: Parameters<SessionRows['write']>[1]): Promise<boolean> {
+    const { connectionId, holds } = right
+    const { dataKey, credentials, reset, keys = [] } = change
+    return this.#commits.submit(() => {
+      if (!this.#isHeld(right)) return false
+      if (dataKey !== undefined && credentials) {
+        if (this.#create.run(connectionId, dataKey, credentials, holds).changes === 0) return false
+      } else if (!this.#find.get(connectionId)) return false
+      else if (credentials) this.#setCredentials.run(credentials, connectionId)
+      if (reset) {
+        this.#reset.run(connectionId, JSON.stringify(reset))
+        this.#setHolds.run(holds, connectionId)
+      }
+      for (const key of keys) this.#setKey(connectionId, key)
+      return true
+    })
+  }
+
+  remove(right: SessionRight): Promise<boolean> {
+    return this.#commits.submit(() => {
+      if (!this.#isHeld(right)) return false
+      this.#removeKeys.run(right.connectionId)
+      return this.#remove.run(right.connectionId).changes === 1
+    })
+  }
+
+  #setKey(connectionId: ConnectionId, { kind, id, recipient, value }: SessionKey): void {
+    if (value === null) this.#unset.run(connectionId, kind, id)
+    else this.#set.run(connectionId, kind, id, recipient, value)
+  }
+
+  #isHeld({ connectionId, epoch, holds }: SessionRight): boolean {
+    return (this.#holds.get(connectionId, epoch) as { holds: number } | undefined)?.holds === holds
+  }
+}
+
+interface Stored {
+  readonly id: string
+  readonly value: Uint8Array
+}

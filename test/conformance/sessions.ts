@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import type { SessionKey, SessionRight } from '../../src/core/ports/session-store.ts'
+import {
+  ANNA,
+  accept,
+  addSender,
+  BEN,
+  holdLane,
+  type NewWorld,
+  type Sender,
+  type StorageWorld,
+  type Suite,
+} from './storage-world.ts'
+
+const FIRST = { dataKey: 'sealed', credentials: Buffer.from('credentials') }
+const LASTS_MS = 15_000
+
+/** What every engine promises the sessions of channels. */
+export function sessionsAreStored({ it }: Suite, newWorld: NewWorld): void {
+  it('stores a session, changes it, and removes it whole', async () => {
+    const world = await newWorld()
+    const { right, sender } = await heldSession(world)
+    const all = [keyOf('session', 'a'), keyOf('session', 'b'), keyOf('pre-key', 'a')]
+    await world.sessions.write(right, { ...FIRST, keys: all })
+    const stored = await world.sessions.find(right)
+    const changes = [keyOf('session', 'a', null), keyOf('session', 'b', Buffer.of(0, 255))]
+
+    const isChanged = await world.sessions.write(right, { credentials: Buffer.from('new'), keys: changes })
+    const changed = await world.sessions.find(right)
+    const [sessions, preKeys] = await Promise.all(
+      ['session', 'pre-key'].map((kind) => world.sessions.read(sender.connectionId, kind, ['a', 'b', 'c'])),
+    )
+    const isRemoved = await world.sessions.remove(right)
+    const removed = [await world.sessions.find(right), await countKeys(world)]
+
+    assert.deepEqual([stored?.row?.dataKey, textOf(stored?.row?.credentials)], ['sealed', 'credentials'])
+    assert.deepEqual([isChanged, changed?.row?.dataKey, textOf(changed?.row?.credentials)], [true, 'sealed', 'new'])
+    assert.deepEqual(bytesOf(sessions), { b: [0, 255] })
+    assert.deepEqual(bytesOf(preKeys), { a: [...Buffer.from('pre-key a')] })
+    assert.deepEqual([isRemoved, removed], [true, [{ holds: right.holds, row: null }, 0]])
+    await world.close()
+  })
+
+  it('G8: keeps the sessions of connections apart', async () => {
+    const world = await newWorld()
+    const [one, other] = [await heldSession(world), await heldSession(world)]
+    await world.sessions.write(one.right, { ...FIRST, keys: [keyOf('session', 'a')] })
+    await world.sessions.write(other.right, { ...FIRST, keys: [keyOf('session', 'b')] })
+
+    await world.sessions.remove(other.right)
+
+    const { connectionId } = one.sender
+    assert.deepEqual([...(await world.sessions.read(connectionId, 'session', ['a', 'b'])).keys()], ['a'])
+    assert.equal((await world.sessions.find(other.right))?.row, null)
+    await world.close()
+  })
+
+  it('writes no key of a session that is not stored, or was removed', async () => {
+    const world = await newWorld()
+    const { right } = await heldSession(world)
+    const keys = [keyOf('session', 'a')]
+    const before = await world.sessions.write(right, { keys })
+    await world.sessions.write(right, FIRST)
+    await world.sessions.remove(right)
+
+    const after = [await world.sessions.write(right, { credentials: Buffer.from('new'), keys })]
+    after.push(await world.sessions.remove(right))
+
+    assert.deepEqual([before, after, await countKeys(world)], [false, [false, false], 0])
+    await world.close()
+  })
+
+  it('does not replace a session that is stored, whose keys no other data key would open', async () => {
+    const world = await newWorld()
+    const { right } = await heldSession(world)
+    await world.sessions.write(right, FIRST)
+
+    const again = await world.sessions.write(right, { ...FIRST, dataKey: 'other', keys: [keyOf('session', 'a')] })
+
+    const dataKey = (await world.sessions.find(right))?.row?.dataKey
+    assert.deepEqual([again, dataKey, await countKeys(world)], [false, 'sealed', 0])
+    await world.close()
+  })
+
+  it('G6: shows a session to the holder of the lane alone, and takes changes of no other', async () => {
+    const world = await newWorld()
+    const { right: late, sender } = await heldSession(world)
+    await world.sessions.write(late, FIRST)
+    await world.clock.pass(2 * LASTS_MS)
+    const right = await rightOf(world, sender, BEN)
+
+    const answers = [
+      await world.sessions.find(late),
+      await world.sessions.write(late, { credentials: Buffer.from('late'), keys: [keyOf('session', 'late')] }),
+      await world.sessions.write(late, { reset: ['session'] }),
+      await world.sessions.remove(late),
+    ]
+
+    const stored = await world.sessions.find(right)
+    assert.deepEqual(answers, [null, false, false, false])
+    assert.deepEqual([textOf(stored?.row?.credentials), await countKeys(world)], ['credentials', 0])
+    await world.close()
+  })
+
+  it('G12: ends the right to a session when all lanes are held, and the next one is to reset it', async () => {
+    const world = await newWorld()
+    const { right, sender } = await heldSession(world)
+    await world.sessions.write(right, { ...FIRST, keys: [keyOf('session', 'a'), keyOf('pre-key', 'b')] })
+
+    await world.administration.holdLanes('the database may have gone back', 'test')
+    const whileHeld = [await world.sessions.find(right), await world.sessions.write(right, FIRST)]
+    await world.administration.releaseHold('test')
+    const late = await world.sessions.write(right, { keys: [keyOf('session', 'late')] })
+    const found = await world.sessions.find(right)
+    const next = { ...right, holds: found?.holds ?? -1 }
+    const isReset = await world.sessions.write(next, { reset: ['session'], keys: [keyOf('pre-key', 'c')] })
+    const after = await world.sessions.find(right)
+
+    assert.deepEqual([whileHeld, late, isReset], [[null, false], false, true])
+    assert.notEqual(found?.row?.holds, found?.holds)
+    assert.equal(after?.row?.holds, after?.holds)
+    const kept = await world.sessions.read(sender.connectionId, 'pre-key', ['b', 'c'])
+    assert.deepEqual([[...kept.keys()].sort(), await countKeys(world)], [['b', 'c'], 2])
+    await world.close()
+  })
+
+  it('writes nothing of a change that fails halfway', async () => {
+    const world = await newWorld()
+    const { right } = await heldSession(world)
+    await world.sessions.write(right, FIRST)
+    // The tables take no such kind, which is met after the rest was written.
+    const wrong = { ...keyOf('session', 'b'), kind: null as unknown as string }
+
+    await assert.rejects(
+      world.sessions.write(right, { credentials: Buffer.from('new'), keys: [keyOf('session', 'a'), wrong] }),
+    )
+
+    const stored = await world.sessions.find(right)
+    assert.deepEqual([textOf(stored?.row?.credentials), await countKeys(world)], ['credentials', 0])
+    await world.close()
+  })
+}
+
+function keyOf(kind: string, id: string, value: Uint8Array | null = Buffer.from(`${kind} ${id}`)): SessionKey {
+  return { kind, id, recipient: null, value }
+}
+
+/** A sender whose lane ANNA has claimed. */
+async function heldSession(world: StorageWorld): Promise<{ sender: Sender; right: SessionRight }> {
+  const sender = await addSender(world)
+  await accept(world, sender)
+  return { sender, right: await rightOf(world, sender, ANNA) }
+}
+
+async function rightOf(world: StorageWorld, { connectionId }: Sender, worker: typeof ANNA): Promise<SessionRight> {
+  const { epoch } = await holdLane(world, worker, connectionId)
+  const found = await world.sessions.find({ connectionId, epoch })
+  assert.ok(found)
+  return { connectionId, epoch, holds: found.holds }
+}
+
+async function countKeys(world: StorageWorld): Promise<number> {
+  return Number((await world.sql('select count(*) as count from channel_session_key'))[0]?.['count'])
+}
+
+function bytesOf(found: ReadonlyMap<string, Uint8Array> | undefined): Record<string, number[]> {
+  return Object.fromEntries([...(found ?? [])].map(([id, value]) => [id, [...value]]))
+}
+
+function textOf(bytes: Uint8Array | undefined): string | undefined {
+  return bytes && Buffer.from(bytes).toString()
+}
