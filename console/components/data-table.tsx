@@ -20,10 +20,13 @@ export interface Column<Row> {
   readonly wraps?: true
   /**
    * Its place on phones, where each row is a card: at the left or right of the first line, a line of its own with the header
-   * before it or without, or nowhere. Left out: the first column is the head, and the others are lines.
+   * before it or without, or nowhere. Left out: the first column is the head, and the others are lines. An empty cell has no
+   * line.
    */
-  readonly card?: 'head' | 'aside' | 'line' | 'text' | 'hidden'
+  readonly card?: Place | ((row: Row) => Place)
 }
+
+type Place = 'head' | 'aside' | 'line' | 'text' | 'hidden'
 
 interface DataTableProps<Row> {
   /** A caption for screen readers. */
@@ -163,7 +166,7 @@ function Cells<Row>({ row, columns, isMarked }: CellsProps<Row>) {
           key={column.key}
           {...ROLES.cell}
           {...placeOf(column)}
-          data-card={column.card ?? (index === 0 ? 'head' : 'line')}
+          data-card={cardOf(column, row) ?? (index === 0 ? 'head' : 'line')}
           {...(typeof column.header === 'string' ? { 'data-label': column.header } : {})}
         >
           {column.cell(row)}
@@ -171,6 +174,10 @@ function Cells<Row>({ row, columns, isMarked }: CellsProps<Row>) {
       ))}
     </tr>
   )
+}
+
+function cardOf<Row>({ card }: Column<Row>, row: Row): Place | undefined {
+  return typeof card === 'function' ? card(row) : card
 }
 
 function Head<Row>({ columns }: { readonly columns: readonly Column<Row>[] }) {

@@ -1,4 +1,9 @@
-import type { BoundedCount, PaceView } from '../../../src/contract/console/connections.ts'
+import type {
+  BoundedCount,
+  ConnectionGroup,
+  ConnectionRow,
+  PaceView,
+} from '../../../src/contract/console/connections.ts'
 import { durationText } from '../../../src/format/durations.ts'
 
 /** "12", or "1,000+" for at least so many. */
@@ -14,6 +19,44 @@ export function messages({ count, isMore }: BoundedCount): string {
 export function paceText({ publishedInLastMinute, perMessageMs }: PaceView): string {
   if (publishedInLastMinute.count > 0) return `${countText(publishedInLastMinute)} in the last minute`
   return perMessageMs === null ? 'Nothing in the last minute' : `At most one each ${durationText(perMessageMs)}`
+}
+
+/** What a list says of a lane: why it waits, or that it sends or is ready. */
+export function laneText({ group, wait }: Pick<ConnectionRow, 'group' | 'wait'>): string {
+  if (wait) return wait.list
+  return group === 'waiting' ? 'Sending' : 'Ready'
+}
+
+export interface ListFilter {
+  readonly value: ConnectionGroup | 'all'
+  readonly label: string
+  /** Undefined: not counted yet. */
+  readonly count: number | undefined
+}
+
+type Counts = Readonly<Record<ConnectionGroup, number>>
+
+export function listFilters(counts: Counts | undefined): readonly ListFilter[] {
+  const all = counts && counts.trouble + counts.paused + counts.waiting + counts.ready
+  return [
+    { value: 'all', label: 'All', count: all },
+    { value: 'trouble', label: 'Trouble', count: counts?.trouble },
+    { value: 'waiting', label: 'Waiting', count: counts?.waiting },
+    { value: 'paused', label: 'Paused', count: counts?.paused },
+  ]
+}
+
+const NONE_IN: Readonly<Record<ConnectionGroup, string>> = {
+  trouble: 'No connection is in trouble.',
+  paused: 'No connection is paused.',
+  waiting: 'No message waits, but for those of connections in trouble or paused.',
+  ready: 'Each connection has messages that wait.',
+}
+
+/** Why a list is empty. */
+export function noMatchText(group: ConnectionGroup | undefined, find: string | undefined): string {
+  if (find === undefined) return group === undefined ? '' : NONE_IN[group]
+  return `No number ${group === undefined ? 'of this account' : 'of these'} begins with ${find}.`
 }
 
 export function typeText(type: string): string {

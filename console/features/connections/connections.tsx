@@ -1,8 +1,9 @@
-import { Box, Tabs, TextInput } from '@mantine/core'
+import { Group, Kbd, SegmentedControl, Tabs, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
-import { Plus } from 'lucide-react'
+import { Plus, Search } from 'lucide-react'
 import { z } from 'zod'
 import type { ConnectionRow } from '../../../src/contract/console/connections.ts'
+import type { ReplyFor } from '../../api/call.ts'
 import { useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
@@ -11,7 +12,8 @@ import { ButtonLink, RowLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { useSearchState } from '../../components/search-state.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { countText, paceText } from './connection-labels.ts'
+import classes from './connection.module.css'
+import { countText, listFilters, noMatchText, paceText } from './connection-labels.ts'
 import { LaneBadge } from './lane-badge.tsx'
 import { UnresolvedList } from './unresolved-list.tsx'
 
@@ -19,6 +21,7 @@ const FIND_AFTER_MS = 250
 
 const search = z.object({
   tab: z.enum(['all', 'unconfirmed']).catch('all'),
+  group: z.enum(['trouble', 'paused', 'waiting', 'ready']).optional().catch(undefined),
   /** The first digits of a number. */
   find: z
     .string()
@@ -33,7 +36,7 @@ export function Connections() {
   return (
     <Page
       title="Connections"
-      about="The numbers that messages are sent from. Each has a lane of its own: messages go out one by one, to each recipient in the order in which they were accepted."
+      about="Each number sends one message at a time, to each recipient in the order of acceptance."
       actions={account.can('developer') ? <AddLink /> : null}
     >
       <Tabs
@@ -67,31 +70,37 @@ function AddLink() {
 
 function ConnectionList() {
   const { id: account } = useAccount()
-  const [{ find }, change] = useSearchState(search)
+  const [{ find, group }, change] = useSearchState(search)
   const source = useApiPages('listConnections', (after) => ({
     params: { account },
-    query: { ...(find === undefined ? {} : { find }), ...(after === undefined ? {} : { after }) },
+    query: {
+      ...(find === undefined ? {} : { find }),
+      ...(group === undefined ? {} : { group }),
+      ...(after === undefined ? {} : { after }),
+    },
   }))
+  const isFiltered = find !== undefined || group !== undefined
   return (
     <>
-      <Box mb="sm" maw={320} data-filters>
+      <Group gap="xs" mb="sm">
+        <GroupFilter group={group} counts={source.pages[0]?.counts} />
         <FindField key={find === undefined ? 'none' : 'some'} />
-      </Box>
+      </Group>
       <DataTable
-        caption="Connections by number"
+        caption="Connections: those that need a person first"
         columns={columnsOf(account)}
         source={source}
         keyOf={(row) => row.id}
         moreLabel="Load more"
         empty={
-          find === undefined ? (
-            <NoConnection />
-          ) : (
+          isFiltered ? (
             <EmptyState
               kind="no-match"
-              text={`No number of this account begins with ${find}.`}
-              onClear={() => change({ find: undefined })}
+              text={noMatchText(group, find)}
+              onClear={() => change({ find: undefined, group: undefined })}
             />
+          ) : (
+            <NoConnection />
           )
         }
       />
@@ -99,17 +108,49 @@ function ConnectionList() {
   )
 }
 
+interface GroupFilterProps {
+  readonly group: z.output<typeof search>['group']
+  readonly counts: ReplyFor<'listConnections'>['counts'] | undefined
+}
+
+function GroupFilter({ group, counts }: GroupFilterProps) {
+  const [, change] = useSearchState(search)
+  return (
+    <SegmentedControl
+      aria-label="Which connections"
+      size="xs"
+      className={classes['filter'] ?? ''}
+      value={group ?? 'all'}
+      onChange={(next) => change({ group: next === 'all' ? undefined : next }, { isStep: true })}
+      data={listFilters(counts).map(({ value, label, count }) => ({
+        value,
+        label: (
+          <>
+            {label}
+            {count === undefined ? null : <span className={classes['count']}>{count.toLocaleString('en')}</span>}
+          </>
+        ),
+      }))}
+    />
+  )
+}
+
 function FindField() {
   const [{ find }, change] = useSearchState(search)
   const changeLater = useDebouncedCallback((digits: string) => change({ find: digits || undefined }), FIND_AFTER_MS)
   return (
-    <TextInput
-      label="Number begins with"
-      inputMode="numeric"
-      defaultValue={find ?? ''}
-      autoComplete="off"
-      onChange={(event) => changeLater(event.currentTarget.value.replaceAll(/\D/g, '').slice(0, 15))}
-    />
+    <div className={classes['find']} data-filters>
+      <TextInput
+        aria-label="Number begins with"
+        placeholder="Number"
+        inputMode="numeric"
+        defaultValue={find ?? ''}
+        autoComplete="off"
+        leftSection={<Search size={16} aria-hidden />}
+        rightSection={<Kbd size="xs">/</Kbd>}
+        onChange={(event) => changeLater(event.currentTarget.value.replaceAll(/\D/g, '').slice(0, 15))}
+      />
+    </div>
   )
 }
 
@@ -124,37 +165,42 @@ function columnsOf(account: string): readonly Column<ConnectionRow>[] {
         </RowLink>
       ),
     },
-    { key: 'channel', header: 'Channel', hideBelow: 1200, cell: (row) => row.channel },
-    { key: 'state', header: 'State', width: 120, card: 'aside', cell: (row) => <LaneBadge connection={row} /> },
+    { key: 'channel', header: 'Channel', hideBelow: 1200, card: 'hidden', cell: (row) => row.channel },
+    {
+      key: 'state',
+      header: 'State',
+      wraps: true,
+      // What is ready takes one line.
+      card: ({ group }) => (group === 'ready' ? 'aside' : 'text'),
+      cell: (row) => <LaneBadge connection={row} />,
+    },
     {
       key: 'waiting',
       header: 'Waiting',
       align: 'right',
-      cell: ({ waiting }) => (waiting.count === 0 ? '–' : countText(waiting)),
+      cell: ({ waiting }) => (waiting.count === 0 ? null : countText(waiting)),
     },
     {
       key: 'oldest',
       header: 'Oldest since',
       hideBelow: 1200,
-      cell: ({ oldestWaitingAt }) => (oldestWaitingAt === null ? '–' : <TimeAgo at={oldestWaitingAt} isQuiet />),
+      card: 'hidden',
+      cell: ({ oldestWaitingAt }) => (oldestWaitingAt === null ? null : <TimeAgo at={oldestWaitingAt} isQuiet />),
     },
     {
       key: 'pace',
       header: 'Pace',
       hideBelow: 1200,
-      cell: ({ pace }) => (pace.publishedInLastMinute.count === 0 && pace.perMessageMs === null ? '–' : paceText(pace)),
+      card: 'hidden',
+      cell: ({ pace }) =>
+        pace.publishedInLastMinute.count === 0 && pace.perMessageMs === null ? null : paceText(pace),
     },
     {
       key: 'last',
       header: 'Last sent',
-      cell: ({ pace }) => (pace.lastPublishedAt === null ? '–' : <TimeAgo at={pace.lastPublishedAt} isQuiet />),
-    },
-    {
-      key: 'why',
-      header: 'Waits because',
-      wraps: true,
-      card: 'text',
-      cell: (row) => row.wait?.list ?? (row.waiting.count === 0 ? '' : '–'),
+      align: 'right',
+      card: 'hidden',
+      cell: ({ pace }) => (pace.lastPublishedAt === null ? null : <TimeAgo at={pace.lastPublishedAt} isQuiet />),
     },
   ]
 }

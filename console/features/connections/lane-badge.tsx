@@ -1,28 +1,32 @@
-import { CirclePause, Hourglass } from 'lucide-react'
+import { CircleCheck, CirclePause, Hourglass } from 'lucide-react'
 import type { ConnectionRow } from '../../../src/contract/console/connections.ts'
 import { GroupLabel } from '../../components/state-label.tsx'
+import { laneText } from './connection-labels.ts'
 
-/** The status of a lane as colour, icon and word. */
-export function LaneBadge({ connection }: { readonly connection: Pick<ConnectionRow, 'state' | 'wait' | 'waiting'> }) {
-  const { state, wait, waiting } = connection
-  if (state === 'paused') {
+/** The status of a lane as colour, icon and words. */
+export function LaneBadge({ connection }: { readonly connection: Pick<ConnectionRow, 'group' | 'wait'> }) {
+  const { group, wait } = connection
+  const text = laneText(connection)
+  if (group === 'paused') {
     return (
       <GroupLabel group="attend" icon={CirclePause}>
-        Paused
+        {text}
       </GroupLabel>
     )
   }
-  if (wait) {
-    const isAsSet = wait.code === 'pace' || wait.code === 'quiet_hours'
+  if (group === 'ready') {
     return (
-      <GroupLabel group={isAsSet ? 'moving' : 'attend'} icon={Hourglass}>
-        Waits
+      <GroupLabel group="sent" icon={CircleCheck}>
+        {text}
       </GroupLabel>
     )
   }
-  return waiting.count > 0 ? (
-    <GroupLabel group="moving">Sending</GroupLabel>
+  const colour = group === 'trouble' ? 'attend' : 'moving'
+  return wait ? (
+    <GroupLabel group={colour} icon={Hourglass}>
+      {text}
+    </GroupLabel>
   ) : (
-    <GroupLabel group="sent">Ready</GroupLabel>
+    <GroupLabel group={colour}>{text}</GroupLabel>
   )
 }

@@ -36,11 +36,19 @@ const pace = z.object({
 })
 export type PaceView = z.output<typeof pace>
 
+/**
+ * How a connection is listed, in this order. `trouble`: it waits for something that its owner did not set; `waiting`: it sends,
+ * or waits by its own settings.
+ */
+const connectionGroup = z.enum(['trouble', 'paused', 'waiting', 'ready'])
+export type ConnectionGroup = z.output<typeof connectionGroup>
+
 const connectionRow = z.object({
   id: plain,
   number: plain,
   channel: plain,
   state: z.enum(['active', 'paused']),
+  group: connectionGroup,
   /** Includes the message that is being sent. */
   waiting: boundedCount,
   oldestWaitingAt: instant.nullable(),
@@ -195,15 +203,17 @@ const cursor = z.string().max(64).optional()
 const channelSettings = z.record(z.string().max(64), z.string().max(4_096))
 
 export const connectionRoutes = {
-  /** Ordered by number, without removed ones. */
+  /** Ordered by group and number, without removed ones. `counts`: how many of the account are in each group. */
   listConnections: consoleRoute({
     method: 'GET',
     path: '/accounts/:account/connections',
     access: 'viewer',
     params: ofAccount,
     /** `find`: the first digits of a number. */
-    query: z.object({ after: cursor, find: z.string().max(15).optional() }),
-    reply: page(connectionRow),
+    query: z.object({ after: cursor, find: z.string().max(15).optional(), group: connectionGroup.optional() }),
+    reply: page(connectionRow).extend({
+      counts: z.object({ trouble: z.int(), paused: z.int(), waiting: z.int(), ready: z.int() }),
+    }),
   }),
   /** The channels of this installation. */
   listChannels: consoleRoute({

@@ -28,6 +28,13 @@ export interface MeasuredPace {
   readonly perMessageMs: number | null
 }
 
+/**
+ * In the order of a list. `trouble`: it waits for something that its owner did not set; `waiting`: it sends, or waits by its
+ * own settings.
+ */
+export const LANE_GROUPS = ['trouble', 'paused', 'waiting', 'ready'] as const
+export type LaneGroup = (typeof LANE_GROUPS)[number]
+
 /** A connection with how its lane stands: what takes long to count is not counted. */
 export interface LaneOverview {
   readonly id: ConnectionId
@@ -47,6 +54,14 @@ export interface LaneOverview {
   readonly oldestWaitingAt: Instant | null
   readonly pace: MeasuredPace
   readonly standsStill: StandsStill | null
+  readonly group: LaneGroup
+}
+
+export interface LaneList {
+  readonly items: readonly LaneOverview[]
+  readonly next: string | null
+  /** Of all connections of the account, whatever is searched for. */
+  readonly counts: Readonly<Record<LaneGroup, number>>
 }
 
 export interface OpenMessageView {
@@ -115,12 +130,16 @@ export interface OfMessage {
  * also writes the audit log, and a running service notices it at once. An unknown cursor starts from the beginning.
  */
 export interface LaneViews {
-  /** By number, without removed ones. `find`: only those that begin with these digits. */
+  /**
+   * By group and number, without removed ones. `find`: only those that begin with these digits. A lane that changes its
+   * group between two pages may be listed twice or not at all.
+   */
   listLanes(wanted: {
     accountId: AccountId
     find: string | null
+    group: LaneGroup | null
     after: string | null
-  }): Promise<{ items: readonly LaneOverview[]; next: string | null }>
+  }): Promise<LaneList>
   readLane(of: OfConnection): Promise<LaneOverview>
   /** What waits, in order: twenty from the cursor on. */
   listWaiting(of: OfConnection, after: string | null): Promise<LanePage>

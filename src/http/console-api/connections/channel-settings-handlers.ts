@@ -85,7 +85,7 @@ async function readPeers({ store }: ConsoleDeps, accountId: AccountId): Promise<
   const others: StoredConnection[] = []
   let after: string | null = null
   do {
-    const page = await store.lanes.listLanes({ accountId, find: null, after })
+    const page = await store.lanes.listLanes({ accountId, find: null, group: null, after })
     others.push(...page.items.map((lane) => stored(lane, { accountId })))
     after = page.next
   } while (after !== null)

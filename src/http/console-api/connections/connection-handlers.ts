@@ -25,8 +25,9 @@ function settingHandlers(deps: ConsoleDeps): Omit<Handlers<Routes>, LaneHandlers
   const { store } = deps
   return {
     async listConnections({ query }, { accountId }) {
-      const page = await store.lanes.listLanes({ accountId, find: query.find || null, after: query.after ?? null })
-      return { items: page.items.map(presentRow), next: page.next }
+      const { find, group = null, after = null } = query
+      const page = await store.lanes.listLanes({ accountId, find: find || null, group, after })
+      return { items: page.items.map(presentRow), next: page.next, counts: { ...page.counts } }
     },
     readConnection: ({ params }, context) => showConnection(deps, own(params, context)),
     async pauseConnection({ params }, context) {

@@ -12,12 +12,13 @@ export function presentChannel(
 }
 
 export function presentRow(lane: LaneOverview): ConnectionRow {
-  const { id, number, channel, state, waiting, oldestWaitingAt, pace, standsStill } = lane
+  const { id, number, channel, state, group, waiting, oldestWaitingAt, pace, standsStill } = lane
   return {
     id,
     number,
     channel,
     state,
+    group,
     waiting,
     oldestWaitingAt,
     pace: { ...pace, perMessageMs: perMessageMs(lane) },

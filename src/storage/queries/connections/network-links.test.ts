@@ -55,7 +55,7 @@ describe.each(ENGINES)('what a connection hangs on, on %s', (engine) => {
       listed.map(({ link }) => link),
       [LINK, null],
     )
-    const { items } = await lanes.listLanes({ accountId: acme, find: null, after: null })
+    const { items } = await lanes.listLanes({ accountId: acme, find: null, group: null, after: null })
     assert.deepEqual(
       items.map(({ link }) => link),
       [LINK, null],

@@ -8,7 +8,7 @@ import {
 } from '../../../../test/support/administration-world/open-administration-world.ts'
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
-import type { LaneViews } from '../../../core/ports/console/lanes.ts'
+import type { LaneGroup, LaneViews } from '../../../core/ports/console/lanes.ts'
 import { createLaneViews } from './lane-views.ts'
 
 let world: AdministrationWorld
@@ -25,7 +25,8 @@ async function open(engine: EngineName): Promise<() => Promise<void>> {
   return close
 }
 
-const list = (find: string | null = null, after: string | null = null) => lanes.listLanes({ accountId, find, after })
+const list = (find: string | null = null, after: string | null = null, group: LaneGroup | null = null) =>
+  lanes.listLanes({ accountId, find, group, after })
 const statesOf = async () =>
   (await world.all('select state, count(*) as n from message group by state order by state')).map(
     ({ state, n }) => `${state} ${n}`,
@@ -47,6 +48,48 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     assert.deepEqual(found.items.map(({ number }) => number).slice(0, 2), ['15559000', '15559001'])
     assert.equal(found.items.length, 25)
     assert.deepEqual((await list('1777')).items, [])
+  })
+
+  it('list what needs a person first, and count and find each group, on every page', async () => {
+    const [paused, paced, refused, held] = [
+      await world.connection(accountId, '15550001001'),
+      await world.connection(accountId, '15550001002'),
+      await world.connection(accountId, '15550001003'),
+      await world.connection(accountId, '15550001004'),
+    ]
+    for (let number = 0; number < 30; number++) await world.connection(accountId, `1555${String(9000 + number)}`)
+    for (const lane of [id, paced, refused]) await world.accept({ connectionId: lane })
+    await lanes.setState({ accountId, id: paused }, 'paused', 'test')
+    await world.lane(paced, { reason: 'pace', until: NOON + 60_000 })
+    await world.lane(refused, { reason: 'credentials_refused' })
+    await world.lane(held, { reason: 'rate_limited', until: NOON + 60_000 })
+
+    const first = await list()
+    const second = await list(null, first.next)
+
+    assert.deepEqual(first.counts, { trouble: 1, paused: 1, waiting: 2, ready: 31 })
+    assert.deepEqual(second.counts, first.counts)
+    const all = [...first.items, ...second.items]
+    assert.equal(new Set(all.map((lane) => lane.id)).size, 35)
+    assert.deepEqual(
+      all.slice(0, 5).map((lane) => [lane.id, lane.group]),
+      [
+        [refused, 'trouble'],
+        [paused, 'paused'],
+        [id, 'waiting'],
+        [paced, 'waiting'],
+        [held, 'ready'],
+      ],
+    )
+    const waiting = await list('15550001002', null, 'waiting')
+    assert.deepEqual(
+      waiting.items.map((lane) => lane.id),
+      [paced],
+    )
+    assert.deepEqual(
+      (await list(null, null, 'trouble')).items.map((lane) => lane.id),
+      [refused],
+    )
   })
 
   it('say of a page of messages where those stand that wait, and why', async () => {
@@ -359,7 +402,7 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
 
     assert.deepEqual(foreign, unknown)
     assert.ok(foreign.every((answer) => /^(connection|message)_unknown: /.test(answer)))
-    assert.deepEqual((await lanes.listLanes({ accountId: stranger, find: null, after: null })).items, [])
+    assert.deepEqual((await lanes.listLanes({ accountId: stranger, find: null, group: null, after: null })).items, [])
     assert.deepEqual((await lanes.listUnresolved({ accountId: stranger, connectionId: id, after: null })).items, [])
     assert.equal((await world.audit()).length, audited)
     assert.equal((await lanes.readLane({ accountId, id })).waiting.count, 1)

@@ -2,18 +2,28 @@ import { type SqlBool, sql } from 'kysely'
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { NetworkCheck } from '../../../core/ports/administration.ts'
-import type {
-  BoundedCount,
-  LaneOverview,
-  LaneViews,
-  MeasuredPace,
-  OfConnection,
+import {
+  type BoundedCount,
+  LANE_GROUPS,
+  type LaneGroup,
+  type LaneOverview,
+  type LaneViews,
+  type MeasuredPace,
+  type OfConnection,
 } from '../../../core/ports/console/lanes.ts'
+import type { ReasonCode } from '../../../core/reasons.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { selectWithLanes, toConnectionFacts } from '../connections/connections.ts'
 import type { LaneStatus, PublishedBefore } from '../engine.ts'
 import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
-import { mayBeEnded, type SinceColumn, timelineEntryOf, whyStandsStill } from './lane-reason.ts'
+import {
+  type LaneFacts,
+  laneFacts,
+  mayBeEnded,
+  type SinceColumn,
+  timelineEntryOf,
+  whyStandsStill,
+} from './lane-reason.ts'
 
 const PAGE = 25
 
@@ -28,20 +38,69 @@ const ALONE: Effort = { counted: 10_000, rowsBack: 3_000 }
 
 export async function listLanes(
   store: Store,
-  { accountId, find, after }: Parameters<LaneViews['listLanes']>[0],
+  { accountId, find, group, after }: Parameters<LaneViews['listLanes']>[0],
 ): ReturnType<LaneViews['listLanes']> {
   const moment = await timelineEntryOf(store)
   return snapshot(store, async (tables) => {
-    const rows = await selectLanes(tables, accountId, moment.now)
-      .where('c.number', '>', after ?? '')
-      .$if(find !== null, (query) => query.where('c.number', '>=', find ?? '').where('c.number', '<', `${find ?? ''}:`))
-      .orderBy('c.number')
-      .limit(PAGE + 1)
-      .execute()
-    const page = rows.slice(0, PAGE)
-    const items = await toOverviews({ tables, engine: store.engine }, page, { ...moment, ...IN_LIST })
-    return { items, next: rows.length > PAGE ? (page.at(-1)?.number ?? null) : null }
+    const reading = { tables, engine: store.engine }
+    const all = await findGroups(reading, accountId, moment)
+    const counts = { trouble: 0, paused: 0, waiting: 0, ready: 0 }
+    for (const lane of all) counts[lane.group] += 1
+    const wanted = all
+      .filter((lane) => (group === null || lane.group === group) && lane.number.startsWith(find ?? ''))
+      .map((lane) => ({ ...lane, place: placeOf(lane) }))
+      .sort((one, other) => (one.place < other.place ? -1 : 1))
+      .filter(({ place }) => after === null || place > after)
+    const page = wanted.slice(0, PAGE)
+    const items = await readOverviews(reading, accountId, { ids: page.map(({ id }) => id), ...moment })
+    return { items, next: wanted.length > PAGE ? (page.at(-1)?.place ?? null) : null, counts }
   })
+}
+
+/** Sorts as text: the group first. */
+function placeOf({ group, number }: { readonly group: LaneGroup; readonly number: string }): string {
+  return `${LANE_GROUPS.indexOf(group)}-${number}`
+}
+
+/** Reads each connection of the account once, and of each lane no more than whether anything waits. */
+async function findGroups({ tables, engine }: Reading, accountId: AccountId, moment: SinceColumn) {
+  const rows = await tables
+    .selectFrom('connection as c')
+    .leftJoin('open_attempt as o', 'o.connection_id', 'c.id')
+    .leftJoin('lane as l', 'l.connection_id', 'c.id')
+    .leftJoin('worker as w', 'w.id', 'l.owner')
+    .where('c.account_id', '=', accountId)
+    .where(sql<SqlBool>`c.state <> 'removed'`)
+    .select([
+      'c.id',
+      'c.number',
+      sql<number | null>`(select 1 from ${engine.unfinishedOfC} limit 1)`.as('has_waiting'),
+      ...laneFacts(moment.now),
+    ])
+    .execute()
+  return rows.map((row) => ({ id: row.id, number: row.number, group: groupOf(row, row.has_waiting ?? 0, moment) }))
+}
+
+// What its owner has set, and what no message waits for alone.
+const NO_TROUBLE: ReadonlySet<string> = new Set<ReasonCode>(['pace', 'quiet_hours', 'all_deferred'])
+
+function groupOf(lane: LaneFacts, waiting: number, moment: SinceColumn): LaneGroup {
+  const still = whyStandsStill(lane, waiting, moment)
+  if (still && still.reason !== 'paused' && !NO_TROUBLE.has(still.reason)) return 'trouble'
+  if (lane.connection_state === 'paused') return 'paused'
+  return waiting > 0 ? 'waiting' : 'ready'
+}
+
+async function readOverviews(
+  reading: Reading,
+  accountId: AccountId,
+  { ids, ...moment }: SinceColumn & { readonly ids: readonly ConnectionId[] },
+): Promise<readonly LaneOverview[]> {
+  if (ids.length === 0) return []
+  const rows = await selectLanes(reading.tables, accountId, moment.now).where('c.id', 'in', ids).execute()
+  const lanes = await toOverviews(reading, rows, { ...moment, ...IN_LIST })
+  const byId = new Map(lanes.map((lane) => [lane.id, lane]))
+  return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
 export async function readLane(store: Store, { accountId, id }: OfConnection): Promise<LaneOverview> {
@@ -94,6 +153,7 @@ async function toOverviews(
       oldestWaitingAt: oldest.get(status.head ?? -1) ?? null,
       pace: paces.get(row.id) ?? NO_PACE,
       standsStill: still && { ...still, canBeEnded: row.connection_state === 'active' && mayBeEnded(still.reason) },
+      group: groupOf(row, status.waiting, moment),
     }
   })
 }
