@@ -30,7 +30,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
   // It throws when any page failed or broke its policy.
   afterEach(() => opened?.close())
 
-  it('shows what was sent live and in order, from the form to the API log', async () => {
+  it('shows what was sent live and in order, from the form under the chat to the API log', async () => {
     const files = await serveFiles({
       '/a.png': { body: tinyPng(), type: 'image/png' },
       '/a.pdf': { body: PDF, type: 'application/pdf' },

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, NativeSelect, Paper, Stack, Text, Textarea, TextInput, Title } from '@mantine/core'
+import { Alert, Anchor, Button, NativeSelect, Paper, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { Send } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import type { Sandbox } from '../../../src/contract/console/sandbox.ts'
@@ -6,6 +6,7 @@ import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { TokenField } from '../../components/token-field.tsx'
 import { useTokenInHand } from '../../components/token-in-hand.ts'
+import classes from './sandbox.module.css'
 import { typeWord } from './sandbox-labels.ts'
 import { bodyOf, curlOf, type Draft, type SendReply, send } from './send-request.ts'
 import { type Sent, SentNote } from './sent-note.tsx'
@@ -21,20 +22,19 @@ interface ComposerProps {
 
 const EMPTY: Draft = { to: '', type: 'message', text: 'Hello from the sandbox', name: '', url: '', caption: '' }
 const TYPES: readonly Draft['type'][] = ['message', 'image', 'document', 'video', 'audio']
-const NOTES_SHOWN = 4
 const NOT_ACTIVE = {
   paused: 'This connection is paused: what you send waits until it is resumed.',
   removed: 'This connection was removed: the endpoint refuses what is sent from it.',
 }
 
-/** Sends through the public endpoint, like a program of the account, and shows the call and the reply. */
+/** Under the chat. Sends through the public endpoint, like a program of the account, and shows the call and the reply. */
 export function Composer({ connection, to, order, onSent }: ComposerProps) {
   const composing = useComposing(connection, to, onSent)
-  const { draft, token, problem, fieldError, isSending, sent } = composing
+  const [isCallShown, setCallShown] = useState(false)
+  const { draft, problem, isSending, sent } = composing
   useOrder(order, composing.sendTo)
-  const body = bodyOf(connection.number, draft)
   return (
-    <Paper withBorder p="md" component="section" aria-labelledby="composer">
+    <Paper withBorder p="sm" component="section" aria-label="Send a message" className={classes['composer'] ?? ''}>
       <form
         noValidate
         onSubmit={(event) => {
@@ -42,88 +42,133 @@ export function Composer({ connection, to, order, onSent }: ComposerProps) {
           void composing.submit(draft)
         }}
       >
-        <Stack gap="sm">
-          <div>
-            <Title order={2} id="composer">
-              Send a message
-            </Title>
-            <Text size="sm" c="dimmed">
-              It goes through the public endpoint, like the calls of your program.
-            </Text>
-          </div>
+        <Stack gap="xs">
           {connection.state === 'active' ? null : (
             <Alert color="yellow" variant="light">
               {NOT_ACTIVE[connection.state]}
             </Alert>
           )}
-          <TokenField
-            ref={composing.tokenField}
-            token={composing.token}
-            error={composing.tokenError}
-            onToken={composing.setToken}
-          />
-          <Group grow align="flex-start" gap="sm">
-            <TextInput
-              label="To"
-              inputMode="numeric"
-              placeholder="15551234567"
-              value={draft.to}
-              error={fieldError('to')}
-              onChange={({ currentTarget }) => composing.write({ to: currentTarget.value })}
+          {composing.hasToken ? null : (
+            <TokenField
+              ref={composing.tokenField}
+              token={composing.token}
+              error={composing.tokenError}
+              onToken={composing.setToken}
             />
+          )}
+          {to === undefined ? <Recipient composing={composing} /> : null}
+          {draft.type === 'message' ? null : <FileFields composing={composing} />}
+          <div className={classes['line']}>
             <NativeSelect
-              label="Type"
+              aria-label="Type"
               value={draft.type}
               onChange={({ currentTarget }) => composing.write({ type: currentTarget.value as Draft['type'] })}
               data={TYPES.map((type) => ({ value: type, label: typeWord(type) }))}
             />
-          </Group>
-          <Content draft={draft} composing={composing} />
+            <LastField composing={composing} to={to} />
+            <Button type="submit" loading={isSending} leftSection={<Send size={16} aria-hidden />}>
+              Send
+            </Button>
+          </div>
           {problem === null ? null : (
             <Alert color="red" variant="light" role="alert" title="It was not sent">
               {problem}
             </Alert>
           )}
-          <Group>
-            <Button type="submit" loading={isSending} leftSection={<Send size={16} aria-hidden />}>
-              Send
-            </Button>
-          </Group>
-          {sent.map((one) => (
-            <SentNote key={one.number} sent={one} />
-          ))}
-          <CodeBlock code={curlOf(body)} language="bash" label="The call, as curl" maxHeight={260} />
-          {token === null ? null : (
-            <Text size="xs" c="dimmed">
-              $API_TOKEN stands for your token, so that it is not visible to other people.
-            </Text>
-          )}
+          <Text size="xs" c="dimmed" component="div">
+            It goes through the public endpoint, like a call of your program.{' '}
+            <Anchor
+              component="button"
+              type="button"
+              size="xs"
+              underline="always"
+              onClick={() => setCallShown((is) => !is)}
+            >
+              {isCallShown ? 'Hide the call' : 'Show the call'}
+            </Anchor>
+            {composing.hasToken ? (
+              <>
+                {' · '}
+                <Anchor component="button" type="button" size="xs" underline="always" onClick={composing.changeToken}>
+                  Use another token
+                </Anchor>
+              </>
+            ) : null}
+          </Text>
+          {sent ? <SentNote key={sent.number} sent={sent} isReplyShown={isCallShown} /> : null}
+          {isCallShown ? <Call body={bodyOf(connection.number, draft)} hasToken={composing.hasToken} /> : null}
         </Stack>
       </form>
     </Paper>
   )
 }
 
+function Call({ body, hasToken }: { readonly body: string; readonly hasToken: boolean }) {
+  return (
+    <>
+      <CodeBlock code={curlOf(body)} language="bash" label="The call, as curl" maxHeight={260} />
+      {hasToken ? (
+        <Text size="xs" c="dimmed">
+          $API_TOKEN stands for your token, so that it is not visible to other people.
+        </Text>
+      ) : null}
+    </>
+  )
+}
+
 type Composing = ReturnType<typeof useComposing>
 
-function Content({ draft, composing }: { readonly draft: Draft; readonly composing: Composing }) {
-  const { fieldError, write } = composing
+interface FieldsProps {
+  readonly composing: Composing
+}
+
+function Recipient({ composing: { draft, fieldError, write } }: FieldsProps) {
+  return (
+    <TextInput
+      label="To"
+      inputMode="numeric"
+      placeholder="15551234567"
+      value={draft.to}
+      error={fieldError('to')}
+      onChange={({ currentTarget }) => write({ to: currentTarget.value })}
+    />
+  )
+}
+
+/** The text of a message, or the caption of a file. */
+function LastField({ composing, to }: FieldsProps & { readonly to: string | undefined }) {
+  const { draft, fieldError, write } = composing
   if (draft.type === 'message') {
     return (
       <Textarea
-        label="Text"
-        rows={3}
+        aria-label="Text"
+        placeholder={to === undefined ? 'Message' : `Message to ${to}`}
+        autosize
+        maxRows={6}
         value={draft.text}
         error={fieldError('message.message')}
         onChange={({ currentTarget }) => write({ text: currentTarget.value })}
       />
     )
   }
+  if (draft.type === 'audio') return <div />
   return (
-    <>
+    <TextInput
+      aria-label="Caption"
+      placeholder="Caption"
+      value={draft.caption}
+      error={fieldError('message.media.caption')}
+      onChange={({ currentTarget }) => write({ caption: currentTarget.value })}
+    />
+  )
+}
+
+function FileFields({ composing: { draft, fieldError, write } }: FieldsProps) {
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
       <TextInput
         label="Address of the file"
-        description="Fetched from there before it is sent: a public http or https address."
+        description="Public, http or https. Fetched before it is sent."
         placeholder="https://files.example.com/invoice.pdf"
         inputMode="url"
         value={draft.url}
@@ -138,27 +183,21 @@ function Content({ draft, composing }: { readonly draft: Draft; readonly composi
         error={fieldError('message.media.name')}
         onChange={({ currentTarget }) => write({ name: currentTarget.value })}
       />
-      {draft.type === 'audio' ? null : (
-        <TextInput
-          label="Caption"
-          value={draft.caption}
-          error={fieldError('message.media.caption')}
-          onChange={({ currentTarget }) => write({ caption: currentTarget.value })}
-        />
-      )}
-    </>
+    </SimpleGrid>
   )
 }
 
 function useComposing(connection: Sandbox, to: string | undefined, onSent: (recipient: string) => void) {
   const { id: account } = useAccount()
   const [token, setToken] = useTokenInHand(account)
+  // Once it was used, its field is out of the way.
+  const [isTokenShown, setTokenShown] = useState(token === null)
   const [draft, setDraft] = useState<Draft>({ ...EMPTY, to: to ?? '' })
   const [reply, setReply] = useState<SendReply | null>(null)
   const [tokenError, setTokenError] = useState<string | null>(null)
   const [isUnreachable, setUnreachable] = useState(false)
   const [isSending, setSending] = useState(false)
-  const [sent, setSent] = useState<readonly Sent[]>([])
+  const [sent, setSent] = useState<Sent | null>(null)
   const tokenField = useRef<HTMLInputElement>(null)
   // A person who opens a chat most likely wants to write to its recipient.
   useEffect(() => {
@@ -169,6 +208,7 @@ function useComposing(connection: Sandbox, to: string | undefined, onSent: (reci
     setReply(null)
     setUnreachable(false)
     if (!token) {
+      setTokenShown(true)
       setTokenError('Paste a token that may send messages, or create one.')
       tokenField.current?.focus()
       return
@@ -177,10 +217,12 @@ function useComposing(connection: Sandbox, to: string | undefined, onSent: (reci
     try {
       const answer = await send(bodyOf(connection.number, wanted), token)
       setReply(answer)
-      setSent((last) =>
-        [{ number: (last[0]?.number ?? 0) + 1, to: wanted.to, reply: answer }, ...last].slice(0, NOTES_SHOWN),
-      )
-      if (answer.status === 200) onSent(wanted.to)
+      setSent((last) => ({ number: (last?.number ?? 0) + 1, to: wanted.to, reply: answer }))
+      if (answer.status === 200) {
+        setTokenShown(false)
+        setDraft((last) => ({ ...last, text: '' }))
+        onSent(wanted.to)
+      } else if (answer.status === 401 || answer.status === 403) setTokenShown(true)
     } catch {
       setUnreachable(true)
     } finally {
@@ -190,9 +232,10 @@ function useComposing(connection: Sandbox, to: string | undefined, onSent: (reci
   const known = new Set(['to', 'message.message', 'message.media.url', 'message.media.name', 'message.media.caption'])
   const elsewhere = reply?.errors.filter(({ field }) => field === null || !known.has(field)) ?? []
   return {
-    account,
     draft,
     token,
+    hasToken: token !== null && !isTokenShown,
+    changeToken: () => setTokenShown(true),
     tokenField,
     tokenError,
     isSending,

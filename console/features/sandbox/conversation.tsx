@@ -227,7 +227,7 @@ function NothingHere({ command, isAll }: NothingHereProps) {
       <Text size="sm" c="dimmed" ta="center">
         {command
           ? `Nothing is here. What is sent to this number: ${command.happens}. How it ends: ${command.ends.replaceAll('`', '')}.`
-          : `Nothing was delivered to this number ${place}. Send it a message with the form below.`}
+          : `Nothing was delivered to this number ${place}. Send it a message below.`}
       </Text>
     </Center>
   )

@@ -1,4 +1,4 @@
-import { Grid, NativeSelect, Stack } from '@mantine/core'
+import { Box, NativeSelect } from '@mantine/core'
 import { ShieldCheck } from 'lucide-react'
 import { useState } from 'react'
 import type { Sandbox as Connection, SandboxCommandView } from '../../../src/contract/console/sandbox.ts'
@@ -32,8 +32,20 @@ export function Sandbox() {
       title="Sandbox inbox"
       about="What recipients would have on their phones, in the order in which it was delivered."
       actions={
+        connection && can('developer') ? (
+          <Box data-filters>
+            <NativeSelect
+              aria-label="Connection"
+              value={connection.id}
+              onChange={({ currentTarget }) => go({ connection: currentTarget.value, to: undefined, at: undefined })}
+              data={connections.map((one) => ({ value: one.id, label: `From ${labelOf(one, isHidden)}` }))}
+            />
+          </Box>
+        ) : null
+      }
+      badge={
         <GroupLabel group="sent" icon={ShieldCheck}>
-          Sandbox: nothing left this machine
+          Nothing leaves this machine
         </GroupLabel>
       }
     >
@@ -41,17 +53,7 @@ export function Sandbox() {
       {found.data && !connection ? <NoConnection account={account} /> : null}
       {connection && !can('developer') ? <NotForViewers account={account} /> : null}
       {connection && can('developer') ? (
-        <Stack gap="lg">
-          <NativeSelect
-            label="Connection"
-            data-filters
-            maw={320}
-            value={connection.id}
-            onChange={({ currentTarget }) => go({ connection: currentTarget.value, to: undefined, at: undefined })}
-            data={connections.map((one) => ({ value: one.id, label: labelOf(one, isHidden) }))}
-          />
-          <Inbox key={connection.id} connection={connection} commands={found.data?.commands ?? []} />
-        </Stack>
+        <Inbox key={connection.id} connection={connection} commands={found.data?.commands ?? []} />
       ) : null}
     </Page>
   )
@@ -80,16 +82,12 @@ function Inbox({ connection, commands }: InboxProps) {
     <>
       <div className={classes['inbox'] ?? ''} data-open={to !== undefined}>
         <ChatList connection={connection.id} open={to} />
-        <Conversation key={to ?? ''} connection={connection} to={to} command={command} />
-      </div>
-      <Grid gap="lg">
-        <Grid.Col span={{ base: 12, lg: 7 }}>
+        <div className={classes['thread']}>
+          <Conversation key={to ?? ''} connection={connection} to={to} command={command} />
           <Composer connection={connection} to={to} order={order} onSent={(recipient) => go({ to: recipient })} />
-        </Grid.Col>
-        <Grid.Col span={{ base: 12, lg: 5 }}>
-          <FailureCommands commands={commands} onTry={trySending} />
-        </Grid.Col>
-      </Grid>
+        </div>
+      </div>
+      <FailureCommands commands={commands} onTry={trySending} />
       <DeliveryDrawer connection={connection.id} at={at} onClose={() => go({ at: undefined })} />
     </>
   )

@@ -16,7 +16,13 @@ export interface Sent {
 }
 
 /** The reply, and the state of the message since then: 200 only means accepted. */
-export function SentNote({ sent: { to, reply } }: { readonly sent: Sent }) {
+export function SentNote({
+  sent: { to, reply },
+  isReplyShown = true,
+}: {
+  readonly sent: Sent
+  readonly isReplyShown?: boolean
+}) {
   const place = useRef<HTMLDivElement>(null)
   // A person who sent it from further down the page must see the result.
   useEffect(() => {
@@ -32,7 +38,7 @@ export function SentNote({ sent: { to, reply } }: { readonly sent: Sent }) {
           <HttpStatus status={reply.status} isNamed />
           {reply.requestId === null ? null : <Timeline requestId={reply.requestId} isAccepted={reply.status === 200} />}
         </Group>
-        <CodeBlock code={reply.text} language="json" label="The reply" maxHeight={160} />
+        {isReplyShown ? <CodeBlock code={reply.text} language="json" label="The reply" maxHeight={160} /> : null}
       </Stack>
     </Paper>
   )
