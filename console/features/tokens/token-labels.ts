@@ -39,6 +39,27 @@ export function tokenStatusOf({ createdAt, deletedAt, expiresAt }: TokenTimes): 
   return left < Math.min(SOON_MS, (expiresAt - createdAt) / SOON_SHARE) ? 'ends-soon' : 'active'
 }
 
+export type TokenAction = 'details' | 'requests' | 'rename' | 'replace' | 'delete'
+
+/** What the menu of a token offers; deleting it comes last. */
+export function rowActions(
+  token: TokenTimes,
+  mayChange: boolean,
+): readonly { readonly action: TokenAction; readonly label: string }[] {
+  const status = tokenStatusOf(token)
+  const reading = [
+    { action: 'details', label: 'Details' },
+    { action: 'requests', label: 'Show its requests' },
+  ] as const
+  if (!mayChange || status === 'deleted') return reading
+  return [
+    ...reading,
+    { action: 'rename', label: 'Rename…' },
+    ...(status === 'expired' ? [] : [{ action: 'replace', label: 'Rotate…' } as const]),
+    { action: 'delete', label: 'Delete…' },
+  ]
+}
+
 /** Not used for so long that it may no longer be needed. */
 export function isIdle({ lastUsedAt, createdAt, deletedAt }: TokenRowReply): boolean {
   return deletedAt === null && (lastUsedAt ?? createdAt) < Date.now() - IDLE_MS

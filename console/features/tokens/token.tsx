@@ -2,6 +2,7 @@ import { Alert, Button, Stack, Title } from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { Info, Pencil, RefreshCw, Trash2 } from 'lucide-react'
 import { useState } from 'react'
+import { z } from 'zod'
 import type { ShownTokenReply, TokenReply } from '../../../src/contract/console/tokens.ts'
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
@@ -9,6 +10,7 @@ import { localDateTime } from '../../components/instants.ts'
 import { TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
+import { useSearchState } from '../../components/search-state.ts'
 import { DeleteDialog } from './delete-dialog.tsx'
 import { numbersOf } from './new-token.tsx'
 import { RenameDialog } from './rename-dialog.tsx'
@@ -55,14 +57,22 @@ export function Token() {
   )
 }
 
-type Opened = 'rename' | 'replace' | 'delete' | null
+const OPENED = ['rename', 'replace', 'delete'] as const
+type Opened = (typeof OPENED)[number] | null
+
+/** The dialog that the menu of the list has asked for. */
+const search = z.object({ ask: z.enum(OPENED).optional().catch(undefined) })
 
 function Actions({ token }: { readonly token: TokenReply }) {
   const { id: account, can } = useAccount()
   const navigate = useNavigate()
-  const [opened, open] = useState<Opened>(null)
+  const [{ ask }, change] = useSearchState(search)
+  const [opened, open] = useState<Opened>(ask ?? null)
   const [shown, setShown] = useState<ShownTokenReply | null>(null)
-  const close = () => open(null)
+  const close = () => {
+    open(null)
+    if (ask !== undefined) change({ ask: undefined })
+  }
   const status = tokenStatusOf(token)
   if (!can('developer')) return null
   return (
@@ -77,7 +87,12 @@ function Actions({ token }: { readonly token: TokenReply }) {
               Rotate
             </Button>
           )}
-          <Button color="red" leftSection={<Trash2 size={16} aria-hidden />} onClick={() => open('delete')}>
+          <Button
+            variant="default"
+            c="red"
+            leftSection={<Trash2 size={16} aria-hidden />}
+            onClick={() => open('delete')}
+          >
             Delete
           </Button>
         </>

@@ -1,9 +1,10 @@
-import { Code, Group, Stack, Tabs, Text } from '@mantine/core'
+import { Code, Group, Stack, Tabs, Text, VisuallyHidden } from '@mantine/core'
 import { KeyRound, Sparkles } from 'lucide-react'
 import { z } from 'zod'
 import type { TokenRowReply, TokenUseReply } from '../../../src/contract/console/tokens.ts'
 import { useApiPages, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
+import { CopyButton } from '../../components/copy-button.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { localDateTime } from '../../components/instants.ts'
@@ -14,6 +15,7 @@ import { GroupLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { TokenEnd } from './status-badge.tsx'
 import { counted, eventLabel, isIdle, limitLabel, tokenStart } from './token-labels.ts'
+import { TokenMenu } from './token-menu.tsx'
 
 const USE_EVERY_MS = 30_000
 
@@ -30,7 +32,7 @@ export function Tokens() {
   return (
     <Page
       title="API tokens"
-      about="A program sends its token in the header x-api-key. A token belongs to this account, may do what its events say, and expires."
+      about="Your programs send one in the header x-api-key. It may do what its events say, and expires."
       actions={account.can('developer') ? <CreateLink /> : null}
     >
       <Tabs
@@ -117,13 +119,23 @@ function columnsOf({ account, use, tab, made }: Seen): readonly Column<TokenRowR
         </Group>
       ),
     },
-    { key: 'token', header: 'Token', hideBelow: 1200, cell: (row) => <Code>{tokenStart(row.prefix)}</Code> },
+    {
+      key: 'token',
+      header: 'Token',
+      hideBelow: 1200,
+      card: 'hidden',
+      cell: (row) => (
+        <Group component="span" display="inline-flex" gap={2} wrap="nowrap">
+          <Code>{tokenStart(row.prefix)}</Code>
+          <CopyButton value={`nco_${row.prefix}`} label={`Copy the beginning of the token ${row.name}`} />
+        </Group>
+      ),
+    },
     { key: 'events', header: 'Events', wraps: true, cell: (row) => <Events events={row.events} /> },
     { key: 'limits', header: 'Limits', hideBelow: 1200, cell: limitLabel },
     {
       key: 'end',
       header: tab === 'deleted' ? 'Deleted' : tab === 'expired' ? 'Expired' : 'Expires',
-      card: 'aside',
       cell: (row) => <TokenEnd token={row} />,
     },
     { key: 'used', header: 'Last used', cell: (row) => <LastUsed row={row} use={use} /> },
@@ -134,6 +146,14 @@ function columnsOf({ account, use, tab, made }: Seen): readonly Column<TokenRowR
       cell: (row) => <Requests account={account} id={row.id} use={use} />,
     },
     { key: 'by', header: 'Created by', hideBelow: 1200, card: 'hidden', cell: (row) => row.createdBy ?? 'Unknown' },
+    {
+      key: 'menu',
+      header: <VisuallyHidden>Actions</VisuallyHidden>,
+      width: 42,
+      card: 'aside',
+      align: 'right',
+      cell: (row) => <TokenMenu token={row} />,
+    },
   ]
 }
 

@@ -55,7 +55,7 @@ export function WebhookActions({ webhook, onEdit }: WebhookActionsProps) {
       <Button variant="default" leftSection={<RefreshCw size={16} aria-hidden />} onClick={() => open('rotate')}>
         Rotate secret
       </Button>
-      <Button color="red" leftSection={<Trash2 size={16} aria-hidden />} onClick={() => open('delete')}>
+      <Button variant="default" c="red" leftSection={<Trash2 size={16} aria-hidden />} onClick={() => open('delete')}>
         Delete
       </Button>
       <WebhookDialogs webhook={webhook} opened={opened} onClose={() => open(null)} onSecret={setSecret} />
