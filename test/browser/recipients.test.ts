@@ -66,7 +66,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`recipients in the browser, on 
     await expect(page.getByRole('row')).toHaveCount(2)
   })
 
-  it('are blocked beside what was sent to them, and the next message says why it failed', async () => {
+  it('are blocked beside what was sent to them, and the next message says why it failed, and unblocks them', async () => {
     const { page } = opened
     const first = await send()
     await opened.visit(`/developer/logs/${first}`)
@@ -80,6 +80,10 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`recipients in the browser, on 
     await opened.visit(`/developer/logs/${next}`)
     await expect(page.getByText(/ is on the block list/).first()).toBeVisible()
     expect(await opened.axe()).toEqual([])
+    await page.getByRole('button', { name: 'Unblock', exact: true }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Unblock', exact: true }).click()
+    await expect(page.getByText(`Unblocked ${CARLA}. Messages to it will be sent again.`)).toBeVisible()
+    await expect(page.getByRole('button', { name: 'Retry', exact: true })).toBeVisible()
   })
 
   /** Returns the message's id. */

@@ -60,6 +60,7 @@ function useActions(
   const cancel = useApiMutation('cancelMessage')
   const retry = useApiMutation('retryMessage')
   const resolve = useApiMutation('resolveMessage')
+  const unblocking = useUnblocking(entry.to ?? '')
   const params = { account, id }
   const isContradicted = timeline.some(({ kind }) => kind === 'receipt-contrary')
   const openNew = async (made: Promise<{ id: string }>) => {
@@ -114,6 +115,7 @@ function useActions(
     act: () => openNew(resolve.mutateAsync({ params, body: { as: 'send-again' } })),
   }
   return [
+    ...(actions.includes('unblock') ? [{ label: 'Unblock', asking: unblocking }] : []),
     ...(actions.includes('retry-now') ? [{ label: 'Retry now', asking: retryingNow }] : []),
     ...(actions.includes('cancel') ? [{ label: 'Cancel message', asking: cancelling }] : []),
     ...(actions.includes('retry') ? [{ label: 'Retry', asking: retrying }] : []),
@@ -124,4 +126,19 @@ function useActions(
         ]
       : []),
   ]
+}
+
+function useUnblocking(recipient: string): Asking {
+  const { id: account } = useAccount()
+  const unblock = useApiMutation('unblockRecipient')
+  return {
+    title: `Write to ${recipient} again?`,
+    text: 'New messages to it will be sent. This one stays as it is; you can retry it afterwards.',
+    confirmLabel: 'Unblock',
+    isDanger: false,
+    act: async () => {
+      await unblock.mutateAsync({ params: { account }, body: { entry: recipient } })
+      showToast(`Unblocked ${recipient}. Messages to it will be sent again.`)
+    },
+  }
 }

@@ -51,10 +51,14 @@ export function LogMore({ detail }: { readonly detail: LogDetail }) {
           >
             All to {shown}
           </Menu.Item>
-          <Menu.Divider />
-          <Menu.Item leftSection={<Ban size={16} aria-hidden />} onClick={() => setBlocking(true)}>
-            Block {shown}…
-          </Menu.Item>
+          {message.actions.includes('unblock') ? null : (
+            <>
+              <Menu.Divider />
+              <Menu.Item leftSection={<Ban size={16} aria-hidden />} onClick={() => setBlocking(true)}>
+                Block {shown}…
+              </Menu.Item>
+            </>
+          )}
         </Menu.Dropdown>
       </Menu>
       <BlockDialog number={to} isOpen={isBlocking} onClose={() => setBlocking(false)} />

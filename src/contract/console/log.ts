@@ -232,7 +232,7 @@ export const logDetail = z.object({
       }),
       resendOf: plain.nullable(),
       resentAs: plain.nullable(),
-      actions: z.array(z.enum(['cancel', 'retry', 'retry-now', 'resolve'])),
+      actions: z.array(z.enum(['cancel', 'retry', 'retry-now', 'resolve', 'unblock'])),
     })
     .nullable(),
   timeline: z.array(logTimelineEntry),

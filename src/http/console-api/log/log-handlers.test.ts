@@ -11,6 +11,7 @@ import { logRoutes } from '../../../contract/console/log.ts'
 import type { Role } from '../../../contract/console/route.ts'
 import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
 import { createApiLog } from '../../../storage/queries/api-log/api-log.ts'
+import { createBlockLists } from '../../../storage/queries/recipients/block-lists.ts'
 import type { AccountRequest } from '../request-context.ts'
 import { logHandlers } from './log-handlers.ts'
 
@@ -373,6 +374,17 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
     assert.deepEqual(await actions('QUEUED'), ['cancel'])
     assert.deepEqual(await actions('PUBLISHED'), [])
     for (const state of ['FAILED', 'EXPIRED', 'CANCELLED']) assert.deepEqual(await actions(state), ['retry'])
+  })
+
+  it('offers to unblock the recipient, and not to send what would fail again', async () => {
+    const { id } = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_blocked' })
+    const actions = async () => (await show(id)).message?.actions
+    const to = (await show(id)).entry.to ?? ''
+
+    assert.deepEqual(await actions(), ['retry'])
+    await createBlockLists(world.store).block(acme, { numbers: [to], reason: null }, 'test')
+    assert.deepEqual(await actions(), ['unblock'])
+    assert.deepEqual((await show(id, 'viewer')).message?.actions, [])
   })
 
   it('writes a file with all that the filter finds, page by page, and notes who took it', async () => {

@@ -79,12 +79,15 @@ function actionsOf({
   if (state === 'QUEUED') return reason === 'retrying' ? ['retry-now', 'cancel'] : ['cancel']
   if (isUnresolved) return ['resolve']
   const isOver = state === 'FAILED' || state === 'EXPIRED' || state === 'CANCELLED'
+  if (!isOver || message?.resentAs !== null) return []
+  // A message to it would fail again.
+  if (message.block && message.message.to !== ERASED) return ['unblock']
   // Without its content or recipient the message cannot be sent again.
   const isWhole =
     bodyDeletedAt === null &&
-    message?.message.to !== ERASED &&
-    (message?.connectionState !== 'removed' || message.hasSuccessor)
-  return isOver && message?.resentAs === null && isWhole ? ['retry'] : []
+    message.message.to !== ERASED &&
+    (message.connectionState !== 'removed' || message.hasSuccessor)
+  return isWhole ? ['retry'] : []
 }
 
 function presentSentence(timeline: LogTimeline): string {
