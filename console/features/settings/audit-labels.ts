@@ -1,3 +1,4 @@
+import type { AuditKind } from '../../../src/contract/console/audit.ts'
 import { localDateTime } from '../../components/instants.ts'
 import { eventLabel } from '../tokens/token-labels.ts'
 
@@ -58,6 +59,7 @@ const LABELS: Readonly<Record<string, string>> = {
   'message.retry': 'Sent a message again',
   'message.resolve': 'Resolved an unconfirmed message',
   'log.export': 'Took a copy of the API log',
+  'audit.export': 'Took a copy of the audit log',
   'recipient.block': 'Blocked a recipient',
   'recipient.unblock': 'Unblocked a recipient',
   'retention.change': 'Changed how long data is kept',
@@ -87,4 +89,39 @@ function textOf(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value === 'number') return value.toLocaleString('en')
   return typeof value === 'string' ? eventLabel(value) : JSON.stringify(value)
+}
+
+const KINDS: Readonly<Record<AuditKind, string>> = {
+  'sign-in': 'Signing in',
+  people: 'People',
+  account: 'Account and copies',
+  tokens: 'API tokens',
+  connections: 'Connections',
+  messages: 'Messages',
+  recipients: 'Recipients',
+  webhooks: 'Webhooks',
+}
+
+export const AUDIT_CHOICES = Object.entries(KINDS).map(([value, label]) => ({ value: value as AuditKind, label }))
+
+/** The people of the account and the command line; also who was chosen by the address, but has left. */
+export function actorChoices(emails: readonly string[], chosen: string | undefined) {
+  const others = chosen === undefined || chosen === 'cli' || emails.includes(chosen) ? [] : [chosen]
+  return [
+    { value: '', label: 'Everyone' },
+    ...[...emails, ...others].map((email) => ({ value: email, label: email })),
+    { value: 'cli', label: 'The command line' },
+  ]
+}
+
+const PAGES = [
+  [/^con_/, '/a/$account/connections/$id'],
+  [/^tok_/, '/a/$account/developer/tokens/$id'],
+  [/^whk_/, '/a/$account/developer/webhooks/$id'],
+  [/^[\da-f]{8}-[\da-f]{4}-/, '/a/$account/developer/logs/$id'],
+] as const
+
+/** The page of what was changed; null: it has none. */
+export function pageOfObject(object: string): (typeof PAGES)[number][1] | null {
+  return PAGES.find(([pattern]) => pattern.test(object))?.[1] ?? null
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { consoleRoute } from './route.ts'
-import { instant, ofAccount, page } from './shapes.ts'
+import { consoleRoute, RAW } from './route.ts'
+import { done, instant, ofAccount, page } from './shapes.ts'
 
 const auditEntry = z.object({
   id: z.string(),
@@ -13,6 +13,27 @@ const auditEntry = z.object({
   remoteAddress: z.string().nullable(),
   userAgent: z.string().nullable(),
 })
+export type AuditEntryView = z.output<typeof auditEntry>
+
+/** What actions are about: the first words of their names. */
+export const AUDIT_KINDS = {
+  'sign-in': ['sign-in', 'sign-out', 'step-up', 'session'],
+  people: ['person', 'member', 'link', 'invitation', 'password', 'second-factor', 'passkey', 'recovery-codes'],
+  account: ['account', 'retention', 'log', 'audit'],
+  tokens: ['token'],
+  connections: ['connection', 'hold'],
+  messages: ['message'],
+  recipients: ['recipient'],
+  webhooks: ['webhook'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+export type AuditKind = keyof typeof AUDIT_KINDS
+
+const auditFilter = z.object({
+  /** As entries name the person: an e-mail, or `cli`. */
+  actor: z.string().max(320).optional(),
+  kind: z.enum(Object.keys(AUDIT_KINDS) as [AuditKind, ...AuditKind[]]).optional(),
+})
+export type AuditFilter = z.output<typeof auditFilter>
 
 export const auditRoutes = {
   listAudit: consoleRoute({
@@ -20,12 +41,31 @@ export const auditRoutes = {
     path: '/accounts/:account/audit',
     access: 'owner',
     params: ofAccount,
-    query: z.object({
+    query: auditFilter.extend({
       before: z
         .string()
         .regex(/^\d{1,15}$/, 'This is no place in the audit log.')
         .optional(),
     }),
     reply: page(auditEntry),
+  }),
+  /** Refused as the export would be, which browsers would save as a file. */
+  checkAuditExport: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/audit-export/check',
+    access: 'owner',
+    stepUp: true,
+    params: ofAccount,
+    reply: done,
+  }),
+  /** A CSV file with all entries that match the filter. Each export is written to the audit log. */
+  exportAudit: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/audit-export',
+    access: 'owner',
+    stepUp: true,
+    params: ofAccount,
+    query: auditFilter,
+    reply: RAW,
   }),
 } as const

@@ -15,6 +15,12 @@ export interface AuditEntry {
   readonly userAgent: string | null
 }
 
+export interface AuditFilter {
+  readonly actor: string | null
+  /** The first words of actions, such as `token` of `token.create`. */
+  readonly actions: readonly string[] | null
+}
+
 /** What people did. It only ever grows. */
 export interface AuditLog {
   /**
@@ -25,7 +31,9 @@ export interface AuditLog {
     readonly accountId: AccountId
     readonly before: number | null
     readonly limit: number
+    readonly filter: AuditFilter
   }): Promise<readonly AuditEntry[]>
+  noteExport(accountId: AccountId, filter: Readonly<Record<string, unknown>>, by: Actor): Promise<void>
   /** What changed nothing, such as a sign-in that failed. */
   note(
     what: {

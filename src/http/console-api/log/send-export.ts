@@ -1,16 +1,15 @@
-import { Readable } from 'node:stream'
 import { logEntry } from '../../../contract/console/log.ts'
 import type { LogFilter } from '../../../core/ports/console/api-log.ts'
 import type { ConsoleStore } from '../../../core/ports/console/console-store.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { showTo } from '../mask.ts'
 import type { AccountRequest } from '../request-context.ts'
+import { sendLines } from '../send-lines.ts'
 import { presentEntry } from './present-entry.ts'
 import { EXPORT_FORMATS } from './print-export.ts'
 
 // Some 40 KB, so that other work does not wait long while a page is read or printed. Larger pages are no faster.
 const ROWS_AT_ONCE = 100
-const BUFFERED_BYTES = 65_536
 
 interface ExportParts {
   readonly apiLog: ConsoleStore['apiLog']
@@ -22,18 +21,11 @@ interface ExportParts {
 export function sendExport(
   { apiLog, onEnd }: ExportParts,
   wanted: { readonly filter: LogFilter; readonly format: keyof typeof EXPORT_FORMATS },
-  { accountId, role, now, reply, isStillAuthorized }: AccountRequest,
+  context: AccountRequest,
 ): void {
   const { type, head, print } = EXPORT_FORMATS[wanted.format]
-  const lines = Readable.from(readLines(), { objectMode: false, highWaterMark: BUFFERED_BYTES })
-  lines.once('close', onEnd)
-  const name = `api-log-${new Date(now).toISOString().slice(0, 19).replaceAll(':', '-')}.${wanted.format}`
-  void reply
-    .header('content-type', type)
-    .header('content-disposition', `attachment; filename="${name}"`)
-    .header('cache-control', 'no-store')
-    .header('x-content-type-options', 'nosniff')
-    .send(lines)
+  const { accountId, role, isStillAuthorized } = context
+  sendLines({ name: 'api-log', extension: wanted.format, type, lines: readLines(), onEnd }, context)
 
   async function* readLines(): AsyncGenerator<string> {
     if (head !== '') yield head

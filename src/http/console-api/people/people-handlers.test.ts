@@ -323,6 +323,21 @@ describe.each(ENGINES)('people, on %s', (engine) => {
     assert.deepEqual((await list(items[2]?.id)).items, items.slice(3))
   })
 
+  it('find in the audit log what one person did, and what is about one kind of thing', async () => {
+    await invite(owner, 'carl@example.org')
+    const context = await world.accountRequest(owner, account)
+    const actions = async (query: { actor?: string; kind?: 'people' | 'sign-in' | 'tokens' }) =>
+      (await world.handlers.listAudit({ params: { account }, query, body: {} }, context)).items.map(
+        ({ action }) => action,
+      )
+
+    assert.deepEqual(await actions({ actor: 'anna@example.org' }), ['link.create.invitation', 'sign-in'])
+    assert.deepEqual(await actions({ kind: 'people' }), ['link.create.invitation', 'member.add'])
+    assert.deepEqual(await actions({ kind: 'people', actor: 'test' }), ['member.add'])
+    assert.deepEqual(await actions({ kind: 'sign-in' }), ['sign-in'])
+    assert.deepEqual(await actions({ kind: 'tokens' }), [])
+  })
+
   it('page through a long audit log without gaps', async () => {
     for (let at = 0; at < 120; at += 1)
       await world.run(

@@ -1,11 +1,12 @@
 import type { AccountId } from '../../../core/ids.ts'
-import type { AuditEntry, AuditLog } from '../../../core/ports/console/audit.ts'
+import type { AuditEntry, AuditFilter, AuditLog } from '../../../core/ports/console/audit.ts'
 import { change, type Reader, type Store, writeAudit } from '../store.ts'
 
 interface Wanted {
   readonly accountId: AccountId
   readonly before: number | null
   readonly limit: number
+  readonly filter: AuditFilter
 }
 
 export function createAuditLog(store: Store): AuditLog {
@@ -20,6 +21,10 @@ export function createAuditLog(store: Store): AuditLog {
         .slice(0, wanted.limit)
         .map(toEntry)
     },
+    noteExport: (accountId, filter, by) =>
+      change(store, by, (making) =>
+        writeAudit(making, { action: 'audit.export', object: 'audit log', accountId, detail: filter }),
+      ),
     note: ({ action, personId, detail }, by) =>
       change(store, by, (making) =>
         writeAudit(making, { action, object: personId ?? 'nobody', accountId: null, ...(detail ? { detail } : {}) }),
@@ -27,7 +32,7 @@ export function createAuditLog(store: Store): AuditLog {
   }
 }
 
-function selectPage(tables: Reader, { before, limit }: Wanted) {
+function selectPage(tables: Reader, { before, limit, filter: { actor, actions } }: Wanted) {
   const page = tables
     .selectFrom('audit')
     .select([
@@ -42,6 +47,17 @@ function selectPage(tables: Reader, { before, limit }: Wanted) {
     ])
     .orderBy('audit.sequence', 'desc')
     .limit(limit)
+    .$if(actor !== null, (query) => query.where('audit.actor', '=', actor ?? ''))
+    .$if(actions !== null, (query) =>
+      query.where(({ eb, or }) =>
+        or(
+          (actions ?? []).flatMap((first) => [
+            eb('audit.action', '=', first),
+            eb('audit.action', 'like', `${first}.%`),
+          ]),
+        ),
+      ),
+    )
   return before === null ? page : page.where('audit.sequence', '<', before)
 }
 

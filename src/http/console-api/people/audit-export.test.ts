@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'vitest'
+import { ConsoleWorld, type Visitor } from '../../../../test/support/console-world/console-world.ts'
+import type { AccountId } from '../../../core/ids.ts'
+
+let world: ConsoleWorld
+let account: AccountId
+let owner: Visitor
+
+describe('an export of the audit log', () => {
+  beforeEach(async () => {
+    world = new ConsoleWorld()
+    const close = await world.openConsole('SQLite')
+    account = await world.account('Acme')
+    owner = await world.visitor(account, 'owner')
+    return close
+  })
+
+  const take = async (query: Record<string, string> = {}) =>
+    (await world.ask('exportAudit', { as: owner, params: { account }, query })).text
+
+  it('holds all that the filter finds, over several pages, and itself', async () => {
+    for (let at = 0; at < 250; at += 1)
+      await world.run(
+        "insert into audit (at, actor, account_id, action, object) values (?, 'x', ?, 'made', ?)",
+        world.now,
+        account,
+        `o${at}`,
+      )
+
+    const lines = (await take({ actor: 'x' })).trimEnd().split('\r\n')
+
+    assert.equal(lines[0], 'at,actor,action,object,detail,remote_address,user_agent')
+    assert.equal(new Set(lines.slice(1).map((line) => line.split(',')[3])).size, 250)
+    assert.match(await take({ kind: 'account' }), /,audit\.export,audit log,/)
+  })
+
+  it('holds nothing that a spreadsheet would take for a formula', async () => {
+    await world.run(
+      "insert into audit (at, actor, account_id, action, object) values (?, 'x', ?, 'made', ?)",
+      world.now,
+      account,
+      '=HYPERLINK("http://evil.example")',
+    )
+
+    assert.match(await take({ actor: 'x' }), /"'=HYPERLINK\(""http/)
+  })
+})
