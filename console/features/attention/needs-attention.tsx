@@ -32,7 +32,7 @@ export function NeedsAttention({
           </Title>
           {open.length === 0 ? null : <span className={classes['count']}>{open.length}</span>}
         </Group>
-        <TextLink to="/a/$account/attention" params={{ account }} size="sm">
+        <TextLink to="/a/$account/attention" params={{ account }} size="sm" data-alone>
           {isMore ? `${open.length - SHOWN} more, and those seen` : 'All, with those seen'}
         </TextLink>
       </Group>

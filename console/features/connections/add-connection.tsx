@@ -19,7 +19,7 @@ export function AddConnection() {
       title="Add connection"
       about="A number of yours that messages will be sent from."
       back={
-        <TextLink to="/a/$account/connections" params={{ account: account.id }} size="sm">
+        <TextLink to="/a/$account/connections" params={{ account: account.id }} size="sm" data-alone>
           Connections
         </TextLink>
       }

@@ -42,7 +42,7 @@ export function Connection() {
       title="Connection"
       detail={connection?.number}
       back={
-        <TextLink to="/a/$account/connections" params={{ account }} size="sm">
+        <TextLink to="/a/$account/connections" params={{ account }} size="sm" data-alone>
           Connections
         </TextLink>
       }

@@ -43,7 +43,7 @@ export function Log() {
       badge={detail && state !== 'GONE' ? <StateLabel state={state} /> : null}
       back={
         <Group justify="space-between" mb={4}>
-          <TextLink to="/a/$account/developer/logs" params={{ account }} search={search as never} size="sm">
+          <TextLink to="/a/$account/developer/logs" params={{ account }} search={search as never} size="sm" data-alone>
             API logs
           </TextLink>
           <Neighbours id={id} search={search} />

@@ -64,7 +64,7 @@ function columnsOf(account: string): readonly Column<Lane>[] {
     {
       key: 'oldest',
       header: 'Oldest since',
-      cell: ({ oldestAt }) => (oldestAt === null ? '–' : <TimeAgo at={oldestAt} isQuiet />),
+      cell: ({ oldestAt }) => (oldestAt === null ? null : <TimeAgo at={oldestAt} isQuiet />),
     },
   ]
 }

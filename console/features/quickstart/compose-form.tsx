@@ -51,7 +51,14 @@ export function ComposeForm({ composing, senders, onType }: ComposeFormProps) {
           <Text size="sm" fw={500} id="type-label" mb={4}>
             Type
           </Text>
-          <SegmentedControl aria-labelledby="type-label" fullWidth value={type} onChange={onType} data={[...TYPES]} />
+          <SegmentedControl
+            aria-labelledby="type-label"
+            fullWidth
+            size="xs"
+            value={type}
+            onChange={onType}
+            data={[...TYPES]}
+          />
         </div>
         {type === 'message' ? <TextField composing={composing} /> : <MediaFields composing={composing} />}
         {problem === null ? null : <ProblemNote problem={problem} title="It was not sent" />}

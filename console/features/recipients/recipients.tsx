@@ -94,7 +94,7 @@ export function Recipients() {
 function columnsOf(free: ((block: BlockView) => void) | null): readonly Column<BlockView>[] {
   const columns: readonly Column<BlockView>[] = [
     { key: 'number', header: 'Number', cell: ({ number }) => number ?? <Text size="sm">erased</Text> },
-    { key: 'reason', header: 'Why', wraps: true, card: 'text', cell: ({ reason }) => reason ?? '–' },
+    { key: 'reason', header: 'Why', wraps: true, card: 'text', cell: ({ reason }) => reason },
     { key: 'by', header: 'Blocked by', cell: ({ blockedBy }) => blockedBy },
     { key: 'since', header: 'Since', cell: ({ since }) => <TimeAgo at={since} /> },
   ]

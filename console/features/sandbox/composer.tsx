@@ -75,7 +75,7 @@ export function Composer({ connection, to, order, onSent }: ComposerProps) {
               {problem}
             </Alert>
           )}
-          <Text size="xs" c="dimmed" component="div">
+          <Text size="xs" c="dimmed" component="div" className={classes['links'] ?? ''}>
             It goes through the public endpoint, like a call of your program.{' '}
             <Anchor
               component="button"

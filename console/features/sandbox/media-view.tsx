@@ -83,7 +83,7 @@ function FileCard({
             No copy of it is left on this machine. Its size and checksum are under Details.
           </Text>
         ) : (
-          <Anchor href={source} download={media.name} size="sm" underline="always">
+          <Anchor href={source} download={media.name} size="sm" underline="always" data-alone>
             Download
           </Anchor>
         )}

@@ -33,6 +33,7 @@ export function RetentionForm({ kept, account }: { readonly kept: RetentionReply
             min={1}
             allowDecimal={false}
             clampBehavior="none"
+            hideControls
             placeholder={String(kept.installation.bodiesDays || 'for ever')}
             value={bodies}
             onChange={setBodies}
@@ -42,6 +43,7 @@ export function RetentionForm({ kept, account }: { readonly kept: RetentionReply
             min={10}
             allowDecimal={false}
             clampBehavior="none"
+            hideControls
             placeholder={String(kept.installation.messagesDays || 'for ever')}
             value={messages}
             onChange={setMessages}

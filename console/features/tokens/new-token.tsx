@@ -36,7 +36,7 @@ export function NewToken() {
     <Page
       title="Create API Token"
       back={
-        <TextLink to="/a/$account/developer/tokens" params={{ account: account.id }} size="sm">
+        <TextLink to="/a/$account/developer/tokens" params={{ account: account.id }} size="sm" data-alone>
           API tokens
         </TextLink>
       }

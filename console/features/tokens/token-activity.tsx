@@ -1,8 +1,11 @@
 import { Grid, Paper, Stack, Table, Text, Title, VisuallyHidden } from '@mantine/core'
+import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { TokenActivityReply, TokenCallerReply } from '../../../src/contract/console/tokens.ts'
-import { useApiQuery } from '../../api/queries.ts'
+import type { CallProblem } from '../../api/call-problem.ts'
+import { rowsOf, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
 import { localDateTime } from '../../components/instants.ts'
 import { TextLink } from '../../components/links.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
@@ -24,13 +27,20 @@ export function TokenActivity({ id }: { readonly id: string }) {
       {activity.error ? (
         <ProblemNote problem={activity.error} onRetry={() => void activity.refetch()} />
       ) : activity.data ? (
-        <Activity account={account} id={id} activity={activity.data} />
+        <Activity account={account} id={id} activity={activity.data} query={activity} />
       ) : null}
     </Stack>
   )
 }
 
-function Activity({ account, id, activity }: { account: string; id: string; activity: TokenActivityReply }) {
+interface ActivityProps {
+  readonly account: string
+  readonly id: string
+  readonly activity: TokenActivityReply
+  readonly query: UseQueryResult<TokenActivityReply, CallProblem>
+}
+
+function Activity({ account, id, activity, query }: ActivityProps) {
   const since = activity.isComplete ? 'in the last 30 days' : `since ${localDateTime(activity.countedFrom)}`
   return (
     <>
@@ -49,7 +59,7 @@ function Activity({ account, id, activity }: { account: string; id: string; acti
       )}
       {activity.requests === 0 ? null : (
         <>
-          <Callers callers={activity.callers} />
+          <Callers activity={query} />
           <Grid>
             <Tally title="Results" rows={activity.results} show={(value) => <Result value={value} />} />
             <Tally title="Sender numbers" rows={activity.numbers} show={(value) => value ?? 'Unknown'} />
@@ -70,7 +80,7 @@ const TYPE_LABELS: Readonly<Record<string, string>> = {
 }
 
 function Result({ value }: { readonly value: string | null }) {
-  if (value?.startsWith('Refused')) return <GroupLabel group="notsent">{value}</GroupLabel>
+  if (value?.startsWith('Refused')) return <GroupLabel group="refused">{value}</GroupLabel>
   return <StateLabel state={value ?? ''} />
 }
 
@@ -79,47 +89,33 @@ function unnamed({ address }: TokenCallerReply): string {
   return address === null ? 'Refused, and not listed one by one' : 'It gave no name'
 }
 
+const CALLERS: readonly Column<TokenCallerReply>[] = [
+  { key: 'address', header: 'Address', cell: ({ address }) => address ?? 'Not kept' },
+  {
+    key: 'program',
+    header: 'Program',
+    wraps: true,
+    card: 'text',
+    cell: (caller) => <span style={{ overflowWrap: 'anywhere' }}>{caller.userAgent ?? unnamed(caller)}</span>,
+  },
+  { key: 'requests', header: 'Requests', align: 'right', cell: ({ requests }) => requests.toLocaleString('en') },
+  { key: 'refused', header: 'Refused', align: 'right', cell: ({ refused }) => refused.toLocaleString('en') },
+  { key: 'last', header: 'Last one', cell: ({ lastAt }) => <TimeAgo at={lastAt} isQuiet /> },
+]
+
 /** The callers of a token, which need the new one when it is replaced. */
-function Callers({ callers }: { readonly callers: readonly TokenCallerReply[] }) {
+function Callers({ activity }: { readonly activity: UseQueryResult<TokenActivityReply, CallProblem> }) {
   return (
-    <Paper withBorder p="sm">
-      <Title order={3} mb="xs">
-        Callers
-      </Title>
-      <Table.ScrollContainer minWidth={520}>
-        <Table verticalSpacing={6}>
-          <Table.Caption>
-            <VisuallyHidden>Who used this token</VisuallyHidden>
-          </Table.Caption>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th scope="col">Address</Table.Th>
-              <Table.Th scope="col">Program</Table.Th>
-              <Table.Th scope="col" ta="right">
-                Requests
-              </Table.Th>
-              <Table.Th scope="col" ta="right">
-                Refused
-              </Table.Th>
-              <Table.Th scope="col">Last one</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {callers.map((caller) => (
-              <Table.Tr key={JSON.stringify([caller.address, caller.userAgent])}>
-                <Table.Td>{caller.address ?? 'Not kept'}</Table.Td>
-                <Table.Td style={{ wordBreak: 'break-word' }}>{caller.userAgent ?? unnamed(caller)}</Table.Td>
-                <Table.Td ta="right">{caller.requests.toLocaleString('en')}</Table.Td>
-                <Table.Td ta="right">{caller.refused.toLocaleString('en')}</Table.Td>
-                <Table.Td>
-                  <TimeAgo at={caller.lastAt} isQuiet />
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
-    </Paper>
+    <Stack gap="xs">
+      <Title order={3}>Callers</Title>
+      <DataTable
+        caption="Who used this token"
+        columns={CALLERS}
+        source={rowsOf(activity, ({ callers }) => callers)}
+        keyOf={({ address, userAgent }) => JSON.stringify([address, userAgent])}
+        empty={null}
+      />
+    </Stack>
   )
 }
 

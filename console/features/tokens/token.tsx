@@ -29,7 +29,7 @@ export function Token() {
       title="API token"
       detail={token.data?.name}
       back={
-        <TextLink to="/a/$account/developer/tokens" params={{ account }} size="sm">
+        <TextLink to="/a/$account/developer/tokens" params={{ account }} size="sm" data-alone>
           API tokens
         </TextLink>
       }

@@ -22,7 +22,7 @@ export function NewWebhook() {
     <Page
       title="Add webhook"
       back={
-        <TextLink to="/a/$account/developer/webhooks" params={{ account }} size="sm">
+        <TextLink to="/a/$account/developer/webhooks" params={{ account }} size="sm" data-alone>
           Webhooks
         </TextLink>
       }

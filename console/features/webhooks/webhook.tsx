@@ -29,7 +29,7 @@ export function Webhook() {
       title="Webhook"
       detail={webhook.data?.url}
       back={
-        <TextLink to="/a/$account/developer/webhooks" params={{ account }} size="sm">
+        <TextLink to="/a/$account/developer/webhooks" params={{ account }} size="sm" data-alone>
           Webhooks
         </TextLink>
       }
@@ -103,7 +103,7 @@ function WebhookFacts({ webhook }: { readonly webhook: WebhookReply }) {
 
 function Kinds({ kinds }: { readonly kinds: readonly string[] }) {
   return kinds.map((kind) => (
-    <Code key={kind} mr={4}>
+    <Code key={kind} mr={4} style={{ display: 'inline-block' }}>
       {kind}
     </Code>
   ))
