@@ -4,11 +4,11 @@ import { laneText, listFilters, noMatchText } from '../../console/features/conne
 
 describe('the list of connections', () => {
   it('counts each group and all of them, and nothing before the first reply', () => {
-    const filters = listFilters({ trouble: 2, paused: 1, waiting: 5, ready: 21 })
+    const filters = listFilters({ problem: 2, paused: 1, waiting: 5, ready: 21 })
 
     assert.deepEqual(
       filters.map(({ label, count }) => `${label} ${count}`),
-      ['All 29', 'Trouble 2', 'Waiting 5', 'Paused 1'],
+      ['All 29', 'Problems 2', 'Waiting 5', 'Paused 1'],
     )
     assert.ok(listFilters(undefined).every(({ count }) => count === undefined))
   })
@@ -24,7 +24,7 @@ describe('the list of connections', () => {
   })
 
   it('says what was searched for when nothing was found', () => {
-    assert.equal(noMatchText('trouble', undefined), 'No connection is in trouble.')
+    assert.equal(noMatchText('problem', undefined), 'No connection has a problem.')
     assert.equal(noMatchText(undefined, '1777'), 'No number of this account begins with 1777.')
     assert.equal(noMatchText('paused', '1777'), 'No number of these begins with 1777.')
   })

@@ -37,19 +37,19 @@ export interface ListFilter {
 type Counts = Readonly<Record<ConnectionGroup, number>>
 
 export function listFilters(counts: Counts | undefined): readonly ListFilter[] {
-  const all = counts && counts.trouble + counts.paused + counts.waiting + counts.ready
+  const all = counts && counts.problem + counts.paused + counts.waiting + counts.ready
   return [
     { value: 'all', label: 'All', count: all },
-    { value: 'trouble', label: 'Trouble', count: counts?.trouble },
+    { value: 'problem', label: 'Problems', count: counts?.problem },
     { value: 'waiting', label: 'Waiting', count: counts?.waiting },
     { value: 'paused', label: 'Paused', count: counts?.paused },
   ]
 }
 
 const NONE_IN: Readonly<Record<ConnectionGroup, string>> = {
-  trouble: 'No connection is in trouble.',
+  problem: 'No connection has a problem.',
   paused: 'No connection is paused.',
-  waiting: 'No message waits, but for those of connections in trouble or paused.',
+  waiting: 'No message waits, but for those of connections with a problem or paused.',
   ready: 'Each connection has messages that wait.',
 }
 

@@ -21,7 +21,7 @@ const FIND_AFTER_MS = 250
 
 const search = z.object({
   tab: z.enum(['all', 'unconfirmed']).catch('all'),
-  group: z.enum(['trouble', 'paused', 'waiting', 'ready']).optional().catch(undefined),
+  group: z.enum(['problem', 'paused', 'waiting', 'ready']).optional().catch(undefined),
   /** The first digits of a number. */
   find: z
     .string()

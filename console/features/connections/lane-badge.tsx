@@ -21,7 +21,7 @@ export function LaneBadge({ connection }: { readonly connection: Pick<Connection
       </GroupLabel>
     )
   }
-  const colour = group === 'trouble' ? 'attend' : 'moving'
+  const colour = group === 'problem' ? 'attend' : 'moving'
   return wait ? (
     <GroupLabel group={colour} icon={Hourglass}>
       {text}

@@ -37,10 +37,10 @@ const pace = z.object({
 export type PaceView = z.output<typeof pace>
 
 /**
- * How a connection is listed, in this order. `trouble`: it waits for something that its owner did not set; `waiting`: it sends,
+ * How a connection is listed, in this order. `problem`: it waits for something that its owner did not set; `waiting`: it sends,
  * or waits by its own settings.
  */
-const connectionGroup = z.enum(['trouble', 'paused', 'waiting', 'ready'])
+const connectionGroup = z.enum(['problem', 'paused', 'waiting', 'ready'])
 export type ConnectionGroup = z.output<typeof connectionGroup>
 
 const connectionRow = z.object({
@@ -212,7 +212,7 @@ export const connectionRoutes = {
     /** `find`: the first digits of a number. */
     query: z.object({ after: cursor, find: z.string().max(15).optional(), group: connectionGroup.optional() }),
     reply: page(connectionRow).extend({
-      counts: z.object({ trouble: z.int(), paused: z.int(), waiting: z.int(), ready: z.int() }),
+      counts: z.object({ problem: z.int(), paused: z.int(), waiting: z.int(), ready: z.int() }),
     }),
   }),
   /** The channels of this installation. */

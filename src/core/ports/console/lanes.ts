@@ -29,10 +29,10 @@ export interface MeasuredPace {
 }
 
 /**
- * In the order of a list. `trouble`: it waits for something that its owner did not set; `waiting`: it sends, or waits by its
+ * In the order of a list. `problem`: it waits for something that its owner did not set; `waiting`: it sends, or waits by its
  * own settings.
  */
-export const LANE_GROUPS = ['trouble', 'paused', 'waiting', 'ready'] as const
+export const LANE_GROUPS = ['problem', 'paused', 'waiting', 'ready'] as const
 export type LaneGroup = (typeof LANE_GROUPS)[number]
 
 /** A connection with how its lane stands: what takes long to count is not counted. */

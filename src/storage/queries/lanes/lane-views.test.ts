@@ -67,14 +67,14 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     const first = await list()
     const second = await list(null, first.next)
 
-    assert.deepEqual(first.counts, { trouble: 1, paused: 1, waiting: 2, ready: 31 })
+    assert.deepEqual(first.counts, { problem: 1, paused: 1, waiting: 2, ready: 31 })
     assert.deepEqual(second.counts, first.counts)
     const all = [...first.items, ...second.items]
     assert.equal(new Set(all.map((lane) => lane.id)).size, 35)
     assert.deepEqual(
       all.slice(0, 5).map((lane) => [lane.id, lane.group]),
       [
-        [refused, 'trouble'],
+        [refused, 'problem'],
         [paused, 'paused'],
         [id, 'waiting'],
         [paced, 'waiting'],
@@ -87,7 +87,7 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
       [paced],
     )
     assert.deepEqual(
-      (await list(null, null, 'trouble')).items.map((lane) => lane.id),
+      (await list(null, null, 'problem')).items.map((lane) => lane.id),
       [refused],
     )
   })
@@ -228,7 +228,7 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
       await world.lane(id, { reason, until: NOON + 60_000 })
       await assert.rejects(end(), { code: 'lane_not_waiting' })
     }
-    await world.lane(id, { reason: 'trouble', until: NOON })
+    await world.lane(id, { reason: 'problem', until: NOON })
     await assert.rejects(end(), { code: 'lane_not_waiting' })
     const notified = (await world.changedLanes()).length
 

@@ -44,7 +44,7 @@ export async function listLanes(
   return snapshot(store, async (tables) => {
     const reading = { tables, engine: store.engine }
     const all = await findGroups(reading, accountId, moment)
-    const counts = { trouble: 0, paused: 0, waiting: 0, ready: 0 }
+    const counts = { problem: 0, paused: 0, waiting: 0, ready: 0 }
     for (const lane of all) counts[lane.group] += 1
     const wanted = all
       .filter((lane) => (group === null || lane.group === group) && lane.number.startsWith(find ?? ''))
@@ -82,11 +82,11 @@ async function findGroups({ tables, engine }: Reading, accountId: AccountId, mom
 }
 
 // What its owner has set, and what no message waits for alone.
-const NO_TROUBLE: ReadonlySet<string> = new Set<ReasonCode>(['pace', 'quiet_hours', 'all_deferred'])
+const NO_PROBLEM: ReadonlySet<string> = new Set<ReasonCode>(['pace', 'quiet_hours', 'all_deferred'])
 
 function groupOf(lane: LaneFacts, waiting: number, moment: SinceColumn): LaneGroup {
   const still = whyStandsStill(lane, waiting, moment)
-  if (still && still.reason !== 'paused' && !NO_TROUBLE.has(still.reason)) return 'trouble'
+  if (still && still.reason !== 'paused' && !NO_PROBLEM.has(still.reason)) return 'problem'
   if (lane.connection_state === 'paused') return 'paused'
   return waiting > 0 ? 'waiting' : 'ready'
 }
