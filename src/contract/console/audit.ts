@@ -13,7 +13,6 @@ const auditEntry = z.object({
   remoteAddress: z.string().nullable(),
   userAgent: z.string().nullable(),
 })
-export type AuditEntryView = z.output<typeof auditEntry>
 
 /** What actions are about: the first words of their names. */
 export const AUDIT_KINDS = {

@@ -57,7 +57,7 @@ export interface LaneOverview {
   readonly group: LaneGroup
 }
 
-export interface LaneList {
+interface LaneList {
   readonly items: readonly LaneOverview[]
   readonly next: string | null
   /** Of all connections of the account, whatever is searched for. */

@@ -49,8 +49,8 @@ function selectPage(tables: Reader, { before, limit, filter: { actor, actions } 
     .limit(limit)
     .$if(actor !== null, (query) => query.where('audit.actor', '=', actor ?? ''))
     .$if(actions !== null, (query) =>
-      query.where(({ eb, or }) =>
-        or(
+      query.where((eb) =>
+        eb.or(
           (actions ?? []).flatMap((first) => [
             eb('audit.action', '=', first),
             eb('audit.action', 'like', `${first}.%`),
