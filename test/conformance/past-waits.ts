@@ -22,9 +22,9 @@ import {
 
 const LEASE_MS = 15_000
 
-/** What storage keeps of waits that are over, and tells of the messages that waited (G10). */
+/** What storage keeps of waits that are over, and shows in the timelines of the messages that waited (G10). */
 export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
-  it('G10: tells of each message what its lane waited for, and how long', async () => {
+  it('G10: shows for each message what its lane waited for, and how long', async () => {
     const { world, lane, ids } = await laneOf(newWorld, 2)
     await waits(world, lane, ['connection_away', 62_000])
     await send(world, lane, { clears: true })
@@ -69,7 +69,7 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('G10: tells who paused a number, for how long, and who has paused it now', async () => {
+  it('G10: shows who paused a number, for how long, and who has paused it now', async () => {
     const { world, sender, lane, ids } = await laneOf(newWorld, 1)
     const { administration, clock } = world
     const setState = (state: 'active' | 'paused', by: string) =>
@@ -87,7 +87,7 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('G10: tells who released all lanes, and how long they were held', async () => {
+  it('G10: shows who released all lanes, and how long they were held', async () => {
     const { world, lane, ids } = await laneOf(newWorld, 1)
     await world.administration.holdLanes('a test', 'anna')
     await world.clock.pass(30_000)
@@ -102,7 +102,7 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('G10: tells that Nuncio was stopped while a message waited, and for how long', async () => {
+  it('G10: shows that Nuncio was stopped while a message waited, and for how long', async () => {
     const { world, lane, ids } = await laneOf(newWorld, 1)
     await world.lanes.deleteLease(ANNA)
     await world.clock.pass(45_000)
@@ -114,7 +114,7 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('G10: tells of a process that gave no sign of life, since its last one', async () => {
+  it('G10: shows a process that gave no sign of life, since its last one', async () => {
     const { world, lane, ids } = await laneOf(newWorld, 1)
     await world.clock.pass(LEASE_MS + 45_000)
     await beat(world, ANNA)

@@ -42,12 +42,12 @@ export interface WaitFacts {
   readonly earlier: Earlier | null
 }
 
-interface Stretch {
+interface Period {
   readonly from: Instant
   readonly to: Instant
 }
 
-interface Cause extends Stretch {
+interface Cause extends Period {
   readonly code: string
   readonly words: string | null
   readonly facts: TimelineEntry['facts']
@@ -77,7 +77,7 @@ export function findWaits(facts: WaitFacts): readonly TimelineEntry[] {
 }
 
 /** While no process ran: shown by themselves, also during an attempt. */
-export function findStops(standstills: readonly Standstill[], { from, to }: Stretch): readonly TimelineEntry[] {
+export function findStops(standstills: readonly Standstill[], { from, to }: Period): readonly TimelineEntry[] {
   return standstills
     .filter(({ reason }) => reason === STOPPED)
     .filter(({ since, until }) => since < to && (until ?? to) > from)
@@ -92,21 +92,21 @@ export function findStops(standstills: readonly Standstill[], { from, to }: Stre
 
 const STOPPED: ReasonCode = 'service_stopped'
 
-function causesOf(standstills: readonly Standstill[], gap: Stretch): readonly Cause[] {
+function causesOf(standstills: readonly Standstill[], gap: Period): readonly Cause[] {
   return standstills.flatMap(({ reason: code, since, until, words, begunBy, endedBy }) => {
-    const stretch = { from: Math.max(since, gap.from), to: Math.min(until ?? gap.to, gap.to) }
-    return stretch.to > stretch.from ? [{ ...stretch, code, words, facts: { begunBy, endedBy } }] : []
+    const period = { from: Math.max(since, gap.from), to: Math.min(until ?? gap.to, gap.to) }
+    return period.to > period.from ? [{ ...period, code, words, facts: { begunBy, endedBy } }] : []
   })
 }
 
-function fileCause(fileAt: Instant | null, gap: Stretch & { readonly isFirst: boolean }): readonly Cause[] {
+function fileCause(fileAt: Instant | null, gap: Period & { readonly isFirst: boolean }): readonly Cause[] {
   if (fileAt === null || !gap.isFirst || fileAt <= gap.from) return []
   const code: ReasonCode = 'media_pending'
   return [{ from: gap.from, to: Math.min(fileAt, gap.to), code, words: null, facts: {} }]
 }
 
 /** How long at least one of them held. */
-function coveredMs(causes: readonly Stretch[]): number {
+function coveredMs(causes: readonly Period[]): number {
   let [covered, through] = [0, Number.NEGATIVE_INFINITY]
   for (const { from, to } of causes.toSorted((a, b) => a.from - b.from)) {
     covered += Math.max(0, to - Math.max(from, through))

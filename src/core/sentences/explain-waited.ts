@@ -8,10 +8,10 @@ interface Known {
   readonly channel: string | null
 }
 
-type Told = (facts: TimelineEntry['facts'], known: Known & { readonly words: string | null }) => string
+type PastText = (facts: TimelineEntry['facts'], known: Known & { readonly words: string | null }) => string
 
 /** What was waited for, in the past and without a capital letter or full stop. */
-const PAST: Partial<Readonly<Record<ReasonCode, Told>>> = {
+const PAST: Partial<Readonly<Record<ReasonCode, PastText>>> = {
   behind_others: ({ before, isMore, openMs }) => {
     if (openMs) return 'the message before it had no result yet'
     return before ? `${aheadText(before, isMore)} before it` : 'earlier messages were before it'
@@ -35,8 +35,8 @@ const PAST: Partial<Readonly<Record<ReasonCode, Told>>> = {
 /** What a message waited for, to follow a colon; null when that is not known. */
 export function pastCause({ code, words, facts }: Omit<TimelineEntry, 'at' | 'kind'>, known: Known): string | null {
   if (code === null) return null
-  const told = isReasonCode(code) ? PAST[code] : undefined
-  if (told) return told(facts, { ...known, words })
+  const text = isReasonCode(code) ? PAST[code] : undefined
+  if (text) return text(facts, { ...known, words })
   const { number, channel } = known
   const { list } = explainReason(code, { words, channel, facts: { number } })
   const { endedBy } = facts

@@ -106,7 +106,7 @@ describe('a stranger learns from the log alone', () => {
       ],
     ],
     [
-      'of a certificate that nobody vouches for',
+      'of a certificate from no known authority',
       file('media_tls', 'The TLS handshake with the media host failed: its certificate is self-signed.'),
       [
         'Not sent.',

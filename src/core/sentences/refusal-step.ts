@@ -8,7 +8,7 @@ const STEPS: Partial<Readonly<Record<RefusalCode, string>>> = {
   connection_not_allowed: 'Use another token, or send from a number of this one.',
   connection_backlog_full: 'See on the page of the connection why its messages wait.',
   account_backlog_full: 'See in the overview where they wait.',
-  commit_unknown: 'Look for a message to this recipient near that time.',
+  commit_unknown: 'Search the log for a message to this recipient near that time.',
   internal_error: 'Report it with its request id to the person who runs Nuncio.',
   malformed_request: HTTP,
   request_too_slow: HTTP,
