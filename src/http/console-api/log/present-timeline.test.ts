@@ -67,6 +67,13 @@ describe.each(ENGINES)('an entry of the log, on %s', (engine) => {
     assert.equal(ofBefore, 'Not accepted, so there is no message.')
   })
 
+  it('says what to do about each error whose sentence does not say it', async () => {
+    const errors = ['event_missing', 'url_has_credentials'].map((code) => ({ field: null, code, message: code }))
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'bad', errors })
+
+    assert.deepEqual((await show('bad')).nextSteps, [null, 'Use a link that works without.'])
+  })
+
   it('G10: says first that a message was sent again, by which actor and with which result, and offers no retry', async () => {
     const old = await world.accept({ connectionId, state: 'FAILED', reason: 'whatsapp_131047' })
     const before = (await show(old.id)).message
