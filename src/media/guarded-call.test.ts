@@ -154,7 +154,7 @@ describe('a call to an address that an account gave', () => {
 })
 
 describe('a call that does not come to its end', () => {
-  it('G5: was certainly not sent when nobody listens, the name is unknown, or there is no TLS', async () => {
+  it('G5: was certainly not sent when nothing listens, the name is unknown, or there is no TLS', async () => {
     const host = await world.host(answering(200, {}, ''))
     const plain = `https://${host.address}:${host.port}`
     await host.close()

@@ -102,7 +102,7 @@ const BROKEN_BRIDGES: Readonly<Record<string, BrokenBridge>> = {
       adapter.closesAttempts = false
     },
   },
-  'has an adapter that forgets what it handed over, and vouches for it': {
+  'has an adapter that forgets what it handed over, and says it never came': {
     noticedBy: evidenceIsTrue,
     adapter: (adapter) => {
       adapter.log.rows.get = () => undefined
