@@ -1,15 +1,17 @@
-import { Alert, Button, Group, Paper, Radio, Stack, TextInput } from '@mantine/core'
+import { Alert, Button, Group, Paper, Radio, Stack, Text, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { TriangleAlert } from 'lucide-react'
 import { type ChannelView, connectionRoutes } from '../../../src/contract/console/connections.ts'
 import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
+import { CodeBlock } from '../../components/code-block.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { ButtonLink, TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { showToast } from '../../components/toast.ts'
 import { ChannelFields } from './channel-fields.tsx'
+import { startCommand } from './start-first.ts'
 
 export function AddConnection() {
   const account = useAccount()
@@ -93,6 +95,16 @@ function AddForm({ channels }: { readonly channels: readonly ChannelView[] }) {
               value: form.values.settings?.[settingOf(name)] ?? '',
             })}
           />
+          {chosen?.startFirst ? (
+            <Stack gap="xs">
+              <Text size="sm">{chosen.startFirst.about}</Text>
+              <CodeBlock
+                label="Start the adapter"
+                language="bash"
+                code={startCommand(chosen.startFirst.command, form.values.settings?.['url'] ?? '')}
+              />
+            </Stack>
+          ) : null}
           {form.problem ? <ProblemNote problem={form.problem} title="The connection was not added" /> : null}
           <Group justify="flex-end">
             <ButtonLink variant="default" to="/a/$account/connections" params={{ account }}>

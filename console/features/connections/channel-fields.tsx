@@ -1,6 +1,8 @@
-import { PasswordInput, Switch, TextInput } from '@mantine/core'
+import { Button, Group, PasswordInput, Switch, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { ChannelSetting } from '../../../src/contract/console/connections.ts'
+import { CopyButton } from '../../components/copy-button.tsx'
+import { randomValue } from './start-first.ts'
 
 interface BoundField {
   readonly error?: ReactNode
@@ -21,7 +23,8 @@ export function ChannelFields({ settings, bind }: ChannelFieldsProps) {
 
 type ChannelFieldProps = ChannelFieldsProps['settings'][number] & Pick<ChannelFieldsProps, 'bind'>
 
-function ChannelField({ name, label, help, kind, unset, isRequired, isSet = false, bind }: ChannelFieldProps) {
+function ChannelField(setting: ChannelFieldProps) {
+  const { name, label, help, kind, unset, isRequired, isSet = false, random, bind } = setting
   const bound = bind(`settings.${name}`)
   if (kind === 'switch') {
     const { value, onChange, ...rest } = bound
@@ -38,7 +41,17 @@ function ChannelField({ name, label, help, kind, unset, isRequired, isSet = fals
   const common = { label, ...forNode(bound), autoComplete: 'off', spellCheck: false }
   if (kind === 'secret') {
     const left = isSet ? 'It is set and never shown. Leave this empty to keep it.' : help
-    return <PasswordInput {...common} description={left} required={isRequired && !isSet} />
+    const field = <PasswordInput {...common} description={left} required={isRequired && !isSet} flex={1} />
+    if (!random) return field
+    return (
+      <Group align="flex-end" gap="xs">
+        {field}
+        <Button variant="default" onClick={() => bound.onChange?.(randomValue(random))}>
+          Generate
+        </Button>
+        {bound.value ? <CopyButton value={bound.value} label={`Copy: ${label}`} isWide /> : null}
+      </Group>
+    )
   }
   return <TextInput {...common} description={help} placeholder={unset} required={isRequired} />
 }

@@ -1,3 +1,4 @@
+import { commandLine } from '../../core/command-line.ts'
 import type { ChannelDescription } from '../../core/ports/channel-description.ts'
 import { formatDuration } from '../../format/durations.ts'
 import { BRIDGE } from './name.ts'
@@ -8,6 +9,11 @@ export const BRIDGE_DESCRIPTION: ChannelDescription = {
   label: 'Bridge (your own gateway)',
   description: 'Messages go to an adapter of yours, a small server in front of any gateway, such as an SMS gateway.',
   abilities: { hasCallbacks: false, hasTemplates: false },
+  startFirst: {
+    about:
+      'Start the adapter, because Nuncio asks it before it adds the number. Save the secret as secret.txt where the adapter runs. For Kannel the command is this; any other adapter takes the same secret.',
+    command: commandLine`adapter kannel --listen LISTEN --secret-file secret.txt --log kannel-adapter.log --gateway http://127.0.0.1:13013 --user USER --password-file password.txt`,
+  },
   settings: [
     {
       name: 'url',
@@ -24,6 +30,7 @@ export const BRIDGE_DESCRIPTION: ChannelDescription = {
       kind: 'secret',
       isRequired: true,
       unset: '',
+      random: { prefix: 'whsec_', bytes: 32 },
     },
     {
       name: 'old_secret',

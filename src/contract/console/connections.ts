@@ -73,6 +73,8 @@ const channelSetting = z.object({
   isRequired: z.boolean(),
   /** The default, as a person would write it. */
   unset: plain,
+  /** The form may make the value: this, and so many random bytes in base64. */
+  random: z.object({ prefix: plain, bytes: z.int() }).nullable(),
 })
 export type ChannelSetting = z.output<typeof channelSetting>
 
@@ -81,6 +83,8 @@ const channelView = z.object({
   label: plain,
   description: plain,
   settings: z.array(channelSetting),
+  /** What must run before a number can be connected. LISTEN stands for host and port of its setting `url`. */
+  startFirst: z.object({ about: plain, command: plain }).nullable(),
   /** The callback address must be entered at the network. */
   hasCallbacks: z.boolean(),
   /** Its network approves templates, and `listConnectionTemplates` lists them. */

@@ -11,6 +11,8 @@ export interface SettingDescription {
   readonly isRequired: boolean
   /** What it is when it is left out, as one would write it. */
   readonly unset: string
+  /** A form may make the value: this, and so many random bytes in base64. */
+  readonly random?: { readonly prefix: string; readonly bytes: number }
 }
 
 /** What a network of its own gives a channel besides sending. */
@@ -27,6 +29,8 @@ export interface ChannelDescription {
   /** One sentence: what becomes of what is sent there. */
   readonly description: string
   readonly settings: readonly SettingDescription[]
+  /** What must run before a number can be connected. LISTEN stands for host and port of its setting `url`. */
+  readonly startFirst?: { readonly about: string; readonly command: string }
   readonly abilities: ChannelAbilities
   /** Which of the stored settings are secrets, by the names under which `parseSettings` returns them. */
   readonly secretKeys: readonly string[]

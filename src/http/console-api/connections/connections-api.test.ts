@@ -37,6 +37,12 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
       channels.find(({ name }) => name === 'sandbox')?.settings.map((setting) => setting.name),
       ['latency', 'delivered_after', 'read_after'],
     )
+    const bridge = channels.find(({ name }) => name === 'bridge')
+    assert.match(bridge?.startFirst?.command ?? '', / adapter kannel --listen LISTEN --secret-file /)
+    assert.deepEqual(
+      bridge?.settings.flatMap(({ name, random }) => (random ? [[name, random]] : [])),
+      [['secret', { prefix: 'whsec_', bytes: 32 }]],
+    )
     assert.deepEqual(
       added.channelSettings.map(({ name, value, isSet }) => [name, value, isSet]),
       [

@@ -5,10 +5,15 @@ import type { BoundedCount, LaneOverview, StandsStill } from '../../../core/port
 import { explainWait } from '../../../core/sentences/explain-wait.ts'
 
 export function presentChannel(
-  { name, label, description, settings }: ChannelDescription,
+  { name, label, description, settings, startFirst }: ChannelDescription,
   abilities: ChannelAbilities,
 ): ChannelView {
-  return { name, label, description, settings: settings.map((setting) => ({ ...setting })), ...abilities }
+  return {
+    ...{ name, label, description },
+    settings: settings.map((setting) => ({ ...setting, random: setting.random ?? null })),
+    startFirst: startFirst ?? null,
+    ...abilities,
+  }
 }
 
 export function presentRow(lane: LaneOverview): ConnectionRow {
@@ -40,7 +45,12 @@ export function presentConnection(
   const texts = channel?.writeSettings(lane.channelSettings) ?? {}
   const channelSettings = (channel?.settings ?? []).map((setting) => {
     const value = texts[setting.name] ?? null
-    return { ...setting, value: setting.kind === 'secret' ? null : value, isSet: value !== null }
+    return {
+      ...setting,
+      random: setting.random ?? null,
+      value: setting.kind === 'secret' ? null : value,
+      isSet: value !== null,
+    }
   })
   return { ...presentRow(lane), lane: lane.policy, channelSettings, createdAt: lane.createdAt, unresolved }
 }
