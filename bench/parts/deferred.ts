@@ -11,7 +11,6 @@ import { BUSY_RECIPIENT } from '../instant-channel.ts'
 import type { GraphCalls } from '../instant-graph.ts'
 import type { MadeData } from '../made-data.ts'
 import { preload } from '../preload.ts'
-import { canSeeProcesses, residentMbOf } from '../process-facts.ts'
 import { recipientAt, SEND_PATH, sendBody } from '../send-request.ts'
 import { median } from '../statistics.ts'
 import { measureSending } from './dispatch.ts'
@@ -125,10 +124,9 @@ async function measureTakeover(bench: Bench, engine: EngineName): Promise<Figure
   const name = `takeover of ${deferred.toLocaleString('en')} deferred messages, until another is sent`
   const note = 'all of them to one recipient; beyond a start with that message alone'
   const time = { part: PART, name, value: median(rounds), unit: 'ms', reach: { atMost: 2_000 }, rounds, note }
-  if (!canSeeProcesses()) return [time]
   const kept = `memory: ${deferred.toLocaleString('en')} deferred messages behind one recipient`
   const memory = { part: PART, name: kept, value: median(more), unit: 'MB', reach: { atMost: 5 }, rounds: more }
-  return [time, { ...memory, note: 'after garbage collection, beyond a start without them' }]
+  return [time, { ...memory, note: 'objects of V8, beyond a start without them' }]
 }
 
 async function startAndSendOne(bench: Bench, engine: EngineName, deferred: number) {
@@ -141,9 +139,8 @@ async function startAndSendOne(bench: Bench, engine: EngineName, deferred: numbe
   const instant = await bench.instant(data)
   await bench.hasSent(instant, 1)
   const ms = performance.now() - startedMs
-  await instant.child.ask('collectGarbage', null)
   await pause(SETTLE_MS)
-  const mb = canSeeProcesses() ? residentMbOf(instant.pid) : Number.NaN
+  const mb = await instant.child.ask('collectGarbage', null)
   await bench.end(instant.child)
   await bench.forget(data)
   return { ms, mb }
