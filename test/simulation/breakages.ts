@@ -13,7 +13,6 @@ import {
   withLazyRetries,
   withLimitsOfLanes,
   withoutPassed,
-  withoutReadingFirst,
   withoutTries,
   withRecipientsApart,
   withRecipientsTogether,
@@ -48,10 +47,6 @@ export const BREAKAGES: Readonly<Record<string, Breakage>> = {
     ...withYoungestFirst(),
     aggravate: sendSlowly,
     breaks: 'I4b',
-  },
-  'what was accepted here steps aside without a look at what comes before it': {
-    patch: withoutReadingFirst,
-    aggravate: restPerRecipient,
   },
   'a limit of one recipient holds its lane': {
     channel: withLimitsOfLanes,

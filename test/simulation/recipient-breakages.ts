@@ -102,11 +102,6 @@ export function withYoungestFirst(): Pick<Breakage, 'lanes' | 'patch'> {
   return { lanes, patch }
 }
 
-/** What was accepted here and must step aside is passed, although another process may have accepted one before it. */
-export function withoutReadingFirst(): () => void {
-  return replace(LaneBuffer.prototype, 'mustReadFirst', { value: () => false })
-}
-
 /** A limit of one recipient is taken for one of the connection. */
 export function withLimitsOfLanes(channel: Channel): Channel {
   const rateLimitDelayOf = channel.rateLimitDelayOf?.bind(channel)
