@@ -9,7 +9,7 @@ import { noticesKeepTheirPromises } from './notices.ts'
 import { receiptsKeepTheirPromises } from './receipts.ts'
 import { retentionKeepsItsPromises } from './retention.ts'
 import { sendingAgainKeepsItsPromises } from './send-again.ts'
-import { sessionsAreStored } from './sessions.ts'
+import { lanesWithSessionsAreClaimed, sessionsAreStored } from './sessions.ts'
 import type { NewWorld, Suite } from './storage-world.ts'
 
 /** The promises every storage engine keeps. An engine is supported when this suite passes on it. */
@@ -26,4 +26,5 @@ export function messageStorageKeepsItsPromises(suite: Suite, newWorld: NewWorld)
   deliveriesKeepTheirPromises(suite, newWorld)
   retentionKeepsItsPromises(suite, newWorld)
   sessionsAreStored(suite, newWorld)
+  lanesWithSessionsAreClaimed(suite, newWorld)
 }

@@ -5,6 +5,8 @@ import {
   accept,
   addSender,
   BEN,
+  beat,
+  claim,
   holdLane,
   type NewWorld,
   type Sender,
@@ -139,6 +141,80 @@ export function sessionsAreStored({ it }: Suite, newWorld: NewWorld): void {
     assert.deepEqual([textOf(stored?.row?.credentials), await countKeys(world)], ['credentials', 0])
     await world.close()
   })
+}
+
+/** What every engine promises the lanes of connections with a stored session. */
+export function lanesWithSessionsAreClaimed({ it }: Suite, newWorld: NewWorld): void {
+  it('claims a lane for its session alone, and no lane without work and session', async () => {
+    const world = await newWorld()
+    const [sender] = [await idleSession(world), await addSender(world)]
+
+    const claimed = await claim(world, ANNA)
+
+    assert.deepEqual(
+      claimed.map(({ connectionId, mayOpen, session }) => [connectionId, mayOpen, session]),
+      [[sender.connectionId, true, 'keep']],
+    )
+    await world.close()
+  })
+
+  it('G2: gives the lane of a session to one worker at a time, with another epoch each time', async () => {
+    const world = await newWorld()
+    await idleSession(world)
+    const [annas] = await claim(world, ANNA)
+    await beat(world, BEN)
+    const whileHeld = await claim(world, BEN)
+
+    await world.lanes.release(annas ? [annas] : [])
+    const [bens] = await claim(world, BEN)
+
+    assert.deepEqual([whileHeld, (bens?.epoch ?? 0) > (annas?.epoch ?? 0)], [[], true])
+    await world.close()
+  })
+
+  it('claims the lane of a paused connection for its session, and of a removed one to remove it', async () => {
+    const world = await newWorld()
+    const { connectionId } = await idleSession(world)
+    await world.administration.setConnectionState(connectionId, 'paused', 'test')
+    const [paused] = await claim(world, ANNA)
+    await world.administration.removeConnection(connectionId, true, 'test')
+    const changed = paused && (await world.lanes.inspect(paused))
+    await world.lanes.release(paused ? [paused] : [])
+
+    const [removed] = await claim(world, ANNA)
+
+    assert.deepEqual([paused?.mayOpen, paused?.session], [false, 'keep'])
+    assert.deepEqual([changed?.session, removed?.mayOpen, removed?.session], ['remove', false, 'remove'])
+    await world.close()
+  })
+
+  it('G12: claims no lane for its session while all lanes are held', async () => {
+    const world = await newWorld()
+    await idleSession(world)
+    const [before] = await claim(world, ANNA)
+    await world.administration.holdLanes('the database may have gone back', 'test')
+    const changed = before && (await world.lanes.inspect(before))
+    await world.lanes.release(before ? [before] : [])
+
+    const whileHeld = await claim(world, ANNA)
+    await world.administration.releaseHold('test')
+
+    assert.deepEqual([changed?.session, whileHeld], ['end', []])
+    assert.equal((await claim(world, ANNA)).length, 1)
+    await world.close()
+  })
+}
+
+/** A sender with a stored session, whose lane is free and has nothing to send. */
+async function idleSession(world: StorageWorld): Promise<Sender> {
+  const sender = await addSender(world)
+  const { connectionId } = sender
+  const id = await accept(world, sender)
+  const right = await rightOf(world, sender, ANNA)
+  await world.sessions.write(right, FIRST)
+  await world.administration.cancelMessage(id, 'test')
+  await world.lanes.release([{ connectionId, epoch: right.epoch }])
+  return sender
 }
 
 function keyOf(kind: string, id: string, value: Uint8Array | null = Buffer.from(`${kind} ${id}`)): SessionKey {

@@ -152,6 +152,32 @@ export interface RateLimitDelay {
   readonly words: string | null
 }
 
+/** The lane of a connection, as its session needs to know it. */
+export interface HeldLane {
+  readonly connectionId: ConnectionId
+  readonly accountId: AccountId
+  /** The sender number. */
+  readonly number: string
+  readonly epoch: number
+  /** Must be checked right before anything is written to the network, as in `send`. */
+  readonly stillHolds: StillHolds
+}
+
+/**
+ * Sessions that stay open with nothing to send. This worker alone has the session of a connection while it holds the lane: the
+ * lane is kept, also while the connection is paused, and released only after the session was closed.
+ */
+export interface ChannelSessions {
+  /** The session may be opened. Returns at once, and never throws. Before the next call for the connection it is closed. */
+  open(lane: HeldLane): void
+  /**
+   * Resolves once nothing can leave any more, within 2 s. With `remove` the connection was removed: the device is unlinked and
+   * the stored session removed, within 10 s, also when the session was never opened. Never rejects; harmless for one that
+   * is not open.
+   */
+  close(lane: Omit<HeldLane, 'stillHolds'>, how: { readonly remove: boolean }): Promise<void>
+}
+
 export interface Channel {
   readonly name: string
   readonly capabilities: ChannelCapabilities
@@ -163,6 +189,8 @@ export interface Channel {
   start(events: ChannelEvents): Promise<void>
   /** Harmless twice or before start. */
   stop(): Promise<void>
+  /** Left out where a connection has no session. */
+  readonly sessions?: ChannelSessions
   /**
    * Prepares a message with an attachment before its attempt starts: it uploads, so that only the small last call can have an
    * unknown result. Repeating it is harmless, and quick when it was done before. Left out where no preparation is needed.

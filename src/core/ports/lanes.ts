@@ -40,6 +40,12 @@ export interface OpenAttempt {
   readonly isPossiblySuperseded: boolean
 }
 
+/**
+ * What becomes of the session of a connection, where its channel has sessions: it stays while the connection is paused, ends
+ * while all lanes are held (G12), and is removed with the connection.
+ */
+export type SessionFate = 'keep' | 'end' | 'remove'
+
 /** A worker's temporary right to a lane. */
 export interface ClaimedLane {
   readonly connectionId: ConnectionId
@@ -52,6 +58,7 @@ export interface ClaimedLane {
   readonly epoch: number
   /** False when paused, removed or held: then nothing new starts, but an open attempt is still finished. */
   readonly mayOpen: boolean
+  readonly session: SessionFate
   readonly memory: LaneMemory
   /**
    * When the last attempt began, or a person confirmed the backlog; null when neither was written. It is written only of
@@ -162,11 +169,12 @@ export interface Lanes {
   deleteLease(worker: WorkerId): Promise<void>
 
   /**
-   * Claims lanes with messages that are free, this worker's, or of a worker whose lease has expired.
+   * Claims lanes with messages or a stored session that are free, this worker's, or of a worker whose lease has expired.
+   * While all lanes are held, a session alone is no reason.
    * Each claim gets a new epoch in the same transaction, so two workers that call at once never hold the same lane (G2, G6).
    * A lane with an open attempt counts a crash of its former worker. `only` null: of all connections.
    * Lanes in `held` are left out, and those that `shouldDefer` leaves to another worker: it is called only for free lanes
-   * with messages.
+   * that could be claimed.
    */
   claim(request: {
     readonly worker: WorkerId

@@ -920,7 +920,7 @@ create view lane_change as select null::bigint as position, null::text as connec
 
 -- A claimed lane and its open attempt.
 create type claimed_lane as (
-  connection_id text, account_id text, number text, channel text, channel_settings text, policy text, epoch bigint, may_open boolean,
+  connection_id text, account_id text, number text, channel text, channel_settings text, policy text, epoch bigint, state text, all_held boolean,
   failure_streak text, wait_reason text, wait_words text, wait_until bigint, last_attempt_at bigint,
   open_number integer, open_started_at bigint, open_crashes integer, open_evidence_until bigint,
   open_possibly_superseded boolean,

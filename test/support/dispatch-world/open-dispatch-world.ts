@@ -3,7 +3,16 @@ import { Dispatcher } from '../../../src/core/dispatch/workers/dispatcher.ts'
 import type { ConnectionId, MessageId, WorkerId } from '../../../src/core/ids.ts'
 import type { QueuedMessage } from '../../../src/core/message/message.ts'
 import type { BlockedRecipients } from '../../../src/core/ports/blocked-recipients.ts'
-import type { Channel, Evidence, Handover, Outcome, Prepared, RateLimitDelay } from '../../../src/core/ports/channel.ts'
+import type {
+  Channel,
+  ChannelSessions,
+  Evidence,
+  Handover,
+  HeldLane,
+  Outcome,
+  Prepared,
+  RateLimitDelay,
+} from '../../../src/core/ports/channel.ts'
 import type { JournalEvent } from '../../../src/core/ports/journal.ts'
 import type { Lanes } from '../../../src/core/ports/lanes.ts'
 import { newSqliteWorld } from '../../conformance/sqlite-world.ts'
@@ -55,6 +64,12 @@ export class DispatchWorld {
   ready: ((upload: Upload) => Prepared | null) | undefined
   /** Undefined: the network sets no pace. */
   rest: ((to: string, now: number) => RateLimitDelay | null) | undefined
+  /** What happened to sessions, in order. Undefined: the channel has none. */
+  sessions: string[] | undefined
+  /** The sessions that are open at this moment, by connection and worker. */
+  readonly openSessions = new Map<string, HeldLane>()
+  /** Resolves when a session is closed; null: at once. */
+  closing: Promise<void> | null = null
   evidence: Evidence = { kind: 'nothing-yet' }
   evidenceWaitMs = 0
   readonly #workers: TestWorker[] = []
@@ -197,6 +212,7 @@ export class TestWorker {
         }),
       reconcile: () => Promise.resolve(world.evidence),
       ...(world.ready && { prepare: (handover, signal) => this.#prepare(world, handover, signal) }),
+      ...(world.sessions && { sessions: this.#sessions(world, world.sessions) }),
       ...(world.rest && { rateLimitDelayOf: ({ to }, now) => world.rest?.(to, now) ?? null }),
     }
   }
@@ -212,6 +228,26 @@ export class TestWorker {
       const prepared = world.ready?.(upload) ?? null
       if (prepared) end(prepared)
     })
+  }
+
+  /** As a channel would have them: removing one removes what is stored. */
+  #sessions(world: DispatchWorld, log: string[]): ChannelSessions {
+    const nameOf = ({ connectionId }: { connectionId: ConnectionId }) => `${connectionId} ${this.id}`
+    return {
+      open: (lane) => {
+        log.push(`${this.id}: open`)
+        world.openSessions.set(nameOf(lane), lane)
+      },
+      close: async (lane, { remove }) => {
+        log.push(`${this.id}: close`)
+        await world.closing
+        if (this.#isDead) return
+        world.openSessions.delete(nameOf(lane))
+        const found = remove ? await world.storage.sessions.find(lane) : null
+        if (found) await world.storage.sessions.remove({ ...lane, holds: found.holds })
+        log.push(`${this.id}: ${remove ? 'removed' : 'closed'}`)
+      },
+    }
   }
 
   #mortal(lanes: Lanes): Lanes {

@@ -11,6 +11,8 @@ import type { WorkerLease } from '../workers/lease.ts'
 export interface RunLane {
   readonly connectionId: ConnectionId
   readonly epoch: number
+  /** Null when there is nothing to close. */
+  closeSession(): Promise<void> | null
 }
 
 export interface LaneParts {

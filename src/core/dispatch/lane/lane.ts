@@ -9,6 +9,7 @@ import { type Choice, MessageChooser, NOTHING } from './choose-message.ts'
 import { LaneBuffer } from './lane-buffer.ts'
 import type { LaneParts } from './lane-parts.ts'
 import { LaneRules } from './lane-rules.ts'
+import { LaneSession } from './lane-session.ts'
 import { type LaneEnding, LaneStoreClient } from './lane-store-client.ts'
 import { Preparation } from './preparation.ts'
 import { AttemptRunner } from './run-attempt.ts'
@@ -29,7 +30,7 @@ const NOTHING_WRITTEN: Written = { fenced: false, started: false }
  *    │ woken                 ▼
  *   WAITING ◀──────────── EVIDENCE
  *
- *   any state ── claim lost, paused, removed, handed over ──▶ GONE
+ *   any state ── claim lost, paused (unless a session is kept), removed, handed over ──▶ GONE
  *
  * - Never SENDING twice: a primary key in storage guarantees it, not this class.
  * - Pausing and handing over let a running attempt finish. Cutting it off would leave a message with an unknown result.
@@ -45,6 +46,8 @@ export class Lane {
   readonly #chooser: MessageChooser
   /** Null where the channel has no `prepare`. */
   readonly #preparation: Preparation | null
+  /** Null where the channel has no sessions. */
+  readonly #session: LaneSession | null
   #claimed: ClaimedLane
   #working: Promise<void> | null = null
   #woken = false
@@ -69,6 +72,7 @@ export class Lane {
     const onEnded = (sequence: Sequence) => this.#wakeMessage(sequence)
     const onOutdated = () => this.change()
     this.#preparation = channel.prepare ? new Preparation({ ...parts, lane: this, onEnded, onOutdated }) : null
+    this.#session = channel.sessions ? new LaneSession(claimed, { ...parts, sessions: channel.sessions }) : null
     this.#chooser = new MessageChooser({
       ...parts,
       buffer: this.#buffer,
@@ -98,6 +102,11 @@ export class Lane {
     return this.#working ? (this.#rules.wait?.reason ?? 'busy') : 'idle'
   }
 
+  /** Its session is to stay open, so it is kept with nothing to do. */
+  get isKept(): boolean {
+    return this.#session?.keepsLane === true
+  }
+
   /** Since when it has had nothing to do, by the monotonic clock; null while it has. */
   get idleSinceMonotonic(): number | null {
     return this.#working ? null : this.#idleSinceMonotonic
@@ -116,6 +125,11 @@ export class Lane {
   /** True when it starts no more attempts. */
   get isEnding(): boolean {
     return this.#ending !== null
+  }
+
+  /** A notification may have been lost. Of a lane that is kept, no claim would notice that it was resumed or removed. */
+  poll(): void {
+    this.isKept ? this.change() : this.wake()
   }
 
   /** There may be something to do. Cheap, and harmless at any time. */
@@ -170,6 +184,12 @@ export class Lane {
   sweep(): void {
     this.#attempts.sweep()
     this.#preparation?.sweep()
+    if (this.#session?.isDoubtful && this.#parts.lease.isHeld()) this.change()
+  }
+
+  /** Null when there is nothing to close. For a lane that has ended, before it is released. */
+  closeSession(): Promise<void> | null {
+    return this.#session?.close() ?? null
   }
 
   /** Lets the running attempt finish and be recorded, and starts no other. Running preparations are aborted. */
@@ -259,10 +279,10 @@ export class Lane {
       case 'prepare':
         return true
       case 'idle':
-        if (!this.#claimed.mayOpen) this.#letGo()
+        if (!this.#claimed.mayOpen && !this.isKept) this.#letGo()
         if (this.#ending) return false
         if (this.#woken || this.#changed) return true
-        if (this.#buffer.mayHaveMore) {
+        if (this.#claimed.mayOpen && this.#buffer.mayHaveMore) {
           // A lane that passes a hundred thousand deferred messages leaves others their turns.
           if (written === NOTHING_WRITTEN) await this.#sleeper.sleep(0)
           return true
@@ -326,9 +346,11 @@ export class Lane {
   /** False when the lane is gone, or has an open attempt that is not its own: the next worker recovers it. */
   async #reload(): Promise<boolean> {
     this.#changed = false
-    const { connectionId, epoch } = this
+    const [{ connectionId, epoch }, { generation }] = [this, this.#parts.lease]
     const claimed = await this.#storage.read(() => this.#parts.lanes.inspect({ connectionId, epoch }))
-    if (!claimed || claimed.open) {
+    const wasKept = this.isKept
+    if (claimed) this.#session?.follow(claimed, generation)
+    if (!claimed || claimed.open || (wasKept && !this.isKept)) {
       this.#letGo()
       return false
     }

@@ -54,6 +54,8 @@ export class Dispatcher {
   readonly #lanes = new Map<ConnectionId, Lane>()
   readonly #cancels = new Map<string, () => void>()
   readonly #handingOver = new Set<ConnectionId>()
+  /** Lanes that are released once their session is closed. */
+  readonly #closing = new Map<ConnectionId, Promise<void>>()
   #wanted = new Set<ConnectionId>()
   #claiming: Promise<void> | null = null
   #taking: Promise<unknown> = Promise.resolve()
@@ -141,7 +143,8 @@ export class Dispatcher {
     })
     const sweeping = this.#repeat(SWEEP_EVERY_MS, () => this.#sweep())
     // Each lane is released as it ends: one slow call must not keep other workers from the remaining lanes.
-    await Promise.all(lanes.map((lane) => lane.stop().then(() => this.#released.add(lane))))
+    await Promise.all(lanes.map((lane) => lane.stop().then(() => this.#release(lane))))
+    await Promise.all(this.#closing.values())
     abort()
     sweeping()
     this.#lanes.clear()
@@ -213,7 +216,8 @@ export class Dispatcher {
       if (!this.#running) return false
       const changes = this.#changes
       const shouldDefer = (id: ConnectionId) => this.#assignment.shouldDefer(id)
-      const claimed = await lanes.claim({ worker, only, held: this.#lanes, shouldDefer, limit: CLAIM_BATCH })
+      const held = { has: (id: ConnectionId) => this.#lanes.has(id) || this.#closing.has(id) }
+      const claimed = await lanes.claim({ worker, only, held, shouldDefer, limit: CLAIM_BATCH })
       if (!this.#running) await lanes.release(claimed)
       else for (const lane of claimed) this.#begin(lane)
       // The list of workers changed during the claim, so some lanes may be assigned to others by now.
@@ -261,8 +265,18 @@ export class Dispatcher {
     if (this.#lanes.get(lane.connectionId) !== lane) return
     this.#lanes.delete(lane.connectionId)
     this.#parts.journal.record({ event: 'lane.lost', connectionId: lane.connectionId, epoch: lane.epoch })
-    const released = this.#released.add(lane)
+    const released = this.#release(lane)
     if (this.#handingOver.delete(lane.connectionId)) void released.then(() => this.#passOn(lane.connectionId))
+  }
+
+  /** The next owner may open a session at once, so ours is closed first. */
+  #release(lane: RunLane): Promise<void> {
+    const closed = lane.closeSession()
+    if (!closed) return this.#released.add(lane)
+    const { connectionId: id } = lane
+    const released = closed.then(() => this.#released.add(lane)).finally(() => this.#closing.delete(id))
+    this.#closing.set(id, released)
+    return released
   }
 
   #passOn(id: ConnectionId): void {
@@ -302,9 +316,9 @@ export class Dispatcher {
     for (const lane of this.#lanes.values()) {
       lane.sweep()
       if (!this.#running || lane.idleSinceMonotonic === null) continue
-      if (lane.idleSinceMonotonic < now - IDLE_LANES_KEPT_MS) lane.drop()
-      // Another process may have accepted a message for it, and the notification may have been lost.
-      else if (lane.polledMonotonic < now - this.#parts.pollEveryMs && polls++ < IDLE_POLLS_PER_SWEEP) lane.wake()
+      if (!lane.isKept && lane.idleSinceMonotonic < now - IDLE_LANES_KEPT_MS) lane.drop()
+      // The notification of a change may have been lost.
+      else if (lane.polledMonotonic < now - this.#parts.pollEveryMs && polls++ < IDLE_POLLS_PER_SWEEP) lane.poll()
     }
   }
 

@@ -6,7 +6,7 @@ as $$
 begin
   return query
   select c.id, c.account_id, c.number, c.channel, c.channel_settings, c.policy, l.epoch,
-      c.state = 'active' and not exists (select from hold where "only" = 1),
+      c.state, exists (select from hold where "only" = 1),
       l.failure_streak, l.wait_reason, l.wait_words, l.wait_until, l.last_attempt_at,
       o.number, o.started_at, o.crashes, o.evidence_until,
       o.possibly_superseded_sequence is not distinct from o.message_sequence,

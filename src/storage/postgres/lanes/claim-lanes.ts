@@ -1,4 +1,5 @@
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
+import { sessionFate } from '../../../core/connection/session-fate.ts'
 import { LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { ConnectionId, WorkerId } from '../../../core/ids.ts'
 import {
@@ -172,6 +173,8 @@ export class LaneClaims {
 
   #toLane(row: Row): ClaimedLane {
     const connectionId = row['connection_id'] as ConnectionId
+    const state = row['state'] as Parameters<typeof sessionFate>[0]
+    const allHeld = row['all_held'] as boolean
     return {
       connectionId,
       accountId: row['account_id'] as ClaimedLane['accountId'],
@@ -180,7 +183,8 @@ export class LaneClaims {
       channelSettings: JSON.parse(row['channel_settings'] as string) as ClaimedLane['channelSettings'],
       policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row['policy'] as string) as Partial<LanePolicy>) },
       epoch: row['epoch'] as number,
-      mayOpen: row['may_open'] as boolean,
+      mayOpen: state === 'active' && !allHeld,
+      session: sessionFate(state, allHeld),
       memory: toMemory(row),
       lastAttemptAt: row['last_attempt_at'] as number | null,
       open: row['sequence'] === null ? null : this.#toOpenAttempt(connectionId, row),

@@ -38,7 +38,7 @@ export class Directory {
   #connections = new Map<ConnectionId, DirectoryConnection | null>()
   #byNumber = new Map<AccountId, Map<string, DirectoryConnection>>()
   #changePosition = 0
-  #isHeld: boolean | null = null
+  #holdFound: boolean | null = null
   #freshThisTurn = false
   #onOthers: () => void = () => {}
   #onLanesChanged: (ids: readonly ConnectionId[]) => void = () => {}
@@ -84,7 +84,7 @@ export class Directory {
     this.#tokens.clear()
     this.#connections.clear()
     this.#byNumber.clear()
-    this.#isHeld = null
+    this.#holdFound = null
     this.#onOthers()
     const changes = this.#changesAfter.all(this.#changePosition) as { position: number; connection_id: ConnectionId }[]
     const last = changes.at(-1)
@@ -165,13 +165,18 @@ export class Directory {
 
   /** Whether this connection may begin to send something: not while all lanes are held (G12). */
   maySend(id: ConnectionId): boolean {
-    this.#isHeld ??= this.#hold.get() !== undefined
-    return !this.#isHeld && this.connectionById(id)?.state === 'active'
+    return !this.isHeld && this.connectionById(id)?.state === 'active'
+  }
+
+  /** Whether all lanes are held (G12). */
+  get isHeld(): boolean {
+    this.#holdFound ??= this.#hold.get() !== undefined
+    return this.#holdFound
   }
 
   /** The lanes are held from now on. */
   noticeHold(): void {
-    this.#isHeld = null
+    this.#holdFound = null
   }
 
   /** Removed ones too. */

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { sessionFate } from '../../../core/connection/session-fate.ts'
 import { validLeaseSql } from '../../../core/dispatch/workers/lease.ts'
 import type { ConnectionId, Instant } from '../../../core/ids.ts'
 import type { ClaimedLane, FailureStreak, LaneMemory, Lanes, OpenAttempt } from '../../../core/ports/lanes.ts'
@@ -46,6 +47,7 @@ export class LaneClaims {
   readonly #takeOpen: StatementSync
   readonly #noteCrash: StatementSync
   readonly #open: StatementSync
+  readonly #hasSession: StatementSync
   readonly #tail: UnindexedTail
   readonly #release: StatementSync
   readonly #clear: StatementSync
@@ -55,7 +57,8 @@ export class LaneClaims {
     this.#directory = directory
     this.#messages = messages
     this.#busyConnections = database.prepare(
-      `${BUSY_LANES} select id from busy where id is not null union select connection_id from open_attempt`,
+      `${BUSY_LANES} select id from busy where id is not null union select connection_id from open_attempt
+         union select connection_id from channel_session`,
     )
     this.#lane = database.prepare(
       'select owner, epoch, failure_streak, wait_reason, wait_words, wait_until, last_attempt_at from lane where connection_id = ?',
@@ -80,6 +83,7 @@ export class LaneClaims {
            possibly_superseded_sequence is message_sequence as is_possibly_superseded
          from open_attempt where connection_id = ?`,
     )
+    this.#hasSession = database.prepare('select 1 from channel_session where connection_id = ?')
     this.#clear = database.prepare('delete from lane_entry where connection_id = ?')
     this.#release = database.prepare('update lane set owner = null where connection_id = ? and epoch = ?')
   }
@@ -129,13 +133,14 @@ export class LaneClaims {
     return this.#describe(id, lane)
   }
 
-  /** A lane that may not open attempts, or has no waiting message, has no work. */
+  /** A lane that may not open attempts, or has no waiting message, has no work but its session. */
   #hasWork(id: ConnectionId): boolean {
-    if (!this.#directory.maySend(id)) return false
-    if (this.#messages.hasAny(id)) return true
-    // A crash left entries of settled messages behind; without them the lane need not be checked again.
-    this.#clear.run(id)
-    return false
+    if (this.#directory.maySend(id)) {
+      if (this.#messages.hasAny(id)) return true
+      // A crash left entries of settled messages behind; without them the lane need not be checked again.
+      this.#clear.run(id)
+    }
+    return !this.#directory.isHeld && this.#hasSession.get(id) !== undefined
   }
 
   #describe(id: ConnectionId, lane: LaneRow): ClaimedLane | null {
@@ -150,6 +155,7 @@ export class LaneClaims {
       policy: connection.policy,
       epoch: lane.epoch,
       mayOpen: this.#directory.maySend(id),
+      session: sessionFate(connection.state, this.#directory.isHeld),
       memory: toMemory(lane),
       lastAttemptAt: lane.last_attempt_at,
       open: this.#openAttempt(id),
