@@ -13,7 +13,7 @@ import { NONCE_BYTES, TAG_BYTES } from './sealed-text.ts'
 
 const CIPHER = 'aes-256-gcm'
 const KEY_BYTES = 32
-// The first byte of each value, so that another form can be told from this one.
+// The first byte of each value, so that a later form can be distinguished.
 const FORM = 1
 
 type OwnedLane = Parameters<SessionStore['open']>[0]

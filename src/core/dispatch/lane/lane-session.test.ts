@@ -115,10 +115,10 @@ describe('a lane of a channel with sessions', () => {
     const { world } = await openIdleSession()
     let isAway = false
     const { lanes } = world.storage
-    const whileThere = <Result>(ask: () => Promise<Result>) =>
-      isAway ? Promise.reject(new StorageUnavailable('away', false)) : ask()
-    const heartbeat: Lanes['heartbeat'] = (...given) => whileThere(() => lanes.heartbeat(...given))
-    const inspect: Lanes['inspect'] = (...given) => whileThere(() => lanes.inspect(...given))
+    const unlessAway = <Result>(call: () => Promise<Result>) =>
+      isAway ? Promise.reject(new StorageUnavailable('away', false)) : call()
+    const heartbeat: Lanes['heartbeat'] = (...given) => unlessAway(() => lanes.heartbeat(...given))
+    const inspect: Lanes['inspect'] = (...given) => unlessAway(() => lanes.inspect(...given))
     await world.startWorker(ANNA, { lanes: overrideLanes(lanes, { heartbeat, inspect }) })
     await world.pass(100)
     const session = theOpen(world)
