@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { MessageId } from '../../src/core/ids.ts'
 import type { TimelineEntry } from '../../src/core/ports/administration.ts'
 import type { ClaimedLane, LaneTransition } from '../../src/core/ports/lanes.ts'
+import { passDays, sweep, TIMES } from './retention.ts'
 import {
   ANNA,
   accept,
@@ -147,6 +148,21 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     const begun = timeline.find(({ kind }) => kind === 'attempt-begun')?.facts
     assert.deepEqual([begun?.['template'], begun?.['uploadedAs']], ['notice (en_US)', 'image/jpeg'])
     assert.deepEqual(await waitsOf(world, ids[0]!), [['whatsapp_pair_pace', 20_000]])
+    await world.close()
+  })
+
+  it('deletes waits at the age of messages, and none that is not over', async () => {
+    const { world, sender } = await laneOf(newWorld, 1)
+    const [number, now] = [`'${sender.connectionId}'`, world.clock.now()]
+    await world.sql(`insert into standstill (connection_id, reason, since, until) values
+      (${number}, 'connection_away', 1, ${now}), (${number}, 'connection_away', 2, ${now + 1}), (${number}, 'paused', 3, null)`)
+
+    await passDays(world, TIMES.messagesDays)
+    await world.clock.pass(1)
+    const removed = await sweep(world)
+
+    const kept = await world.sql(`select since from standstill where connection_id = ${number} order by since`)
+    assert.deepEqual([removed?.waits, kept.map(({ since }) => Number(since))], [1, [2, 3]])
     await world.close()
   })
 }

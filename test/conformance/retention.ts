@@ -22,7 +22,7 @@ import {
 } from './storage-world.ts'
 
 const DAY_MS = 86_400_000
-const TIMES: SweepTimes = { bodiesDays: 30, messagesDays: 90, auditDays: 400 }
+export const TIMES: SweepTimes = { bodiesDays: 30, messagesDays: 90, auditDays: 400 }
 
 export function newSender(world: StorageWorld): Promise<Sender> {
   return addSender(world, { tokenLastsDays: 700 })

@@ -7,8 +7,24 @@ import type { Channel } from '../../src/core/ports/channel.ts'
 import type { Lanes, LaneTransition, LaneTransitionResult } from '../../src/core/ports/lanes.ts'
 import { overrideLanes } from '../support/dispatch-world/override-lanes.ts'
 import { preferredWorker } from '../support/preferred-worker.ts'
-import { cancel, join } from './incidents.ts'
-import type { Random } from './random.ts'
+import {
+  cutOften,
+  expireOften,
+  joinOften,
+  keepRecipientsBusy,
+  killBeforeTheWire,
+  loseAnswers,
+  pauseOften,
+  restForLong,
+  restPerRecipient,
+  sendSlowly,
+  sendToOne,
+  takeOverBusyLanes,
+  upload,
+  uploadAndCancel,
+  uploadAndCut,
+  uploadBadly,
+} from './aggravations.ts'
 import {
   withLazyRetries,
   withLimitsOfLanes,
@@ -22,8 +38,7 @@ import {
 } from './recipient-breakages.ts'
 import { replace } from './replace.ts'
 import type { SimulatedStorage } from './simulated-storage.ts'
-import type { SimulatedWorker } from './simulated-worker.ts'
-import type { Breakage, SimulatedWorld } from './simulated-world.ts'
+import type { Breakage } from './simulated-world.ts'
 
 /** Mistakes that a dispatcher or an engine could make. The referee must notice each of them. */
 export const BREAKAGES: Readonly<Record<string, Breakage>> = {
@@ -94,120 +109,6 @@ export const HARMLESS: Readonly<Record<string, Breakage>> = {
   },
   'what a worker believes of a lane changes each time it is asked': { patch: withFickleShares, aggravate: joinOften },
   'a worker lives and takes none of its lanes': { lanes: withAnIdler, aggravate: joinOften },
-}
-
-function pauseOften(world: SimulatedWorld): void {
-  often(world, (worker, random) => worker.machine.pause(random.between(16_000, 30_000), false))
-}
-
-/** Heartbeats fail for as long as a claim lasts, while the answer to a record is still on its way. */
-function cutOften(world: SimulatedWorld): void {
-  world.storageFaults.verySlow = 0.1
-  often(world, (worker, random) => {
-    worker.line.cutUntil = world.schedule.now + random.between(13_000, 20_000)
-  })
-}
-
-/** All connections are of networks that upload, slowly. */
-function upload(world: SimulatedWorld): void {
-  const put = world.storage.database.prepare('update connection set channel = ? where id = ?')
-  for (const connection of world.connections) put.run('uploads', connection.id)
-  world.uploadFaults.weights = { slow: 1 }
-  world.uploadFaults.rests = 0.5
-}
-
-function sendToOne(world: SimulatedWorld): void {
-  world.load.recipientsOfEach = 1
-}
-
-function keepRecipientsBusy(world: SimulatedWorld): void {
-  world.networkFaults.busyRecipients = 0.3
-}
-
-/** All messages are still there when recipients can be reached again, and go one after the other with a gap in between. */
-function sendSlowly(world: SimulatedWorld): void {
-  world.networkFaults.busyRecipients = 1
-  world.storage.database.exec(`update connection set policy = json_set(policy, '$.leastGapMs', 10000)`)
-}
-
-/** Retries that are due find a network that is busy still, and lanes that change hands. */
-function takeOverBusyLanes(world: SimulatedWorld): void {
-  world.networkFaults.busyRecipients = 1
-  joinOften(world)
-}
-
-function restPerRecipient(world: SimulatedWorld): void {
-  upload(world)
-  world.uploadFaults.rests = 0
-  world.uploadFaults.recipientRests = 0.5
-}
-
-function uploadBadly(world: SimulatedWorld): void {
-  upload(world)
-  world.uploadFaults.weights = { busy: 2 }
-}
-
-function uploadAndCut(world: SimulatedWorld): void {
-  upload(world)
-  world.uploadFaults.weights = { stuck: 3 }
-  cutOften(world)
-}
-
-function uploadAndCancel(world: SimulatedWorld): void {
-  upload(world)
-  world.uploadFaults.weights = { stuck: 3 }
-  const random = world.random.fork('aggravation')
-  for (let atMs = 5_000; atMs < 150_000; atMs += 5_000) world.schedule.after(atMs, () => cancel(world, random))
-}
-
-function expireOften(world: SimulatedWorld): void {
-  world.storage.database.exec(`update connection set policy = json_set(policy, '$.timeToLiveMs', 15000)`)
-  world.networkFaults.weights = { ...world.networkFaults.weights, slow: 2 }
-}
-
-/** Workers come and go while calls take long. */
-function joinOften(world: SimulatedWorld): void {
-  world.networkFaults.weights = { ...world.networkFaults.weights, slow: 1 }
-  const random = world.random.fork('aggravation')
-  for (let atMs = 4_000; atMs < 150_000; atMs += 12_000) world.schedule.after(atMs, () => join(world, random))
-}
-
-/** All workers stand still for longer than connections allow. */
-function restForLong(world: SimulatedWorld): void {
-  world.storage.database.exec(`update connection set policy = json_set(policy, '$.confirmBacklogAfterMs', 10000)`)
-  for (let atMs = 5_000; atMs < 150_000; atMs += 40_000) {
-    world.schedule.after(atMs, () => {
-      for (const worker of world.workers) worker.machine.pause(30_000, false)
-    })
-  }
-  world.referee.outcomesMayBeLost = true
-}
-
-/** Most calls freeze their worker before anything has left, and it dies of that: evidence can show that nothing was sent. */
-function killBeforeTheWire(world: SimulatedWorld): void {
-  const { networkFaults, referee } = world
-  referee.outcomesMayBeLost = true
-  networkFaults.freezes = 0.9
-  for (let atMs = 1_000; atMs < 150_000; atMs += 1_000) {
-    world.schedule.after(atMs, () => {
-      if (networkFaults.freezes === 0) return
-      for (const worker of [...world.workers]) if (worker.machine.isPaused) world.replace(worker, 100, 'dies')
-    })
-  }
-}
-
-function loseAnswers(world: SimulatedWorld): void {
-  world.storageFaults.failsAfter = 0.2
-}
-
-function often(world: SimulatedWorld, happen: (worker: SimulatedWorker, random: Random) => void): void {
-  world.referee.outcomesMayBeLost = true
-  const random = world.random.fork('aggravation')
-  for (let atMs = 5_000; atMs < 150_000; atMs += 25_000) {
-    world.schedule.after(atMs, () => {
-      if (world.workers.length > 0) happen(random.pick(world.workers), random)
-    })
-  }
 }
 
 function withoutSelfCheck(): () => void {

@@ -117,7 +117,7 @@ describe('a report of the network', () => {
     assert.deepEqual(after.map(inText), [SILENT, 'PUBLISHED!'])
   })
 
-  it('tells which reports of one attempt contradict each other', () => {
+  it('says which reports of one attempt contradict each other', () => {
     const ends = [
       conflict(known('DELIVERED'), { kind: 'failed' }),
       conflict(known('READ'), { kind: 'failed' }),
@@ -133,7 +133,7 @@ describe('a report of the network', () => {
     assert.deepEqual(ends, ['opposite', 'opposite', 'opposite', null, null, null, null])
   })
 
-  it('tells when the network knows the only attempt of a message by a second id, and always keeps it', () => {
+  it('says when the network knows the only attempt of a message by a second id, and always keeps it', () => {
     const one = { ...known('PUBLISHED'), networkId: 'one' }
     const two = { kind: 'sent', code: null, attemptNumber: 1, networkId: 'two' } as const
 

@@ -44,7 +44,7 @@ export interface OpenAttempt {
  * What becomes of the session of a connection, where its channel has sessions: it stays while the connection is paused, ends
  * while all lanes are held (G12), and is removed with the connection.
  */
-export type SessionFate = 'keep' | 'end' | 'remove'
+export type SessionAction = 'keep' | 'end' | 'remove'
 
 /** A worker's temporary right to a lane. */
 export interface ClaimedLane {
@@ -58,7 +58,7 @@ export interface ClaimedLane {
   readonly epoch: number
   /** False when paused, removed or held: then nothing new starts, but an open attempt is still finished. */
   readonly mayOpen: boolean
-  readonly session: SessionFate
+  readonly session: SessionAction
   readonly memory: LaneMemory
   /**
    * When the last attempt began, or a person confirmed the backlog; null when neither was written. It is written only of

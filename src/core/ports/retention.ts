@@ -2,7 +2,7 @@ import type { AccountId, Instant } from '../ids.ts'
 import type { OwnTimes } from '../retention/retention-times.ts'
 
 /** What a sweep removes, as it is counted. `days` are whole days that were dropped at once, where storage keeps days apart. */
-export const REMOVED_KINDS = ['bodies', 'messages', 'requests', 'inbox', 'audit', 'tallies', 'days'] as const
+export const REMOVED_KINDS = ['bodies', 'messages', 'requests', 'inbox', 'waits', 'audit', 'tallies', 'days'] as const
 export type RemovedKind = (typeof REMOVED_KINDS)[number]
 export type Removed = Readonly<Partial<Record<RemovedKind, number>>>
 
@@ -25,7 +25,7 @@ export type RetentionTask =
       readonly do: 'trim-inbox'
       readonly before: (accountId: AccountId) => Instant | null
     }
-  | { readonly do: 'trim'; readonly table: 'audit' | 'tallies'; readonly before: Instant }
+  | { readonly do: 'trim'; readonly table: 'waits' | 'audit' | 'tallies'; readonly before: Instant }
 
 export interface RetentionStep {
   readonly removed: Removed

@@ -4,7 +4,7 @@ import type { AccountId, ConnectionId } from '../ids.ts'
 export interface SessionKey {
   readonly kind: string
   readonly id: string
-  /** The number that it is about, with which it is erased; null when it is about nobody. */
+  /** The number that it is about, with which it is erased; null when it is about none. */
   readonly recipient: string | null
   /** Null removes the entry. */
   readonly value: Uint8Array | null

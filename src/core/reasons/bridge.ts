@@ -112,7 +112,7 @@ const SHARED: Readonly<Record<string, string>> = {
   media_missing: 'media_not_ready',
 }
 
-/** The stable reason of an adapter's code; `code` where the reason does not tell it. */
+/** The stable reason of an adapter's code; `code` where the reason does not say it. */
 export function bridgeReason(code: string): { readonly reason: string; readonly code: string | null } {
   const shared = Object.hasOwn(SHARED, code) ? SHARED[code] : undefined
   if (shared !== undefined) return { reason: shared, code: null }

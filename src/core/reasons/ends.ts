@@ -45,7 +45,7 @@ export const END_REASONS = {
   second_network_id: {
     list: 'Reported under two ids',
     cause: '{network} reported the attempt under a second id, so it may have sent the message twice.',
-    nextStep: 'Ask the recipient what arrived, and whoever runs the gateway why there are two.',
+    nextStep: 'Ask the recipient what arrived, and the people who run the gateway why there are two.',
   },
   network_error: {
     list: 'Not reached',

@@ -413,6 +413,9 @@ create table standstill (
   primary key (connection_id, since, reason)
 );
 
+-- For retention.
+create index standstill_ended on standstill (until);
+
 -- While there is a row here no attempt is opened, until a person releases the lanes (G12).
 create table hold (
   "only" integer primary key check ("only" = 1),
@@ -478,7 +481,7 @@ create table channel_session_key (
   connection_id text collate "C" not null,
   kind text collate "C" not null,
   id text collate "C" not null,
-  -- The number that it is about; null when it is about nobody.
+  -- The number that it is about; null when it is about none.
   recipient text collate "C",
   value bytea not null,
   primary key (connection_id, kind, id)

@@ -329,6 +329,9 @@ create table standstill (
   primary key (connection_id, since, reason)
 ) strict, without rowid;
 
+-- For retention.
+create index standstill_ended on standstill (until);
+
 -- While there is a row here no attempt is opened, until a person releases the lanes (G12).
 create table hold (
   only integer primary key check (only = 1),
@@ -383,7 +386,7 @@ create table channel_session_key (
   connection_id text not null,
   kind text not null,
   id text not null,
-  -- The number that it is about; null when it is about nobody.
+  -- The number that it is about; null when it is about none.
   recipient text,
   value blob not null,
   primary key (connection_id, kind, id)

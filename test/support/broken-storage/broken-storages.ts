@@ -4,60 +4,12 @@ import type { AcceptResult, Intake } from '../../../src/core/ports/intake.ts'
 import type { ClaimedLane, Lanes } from '../../../src/core/ports/lanes.ts'
 import type { MediaQueue, MediaToFetch } from '../../../src/core/ports/media-queue.ts'
 import type { StorageWorld } from '../../conformance/storage-world.ts'
-
-type Break = (world: StorageWorld) => Partial<StorageWorld>
+import { BROKEN_SESSIONS } from './broken-sessions.ts'
+import { type Break, over } from './over.ts'
 
 /** Engines that each break one promise. The conformance suite must fail on every one of them. */
 export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
-  'shows a session to a worker that has lost its lane': (world) => ({
-    sessions: over(world.sessions, {
-      find: async (lane) => {
-        const [row] = await world.sql(`select epoch from lane where connection_id = '${lane.connectionId}'`)
-        return world.sessions.find({ ...lane, epoch: Number(row?.['epoch']) })
-      },
-    }),
-  }),
-  'takes changes of a session by a worker that has lost its lane': (world) => ({
-    sessions: over(world.sessions, {
-      write: async (right, change) => {
-        const [row] = await world.sql(`select epoch from lane where connection_id = '${right.connectionId}'`)
-        return world.sessions.write({ ...right, epoch: Number(row?.['epoch']) }, change)
-      },
-    }),
-  }),
-  'goes on with a session that may have gone back': (world) => ({
-    sessions: over(world.sessions, {
-      write: async (right, change) => {
-        const [row] = await world.sql('select holds from checkpoint')
-        return world.sessions.write({ ...right, holds: Number(row?.['holds']) }, change)
-      },
-    }),
-  }),
-  'never says that a session is to be reset': ({ sessions }) => ({
-    sessions: over(sessions, {
-      find: async (lane) => {
-        const found = await sessions.find(lane)
-        return found?.row ? { ...found, row: { ...found.row, holds: found.holds } } : found
-      },
-    }),
-  }),
-  'writes the keys of a session one by one': ({ sessions }) => ({
-    sessions: over(sessions, {
-      write: async (right, { keys = [], ...change }) => {
-        const isWritten = await sessions.write(right, change)
-        for (const key of keys) await sessions.write(right, { keys: [key] })
-        return isWritten
-      },
-    }),
-  }),
-  'leaves keys behind when a session is removed': (world) => ({
-    sessions: over(world.sessions, {
-      remove: async ({ connectionId }) => {
-        await world.sql(`delete from channel_session where connection_id = '${connectionId}'`)
-        return true
-      },
-    }),
-  }),
+  ...BROKEN_SESSIONS,
   'never finds a recipient who asked to stop': () => ({ blocked: { isBlocked: () => false } }),
   'never learns that a recipient was blocked or unblocked': ({ blocked }) => {
     const known = new Map<string, boolean | Promise<boolean>>()
@@ -423,15 +375,6 @@ async function claimFromAny({ lanes }: StorageWorld, request: Parameters<Lanes['
     if (other !== request.worker) await lanes.deleteLease(other as Parameters<Lanes['deleteLease']>[0])
   }
   return lanes.claim(request)
-}
-
-function over<Port extends object>(port: Port, changed: Partial<Port>): Port {
-  return new Proxy(port, {
-    get(target, key) {
-      const value: unknown = Reflect.get(changed, key) ?? Reflect.get(target, key)
-      return typeof value === 'function' ? (value.bind(Reflect.has(changed, key) ? changed : target) as unknown) : value
-    },
-  })
 }
 
 function overMedia(queue: MediaQueue, changed: Partial<MediaQueue>): MediaQueue {

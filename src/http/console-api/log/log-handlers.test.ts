@@ -7,12 +7,12 @@ import {
   type EngineName,
   NOON,
 } from '../../../../test/support/administration-world/open-administration-world.ts'
+import { requestAs } from '../../../../test/support/administration-world/request-as.ts'
 import { logRoutes } from '../../../contract/console/log.ts'
 import type { Role } from '../../../contract/console/route.ts'
 import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
 import { createApiLog } from '../../../storage/queries/api-log/api-log.ts'
 import { createBlockLists } from '../../../storage/queries/recipients/block-lists.ts'
-import type { AccountRequest } from '../request-context.ts'
 import { logHandlers } from './log-handlers.ts'
 
 const RECIPIENT = '15550100000'
@@ -50,56 +50,18 @@ async function makeToken(): Promise<TokenId> {
   return token.id
 }
 
-interface Taken {
-  headers: Record<string, string>
-  text: () => Promise<string>
-}
-
-function requestAs(role: Role): AccountRequest & { taken: Taken } {
-  let stream: AsyncIterable<string | Buffer> | null = null
-  const taken: Taken = {
-    headers: {},
-    async text() {
-      let text = ''
-      for await (const part of stream ?? []) text += String(part)
-      return text
-    },
-  }
-  const reply = {
-    header(name: string, value: string) {
-      taken.headers[name] = value
-      return reply
-    },
-    send(what: AsyncIterable<string>) {
-      stream = what
-      return reply
-    },
-  }
-  const isStillAuthorized = async () => true
-  return {
-    personId: 'per_1',
-    accountId: acme,
-    role,
-    now: NOON,
-    actor: 'anna@example.org',
-    reply,
-    isStillAuthorized,
-    taken,
-  } as never
-}
-
 async function list(query: object, role: Role = 'developer') {
   const input = { params: { account: acme }, query: logRoutes.listLog.query.parse(query), body: {} }
-  return logRoutes.listLog.reply.parse(await handlers.listLog(input, requestAs(role)))
+  return logRoutes.listLog.reply.parse(await handlers.listLog(input, requestAs(acme, role)))
 }
 
 async function show(id: string, role: Role = 'developer') {
   const input = { params: { account: acme, id }, query: {}, body: {} }
-  return logRoutes.showLogEntry.reply.parse(await handlers.showLogEntry(input, requestAs(role)))
+  return logRoutes.showLogEntry.reply.parse(await handlers.showLogEntry(input, requestAs(acme, role)))
 }
 
 async function take(query: object, role: Role = 'developer') {
-  const context = requestAs(role)
+  const context = requestAs(acme, role)
   const input = { params: { account: acme }, query: logRoutes.exportLog.query.parse(query), body: {} }
   await handlers.exportLog(input, context)
   return { headers: context.taken.headers, text: await context.taken.text() }

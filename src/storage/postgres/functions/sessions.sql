@@ -40,7 +40,7 @@ begin
     select a_connection, s.kind, s.id, s.recipient, s.content
       from unnest(kinds, ids, recipients, contents) s (kind, id, recipient, content) where s.content is not null
     on conflict (connection_id, kind, id) do update set recipient = excluded.recipient, value = excluded.value;
-  -- A server that nobody verified may lack what was sent (G12).
+  -- A server that was never verified may lack what was sent (G12).
   perform require_known_server();
   return true;
 end

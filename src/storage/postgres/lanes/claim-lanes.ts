@@ -1,5 +1,5 @@
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
-import { sessionFate } from '../../../core/connection/session-fate.ts'
+import { sessionAction } from '../../../core/connection/session-action.ts'
 import { LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { ConnectionId, WorkerId } from '../../../core/ids.ts'
 import {
@@ -173,7 +173,7 @@ export class LaneClaims {
 
   #toLane(row: Row): ClaimedLane {
     const connectionId = row['connection_id'] as ConnectionId
-    const state = row['state'] as Parameters<typeof sessionFate>[0]
+    const state = row['state'] as Parameters<typeof sessionAction>[0]
     const allHeld = row['all_held'] as boolean
     return {
       connectionId,
@@ -184,7 +184,7 @@ export class LaneClaims {
       policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row['policy'] as string) as Partial<LanePolicy>) },
       epoch: row['epoch'] as number,
       mayOpen: state === 'active' && !allHeld,
-      session: sessionFate(state, allHeld),
+      session: sessionAction(state, allHeld),
       memory: toMemory(row),
       lastAttemptAt: row['last_attempt_at'] as number | null,
       open: row['sequence'] === null ? null : this.#toOpenAttempt(connectionId, row),

@@ -173,6 +173,9 @@ export class PostgresRetention extends AgeRetention {
 const DAYS = 'select number, lead(starts_at) over (order by number) as ends_at from period'
 
 const TRIMS: Readonly<Record<Task<'trim'>['table'], readonly string[]>> = {
+  waits: [
+    `delete from standstill where ctid = any (array(select ctid from standstill where until < $1 order by until limit $2)) returning 1`,
+  ],
   audit: [
     `delete from audit where sequence in (select sequence from (select sequence, at from audit order by sequence limit $2) f where at < $1) returning 1`,
   ],

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { sessionFate } from '../../../core/connection/session-fate.ts'
+import { sessionAction } from '../../../core/connection/session-action.ts'
 import { validLeaseSql } from '../../../core/dispatch/workers/lease.ts'
 import type { ConnectionId, Instant } from '../../../core/ids.ts'
 import type { ClaimedLane, FailureStreak, LaneMemory, Lanes, OpenAttempt } from '../../../core/ports/lanes.ts'
@@ -155,7 +155,7 @@ export class LaneClaims {
       policy: connection.policy,
       epoch: lane.epoch,
       mayOpen: this.#directory.maySend(id),
-      session: sessionFate(connection.state, this.#directory.isHeld),
+      session: sessionAction(connection.state, this.#directory.isHeld),
       memory: toMemory(lane),
       lastAttemptAt: lane.last_attempt_at,
       open: this.#openAttempt(id),

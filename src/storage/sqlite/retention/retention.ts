@@ -195,6 +195,10 @@ function tableOf(what: WalkOf): 'message' | 'request' {
 }
 
 const TRIMS: Readonly<Record<Task<'trim'>['table'], readonly string[]>> = {
+  waits: [
+    `delete from standstill where (connection_id, since, reason) in (
+       select connection_id, since, reason from standstill where until < $1 order by until limit $2) returning 1`,
+  ],
   audit: [
     `delete from audit where sequence in (select sequence from (select sequence, at from audit order by sequence limit $2) where at < $1)
        and sequence < (select max(sequence) from audit) returning 1`,
