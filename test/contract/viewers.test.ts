@@ -14,7 +14,7 @@ const OF_MESSAGES: Readonly<Record<string, readonly string[]>> = {
   message: 'id account_id connection_id token_id request_id type state reason remote_address user_agent'.split(' '),
   request: 'account_id token_id request_id code message_id remote_address user_agent message_state'.split(' '),
   idempotency: ['account_id', 'fingerprint'],
-  attempt: ['outcome', 'code'],
+  attempt: ['outcome', 'code', 'facts'],
   open_attempt: ['connection_id', 'account_id'],
   timeline: ['kind', 'code'],
   media: 'account_id connection_id type state code path mime fetcher spool'.split(' '),
@@ -29,7 +29,7 @@ const OF_MESSAGES: Readonly<Record<string, readonly string[]>> = {
 const NOT_OF_MESSAGES = new Set(
   `account account_retention alarm applied_functions audit block_list channel_session checkpoint connection fence hold key_ring known_device known_server
    lane_change lane_entry leftover_file membership migration notice_want passkey person person_link recovery_code
-   retention_kept retention_mark retention_state rights session sign_in_throttle sign_in_ticket tally
+   retention_kept retention_mark retention_state rights session sign_in_throttle sign_in_ticket standstill tally
    tally_reason token totp watch webhook worker`.split(/\s+/),
 )
 const SENDER = '15550001000'

@@ -267,7 +267,7 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
 
     assert.match(
       stdout,
-      /Made by Nuncio to repeat another message as a template: 15550100000 has not written .* \[old, by channel\]\n/,
+      /Made by Nuncio to repeat another message as a template: 15550100000 has not written .* \[old\]\n/,
     )
     assert.match(stdout, /Delivered \[the network says 2026-01-15 12:00:01 UTC\]/)
     assert.ok(stdout.indexOf('Finished: sent') < stdout.indexOf('Delivered'))

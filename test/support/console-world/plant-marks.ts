@@ -215,7 +215,7 @@ async function plantMemories(
   await world.run(
     `insert into channel_session_key (connection_id, kind, id, recipient, value) values (?, 'session', 'a', ?, ?)`,
     connectionId,
-    mark('channel_session_key.recipient'),
+    numberIn('channel_session_key.recipient'),
     Buffer.of(1),
   )
   await world.run(

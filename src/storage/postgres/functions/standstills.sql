@@ -3,8 +3,8 @@ create or replace function wait_goes_on(since bigint, until bigint, at bigint) r
   select since is not null and (until is null or until >= at - 120000)
 $$;
 
--- Keeps what a lane has waited for, before its wait is replaced: `new_reason` is the new one. A lane with a pace waits after each message:
--- that is one row.
+-- Keeps what a lane has waited for, before its wait is replaced: `new_reason` is the new one. The words of networks are left out, because they
+-- may name a person. A lane with a pace waits after each message: that is one row.
 create or replace function note_wait(a_connection text, new_reason text, at bigint) returns void language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
   set plan_cache_mode = force_generic_plan set jit = off
@@ -13,7 +13,7 @@ declare
   l record;
   ended_at bigint;
 begin
-  select wait_reason as reason, wait_since as since, wait_until as until, wait_words as words into l
+  select wait_reason as reason, wait_since as since, wait_until as until into l
     from lane where connection_id = a_connection;
   if l.reason is null or l.since is null or l.reason = 'all_deferred' then
     return;
@@ -26,8 +26,8 @@ begin
     where s.connection_id = a_connection and s.reason = l.reason and s.until between l.since - 120000 and at
       and s.since = (select max(o.since) from standstill o where o.connection_id = a_connection);
   if not found and ended_at - l.since >= 1000 then
-    insert into standstill (connection_id, reason, since, until, words)
-      values (a_connection, l.reason, l.since, ended_at, l.words) on conflict do nothing;
+    insert into standstill (connection_id, reason, since, until)
+      values (a_connection, l.reason, l.since, ended_at) on conflict do nothing;
   end if;
 end
 $$;

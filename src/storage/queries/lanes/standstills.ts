@@ -69,7 +69,7 @@ export async function noteHold(
 export async function endLaneWait({ tables, at, actor }: Change, connectionId: ConnectionId): Promise<void> {
   const lane = await tables
     .selectFrom('lane')
-    .select(['wait_reason', 'wait_since', 'wait_until', 'wait_words'])
+    .select(['wait_reason', 'wait_since', 'wait_until'])
     .where('connection_id', '=', connectionId)
     .executeTakeFirst()
   if (!lane?.wait_reason) return
@@ -78,13 +78,13 @@ export async function endLaneWait({ tables, at, actor }: Change, connectionId: C
     .set({ wait_reason: null, wait_words: null, wait_until: null, wait_since: null })
     .where('connection_id', '=', connectionId)
     .execute()
-  const { wait_reason: reason, wait_words: words, wait_since: since } = lane
+  const { wait_reason: reason, wait_since: since } = lane
   const isOver = lane.wait_until !== null && lane.wait_until <= at
   const until = isOver ? (lane.wait_until ?? at) : at
   if (since === null || until - since < SHORTEST_MS) return
   await tables
     .insertInto('standstill')
-    .values({ connection_id: connectionId, reason, since, until, words, ended_by: isOver ? null : actor })
+    .values({ connection_id: connectionId, reason, since, until, ended_by: isOver ? null : actor })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
 }

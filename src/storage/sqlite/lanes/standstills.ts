@@ -6,7 +6,7 @@ import { RETRY_WITHIN_MS, SHORTEST_MS } from '../../queries/lanes/standstills.ts
 export const GOES_ON = (at: string) =>
   `(wait_since is not null and (wait_until is null or wait_until >= ${at} - ${RETRY_WITHIN_MS}))`
 
-/** Keeps what lanes have waited for. Runs inside a transaction of the caller. */
+/** Keeps what lanes have waited for, without the words of networks, which may name a person. Runs inside a transaction of the caller. */
 export class Standstills {
   readonly #extend: StatementSync
   readonly #note: StatementSync
@@ -23,8 +23,8 @@ export class Standstills {
              and standstill.until between wait_since - ${RETRY_WITHIN_MS} and ?3)`,
     )
     this.#note = database.prepare(
-      `insert into standstill (connection_id, reason, since, until, words)
-         select connection_id, wait_reason, wait_since, ${until}, wait_words ${ended}
+      `insert into standstill (connection_id, reason, since, until)
+         select connection_id, wait_reason, wait_since, ${until} ${ended}
            and ${until} - wait_since >= ${SHORTEST_MS}
          on conflict do nothing`,
     )
