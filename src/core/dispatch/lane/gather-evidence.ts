@@ -22,7 +22,7 @@ interface GatherParts {
 export interface Found {
   readonly outcome: Outcome
   /** The channel was asked, and has no more evidence. */
-  readonly evidenceRequested: boolean
+  readonly isEvidenceFinal: boolean
 }
 
 /** Asks once about an attempt whose worker has died. */
@@ -32,7 +32,7 @@ export async function requestEvidenceAfterCrash(
 ): Promise<Found> {
   const evidence = discountEvidence(await requestEvidence(channel, question(started), journal), started)
   const outcome = outcomeOf(evidence, 'the worker died while it was being handed over')
-  return { outcome, evidenceRequested: evidence.kind !== 'nothing-yet' }
+  return { outcome, isEvidenceFinal: evidence.kind !== 'nothing-yet' }
 }
 
 /** Null when the lane ends first; the next worker goes on asking. */
@@ -44,7 +44,7 @@ export async function requestEvidenceUntil(
   // The wait is measured by the monotonic clock, so setting the wall clock back does not make the lane wait for days.
   const forMs = Math.min(until - parts.clock.now(), parts.channel.capabilities.evidenceWaitMs)
   const evidence = await gatherEvidence(parts, question(started), forMs)
-  return evidence && { outcome: outcomeOf(discountEvidence(evidence, started), words), evidenceRequested: true }
+  return evidence && { outcome: outcomeOf(discountEvidence(evidence, started), words), isEvidenceFinal: true }
 }
 
 /**

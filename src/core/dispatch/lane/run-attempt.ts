@@ -68,7 +68,7 @@ export class AttemptRunner {
     this.#call = new ChannelCall(clock, channel.capabilities.callBudgetMs, stillHolds)
     const outcome = await this.#call.run(channel, handover(claimed(), started), journal)
     this.#call = null
-    return this.finish(started, { outcome, evidenceRequested: false })
+    return this.finish(started, { outcome, isEvidenceFinal: false })
   }
 
   /** Finishes an attempt that another worker, or this one before a restart, left open. Null when the lane ends first. */
@@ -100,9 +100,9 @@ export class AttemptRunner {
     return finishUncalled(started, this.#parts.clock.now(), 'call_interrupted')
   }
 
-  finish(started: StartedAttempt, { outcome, evidenceRequested }: Found): FinishedAttempt {
+  finish(started: StartedAttempt, { outcome, isEvidenceFinal }: Found): FinishedAttempt {
     const { clock, journal, rules, claimed, ending } = this.#parts
-    const ended: EndedAttempt = { ...endedWith(started, clock.now(), outcome), evidenceRequested }
+    const ended: EndedAttempt = { ...endedWith(started, clock.now(), outcome), isEvidenceFinal }
     const disposition = rules.afterAttempt(ended)
     const finish = { attempt: recordOf(ended), disposition }
     // A released lane writes no outcome, so it reports none; and each attempt is reported once.

@@ -71,5 +71,5 @@ describe('the next step after a message could not be got ready', () => {
 /** The same failure, of an attempt. */
 function ended({ failure, ...unready }: Unready): EndedAttempt {
   const outcome = { kind: 'rejected', failure } as const
-  return { ...unready, number: 1, outcome, crashes: 0, evidenceRequested: false, isPossiblySuperseded: false }
+  return { ...unready, number: 1, outcome, crashes: 0, isEvidenceFinal: false, isPossiblySuperseded: false }
 }

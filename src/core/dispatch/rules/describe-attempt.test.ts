@@ -25,7 +25,7 @@ describe('evidence', () => {
       isPossiblySuperseded: false,
       retry: null,
     } as const
-    const codeOf = (evidenceRequested: boolean) => recordOf({ ...ended, outcome: ACCEPTED, evidenceRequested }).code
+    const codeOf = (isEvidenceFinal: boolean) => recordOf({ ...ended, outcome: ACCEPTED, isEvidenceFinal }).code
 
     assert.deepEqual([codeOf(true), codeOf(false)], ['evidence_found', null])
   })

@@ -43,7 +43,7 @@ export function endedWith(started: StartedAttempt, endedAt: Instant, outcome: Ou
     endedAt,
     outcome,
     crashes,
-    evidenceRequested: false,
+    isEvidenceFinal: false,
     isPossiblySuperseded,
     retry: message.retry,
   }
@@ -121,7 +121,7 @@ export function recordOf({
   startedAt,
   endedAt,
   outcome,
-  evidenceRequested,
+  isEvidenceFinal,
   retry,
 }: EndedAttempt): AttemptRecord {
   const facts = factsOf(outcome, retry)
@@ -130,7 +130,7 @@ export function recordOf({
     case 'accepted':
       return {
         ...attempt,
-        code: evidenceRequested ? 'evidence_found' : null,
+        code: isEvidenceFinal ? 'evidence_found' : null,
         words: null,
         networkId: outcome.networkId,
       }

@@ -30,7 +30,7 @@ function ended(outcome: Outcome, given: Partial<EndedAttempt> = {}): EndedAttemp
     endedAt: NOON,
     outcome,
     crashes: 0,
-    evidenceRequested: false,
+    isEvidenceFinal: false,
     isPossiblySuperseded: false,
     retry: null,
     ...given,
@@ -208,7 +208,7 @@ describe('the next step after an unknown result', () => {
 
   it('G5: waits for evidence as long as the channel can give any, once', () => {
     const first = nextStep(ended(UNKNOWN), context({ evidenceWaitMs: MINUTE }))
-    const second = nextStep(ended(UNKNOWN, { evidenceRequested: true }), context({ evidenceWaitMs: MINUTE }))
+    const second = nextStep(ended(UNKNOWN, { isEvidenceFinal: true }), context({ evidenceWaitMs: MINUTE }))
 
     assert.deepEqual(first.disposition, { do: 'await-evidence', until: NOON + MINUTE, words: 'reset' })
     assert.equal(second.disposition.do === 'finalize' && second.disposition.as, 'UNCONFIRMED')
@@ -264,8 +264,8 @@ describe('the next step after an unknown result', () => {
   })
 
   it('G10: says of what was published by evidence that no answer to the call showed it', () => {
-    const found = nextStep(ended(ACCEPTED, { evidenceRequested: true }), context()).disposition
-    const resent = nextStep(ended(ACCEPTED, { evidenceRequested: true, ...retried({ resent: true }) }), context())
+    const found = nextStep(ended(ACCEPTED, { isEvidenceFinal: true }), context()).disposition
+    const resent = nextStep(ended(ACCEPTED, { isEvidenceFinal: true, ...retried({ resent: true }) }), context())
 
     assert.deepEqual(found, { do: 'finalize', as: 'PUBLISHED', reason: 'evidence_found', words: null })
     assert.equal(resent.disposition.do === 'finalize' && resent.disposition.reason, 'possible_duplicate')
@@ -316,8 +316,8 @@ describe('the next step after crashes', () => {
     const given = { policy, recognisesRepeat: true, evidenceWaitMs: 60_000 }
 
     const first = nextStep(ended(UNKNOWN, { crashes: 1, ...before }), context(given))
-    const asked = nextStep(ended(UNKNOWN, { crashes: 1, evidenceRequested: true, ...before }), context(given))
-    const proven = nextStep(ended(BUSY, { crashes: 1, evidenceRequested: true, ...before }), context(given))
+    const asked = nextStep(ended(UNKNOWN, { crashes: 1, isEvidenceFinal: true, ...before }), context(given))
+    const proven = nextStep(ended(BUSY, { crashes: 1, isEvidenceFinal: true, ...before }), context(given))
 
     assert.deepEqual(
       [first, asked, proven].map(({ disposition }) =>

@@ -32,7 +32,7 @@ export interface EndedAttempt {
   /** How often a worker died while this attempt was open. */
   readonly crashes: number
   /** True once the channel gave evidence, or said that there will never be any. */
-  readonly evidenceRequested: boolean
+  readonly isEvidenceFinal: boolean
   /** See `OpenAttempt`. */
   readonly isPossiblySuperseded: boolean
   /** Of the message, before this attempt. */
@@ -94,7 +94,7 @@ export function afterPreparing(
   context: StepContext,
 ): { readonly decision: MessageDecision; readonly memory: LaneMemory } {
   const outcome: Outcome = { kind: 'rejected', failure }
-  const attempt = { ...unready, number: 0, outcome, crashes: 0, evidenceRequested: false, isPossiblySuperseded: false }
+  const attempt = { ...unready, number: 0, outcome, crashes: 0, isEvidenceFinal: false, isPossiblySuperseded: false }
   const { disposition, memory } = afterRejection(attempt, failure, context)
   if (disposition.do !== 'finalize') {
     const retry = disposition.do === 'keep-queued' ? disposition.retry : unready.retry
@@ -115,8 +115,8 @@ function duplicateMark({ retry }: EndedAttempt, { recognisesRepeat }: StepContex
 }
 
 /** Evidence, not the answer to the call, shows that the network accepted the message. */
-function evidenceMark({ evidenceRequested }: EndedAttempt): string | null {
-  return evidenceRequested ? 'evidence_found' : null
+function evidenceMark({ isEvidenceFinal }: EndedAttempt): string | null {
+  return isEvidenceFinal ? 'evidence_found' : null
 }
 
 function afterRejection(attempt: EndedAttempt, failure: Failure, context: StepContext): NextStep {
@@ -179,7 +179,7 @@ function afterUnknown(attempt: EndedAttempt, words: string, context: StepContext
   // age and whether they were a repeat are unknown.
   const mayRepeat = !attempt.isPossiblySuperseded && !isQuarantined
   if (mayRepeat && context.recognisesRepeat) return repeat(attempt, words, context)
-  if (context.evidenceWaitMs > 0 && !attempt.evidenceRequested) {
+  if (context.evidenceWaitMs > 0 && !attempt.isEvidenceFinal) {
     return { disposition: { do: 'await-evidence', until: now + context.evidenceWaitMs, words }, memory }
   }
   // The line broke after we handed the message over, so it may already be on its way. Sending again risks a duplicate,
