@@ -40,7 +40,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       // Without a reload, because the page is live.
       await opened.visit('')
       const attention = page.getByRole('region', { name: 'Needs attention' })
-      await expect(attention.locator('[data-attention^="alarm unconfirmed"]')).toContainText('unknown')
+      await expect(attention.locator('[data-attention^="alarm unconfirmed"]')).toContainText('Nobody knows whether 1 message arrived')
       await expect(page.getByRole('link', { name: /^Needs attention [1-9]$/ })).toBeVisible()
       expect(await opened.axe()).toEqual([])
       expect(await findBarriersOnPhone(page)).toEqual([])
@@ -66,7 +66,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       await expect(page.getByRole('list', { name: 'What happened' })).toContainText(/: “It arrived”/)
 
       await opened.visit('/attention')
-      const over = page.getByRole('row', { name: /^Over .*unknown/ })
+      const over = page.getByRole('row', { name: /^Over .*Nobody knows/ })
       await expect(over).toContainText(', over ')
       await expect(page.getByRole('link', { name: 'Show these messages.' })).toBeVisible()
       expect(await opened.axe()).toEqual([])
