@@ -40,7 +40,9 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       // Without a reload, because the page is live.
       await opened.visit('')
       const attention = page.getByRole('region', { name: 'Needs attention' })
-      await expect(attention.locator('[data-attention^="alarm unconfirmed"]')).toContainText('Nobody knows whether 1 message arrived')
+      await expect(attention.locator('[data-attention^="alarm unconfirmed"]')).toContainText(
+        'Nobody knows whether 1 message arrived',
+      )
       await expect(page.getByRole('link', { name: /^Needs attention [1-9]$/ })).toBeVisible()
       expect(await opened.axe()).toEqual([])
       expect(await findBarriersOnPhone(page)).toEqual([])
