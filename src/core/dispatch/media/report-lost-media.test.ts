@@ -24,6 +24,14 @@ describe('the maintenance of the spool', () => {
     assert.deepEqual([seen, heard], [outcome, times])
   })
 
+  it('keeps the sessions of a channel, and makes none for a channel without them', () => {
+    const sessions = { open: () => {}, close: async () => {} }
+    const bare = channelThat(() => assert.fail())
+
+    assert.equal(noticeLostMedia({ ...bare, sessions }, () => {}).sessions, sessions)
+    assert.equal('sessions' in noticeLostMedia(bare, () => {}), false)
+  })
+
   it('passes on what a channel throws, and does nothing else', async () => {
     const fault = new Error('fault')
     const channel = noticeLostMedia(

@@ -19,6 +19,7 @@ export function noticeLostMedia(channel: Channel, onLost: () => void): Channel {
   return {
     name: channel.name,
     capabilities: channel.capabilities,
+    ...(channel.sessions && { sessions: channel.sessions }),
     parseSettings: (given) => channel.parseSettings(given),
     start: (events) => channel.start(events),
     stop: () => channel.stop(),
