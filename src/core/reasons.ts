@@ -1,3 +1,4 @@
+import { capitalized } from '../format/capitalized.ts'
 import { BRIDGE_REASONS } from './reasons/bridge.ts'
 import { END_REASONS } from './reasons/ends.ts'
 import { FILE_REASONS, MEDIA_REASONS } from './reasons/media.ts'
@@ -118,5 +119,5 @@ const OWN_WORDS =
 function speakerOf(code: string, channel: string | null): string {
   if (OWN_WORDS.test(code)) return 'Nuncio noted'
   const network = networkOf(code, channel) ?? 'the network'
-  return `${network.charAt(0).toUpperCase()}${network.slice(1)} said`
+  return `${capitalized(network)} said`
 }

@@ -4,6 +4,7 @@ import type {
   ConnectionRow,
   PaceView,
 } from '../../../src/contract/console/connections.ts'
+import { capitalized } from '../../../src/format/capitalized.ts'
 import { durationText } from '../../../src/format/durations.ts'
 
 /** "12", or "1,000+" for at least so many. */
@@ -60,7 +61,7 @@ export function noMatchText(group: ConnectionGroup | undefined, find: string | u
 }
 
 export function typeText(type: string): string {
-  return type === 'message' ? 'Text' : type.charAt(0).toUpperCase() + type.slice(1)
+  return type === 'message' ? 'Text' : capitalized(type)
 }
 
 const HOUR_MS = 3_600_000

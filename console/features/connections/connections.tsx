@@ -2,7 +2,7 @@ import { Group, Kbd, SegmentedControl, Tabs, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { Plus, Search } from 'lucide-react'
 import { z } from 'zod'
-import type { ConnectionRow } from '../../../src/contract/console/connections.ts'
+import { type ConnectionRow, connectionRoutes } from '../../../src/contract/console/connections.ts'
 import type { ReplyFor } from '../../api/call.ts'
 import { useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
@@ -21,7 +21,7 @@ const FIND_AFTER_MS = 250
 
 const search = z.object({
   tab: z.enum(['all', 'unconfirmed']).catch('all'),
-  group: z.enum(['problem', 'paused', 'waiting', 'ready']).optional().catch(undefined),
+  group: connectionRoutes.listConnections.query.shape.group.catch(undefined),
   /** The first digits of a number. */
   find: z
     .string()

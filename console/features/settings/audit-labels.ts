@@ -1,4 +1,5 @@
 import type { AuditKind } from '../../../src/contract/console/audit.ts'
+import { capitalized } from '../../../src/format/capitalized.ts'
 import { localDateTime } from '../../components/instants.ts'
 import { eventLabel } from '../tokens/token-labels.ts'
 
@@ -74,7 +75,7 @@ export function auditLabels(action: string): string {
   const known = LABELS[action]
   if (known) return known
   const words = action.replaceAll(/[.-]/g, ' ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
+  return capitalized(words)
 }
 
 /** A fact of an entry: times as people read them, lists without brackets, names in words. */

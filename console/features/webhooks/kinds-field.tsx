@@ -1,5 +1,6 @@
 import { Fieldset, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { capitalized } from '../../../src/format/capitalized.ts'
 import type { ReplyFor } from '../../api/call.ts'
 import { ChoiceGroups } from '../../components/choice-groups.tsx'
 
@@ -32,5 +33,5 @@ export function KindsField({ offered, value, onChange, error }: KindsFieldProps)
 }
 
 function titled(group: string): string {
-  return group.charAt(0).toUpperCase() + group.slice(1)
+  return capitalized(group)
 }

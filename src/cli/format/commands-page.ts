@@ -1,4 +1,5 @@
 import type { Argument, Option } from 'commander'
+import { capitalized } from '../../format/capitalized.ts'
 import { Cli } from '../cli.ts'
 import { openEnvironment } from '../environment.ts'
 import { NuncioCommand } from '../nuncio-command.ts'
@@ -75,5 +76,5 @@ function cell(text: string): string {
 }
 
 function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+  return `${capitalized(text)}.`
 }

@@ -9,7 +9,12 @@ export interface Answer {
   readonly short: string
 }
 
-export const NTH = ['', 'first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth']
+const ORDINALS = ['', 'first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth']
+
+/** As a word up to the ninth. */
+export function ordinal(number: number): string {
+  return ORDINALS[number] ?? `${number}th`
+}
 
 /**
  * From facts only: state, attempts and reports, not the reason. "Not sent" only where every attempt is proven not to have
@@ -77,7 +82,7 @@ function published({ message, timeline }: MessageTimeline, network: string): Ans
   }
   if (timeline.some(({ code }) => code === 'evidence_found'))
     return { sentence: `Sent: a report from ${network} shows it.`, short: 'sent' }
-  const nth = message.attempts > 1 ? ` at the ${NTH[message.attempts] ?? `${message.attempts}th`} attempt` : ''
+  const nth = message.attempts > 1 ? ` at the ${ordinal(message.attempts)} attempt` : ''
   return { sentence: `Sent${nth}: ${network} accepted it${acceptedAfter(message)}.`, short: 'sent' }
 }
 

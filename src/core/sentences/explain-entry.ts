@@ -1,3 +1,4 @@
+import { capitalized } from '../../format/capitalized.ts'
 import { durationText } from '../../format/durations.ts'
 import { MOST_DOWNLOADS } from '../dispatch/media/stage.ts'
 import { ERASED } from '../message/erased.ts'
@@ -5,7 +6,7 @@ import { CHANNEL_ACTOR, TIMELINE_KINDS } from '../message/timeline.ts'
 import { nameActor } from '../name-actor.ts'
 import type { MessageTimeline, TimelineEntry } from '../ports/administration.ts'
 import { explainReason } from '../reasons.ts'
-import { NTH } from './answer.ts'
+import { ordinal } from './answer.ts'
 import { pastCause, stopText } from './explain-waited.ts'
 
 /** Titles for a message that is finished. */
@@ -80,13 +81,13 @@ function plainCause(
   switch (kind) {
     case 'waiting': {
       const cause = pastCause(entry, known)
-      return cause && `${cause.charAt(0).toUpperCase()}${cause.slice(1)}.`
+      return cause && `${capitalized(cause)}.`
     }
     case 'service-stopped':
       return stopText(facts)
     case 'media-fetched': {
       const tries = Number(facts['tries'] ?? 1)
-      const at = tries > 1 ? `At the ${NTH[tries] ?? `${tries}th`} try. ` : ''
+      const at = tries > 1 ? `At the ${ordinal(tries)} try. ` : ''
       return (
         `${at}${facts['captionDropped'] ? 'Its caption is left out: an audio message has none.' : ''}`.trim() || null
       )

@@ -1,3 +1,4 @@
+import { capitalized } from '../../format/capitalized.ts'
 import { durationText } from '../../format/durations.ts'
 import { instantText, shortTime } from '../../format/instants.ts'
 import type { Instant, MessageId } from '../ids.ts'
@@ -7,7 +8,7 @@ import { CHANNEL_ACTOR } from '../message/timeline.ts'
 import { nameActor } from '../name-actor.ts'
 import type { MessageTimeline } from '../ports/administration.ts'
 import { type ExplainedReason, explainReason, networkOf } from '../reasons.ts'
-import { type Answer, answerOf, mayHaveLeft, NTH } from './answer.ts'
+import { type Answer, answerOf, mayHaveLeft, ordinal } from './answer.ts'
 import { numberFacts } from './explain-wait.ts'
 import { pastCause } from './explain-waited.ts'
 import { NO_ACTION, type SentenceFacts } from './texts.ts'
@@ -98,7 +99,7 @@ function ofSent(view: MessageTimeline): Lines {
   const say = (list: string, cause: string, more: Partial<Lines> = {}): Lines => ({
     ...NOTHING,
     list,
-    cause: `${cause.charAt(0).toUpperCase()}${cause.slice(1)}`,
+    cause: capitalized(cause),
     ...more,
   })
   if (timeline.some(({ code }) => code === 'evidence_found')) {
@@ -117,15 +118,15 @@ function ofSent(view: MessageTimeline): Lines {
   const recovered = timeline.find(({ kind }) => kind === 'recovered')
   if (recovered)
     return say(
-      `Sent at the ${NTH[message.attempts] ?? `${message.attempts}th`} attempt`,
+      `Sent at the ${ordinal(message.attempts)} attempt`,
       `Nuncio stopped during attempt ${String(recovered.facts['attempt'])}. ${capital(network)} showed that it had not left, so it was sent again.`,
     )
   const refused = timeline.filter(({ kind }) => kind === 'attempt-rejected')
   const busy = refused.filter(({ code }) => code === 'busy').length
-  const nth = `Sent at the ${NTH[message.attempts] ?? `${message.attempts}th`} attempt`
+  const nth = `Sent at the ${ordinal(message.attempts)} attempt`
   if (busy > 0) return say(nth, `${network} was busy ${busy === 1 ? 'once' : busy === 2 ? 'twice' : `${busy} times`}.`)
   const tries = Number(timeline.findLast(({ kind }) => kind === 'media-fetched')?.facts['tries'] ?? 1)
-  if (tries > 1) return say('', `The file was downloaded at the ${NTH[tries] ?? `${tries}th`} try.`)
+  if (tries > 1) return say('', `The file was downloaded at the ${ordinal(tries)} try.`)
   const wait = longestWait(view)
   if (wait && wait.waitedMs >= LONG_WAIT_MS && !refused.some(({ code }) => code === 'connection_away'))
     return say('', `It waited ${durationText(wait.waitedMs)}: ${wait.cause}.`)
@@ -176,7 +177,7 @@ function factsOf(view: MessageTimeline, code: string, until: Instant | null): Se
     ahead: isWaiting && before > 0 ? count(before) : undefined,
     turn: turnAt === null ? undefined : shortTime(turnAt, asOf),
     ...attemptFacts(view),
-    nth: tries === null ? undefined : NTH[tries + 1],
+    nth: tries === null ? undefined : ordinal(tries + 1),
     cause: causeOfLast(view),
     ...(code === 'time_to_live_over' ? expiryFacts(view) : {}),
     earlier: view.waitsFor ?? undefined,

@@ -1,4 +1,5 @@
 import { bytesText } from '../../format/bytes.ts'
+import { capitalized } from '../../format/capitalized.ts'
 import { durationText } from '../../format/durations.ts'
 import type { Instant } from '../ids.ts'
 import { BROKEN_PROMISES, type BrokenPromise } from '../reasons/bridge.ts'
@@ -156,8 +157,7 @@ function waiting(facts: Facts): string {
 }
 
 function network(facts: Facts): string {
-  const name = networkOf('', facts.text('channel')) ?? 'the network'
-  return `${name.charAt(0).toUpperCase()}${name.slice(1)}`
+  return capitalized(networkOf('', facts.text('channel')) ?? 'the network')
 }
 
 function messages(facts: Facts, name: string): string {

@@ -1,6 +1,7 @@
 import type { Instant } from '../../core/ids.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { Outage, StorageError, StorageUnavailable } from '../../core/ports/lanes.ts'
+import { capitalized } from '../../format/capitalized.ts'
 
 // A full disk may still take a small row where it no longer takes a message: one that was written proves nothing so soon.
 const REMEMBERED_MS = 3_000
@@ -46,5 +47,5 @@ export class StorageHealth {
 
 /** `why`: half a sentence, as `StorageUnavailable` says it. */
 export function toStorageError(why: string, since: Instant | null): StorageError {
-  return { since, cause: `${why.charAt(0).toUpperCase()}${why.slice(1)}.` }
+  return { since, cause: `${capitalized(why)}.` }
 }

@@ -21,7 +21,7 @@ interface GatherParts {
 /** The outcome of an attempt whose result was unknown. */
 export interface Found {
   readonly outcome: Outcome
-  /** The channel was asked, and has no more evidence. */
+  /** The channel was asked, and will not say more: it gave evidence, or there will never be any. */
   readonly isEvidenceFinal: boolean
 }
 

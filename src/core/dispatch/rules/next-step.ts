@@ -122,7 +122,7 @@ function evidenceMark({ isEvidenceFinal }: EndedAttempt): string | null {
 function afterRejection(attempt: EndedAttempt, failure: Failure, context: StepContext): NextStep {
   const { memory, now } = context
   // Even when it was certainly not sent: a message that kills its worker must not do so forever.
-  if (killedTooOften(attempt))
+  if (killedWorkersTooOften(attempt))
     return settle({ ...failedEnd(attempt, 'quarantined'), reason: 'quarantined' }, withoutWait(memory))
   switch (failure.class) {
     case 'permanent':
@@ -174,7 +174,7 @@ function connectionWait(failure: Failure, { failures }: FailureStreak, { now, ji
 
 function afterUnknown(attempt: EndedAttempt, words: string, context: StepContext): NextStep {
   const { memory, policy, now } = context
-  const isQuarantined = killedTooOften(attempt)
+  const isQuarantined = killedWorkersTooOften(attempt)
   // An attempt that was open in an older state of the database may have been followed by attempts that are lost (G12). Their
   // age and whether they were a repeat are unknown.
   const mayRepeat = !attempt.isPossiblySuperseded && !isQuarantined
@@ -233,7 +233,7 @@ function retryOf({ retry, crashes }: EndedAttempt): RetryState {
   return crashes === 0 ? before : { ...before, crashes: before.crashes + crashes }
 }
 
-function killedTooOften(attempt: EndedAttempt): boolean {
+function killedWorkersTooOften(attempt: EndedAttempt): boolean {
   return attempt.crashes > 0 && retryOf(attempt).crashes >= CRASHES_UNTIL_QUARANTINE
 }
 
