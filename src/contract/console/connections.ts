@@ -216,7 +216,7 @@ export const connectionRoutes = {
     /** `find`: the first digits of a number. */
     query: z.object({ after: cursor, find: z.string().max(15).optional(), group: connectionGroup.optional() }),
     reply: page(connectionRow).extend({
-      counts: z.record(connectionGroup, z.int()),
+      counts: z.object({ problem: z.int(), paused: z.int(), waiting: z.int(), ready: z.int() }),
     }),
   }),
   /** The channels of this installation. */
