@@ -12,7 +12,7 @@ const MAY_NAME_COMMANDS = [
   // They find out and write what stands before the words of a command.
   'src/core/command-line.ts',
   'src/config/command-prefix.ts',
-  'console/api/command-line.ts',
+  'console/api/use-command-line.ts',
   // It prints a page of the documents, which is the same everywhere.
   'src/cli/format/commands-page.ts',
 ]

@@ -1,6 +1,6 @@
 import { Navigate } from '@tanstack/react-router'
-import { useCommandLine } from '../api/command-line.ts'
 import { useApiQuery } from '../api/queries.ts'
+import { useCommandLine } from '../api/use-command-line.ts'
 import { EmptyState } from '../components/empty-state.tsx'
 import { Page } from '../components/page.tsx'
 import { useStoredSetting } from '../components/stored-setting.ts'

@@ -1,4 +1,4 @@
-import { checkDeliveryTry } from '../core/notifications/check-delivery-try.ts'
+import { decideAfterTry } from '../core/notifications/decide-after-try.ts'
 import { webhookSecretPlace } from '../core/notifications/draw-webhook.ts'
 import type { Clock } from '../core/ports/clock.ts'
 import type { ClaimedDelivery, Deliveries, DeliveryWatch, TriedDelivery } from '../core/ports/deliveries.ts'
@@ -168,7 +168,7 @@ export class Deliverer {
     const began = performance.now()
     const end = await this.#post(delivery, at)
     const tookMs = Math.round(performance.now() - began)
-    const result = checkDeliveryTry(end, { number: delivery.scheduled, now: clock.now(), jitter: clock.random() })
+    const result = decideAfterTry(end, { number: delivery.scheduled, now: clock.now(), jitter: clock.random() })
     const { accountId, webhookId, position, claim, number } = delivery
     journal.record({
       event: 'delivery.tried',

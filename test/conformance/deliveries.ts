@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { checkDeliveryTry } from '../../src/core/notifications/check-delivery-try.ts'
+import { decideAfterTry } from '../../src/core/notifications/decide-after-try.ts'
 import type { NotificationKind } from '../../src/core/notifications/notification-kinds.ts'
 import type { ClaimedDelivery, TriedDelivery } from '../../src/core/ports/deliveries.ts'
 import type { PostEnd } from '../../src/core/ports/guarded-post.ts'
@@ -468,7 +468,7 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
     await world.work.fanOut()
     const failed = await claimOne(world)
     await world.work.record([
-      { ...tried(world, failed, DOWN), checked: checkDeliveryTry(DOWN, { number: 9, now: 0, jitter: 0 }) },
+      { ...tried(world, failed, DOWN), checked: decideAfterTry(DOWN, { number: 9, now: 0, jitter: 0 }) },
     ])
     const delivered = await claimOne(world)
     await world.work.record([tried(world, delivered, DONE)])
@@ -690,6 +690,6 @@ async function claimOne({ work }: World): Promise<ClaimedDelivery> {
 function tried({ storage }: { readonly storage: StorageWorld }, claimed: ClaimedDelivery, end: PostEnd): TriedDelivery {
   const { accountId, webhookId, position, claim, number, scheduled } = claimed
   const now = storage.clock.now()
-  const checked = checkDeliveryTry(end, { number: scheduled, now, jitter: 0.5 })
+  const checked = decideAfterTry(end, { number: scheduled, now, jitter: 0.5 })
   return { accountId, webhookId, position, claim, number, at: now, tookMs: 5, checked }
 }

@@ -1,7 +1,7 @@
 import { Alert, Code, Stack, Text } from '@mantine/core'
 import { OctagonPause } from 'lucide-react'
 import type { OverviewReply } from '../../../src/contract/console/overview.ts'
-import { useCommandLine } from '../../api/command-line.ts'
+import { useCommandLine } from '../../api/use-command-line.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
 
 /** All lanes are held until a person releases them. */

@@ -6,7 +6,7 @@ import { beforeEach, describe, it } from 'vitest'
 import { ENGINES, type EngineName } from '../../../test/support/administration-world/open-administration-world.ts'
 import { CliWorld } from '../../../test/support/administration-world/run-cli.ts'
 import type { ConnectionId } from '../../core/ids.ts'
-import { checkDeliveryTry } from '../../core/notifications/check-delivery-try.ts'
+import { decideAfterTry } from '../../core/notifications/decide-after-try.ts'
 import { createDeliveries } from '../../storage/queries/webhooks/deliveries.ts'
 
 const SENDER = '15550001000'
@@ -294,7 +294,7 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
   })
 
   const answer = (excerpt: string) =>
-    checkDeliveryTry(
+    decideAfterTry(
       { kind: 'answered', status: 200, retryAfterMs: null, excerpt },
       { number: 1, now: world.now, jitter: 0.5 },
     )

@@ -4,7 +4,7 @@ import { ENGINES } from '../../../test/support/administration-world/open-adminis
 import { CliWorld } from '../../../test/support/administration-world/run-cli.ts'
 import { testSecrets } from '../../../test/support/secrets.ts'
 import type { AccountId } from '../../core/ids.ts'
-import { checkDeliveryTry } from '../../core/notifications/check-delivery-try.ts'
+import { decideAfterTry } from '../../core/notifications/decide-after-try.ts'
 import { webhookSecretPlace } from '../../core/notifications/draw-webhook.ts'
 import { WANTABLE_KINDS } from '../../core/notifications/notification-kinds.ts'
 import type { ClaimedDelivery } from '../../core/ports/deliveries.ts'
@@ -38,7 +38,7 @@ async function answerAll(status: number, number = 1): Promise<void> {
       ...claimed,
       at: world.now,
       tookMs: 7,
-      checked: checkDeliveryTry(end, { number, now: world.now, jitter: 0.5 }),
+      checked: decideAfterTry(end, { number, now: world.now, jitter: 0.5 }),
     }
   })
   await createDeliveries(world.store).record(tried)

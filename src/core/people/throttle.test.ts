@@ -4,7 +4,7 @@ import { checkTries, type ThrottleRule, type Tries } from './throttle.ts'
 
 const NOON = Date.UTC(2026, 0, 15, 12)
 
-function checkDeliveryTry(rule: ThrottleRule, tries: Tries | null, now: number) {
+function decideAfterTry(rule: ThrottleRule, tries: Tries | null, now: number) {
   const result = checkTries([{ key: 'one', rule, tries }], now)
   if ('until' in result) return result
   const [counted] = result.counted
@@ -17,10 +17,10 @@ function checkDeliveryTry(rule: ThrottleRule, tries: Tries | null, now: number) 
 function waits(rule: ThrottleRule, count: number): number[] {
   let [now, tries]: [number, Tries | null] = [NOON, null]
   return Array.from({ length: count }, () => {
-    const first = checkDeliveryTry(rule, tries, now)
+    const first = decideAfterTry(rule, tries, now)
     const wait = 'until' in first ? first.until - now : 0
     now += wait
-    const then = checkDeliveryTry(rule, tries, now)
+    const then = decideAfterTry(rule, tries, now)
     assert.ok('tries' in then)
     tries = then.tries
     return wait / 1_000
@@ -41,7 +41,7 @@ describe('slowing guesses down', () => {
   it('forgets after a day', () => {
     const tries = { count: 40, countedFrom: NOON, lastAt: NOON }
 
-    const result = checkDeliveryTry('account', tries, NOON + 86_400_000)
+    const result = decideAfterTry('account', tries, NOON + 86_400_000)
 
     assert.deepEqual(result, { tries: { count: 1, countedFrom: NOON + 86_400_000, lastAt: NOON + 86_400_000 } })
   })
@@ -49,8 +49,8 @@ describe('slowing guesses down', () => {
   it('makes no person wait for a clock that was set back', () => {
     const tries = { count: 40, countedFrom: NOON, lastAt: NOON }
 
-    assert.ok('tries' in checkDeliveryTry('account', tries, NOON - 86_400_000))
-    assert.ok('tries' in checkDeliveryTry('address', tries, NOON - 86_400_000))
+    assert.ok('tries' in decideAfterTry('account', tries, NOON - 86_400_000))
+    assert.ok('tries' in decideAfterTry('address', tries, NOON - 86_400_000))
   })
 
   it('lets an account be tried three times from an address that has used up its tries, and no more', () => {

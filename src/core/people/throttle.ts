@@ -51,7 +51,7 @@ export function checkTries(
   const counted: (Tries & { key: string })[] = []
   let until: Instant | null = null
   for (const { key, rule, tries } of counters) {
-    const result = checkDeliveryTry(rule, tries, now)
+    const result = decideAfterTry(rule, tries, now)
     if ('tries' in result) counted.push({ ...result.tries, key })
     else if (rule === 'address' && tries && isFreshAccount)
       // Counted all the same, because a try that succeeds is taken off again.
@@ -63,7 +63,7 @@ export function checkTries(
 
 type Result = { readonly tries: Tries } | { readonly until: Instant }
 
-function checkDeliveryTry(rule: ThrottleRule, tries: Tries | null, now: Instant): Result {
+function decideAfterTry(rule: ThrottleRule, tries: Tries | null, now: Instant): Result {
   return rule === 'account' || rule === 'device' ? checkBySteps(tries, now) : checkByWindow(rule, tries, now)
 }
 

@@ -1,5 +1,5 @@
 import type { AccountId, Instant } from '../ids.ts'
-import type { CheckedTry } from '../notifications/check-delivery-try.ts'
+import type { CheckedTry } from '../notifications/decide-after-try.ts'
 import type { Room } from '../notifications/fair-scheduling.ts'
 
 /** A delivery that this process may try now, and no other until its lease ends. */

@@ -6,8 +6,8 @@ import { CHANNEL_ACTOR, TIMELINE_KINDS } from '../message/timeline.ts'
 import { nameActor } from '../name-actor.ts'
 import type { MessageTimeline, TimelineEntry } from '../ports/administration.ts'
 import { explainReason } from '../reasons.ts'
-import { ordinal } from './answer.ts'
 import { pastCause, stopText } from './explain-waited.ts'
+import { ordinal } from './was-it-sent.ts'
 
 /** Titles for a message that is finished. */
 const ENDS: Readonly<Record<string, string>> = {

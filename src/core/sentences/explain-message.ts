@@ -8,10 +8,10 @@ import { CHANNEL_ACTOR } from '../message/timeline.ts'
 import { nameActor } from '../name-actor.ts'
 import type { MessageTimeline } from '../ports/administration.ts'
 import { type ExplainedReason, explainReason, networkOf } from '../reasons.ts'
-import { type Answer, answerOf, mayHaveLeft, ordinal } from './answer.ts'
 import { numberFacts } from './explain-wait.ts'
 import { pastCause } from './explain-waited.ts'
 import { NO_ACTION, type SentenceFacts } from './texts.ts'
+import { type Answer, mayHaveLeft, ordinal, wasItSent } from './was-it-sent.ts'
 
 /** What a person reads of a message: was it sent, why or why not, what to do. */
 interface ExplainedMessage extends Answer {
@@ -50,7 +50,7 @@ const SLOW_CALL_MS = 3_000
 /** From facts only, as of the moment at which they were read. */
 export function explainMessage(view: MessageTimeline): ExplainedMessage {
   const own = linesOf(view)
-  return { ...answerOf(view), ...own, ...replaced(view, own) }
+  return { ...wasItSent(view), ...own, ...replaced(view, own) }
 }
 
 function linesOf(view: MessageTimeline): Lines {

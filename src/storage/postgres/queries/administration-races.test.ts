@@ -8,7 +8,7 @@ import { waitUntil } from '../../../../test/support/black-box/wait-until.ts'
 import type { TestDatabase } from '../../../../test/support/postgres/test-database.ts'
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
-import { checkDeliveryTry } from '../../../core/notifications/check-delivery-try.ts'
+import { decideAfterTry } from '../../../core/notifications/decide-after-try.ts'
 import type { NotificationKind } from '../../../core/notifications/notification-kinds.ts'
 import type { Administration } from '../../../core/ports/administration.ts'
 import type { PostEnd } from '../../../core/ports/guarded-post.ts'
@@ -334,7 +334,7 @@ describe('several people who change things at once', () => {
     const [claimed] = await work.claimDue({ room: 1, roomForFailing: 1, leaseMs: 60_000 })
     assert.ok(claimed)
     const gone: PostEnd = { kind: 'answered', status: 410, retryAfterMs: null, excerpt: '' }
-    const checked = checkDeliveryTry(gone, { number: 1, now: Date.now(), jitter: 0.5 })
+    const checked = decideAfterTry(gone, { number: 1, now: Date.now(), jitter: 0.5 })
 
     await service.query('begin; select pg_advisory_xact_lock(3, 0)')
     const adding = add('whk_new', 'message.failed')

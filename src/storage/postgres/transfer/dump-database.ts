@@ -14,7 +14,7 @@ import {
   programVersion,
   refuseOlder,
   toLibpqUrl,
-} from './programs.ts'
+} from './client-programs.ts'
 
 const REPORT_EVERY_MS = 250
 // A statement that waits for a table lock blocks all later ones.

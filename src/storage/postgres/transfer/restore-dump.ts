@@ -18,7 +18,7 @@ import {
   programVersion,
   refuseOlder,
   toLibpqUrl,
-} from './programs.ts'
+} from './client-programs.ts'
 
 const TABLE_LOCK_WITHIN_MS = 5_000
 

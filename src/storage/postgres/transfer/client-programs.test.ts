@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { toLibpqUrl } from './programs.ts'
+import { toLibpqUrl } from './client-programs.ts'
 
 const passed = (options: string) => toLibpqUrl(`postgres://anna:s%40cret@db.example:5432/nuncio${options}`)
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { PostEnd } from '../ports/guarded-post.ts'
-import { checkDeliveryTry, MOST_TRIES, RETRY_DELAYS_MS } from './check-delivery-try.ts'
+import { decideAfterTry, MOST_TRIES, RETRY_DELAYS_MS } from './decide-after-try.ts'
 
 const answered = (status: number, retryAfterMs: number | null = null): PostEnd => ({
   kind: 'answered',
@@ -9,7 +9,7 @@ const answered = (status: number, retryAfterMs: number | null = null): PostEnd =
   retryAfterMs,
   excerpt: '',
 })
-const check = (end: PostEnd, number = 1, jitter = 0.5) => checkDeliveryTry(end, { number, now: 0, jitter })
+const check = (end: PostEnd, number = 1, jitter = 0.5) => decideAfterTry(end, { number, now: 0, jitter })
 
 describe('what a try to post a notice comes to', () => {
   it.each([

@@ -39,7 +39,7 @@ export interface CheckedTry {
 }
 
 /** The result of a try. `number` counts from 1, `jitter` is in [0, 1). */
-export function checkDeliveryTry(
+export function decideAfterTry(
   end: PostEnd,
   { number, now, jitter }: { readonly number: number; readonly now: Instant; readonly jitter: number },
 ): CheckedTry {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { LogTimeline } from '../ports/console/api-log.ts'
-import { answerOf } from './answer.ts'
+import { wasItSent } from './was-it-sent.ts'
 
 type View = NonNullable<LogTimeline['message']>
 type Entry = View['timeline'][number]
@@ -30,7 +30,7 @@ describe('the answer to whether a message was sent', () => {
     ['EXPIRED', {}, 'Not sent.', 'not sent'],
     ['CANCELLED', {}, 'Not sent.', 'not sent'],
   ] as const)('is, for %s %j: %s', (state, part, ...[sentence, short]) => {
-    assert.deepEqual(answerOf(viewOf({ state, ...part })), { sentence, short })
+    assert.deepEqual(wasItSent(viewOf({ state, ...part })), { sentence, short })
   })
 
   it('never says “not sent” of a waiting message whose last attempt may have left', () => {
@@ -38,19 +38,19 @@ describe('the answer to whether a message was sent', () => {
     const view = viewOf({ state: 'QUEUED', attempts: 1 }, [unknown])
     const proven = viewOf({ state: 'QUEUED', attempts: 1 }, [unknown, entryOf('attempt-rejected', AT + 2)])
 
-    assert.deepEqual(answerOf(view), {
+    assert.deepEqual(wasItSent(view), {
       sentence: 'It may have been sent already.',
       short: 'perhaps sent',
     })
-    assert.equal(answerOf(proven).sentence, 'Not sent yet, after 1 attempt.')
+    assert.equal(wasItSent(proven).sentence, 'Not sent yet, after 1 attempt.')
   })
 
   it('drops the time of a report that is before the acceptance', () => {
     const early = viewOf({ state: 'READ' }, [entryOf('receipt-read', AT - 1)])
     const later = viewOf({ state: 'DELIVERED' }, [entryOf('receipt-delivered', AT + 1_900)])
 
-    assert.equal(answerOf(early).sentence, 'Sent and read.')
-    assert.equal(answerOf(later).sentence, 'Sent and delivered 1.9 s after the request.')
+    assert.equal(wasItSent(early).sentence, 'Sent and read.')
+    assert.equal(wasItSent(later).sentence, 'Sent and delivered 1.9 s after the request.')
   })
 })
 

@@ -20,7 +20,7 @@ export function ordinal(number: number): string {
  * From facts only: state, attempts and reports, not the reason. "Not sent" only where every attempt is proven not to have
  * left, "not delivered" only after the network had the message.
  */
-export function answerOf(view: MessageTimeline): Answer {
+export function wasItSent(view: MessageTimeline): Answer {
   const { message, timeline, channel } = view
   const network = networkOf('', channel) ?? 'the network'
   if (message.reason === 'possible_duplicate') return { sentence: 'Sent, perhaps twice.', short: 'perhaps sent twice' }
