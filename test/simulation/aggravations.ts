@@ -33,6 +33,13 @@ export function keepRecipientsBusy(world: SimulatedWorld): void {
   world.networkFaults.busyRecipients = 0.3
 }
 
+/** Much is accepted by all workers while lanes wait for their gap and recipients are busy. */
+export function acceptWhileWaiting(world: SimulatedWorld): void {
+  world.load.timesAsMany = 5
+  world.networkFaults.busyRecipients = 0.2
+  world.storage.database.exec(`update connection set policy = json_set(policy, '$.leastGapMs', 3000)`)
+}
+
 /** All messages are still there when recipients can be reached again, and go one after the other with a gap in between. */
 export function sendSlowly(world: SimulatedWorld): void {
   world.networkFaults.busyRecipients = 1

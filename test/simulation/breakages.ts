@@ -8,6 +8,7 @@ import type { Lanes, LaneTransition, LaneTransitionResult } from '../../src/core
 import { overrideLanes } from '../support/dispatch-world/override-lanes.ts'
 import { preferredWorker } from '../support/preferred-worker.ts'
 import {
+  acceptWhileWaiting,
   cutOften,
   expireOften,
   joinOften,
@@ -29,6 +30,7 @@ import {
   withLazyRetries,
   withLimitsOfLanes,
   withoutPassed,
+  withoutReadingBefore,
   withoutTries,
   withRecipientsApart,
   withRecipientsTogether,
@@ -70,6 +72,10 @@ export const BREAKAGES: Readonly<Record<string, Breakage>> = {
   },
   'a message that waits for itself holds its lane': { lanes: withWaitsOfLanes, aggravate: keepRecipientsBusy },
   'failed tries are forgotten at a takeover': { lanes: withoutTries, aggravate: takeOverBusyLanes },
+  'what comes before an accepted message is not read when its recipient waits': {
+    ...withoutReadingBefore(),
+    aggravate: acceptWhileWaiting,
+  },
   'what was passed over is forgotten': { lanes: withoutPassed, aggravate: keepRecipientsBusy },
   'what may have arrived is simply sent again': { channel: withoutUnknown },
   'an attempt is called before it is committed': { lanes: withoutIntent },

@@ -15,7 +15,7 @@ const FETCHES_GIVEN_UP_AFTER_MS = 800_000
 export function planLoad(world: SimulatedWorld, untilMs: number): void {
   const random = world.random.fork('load')
   const late = world.random.fork('late media')
-  const bursts = random.between(8, 24)
+  const bursts = random.between(8, 24) * world.load.timesAsMany
   for (let i = 0; i < bursts; i++) {
     const connection = random.pick(world.connections)
     const many = random.pick([1, 1, 2, 5])

@@ -102,6 +102,57 @@ export function withYoungestFirst(): Pick<Breakage, 'lanes' | 'patch'> {
   return { lanes, patch }
 }
 
+/**
+ * What was accepted here for a recipient whose messages wait is passed over at once, and nobody reads what another process
+ * accepted before it.
+ */
+export function withoutReadingBefore(): Pick<Breakage, 'lanes' | 'patch'> {
+  const { add, expectMore, next } = LaneBuffer.prototype
+  const added = new WeakMap<LaneBuffer, QueuedMessage[]>()
+  let asked: LaneBuffer | null = null
+  let insteadOfReading: readonly QueuedMessage[] = []
+  const patch = () => {
+    const undo = [
+      replace(LaneBuffer.prototype, 'add', {
+        value(this: LaneBuffer, message: QueuedMessage): boolean {
+          const isAdded = add.call(this, message)
+          if (isAdded) added.set(this, [...(added.get(this) ?? []), message])
+          return isAdded
+        },
+      }),
+      replace(LaneBuffer.prototype, 'expectMore', {
+        value(this: LaneBuffer): void {
+          if (asked === this) insteadOfReading = added.get(this) ?? []
+          added.delete(this)
+          expectMore.call(this)
+        },
+      }),
+      replace(LaneBuffer.prototype, 'next', {
+        value(this: LaneBuffer, now: Instant): ReturnType<typeof next> {
+          asked = this
+          try {
+            return next.call(this, now)
+          } finally {
+            asked = null
+            insteadOfReading = []
+          }
+        },
+      }),
+    ]
+    return () => {
+      for (const each of undo) each()
+    }
+  }
+  const lanes = (inner: Lanes): Lanes =>
+    overrideLanes(inner, {
+      fetchNext(connectionId, limit, after) {
+        const accepted = limit > 1 ? insteadOfReading.filter(({ sequence }) => sequence > after) : []
+        return accepted.length > 0 ? Promise.resolve(accepted) : inner.fetchNext(connectionId, limit, after)
+      },
+    })
+  return { lanes, patch }
+}
+
 /** A limit of one recipient is taken for one of the connection. */
 export function withLimitsOfLanes(channel: Channel): Channel {
   const rateLimitDelayOf = channel.rateLimitDelayOf?.bind(channel)

@@ -55,7 +55,7 @@ export class SimulatedWorld {
   readonly networkFaults: NetworkFaults = { weights: {}, busyRecipients: 0, freezes: 0, reports: 0 }
   readonly uploadFaults: UploadFaults = { weights: {}, rests: 0, recipientRests: 0 }
   /** Few recipients, so that each has an order that can be broken. */
-  readonly load = { recipientsOfEach: 4 }
+  readonly load = { recipientsOfEach: 4, timesAsMany: 1 }
   readonly connections: SimulatedConnection[] = []
   workers: SimulatedWorker[] = []
   readonly #breakage: Breakage
