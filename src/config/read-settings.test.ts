@@ -129,6 +129,35 @@ describe('settings', () => {
     assert.equal(read({ NUNCIO_DATABASE_URL: text }).problems[0]?.code, 'setting_invalid')
   })
 
+  it('take the variables of OpenTelemetry where ours are not set, and say so', () => {
+    const environment = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318/',
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20abc',
+    }
+    const shared = readSettings({ environment, envFile: {} })
+    const named = { ...environment, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:4319/spans' }
+    const closer = readSettings({ environment: named, envFile: {} })
+    const own = readSettings({ environment: named, envFile: { NUNCIO_TRACES_URL: 'http://127.0.0.1:4320/own' } })
+
+    assert.equal(shared.settings?.tracesUrl, 'http://127.0.0.1:4318/v1/traces')
+    assert.deepEqual(shared.settings.tracesHeaders, { authorization: 'Bearer abc' })
+    assert.equal(
+      shared.readings.find(({ name }) => name === 'NUNCIO_TRACES_URL')?.source,
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+    )
+    assert.equal(closer.settings?.tracesUrl, 'http://127.0.0.1:4319/spans')
+    assert.equal(own.settings?.tracesUrl, 'http://127.0.0.1:4320/own')
+  })
+
+  it('say which variable of OpenTelemetry is wrong', () => {
+    const { problems } = readSettings({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }, envFile: {} })
+
+    assert.match(
+      problems[0]?.sentence ?? '',
+      /^The setting NUNCIO_TRACES_URL .*\(OTEL_EXPORTER_OTLP_ENDPOINT\) is wrong/,
+    )
+  })
+
   it('mask secrets, right or wrong', () => {
     const right = read({ NUNCIO_METRICS_SECRET: 'a-long-enough-secret' })
     const wrong = read({ NUNCIO_METRICS_SECRET: 'too-short' })

@@ -24,7 +24,8 @@ export type DatabaseSettings =
 
 type DatabaseKey = 'databaseUrl' | 'databaseListenUrl' | 'databaseMigrateUrl'
 
-type SettingSource = 'default' | 'command line' | 'environment' | '.env file'
+/** The last one: a variable that other programs share. */
+type SettingSource = 'default' | 'command line' | 'environment' | '.env file' | `OTEL_${string}`
 
 export interface SettingProblem {
   /** Null when the problem concerns no single setting. */
@@ -120,6 +121,10 @@ function findText(entry: Setting<unknown>, texts: SettingTexts): FoundText {
   if (environment) return { text: environment, source: 'environment' }
   const envFile = texts.envFile[entry.name]?.trim()
   if (envFile) return { text: envFile, source: '.env file' }
+  for (const { name, adapt } of entry.shared ?? []) {
+    const shared = texts.environment[name]?.trim()
+    if (shared) return { text: adapt?.(shared) ?? shared, source: name }
+  }
   return { text: entry.default, source: 'default' }
 }
 

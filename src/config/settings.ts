@@ -35,12 +35,24 @@ export interface Setting<T> {
   /** One sentence. */
   readonly purpose: string
   readonly secret: boolean
+  /** Variables that other programs share, read in this order where ours is not set. `adapt` makes their text one of ours. */
+  readonly shared?: readonly { readonly name: `OTEL_${string}`; readonly adapt?: (text: string) => string }[]
   /** Returns a warning for every start, or null. */
   warning?(value: T): string | null
 }
 
 function setting<T>(given: Omit<Setting<T>, 'secret'> & { readonly secret?: true }): Setting<T> {
   return { ...given, secret: given.secret ?? false }
+}
+
+function decodePercents(text: string): string {
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, (encoded) => {
+    try {
+      return decodeURIComponent(encoded)
+    } catch {
+      return encoded
+    }
+  })
 }
 
 const LARGEST_COUNT = 1_000_000_000
@@ -358,6 +370,10 @@ export const SETTINGS = {
     whenUnset: null,
     purpose:
       'Where traces are sent: a collector that speaks OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces. Without it nothing is traced.',
+    shared: [
+      { name: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' },
+      { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', adapt: (text) => `${text.replace(/\/+$/, '')}/v1/traces` },
+    ],
   }),
   tracesSampledPercent: setting({
     name: 'NUNCIO_TRACES_SAMPLED_PERCENT',
@@ -372,6 +388,10 @@ export const SETTINGS = {
     whenUnset: {},
     secret: true,
     purpose: 'Headers that the collector asks for, such as authorization=Bearer….',
+    shared: [
+      { name: 'OTEL_EXPORTER_OTLP_TRACES_HEADERS', adapt: decodePercents },
+      { name: 'OTEL_EXPORTER_OTLP_HEADERS', adapt: decodePercents },
+    ],
   }),
   token: setting({
     name: 'NUNCIO_TOKEN',

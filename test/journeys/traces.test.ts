@@ -51,6 +51,8 @@ describe.each(ENGINES)('the trace of a message on $name', ({ start }) => {
     assert.ok(attempt.startedAt <= attempt.endedAt)
     assert.equal(attempt.attributes['nuncio.outcome'], 'accepted')
     assert.equal(attempt.attributes['nuncio.channel'], 'sandbox')
+    assert.equal(attempt.attributes['messaging.message.id'], messageId)
+    assert.equal(attempt.attributes['messaging.operation.type'], 'send')
     assert.deepEqual(
       accept.links.map(({ traceId, spanId }) => [traceId, spanId]),
       [[CALLER_TRACE, CALLER_SPAN]],
@@ -76,7 +78,7 @@ describe.each(ENGINES)('the trace of a message on $name', ({ start }) => {
     assert.equal(new Set(spans.map(({ spanId }) => spanId)).size, spans.length)
     const waits = spans.filter(({ name }) => name === 'wait in the lane')
     assert.equal(waits.length, 3)
-    assert.equal(waits[1]?.events[0]?.attributes['nuncio.code'], 'retrying')
+    assert.equal(waits[1]?.events[0]?.attributes['nuncio.reason'], 'retrying')
   })
 
   it('shows its media', async () => {

@@ -25,7 +25,7 @@ const ACCEPT = 'accept message'
 const COMMIT = 'commit message'
 
 export function spansOfAcceptance(accepted: Accepted, link: RemoteSpan | null): readonly PlainSpan[] {
-  const { messageId, connectionId, requestId, type, receivedAt, checkedAfterMs, committedAfterMs, tookMs } = accepted
+  const { messageId, requestId, type, receivedAt, checkedAfterMs, committedAfterMs, tookMs } = accepted
   const whole = {
     ...spanOf(messageId, ACCEPT),
     parentSpanId: null,
@@ -33,8 +33,7 @@ export function spansOfAcceptance(accepted: Accepted, link: RemoteSpan | null): 
     startedAt: receivedAt,
     endedAt: receivedAt + tookMs,
     attributes: {
-      'nuncio.message.id': messageId,
-      'nuncio.connection.id': connectionId,
+      ...messagingAttributes(accepted, 'create'),
       'nuncio.request.id': requestId,
       'nuncio.message.type': type,
       'http.request.method': 'POST',
@@ -51,7 +50,7 @@ export function spansOfAcceptance(accepted: Accepted, link: RemoteSpan | null): 
 }
 
 export function spanOfAttempt(event: EventOf<'attempt.finished'>): PlainSpan {
-  const { messageId, connectionId, channel, number, outcome, code, startedAt, tookMs, next } = event
+  const { messageId, channel, number, outcome, code, startedAt, tookMs, next } = event
   return {
     ...spanOf(messageId, attemptName(number)),
     name: 'attempt',
@@ -60,13 +59,12 @@ export function spanOfAttempt(event: EventOf<'attempt.finished'>): PlainSpan {
     endedAt: startedAt + tookMs,
     isError: outcome !== 'accepted',
     attributes: {
-      'nuncio.message.id': messageId,
-      'nuncio.connection.id': connectionId,
+      ...messagingAttributes(event, 'send'),
       'nuncio.channel': channel,
       'nuncio.attempt.number': number,
       'nuncio.outcome': outcome,
       'nuncio.next': next,
-      ...(code === null ? {} : { 'nuncio.code': code }),
+      ...(code === null ? {} : { 'error.type': code }),
     },
   }
 }
@@ -113,7 +111,7 @@ export function spanOfFetch(event: EventOf<'media.fetched'> | EventOf<'media.fai
       'nuncio.fetch.number': number,
       ...(event.event === 'media.fetched'
         ? { 'nuncio.media.size_bytes': event.sizeBytes }
-        : { 'nuncio.code': event.code, 'nuncio.is_last': event.final }),
+        : { 'error.type': event.code, 'nuncio.is_last': event.final }),
     },
   }
 }
@@ -132,7 +130,7 @@ export function spanOfPreparing(event: EventOf<'message.prepared'>, endedAt: Ins
     attributes: {
       'nuncio.channel': channel,
       'nuncio.outcome': outcome,
-      ...(code === null ? {} : { 'nuncio.code': code }),
+      ...(code === null ? {} : { 'error.type': code }),
     },
   }
 }
@@ -145,7 +143,7 @@ export function spanOfDrop({ messageId, as, reason }: EventOf<'message.dropped'>
     startedAt: at,
     endedAt: at,
     isError: true,
-    attributes: { 'nuncio.next': as, 'nuncio.code': reason },
+    attributes: { 'nuncio.next': as, 'error.type': reason },
   }
 }
 
@@ -162,6 +160,19 @@ export function spanOfRecovery({ messageId, crashes }: EventOf<'attempt.recovere
 
 function attemptName(number: number): string {
   return `attempt ${number}`
+}
+
+/** Named as OpenTelemetry's semantic conventions for messaging name them. */
+function messagingAttributes(
+  { messageId, connectionId }: { readonly messageId: string; readonly connectionId: string },
+  operation: 'create' | 'send',
+): PlainSpan['attributes'] {
+  return {
+    'messaging.system': 'nuncio',
+    'messaging.operation.type': operation,
+    'messaging.destination.name': connectionId,
+    'messaging.message.id': messageId,
+  }
 }
 
 /** What the spans of a message have in common; its times and all that differs come from the caller. */

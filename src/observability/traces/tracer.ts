@@ -107,10 +107,10 @@ export class Tracer {
     until,
   }: Extract<JournalEvent, { event: 'lane.waiting' | 'message.deferred' }>): void {
     const { entries } = this.#trailOf(connectionId)
-    if (entries.length >= MOST_MOMENTS || entries.at(-1)?.attributes['nuncio.code'] === reason) return
+    if (entries.length >= MOST_MOMENTS || entries.at(-1)?.attributes['nuncio.reason'] === reason) return
     const at = this.#parts.now()
     const forMs = until === null ? {} : { 'nuncio.wait_ms': Math.max(0, until - at) }
-    entries.push({ name: 'waits', at, attributes: { 'nuncio.code': reason, ...forMs } })
+    entries.push({ name: 'waits', at, attributes: { 'nuncio.reason': reason, ...forMs } })
   }
 
   #trailOf(connectionId: ConnectionId): LaneTrail {
