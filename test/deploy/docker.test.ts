@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'vitest'
@@ -71,6 +72,22 @@ describe('the image', () => {
     assert.deepEqual(
       copied.filter((path) => !isInContext(IGNORE, path) || !existsSync(join(ROOT, path))),
       [],
+    )
+  })
+})
+
+describe('the build in the image', () => {
+  it('gets each folder of the sources', () => {
+    const { stdout } = spawnSync('git', ['ls-tree', '-d', '--name-only', 'HEAD'], { cwd: ROOT, encoding: 'utf8' })
+    const folders = stdout
+      .trim()
+      .split('\n')
+      .filter((name) => !name.startsWith('.'))
+    const copied = texts(STAGES[0], 'COPY').flatMap((text) => text.split(' ').slice(0, -1))
+
+    assert.deepEqual(
+      folders.filter((folder) => !copied.some((path) => path.split('/')[0] === folder)),
+      ['bench', 'test'],
     )
   })
 })
