@@ -1,14 +1,15 @@
+import { withCommand } from '../../src/core/reasons.ts'
 import { ALARM_KINDS } from '../../src/core/watchdog/alarm-kinds.ts'
 import { markdownTable } from './markdown.ts'
 
 /** The text of docs/alarms.md. */
 export function makeAlarmsPage(): string {
-  const rows = Object.entries(ALARM_KINDS).map(([kind, { of, severity, means, nextStep }]) => [
+  const rows = Object.entries(ALARM_KINDS).map(([kind, { of, severity, means, nextStep, command }]) => [
     `\`${kind}\``,
     severity,
     `of ${of === 'account' || of === 'installation' ? 'the' : 'a'} ${of}`,
     means,
-    nextStep,
+    withCommand({ nextStep, command }),
   ])
   return `# Alarms
 

@@ -70,7 +70,7 @@ export function Attention() {
             <EmptyState
               kind="nothing-yet"
               title="No alarm was raised"
-              text="Lanes, connections, tokens and disks are checked every quarter of a minute."
+              text="Connections, tokens and disks are checked every quarter of a minute."
             />
           }
         />

@@ -34,7 +34,7 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
 
     assert.match(
       stdout,
-      /^Alarms\n {2}warning: mail-2 has 512 MB of 100 GB left under \/data\. When that is full, nothing is accepted or sent\. → Make room on it/,
+      /^Alarms\n {2}warning: mail-2 has 512 MB of 100 GB left under \/data\. When that is full, nothing is accepted or sent\. Make room on it or enlarge it\. → nuncio attention/,
     )
     assert.deepEqual(
       alarms.map((alarm) => Object.keys(alarm)),

@@ -167,8 +167,9 @@ function part(title: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : [title, ...lines.map((line) => `  ${printable(line)}`)].join('\n')
 }
 
-function alarmLine({ severity, account, cause, nextStep }: AlarmView): string {
-  return `${severity}${account === null ? '' : ` (${account})`}: ${cause} → ${nextStep}`
+function alarmLine(alarm: AlarmView): string {
+  const { severity, account, cause } = alarm
+  return `${severity}${account === null ? '' : ` (${account})`}: ${cause} ${withCommand(alarm)}`
 }
 
 function messageLine({ id, connection, to, reason, acceptedAt }: MessageView, now: number): string {

@@ -71,9 +71,9 @@ export function tokenJson(view: TokenView) {
 }
 
 export function alarmJson(view: AlarmView) {
-  const { id, kind, severity, of, object, name, account, since, raisedAt, cause, nextStep } = view
+  const { id, kind, severity, of, object, name, account, since, raisedAt, cause } = view
   const times = { since: isoTime(since), raisedAt: isoTime(raisedAt) }
-  return { id, kind, severity, of, object, name, account, ...times, cause, nextStep }
+  return { id, kind, severity, of, object, name, account, ...times, cause, nextStep: withCommand(view) }
 }
 
 export function messageJson(view: MessageView) {

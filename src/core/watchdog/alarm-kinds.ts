@@ -9,8 +9,10 @@ interface AlarmKindFacts {
   readonly severity: AlarmSeverity
   /** When it is raised, in one sentence. */
   readonly means: string
-  /** What to do; NUMBER stands for the number of the connection. */
+  /** What to do, as buttons and fields of the console are called; NUMBER stands for the number of the connection. */
   readonly nextStep: string
+  /** What to type at the command line. Null: there is nothing to type. */
+  readonly command: string | null
   /** For how long the condition must hold without a break before the alarm is raised. */
   readonly raisedAfterMs: number
   /** For how long it must be gone without a break before the alarm is. */
@@ -27,7 +29,8 @@ export const ALARM_KINDS = {
     of: 'installation',
     severity: 'critical',
     means: 'All lanes are held, so no attempt begins on any connection until a person releases them (G12).',
-    nextStep: `Check what was sent meanwhile, cancel what must not go out again, then: ${commandLine`hold --release`}`,
+    nextStep: 'Check what was sent meanwhile, and cancel what must not go out again. Then release all numbers.',
+    command: commandLine`hold --release`,
     raisedAfterMs: 0,
     clearedAfterMs: 0,
   },
@@ -35,7 +38,8 @@ export const ALARM_KINDS = {
     of: 'installation',
     severity: 'critical',
     means: 'For a minute no living process has had the role `dispatch`, so nothing is sent.',
-    nextStep: `See ${commandLine`workers`}, and start a process with NUNCIO_ROLES that names dispatch.`,
+    nextStep: 'Ask the person who runs Nuncio to start a process with NUNCIO_ROLES that names dispatch.',
+    command: commandLine`workers`,
     raisedAfterMs: 60 * SECOND_MS,
     clearedAfterMs: SOON_MS,
   },
@@ -45,6 +49,7 @@ export const ALARM_KINDS = {
     means: `A process could write nothing for half a minute, or requests were refused for it: a full disk, or a database that was away. It is raised when that is over, and kept for an hour. As long as it lasts, every page of the console and ${commandLine`attention`} say so.`,
     nextStep:
       'Find out why, so that it does not come again. What was refused with 503 must be sent again by its senders: the API log shows whose it was.',
+    command: null,
     raisedAfterMs: 0,
     clearedAfterMs: 3_600 * SECOND_MS,
   },
@@ -53,7 +58,8 @@ export const ALARM_KINDS = {
     severity: 'warning',
     means:
       'A disk that Nuncio writes to has little room left: less than NUNCIO_ALARM_DISK_FREE_PERCENT (counted on at most 200 GB of it), or less than 1 GB. Critical below 2 % or 200 MB. When it is full, nothing is accepted and nothing is sent.',
-    nextStep: `Make room on it or enlarge it; ${commandLine`attention`} shows when it is enough.`,
+    nextStep: 'Ask the person who runs Nuncio to make room on it or enlarge it.',
+    command: commandLine`attention`,
     raisedAfterMs: 0,
     clearedAfterMs: SOON_MS,
   },
@@ -62,7 +68,8 @@ export const ALARM_KINDS = {
     severity: 'critical',
     means:
       'Messages are due on a connection and nothing explains a wait, but for three quarters of a minute nothing has begun or ended; or a call to its network is open for so much longer than it may be.',
-    nextStep: `See which worker holds the lane: ${commandLine`workers`}. Restart that process: another takes the lane over within 20 seconds.`,
+    nextStep: 'Ask the person who runs Nuncio to restart that process: another takes over within 20 seconds.',
+    command: commandLine`workers`,
     raisedAfterMs: 0,
     clearedAfterMs: SOON_MS,
   },
@@ -71,7 +78,8 @@ export const ALARM_KINDS = {
     severity: 'critical',
     means:
       'For two minutes a connection has sent nothing, because its network cannot be reached, refuses its credentials or wants no more from it. It is tried again by itself.',
-    nextStep: `Check the connection in the console, or: ${commandLine`connection check NUMBER`}`,
+    nextStep: 'Check the connection.',
+    command: commandLine`connection check NUMBER`,
     raisedAfterMs: SOON_MS,
     clearedAfterMs: SOON_MS,
   },
@@ -80,7 +88,9 @@ export const ALARM_KINDS = {
     severity: 'warning',
     means:
       'The network of a connection calls back, but has reported nothing since it took three messages or more, the first of them ten minutes ago. As long as no report arrives, nothing becomes DELIVERED or READ, failures that the network reports later are not known, and an attempt without an answer becomes UNCONFIRMED. One report of any kind ends it.',
-    nextStep: `Check the callback address that the network knows, its certificate and the field messages: the page of the connection shows what to enter, and so does ${commandLine`connection check NUMBER`}`,
+    nextStep:
+      'Check the callback address that the network knows, its certificate and the field messages: the page of the connection shows what to enter.',
+    command: commandLine`connection check NUMBER`,
     raisedAfterMs: SOON_MS,
     clearedAfterMs: 0,
   },
@@ -89,7 +99,8 @@ export const ALARM_KINDS = {
     severity: 'critical',
     means:
       'The adapter of a bridge connection did what its protocol forbids: messages may have been sent twice, or the log may show what is not so. It ends by itself a day later, unless the adapter does it again.',
-    nextStep: `Pause the connection until the adapter is repaired, then see what it does: ${commandLine`connection check NUMBER`}`,
+    nextStep: 'Pause the connection until the adapter is repaired, then check the connection.',
+    command: commandLine`connection check NUMBER`,
     raisedAfterMs: 0,
     clearedAfterMs: 0,
   },
@@ -98,7 +109,8 @@ export const ALARM_KINDS = {
     severity: 'warning',
     means:
       'The first message of a lane has waited for longer than NUNCIO_ALARM_OLDEST_WAITING_MINUTES, for another reason than what its owner has set: pace, quiet hours or a pause.',
-    nextStep: `See what waits and why on the page of the connection, or: ${commandLine`attention`}`,
+    nextStep: 'See what waits and why on the page of the connection.',
+    command: commandLine`attention`,
     raisedAfterMs: SOON_MS,
     clearedAfterMs: SOON_MS,
   },
@@ -107,7 +119,8 @@ export const ALARM_KINDS = {
     severity: 'warning',
     means:
       'Messages that wait will expire before their turn comes: the pace and the quiet hours let too few go within their time to live, or the connection is paused.',
-    nextStep: `Resume the connection, shorten its least gap or raise its time to live: ${commandLine`connection set NUMBER least_gap=… time_to_live=…`}`,
+    nextStep: 'Resume the connection, shorten its least gap or raise its time to live.',
+    command: commandLine`connection set NUMBER least_gap=… time_to_live=…`,
     raisedAfterMs: SOON_MS,
     clearedAfterMs: 60 * SECOND_MS,
   },
@@ -116,7 +129,9 @@ export const ALARM_KINDS = {
     severity: 'warning',
     means:
       'Nine tenths of the messages wait that may wait on a connection or in an account (NUNCIO_MAX_WAITING_PER_CONNECTION, NUNCIO_MAX_WAITING_PER_ACCOUNT). At the limit further ones are answered with 429.',
-    nextStep: `Send less, see why the lane is slow (${commandLine`attention`}), or raise the limit.`,
+    nextStep:
+      'Send less, see on the page of the connection what holds it up, or ask the person who runs Nuncio to raise the limit.',
+    command: commandLine`attention`,
     raisedAfterMs: 0,
     clearedAfterMs: 60 * SECOND_MS,
   },
@@ -124,7 +139,8 @@ export const ALARM_KINDS = {
     of: 'account',
     severity: 'warning',
     means: 'It is unknown whether some messages arrived, and a person should resolve them.',
-    nextStep: `Ask the recipients, then: ${commandLine`message resolve ID --arrived`} or --send-again`,
+    nextStep: 'Ask the recipients, then decide for each message: it arrived, or send it again.',
+    command: `${commandLine`message resolve ID --arrived`} or --send-again`,
     raisedAfterMs: 0,
     clearedAfterMs: 0,
   },
@@ -133,7 +149,8 @@ export const ALARM_KINDS = {
     severity: 'info',
     means:
       'A token expires within 14 days; a warning within 7, critical within one, if it was used in the last 30 days.',
-    nextStep: 'Rotate it on its page in the console, and hand the new one to everybody who uses it.',
+    nextStep: 'Rotate it on its page, and hand the new one to everybody who uses it.',
+    command: null,
     raisedAfterMs: 0,
     clearedAfterMs: 0,
   },
@@ -141,7 +158,8 @@ export const ALARM_KINDS = {
     of: 'token',
     severity: 'critical',
     means: 'A token has expired and is still called with: all those requests are refused with 401.',
-    nextStep: 'Make a new token, and give it to the callers that its page in the console shows.',
+    nextStep: 'Create a new token, and give it to the callers that the page of this one shows.',
+    command: null,
     raisedAfterMs: 0,
     clearedAfterMs: 0,
   },

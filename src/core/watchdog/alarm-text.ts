@@ -11,7 +11,9 @@ import { ALARM_KINDS, type AlarmKind } from './alarm-kinds.ts'
 interface AlarmText {
   /** What is wrong and why, in a sentence or two made of its facts. */
   readonly cause: string
+  /** Without commands: as buttons and fields of the console are called. */
   readonly nextStep: string
+  readonly command: string | null
 }
 
 type Alarm = Pick<OpenAlarm, 'kind' | 'since' | 'facts'>
@@ -19,7 +21,7 @@ type Alarm = Pick<OpenAlarm, 'kind' | 'since' | 'facts'>
 /** What people read of an alarm. Pure: as of `now`. */
 export function alarmText(alarm: Alarm, now: Instant): AlarmText {
   const facts = new Facts(alarm, now)
-  return { cause: CAUSES[alarm.kind](facts), nextStep: nextStepOf(alarm.kind, facts) }
+  return { cause: CAUSES[alarm.kind](facts), ...whatToDo(alarm.kind, facts) }
 }
 
 /** Facts as they were stored, maybe by another version: what is missing is left out and never fails. */
@@ -131,15 +133,20 @@ function brokenPromises(facts: Facts): string {
     .join(' ')
 }
 
+function whatToDo(kind: AlarmKind, facts: Facts): Omit<AlarmText, 'cause'> {
+  const { command } = ALARM_KINDS[kind]
+  return { nextStep: nextStepOf(kind, facts), command: command === null ? null : withNumber(command, facts) }
+}
+
 function nextStepOf(kind: AlarmKind, facts: Facts): string {
   const { nextStep } = ALARM_KINDS[kind]
   if (kind === 'connection_offline') {
     const own = explainReason(facts.text('reason')).nextStep
     if (own !== '' && !own.startsWith(NO_ACTION.slice(0, -1)))
-      return withNumber(`${own} Then: ${nextStep.replace(/^.*, or: /, '')}`, facts)
+      return withNumber(`${own} Then check the connection.`, facts)
   }
   if (kind === 'token_expiring' && !facts.is('isUsed'))
-    return 'Nothing if it is not needed; else rotate it on its page in the console.'
+    return 'Nothing if it is not needed; else rotate it on its page.'
   return withNumber(nextStep, facts)
 }
 

@@ -1,6 +1,7 @@
 import type { AccountId, Instant } from '../ids.ts'
 import type { NewNotification, Notifications } from '../ports/notifications.ts'
 import type { UnannouncedAlarm, Watch } from '../ports/watch.ts'
+import { withCommand } from '../reasons.ts'
 import type { AlarmKind } from './alarm-kinds.ts'
 import { alarmText } from './alarm-text.ts'
 
@@ -30,7 +31,9 @@ export async function announceAlarms({ watch, notifications }: AnnouncingParts, 
 
 function notificationOf(alarm: UnannouncedAlarm, accountId: AccountId, now: Instant): NewNotification {
   const { id, kind, severity, clearedAt, changedAt, facts } = alarm
-  const data = { alarm: kind, severity, object: nameOf(alarm), since: iso(alarm.since), ...alarmText(alarm, now) }
+  const text = alarmText(alarm, now)
+  const said = { cause: text.cause, nextStep: withCommand(text) }
+  const data = { alarm: kind, severity, object: nameOf(alarm), since: iso(alarm.since), ...said }
   return clearedAt === null
     ? { accountId, kind: 'alarm.raised', at: changedAt, key: `alarm:${id}:${severity}:${facts['stage'] ?? ''}`, data }
     : {

@@ -19,7 +19,9 @@ export interface AlarmView {
   /** Null while it is open. */
   readonly clearedAt: Instant | null
   readonly cause: string
+  /** Without commands; what to type is `command`. */
   readonly nextStep: string
+  readonly command: string | null
 }
 
 /**

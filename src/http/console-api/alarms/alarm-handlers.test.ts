@@ -65,7 +65,7 @@ describe.each(ENGINES)('alarms in the console, on %s', (engine) => {
     )
     assert.equal(
       open.items[0]?.nextStep,
-      'Enter valid credentials in the settings of the connection, then resume it. Then: nuncio connection check 15550001000',
+      'Enter valid credentials in the settings of the connection, then resume it. Then check the connection.',
     )
     assert.deepEqual(
       all.items.map(({ kind, clearedAt }) => [kind, clearedAt === null]),

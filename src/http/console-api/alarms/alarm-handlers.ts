@@ -21,6 +21,7 @@ export function ownerOf({ accountId, role }: Pick<AccountRequest, 'accountId' | 
   return { accountId, seesInstallation: role === 'owner' }
 }
 
-export function toReply({ id, account, ...alarm }: AlarmView): AlarmReply {
+/** Without the command: the console has buttons. */
+export function toReply({ id, account, command, ...alarm }: AlarmView): AlarmReply {
   return { ...alarm, id: String(id) }
 }

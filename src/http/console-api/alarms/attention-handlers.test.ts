@@ -17,6 +17,7 @@ const WARNING: AlarmView = {
   raisedAt: NOON,
   clearedAt: null,
   cause: 'No report came.',
+  command: null,
   nextStep: 'Check the callback address.',
 }
 const NOTHING: AttentionView = { from: NOON - 1, groups: [], seen: new Map() }

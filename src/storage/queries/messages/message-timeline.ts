@@ -167,7 +167,8 @@ async function readReportsMissing(
   if (!alarm) return null
   const facts = JSON.parse(alarm.facts) as AlarmFacts
   if (row.published_at === null || row.published_at < Number(facts['oldestAt'])) return null
-  return alarmText({ kind, since: alarm.since, facts }, now)
+  const { cause, nextStep } = alarmText({ kind, since: alarm.since, facts }, now)
+  return { cause, nextStep }
 }
 
 const HAS_LEFT: ReadonlySet<string> = new Set<MessageState>(['PUBLISHED', 'DELIVERED', 'READ'])

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { commandPrefix } from '../command-line.ts'
+import { BROKEN_PROMISES } from '../reasons/bridge.ts'
+import { REASONS } from '../reasons.ts'
+import type { AlarmFacts } from './alarm.ts'
+import { ALARM_KIND_NAMES, type AlarmKind } from './alarm-kinds.ts'
+import { alarmText } from './alarm-text.ts'
+
+const NOW = Date.UTC(2026, 0, 15, 12)
+const AGO = NOW - 600_000
+const NUMBER = '15550001000'
+
+// Every fact that some alarm names.
+const FACTS: AlarmFacts = {
+  ...{
+    number: NUMBER,
+    name: 'Shop',
+    channel: 'whatsapp-cloud',
+    host: 'alpha',
+    pid: 12,
+    folder: '/data',
+    messageId: 'm1',
+  },
+  ...{ reason: 'pace', waiting: 3, count: 3, limit: 100, refused: '2', cause: 'The disk is full.', lastedMs: 40_000 },
+  ...{ freeBytes: 1e9, totalBytes: 1e11, timeToLiveMs: 3_600_000, at: AGO, until: AGO, lastAt: AGO, oldestAt: AGO },
+  ...{ lastAttemptAt: AGO, expiresAt: AGO, lastCallAt: AGO, lastUsedAt: AGO, lastReportAt: AGO, isUsed: true },
+}
+
+const STALLS = ['call_open', 'evidence_over', 'process_gone', 'holder_silent', 'not_claimed']
+
+/** What makes an alarm of that kind say something else. */
+function variantsOf(kind: AlarmKind): readonly AlarmFacts[] {
+  switch (kind) {
+    case 'connection_offline':
+    case 'oldest_waiting':
+      return Object.keys(REASONS).map((reason) => ({ reason }))
+    case 'lane_stalled':
+      return STALLS.map((why) => ({ why }))
+    case 'promise_broken':
+      return Object.keys(BROKEN_PROMISES).map((stage) => ({ stage }))
+    case 'messages_will_expire':
+      return [{ state: 'active' }, { state: 'paused' }]
+    case 'token_expiring':
+      return [{ isUsed: true }, { isUsed: false }]
+    default:
+      return [{}]
+  }
+}
+
+describe('the text of an alarm', () => {
+  it.each(ALARM_KIND_NAMES)('%s: says what to do without a command, and in words that need no glossary', (kind) => {
+    for (const variant of variantsOf(kind)) {
+      const facts = { ...FACTS, ...variant }
+      const { cause, nextStep, command } = alarmText({ kind, since: AGO, facts }, NOW)
+      const said = `${cause} ${nextStep}`
+
+      assert.ok(nextStep.length > 10)
+      assert.ok(!said.includes(`${commandPrefix()} `), `a command: ${said}`)
+      assert.doesNotMatch(nextStep, /--\w|in the console/)
+      assert.doesNotMatch(said, /\b(?:lanes?|workers?|undefined|NaN|NUMBER|RECIPIENT)\b/)
+      if (command !== null) assert.match(command, new RegExp(`^${commandPrefix()} [a-z]+`))
+      assert.doesNotMatch(command ?? '', /NUMBER/)
+    }
+  })
+
+  it('says first what the cause of a wait asks for, then to check the connection', () => {
+    const facts = { ...FACTS, reason: 'whatsapp_190' }
+
+    assert.deepEqual(alarmText({ kind: 'connection_offline', since: AGO, facts }, NOW), {
+      cause:
+        '15550001000 has sent nothing for 10 min. The access token has expired or is not valid. 3 messages wait on 15550001000, the oldest for 10 min.',
+      nextStep: 'Enter a valid token of the system user; sending goes on by itself. Then check the connection.',
+      command: `${commandPrefix()} connection check ${NUMBER}`,
+    })
+  })
+})
