@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { describe, it } from 'vitest'
+import { type LogDetail, logDetail } from '../../src/contract/console/log.ts'
+import type { TokenEvent } from '../../src/core/token/token.ts'
+import { createToken, tokenPrefix } from '../../src/core/token/token-format.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
+import { ENGINES } from '../support/journey/engines.ts'
+import { serveFiles } from '../support/journey/serve-files.ts'
+import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
+
+const TO = '15551234567'
+const REFUSED = 'Not accepted, so there is no message.'
+const BROWSER = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' }
+
+/** The pages of the API log, as an owner who signs in to the running service gets them. */
+async function openLog({ url, operator }: Journey): Promise<(id: string) => Promise<LogDetail>> {
+  const account = (await operator.administration.listAccounts())[0]?.id
+  const email = 'anna@example.org'
+  const password = randomBytes(12).toString('base64url')
+  const person = { email, name: 'Anna', passwordHash: await operator.hashPassword(password) }
+  await operator.people.addPerson(person, { accountId: account as never, role: 'owner' }, 'test')
+  const signedIn = await fetch(`${url}/console/api/sign-in`, {
+    method: 'POST',
+    headers: BROWSER,
+    body: JSON.stringify({ email, password }),
+  })
+  const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+  return async (id) => {
+    let page: unknown
+    // Refused requests are written shortly after their reply.
+    await waitUntil(
+      'the request is in the log',
+      async () => {
+        const headers = { ...BROWSER, cookie }
+        const reply = await fetch(`${url}/console/api/accounts/${account}/log/${id}`, { headers })
+        page = await reply.json()
+        return reply.status === 200
+      },
+      { deadlineMs: 10_000 },
+    )
+    return logDetail.parse(page)
+  }
+}
+
+/** A token, and its value. */
+async function addToken({ operator }: Journey, name: string, events: readonly TokenEvent[]) {
+  const value = createToken(randomBytes)
+  const [account] = await operator.administration.listAccounts()
+  const { id } = await operator.administration.createToken(
+    {
+      ...{ accountId: account?.id as never, name, events, expiresAt: Date.now() + 3_600_000, connectionIds: null },
+      ...{ sourceRanges: null, sha256: createHash('sha256').update(value).digest(), prefix: tokenPrefix(value) },
+    },
+    'cli',
+  )
+  return { id, headers: { 'x-api-key': value } }
+}
+
+/** What the page says of a request that was refused: whether it was sent, why, and what to do. */
+function refusalOf({ sentence, entry, nextSteps }: LogDetail): readonly (string | null)[] {
+  return [sentence, entry.errors[0]?.message ?? null, nextSteps[0] ?? null]
+}
+
+/** The same of a message. */
+function messageOf({ sentence, message }: LogDetail): readonly (string | null)[] {
+  return [sentence, message?.cause ?? null, message?.nextStep ?? null]
+}
+
+describe.each(ENGINES)('the page of the log says in a running service on $name', ({ start }) => {
+  it('of a refused request why, and what to do', async () => {
+    const nuncio = await start()
+    const page = await openLog(nuncio)
+    const { operator } = nuncio
+    const refused = async (reply: Awaited<ReturnType<Journey['post']>>) => page(reply.headers.get('x-request-id') ?? '')
+    const media = { name: 'a.png', url: 'http://10.1.2.3/a.png' }
+
+    const address = await refused(await nuncio.post({ from: SENDER, to: TO, message: { type: 'image', media } }))
+    const stranger = { from: '15550009999', to: TO, message: { type: 'message', message: 'Hi' } }
+    const unknown = await refused(await nuncio.post(stranger))
+    const bare = await addToken(nuncio, 'bare', [])
+    const event = await refused(await nuncio.text(TO, 'Hi', bare.headers))
+    await nuncio.text(TO, 'one', { 'idempotency-key': 'order-1' })
+    const key = await refused(await nuncio.text(TO, 'two', { 'idempotency-key': 'order-1' }))
+    const brief = await addToken(nuncio, 'brief', ['messaging.send_message'])
+    await operator.administration.deleteToken(brief.id, null, 'cli')
+    const gone = await refused(await nuncio.text(TO, 'Hi', brief.headers))
+
+    assert.deepEqual(refusalOf(address), [
+      REFUSED,
+      'The URL names an address that is not public.',
+      'Give a public URL. For tests the person who runs Nuncio can allow private addresses (NUNCIO_MEDIA_ALLOWED_PRIVATE).',
+    ])
+    assert.deepEqual(refusalOf(unknown), [
+      REFUSED,
+      'The `from` number is not a connection of this account. Add it first, or check the number.',
+      null,
+    ])
+    assert.deepEqual(refusalOf(event), [
+      REFUSED,
+      'This token does not carry the event Messaging > Send Message. Create a token that does.',
+      null,
+    ])
+    assert.deepEqual(refusalOf(key), [
+      REFUSED,
+      'This `Idempotency-Key` was used before with a different message. Use a new key for a new message.',
+      null,
+    ])
+    assert.match(
+      gone.sentence,
+      /^Not accepted, so there is no message\. The token “brief” was deleted by the command line on .+ UTC\. Give the caller a valid token\.$/,
+    )
+  })
+
+  it('of a repeat which message it is, and that nothing was queued twice', async () => {
+    const nuncio = await start()
+    const page = await openLog(nuncio)
+    const headers = { 'idempotency-key': 'order-1' }
+    const first = await nuncio.text(TO, 'Hi', headers)
+    await nuncio.reaches(first.messageId, 'PUBLISHED')
+
+    const again = await nuncio.text(TO, 'Hi', headers)
+    const repeat = await page(again.headers.get('x-request-id') ?? '')
+
+    assert.deepEqual(
+      [repeat.note, repeat.entry.outcome, repeat.entry.messageId],
+      ['Asked again with the same key, so nothing was queued twice.', 'repeated', first.messageId],
+    )
+    assert.match(repeat.sentence, /^Sent: the sandbox accepted it .+ after the request\.$/)
+  })
+
+  it('of a message whether it was sent, why not, and what to do', async () => {
+    const host = await serveFiles({})
+    const nuncio = await start({ settings: { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' } })
+    const page = await openLog(nuncio)
+    const { administration } = nuncio.operator
+    const media = { name: 'a.png', url: `${host}/a.png` }
+
+    const refused = await nuncio.text('15550100001', 'Hi')
+    await nuncio.reaches(refused.messageId, 'FAILED')
+    const broken = await nuncio.text('15550100003', 'Hi')
+    await nuncio.reaches(broken.messageId, 'UNCONFIRMED')
+    const file = await nuncio.post({ from: SENDER, to: TO, message: { type: 'image', media } })
+    await nuncio.reaches(file.messageId, 'FAILED')
+    const { id } = await administration.findConnection(SENDER, null)
+    await administration.setConnectionState(id, 'paused', 'cli')
+    const paused = await nuncio.text(TO, 'Hi')
+
+    assert.deepEqual(messageOf(await page(refused.messageId)), [
+      'Not sent.',
+      'The sandbox refuses 15550100001 for good.',
+      'Check the number, and send a new message to the right one.',
+    ])
+    assert.deepEqual(messageOf(await page(broken.messageId)), [
+      'Nobody knows whether it arrived.',
+      'The sandbox broke the connection, as 15550100003 asks for.',
+      'Ask 15550100003. Then choose “It arrived” or “Send again”; if it did arrive, they get it twice.',
+    ])
+    assert.deepEqual(messageOf(await page(file.messageId)), [
+      'Not sent.',
+      '127.0.0.1 answered 404 (not found).',
+      'Check the URL. If the file is there now, retry.',
+    ])
+    const [answer, cause, step] = messageOf(await page(paused.messageId))
+    assert.deepEqual([answer, step], ['Not sent yet.', `Resume ${SENDER}.`])
+    assert.match(cause ?? '', new RegExp(`^The command line paused ${SENDER} at \\d\\d:\\d\\d UTC\\.$`))
+  })
+})
