@@ -1,12 +1,15 @@
-import { Alert, Code, Stack, Text } from '@mantine/core'
+import { Alert, Group, Stack, Text } from '@mantine/core'
 import { OctagonPause } from 'lucide-react'
+import { Suspense } from 'react'
 import type { OverviewReply } from '../../../src/contract/console/overview.ts'
-import { useCommandLine } from '../../api/use-command-line.ts'
+import { lazily } from '../../components/load-later.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+
+// Its dialog is needed only in the rare case of a hold.
+const ReleaseAll = lazily(async () => (await import('../../components/release-all.tsx')).ReleaseAll)
 
 /** All lanes are held until a person releases them. */
 export function HoldBanner({ hold }: Pick<OverviewReply, 'hold'>) {
-  const commandLine = useCommandLine()
   if (hold === null) return null
   return (
     <Alert
@@ -21,11 +24,18 @@ export function HoldBanner({ hold }: Pick<OverviewReply, 'hold'>) {
           Since <TimeAgo at={hold.since} />, no attempt begins on any connection: {hold.reason}. One that had begun is
           brought to its end. Messages are still accepted, and wait in their order.
         </Text>
-        <Text size="sm" component="div">
+        <Text size="sm">
           If the database has gone back, such as to a backup, what was sent since may be sent once more. So check what
-          arrived meanwhile, cancel what must not go out again, and then ask the person who runs the service to type{' '}
-          <Code>{commandLine`hold --release`}</Code>.
+          arrived meanwhile, and cancel what must not go out again. Then{' '}
+          {hold.mayRelease ? 'release all numbers.' : 'ask the person who runs Nuncio to release all numbers.'}
         </Text>
+        {hold.mayRelease ? (
+          <Group>
+            <Suspense>
+              <ReleaseAll />
+            </Suspense>
+          </Group>
+        ) : null}
       </Stack>
     </Alert>
   )

@@ -67,8 +67,8 @@ const LABELS: Readonly<Record<string, string>> = {
   'retention.begin': 'Began to delete old data',
   'recipient.export': 'Took a copy of all that is known of a recipient',
   'recipient.erase': 'Erased a recipient',
-  'hold.place': 'Held all lanes',
-  'hold.release': 'Released all lanes',
+  'hold.place': 'Held all numbers',
+  'hold.release': 'Released all numbers',
 }
 
 export function auditLabels(action: string): string {

@@ -58,7 +58,7 @@ const overview = z.object({
   /** How many lanes are left out. */
   furtherLanes: z.int(),
   /** Why all lanes are held until a person releases them (G12). */
-  hold: z.object({ since: instant, reason: plain }).nullable(),
+  hold: z.object({ since: instant, reason: plain, mayRelease: z.boolean() }).nullable(),
   /** The steps to the first message that a new account has done; null once a person has seen a message in the log. */
   firstSteps: z.object({ connection: z.boolean(), token: z.boolean(), message: z.boolean() }).nullable(),
 })
@@ -121,6 +121,15 @@ export const overviewRoutes = {
     access: 'viewer',
     params: ofAccount,
     reply: retention,
+  }),
+  /** Lets all numbers send again after a hold (G12). Only where no other account is held, too. Written to the audit log. */
+  releaseHold: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/hold/release',
+    access: 'owner',
+    stepUp: true,
+    params: ofAccount,
+    reply: done,
   }),
   /** Null: the period of the installation. Written to the audit log. */
   changeRetention: consoleRoute({

@@ -165,6 +165,7 @@ const REPLY_OF: Record<RefusalCode, Reply | InConsole | null> = {
   webhooks_too_many: inConsole(409),
   lanes_held_already: inConsole(409),
   lanes_not_held: inConsole(409),
+  hold_of_installation: inConsole(409),
   database_not_empty: null,
   copy_differs: null,
   backup_exists: null,

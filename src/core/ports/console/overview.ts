@@ -80,7 +80,8 @@ export interface OverviewView {
   readonly latency: { readonly messages: number; readonly p50Ms: number; readonly p95Ms: number } | null
   readonly lanes: readonly WaitingLane[]
   readonly furtherLanes: number
-  readonly hold: HoldView | null
+  /** `isOwn`: it concerns no other account. */
+  readonly hold: (HoldView & { readonly isOwn: boolean }) | null
   /** Null once a person has seen a message of the account in the log. */
   readonly firstSteps: FirstSteps | null
 }
@@ -127,4 +128,9 @@ export interface Overview {
   readRetention(accountId: AccountId): Promise<RetentionView>
   /** A person has seen a message of the account in the log, so the first steps are over. Harmless when they were. */
   noteMessageSeen(accountId: AccountId, actor: Actor): Promise<void>
+  /**
+   * Lets all numbers move again. Refuses with `lanes_not_held`, and with `hold_of_installation` where it concerns other accounts,
+   * too.
+   */
+  releaseHold(accountId: AccountId, actor: Actor): Promise<HoldView>
 }

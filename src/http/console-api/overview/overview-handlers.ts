@@ -1,5 +1,7 @@
 import type { overviewRoutes } from '../../../contract/console/overview.ts'
+import type { Role } from '../../../contract/console/route.ts'
 import type { ConnectionId } from '../../../core/ids.ts'
+import type { OverviewView } from '../../../core/ports/console/overview.ts'
 import type { ExplainedReason } from '../../../core/reasons.ts'
 import { explainWait } from '../../../core/sentences/explain-wait.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
@@ -10,13 +12,14 @@ export function overviewHandlers({
   keeps,
 }: Pick<ConsoleDeps, 'store' | 'keeps'>): Handlers<typeof overviewRoutes> {
   return {
-    async readOverview({ query: { range, connection, zone, offset } }, { accountId }) {
+    async readOverview({ query: { range, connection, zone, offset } }, { accountId, role }) {
       const connectionId = (connection as ConnectionId | undefined) ?? null
       const place = { timeZone: zone ?? null, offsetMinutes: offset }
       const seen = await overview.readOverview({ accountId, range, connectionId, ...place })
       return {
         ...seen,
         bars: [...seen.bars],
+        hold: seen.hold && holdFor(role, seen.hold),
         lanes: seen.lanes.map((lane) => {
           const { reason, words } = lane
           return { ...lane, ...inText(reason === null ? null : explainWait(lane, { reason, words })) }
@@ -25,6 +28,10 @@ export function overviewHandlers({
     },
     async noteMessageSeen(_, { accountId, actor }) {
       await overview.noteMessageSeen(accountId, actor)
+      return { done: true as const }
+    },
+    async releaseHold(_, { accountId, actor }) {
+      await overview.releaseHold(accountId, actor)
       return { done: true as const }
     },
     async readRetention(_, { accountId }) {
@@ -43,6 +50,10 @@ export function overviewHandlers({
     changeRetention: ({ body }, { accountId, actor }) =>
       administration.setOwnTimes({ accountId, own: body, installation: keeps }, actor),
   }
+}
+
+function holdFor(role: Role, { since, reason, isOwn }: NonNullable<OverviewView['hold']>) {
+  return { since, reason, mayRelease: isOwn && role === 'owner' }
 }
 
 interface Texts {

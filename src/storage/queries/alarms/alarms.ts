@@ -3,6 +3,7 @@ import type { AlarmScope, Alarms, AlarmView } from '../../../core/ports/console/
 import type { AlarmFacts } from '../../../core/watchdog/alarm.ts'
 import { ALARM_KINDS, ALARM_SEVERITIES, type AlarmKind, isAlarmKind } from '../../../core/watchdog/alarm-kinds.ts'
 import { alarmText } from '../../../core/watchdog/alarm-text.ts'
+import { isOnlyAccount } from '../people/is-only-account.ts'
 import type { Store } from '../store.ts'
 
 // More open alarms than this have one common cause, which a person fixes first.
@@ -46,8 +47,7 @@ async function selectAlarms({ database }: Store, { accountId, seesInstallation }
       'alarm.cleared_at',
     ])
   if (accountId === null) return query
-  const isAlone =
-    seesInstallation && (await database.selectFrom('account').select('id').limit(2).execute()).length === 1
+  const isAlone = seesInstallation && (await isOnlyAccount(database, accountId))
   return isAlone
     ? query.where((where) =>
         where.or([where('alarm.account_id', '=', accountId), where('alarm.account_id', 'is', null)]),

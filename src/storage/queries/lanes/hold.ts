@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
+import type { AccountId } from '../../../core/ids.ts'
 import type { Actor, HoldView } from '../../../core/ports/administration.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import { isOnlyAccount } from '../people/is-only-account.ts'
 import { type Change, change, type Store, writeAudit } from '../store.ts'
 import { noteHold } from './standstills.ts'
 
@@ -36,15 +38,25 @@ export function holdLanes(store: Store, reason: string, actor: Actor): Promise<H
 }
 
 export function releaseHold(store: Store, actor: Actor): Promise<HoldView> {
+  return change(store, actor, (making) => release(making, null))
+}
+
+/** For an owner: refuses with `hold_of_installation` where the hold concerns other accounts, too (G8). */
+export function releaseOwnHold(store: Store, accountId: AccountId, actor: Actor): Promise<HoldView> {
   return change(store, actor, async (making) => {
-    const row = await making.tables.deleteFrom('hold').returning(['since', 'reason']).executeTakeFirst()
-    if (!row) throw new Refusal('lanes_not_held')
-    const held = { ...row }
-    await noteHold(making, held)
-    await touchWaitingLanes(making)
-    await writeAudit(making, { action: 'hold.release', object: 'all lanes', accountId: null, detail: held })
-    return held
+    if (!(await isOnlyAccount(making.tables, accountId))) throw new Refusal('hold_of_installation')
+    return release(making, accountId)
   })
+}
+
+async function release(making: Change, accountId: AccountId | null): Promise<HoldView> {
+  const row = await making.tables.deleteFrom('hold').returning(['since', 'reason']).executeTakeFirst()
+  if (!row) throw new Refusal('lanes_not_held')
+  const held = { ...row }
+  await noteHold(making, held)
+  await touchWaitingLanes(making)
+  await writeAudit(making, { action: 'hold.release', object: 'all lanes', accountId, detail: held })
+  return held
 }
 
 async function touchWaitingLanes({ tables, engine }: Change): Promise<void> {

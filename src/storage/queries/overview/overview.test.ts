@@ -288,7 +288,7 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
   it('G12: shows that all lanes are held, and why', async () => {
     await world.administration.holdLanes('restored the backup of Monday', 'test')
 
-    assert.deepEqual((await read('24h')).hold, { since: NOON, reason: 'restored the backup of Monday' })
+    assert.deepEqual((await read('24h')).hold, { since: NOON, reason: 'restored the backup of Monday', isOwn: true })
   })
 
   it('shows what is kept, since when, and how much space it takes', async () => {

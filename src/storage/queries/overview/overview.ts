@@ -4,7 +4,8 @@ import type { Sequence } from '../../../core/message/message.ts'
 import type { Actor } from '../../../core/ports/administration.ts'
 import type { FirstSteps, Overview, OverviewView, WantedOverview } from '../../../core/ports/console/overview.ts'
 import type { Span } from '../engine.ts'
-import { readHold } from '../lanes/hold.ts'
+import { readHold, releaseOwnHold } from '../lanes/hold.ts'
+import { isOnlyAccount } from '../people/is-only-account.ts'
 import { change, type Reader, type Store } from '../store.ts'
 import { noteAttentionSeen, readAttention } from './attention.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
@@ -39,6 +40,7 @@ export function createOverview(store: Store, counter: Watched | null = null): Ov
     },
     noteAttentionSeen: (accountId, seen, actor) => noteAttentionSeen(store, { accountId, ...seen }, actor),
     noteMessageSeen: (accountId, actor) => noteMessageSeen(store, accountId, actor),
+    releaseHold: (accountId, actor) => releaseOwnHold(store, accountId, actor),
   }
 }
 
@@ -66,8 +68,9 @@ async function readFlow(store: Store, accountId: AccountId, now: Instant) {
 }
 
 async function readPeers(store: Store, accountId: AccountId, recent: Recent | null) {
+  const hold = await readHold(store)
   return {
-    hold: await readHold(store),
+    hold: hold && { ...hold, isOwn: await isOnlyAccount(store.database, accountId) },
     firstSteps: await readFirstSteps(store, accountId, recent),
   }
 }

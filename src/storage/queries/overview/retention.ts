@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { RetentionView } from '../../../core/ports/console/overview.ts'
+import { isOnlyAccount } from '../people/is-only-account.ts'
 import type { Store } from '../store.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
 import { hourOf } from './hours.ts'
@@ -25,7 +26,7 @@ export async function readRetention(store: Store, accountId: AccountId): Promise
     ...(await readCounted(store, { accountId, from: 0, now, recent })),
     oldestAt: oldest,
     spool: await readSpool(store, accountId),
-    databaseBytes: (await isOnlyAccount(store, accountId)) ? await engine.overview.databaseBytes(database) : null,
+    databaseBytes: (await isOnlyAccount(database, accountId)) ? await engine.overview.databaseBytes(database) : null,
   }
 }
 
@@ -88,14 +89,4 @@ async function readSpool({ database }: Store, accountId: AccountId): Promise<Ret
     .executeTakeFirst()
   const files = row?.files ?? 0
   return { files: Math.min(files, MOST_FILES), bytes: Number(row?.bytes ?? 0), isMore: files > MOST_FILES }
-}
-
-async function isOnlyAccount({ database }: Store, accountId: AccountId): Promise<boolean> {
-  const other = await database
-    .selectFrom('account')
-    .select('id')
-    .where('id', '<>', accountId)
-    .limit(1)
-    .executeTakeFirst()
-  return other === undefined
 }
