@@ -35,10 +35,11 @@ describe.each(ENGINES)('a hold of all numbers in the console, on %s', (engine) =
       waiting.map(({ reason }) => reason),
       [null],
     )
-    // It is an act of this account, also when others come later.
-    await world.account('Later')
     const { items } = await world.call('listAudit', of(anna))
     assert.deepEqual([items[0]?.action, items[0]?.actor], ['hold.release', anna.email])
+    // It is an act of this account, also when others come later.
+    const [written] = await world.all(`select account_id from audit where action = 'hold.release'`)
+    assert.equal(written?.['account_id'], acme)
   })
 
   it('is not released by a developer', async () => {
