@@ -2,7 +2,7 @@ import { Code, Group, Stack, Tabs, Text, VisuallyHidden } from '@mantine/core'
 import { KeyRound, Sparkles } from 'lucide-react'
 import { z } from 'zod'
 import type { TokenRowReply, TokenUseReply } from '../../../src/contract/console/tokens.ts'
-import { useApiPages, useApiQuery } from '../../api/queries.ts'
+import { type PagedRows, useApiPages, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
@@ -29,6 +29,11 @@ type Tab = z.output<typeof search>['tab']
 export function Tokens() {
   const account = useAccount()
   const [{ tab }, change] = useSearchState(search)
+  const source = useApiPages('listTokens', (after) => ({
+    params: { account: account.id },
+    query: { tab, ...(after === undefined ? {} : { after }) },
+  }))
+  const counts = source.pages[0]?.counts
   return (
     <Page
       title="API tokens"
@@ -41,16 +46,21 @@ export function Tokens() {
         keepMounted={false}
       >
         <Tabs.List aria-label="Which tokens">
-          <Tabs.Tab value="active">Active</Tabs.Tab>
-          <Tabs.Tab value="expired">Expired</Tabs.Tab>
-          <Tabs.Tab value="deleted">Deleted</Tabs.Tab>
+          <Tabs.Tab value="active">{tabLabel('Active', counts?.active)}</Tabs.Tab>
+          <Tabs.Tab value="expired">{tabLabel('Expired', counts?.expired)}</Tabs.Tab>
+          <Tabs.Tab value="deleted">{tabLabel('Deleted', counts?.deleted)}</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value={tab} pt="md">
-          <TokenList key={tab} tab={tab} />
+          <TokenList key={tab} tab={tab} source={source} />
         </Tabs.Panel>
       </Tabs>
     </Page>
   )
+}
+
+/** With how many there are, once that is known. */
+function tabLabel(name: string, count: number | undefined): string {
+  return count === undefined ? name : `${name} ${count.toLocaleString('en')}`
 }
 
 function CreateLink() {
@@ -66,13 +76,9 @@ function CreateLink() {
   )
 }
 
-function TokenList({ tab }: { readonly tab: Tab }) {
+function TokenList({ tab, source }: { readonly tab: Tab; readonly source: PagedRows<'listTokens'> }) {
   const { id: account } = useAccount()
   const [{ made }] = useSearchState(search)
-  const source = useApiPages('listTokens', (after) => ({
-    params: { account },
-    query: { tab, ...(after === undefined ? {} : { after }) },
-  }))
   // Separate from the list and not at every change, because counting is expensive.
   const use = useApiQuery('countTokenUse', { params: { account } }, { everyMs: USE_EVERY_MS, isLive: false })
   const use24 = use.data

@@ -104,7 +104,7 @@ export const tokenRoutes = {
     access: 'viewer',
     params: ofAccount,
     query: z.object({ tab: z.enum(TOKEN_TABS).default('active'), after: z.string().max(100).optional() }),
-    reply: page(tokenRow),
+    reply: page(tokenRow).extend({ counts: z.object({ active: z.int(), expired: z.int(), deleted: z.int() }) }),
   }),
   /** The callers of the account's tokens in the last 24 hours. Separate from the list, so that the list loads at once. */
   countTokenUse: consoleRoute({

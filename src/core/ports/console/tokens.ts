@@ -47,6 +47,8 @@ export interface TokenRows {
   readonly items: readonly TokenRow[]
   /** To be given back for the rows behind these; null: there are none. */
   readonly next: string | null
+  /** How many of the account are in each tab. */
+  readonly counts: Readonly<Record<TokenTab, number>>
 }
 
 /** How often one caller used a token: a caller is an address and what it calls itself. */

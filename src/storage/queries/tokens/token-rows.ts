@@ -1,4 +1,4 @@
-import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
+import type { AccountId, ConnectionId, Instant, TokenId } from '../../../core/ids.ts'
 import type {
   TokenConnection,
   TokenDetails,
@@ -38,7 +38,21 @@ export async function listTokenRows(
   return {
     items: await withConnections(database, accountId, shown),
     next: last && rows.length > PAGE ? `${last.created_at}.${last.id}` : null,
+    counts: await countTabs(database, accountId, now()),
   }
+}
+
+async function countTabs(tables: Reader, accountId: AccountId, at: Instant): Promise<Record<TokenTab, number>> {
+  const row = await tables
+    .selectFrom('token')
+    .where('account_id', '=', accountId)
+    .select(({ fn }) => [
+      fn.countAll().filterWhere('deleted_at', 'is not', null).as('deleted'),
+      fn.countAll().filterWhere('deleted_at', 'is', null).filterWhere('expires_at', '>', at).as('active'),
+      fn.countAll().filterWhere('deleted_at', 'is', null).filterWhere('expires_at', '<=', at).as('expired'),
+    ])
+    .executeTakeFirstOrThrow()
+  return { active: Number(row.active), expired: Number(row.expired), deleted: Number(row.deleted) }
 }
 
 /** Refuses with `token_unknown`, also for a token of another account. */

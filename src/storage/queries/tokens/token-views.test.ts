@@ -69,6 +69,21 @@ async function sent(tokenId: TokenId, acceptedAt = world.now): Promise<void> {
 describe.each(ENGINES)('the list of tokens, on %s', (engine) => {
   beforeEach(() => open(engine))
 
+  it('says how many are in each tab, of this account alone', async () => {
+    const other = await world.account('Other')
+    await make('theirs', { accountId: other })
+    await make('first')
+    await make('second')
+    await make('over', { expiresAt: world.now + 1 })
+    await world.administration.deleteToken(await make('gone'), acme, 'anna')
+    await world.administration.deleteToken(await make('gone and over', { expiresAt: world.now + 1 }), acme, 'anna')
+    world.now += 1
+
+    const { counts } = await tokens.listTokenRows(acme, { tab: 'expired', after: null })
+
+    assert.deepEqual(counts, { active: 2, expired: 1, deleted: 2 })
+  })
+
   it('shows a token with all its facts', async () => {
     const id = await make('shop', { connectionIds: [connectionId], sourceRanges: ['10.0.0.0/8'] })
 
@@ -90,6 +105,7 @@ describe.each(ENGINES)('the list of tokens, on %s', (engine) => {
         },
       ],
       next: null,
+      counts: { active: 1, expired: 0, deleted: 0 },
     })
   })
 
