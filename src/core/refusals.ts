@@ -178,8 +178,7 @@ export const REFUSALS = {
   key_elsewhere_missing: 'Other machines do not have the new key yet.',
   lanes_held_already: 'All lanes are held already.',
   lanes_not_held: 'The lanes are not held, so there is nothing to release.',
-  hold_of_installation:
-    'The numbers of other accounts are held, too. Ask the person who runs Nuncio to release them.',
+  hold_of_installation: 'The numbers of other accounts are held, too. Ask the person who runs Nuncio to release them.',
   database_not_empty: 'The database holds an installation already.',
   copy_differs: 'What was copied is not what was there. Nothing was kept of it.',
   backup_exists: 'There is something of this name already, and nothing is overwritten.',
