@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it, onTestFinished } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
-import { childOf } from '../support/whatsapp-web/binary-node.ts'
+import { childOf, SERVER } from '../support/whatsapp-web/binary-node.ts'
 import { whyNoLibrary } from '../support/whatsapp-web/library.ts'
 import { LibraryClient } from '../support/whatsapp-web/library-client.ts'
 import {
@@ -112,6 +112,31 @@ describe.skipIf(REASON)(`the library of WhatsApp Web, against the simulator,${sk
         simulator.requests.slice(before).filter((request) => request.startsWith('ack')),
         [],
       )
+      assert.match(simulator.takeComplaints().join(), /did not acknowledge that its secret is not valid any more/)
+    })
+
+    it('with a new secret when the phone refuses the first one, if the notification is acknowledged for it', async () => {
+      simulator.pairing.needsNewSecret = true
+      onTestFinished(() => {
+        simulator.pairing.needsNewSecret = false
+      })
+      const client = new LibraryClient(simulator)
+      const number = newNumber()
+      const shown = await client.nextCode()
+      const notified = nextNode(client, 'CB:notification')
+      assert.throws(() => simulator.pairing.scan(number, shown), /could not link the device/)
+      const { attrs } = await notified
+      assert.throws(() => simulator.pairing.scan(number, shown), /could not link the device/)
+
+      client.creds.advSecretKey = randomBytes(32).toString('base64')
+      await client.socket.sendNode({
+        tag: 'ack',
+        attrs: { id: attrs['id'] ?? '', to: SERVER, class: 'notification', type: 'companion_reg_refresh' },
+      })
+      simulator.pairing.scan(number, shown.split(',').with(3, client.creds.advSecretKey).join(','))
+
+      assert.equal((await client.ended).code, 515)
+      await end(await LibraryClient.logIn(simulator, client.state))
     })
   })
 

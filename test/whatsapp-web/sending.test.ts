@@ -5,6 +5,7 @@ import { skipNote } from '../support/black-box/skip-note.ts'
 import { type MakeSignalRepository, whyNoLibrary } from '../support/whatsapp-web/library.ts'
 import { LibraryClient } from '../support/whatsapp-web/library-client.ts'
 import {
+  deviceCache,
   end,
   linked,
   newNumber,
@@ -207,12 +208,37 @@ describe.skipIf(REASON)(
     )
 
     it('and says until when first contacts are locked only when it is asked', async () => {
-      const client = await linked(newNumber())
+      const number = newNumber()
+      const client = await linked(number)
+      await send(client, 'to somebody who knows the number from now on')
+      const stranger = newNumber()
+      await noteToken(client, stranger)
+      const before = await client.socket.fetchAccountReachoutTimelock()
+      simulator.messages.lockedUntil.set(number, new Date(Date.now() + 3_600_000))
 
       const lock = await client.socket.fetchAccountReachoutTimelock()
+      const toStranger = await send(client, 'to a stranger', { to: `${stranger}@s.whatsapp.net` })
+      const toKnown = await send(client, 'to a known one')
 
-      assert.equal(lock.isActive, true)
+      assert.deepEqual([before.isActive, lock.isActive], [false, true])
       assert.ok((lock.timeEnforcementEnds?.getTime() ?? 0) > Date.now())
+      assert.deepEqual([toStranger.attrs['error'], toKnown.attrs['error']], ['463', undefined])
+      await end(client)
+    })
+
+    it('and holds events back for long after the first login, but not stanzas, so only these can be relied on', async () => {
+      const number = newNumber()
+      const client = await linked(number, {
+        shouldSyncHistoryMessage: ({ syncType }: { syncType: number }) => syncType !== FULL_HISTORY,
+      })
+      const updates: unknown[] = []
+      client.socket.ev.on('messages.update', (changed) => void updates.push(...changed))
+      simulator.messages.failNext(number, { refuse: '479' })
+
+      const ack = await send(client, 'refused')
+
+      assert.deepEqual([ack.attrs['error'], updates.length, client.socket.ev.isBuffering()], ['479', 0, true])
+      await until('the event is held back', () => client.socket.ev.flush() && updates.length > 0)
       await end(client)
     })
 
@@ -239,6 +265,8 @@ describe.skipIf(REASON)(
   },
 )
 
+const FULL_HISTORY = 2
+
 const FENCE = {
   get length(): number {
     throw new Error('this message may not leave')
@@ -259,16 +287,5 @@ function failFor(parts: ReadonlySet<string>): MakeSignalRepository {
       return encrypt(plain)
     }
     return repository
-  }
-}
-
-/** As the channel keeps it: until it is emptied. */
-function deviceCache() {
-  const entries = new Map<string, unknown>()
-  return {
-    get: async (key: string) => entries.get(key),
-    set: async (key: string, value: unknown) => void entries.set(key, value),
-    del: async (key: string) => void entries.delete(key),
-    flushAll: () => entries.clear(),
   }
 }

@@ -23,6 +23,8 @@ interface CodeRequest {
 export class DevicePairing {
   /** The server answers that it does not give out a code. */
   isCodeRefused = false
+  /** The first code that a device shows cannot be scanned: the device is notified, and must show one with another secret. */
+  needsNewSecret = false
   readonly #simulator: Simulator
   readonly #codeRequests: CodeRequest[] = []
 
@@ -60,6 +62,11 @@ export class DevicePairing {
     if (!line?.waiting) throw new Error('no device shows this code any more')
     if (!Buffer.from(noise, 'base64').equals(line.waiting.noise)) throw new Error('the code names another noise key')
     if (!Buffer.from(identity, 'base64').equals(line.waiting.eIdent)) throw new Error('the code names another identity')
+    if (this.needsNewSecret && [undefined, advSecret].includes(line.waiting.refusedSecret)) {
+      line.waiting.refusedSecret = advSecret
+      if (!line.waiting.refresh) this.#notifyOfRefresh(line)
+      throw new Error('the phone could not link the device: its code holds a secret that is not valid any more')
+    }
     this.#accept(line, this.#simulator.phone(number), Buffer.from(advSecret, 'base64'))
   }
 
@@ -86,7 +93,13 @@ export class DevicePairing {
   /** Notifies the device that shows a code that its secret is not valid any more. */
   refreshSecret(): void {
     const line = [...this.#simulator.lines].find(({ waiting }) => waiting !== null)
-    line?.send(notification('companion_reg_refresh', this.#simulator.nextId(), element('companion_reg_refresh')))
+    if (line) this.#notifyOfRefresh(line)
+  }
+
+  /** An ack of a device that is not linked yet. */
+  acknowledge({ waiting }: Line, { id, type }: BinaryNode['attrs']): void {
+    if (waiting?.refresh && waiting.refresh.id === id && type === 'companion_reg_refresh')
+      waiting.refresh.isAcknowledged = true
   }
 
   answerCodeRequest(line: Line, query: BinaryNode): void {
@@ -117,6 +130,8 @@ export class DevicePairing {
       this.#simulator.complain('a device signed that no phone had accepted')
       return
     }
+    if (waiting.refresh && !waiting.refresh.isAcknowledged)
+      this.#simulator.complain('the device did not acknowledge that its secret is not valid any more')
     const { phone, id, details } = accepted
     const identity = childOf(childOf(result, 'pair-device-sign'), 'device-identity')
     const { deviceSignature, accountSignatureKey } = this.#simulator.library.proto.ADVSignedDeviceIdentity.decode(
@@ -138,6 +153,12 @@ export class DevicePairing {
       unacknowledged: [],
     })
     line.endWith({ tag: 'stream:error', attrs: { code: '515' } })
+  }
+
+  #notifyOfRefresh(line: Line): void {
+    const id = this.#simulator.nextId()
+    if (line.waiting) line.waiting.refresh = { id, isAcknowledged: false }
+    line.send(notification('companion_reg_refresh', id, element('companion_reg_refresh')))
   }
 
   #finishCode(line: Line, query: BinaryNode, answer: BinaryNode | undefined): void {

@@ -53,9 +53,9 @@ export async function linked(number: string, options: object = {}): Promise<Libr
   return client
 }
 
-export function noteToken(client: LibraryClient): Promise<void> {
+export function noteToken(client: LibraryClient, recipient = RECIPIENT): Promise<void> {
   const noted = { token: Buffer.alloc(0), senderTimestamp: Math.floor(Date.now() / 1000) }
-  return client.socket.authState.keys.set({ tctoken: { [simulator.phone(RECIPIENT).lid]: noted } })
+  return client.socket.authState.keys.set({ tctoken: { [simulator.phone(recipient).lid]: noted } })
 }
 
 export function wireId(client: LibraryClient, name: string): string {
@@ -87,4 +87,15 @@ export function nextNode(client: LibraryClient, event: string): Promise<BinaryNo
 export async function end(client: LibraryClient): Promise<void> {
   await client.end()
   await client.ended
+}
+
+/** A cache of devices, as the channel keeps it: until it is emptied. */
+export function deviceCache() {
+  const entries = new Map<string, unknown>()
+  return {
+    get: async (key: string) => entries.get(key),
+    set: async (key: string, value: unknown) => void entries.set(key, value),
+    del: async (key: string) => void entries.delete(key),
+    flushAll: () => entries.clear(),
+  }
 }

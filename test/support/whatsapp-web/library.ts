@@ -93,6 +93,8 @@ export interface Socket {
     on(event: 'creds.update', listener: () => void): void
     on(event: 'connection.update', listener: (update: ConnectionUpdate) => void): void
     on(event: 'messages.update', listener: (updates: readonly unknown[]) => void): void
+    isBuffering(): boolean
+    flush(): boolean
   }
   readonly ws: {
     on(event: string, listener: NodeListener): void
@@ -166,6 +168,8 @@ export interface WebSocket {
   on(event: 'message', listener: (data: Buffer) => void): void
   on(event: 'close' | 'error', listener: () => void): void
   send(data: Uint8Array): void
+  pause(): void
+  resume(): void
   terminate(): void
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { BinaryNode } from './binary-node.ts'
 import type { ClientPayload, PairingData, WebSocket, WhatsAppLibrary } from './library.ts'
 import { framed, HEADER, type KeyPair, NoiseResponder } from './noise-responder.ts'
@@ -12,6 +13,10 @@ const ROUTING_BYTES = 7
 export interface WaitingDevice extends PairingData {
   readonly noise: Buffer
   readonly refs: readonly string[]
+  /** Once it was notified that its secret is not valid any more. */
+  refresh?: { readonly id: string; isAcknowledged: boolean }
+  /** The secret with which a phone could not link it. */
+  refusedSecret?: string
   /** Once a phone has accepted it. */
   accepted?: { readonly phone: Phone; readonly id: number; readonly details: Buffer }
 }
@@ -33,13 +38,17 @@ export class Line {
   waiting: WaitingDevice | null = null
   /** The routing information with which the client began. */
   routing: Buffer | null = null
-  /** Nothing is read or answered any more, as if the peer had died. */
-  isFrozen = false
   isReplaced = false
+  /** Time between two frames that it sends. */
+  gapMs = 0
   readonly #parts: LineParts
   readonly #noise: NoiseResponder
   #bytes = Buffer.alloc(0)
   #hasBegun = false
+  #isFrozen = false
+  #cut: 'no' | 'next' | 'done' = 'no'
+  /** Ends when all frames have left; null: nothing waits. */
+  #leaving: Promise<void> | null = null
   #stage: 'hello' | 'finish' | 'open' = 'hello'
 
   constructor(parts: LineParts) {
@@ -51,9 +60,35 @@ export class Line {
     })
   }
 
+  /** Nothing is read or answered any more, as if the peer had died. */
+  get isFrozen(): boolean {
+    return this.#isFrozen
+  }
+
+  set isFrozen(isFrozen: boolean) {
+    this.#isFrozen = isFrozen
+    // Else the WebSocket itself would still answer that it closes.
+    if (isFrozen) this.#parts.socket.pause()
+    else this.#parts.socket.resume()
+  }
+
   send(node: BinaryNode): void {
-    const { socket, library } = this.#parts
-    if (socket.readyState === OPEN) socket.send(framed(this.#noise.encrypt(library.encodeBinaryNode(node))))
+    if (this.#isFrozen) return
+    const frame = framed(this.#noise.encrypt(this.#parts.library.encodeBinaryNode(node)))
+    if (this.gapMs === 0 && this.#leaving === null) {
+      this.#write(frame)
+      return
+    }
+    const leaving = (this.#leaving ?? Promise.resolve()).then(() => sleep(this.gapMs)).then(() => this.#write(frame))
+    this.#leaving = leaving
+    void leaving.then(() => {
+      if (this.#leaving === leaving) this.#leaving = null
+    })
+  }
+
+  /** The next frame is cut in its middle, and the connection ends. */
+  cutNextFrame(): void {
+    this.#cut = 'next'
   }
 
   terminate(): void {
@@ -63,11 +98,23 @@ export class Line {
   /** Sends a last node, and ends the connection once it has left. */
   endWith(node: BinaryNode): void {
     this.send(node)
+    void (this.#leaving ?? Promise.resolve()).then(() => sleep(20)).then(() => this.terminate())
+  }
+
+  #write(frame: Buffer): void {
+    const { socket } = this.#parts
+    if (socket.readyState !== OPEN || this.#isFrozen || this.#cut === 'done') return
+    if (this.#cut === 'no') {
+      socket.send(frame)
+      return
+    }
+    this.#cut = 'done'
+    socket.send(frame.subarray(0, Math.ceil(frame.length / 2)))
     setTimeout(() => this.terminate(), 20)
   }
 
   async #read(data: Buffer): Promise<void> {
-    if (this.isFrozen) return
+    if (this.#isFrozen) return
     this.#bytes = Buffer.concat([this.#bytes, data])
     if (!this.#hasBegun) this.#readHeader()
     while (this.#bytes.length >= LENGTH_BYTES) {

@@ -1,14 +1,25 @@
-import { type BinaryNode, bigEndian, bytesOf, childOf, childrenOf, SERVER, secondsNow } from './binary-node.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type BinaryNode, bytesOf, childOf, childrenOf, SERVER, secondsNow } from './binary-node.ts'
 import type { Line } from './line.ts'
-import type { LinkedDevice, Phone } from './phone.ts'
+import type { Phone } from './phone.ts'
+import { ReceiptDesk, type ReceiptLevel } from './receipt-desk.ts'
 import type { Simulator } from './simulator.ts'
 import { isSignedBy } from './xeddsa.ts'
 
 /**
  * What happens to a message: `drop-before` ends the line before it is taken, `drop-after` once it is, `take-silently` takes it
- * without an ack, `lose-silently` does neither.
+ * without an ack, `lose-silently` does neither, `stallMs` takes it only after this time.
  */
-type MessageFault = 'drop-before' | 'drop-after' | 'take-silently' | 'lose-silently' | { readonly refuse: string }
+type MessageFault =
+  | 'drop-before'
+  | 'drop-after'
+  | 'take-silently'
+  | 'lose-silently'
+  | { readonly refuse: string }
+  | { readonly stallMs: number }
+
+/** Writing to people who do not know the number is locked. */
+const FIRST_CONTACT_LOCKED = '463'
 
 interface SentMessage {
   readonly id: string
@@ -30,17 +41,39 @@ export class MessageIntake {
   readonly repeats: string[] = []
   /** Called as soon as a message has come. */
   onMessage: () => void = () => {}
-  receipts: 'none' | 'delivered' | 'read' = 'read'
+  readonly receiptDesk: ReceiptDesk
+  /** Until when numbers may not write to people who do not know them. */
+  readonly lockedUntil = new Map<string, Date>()
   readonly #simulator: Simulator
   readonly #faults = new Map<string, MessageFault[]>()
+  readonly #faultsOfRecipients = new Map<string, MessageFault>()
+  /** Pairs of sender and recipient. */
+  readonly #acquainted = new Set<string>()
 
   constructor(simulator: Simulator) {
     this.#simulator = simulator
+    this.receiptDesk = new ReceiptDesk((device, node, isHeldBack) =>
+      isHeldBack ? simulator.keep(device, node) : simulator.push(device, node),
+    )
+  }
+
+  get receipts(): ReceiptLevel {
+    return this.receiptDesk.level
+  }
+
+  set receipts(level: ReceiptLevel) {
+    this.receiptDesk.level = level
   }
 
   /** For the next messages of a sender, one each. */
   failNext(number: string, ...faults: readonly MessageFault[]): void {
     this.#faults.set(number, [...(this.#faults.get(number) ?? []), ...faults])
+  }
+
+  /** For every message to a recipient; null ends it. */
+  failTo(recipient: string, fault: MessageFault | null): void {
+    if (fault) this.#faultsOfRecipients.set(recipient, fault)
+    else this.#faultsOfRecipients.delete(recipient)
   }
 
   async take(line: Line, node: BinaryNode): Promise<void> {
@@ -51,14 +84,32 @@ export class MessageIntake {
     const sealed = sealedOf(node)
     const devices = sealed.map(({ jid }) => jid)
     const isComplete = this.#check(sender, node, devices)
-    const fault = this.#faults.get(sender.phone.number)?.shift() ?? null
-    const isTaken = fault === null || fault === 'drop-after' || fault === 'take-silently'
+    const fault = this.#faultFor(sender.phone.number, to)
+    const isStalled = typeof fault === 'object' && fault !== null && 'stallMs' in fault
+    const isTaken = fault === null || isStalled || fault === 'drop-after' || fault === 'take-silently'
     this.sent.push({ id, to, devices, tags: childrenOf(node).map(({ tag }) => tag), isTaken })
+    const problem = isComplete ? {} : { phash: '2:simulated' }
+    const acknowledge = (error: object) =>
+      line.send({ tag: 'ack', attrs: { id, from: to, class: 'message', t: secondsNow(), ...error } })
+    if (isStalled) {
+      // The line goes on meanwhile.
+      void sleep(fault.stallMs)
+        .then(() => this.#bring(sender, id, sealed))
+        .then(() => acknowledge(problem))
+      return
+    }
     if (isTaken) await this.#bring(sender, id, sealed)
     if (fault === 'drop-before' || fault === 'drop-after') return line.terminate()
     if (fault === 'take-silently' || fault === 'lose-silently') return
-    const problem = fault ? { error: fault.refuse } : isComplete ? {} : { phash: '2:simulated' }
-    line.send({ tag: 'ack', attrs: { id, from: to, class: 'message', t: secondsNow(), ...problem } })
+    acknowledge(fault ? { error: fault.refuse } : problem)
+  }
+
+  #faultFor(sender: string, to: string): MessageFault | null {
+    const recipient = this.#simulator.findPhone(to)?.number ?? ''
+    const fault = this.#faults.get(sender)?.shift() ?? this.#faultsOfRecipients.get(recipient) ?? null
+    if (fault) return fault
+    const isLocked = (this.lockedUntil.get(sender)?.getTime() ?? 0) > Date.now()
+    return isLocked && !this.#acquainted.has(`${sender} ${recipient}`) ? { refuse: FIRST_CONTACT_LOCKED } : null
   }
 
   async #bring(sender: Sender, id: string, sealed: readonly Sealed[]): Promise<void> {
@@ -71,7 +122,11 @@ export class MessageIntake {
       const type = enc.attrs['type'] === 'pkmsg' ? 'pkmsg' : 'msg'
       const isRead = await phone.receive(from, id, { type, bytes: bytesOf(enc) })
       if (isRead) this.#compare(phone, id)
-      if (phone !== sender.phone) this.#report(sender.device, phone, { id, isRead })
+      if (phone === sender.phone) continue
+      this.#acquainted.add(`${sender.phone.number} ${phone.number}`)
+      const reported = { device: sender.device, sender: sender.phone, recipient: phone, id }
+      if (isRead) this.receiptDesk.reportTaken(reported)
+      else this.receiptDesk.reportUnreadable(reported)
     }
   }
 
@@ -82,20 +137,6 @@ export class MessageIntake {
     if (!first || !last) return
     if (Buffer.from(first.bytes).equals(last.bytes)) this.repeats.push(id)
     else this.#simulator.complain(`message ${id}: it came again with another content`)
-  }
-
-  #report(device: LinkedDevice, phone: Phone, { id, isRead }: { id: string; isRead: boolean }): void {
-    const attrs = { from: isRead ? phone.lid : phone.jid, id, t: secondsNow() }
-    if (!isRead) {
-      const retry = { tag: 'retry', attrs: { count: '1', id, t: secondsNow(), v: '1' } }
-      const registration = { tag: 'registration', attrs: {}, content: bigEndian(phone.registrationId, 4) }
-      const content = [retry, registration]
-      this.#simulator.push(device, { tag: 'receipt', attrs: { ...attrs, type: 'retry' }, content })
-      return
-    }
-    if (this.receipts === 'none') return
-    this.#simulator.push(device, { tag: 'receipt', attrs })
-    if (this.receipts === 'read') this.#simulator.push(device, { tag: 'receipt', attrs: { ...attrs, type: 'read' } })
   }
 
   /** False when devices were left out. */

@@ -79,6 +79,11 @@ export class Phone {
     return `${this.lidUser}@lid`
   }
 
+  nextDeviceId(): number {
+    this.#lastDevice += 1
+    return this.#lastDevice
+  }
+
   /** The texts that its owner sees. */
   get texts(): readonly (string | undefined)[] {
     return this.inbox.map(({ message }) => message.extendedTextMessage?.text)
@@ -124,7 +129,7 @@ export class Phone {
   /** Accepts a device whose code was scanned or typed. */
   acceptDevice(identity: Uint8Array, advSecret: Buffer) {
     const { ADVDeviceIdentity, ADVSignedDeviceIdentity, ADVSignedDeviceIdentityHMAC } = this.#library.proto
-    const id = ++this.#lastDevice
+    const id = this.nextDeviceId()
     const details = Buffer.from(
       ADVDeviceIdentity.encode({ rawId: 7, timestamp: Number(secondsNow()), keyIndex: id, accountType: 0 }).finish(),
     )

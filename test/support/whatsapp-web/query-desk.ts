@@ -17,7 +17,6 @@ import type { Simulator } from './simulator.ts'
 import { isSignedBy } from './xeddsa.ts'
 
 const KEY_TYPE = Buffer.from([5])
-const LOCK_SECONDS = 3600
 
 type Answer = (line: Line, query: BinaryNode, device: LinkedDevice) => void | Promise<void>
 
@@ -47,7 +46,7 @@ export class QueryDesk {
     'get privacy privacy': (line, query) => line.send(resultOf(query, [element('privacy')])),
     'set privacy tokens': (line, query, device) => this.#issueTokens({ line, query, device }),
     'get w:p ping': (line, query) => line.send(resultOf(query)),
-    'get w:mex query': (line, query) => line.send(resultOf(query, [element('result', timelock())])),
+    'get w:mex query': (line, query) => this.#describeLock(line, query),
   }
 
   constructor(simulator: Simulator) {
@@ -143,6 +142,11 @@ export class QueryDesk {
     )
   }
 
+  #describeLock(line: Line, query: BinaryNode): void {
+    const until = this.#simulator.messages.lockedUntil.get(line.login?.phone.number ?? '')
+    line.send(resultOf(query, [element('result', timelock(until))]))
+  }
+
   #issueTokens({ line, query, device }: { line: Line; query: BinaryNode; device: LinkedDevice }): void {
     for (const { attrs } of childrenOf(childOf(query, 'tokens'), 'token')) {
       const once = `${line.login?.phone.number}:${device.id} ${attrs['jid']}`
@@ -188,12 +192,15 @@ function describeUser(phone: Phone, { jid, wanted }: { jid: string; wanted: read
   return { tag: 'user', attrs: { jid: jid.endsWith('@lid') ? phone.lid : phone.jid }, content }
 }
 
-/** That writing to people who never wrote is locked. */
-function timelock(): Buffer {
-  const lock = {
-    is_active: true,
-    time_enforcement_ends: String(Number(secondsNow()) + LOCK_SECONDS),
-    enforcement_type: 'WEB_COMPANION_ONLY',
-  }
+/** Whether writing to people who do not know the number is locked. */
+function timelock(until: Date | undefined): Buffer {
+  const lock =
+    until !== undefined && until.getTime() > Date.now()
+      ? {
+          is_active: true,
+          time_enforcement_ends: String(Math.floor(until.getTime() / 1000)),
+          enforcement_type: 'WEB_COMPANION_ONLY',
+        }
+      : { is_active: false }
   return Buffer.from(JSON.stringify({ data: { xwa2_fetch_account_reachout_timelock: lock } }))
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type BinaryNode, childrenOf, element, secondsNow } from './binary-node.ts'
+import { deviceNotification, newCompanion } from './companion.ts'
 import { DevicePairing } from './device-pairing.ts'
 import {
   type ClientPayload,
@@ -134,10 +135,41 @@ export class Simulator {
         })
   }
 
+  /** Ends the line of a number with a stream error. */
+  breakLine(number: string, code: string): void {
+    this.lineOf(number)?.endWith({ tag: 'stream:error', attrs: { code } })
+  }
+
+  /** The owner of a number links one more device, or unlinks one; clients hear of it. */
+  addDevice(number: string): number {
+    const phone = this.phone(number)
+    const device = newCompanion(this.library, phone.nextDeviceId())
+    phone.devices.set(device.id, device)
+    this.#notifyOfDevice('add', phone, device.id)
+    return device.id
+  }
+
+  removeDevice(number: string, id: number): void {
+    const phone = this.phone(number)
+    phone.devices.delete(id)
+    this.#notifyOfDevice('remove', phone, id)
+  }
+
   /** Sends to a device, now or when it is there again. */
   push(device: LinkedDevice, node: BinaryNode): void {
-    device.unacknowledged.push(node)
+    this.keep(device, node)
     for (const line of this.lines) if (line.login?.device === device) line.send(node)
+  }
+
+  /** Sends to a device at its next login. */
+  keep(device: LinkedDevice, node: BinaryNode): void {
+    device.unacknowledged.push(node)
+  }
+
+  #notifyOfDevice(change: 'add' | 'remove', phone: Phone, deviceId: number): void {
+    for (const { devices } of this.phones.values())
+      for (const device of devices.values())
+        this.push(device, deviceNotification(change, phone, { deviceId, id: this.nextId() }))
   }
 
   #certificate(): Uint8Array {
@@ -198,7 +230,10 @@ export class Simulator {
 
   #acknowledge(line: Line, { attrs }: BinaryNode): void {
     const device = line.login?.device
-    if (!device) return
+    if (!device) {
+      this.pairing.acknowledge(line, attrs)
+      return
+    }
     const isMeant = (node: BinaryNode) =>
       node.tag === attrs['class'] && ['id', 'type'].every((name) => node.attrs[name] === attrs[name])
     // One of them: a message that came again has receipts of the same id and type.

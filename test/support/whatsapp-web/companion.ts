@@ -1,0 +1,39 @@
+import { type BinaryNode, SERVER, secondsNow } from './binary-node.ts'
+import type { WhatsAppLibrary } from './library.ts'
+import type { LinkedDevice, Phone } from './phone.ts'
+
+const KEY_TYPE = Buffer.from([5])
+
+/** A device that only has to be thought of: it has keys, but reads nothing. */
+export function newCompanion(library: WhatsAppLibrary, id: number): LinkedDevice {
+  const [identity, signed, noise] = [0, 0, 0].map(() => library.Curve.generateKeyPair())
+  if (!identity || !signed || !noise) throw new Error('keys are missing')
+  const value = Buffer.from(signed.public)
+  return {
+    id,
+    noise: Buffer.from(noise.public),
+    identity: Buffer.from(identity.public),
+    registrationId: id,
+    signedPreKey: { id: 1, value, signature: library.Curve.sign(identity.private, Buffer.concat([KEY_TYPE, value])) },
+    preKeys: [],
+    preKeyIds: new Set(),
+    unacknowledged: [],
+  }
+}
+
+/** Notifies a device that another one was linked to a number, or unlinked. */
+export function deviceNotification(
+  change: 'add' | 'remove',
+  phone: Phone,
+  { deviceId, id }: { deviceId: number; id: string },
+): BinaryNode {
+  const device = {
+    tag: 'device',
+    attrs: { jid: `${phone.number}:${deviceId}@${SERVER}`, 'key-index': String(deviceId) },
+  }
+  return {
+    tag: 'notification',
+    attrs: { from: phone.jid, type: 'devices', id, t: secondsNow() },
+    content: [{ tag: change, attrs: { device_hash: '2:simulated' }, content: [device] }],
+  }
+}
