@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ROOT } from '../../../scripts/source-tree.ts'
+import type { MediaHosts } from '../../../src/channels/whatsapp-web/media/upload-file.ts'
 import type { BinaryNode } from './binary-node.ts'
 import type { KeyPair } from './noise-responder.ts'
 
@@ -36,8 +37,28 @@ interface SignedDeviceIdentity {
   readonly deviceSignature?: Uint8Array
 }
 
+/** A file of a message: where it lies, and what opens it. */
+export interface AttachmentProto {
+  readonly directPath: string
+  readonly mediaKey: Uint8Array
+  readonly fileSha256: Uint8Array
+  readonly fileEncSha256: Uint8Array
+  readonly fileLength: number | { toString(): string }
+  readonly mimetype: string
+  readonly caption?: string | null
+  readonly fileName?: string | null
+  readonly width?: number | null
+  readonly height?: number | null
+  readonly seconds?: number | null
+  readonly jpegThumbnail?: Uint8Array | null
+}
+
 /** As a recipient reads it. */
 export interface MessageProto {
+  readonly imageMessage?: AttachmentProto | null
+  readonly videoMessage?: AttachmentProto | null
+  readonly audioMessage?: AttachmentProto | null
+  readonly documentMessage?: AttachmentProto | null
   readonly extendedTextMessage?: { readonly text: string } | null
   readonly deviceSentMessage?: { readonly destinationJid: string; readonly message: MessageProto } | null
   readonly messageContextInfo?: { readonly messageSecret: Uint8Array } | null
@@ -108,6 +129,7 @@ export interface Socket {
   onWhatsApp(number: string): Promise<readonly { jid: string; exists: boolean }[] | undefined>
   getUSyncDevices(jids: readonly string[], isCacheIgnored: boolean, isZeroIgnored: boolean): Promise<unknown[]>
   relayMessage(jid: string, message: object, options: object): Promise<string>
+  refreshMediaConn(isFresh: boolean): Promise<MediaHosts>
   requestPairingCode(number: string): Promise<string>
   sendNode(node: BinaryNode): Promise<void>
   fetchAccountReachoutTimelock(): Promise<{ readonly isActive: boolean; readonly timeEnforcementEnds?: Date }>
@@ -121,6 +143,10 @@ export interface WhatsAppLibrary {
   initAuthCreds(): Credentials
   encodeBinaryNode(node: BinaryNode): Uint8Array
   decodeBinaryNode(bytes: Buffer): Promise<BinaryNode>
+  getMediaKeys(
+    mediaKey: Uint8Array,
+    type: string,
+  ): Promise<{ readonly iv: Buffer; readonly cipherKey: Buffer; readonly macKey: Buffer }>
   unpadRandomMax16(bytes: Uint8Array): Uint8Array
   readonly BufferJSON: {
     readonly replacer: (key: string, value: unknown) => unknown

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type BinaryNode, bytesOf, childOf, childrenOf, SERVER, secondsNow } from './binary-node.ts'
 import type { Line } from './line.ts'
+import { openFile } from './media-reader.ts'
 import type { Phone } from './phone.ts'
 import { ReceiptDesk, type ReceiptLevel } from './receipt-desk.ts'
 import type { Simulator } from './simulator.ts'
@@ -94,11 +95,11 @@ export class MessageIntake {
     if (isStalled) {
       // The line goes on meanwhile.
       void sleep(fault.stallMs)
-        .then(() => this.#bring(sender, id, sealed))
+        .then(() => this.#bring(sender, node, sealed))
         .then(() => acknowledge(problem))
       return
     }
-    if (isTaken) await this.#bring(sender, id, sealed)
+    if (isTaken) await this.#bring(sender, node, sealed)
     if (fault === 'drop-before' || fault === 'drop-after') return line.terminate()
     if (fault === 'take-silently' || fault === 'lose-silently') return
     acknowledge(fault ? { error: fault.refuse } : problem)
@@ -112,7 +113,11 @@ export class MessageIntake {
     return isLocked && !this.#acquainted.has(`${sender} ${recipient}`) ? { refuse: FIRST_CONTACT_LOCKED } : null
   }
 
-  async #bring(sender: Sender, id: string, sealed: readonly Sealed[]): Promise<void> {
+  async #bring(
+    sender: Sender,
+    { attrs: { id = '', type: stanzaType } }: BinaryNode,
+    sealed: readonly Sealed[],
+  ): Promise<void> {
     for (const { jid, enc } of sealed) {
       const phone = this.#simulator.findPhone(jid)
       // Other linked devices are not simulated: they only have to be thought of.
@@ -121,7 +126,10 @@ export class MessageIntake {
       const from = `${user}:${sender.device.id}@${jid.endsWith('@lid') ? 'lid' : SERVER}`
       const type = enc.attrs['type'] === 'pkmsg' ? 'pkmsg' : 'msg'
       const isRead = await phone.receive(from, id, { type, bytes: bytesOf(enc) })
-      if (isRead) this.#compare(phone, id)
+      if (isRead) {
+        this.#compare(phone, id)
+        this.#openFile(phone, id, stanzaType)
+      }
       if (phone === sender.phone) continue
       this.#acquainted.add(`${sender.phone.number} ${phone.number}`)
       const reported = { device: sender.device, sender: sender.phone, recipient: phone, id }
@@ -137,6 +145,20 @@ export class MessageIntake {
     if (!first || !last) return
     if (Buffer.from(first.bytes).equals(last.bytes)) this.repeats.push(id)
     else this.#simulator.complain(`message ${id}: it came again with another content`)
+  }
+
+  #openFile(phone: Phone, id: string, stanzaType: string | undefined): void {
+    const message = phone.inbox.at(-1)?.message
+    if (!message) return
+    try {
+      const file = openFile(message.deviceSentMessage?.message ?? message, (path) =>
+        this.#simulator.media.download(path),
+      )
+      if (file) phone.files.push(file)
+      if ((file !== null) !== (stanzaType === 'media')) throw new Error(`its stanza has the type ${stanzaType}`)
+    } catch (error) {
+      this.#simulator.complain(`message ${id}: ${error instanceof Error ? error.message : String(error)}`)
+    }
   }
 
   /** False when devices were left out. */

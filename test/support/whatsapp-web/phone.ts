@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { type BinaryNode, secondsNow } from './binary-node.ts'
 import type { Credentials, KeyStore, MessageProto, SignalRepository, WhatsAppLibrary } from './library.ts'
+import type { ReceivedFile } from './media-reader.ts'
 import { agree, newKeyPair } from './noise-responder.ts'
 
 const CODE_ROUNDS = 131_072
@@ -40,6 +41,8 @@ export class Phone {
   /** Linked devices by their id. */
   readonly devices = new Map<number, LinkedDevice>()
   readonly inbox: ReceivedMessage[] = []
+  /** The files that its owner can open. */
+  readonly files: ReceivedFile[] = []
   /** Why messages could not be read. */
   readonly unreadable: string[] = []
   /** How many messages it will not be able to read. */

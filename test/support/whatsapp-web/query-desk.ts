@@ -45,6 +45,7 @@ export class QueryDesk {
     'get blocklist': (line, query) => line.send(resultOf(query, [element('list')])),
     'get privacy privacy': (line, query) => line.send(resultOf(query, [element('privacy')])),
     'set privacy tokens': (line, query, device) => this.#issueTokens({ line, query, device }),
+    'set w:m media_conn': (line, query) => line.send(resultOf(query, [this.#simulator.media.description])),
     'get w:p ping': (line, query) => line.send(resultOf(query)),
     'get w:mex query': (line, query) => this.#describeLock(line, query),
   }

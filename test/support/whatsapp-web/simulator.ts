@@ -13,10 +13,19 @@ import {
   type WhatsAppLibrary,
 } from './library.ts'
 import { Line } from './line.ts'
+import { MediaServer } from './media-server.ts'
 import { MessageIntake } from './message-intake.ts'
 import { newKeyPair } from './noise-responder.ts'
 import { type LinkedDevice, Phone } from './phone.ts'
 import { QueryDesk } from './query-desk.ts'
+
+interface SimulatorParts {
+  readonly http: Server
+  readonly webSockets: WebSocketServer
+  readonly media: MediaServer
+  /** What the parts complain of, too. */
+  readonly complaints: string[]
+}
 
 /**
  * Simulates WhatsApp's server on loopback, as the library expects it to be. It checks all it is sent: what a client does wrong, or
@@ -26,7 +35,8 @@ export class Simulator {
   readonly library: WhatsAppLibrary
   readonly phones = new Map<string, Phone>()
   readonly lines = new Set<Line>()
-  readonly complaints: string[] = []
+  readonly complaints: string[]
+  readonly media: MediaServer
   /** What clients asked for: tag, namespace, type and the first child of each stanza. */
   readonly requests: string[] = []
   readonly pairing = new DevicePairing(this)
@@ -42,20 +52,25 @@ export class Simulator {
   readonly #webSockets: WebSocketServer
   #lastId = 0
 
-  static async start(): Promise<Simulator> {
+  static async start({ port = 0 }: { readonly port?: number } = {}): Promise<Simulator> {
     const [library, { WebSocketServer }] = await Promise.all([loadLibrary(), loadWebSockets()])
     const http = createServer()
+    const complaints: string[] = []
     const simulator = new Simulator(library, {
       http,
       webSockets: new WebSocketServer({ server: http, path: '/ws/chat' }),
+      media: await MediaServer.start((problem) => complaints.push(problem)),
+      complaints,
     })
-    http.listen(0, '127.0.0.1')
+    http.listen(port, '127.0.0.1')
     await once(http, 'listening')
     return simulator
   }
 
-  private constructor(library: WhatsAppLibrary, { http, webSockets }: { http: Server; webSockets: WebSocketServer }) {
+  private constructor(library: WhatsAppLibrary, { http, webSockets, media, complaints }: SimulatorParts) {
     this.library = library
+    this.media = media
+    this.complaints = complaints
     this.#http = http
     this.#webSockets = webSockets
     webSockets.on('connection', (socket) => {
@@ -86,6 +101,7 @@ export class Simulator {
     this.#webSockets.close()
     this.#http.close()
     this.#http.closeAllConnections()
+    this.media.close()
   }
 
   complain(problem: string): void {
