@@ -42,6 +42,7 @@ try {
     await installWhatsAppWeb(root, tests)
     announcePostgresThatCannotRun(root)
   }
+  if (process.argv.includes('--simulator')) await installWhatsAppWeb(root, 'simulator')
   if (process.argv.includes('--peers')) await fetchBenchPeers(root)
 } catch (error) {
   if (!(error instanceof Stop)) throw error

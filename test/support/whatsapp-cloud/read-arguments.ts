@@ -18,12 +18,16 @@ const LAST_PORT = 65_535
 export function readArguments(given: readonly string[], usualNumber: string): SimulatorArguments {
   const values = parse(given)
   return {
-    port: readWhole('--port', values.port, LAST_PORT),
+    port: readPort(values.port),
     numbers: readNumbers(values.number ?? [usualNumber]),
     callbackUrl: values['callback-url'] === undefined ? null : readUrl(values['callback-url']),
     callbackDelayMs: readWhole('--callback-delay', values['callback-delay'], LONGEST_DELAY_MS),
     isHelpWanted: values.help,
   }
+}
+
+export function readPort(text: string): number {
+  return readWhole('--port', text, LAST_PORT)
 }
 
 function parse(given: readonly string[]) {
@@ -39,10 +43,14 @@ function parse(given: readonly string[]) {
       },
     }).values
   } catch (error) {
-    // Node adds advice for who writes programs, after the first sentence.
-    const [sentence] = error instanceof Error ? error.message.split('. ') : ['']
-    throw new WrongUse(`${sentence}. --help lists the options.`)
+    throw wrongOption(error)
   }
+}
+
+/** What `parseArgs` says, without the advice for programmers that Node adds after the first sentence. */
+export function wrongOption(error: unknown): WrongUse {
+  const [sentence] = error instanceof Error ? error.message.split('. ') : ['']
+  return new WrongUse(`${sentence}. --help lists the options.`)
 }
 
 function readWhole(option: string, text: string, most: number): number {

@@ -60,6 +60,9 @@ export class ClientState {
   }
 }
 
+/** Where a simulator is, and the library that trusts it. */
+type SimulatorAddress = Pick<Simulator, 'library' | 'url'>
+
 /** The library, connected to the simulator, with the options that the channel gives it. */
 export class LibraryClient {
   readonly socket: Socket
@@ -75,7 +78,7 @@ export class LibraryClient {
   readonly #codes: string[] = []
   readonly #codeRequests: ((code: string) => void)[] = []
 
-  constructor(simulator: Simulator, state = new ClientState(simulator.library), options: object = {}) {
+  constructor(simulator: SimulatorAddress, state = new ClientState(simulator.library), options: object = {}) {
     this.state = state
     this.creds = state.readCredentials()
     this.socket = simulator.library.makeWASocket({
@@ -123,7 +126,7 @@ export class LibraryClient {
     return LibraryClient.logIn(simulator, first.state, options)
   }
 
-  static async logIn(simulator: Simulator, state: ClientState, options: object = {}): Promise<LibraryClient> {
+  static async logIn(simulator: SimulatorAddress, state: ClientState, options: object = {}): Promise<LibraryClient> {
     const client = new LibraryClient(simulator, state, options)
     const whole = Promise.all([client.opened, client.ready]).then(() => null)
     const ended = await Promise.race([whole, client.ended])

@@ -22,7 +22,7 @@ type MessageFault =
 /** Writing to people who do not know the number is locked. */
 const FIRST_CONTACT_LOCKED = '463'
 
-interface SentMessage {
+export interface SentMessage {
   readonly id: string
   readonly to: string
   /** The devices that it was encrypted for. */
@@ -42,6 +42,8 @@ export class MessageIntake {
   readonly repeats: string[] = []
   /** Called as soon as a message has come. */
   onMessage: () => void = () => {}
+  /** Called with each message, after it was decided what happens to it. */
+  onSent: (message: SentMessage) => void = () => {}
   readonly receiptDesk: ReceiptDesk
   /** Until when numbers may not write to people who do not know them. */
   readonly lockedUntil = new Map<string, Date>()
@@ -88,7 +90,9 @@ export class MessageIntake {
     const fault = this.#faultFor(sender.phone.number, to)
     const isStalled = typeof fault === 'object' && fault !== null && 'stallMs' in fault
     const isTaken = fault === null || isStalled || fault === 'drop-after' || fault === 'take-silently'
-    this.sent.push({ id, to, devices, tags: childrenOf(node).map(({ tag }) => tag), isTaken })
+    const message = { id, to, devices, tags: childrenOf(node).map(({ tag }) => tag), isTaken }
+    this.sent.push(message)
+    this.onSent(message)
     const problem = isComplete ? {} : { phash: '2:simulated' }
     const acknowledge = (error: object) =>
       line.send({ tag: 'ack', attrs: { id, from: to, class: 'message', t: secondsNow(), ...error } })

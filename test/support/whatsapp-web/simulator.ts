@@ -45,6 +45,9 @@ export class Simulator {
   /** Login attempts of these numbers fail with this reason. */
   readonly refusedLogins = new Map<string, string>()
   isCertificateForged = false
+  /** Every number is on WhatsApp, but those in `unregistered`. */
+  isEveryoneRegistered = false
+  readonly unregistered = new Set<string>()
   readonly rootKey = newKeyPair()
   readonly #intermediateKey = newKeyPair()
   readonly #staticKey = newKeyPair()
@@ -55,16 +58,15 @@ export class Simulator {
   static async start({ port = 0 }: { readonly port?: number } = {}): Promise<Simulator> {
     const [library, { WebSocketServer }] = await Promise.all([loadLibrary(), loadWebSockets()])
     const http = createServer()
+    http.listen(port, '127.0.0.1')
+    await once(http, 'listening')
     const complaints: string[] = []
-    const simulator = new Simulator(library, {
+    return new Simulator(library, {
       http,
       webSockets: new WebSocketServer({ server: http, path: '/ws/chat' }),
       media: await MediaServer.start((problem) => complaints.push(problem)),
       complaints,
     })
-    http.listen(port, '127.0.0.1')
-    await once(http, 'listening')
-    return simulator
   }
 
   private constructor(library: WhatsAppLibrary, { http, webSockets, media, complaints }: SimulatorParts) {
@@ -131,7 +133,11 @@ export class Simulator {
     const [user = ''] = jid.split(/[@:]/)
     return jid.endsWith('@lid')
       ? [...this.phones.values()].find(({ lidUser }) => lidUser === user)
-      : this.phones.get(user)
+      : (this.phones.get(user) ?? this.#register(user))
+  }
+
+  #register(number: string): Phone | undefined {
+    return this.isEveryoneRegistered && !this.unregistered.has(number) ? this.phone(number) : undefined
   }
 
   /** The line of a number that is logged in. */
