@@ -165,6 +165,8 @@ describe.skipIf(REASON)(
         // The library closes the WebSocket once it has noticed, and only then waits.
         await until('the WebSocket closes', () => !client.socket.ws.isOpen)
         const noticedMs = performance.now() - frozenAt
+        // Far longer than it takes to close a WebSocket whose peer lives.
+        await end(await linked(newNumber()))
         const isReported = await Promise.race([client.ended.then(() => true), Promise.resolve(false)])
 
         client.socket.ws.socket.terminate()

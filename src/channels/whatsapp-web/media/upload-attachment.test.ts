@@ -74,7 +74,7 @@ describe('an attachment', () => {
 
   it('is uploaded with a fresh token when the first is refused, but not a third time', async () => {
     const world = await openWorld()
-    world.server.failNext(401)
+    world.server.failNext(403)
     const { message } = await world.uploaded('document', Buffer.from('text'))
     world.server.failNext(401, 403)
 
