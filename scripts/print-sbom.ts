@@ -1,12 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { ROOT } from './source-tree.ts'
 
 // Not `npm sbom`: with what only development needs it also leaves out what both need. npm 11.19 lists 97 of our 119 packages, and not `pg`.
 
+const IN_MODULES = 'node_modules/'
+
 /** An entry of package-lock.json. */
 interface Locked {
+  /** Only when it is installed under another one. */
+  readonly name?: string
+  readonly link?: boolean
   readonly version?: string
   readonly integrity?: string
   readonly license?: string
@@ -22,12 +28,26 @@ interface Lock {
   readonly packages: Readonly<Record<string, Locked>>
 }
 
-if (import.meta.main) console.log(JSON.stringify(readSbom(), null, 2))
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { extras: { type: 'string', default: join(ROOT, 'data/extras') } } })
+  console.log(JSON.stringify(readSbom(values.extras), null, 2))
+}
 
-/** Of what package-lock.json names. */
-export function readSbom() {
+/** Of what package-lock.json names, and of the packages of channels that were installed in a folder `extras`. */
+export function readSbom(extras?: string) {
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock
-  return makeSbom(lock, randomUUID())
+  const sbom = makeSbom(lock, randomUUID())
+  return extras === undefined ? sbom : { ...sbom, components: [...sbom.components, ...installedIn(extras)] }
+}
+
+/** npm lists in each folder what it has installed there. */
+function installedIn(extras: string) {
+  return globSync('*/node_modules/.package-lock.json', { cwd: extras }).flatMap((path) => {
+    const { packages } = JSON.parse(readFileSync(join(extras, path), 'utf8')) as Pick<Lock, 'packages'>
+    // Links, and what they lead to, are our own.
+    const names = Object.keys(packages).filter((place) => place.includes(IN_MODULES) && !packages[place]?.link)
+    return names.map((place) => componentAt(packages, place))
+  })
 }
 
 /** What runs, as CycloneDX 1.6: packages that neither development alone nor a certain system needs. Pure. */
@@ -42,10 +62,13 @@ function makeSbom(lock: Lock, serial: string) {
     metadata: {
       component: { type: 'application', name, version, purl: `pkg:npm/${name}@${version}`, ...licensed(license) },
     },
-    components: findShipped(lock).map((path) =>
-      toComponent(path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length), packages[path] ?? {}),
-    ),
+    components: findShipped(lock).map((place) => componentAt(packages, place)),
   }
+}
+
+function componentAt(packages: Lock['packages'], place: string) {
+  const entry = packages[place] ?? {}
+  return toComponent(entry.name ?? place.slice(place.lastIndexOf(IN_MODULES) + IN_MODULES.length), entry)
 }
 
 function toComponent(name: string, { version = '', integrity, license }: Locked) {

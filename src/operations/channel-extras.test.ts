@@ -67,7 +67,7 @@ describe('the packages of WhatsApp Web', () => {
 
 describe('installing the packages of a channel', () => {
   it('puts them into the data folder when npm has installed all of them', async () => {
-    const extras = createChannelExtras(fakeNpm())
+    const extras = createChannelExtras({ runNpm: fakeNpm() })
     const before = await stateIn(dataDir)
 
     const isNew = await extras.install({ dataDir, channel: CHANNEL, offline: null })
@@ -79,8 +79,10 @@ describe('installing the packages of a channel', () => {
   })
 
   it('leaves nothing behind when npm fails', async () => {
-    const extras = createChannelExtras(async () => {
-      throw new Error('npm failed')
+    const extras = createChannelExtras({
+      runNpm: async () => {
+        throw new Error('npm failed')
+      },
     })
 
     await assert.rejects(extras.install({ dataDir, channel: CHANNEL, offline: null }), /npm failed/)
@@ -89,7 +91,7 @@ describe('installing the packages of a channel', () => {
   })
 
   it('is refused when npm has left a package out, as it does on a full disk', async () => {
-    const extras = createChannelExtras(fakeNpm({ without: 'node_modules/protobufjs' }))
+    const extras = createChannelExtras({ runNpm: fakeNpm({ without: 'node_modules/protobufjs' }) })
 
     await assert.rejects(extras.install({ dataDir, channel: CHANNEL, offline: null }), {
       code: 'program_failed',
@@ -100,7 +102,7 @@ describe('installing the packages of a channel', () => {
   })
 
   it('replaces those of another version', async () => {
-    const extras = createChannelExtras(fakeNpm())
+    const extras = createChannelExtras({ runNpm: fakeNpm() })
     await extras.install({ dataDir, channel: CHANNEL, offline: null })
     writeFileSync(join(dataDir, 'extras', CHANNEL, 'package-lock.json'), '{}')
     const before = await stateIn(dataDir)
@@ -111,7 +113,7 @@ describe('installing the packages of a channel', () => {
   })
 
   it('removes what a killed installation has left, once no installation can take that long', async () => {
-    const extras = createChannelExtras(fakeNpm())
+    const extras = createChannelExtras({ runNpm: fakeNpm() })
     const [killed, running] = ['.whatsapp-web-killed', '.whatsapp-web-running'].map((name) =>
       join(dataDir, 'extras', name),
     )
@@ -126,10 +128,10 @@ describe('installing the packages of a channel', () => {
   it('copies them from a folder of another machine, without npm', async () => {
     const elsewhere = mkdtempSync(join(tmpdir(), 'nuncio-extras-'))
     onTestFinished(() => rmSync(elsewhere, { recursive: true }))
-    await createChannelExtras(fakeNpm()).install({ dataDir: elsewhere, channel: CHANNEL, offline: null })
+    await createChannelExtras({ runNpm: fakeNpm() }).install({ dataDir: elsewhere, channel: CHANNEL, offline: null })
     const offline = join(elsewhere, 'extras', CHANNEL)
 
-    const isNew = await createChannelExtras(noNpm).install({ dataDir, channel: CHANNEL, offline })
+    const isNew = await createChannelExtras({ runNpm: noNpm }).install({ dataDir, channel: CHANNEL, offline })
 
     assert.deepEqual([isNew, await stateIn(dataDir)], [true, 'installed'])
   })
@@ -138,17 +140,34 @@ describe('installing the packages of a channel', () => {
     const offline = join(dataDir, 'copied')
     mkdirSync(join(offline, 'node_modules'), { recursive: true })
     const request = { dataDir, channel: CHANNEL, offline }
-    await assert.rejects(createChannelExtras(noNpm).install(request), {
+    await assert.rejects(createChannelExtras({ runNpm: noNpm }).install(request), {
       code: 'file_unusable',
       message: /the packages of whatsapp-web are not installed\. On a machine that has npm: nuncio channel install/,
     })
     for (const name of ['package-lock.json', 'node_modules/.package-lock.json'])
       writeFileSync(join(offline, name), '{}')
 
-    await assert.rejects(createChannelExtras(noNpm).install(request), {
+    await assert.rejects(createChannelExtras({ runNpm: noNpm }).install(request), {
       code: 'file_unusable',
       message: /are of another version than this Nuncio needs/,
     })
+  })
+})
+
+describe('packages that are part of an image', () => {
+  it('are installed already, whatever the data folder holds, and cannot be removed', async () => {
+    const programExtras = join(dataDir, 'program')
+    await fakeInstallation(join(programExtras, CHANNEL))
+    const extras = createChannelExtras({ runNpm: noNpm, programExtras })
+
+    const isNew = await extras.install({ dataDir, channel: CHANNEL, offline: null })
+
+    assert.equal(isNew, false)
+    assert.equal((await extras.list(dataDir)).find(({ channel }) => channel === CHANNEL)?.state, 'installed')
+    await assert.rejects(extras.remove(dataDir, CHANNEL), {
+      message: 'The packages of whatsapp-web are part of this image. Use an image that was built without them.',
+    })
+    assert.equal(existsSync(join(dataDir, 'extras')), false)
   })
 })
 
@@ -178,6 +197,12 @@ async function noNpm(): Promise<void> {
 }
 
 /** Makes what npm makes, as far as it is checked. */
+function fakeInstallation(folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lock))
+  return fakeNpm()(folder)
+}
+
 function fakeNpm({ without = '' } = {}) {
   return async (folder: string) => {
     const wanted = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as typeof lock

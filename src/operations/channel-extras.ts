@@ -71,17 +71,43 @@ export interface ChannelExtras {
   remove(dataDir: string, channel: string): Promise<boolean>
 }
 
-/** `runNpm` installs what package-lock.json of the folder names. */
-export function createChannelExtras(runNpm: (folder: string) => Promise<void> = installWithNpm): ChannelExtras {
-  return { list, find, install: (request) => install(request, runNpm), remove }
+interface ExtrasParts {
+  /** Installs what package-lock.json of the folder names. */
+  readonly runNpm?: (folder: string) => Promise<void>
+  /** The program's own folder of extras. An image may be built with the packages in it. */
+  readonly programExtras?: string
 }
 
-async function list(dataDir: string): Promise<readonly ChannelRow[]> {
+export function createChannelExtras({
+  runNpm = installWithNpm,
+  programExtras = assetPath('extras'),
+}: ExtrasParts = {}): ChannelExtras {
+  return {
+    list: (dataDir) => list(dataDir, programExtras),
+    find,
+    async install(request) {
+      if (await isInstalledIn(programExtras, request.channel)) return false
+      return install(request, runNpm)
+    },
+    async remove(dataDir, channel) {
+      if (await isInstalledIn(programExtras, channel))
+        throw new Refusal(
+          'argument_invalid',
+          `The packages of ${channel} are part of this image. Use an image that was built without them.`,
+        )
+      return remove(dataDir, channel)
+    },
+  }
+}
+
+async function list(dataDir: string, programExtras: string): Promise<readonly ChannelRow[]> {
   const builtIn = CHANNELS.map(({ name, label }) => ({ channel: name, label, state: 'built-in' as const }))
   const extras = EXTRAS.map(async ({ channel, label }) => ({
     channel,
     label,
-    state: await stateOf(folderOf(dataDir, channel), channel),
+    state: (await isInstalledIn(programExtras, channel))
+      ? ('installed' as const)
+      : await stateOf(folderOf(dataDir, channel), channel),
   }))
   return [...builtIn, ...(await Promise.all(extras))]
 }
@@ -129,6 +155,10 @@ async function remove(dataDir: string, channel: string): Promise<boolean> {
 
 function folderOf(dataDir: string, channel: string): string {
   return join(dataDir, 'extras', channel)
+}
+
+async function isInstalledIn(extras: string, channel: string): Promise<boolean> {
+  return (await statOf(join(extras, channel, INSTALLED_LOCK))) !== null
 }
 
 function carried(channel: string, name: string): string {

@@ -43,6 +43,17 @@ describe('the image', () => {
     assert.match(texts(last, 'ENV').join(), /NUNCIO_DATA_DIR=\/data NUNCIO_HOST=0\.0\.0\.0/)
   })
 
+  it('holds the packages of WhatsApp Web only when it is built with them, and lists them then', () => {
+    const [install, ...others] = texts(STAGES[0], 'RUN').filter((text) => text.includes('whatsapp-web'))
+
+    assert.match(DOCKERFILE, /^ARG WITH_WHATSAPP_WEB=0$/m)
+    assert.match(
+      install ?? '',
+      /^if \[ "\$WITH_WHATSAPP_WEB" = 1 \]; then .*npm ci .*--ignore-scripts.* dist\/sbom\.json; fi$/,
+    )
+    assert.deepEqual(others, [])
+  })
+
   it('gets nothing into its build but what is named', () => {
     const of = (path: string) => isInContext(IGNORE, path)
 

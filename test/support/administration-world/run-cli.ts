@@ -95,7 +95,7 @@ export class CliWorld extends AdministrationWorld {
       restoreBackup: async () => {
         throw new Error('This world has nothing to restore')
       },
-      openExtras: async () => createChannelExtras(this.runNpm),
+      openExtras: async () => createChannelExtras({ runNpm: this.runNpm }),
       // biome-ignore lint/correctness/useYield: there is nothing to examine
       async *examine() {
         throw new Error('This world has nothing to examine')
