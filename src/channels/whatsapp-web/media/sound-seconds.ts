@@ -1,13 +1,13 @@
-/** The parts of a sound file that say how long it is. */
-export interface SoundFile {
+/** The parts of a file that say what it holds. */
+export interface FileEnds {
   readonly head: Buffer
-  /** The last bytes. */
+  /** The last bytes; they may overlap with the head. */
   readonly tail: Buffer
   readonly sizeBytes: number
 }
 
 /** The length of an Ogg or MP3 file in whole seconds; null when its headers do not say it. */
-export function readSoundSeconds(file: SoundFile): number | null {
+export function readSoundSeconds(file: FileEnds): number | null {
   try {
     const seconds = file.head.toString('latin1', 0, 4) === 'OggS' ? readOgg(file) : readMp3(file)
     return seconds !== null && Number.isFinite(seconds) && seconds > 0 ? Math.max(1, Math.round(seconds)) : null
@@ -24,7 +24,7 @@ const OPUS_HEAD = 'OpusHead'
 const VORBIS_HEAD = '\u0001vorbis'
 
 /** The last page says how many samples there are. */
-function readOgg({ head, tail }: SoundFile): number | null {
+function readOgg({ head, tail }: FileEnds): number | null {
   const last = tail.lastIndexOf('OggS')
   if (last < 0) return null
   const samples = Number(tail.readBigInt64LE(last + 6))
@@ -45,7 +45,7 @@ const MPEG_1 = 3
 const MPEG_2 = 2
 const MONO = 3
 
-function readMp3({ head, sizeBytes }: SoundFile): number | null {
+function readMp3({ head, sizeBytes }: FileEnds): number | null {
   const start = head.toString('latin1', 0, 3) === 'ID3' ? ID3_BYTES + readSynchsafe(head, 6) : 0
   const header = head.readUInt32BE(start)
   const version = (header >>> 19) & 3

@@ -6,7 +6,7 @@ import type { Failure } from '../../../core/ports/channel.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import { digestFile } from './encrypt-file.ts'
 import { readPictureFacts } from './picture-facts.ts'
-import { readSoundSeconds, type SoundFile } from './sound-seconds.ts'
+import { type FileEnds, readSoundSeconds } from './sound-seconds.ts'
 import { type MediaHosts, type UploadEnd, type UploadFrom, uploadFile } from './upload-file.ts'
 
 export interface AttachmentParts {
@@ -30,7 +30,10 @@ type Uploaded =
 const HEAD_BYTES = 262_144
 const TAIL_BYTES = 65_536
 
-/** Encrypts the attachment from the spool and uploads it. Repeating it is harmless: it makes another upload, with another key. */
+/**
+ * Encrypts the attachment from the spool and uploads it; rejects when the spool cannot be read. Repeating it is harmless: it makes
+ * another upload, with another key.
+ */
 export async function uploadAttachment(
   parts: AttachmentParts,
   { content, media }: { readonly content: MediaContent; readonly media: MediaFile },
@@ -38,7 +41,7 @@ export async function uploadAttachment(
 ): Promise<Uploaded> {
   try {
     const secret = { type: content.type, mediaKey: randomBytes(32) }
-    const sound = await readEnds(media)
+    const ends = await readEnds(media)
     const digests = await digestFile(media.path, secret, signal)
     const file: UploadFrom = { path: media.path, sizeBytes: media.sizeBytes, secret, digests }
     const end = await uploadWithFreshToken(parts, file, signal)
@@ -46,21 +49,23 @@ export async function uploadAttachment(
     const { url, directPath } = end
     const mediaKeyTimestamp = Math.floor(parts.clock.now() / 1000)
     const access = { url, directPath, mediaKey: secret.mediaKey, mediaKeyTimestamp, mimetype: media.mime, ...digests }
-    return { kind: 'uploaded', message: describe({ content, access, sound }) }
+    return { kind: 'uploaded', message: describe({ content, access, ends }) }
   } catch (error) {
     if (signal.aborted) return { kind: 'failed', failure: transient('call_interrupted', null) }
     if (isGone(error)) return { kind: 'failed', failure: transient('media_lost', null) }
-    return {
-      kind: 'failed',
-      failure: { ...transient('network_error', 'WhatsApp did not say where files go'), suspectsNetwork: true },
-    }
+    throw error
   }
 }
 
 async function uploadWithFreshToken(parts: AttachmentParts, file: UploadFrom, signal: AbortSignal): Promise<UploadEnd> {
   const { dispatcher, isLoopbackTaken } = parts
-  const upload = async (isFresh: boolean) =>
-    uploadFile(dispatcher, { file, to: await parts.mediaHosts(isFresh), isLoopbackTaken }, signal)
+  const upload = async (isFresh: boolean): Promise<UploadEnd> => {
+    const to = await parts.mediaHosts(isFresh).catch(() => null)
+    signal.throwIfAborted()
+    return to
+      ? uploadFile(dispatcher, { file, to, isLoopbackTaken }, signal)
+      : { kind: 'unreachable', words: 'WhatsApp did not say where files go' }
+  }
   const end = await upload(false)
   return end.kind === 'token-refused' ? upload(true) : end
 }
@@ -68,14 +73,14 @@ async function uploadWithFreshToken(parts: AttachmentParts, file: UploadFrom, si
 interface Described {
   readonly content: MediaContent
   readonly access: Readonly<Record<string, unknown>>
-  readonly sound: SoundFile
+  readonly ends: FileEnds
 }
 
-function describe({ content, access, sound }: Described): AttachmentMessage {
+function describe({ content, access, ends }: Described): AttachmentMessage {
   const caption = content.caption === null ? {} : { caption: content.caption }
   switch (content.type) {
     case 'image': {
-      const facts = readPictureFacts(sound.head)
+      const facts = readPictureFacts(ends.head)
       const size = facts ? { width: facts.width, height: facts.height } : {}
       const thumbnail = facts?.thumbnail ? { jpegThumbnail: facts.thumbnail } : {}
       return { imageMessage: { ...access, ...caption, ...size, ...thumbnail } }
@@ -83,7 +88,7 @@ function describe({ content, access, sound }: Described): AttachmentMessage {
     case 'video':
       return { videoMessage: { ...access, ...caption } }
     case 'audio': {
-      const seconds = readSoundSeconds(sound)
+      const seconds = readSoundSeconds(ends)
       return { audioMessage: { ...access, ptt: false, ...(seconds === null ? {} : { seconds }) } }
     }
     case 'document':
@@ -92,7 +97,7 @@ function describe({ content, access, sound }: Described): AttachmentMessage {
 }
 
 /** What stands at both ends of the file, where its facts are. */
-async function readEnds({ path, sizeBytes }: MediaFile): Promise<SoundFile> {
+async function readEnds({ path, sizeBytes }: MediaFile): Promise<FileEnds> {
   const file = await open(path, 'r')
   try {
     const read = async (bytes: number, at: number) => {
