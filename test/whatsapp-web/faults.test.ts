@@ -248,7 +248,7 @@ describe.skipIf(REASON)(
       })
     })
 
-    it('hears of devices that are linked and unlinked, and changes the cache of devices, so that it need not be short', async () => {
+    it('is notified of devices that are linked and unlinked, and updates the cache of devices, so that it need not be short', async () => {
       const recipient = newNumber()
       const number = newNumber()
       simulator.phone(recipient)

@@ -45,7 +45,7 @@ describe.skipIf(REASON)(`the library of WhatsApp Web, against the simulator, wit
     await end(client)
   })
 
-  it('asks where files go, and asks again only when it is told to', async () => {
+  it('asks where files go, and asks again only on request', async () => {
     const client = await linked(newNumber())
     const before = requests()
 

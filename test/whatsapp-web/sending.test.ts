@@ -210,7 +210,7 @@ describe.skipIf(REASON)(
     it('and says until when first contacts are locked only when it is asked', async () => {
       const number = newNumber()
       const client = await linked(number)
-      await send(client, 'to somebody who knows the number from now on')
+      await send(client, 'first contact before the lock')
       const stranger = newNumber()
       await noteToken(client, stranger)
       const before = await client.socket.fetchAccountReachoutTimelock()

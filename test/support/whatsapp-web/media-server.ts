@@ -44,7 +44,7 @@ export class MediaServer {
     })
   }
 
-  /** As the server tells devices where files go. */
+  /** The hosts for files, as devices receive them. */
   get description() {
     const host = { hostname: this.#hostname, maxContentLengthBytes: String(this.mostBytes) }
     return {

@@ -162,7 +162,7 @@ export class Simulator {
     this.lineOf(number)?.endWith({ tag: 'stream:error', attrs: { code } })
   }
 
-  /** The owner of a number links one more device, or unlinks one; clients hear of it. */
+  /** The owner of a number links one more device, or unlinks one; clients are notified. */
   addDevice(number: string): number {
     const phone = this.phone(number)
     const device = newCompanion(this.library, phone.nextDeviceId())

@@ -17,7 +17,7 @@ const MIMES: Readonly<Record<MediaType, string>> = {
   audio: 'audio/mpeg',
   document: 'application/pdf',
 }
-const NOBODY = { hostname: '127.0.0.1:1', maxContentLengthBytes: Number.NaN }
+const UNREACHABLE = { hostname: '127.0.0.1:1', maxContentLengthBytes: Number.NaN }
 
 describe('an attachment', () => {
   // Around the ends of a block, and longer than one read of the file.
@@ -101,7 +101,7 @@ describe('an attachment', () => {
 
   it('goes to the next host when the first does not answer', async () => {
     const world = await openWorld()
-    world.hosts = (real) => [NOBODY, ...real]
+    world.hosts = (real) => [UNREACHABLE, ...real]
 
     assert.ok((await world.uploaded('document', Buffer.from('text'))).message['documentMessage'])
   })

@@ -20,7 +20,7 @@ export interface AttachmentParts {
 }
 
 /** A field of WhatsApp’s message, such as `imageMessage`, with what recipients need to download and open the file. */
-export type AttachmentMessage = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+type AttachmentMessage = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 type Uploaded =
   | { readonly kind: 'uploaded'; readonly message: AttachmentMessage }

@@ -46,7 +46,7 @@ export async function uploadFile(
   return end
 }
 
-/** The hosts come over the connection to WhatsApp, but they are still names that somebody else gave. */
+/** The hosts come over the connection to WhatsApp, but they are still names from outside. */
 function isOurs(hostname: string, isLoopbackTaken: boolean): boolean {
   return /^[a-z0-9.-]+$/i.test(hostname) && hostname.toLowerCase().endsWith(OWN_DOMAIN)
     ? true
