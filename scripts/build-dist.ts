@@ -50,6 +50,7 @@ async function bundle(): Promise<void> {
         input: {
           nuncio: join(ROOT, 'src/cli/main.ts'),
           'console-thread-main': join(ROOT, 'src/storage/sqlite/console-thread/console-thread-main.ts'),
+          'whatsapp-web-thread': join(ROOT, 'src/channels/whatsapp-web/thread/whatsapp-web-thread.ts'),
         },
         output: {
           entryFileNames: '[name].js',

@@ -13,6 +13,8 @@ import { WHATSAPP_CLOUD_DESCRIPTION } from './whatsapp-cloud/description.ts'
 import { NumberMemory } from './whatsapp-cloud/number-memory.ts'
 import { reportedFacts } from './whatsapp-cloud/reported-facts.ts'
 import { parseWhatsAppCloudSettings } from './whatsapp-cloud/settings.ts'
+import { WHATSAPP_WEB_DESCRIPTION } from './whatsapp-web/description.ts'
+import { parseWhatsAppWebSettings } from './whatsapp-web/settings.ts'
 
 /** Opens the client of a network. Loaded only on demand, because it is large. */
 export type OpenSetUp = () => Promise<ChannelSetUp>
@@ -22,6 +24,8 @@ interface NetworkParts {
   readonly clock: Clock
   /** What calls adapters. */
   readonly guarded: GuardedCall
+  /** Where the packages of a channel are installed that Nuncio does not distribute. */
+  readonly extraFolder: (channel: string) => string
 }
 
 type ReadReported = (connectionId: ConnectionId, after: Instant | null) => Promise<readonly ConnectionFact[]>
@@ -63,15 +67,29 @@ const DEFINITIONS: readonly ChannelDefinition[] = [
   },
 ]
 
-/** The channels by which a connection can be added, as people choose them. */
+const LINKED: ChannelDefinition = {
+  description: WHATSAPP_WEB_DESCRIPTION,
+  parseSettings: parseWhatsAppWebSettings,
+  async openSetUp({ extraFolder }) {
+    const { createOnboarding } = await import('./whatsapp-web/onboarding.ts')
+    return createOnboarding(extraFolder(WHATSAPP_WEB_DESCRIPTION.name))
+  },
+}
+
+const ALL = [...DEFINITIONS, LINKED]
+
+/** The channels that are part of the program, as people choose them. */
 export const CHANNELS: readonly ChannelDescription[] = DEFINITIONS.map(({ description }) => description)
+
+/** The same, and those whose packages are installed by command. */
+export const KNOWN_CHANNELS: readonly ChannelDescription[] = ALL.map(({ description }) => description)
 
 /** Checks settings of a connection given as text. Refuses with a sentence that names the setting. */
 export function parseChannelSettings(
   channel: string,
   pairs: Readonly<Record<string, string>>,
 ): Readonly<Record<string, unknown>> {
-  const definition = DEFINITIONS.find(({ description }) => description.name === channel)
+  const definition = ALL.find(({ description }) => description.name === channel)
   if (!definition) throw new Refusal('channel_unknown', `There is no channel “${channel}”.`)
   return definition.parseSettings(pairs)
 }
@@ -79,7 +97,7 @@ export function parseChannelSettings(
 /** By channel: those that have a network of their own. */
 export function createSetUps(parts: NetworkParts): ReadonlyMap<string, OpenSetUp> {
   return new Map(
-    DEFINITIONS.flatMap(({ description, openSetUp }) =>
+    ALL.flatMap(({ description, openSetUp }) =>
       openSetUp ? [[description.name, () => openSetUp(parts)] as const] : [],
     ),
   )

@@ -15,7 +15,7 @@ export interface SettingKind<T> {
 
 const BYTES_PER_MB = 1_048_576
 
-function kind<T>(rule: string, read: (text: string) => T | null): SettingKind<T> {
+export function kind<T>(rule: string, read: (text: string) => T | null): SettingKind<T> {
   return {
     rule,
     parse(text) {
@@ -117,7 +117,7 @@ export const networkUrl: SettingKind<string> = kind(
   },
 )
 
-function isThisMachine(hostname: string): boolean {
+export function isThisMachine(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'))
 }
 

@@ -22,6 +22,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from './setting-kinds.ts'
+import { whatsAppWebUrl } from './whatsapp-web-url.ts'
 
 export interface Setting<T> {
   readonly name: `NUNCIO_${string}`
@@ -305,6 +306,13 @@ export const SETTINGS = {
       url.startsWith('https://')
         ? null
         : `NUNCIO_WHATSAPP_CLOUD_URL sends to ${url} and not to Meta: messages reach no recipient, and access tokens go there unencrypted.`,
+  }),
+  whatsappWebUrl: setting({
+    name: 'NUNCIO_WHATSAPP_WEB_URL',
+    kind: whatsAppWebUrl,
+    default: 'wss://web.whatsapp.com/ws/chat',
+    purpose:
+      'Where connections of the channel whatsapp-web log in; another one than WhatsApp’s own is for a simulator of it.',
   }),
   bridgeOrigins: setting({
     name: 'NUNCIO_BRIDGE_ORIGINS',

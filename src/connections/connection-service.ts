@@ -1,4 +1,4 @@
-import { CHANNELS, type OpenSetUp, parseChannelSettings } from '../channels/registry.ts'
+import { KNOWN_CHANNELS, type OpenSetUp, parseChannelSettings } from '../channels/registry.ts'
 import type { ConnectionView } from '../core/ports/administration.ts'
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
 import type {
@@ -142,7 +142,7 @@ function tooMany(): Refusal {
 }
 
 function describe(channel: string): ChannelDescription {
-  const description = CHANNELS.find(({ name }) => name === channel)
+  const description = KNOWN_CHANNELS.find(({ name }) => name === channel)
   if (!description) throw new Refusal('channel_unknown', `There is no channel “${channel}”.`)
   return description
 }

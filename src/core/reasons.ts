@@ -4,6 +4,7 @@ import { END_REASONS } from './reasons/ends.ts'
 import { FILE_REASONS, MEDIA_REASONS } from './reasons/media.ts'
 import { WAIT_REASONS } from './reasons/waits.ts'
 import { WHATSAPP_CLOUD_REASONS } from './reasons/whatsapp-cloud.ts'
+import { WHATSAPP_WEB_REASONS } from './reasons/whatsapp-web.ts'
 import {
   canFill,
   fillText,
@@ -30,6 +31,8 @@ export const REASONS = {
   ...WHATSAPP_CLOUD_REASONS,
   // What the adapter of a gateway says
   ...BRIDGE_REASONS,
+  // What WhatsApp says to a linked device
+  ...WHATSAPP_WEB_REASONS,
 } as const satisfies Record<string, ReasonRow>
 
 export type ReasonCode = keyof typeof REASONS
@@ -105,7 +108,11 @@ export function withCommand({ nextStep, command }: Pick<ExplainedReason, 'nextSt
   return command === null ? own : `${own} → ${command}`
 }
 
-const NETWORKS: Readonly<Record<string, string>> = { sandbox: 'the sandbox', 'whatsapp-cloud': 'Meta' }
+const NETWORKS: Readonly<Record<string, string>> = {
+  sandbox: 'the sandbox',
+  'whatsapp-cloud': 'Meta',
+  'whatsapp-web': 'WhatsApp',
+}
 
 /** Whose network a channel speaks to, in the middle of a sentence. Undefined: it is not known. */
 export function networkOf(code: string, channel: string | null): string | undefined {

@@ -137,6 +137,7 @@ export const REFUSALS = {
   copy_gone:
     'This machine has no copy of this file: it made room for newer ones, was too large for it, or another machine delivered it.',
   channel_unknown: 'There is no channel of this name.',
+  channel_not_installed: 'The packages of this channel are not installed where Nuncio runs.',
   token_unknown: 'There is no such token.',
   token_exists: 'There is a token of this name already.',
   token_ended: 'This token has ended or was replaced already, so it cannot be replaced. Create a new one.',

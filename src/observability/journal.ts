@@ -25,6 +25,7 @@ function levelOf(event: JournalEvent): Level {
     case 'message.dropped':
     case 'messages.expired':
     case 'media.failed':
+    case 'session.changed':
     case 'alarm.cleared':
     case 'retention.swept':
       return 'info'
@@ -36,6 +37,7 @@ function levelOf(event: JournalEvent): Level {
     case 'retention.waiting':
     case 'network.code_unknown':
     case 'bridge.promise_broken':
+    case 'channel.thread_ended':
     case 'alarm.raised':
     case 'deliveries.dropped':
     case 'webhook.disabled':

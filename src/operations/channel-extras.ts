@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { cp, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { assetPath } from '../assets/asset-path.ts'
 import { CHANNELS } from '../channels/registry.ts'
 import { commandLine } from '../core/command-line.ts'
 import { Refusal } from '../core/refusals.ts'
+import { extraFolder } from '../server/wiring/extra-folder.ts'
 import { installWithNpm } from './install-with-npm.ts'
 
 /** Packages of a channel that Nuncio does not distribute. */
@@ -107,7 +108,7 @@ async function list(dataDir: string, programExtras: string): Promise<readonly Ch
     label,
     state: (await isInstalledIn(programExtras, channel))
       ? ('installed' as const)
-      : await stateOf(folderOf(dataDir, channel), channel),
+      : await stateOf(extraFolder({ dataDir }, channel), channel),
   }))
   return [...builtIn, ...(await Promise.all(extras))]
 }
@@ -124,10 +125,10 @@ async function install(
   { dataDir, channel, offline }: InstallRequest,
   runNpm: (folder: string) => Promise<void>,
 ): Promise<boolean> {
-  const target = folderOf(dataDir, channel)
+  const target = extraFolder({ dataDir }, channel)
   if ((await stateOf(target, channel)) === 'installed') return false
   if (offline !== null) await refuseOtherContents(resolve(offline), channel)
-  const extras = join(dataDir, 'extras')
+  const extras = dirname(target)
   await mkdir(extras, { recursive: true })
   await removeLeftBehind(extras)
   // Installed aside and put in place when it is whole, so that one cut short is never taken for it.
@@ -147,20 +148,15 @@ async function install(
 }
 
 async function remove(dataDir: string, channel: string): Promise<boolean> {
-  const folder = folderOf(dataDir, channel)
+  const folder = extraFolder({ dataDir }, channel)
   const isThere = (await statOf(folder)) !== null
   await rm(folder, { recursive: true, force: true })
   return isThere
 }
 
-function folderOf(dataDir: string, channel: string): string {
-  return join(dataDir, 'extras', channel)
-}
-
 async function isInstalledIn(extras: string, channel: string): Promise<boolean> {
   return (await statOf(join(extras, channel, INSTALLED_LOCK))) !== null
 }
-
 function carried(channel: string, name: string): string {
   return assetPath(join('extras', channel, name))
 }

@@ -56,6 +56,7 @@ class SharedStorage {
       notices: sqlite.notices,
       watch: sqlite.watch,
       retention: sqlite.retention,
+      sessions: sqlite.sessions,
       clock: sqlite.clock,
       // So that nothing moves by itself, but only after a notification.
       pollEveryMs: 3_600_000,

@@ -39,7 +39,12 @@ async function open(engine: EngineName) {
   })
   simulator.addTemplate('102290129340398', { name: 'notice', language: 'en_US', body: 'News: {{1}} Goodbye.' })
   simulator.addTemplate('102290129340398', { name: 'two_parts', language: 'de', body: '{{1}} und {{2}} dann' })
-  world.setUps = createSetUps({ settings: { whatsappCloudUrl: simulator.url }, clock: systemClock, guarded: NO_CALLS })
+  world.setUps = createSetUps({
+    settings: { whatsappCloudUrl: simulator.url },
+    clock: systemClock,
+    guarded: NO_CALLS,
+    extraFolder: () => '',
+  })
   world.environment['NUNCIO_PUBLIC_URL'] = 'https://nuncio.example'
   folder = mkdtempSync(join(tmpdir(), 'nuncio-cli-'))
   await world.cli('account', 'create', 'Acme')

@@ -137,6 +137,16 @@ export type JournalEvent =
       readonly messageId: MessageId
       readonly number: number
     }
+  /** The session of a connection with its network. `code`: the network's own, when it ended a line; null when there was none. */
+  | {
+      readonly event: 'session.changed'
+      readonly channel: string
+      readonly connectionId: ConnectionId
+      readonly status: string
+      readonly code: number | null
+    }
+  /** The thread in which a channel runs ended by itself, and all its sessions with it. They are opened again. */
+  | { readonly event: 'channel.thread_ended'; readonly channel: string }
   /** `object`: the id of what it is about; of a disk, its machine and folder. */
   | {
       readonly event: 'alarm.raised' | 'alarm.cleared'

@@ -129,6 +129,7 @@ const REPLY_OF: Record<RefusalCode, Reply | InConsole | null> = {
   delivery_unknown: inConsole(404),
   copy_gone: inConsole(404),
   channel_unknown: inConsole(404),
+  channel_not_installed: inConsole(409),
   token_unknown: inConsole(404),
   token_exists: inConsole(409),
   token_ended: inConsole(409),

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { CHANNELS } from '../../channels/registry.ts'
+import { KNOWN_CHANNELS } from '../../channels/registry.ts'
 import { TRY_CODES } from '../../core/notifications/delivery-try-codes.ts'
 import type { Outcome } from '../../core/ports/channel.ts'
 import type { CallbackEvent, JournalEvent } from '../../core/ports/journal.ts'
@@ -25,7 +25,7 @@ type Counted = Exclude<
 type Received = Extract<CallbackEvent, { event: 'callback.received' }>
 type Applied = Extract<CallbackEvent, { event: 'callback.applied' }>
 
-export const channels = [...CHANNELS.map(({ name }) => name), OTHER]
+export const channels = [...KNOWN_CHANNELS.map(({ name }) => name), OTHER]
 export const httpStatuses = Object.keys(STATUS_CODES)
 export const requestOutcomes = ['accepted', 'replayed', ...Object.keys(REFUSALS), OTHER]
 export const attemptOutcomes = allOf<Outcome['kind']>({ accepted: true, rejected: true, unknown: true })
@@ -45,6 +45,8 @@ export const otherEvents = allOf<Exclude<Counted, CallbackEvent['event']>>({
   'media.lost': true,
   'network.code_unknown': true,
   'bridge.promise_broken': true,
+  'session.changed': true,
+  'channel.thread_ended': true,
   'retention.waiting': true,
   'alarm.raised': true,
   'alarm.cleared': true,

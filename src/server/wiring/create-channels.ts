@@ -3,12 +3,16 @@ import { BRIDGE } from '../../channels/bridge/name.ts'
 import { createSandbox, SANDBOX } from '../../channels/sandbox/index.ts'
 import { createWhatsAppCloud } from '../../channels/whatsapp-cloud/index.ts'
 import { WHATSAPP_CLOUD } from '../../channels/whatsapp-cloud/name.ts'
+import { createWhatsAppWeb } from '../../channels/whatsapp-web/index.ts'
+import { WHATSAPP_WEB } from '../../channels/whatsapp-web/name.ts'
 import type { Settings } from '../../config/read-settings.ts'
 import type { ConnectionId } from '../../core/ids.ts'
 import type { CallbackReceiver } from '../../core/ports/callbacks.ts'
 import type { Channel } from '../../core/ports/channel.ts'
 import type { Journal } from '../../core/ports/journal.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
+import { EncryptedSessionStore } from '../../secrets/session-store.ts'
+import { extraFolder } from './extra-folder.ts'
 import { guardedCallOf } from './guarded-call.ts'
 import { sandboxMediaFolder } from './sandbox-media.ts'
 import type { Storage } from './storage.ts'
@@ -59,7 +63,15 @@ export function createChannels(parts: ChannelsParts): Channels {
     publicUrl: settings.publicUrl,
     note: (event) => journal.record(event),
   })
-  const all: readonly Channel[] = [sandbox, whatsAppCloud, bridge, ...others]
+  const whatsAppWeb = createWhatsAppWeb({
+    ...settings.whatsappWebUrl,
+    memory: storage.channelState(WHATSAPP_WEB),
+    sessions: new EncryptedSessionStore({ rows: storage.sessions, secrets }),
+    clock: storage.clock,
+    folder: extraFolder(settings, WHATSAPP_WEB),
+    note: (event) => journal.record(event),
+  })
+  const all: readonly Channel[] = [sandbox, whatsAppCloud, bridge, whatsAppWeb, ...others]
   return {
     byName: new Map(all.map((channel) => [channel.name, channel])),
     receivers: [whatsAppCloud.callbacks, bridge.callbacks],

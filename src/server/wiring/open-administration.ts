@@ -1,4 +1,4 @@
-import { CHANNELS, createSetUps } from '../../channels/registry.ts'
+import { createSetUps, KNOWN_CHANNELS } from '../../channels/registry.ts'
 import { type InboxRecord, readInboxEntry } from '../../channels/sandbox/inbox.ts'
 import type { Settings } from '../../config/read-settings.ts'
 import { createConnectionService } from '../../connections/connection-service.ts'
@@ -21,8 +21,8 @@ import { createPeople } from '../../storage/queries/people/people.ts'
 import { createBlockLists } from '../../storage/queries/recipients/block-lists.ts'
 import { createWebhooks } from '../../storage/queries/webhooks/webhooks.ts'
 import { systemClock } from '../system-clock.ts'
-import { guardedCallOf } from './guarded-call.ts'
 import type { KeyRingAdministration } from './key-ring-administration.ts'
+import { networkParts } from './network-parts.ts'
 import { openEngine } from './open-engine.ts'
 import { rangesOfWebhooks } from './operator-ranges.ts'
 import { createRecipientData, type RecipientData } from './recipient-data.ts'
@@ -121,9 +121,9 @@ export async function openAdministration(
       const { PasswordHasher } = await import('../../http/console-api/people/password-hasher.ts')
       return new PasswordHasher().hash(password)
     },
-    channels: CHANNELS,
+    channels: KNOWN_CHANNELS,
     connecting: createConnectionService({
-      setUps: createSetUps({ settings, clock: systemClock, guarded: guardedCallOf(settings) }),
+      setUps: createSetUps(networkParts(settings, systemClock)),
       openSecrets: openSecretsOnce,
       publicUrl: settings.publicUrl,
     }),

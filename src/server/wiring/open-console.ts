@@ -12,7 +12,7 @@ import type { StorageError } from '../../core/ports/lanes.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
 import type { ConsoleSettings } from '../../http/console-api/console-parts.ts'
 import { openCopy } from '../../media/open-copy.ts'
-import { guardedCallOf } from './guarded-call.ts'
+import { networkParts } from './network-parts.ts'
 import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
 import { rangesOfWebhooks } from './operator-ranges.ts'
 import { sweepTimesOf } from './retention-job.ts'
@@ -53,7 +53,7 @@ export async function openConsole({
       secrets,
       channels: CHANNELS,
       connectionService: createConnectionService({
-        setUps: createSetUps({ settings, clock, guarded: guardedCallOf(settings) }),
+        setUps: createSetUps(networkParts(settings, clock)),
         openSecrets: async () => secrets,
         publicUrl: settings.publicUrl,
         readReported: async ({ channel, id }, after) => (await readReported.get(channel)?.(id, after)) ?? [],

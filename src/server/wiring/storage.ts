@@ -13,6 +13,7 @@ import type { Notifications } from '../../core/ports/notifications.ts'
 import type { HashRecipient } from '../../core/ports/recipients.ts'
 import type { Retention } from '../../core/ports/retention.ts'
 import type { KeyFacts } from '../../core/ports/secrets.ts'
+import type { SessionRows } from '../../core/ports/session-store.ts'
 import type { Watch } from '../../core/ports/watch.ts'
 import type { RefusalCode } from '../../core/refusals.ts'
 import type { Committed, StorageFigures } from '../../observability/storage-figures.ts'
@@ -67,6 +68,8 @@ export interface Storage {
   /** How often to poll for lanes without a notification, in milliseconds. */
   readonly pollEveryMs: number
   channelState(channel: string): ChannelState
+  /** What channels with sessions store, encrypted. */
+  readonly sessions: SessionRows
   /** The connections of one channel that hang on a network. */
   channelConnections(channel: string): ChannelConnections
   /** See `ChannelEvents`. The lane is woken. Rejects with `StorageUnavailable`. */

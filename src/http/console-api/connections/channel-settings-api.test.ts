@@ -102,7 +102,12 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     simulator.addNumber(NUMBER)
     simulator.addTemplate('2001', { name: 'notice', language: 'en_US', body: 'News: {{1}} Goodbye.' })
     const connectionService = createConnectionService({
-      setUps: createSetUps({ settings: { whatsappCloudUrl: simulator.url }, clock: systemClock, guarded: NO_CALLS }),
+      setUps: createSetUps({
+        settings: { whatsappCloudUrl: simulator.url },
+        clock: systemClock,
+        guarded: NO_CALLS,
+        extraFolder: () => '',
+      }),
       openSecrets: async () => testSecrets(),
       publicUrl: 'http://nuncio.example',
       readReported: async (_, after) => {

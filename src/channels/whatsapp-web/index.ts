@@ -1,0 +1,112 @@
+import type { ConnectionId } from '../../core/ids.ts'
+import type { Channel, ChannelSessions } from '../../core/ports/channel.ts'
+import type { ChannelState } from '../../core/ports/channel-state.ts'
+import type { Clock } from '../../core/ports/clock.ts'
+import type { JournalEvent } from '../../core/ports/journal.ts'
+import type { SessionStore } from '../../core/ports/session-store.ts'
+import { StateCleanup } from '../receipts/state-cleanup.ts'
+import { ATTEMPT_KIND, Attempts, EVIDENCE_WAIT_MS, MESSAGE_KIND, TAKEN_KIND } from './attempts.ts'
+import { LoginTurns } from './login-turns.ts'
+import { WHATSAPP_WEB } from './name.ts'
+import { Receipts } from './receipts.ts'
+import { Refusals } from './refusals.ts'
+import { sendByWhatsApp } from './send.ts'
+import { type SessionParts, WebSession } from './session.ts'
+import { parseWhatsAppWebSettings } from './settings.ts'
+import { ThreadHost } from './thread/host.ts'
+
+interface WhatsAppWebParts extends Pick<SessionParts, 'url'> {
+  readonly memory: ChannelState
+  readonly sessions: SessionStore
+  readonly clock: Clock
+  /** Where the packages of the channel were installed. */
+  readonly folder: string
+  /** Of a simulator's certificates, in base64; null: WhatsApp's. */
+  readonly rootKey: string | null
+  /** Called with events that no request caused. */
+  readonly note?: (event: JournalEvent) => void
+}
+
+const CALL_BUDGET_MS = 45_000
+
+/** Numbers that send as linked devices of their phones, as WhatsApp Web does. */
+export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
+  const { memory, clock, folder, rootKey, url, note = () => {} } = parts
+  const attempts = new Attempts(memory)
+  const receipts = new Receipts({ memory, clock, attempts, note })
+  const refusals = new Refusals(clock)
+  const cleanup = new StateCleanup(memory, clock, [MESSAGE_KIND, ATTEMPT_KIND, TAKEN_KIND])
+  const host = new ThreadHost({ folder, rootKey, clock, channel: WHATSAPP_WEB, note })
+  const held = new HeldSessions({
+    store: parts.sessions,
+    host,
+    logins: new LoginTurns(),
+    receipts,
+    clock,
+    url,
+    note,
+    onClosed: (connectionId) => refusals.forget(connectionId),
+  })
+  return {
+    name: WHATSAPP_WEB,
+    capabilities: {
+      types: ['message'],
+      maxTextLength: null,
+      maxCaptionLength: null,
+      recognisesRepeat: false,
+      evidenceWaitMs: EVIDENCE_WAIT_MS,
+      callBudgetMs: CALL_BUDGET_MS,
+    },
+    parseSettings: parseWhatsAppWebSettings,
+    async start(events) {
+      receipts.start(events)
+      cleanup.start()
+    },
+    async stop() {
+      cleanup.stop()
+      await host.stop()
+      await receipts.stop()
+    },
+    sessions: held,
+    send: (handover, signal, stillHolds) =>
+      sendByWhatsApp(
+        { attempts, refusals, clock },
+        { handover, session: held.find(handover.connectionId) },
+        { signal, stillHolds },
+      ),
+    // Storage is away, and says so itself: what is not known now may be known later.
+    reconcile: (open) => attempts.reconcile(open, clock.now()).catch(() => ({ kind: 'nothing-yet' })),
+  }
+}
+
+interface HeldParts extends SessionParts {
+  readonly onClosed: (connectionId: ConnectionId) => void
+}
+
+/** The sessions of the lanes that this worker holds. */
+class HeldSessions implements ChannelSessions {
+  readonly #parts: HeldParts
+  readonly #sessions = new Map<ConnectionId, WebSession>()
+
+  constructor(parts: HeldParts) {
+    this.#parts = parts
+  }
+
+  find(connectionId: ConnectionId): WebSession | undefined {
+    return this.#sessions.get(connectionId)
+  }
+
+  open(lane: Parameters<ChannelSessions['open']>[0]): void {
+    const session = new WebSession(lane, this.#parts)
+    this.#sessions.set(lane.connectionId, session)
+    session.open()
+  }
+
+  async close(lane: Parameters<ChannelSessions['close']>[0], how: { readonly remove: boolean }): Promise<void> {
+    const known = this.#sessions.get(lane.connectionId)
+    this.#sessions.delete(lane.connectionId)
+    this.#parts.onClosed(lane.connectionId)
+    const session = known ?? new WebSession({ ...lane, stillHolds: () => false }, this.#parts)
+    await session.close(how)
+  }
+}

@@ -1,0 +1,21 @@
+import { commandLine } from '../../core/command-line.ts'
+import type { ChannelSetUp } from '../../core/ports/channel-onboarding.ts'
+import { Refusal } from '../../core/refusals.ts'
+import { isInstalled } from './thread/host.ts'
+
+/** `folder`: where the packages of the channel are installed. Refuses while they are not. */
+export function createOnboarding(folder: string): ChannelSetUp {
+  if (!isInstalled(folder))
+    throw new Refusal(
+      'channel_not_installed',
+      `The channel WhatsApp Web is not installed. Install it where Nuncio runs: ${commandLine`channel install whatsapp-web`}`,
+      'channel',
+    )
+  return {
+    // What proves it is the phone, when it is linked. Of one number there is one connection in an installation.
+    prove: async ({ number, settings }) => ({ networkKey: number, facts: [], settings }),
+    listTemplates: async () => [],
+    callbackSecretOf: () => null,
+    takesCallbackSecret: async () => false,
+  }
+}

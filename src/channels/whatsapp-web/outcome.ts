@@ -1,0 +1,127 @@
+import type { Failure, Outcome } from '../../core/ports/channel.ts'
+import type { SessionStatus } from './close-code.ts'
+import type { Found, RelayEnd } from './thread/messages.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const SOON_MS = 1_000
+/** When WhatsApp does not say how long it locks first contacts. */
+const LOCK_OF_UNKNOWN_LENGTH_MS = 24 * HOUR_MS
+// A person has to do something. Asking again now and then finds out that it is done.
+const PERSON_ACTS_MS = 10 * MINUTE_MS
+/** A known recipient refused so often in a row is not about that recipient. */
+const REFUSALS_OF_KNOWN = 3
+
+/** What is known where WhatsApp has refused a message. */
+export interface RefusalFacts {
+  readonly now: number
+  /** Until when first contacts are locked; null: not, or it is not known. */
+  readonly lockedUntil: number | null
+  /** WhatsApp has taken a message to this recipient before. */
+  readonly isKnown: boolean
+  /** How many messages in a row it has refused with this code, this one included. */
+  readonly inARow: number
+  /** How often it has refused this message with this code, this time included. */
+  readonly timesOfMessage: number
+}
+
+/** Which state of the session keeps a message from being sent. */
+export function failureOfStatus(status: SessionStatus, now: number): Failure {
+  switch (status.name) {
+    case 'connecting':
+      return ofConnection('connection_away', SOON_MS)
+    case 'unlinked':
+      return ofConnection('device_unlinked', PERSON_ACTS_MS)
+    case 'banned':
+      return ofConnection('number_banned', status.until === null ? HOUR_MS : within(status.until - now, HOUR_MS))
+    case 'taken-elsewhere':
+      return ofConnection('session_taken', PERSON_ACTS_MS)
+    case 'client-refused':
+      return {
+        ...ofConnection('client_refused', PERSON_ACTS_MS),
+        words: `WhatsApp refused the login with code ${status.code}`,
+      }
+    case 'not-installed':
+      return ofConnection('channel_not_installed', MINUTE_MS)
+    case 'unreadable':
+      return ofConnection('secret_unreadable', PERSON_ACTS_MS)
+  }
+}
+
+export function failureOfSearch(found: Exclude<Found, { kind: 'found' }>): Failure {
+  return found.kind === 'not-on-whatsapp' ? of('permanent', 'not_on_whatsapp') : unanswered()
+}
+
+export function interrupted(): Failure {
+  return of('transient', 'call_interrupted')
+}
+
+/** Acceptance refuses what the channel does not take; this is for what was accepted before. */
+export function unsupported(): Failure {
+  return of('permanent', 'type_unsupported')
+}
+
+export function storageAway(): Failure {
+  return of('transient', 'storage_unavailable')
+}
+
+/** `networkId`: under which WhatsApp knows the message. */
+export function outcomeOfRelay(end: RelayEnd, networkId: string, facts: RefusalFacts): Outcome {
+  switch (end.kind) {
+    case 'acked':
+      return end.error === null
+        ? { kind: 'accepted', networkId }
+        : { kind: 'rejected', failure: failureOfCode(end.error, facts) }
+    case 'not-left':
+      return { kind: 'rejected', failure: end.why === 'held-back' ? interrupted() : unanswered() }
+    case 'unanswered':
+      return { kind: 'unknown', words: WITHOUT_ANSWER[end.why] }
+  }
+}
+
+const WITHOUT_ANSWER: Readonly<Record<Extract<RelayEnd, { kind: 'unanswered' }>['why'], string>> = {
+  late: 'WhatsApp did not answer within 20 seconds',
+  closed: 'the line to WhatsApp ended before its answer came',
+  cancelled: 'it was interrupted before the answer of WhatsApp came',
+}
+
+/** The words of the outcome when the thread ended that had the message. */
+export const THREAD_ENDED: Outcome = { kind: 'unknown', words: WITHOUT_ANSWER.closed }
+
+function failureOfCode(error: string, facts: RefusalFacts): Failure {
+  const { now, lockedUntil, isKnown, inARow, timesOfMessage } = facts
+  const words = `WhatsApp refused it with error ${error}`
+  switch (error) {
+    case '463': {
+      const lockMs = lockedUntil === null ? null : Math.max(SOON_MS, lockedUntil - now)
+      if (isKnown && inARow >= REFUSALS_OF_KNOWN && lockMs !== null)
+        return { ...ofConnection('number_restricted', Math.min(lockMs, HOUR_MS)), words }
+      const retryAfterMs = lockMs ?? LOCK_OF_UNKNOWN_LENGTH_MS
+      return { ...of('recipient', 'first_contacts_locked'), words, retryAfterMs }
+    }
+    case '479':
+      return { ...of(timesOfMessage > 1 ? 'permanent' : 'transient', 'stanza_refused'), words }
+    case '429':
+      return { ...ofConnection('rate_limited', Math.min(MINUTE_MS * 2 ** Math.max(0, inARow - 1), HOUR_MS)), words }
+    default:
+      return /^5\d\d$/.test(error)
+        ? { ...of('transient', 'busy'), words, suspectsNetwork: true }
+        : { ...of('transient', 'network_refused'), words }
+  }
+}
+
+function unanswered(): Failure {
+  return { ...of('transient', 'network_error'), words: 'WhatsApp did not answer', suspectsNetwork: true }
+}
+
+function ofConnection(code: string, retryAfterMs: number): Failure {
+  return { ...of('connection', code), retryAfterMs }
+}
+
+function of(kind: Failure['class'], code: string): Failure {
+  return { class: kind, code, words: null, suspectsNetwork: false, retryAfterMs: null }
+}
+
+function within(ms: number, most: number): number {
+  return Math.min(Math.max(ms, SOON_MS), most)
+}

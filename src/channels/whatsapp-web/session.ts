@@ -1,0 +1,275 @@
+import type { HeldLane } from '../../core/ports/channel.ts'
+import type { Clock } from '../../core/ports/clock.ts'
+import type { JournalEvent } from '../../core/ports/journal.ts'
+import { SecretUnreadable } from '../../core/ports/secrets.ts'
+import type { SessionStore } from '../../core/ports/session-store.ts'
+import { backoffMs, CONNECTING, decideAfterClose, type SessionStatus } from './close-code.ts'
+import type { LoginTurns } from './login-turns.ts'
+import { WHATSAPP_WEB } from './name.ts'
+import type { Receipts } from './receipts.ts'
+import { StoredSession } from './stored-session.ts'
+import { type Deadline, deadlineIn } from './thread/deadline.ts'
+import type { HostedSocket, SocketOwner, ThreadHost } from './thread/host.ts'
+import type { SocketChange } from './thread/messages.ts'
+
+export interface SessionParts {
+  readonly store: SessionStore
+  readonly host: ThreadHost
+  readonly logins: LoginTurns
+  readonly receipts: Receipts
+  readonly clock: Clock
+  readonly url: string
+  readonly note: (event: JournalEvent) => void
+}
+
+/** A session that is logged in, and what is stored of it. */
+export interface ReadySession {
+  readonly socket: HostedSocket
+  readonly stored: StoredSession
+}
+
+const STATUS_KIND = 'status'
+const UNREADABLE_RETRY_MS = 60_000
+const NOT_INSTALLED_RETRY_MS = 10_000
+const RESTARTS_COUNTED_MS = 60_000
+// Long enough for a commit on a busy machine, and far shorter than a claim.
+const LEAVES_WITHIN_MS = 250
+
+/**
+ * The session of one connection while this worker holds its lane.
+ *
+ *              stored credentials          login, and what waited has come
+ *   UNLINKED ◀─────────────────── CONNECTING ───────────────▶ READY
+ *      ▲ the phone unlinked it      │  ▲  ▲                     │
+ *      └────────────────────────────┤  │  └─────────────────────┘ the line ended: back-off
+ *                                   ▼  │ after a time that follows from WhatsApp's code
+ *            BANNED, CLIENT REFUSED, TAKEN ELSEWHERE, NOT INSTALLED, UNREADABLE
+ *
+ * - Taken elsewhere never ends by itself: two that log in again would put each other out for ever. It is stored, so that a
+ *   restart does not end it either.
+ * - A socket is used once. What the database refuses to write ends it, because the lane is another worker's then.
+ */
+export class WebSession {
+  readonly #lane: HeldLane
+  readonly #parts: SessionParts
+  /** Of a session that is not ready. */
+  #status: SessionStatus = CONNECTING
+  #ready: ReadySession | null = null
+  #socket: HostedSocket | null = null
+  #stored: StoredSession | null = null
+  #endLogin: () => void = () => {}
+  #cancelRetry: () => void = () => {}
+  #wakeWaiting = Promise.withResolvers<void>()
+  #mayLeave: (wireId: string) => boolean = () => false
+  #failures = 0
+  #restartedAt: number[] = []
+  #isClosed = false
+  // One step after another: a socket that closes while the next is being opened must not be taken for that one.
+  #generation = 0
+
+  constructor(lane: HeldLane, parts: SessionParts) {
+    this.#lane = lane
+    this.#parts = parts
+  }
+
+  open(): void {
+    void this.#connect()
+  }
+
+  /** The session once it is ready, or the status that keeps it from that, at the latest after `mostMs`. */
+  async whenReady(mostMs: number, signal: AbortSignal): Promise<ReadySession | SessionStatus> {
+    const late = Promise.withResolvers<void>()
+    const cancel = this.#parts.clock.after(mostMs, late.resolve)
+    signal.addEventListener('abort', () => late.resolve(), { once: true })
+    let isLate = signal.aborted
+    void late.promise.then(() => {
+      isLate = true
+    })
+    while (!this.#ready && this.#status.name === 'connecting' && !isLate)
+      await Promise.race([this.#wakeWaiting.promise, late.promise])
+    cancel()
+    return this.#ready ?? this.#status
+  }
+
+  /** While `run` runs, messages may leave for which `mayLeave` says so. */
+  async sending<Result>(mayLeave: (wireId: string) => boolean, run: () => Promise<Result>): Promise<Result> {
+    this.#mayLeave = mayLeave
+    try {
+      return await run()
+    } finally {
+      this.#mayLeave = () => false
+    }
+  }
+
+  /** Nothing can leave any more once it resolves. With `remove` the device is unlinked and what is stored removed. */
+  async close({ remove }: { readonly remove: boolean }): Promise<void> {
+    this.#isClosed = true
+    this.#generation += 1
+    this.#cancelRetry()
+    this.#endLogin()
+    this.#mayLeave = () => false
+    const wasReady = this.#ready !== null
+    this.#ready = null
+    await this.#socket?.close({ logsOut: remove && wasReady })
+    if (remove) await this.#remove()
+  }
+
+  async #remove(): Promise<void> {
+    const { store } = this.#parts
+    const stored = this.#stored ?? (await StoredSession.open(store, this.#lane, () => {}).catch(() => null))
+    await stored?.remove().catch(() => {})
+  }
+
+  async #connect(): Promise<void> {
+    const generation = ++this.#generation
+    const isOld = () => this.#isClosed || generation !== this.#generation
+    const { host, logins, url } = this.#parts
+    if (!host.isInstalled()) return this.#set({ name: 'not-installed' }, NOT_INSTALLED_RETRY_MS)
+    const restsMs = host.restsMs()
+    if (restsMs > 0) return this.#retryIn(restsMs)
+    this.#endLogin = await logins.take()
+    if (isOld()) return this.#endLogin()
+    try {
+      const stored = await StoredSession.open(this.#parts.store, this.#lane, () => this.#lost(generation))
+      if (isOld()) return
+      // The lane is another worker's, or all lanes are held.
+      if (!stored) return this.#retryIn(this.#backoff())
+      this.#stored = stored
+      const kept = await this.#readStatus(stored)
+      if (isOld()) return
+      if (kept) return this.#set(kept.status, kept.retryInMs)
+      const credentials = await stored.readCredentials()
+      if (isOld()) return
+      if (credentials === null) return this.#set({ name: 'unlinked' }, null)
+      this.#socket = host.open({ url, credentials }, this.#ownerOf(stored, generation))
+    } catch (error) {
+      if (!isOld()) this.#failed(error)
+    } finally {
+      // A login goes on until the socket is ready or closed.
+      if (generation !== this.#generation || this.#socket === null) this.#endLogin()
+    }
+  }
+
+  #ownerOf(stored: StoredSession, generation: number): SocketOwner {
+    const { connectionId, stillHolds } = this.#lane
+    const isCurrent = () => !this.#isClosed && generation === this.#generation
+    return {
+      stillHolds: () => isCurrent() && stillHolds(),
+      readKeys: (kind, ids) => stored.readKeys(kind, ids),
+      writeKeys: (keys) => stored.writeKeys(keys),
+      writeCredentials: (text) => stored.writeCredentials(text),
+      keepReceipt: (receipt) => this.#parts.receipts.keep(connectionId, receipt),
+      mayLeave: (wireId): Deadline | null =>
+        isCurrent() && stillHolds() && this.#mayLeave(wireId) ? deadlineIn(LEAVES_WITHIN_MS) : null,
+      changed: (change) => {
+        if (isCurrent()) this.#follow(change, stored)
+      },
+    }
+  }
+
+  #follow(change: SocketChange, stored: StoredSession): void {
+    if (change.kind === 'closed') {
+      this.#lineEnded(change, stored)
+      return
+    }
+    const socket = this.#socket
+    if (!socket) return
+    this.#endLogin()
+    this.#failures = 0
+    this.#ready = { socket, stored }
+    this.#status = CONNECTING
+    this.#changed('ready', null)
+  }
+
+  #lineEnded({ code, expiresInMs }: Extract<SocketChange, { kind: 'closed' }>, stored: StoredSession): void {
+    const { clock } = this.#parts
+    this.#ready = null
+    this.#socket = null
+    this.#endLogin()
+    this.#failures += 1
+    const now = clock.monotonic()
+    const restarts = this.#restartedAt.filter((at) => now - at < RESTARTS_COUNTED_MS)
+    this.#restartedAt = code === 515 ? [...restarts, now] : restarts
+    const { status, reconnectAfterMs } = decideAfterClose({
+      code,
+      expiresInMs,
+      failures: this.#failures,
+      restarts: this.#restartedAt.length,
+      now: clock.now(),
+      random: clock.random(),
+    })
+    this.#set(status, reconnectAfterMs, code)
+    void this.#keepStatus(stored, status)
+  }
+
+  /** What must outlast a restart. */
+  async #keepStatus(stored: StoredSession, status: SessionStatus): Promise<void> {
+    try {
+      if (status.name === 'unlinked') await stored.remove()
+      if (status.name === 'taken-elsewhere' || status.name === 'banned')
+        await stored.writeKeys([[STATUS_KIND, '', JSON.stringify(status)]])
+    } catch {
+      // Storage is away, and says so itself. The next login brings the same code again.
+    }
+  }
+
+  async #readStatus(stored: StoredSession): Promise<{ status: SessionStatus; retryInMs: number | null } | null> {
+    const [entry] = await stored.readKeys(STATUS_KIND, [''])
+    if (!entry) return null
+    const status = JSON.parse(entry[1]) as Extract<SessionStatus, { name: 'banned' | 'taken-elsewhere' }>
+    const until = status.name === 'banned' ? status.until : null
+    if (until === null) return { status, retryInMs: null }
+    const retryInMs = until - this.#parts.clock.now()
+    if (retryInMs > 0) return { status, retryInMs }
+    await stored.writeKeys([[STATUS_KIND, '', null]])
+    return null
+  }
+
+  #failed(error: unknown): void {
+    if (error instanceof SecretUnreadable) this.#set({ name: 'unreadable' }, UNREADABLE_RETRY_MS)
+    // Storage is away, and says so itself.
+    else this.#retryIn(this.#backoff())
+  }
+
+  #backoff(): number {
+    this.#failures += 1
+    return backoffMs({ failures: this.#failures, random: this.#parts.clock.random() })
+  }
+
+  /** The database has refused a change: another worker has the lane. */
+  #lost(generation: number): void {
+    if (generation !== this.#generation) return
+    this.#generation += 1
+    this.#ready = null
+    const socket = this.#socket
+    this.#socket = null
+    this.#endLogin()
+    void socket?.close({ logsOut: false })
+    if (!this.#isClosed) this.#retryIn(this.#backoff())
+  }
+
+  #retryIn(ms: number): void {
+    this.#set(CONNECTING, ms)
+  }
+
+  #set(status: SessionStatus, retryInMs: number | null, code: number | null = null): void {
+    const isNew = status.name !== this.#status.name
+    this.#status = status
+    if (isNew || code !== null) this.#changed(status.name, code)
+    this.#cancelRetry()
+    this.#cancelRetry = () => {}
+    if (retryInMs !== null && !this.#isClosed)
+      this.#cancelRetry = this.#parts.clock.after(retryInMs, () => {
+        this.#status = CONNECTING
+        void this.#connect()
+      })
+  }
+
+  #changed(status: string, code: number | null): void {
+    const woken = this.#wakeWaiting
+    this.#wakeWaiting = Promise.withResolvers()
+    woken.resolve()
+    const { connectionId } = this.#lane
+    this.#parts.note({ event: 'session.changed', channel: WHATSAPP_WEB, connectionId, status, code })
+  }
+}

@@ -1,0 +1,105 @@
+import type { HeldLane } from '../../core/ports/channel.ts'
+import type { OpenedSession, SessionKey, SessionStore } from '../../core/ports/session-store.ts'
+import { mappingOf, personOf } from './key-recipient.ts'
+
+// What is stored of a ratchet may have been used already (G12).
+const RATCHET_KINDS = ['session', 'sender-key', 'sender-key-memory', 'device-list', 'devices']
+// More than are uploaded at once, so that no id of a key is used twice.
+const SKIPPED_KEYS = 1_000
+
+interface NumberedKeys {
+  nextPreKeyId: number
+  firstUnuploadedPreKeyId: number
+}
+
+/** The session of a connection as the library writes it: texts by kind and id. */
+export class StoredSession {
+  readonly #session: OpenedSession
+  readonly #onLost: () => void
+  readonly #numbers = new Map<string, string>()
+
+  private constructor(session: OpenedSession, onLost: () => void) {
+    this.#session = session
+    this.#onLost = onLost
+  }
+
+  /** Null when this worker may not have it. `onLost`: it was found later that it may not any more (G6). */
+  static async open(
+    store: SessionStore,
+    lane: Pick<HeldLane, 'connectionId' | 'accountId' | 'epoch'>,
+    onLost: () => void,
+  ): Promise<StoredSession | null> {
+    const session = await store.open(lane)
+    return session && new StoredSession(session, onLost)
+  }
+
+  /** Those to log in with; null: the number is not linked. Rejects when another worker has the session. */
+  async readCredentials(): Promise<string | null> {
+    const { credentials, mustReset } = this.#session
+    if (!credentials) return null
+    const text = Buffer.from(credentials).toString()
+    if (!mustReset) return text
+    const parsed = JSON.parse(text) as NumberedKeys
+    parsed.nextPreKeyId += SKIPPED_KEYS
+    // Then the newest key is missing, and the library uploads new ones.
+    parsed.firstUnuploadedPreKeyId = parsed.nextPreKeyId
+    const skipped = JSON.stringify(parsed)
+    await this.#write({ reset: RATCHET_KINDS, credentials: Buffer.from(skipped) })
+    return skipped
+  }
+
+  writeCredentials(text: string): Promise<void> {
+    return this.#write({ credentials: Buffer.from(text) })
+  }
+
+  async readKeys(kind: string, ids: readonly string[]): Promise<readonly (readonly [id: string, text: string])[]> {
+    const found = await this.#session.read(kind, ids)
+    return [...found].map(([id, value]) => [id, Buffer.from(value).toString()])
+  }
+
+  /** Rejects when it was not committed. */
+  async writeKeys(keys: readonly (readonly [kind: string, id: string, text: string | null])[]): Promise<void> {
+    const places = keys.map(([kind, id]) => ({ kind, id }))
+    for (const [kind, id, text] of keys) this.#learn({ kind, id }, text)
+    const recipients = await Promise.all(places.map((place) => this.#recipientOf(place)))
+    const changed = keys.map(
+      ([kind, id, text], index): SessionKey => ({
+        kind,
+        id,
+        recipient: recipients[index] ?? null,
+        value: text === null ? null : Buffer.from(text),
+      }),
+    )
+    await this.#write({ keys: changed })
+  }
+
+  async remove(): Promise<void> {
+    await this.#session.remove()
+  }
+
+  async #write(change: Parameters<OpenedSession['write']>[0]): Promise<void> {
+    if (await this.#session.write(change)) return
+    this.#onLost()
+    throw new Error('the session is not of this worker any more')
+  }
+
+  #learn(place: { readonly kind: string; readonly id: string }, text: string | null): void {
+    const person = personOf(place)
+    const isMapping = person && 'lid' in person && mappingOf(person.lid).kind === place.kind
+    if (isMapping && text !== null) this.#numbers.set(person.lid, JSON.parse(text) as string)
+  }
+
+  async #recipientOf(place: { readonly kind: string; readonly id: string }): Promise<string | null> {
+    const person = personOf(place)
+    if (!person || 'number' in person) return person?.number ?? null
+    const { lid } = person
+    const known = this.#numbers.get(lid)
+    if (known !== undefined) return known
+    const { kind, id } = mappingOf(lid)
+    const [stored] = await this.readKeys(kind, [id])
+    // Some kinds have a number where others have WhatsApp's own id.
+    const number = stored ? (JSON.parse(stored[1]) as string) : lid
+    this.#numbers.set(lid, number)
+    return number
+  }
+}

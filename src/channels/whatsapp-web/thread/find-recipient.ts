@@ -1,0 +1,109 @@
+import type { Credentials, LibrarySocket, StanzaNode } from './library.ts'
+import type { Found } from './messages.ts'
+import type { StoredState } from './stored-state.ts'
+
+// A number seldom leaves WhatsApp, and asking again each time would be noticed.
+const KNOWN_FOR_MS = 7 * 24 * 3_600_000
+const RECIPIENT_KIND = 'recipient'
+// As the library counts: a token is asked for once in each such week.
+const TOKEN_WEEK_SECONDS = 7 * 24 * 3_600
+const TOKEN_TYPE = 'trusted_contact'
+
+interface FindParts {
+  readonly socket: LibrarySocket
+  readonly state: StoredState
+  readonly credentials: Credentials
+}
+
+/** Finds a recipient and opens sessions with its devices, so that only the message itself is left to be written. */
+export async function findRecipient(parts: FindParts, number: string): Promise<Found> {
+  try {
+    return await find(parts, number)
+  } catch {
+    // The line ended, or a device is gone and WhatsApp has no keys for it.
+    return { kind: 'unanswered' }
+  }
+}
+
+async function find(parts: FindParts, number: string): Promise<Found> {
+  const { socket, credentials } = parts
+  const known = await findAddress(parts, number)
+  if (known.kind !== 'found') return known
+  const { jid } = known
+  const own = withoutDevice(credentials.me?.id ?? '')
+  const devices = await socket.getUSyncDevices([own, jid], true, false)
+  // A query that is not answered yields no devices, and the library would then write to our own phone alone.
+  if (!devices.some(({ user }) => user === userOf(jid))) return { kind: 'unanswered' }
+  const isThis = (device: string) => device === credentials.me?.id || device === credentials.me?.lid
+  await socket.assertSessions(devices.map((device) => device.jid).filter((device) => !isThis(device)))
+  await noteToken(parts, jid)
+  return known
+}
+
+async function findAddress({ socket, state }: FindParts, number: string): Promise<Found> {
+  const stored = (await state.get(RECIPIENT_KIND, [number]))[number] as StoredRecipient | undefined
+  if (stored && Date.now() - stored.at < KNOWN_FOR_MS) return { kind: 'found', jid: stored.jid }
+  const answer = await socket.onWhatsApp(number)
+  // Undefined is no answer, and says nothing about the number.
+  if (!answer) return { kind: 'unanswered' }
+  const found = answer.find(({ exists }) => exists)
+  if (!found) return { kind: 'not-on-whatsapp' }
+  await state.set({ [RECIPIENT_KIND]: { [number]: { jid: found.jid, at: Date.now() } satisfies StoredRecipient } })
+  return { kind: 'found', jid: found.jid }
+}
+
+interface StoredRecipient {
+  readonly jid: string
+  readonly at: number
+}
+
+/**
+ * The library asks for a trusted-contact token after each message, because its note that it did is lost with a transaction
+ * that has ended. We note it before the message and ask ourselves, once a week.
+ */
+async function noteToken({ socket, state }: FindParts, jid: string): Promise<void> {
+  const lid = (await socket.signalRepository.lidMapping.getLIDForPN(jid)) ?? jid
+  const stored = (await state.get('tctoken', [lid]))[lid] as StoredToken | undefined
+  const now = Math.floor(Date.now() / 1000)
+  if (stored?.senderTimestamp !== undefined && weekOf(stored.senderTimestamp) >= weekOf(now)) return
+  const noted: StoredToken = { token: Buffer.alloc(0), ...stored, senderTimestamp: now }
+  await state.set({ tctoken: { [lid]: noted } })
+  // Nothing waits for it: a message may be sent without.
+  const asked = socket.serverProps?.lidTrustedTokenIssueToLid ? lid : jid
+  const keep = async (answer: StanzaNode | undefined) => {
+    const found = answer && findToken(answer)
+    if (found) await state.set({ tctoken: { [lid]: { ...noted, ...found } } })
+  }
+  socket.issuePrivacyTokens([asked]).then(keep).catch(ignore)
+}
+
+interface StoredToken {
+  readonly token: Uint8Array
+  readonly timestamp?: string
+  readonly senderTimestamp?: number
+}
+
+function findToken(answer: StanzaNode): Pick<StoredToken, 'token' | 'timestamp'> | null {
+  const tokens = childrenOf(answer).find(({ tag }) => tag === 'tokens')
+  const token = tokens && childrenOf(tokens).find(({ attrs }) => attrs['type'] === TOKEN_TYPE)
+  const timestamp = token?.attrs['t']
+  return token?.content instanceof Uint8Array && timestamp ? { token: Buffer.from(token.content), timestamp } : null
+}
+
+function childrenOf({ content }: StanzaNode): readonly StanzaNode[] {
+  return Array.isArray(content) ? (content as readonly StanzaNode[]) : []
+}
+
+function weekOf(seconds: number): number {
+  return Math.floor(seconds / TOKEN_WEEK_SECONDS)
+}
+
+function userOf(jid: string): string {
+  return jid.split(/[:@]/)[0] ?? ''
+}
+
+function withoutDevice(jid: string): string {
+  return jid.replace(/:\d+@/, '@')
+}
+
+function ignore(): void {}

@@ -1,0 +1,203 @@
+import { existsSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { Clock } from '../../../core/ports/clock.ts'
+import { type CallMessage, Calls } from './calls.ts'
+import { type Deadline, deadlineIn } from './deadline.ts'
+import type {
+  Found,
+  HostMethods,
+  RelayEnd,
+  SocketChange,
+  SocketOptions,
+  SocketOrder,
+  SocketReceipt,
+  ThreadData,
+  ThreadMethods,
+} from './messages.ts'
+
+type KeyTexts = Parameters<HostMethods['writeKeys']>[1]
+
+/** Who has opened a socket: what it needs is asked here. */
+export interface SocketOwner {
+  /** Whether this worker may write anything at all. */
+  stillHolds(): boolean
+  readKeys(kind: string, ids: readonly string[]): Promise<readonly (readonly [id: string, text: string])[]>
+  writeKeys(keys: KeyTexts): Promise<void>
+  writeCredentials(text: string): Promise<void>
+  keepReceipt(receipt: SocketReceipt): Promise<void>
+  mayLeave(wireId: string): Deadline | null
+  changed(change: SocketChange): void
+}
+
+/** A socket in the thread. What it is asked rejects when the thread ends. */
+export interface HostedSocket {
+  find(number: string): Promise<Found>
+  lockedUntil(): Promise<number | null>
+  relay(order: SocketOrder): Promise<RelayEnd>
+  cancel(): void
+  /** Resolves once nothing can be written any more, within 2 s; with `logsOut` within 8 s. */
+  close(how: { readonly logsOut: boolean }): Promise<void>
+}
+
+interface ThreadHostParts extends ThreadData {
+  readonly clock: Clock
+  readonly note: (event: { readonly event: 'channel.thread_ended'; readonly channel: string }) => void
+  readonly channel: string
+}
+
+const RENEW_EVERY_MS = 1_000
+// A thread that hears nothing for this long writes nothing any more.
+const MAY_WRITE_MS = 2_000
+const LOGOUT_MS = 6_000
+const MOST_ENDS = 5
+const ENDS_COUNTED_MS = 10 * 60_000
+const RESTS_MS = 15 * 60_000
+// For the library, and for about 500 sessions.
+const MOST_MEMORY_MB = 1_024
+
+/** Runs the library in a thread of its own, from the first socket on. An error that it does not handle ends only that thread. */
+export class ThreadHost {
+  readonly #parts: ThreadHostParts
+  readonly #owners = new Map<number, SocketOwner>()
+  #thread: Thread | null = null
+  #ends: number[] = []
+  #lastSocket = 0
+
+  constructor(parts: ThreadHostParts) {
+    this.#parts = parts
+  }
+
+  isInstalled(): boolean {
+    return isInstalled(this.#parts.folder)
+  }
+
+  /** How long no socket should be opened, because the thread has ended too often. */
+  restsMs(): number {
+    const { clock } = this.#parts
+    const recent = this.#ends.filter((at) => clock.monotonic() - at < ENDS_COUNTED_MS + RESTS_MS)
+    const last = recent.at(-1)
+    const fifth = recent.at(-MOST_ENDS)
+    if (last === undefined || fifth === undefined || last - fifth > ENDS_COUNTED_MS) return 0
+    return Math.max(0, last + RESTS_MS - clock.monotonic())
+  }
+
+  open(options: SocketOptions, owner: SocketOwner): HostedSocket {
+    const id = ++this.#lastSocket
+    this.#owners.set(id, owner)
+    this.#thread ??= this.#start()
+    const { calls } = this.#thread
+    calls.call('open', id, options, deadlineIn(MAY_WRITE_MS)).catch(() => this.#report(id, LOST))
+    return {
+      find: (number) => calls.call('find', id, number),
+      lockedUntil: () => calls.call('lockedUntil', id),
+      relay: (order) => calls.call('relay', id, order),
+      cancel: () => void calls.call('cancel', id).catch(() => {}),
+      close: (how) => this.#close(calls, id, how),
+    }
+  }
+
+  /** Harmless twice or before a socket was opened. */
+  async stop(): Promise<void> {
+    const thread = this.#thread
+    this.#thread = null
+    this.#owners.clear()
+    await thread?.end()
+  }
+
+  async #close(calls: Thread['calls'], id: number, how: { readonly logsOut: boolean }): Promise<void> {
+    const late = Promise.withResolvers<void>()
+    // Not renewed any more from here on, so nothing is written once this is over, whatever the thread does.
+    const cancel = this.#parts.clock.after(how.logsOut ? LOGOUT_MS + MAY_WRITE_MS : MAY_WRITE_MS, late.resolve)
+    if (!how.logsOut) this.#owners.delete(id)
+    await Promise.race([calls.call('close', id, how).catch(() => {}), late.promise])
+    this.#owners.delete(id)
+    cancel()
+  }
+
+  #start(): Thread {
+    const thread = new Thread(this.#parts, this.#methods(), () => this.#ended(thread))
+    thread.renewEvery(RENEW_EVERY_MS, () => {
+      const held = [...this.#owners].filter(([, owner]) => owner.stillHolds()).map(([id]) => id)
+      return [held, deadlineIn(MAY_WRITE_MS)]
+    })
+    return thread
+  }
+
+  #methods(): HostMethods {
+    const ownerOf = (id: number): SocketOwner => {
+      const owner = this.#owners.get(id)
+      if (!owner) throw new Error('this socket is closed')
+      return owner
+    }
+    return {
+      readKeys: (id, kind, ids) => ownerOf(id).readKeys(kind, ids),
+      writeKeys: (id, keys) => ownerOf(id).writeKeys(keys),
+      writeCredentials: (id, text) => ownerOf(id).writeCredentials(text),
+      keepReceipt: (id, receipt) => ownerOf(id).keepReceipt(receipt),
+      mayLeave: (id, wireId) => this.#owners.get(id)?.mayLeave(wireId) ?? null,
+      changed: (id, change) => this.#report(id, change),
+    }
+  }
+
+  #report(id: number, change: SocketChange): void {
+    const owner = this.#owners.get(id)
+    if (change.kind === 'closed') this.#owners.delete(id)
+    owner?.changed(change)
+  }
+
+  #ended(thread: Thread): void {
+    // Stopped on purpose.
+    if (this.#thread !== thread) return
+    this.#thread = null
+    const { clock, note, channel } = this.#parts
+    this.#ends = [...this.#ends.slice(1 - MOST_ENDS), clock.monotonic()]
+    note({ event: 'channel.thread_ended', channel })
+    for (const id of [...this.#owners.keys()]) this.#report(id, LOST)
+  }
+}
+
+/** Whether the packages of the channel are in this folder. npm writes this list at the very end. */
+export function isInstalled(folder: string): boolean {
+  return existsSync(join(folder, 'node_modules/.package-lock.json'))
+}
+
+const LOST: SocketChange = { kind: 'closed', code: null, expiresInMs: null }
+
+class Thread {
+  readonly calls: Calls<ThreadMethods, HostMethods>
+  readonly #worker: Worker
+  readonly #ended = Promise.withResolvers<void>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor({ folder, rootKey }: ThreadData, methods: HostMethods, onEnd: () => void) {
+    const workerData: ThreadData = { folder, rootKey }
+    // What libsignal prints has private keys in it, so nothing of it may reach the log.
+    const dropped = { stdout: true, stderr: true }
+    const resourceLimits = { maxOldGenerationSizeMb: MOST_MEMORY_MB }
+    // Beside this file, in the sources and in a build.
+    const entry = new URL(`./whatsapp-web-thread${extname(import.meta.url)}`, import.meta.url)
+    this.#worker = new Worker(entry, { ...dropped, workerData, resourceLimits, name: 'whatsapp-web' })
+    this.#worker.stdout.resume()
+    this.#worker.stderr.resume()
+    this.calls = new Calls<ThreadMethods, HostMethods>(methods, (message) => this.#worker.postMessage(message))
+    this.#worker.on('message', (message: CallMessage) => this.calls.receive(message))
+    // An exit follows each error, which may have numbers in its words.
+    this.#worker.on('error', () => {})
+    this.#worker.on('exit', () => {
+      clearInterval(this.#timer)
+      this.calls.rejectAll(new Error('the thread of the channel has ended'))
+      this.#ended.resolve()
+      onEnd()
+    })
+  }
+
+  renewEvery(ms: number, read: () => [sockets: readonly number[], until: Deadline]): void {
+    this.#timer = setInterval(() => void this.calls.call('renew', ...read()).catch(() => {}), ms)
+  }
+
+  async end(): Promise<void> {
+    void this.#worker.terminate()
+    await this.#ended.promise
+  }
+}

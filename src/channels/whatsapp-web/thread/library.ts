@@ -1,0 +1,138 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+/** A stanza. */
+export interface StanzaNode {
+  readonly tag: string
+  readonly attrs: Readonly<Record<string, string | undefined>>
+  readonly content?: readonly StanzaNode[] | Uint8Array | string
+}
+
+interface KeyPair {
+  readonly public: Uint8Array
+  readonly private: Uint8Array
+}
+
+export interface Credentials {
+  readonly signedIdentityKey: KeyPair
+  readonly me?: { readonly id: string; readonly lid?: string }
+}
+
+type KeyChanges = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+/** Where the library keeps keys: by kind, then by id. Null removes. */
+export interface KeyStore {
+  get(kind: string, ids: readonly string[]): Promise<Record<string, unknown>>
+  set(changes: KeyChanges): Promise<void>
+}
+
+/** The keys that the library hands to its Signal repository. */
+export interface TransactionalKeys extends KeyStore {
+  isInTransaction(): boolean
+  transaction<Result>(work: () => Promise<Result>, key: string): Promise<Result>
+}
+
+/** What is needed to write to a device for the first time. */
+interface KeyBundle {
+  readonly identityKey: Uint8Array
+  readonly signedPreKey: { readonly publicKey: Uint8Array; readonly signature: Uint8Array }
+}
+
+interface SignalRepository {
+  readonly lidMapping: { getLIDForPN(jid: string): Promise<string | null> }
+  encryptMessage(plain: { readonly jid: string; readonly data: Uint8Array }): Promise<unknown>
+  injectE2ESession(given: { readonly jid: string; readonly session: KeyBundle }): Promise<void>
+}
+
+export type MakeSignalRepository = (
+  auth: { readonly creds: Credentials; readonly keys: TransactionalKeys },
+  logger: unknown,
+  toLids: unknown,
+) => SignalRepository
+
+export interface ConnectionUpdate {
+  readonly connection?: 'connecting' | 'open' | 'close'
+  readonly receivedPendingNotifications?: boolean
+  readonly lastDisconnect?: {
+    readonly error?: { readonly output?: { readonly statusCode: number }; readonly data?: unknown }
+  }
+}
+
+type NodeListener = (node: StanzaNode) => unknown
+
+interface WebSocket {
+  send(data: Uint8Array, sent: (error?: Error) => void): void
+  terminate(): void
+}
+
+export interface LibrarySocket {
+  readonly ev: {
+    on(event: 'creds.update', listener: (changes: object) => void): void
+    on(event: 'connection.update', listener: (update: ConnectionUpdate) => void): void
+  }
+  readonly ws: {
+    on(event: string, listener: NodeListener): void
+    off(event: string, listener: NodeListener): void
+    listeners(event: string): readonly NodeListener[]
+    /** Null before it connects and after it was closed. */
+    readonly socket: WebSocket | null
+    readonly isOpen: boolean
+  }
+  readonly authState: { readonly keys: KeyStore }
+  readonly signalRepository: SignalRepository
+  readonly serverProps?: { readonly lidTrustedTokenIssueToLid?: boolean }
+  /** Undefined when it was not answered. Numbers that are not registered are left out. */
+  onWhatsApp(number: string): Promise<readonly { readonly jid: string; readonly exists: boolean }[] | undefined>
+  getUSyncDevices(
+    jids: readonly string[],
+    fromCache: boolean,
+    withoutPhone: boolean,
+  ): Promise<readonly { readonly jid: string; readonly user: string }[]>
+  assertSessions(jids: readonly string[]): Promise<unknown>
+  issuePrivacyTokens(jids: readonly string[]): Promise<StanzaNode | undefined>
+  relayMessage(
+    jid: string,
+    message: object,
+    options: { readonly messageId: string; readonly additionalNodes: object },
+  ): Promise<string>
+  fetchAccountReachoutTimelock(): Promise<{ readonly isActive: boolean; readonly timeEnforcementEnds?: Date }>
+  logout(): Promise<void>
+  end(error: Error | undefined): Promise<void>
+}
+
+interface MessageCodec {
+  fromObject(object: object): object
+  encode(message: object): { finish(): Uint8Array }
+  decode(bytes: Uint8Array): object
+}
+
+/** What we use of the library. It brings types of its own, but only where it is installed. */
+export interface Library {
+  makeWASocket(options: object): LibrarySocket
+  readonly BufferJSON: {
+    readonly replacer: (key: string, value: unknown) => unknown
+    readonly reviver: (key: string, value: unknown) => unknown
+  }
+  readonly Curve: { verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean }
+  readonly DEFAULT_CONNECTION_CONFIG: { readonly makeSignalRepository: MakeSignalRepository }
+  /** The root of the certificates. */
+  readonly WA_CERT_DETAILS: { PUBLIC_KEY: Uint8Array }
+  readonly proto: {
+    readonly Message: MessageCodec & { readonly AppStateSyncKeyData: { fromObject(object: unknown): unknown } }
+  }
+}
+
+export async function loadLibrary(folder: string): Promise<Library> {
+  return (await import(pathToFileURL(join(folder, 'node_modules/baileys/lib/index.js')).href)) as Library
+}
+
+/** It writes lines with numbers and keys in them. */
+export const SILENT_LOGGER = {
+  level: 'silent',
+  child: () => SILENT_LOGGER,
+  trace() {},
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+}

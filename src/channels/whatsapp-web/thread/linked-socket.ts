@@ -1,0 +1,200 @@
+import { type Deadline, isOver } from './deadline.ts'
+import { findRecipient } from './find-recipient.ts'
+import { type ConnectionUpdate, type Credentials, type Library, type LibrarySocket, SILENT_LOGGER } from './library.ts'
+import { LineWatch } from './line-watch.ts'
+import type { Found, RelayEnd, SocketChange, SocketOptions, SocketOrder } from './messages.ts'
+import { keepReceiptsFirst } from './receipts.ts'
+import { Relay } from './relay.ts'
+import { durableRepository } from './signal-repository.ts'
+import { type HostCalls, StoredState } from './stored-state.ts'
+
+// What a phone accepts when it is linked by a code; an invented name is refused.
+const BROWSER = ['Windows', 'Chrome', '10.0.22631']
+const FULL_HISTORY = 2
+const PING_EVERY_MS = 20_000
+// A ping every 20 s leaves its answer 10 s.
+const MOST_SILENT_MS = 30_000
+const LOGOUT_MS = 5_000
+// Of a certificate that no key of WhatsApp has signed.
+const NOT_CERTIFIED = 400
+
+interface SocketParts {
+  readonly library: Library
+  readonly host: HostCalls
+  /** What the host knows it by. */
+  readonly id: number
+  readonly options: SocketOptions
+  readonly onClosed: () => void
+}
+
+/** One line to WhatsApp of a linked device. Used once: after it was closed, a new one is opened. */
+export class LinkedSocket {
+  readonly #parts: SocketParts
+  readonly #state: StoredState
+  readonly #credentials: Credentials
+  readonly #socket: LibrarySocket
+  readonly #watch: LineWatch
+  readonly #closed = Promise.withResolvers<void>()
+  #until: Deadline
+  #relay: Relay | null = null
+  #credentialsKept = Promise.resolve()
+  #isUpgraded = false
+  #hasCode = false
+  #isOpen = false
+  #isReady = false
+
+  constructor(parts: SocketParts, until: Deadline) {
+    const { library, host, id, options } = parts
+    this.#parts = parts
+    this.#until = until
+    this.#state = new StoredState({ library, host, socket: id })
+    this.#credentials = this.#state.readCredentials(options.credentials)
+    this.#socket = library.makeWASocket(this.#libraryOptions())
+    this.#guardWrites()
+    this.#watch = new LineWatch({ mostSilentMs: MOST_SILENT_MS, onDead: () => this.#terminate() })
+    this.#listen()
+  }
+
+  renew(until: Deadline): void {
+    this.#until = until
+  }
+
+  async lockedUntil(): Promise<number | null> {
+    const { isActive, timeEnforcementEnds } = await this.#socket.fetchAccountReachoutTimelock()
+    return isActive && timeEnforcementEnds ? timeEnforcementEnds.getTime() : null
+  }
+
+  find(number: string): Promise<Found> {
+    return findRecipient({ socket: this.#socket, state: this.#state, credentials: this.#credentials }, number)
+  }
+
+  async relay(order: SocketOrder): Promise<RelayEnd> {
+    const { library, host, id } = this.#parts
+    const mayLeave = (wireId: string) => host.call('mayLeave', id, wireId)
+    this.#relay = new Relay({ library, socket: this.#socket, credentials: this.#credentials, mayLeave }, order)
+    return this.#relay.run().finally(() => {
+      this.#relay = null
+    })
+  }
+
+  cancelRelay(): void {
+    this.#relay?.cancel()
+  }
+
+  /** Resolves once nothing can be written any more. */
+  async close({ logsOut }: { readonly logsOut: boolean }): Promise<void> {
+    if (logsOut && this.#isOpen) {
+      await this.#socket.logout().catch(() => {})
+      const late = setTimeout(() => this.#terminate(), LOGOUT_MS)
+      await this.#closed.promise
+      clearTimeout(late)
+    }
+    this.#until = { monotonicMs: 0, wallMs: 0 }
+    this.#terminate()
+  }
+
+  #libraryOptions(): object {
+    const { library, options } = this.#parts
+    const { url } = options
+    const onEncrypted = async (jid: string) => this.#relay?.encrypted(jid)
+    return {
+      auth: {
+        creds: this.#credentials,
+        keys: { get: this.#state.get.bind(this.#state), set: this.#state.set.bind(this.#state) },
+      },
+      browser: BROWSER,
+      waWebSocketUrl: url,
+      logger: SILENT_LOGGER,
+      makeSignalRepository: durableRepository(library, { keys: this.#state, onEncrypted }),
+      userDevicesCache: this.#state.devices,
+      // We answer devices that could not read a message: the library would send to all of them.
+      getMessage: async () => undefined,
+      enableRecentMessageCache: false,
+      emitOwnEvents: false,
+      // Otherwise the phone shows no notifications.
+      markOnlineOnConnect: false,
+      syncFullHistory: false,
+      // The first history brings the tokens without which WhatsApp refuses messages to known contacts.
+      shouldSyncHistoryMessage: ({ syncType }: { readonly syncType: number }) => syncType !== FULL_HISTORY,
+      shouldIgnoreJid: (jid: string) => !/@(?:s\.whatsapp\.net|lid)$/.test(jid),
+      generateHighQualityLinkPreview: false,
+      connectTimeoutMs: 20_000,
+      defaultQueryTimeoutMs: 15_000,
+      keepAliveIntervalMs: PING_EVERY_MS,
+      transactionOpts: { maxCommitRetries: 1, delayBetweenTriesMs: 10 },
+    }
+  }
+
+  /** Whatever the library wants to write, also pings and acknowledgements: nothing leaves once the lane may be another worker's. */
+  #guardWrites(): void {
+    const { socket } = this.#socket.ws
+    if (!socket) return
+    const write = socket.send.bind(socket)
+    socket.send = (data, sent) => {
+      if (!isOver(this.#until)) return write(data, sent)
+      socket.terminate()
+      sent(new Error('this worker may not write any more'))
+    }
+  }
+
+  #listen(): void {
+    const { host, id } = this.#parts
+    const { ws, ev } = this.#socket
+    ws.on('frame', () => this.#watch.frameCame())
+    ws.on('open', () => {
+      this.#isUpgraded = true
+    })
+    for (const event of ['CB:failure', 'CB:stream:error'])
+      ws.on(event, () => {
+        this.#hasCode = true
+      })
+    keepReceiptsFirst(this.#socket, (receipt) => host.call('keepReceipt', id, receipt))
+    ev.on('creds.update', () => this.#keepCredentials())
+    ev.on('connection.update', (update) => this.#follow(update))
+  }
+
+  #keepCredentials(): void {
+    this.#credentialsKept = this.#credentialsKept
+      .then(() => this.#state.writeCredentials(this.#credentials))
+      // What is stored is used from the next login on, so this line must not go on with other credentials.
+      .catch(() => this.#terminate())
+  }
+
+  #follow({ connection, receivedPendingNotifications, lastDisconnect }: ConnectionUpdate): void {
+    if (connection === 'open') this.#isOpen = true
+    if (receivedPendingNotifications) this.#isReady = true
+    if (connection === 'close') this.#end(lastDisconnect)
+    else if (this.#isOpen && this.#isReady) {
+      this.#isReady = false
+      this.#report({ kind: 'ready' })
+    }
+  }
+
+  #end(last: ConnectionUpdate['lastDisconnect']): void {
+    this.#watch.stop()
+    this.#relay?.lineClosed()
+    this.#closed.resolve()
+    this.#parts.onClosed()
+    const status = last?.error?.output?.statusCode ?? null
+    // Without a word of WhatsApp's it is one of HTTP, or one that the library made up.
+    const isSaid = this.#hasCode || (this.#isUpgraded && status === NOT_CERTIFIED)
+    this.#report({ kind: 'closed', code: isSaid ? status : null, expiresInMs: readExpiry(last?.error?.data) })
+  }
+
+  #report(change: SocketChange): void {
+    const { host, id } = this.#parts
+    // When the host is gone, this is too.
+    host.call('changed', id, change).catch(() => {})
+  }
+
+  #terminate(): void {
+    const { ws } = this.#socket
+    if (ws.socket) ws.socket.terminate()
+    else void this.#socket.end(undefined)
+  }
+}
+
+function readExpiry(data: unknown): number | null {
+  const seconds = Number((data as { readonly expire?: unknown } | undefined)?.expire)
+  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : null
+}

@@ -1,0 +1,95 @@
+import type { Deadline } from './deadline.ts'
+
+/** With what the thread is started. */
+export interface ThreadData {
+  /** Where the library was installed. */
+  readonly folder: string
+  /** Of certificates, in base64; null: the library's own, which is WhatsApp's. */
+  readonly rootKey: string | null
+}
+
+export interface SocketOptions {
+  readonly url: string
+  /** As JSON of the library. */
+  readonly credentials: string
+}
+
+/** What happened to a socket. `closed` is the last. */
+export type SocketChange =
+  /** WhatsApp has accepted the login, and what waited has come. */
+  | { readonly kind: 'ready' }
+  | {
+      readonly kind: 'closed'
+      /** WhatsApp's code; null when the line ended without one. */
+      readonly code: number | null
+      /** For how long WhatsApp refuses the number; null when it did not say. */
+      readonly expiresInMs: number | null
+    }
+
+/** What WhatsApp reports about messages. */
+export interface SocketReceipt {
+  readonly wireIds: readonly string[]
+  readonly kind: 'sent' | 'delivered' | 'read'
+  /** By WhatsApp's clock; null when it names no time. */
+  readonly at: number | null
+}
+
+/** Of a key: its id, and its value as JSON of the library, or null to remove it. */
+type KeyText = readonly [kind: string, id: string, text: string | null]
+
+/** What a message may be sent as. */
+export interface SocketOrder {
+  /** The recipient as WhatsApp addresses it. */
+  readonly jid: string
+  readonly wireId: string
+  readonly text: string
+}
+
+export type Found =
+  | { readonly kind: 'found'; readonly jid: string }
+  | { readonly kind: 'not-on-whatsapp' }
+  /** A query was not answered, or not as it should be. */
+  | { readonly kind: 'unanswered' }
+
+export type RelayEnd =
+  /** `error`: the code with which WhatsApp refused it. */
+  | { readonly kind: 'acked'; readonly error: string | null }
+  /** Nothing was written. */
+  | { readonly kind: 'not-left'; readonly why: 'held-back' | 'not-encrypted' }
+  /** It was written, or may have been. */
+  | { readonly kind: 'unanswered'; readonly why: 'late' | 'closed' | 'cancelled' }
+
+/** What the thread asks for. `socket` is the number that `open` was given. */
+export interface HostMethods {
+  readKeys(
+    socket: number,
+    kind: string,
+    ids: readonly string[],
+  ): Promise<readonly (readonly [id: string, text: string])[]>
+  /** Resolves once it is committed. Rejects when it was not. */
+  writeKeys(socket: number, keys: readonly KeyText[]): Promise<void>
+  writeCredentials(socket: number, text: string): Promise<void>
+  /** Resolves once it is committed. */
+  keepReceipt(socket: number, receipt: SocketReceipt): Promise<void>
+  /** Until when the message may be written; null: not at all. */
+  mayLeave(socket: number, wireId: string): Deadline | null
+  changed(socket: number, change: SocketChange): void
+}
+
+/** What the thread does. */
+export interface ThreadMethods {
+  /** `until`: as for `renew`. */
+  open(socket: number, options: SocketOptions, until: Deadline): void
+  /** Until then the sockets may write anything at all. */
+  renew(sockets: readonly number[], until: Deadline): void
+  /** Resolves once nothing can be written any more. `logsOut` unlinks the device first. */
+  close(socket: number, how: { readonly logsOut: boolean }): Promise<void>
+  /** Finds the recipient and opens encrypted sessions with its devices. Repeating it is harmless. */
+  find(socket: number, number: string): Promise<Found>
+  /** Until when WhatsApp locks first contacts; null when it does not, or does not say. */
+  lockedUntil(socket: number): Promise<number | null>
+  /** Writes the message at most once. */
+  relay(socket: number, order: SocketOrder): Promise<RelayEnd>
+  /** Ends a `relay` soon. */
+  cancel(socket: number): void
+}

@@ -1,0 +1,79 @@
+import type { Calls } from './calls.ts'
+import type { Credentials, KeyStore, Library } from './library.ts'
+import type { HostMethods, ThreadMethods } from './messages.ts'
+
+export type HostCalls = Calls<HostMethods, ThreadMethods>
+
+// The library keeps them for five minutes, and makes new sessions with a one-time key of each device when they are gone.
+const DEVICES_KEPT_MS = 24 * 3_600_000
+const DEVICES_KIND = 'devices'
+// Of one kind that the library wants back as an object of its own.
+const SYNC_KEY_KIND = 'app-state-sync-key'
+
+interface StateParts {
+  readonly library: Library
+  readonly host: HostCalls
+  readonly socket: number
+}
+
+/** What one socket remembers, in the database. Each change is one transaction, committed when its promise resolves. */
+export class StoredState implements KeyStore {
+  readonly #parts: StateParts
+
+  constructor(parts: StateParts) {
+    this.#parts = parts
+  }
+
+  readCredentials(text: string): Credentials {
+    return JSON.parse(text, this.#parts.library.BufferJSON.reviver) as Credentials
+  }
+
+  writeCredentials(credentials: Credentials): Promise<void> {
+    const { host, socket } = this.#parts
+    return host.call('writeCredentials', socket, this.#textOf(credentials))
+  }
+
+  async get(kind: string, ids: readonly string[]): Promise<Record<string, unknown>> {
+    const { library, host, socket } = this.#parts
+    const found = await host.call('readKeys', socket, kind, ids)
+    const values = found.map(([id, text]) => {
+      const value: unknown = JSON.parse(text, library.BufferJSON.reviver)
+      return [id, kind === SYNC_KEY_KIND ? library.proto.Message.AppStateSyncKeyData.fromObject(value) : value]
+    })
+    return Object.fromEntries(values) as Record<string, unknown>
+  }
+
+  async set(changes: Parameters<KeyStore['set']>[0]): Promise<void> {
+    const { host, socket } = this.#parts
+    const keys = Object.entries(changes).flatMap(([kind, values]) =>
+      Object.entries(values).map(
+        ([id, value]) => [kind, id, value === null || value === undefined ? null : this.#textOf(value)] as const,
+      ),
+    )
+    await host.call('writeKeys', socket, keys)
+  }
+
+  /** The cache of devices that the library asks for. */
+  get devices() {
+    return {
+      get: async (user: string): Promise<unknown> => {
+        const found = (await this.get(DEVICES_KIND, [user]))[user] as StoredDevices | undefined
+        return found && Date.now() - found.at < DEVICES_KEPT_MS ? found.devices : undefined
+      },
+      set: (user: string, devices: unknown): Promise<void> =>
+        this.set({ [DEVICES_KIND]: { [user]: { devices, at: Date.now() } satisfies StoredDevices } }),
+      del: (user: string): Promise<void> => this.set({ [DEVICES_KIND]: { [user]: null } }),
+      // Part of the library's type, and never called.
+      flushAll: async (): Promise<void> => {},
+    }
+  }
+
+  #textOf(value: unknown): string {
+    return JSON.stringify(value, this.#parts.library.BufferJSON.replacer)
+  }
+}
+
+interface StoredDevices {
+  readonly devices: unknown
+  readonly at: number
+}

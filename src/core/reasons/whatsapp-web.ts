@@ -1,0 +1,68 @@
+import { commandLine } from '../command-line.ts'
+import { NO_ACTION, type ReasonRow } from '../sentences/texts.ts'
+
+const SETTINGS = { opens: 'connection' } as const
+const TRIED_AGAIN = 'You need not do anything while it waits: it is tried again.'
+
+/** What WhatsApp says to a linked device. */
+export const WHATSAPP_WEB_REASONS = {
+  device_unlinked: {
+    list: 'Phone not linked',
+    cause: 'The phone of {number} is not linked, or was unlinked.',
+    nextStep: 'Link the phone of the number again. What waits is then sent.',
+    ...SETTINGS,
+  },
+  channel_not_installed: {
+    list: 'Channel not installed',
+    cause: 'The packages of the channel are not installed on this machine.',
+    nextStep: 'Ask the person who runs Nuncio to install them. Sending then goes on by itself.',
+    command: commandLine`channel install whatsapp-web`,
+  },
+  session_taken: {
+    list: 'Session in use elsewhere',
+    cause: 'The session of {number} was opened somewhere else, and WhatsApp ended this one.',
+    nextStep: 'End the other installation, or link the phone again here.',
+    ...SETTINGS,
+  },
+  number_banned: {
+    list: 'Number banned by WhatsApp',
+    cause: 'WhatsApp has locked or banned {number}.',
+    nextStep: 'Open WhatsApp on the phone of the number and follow what it says.',
+    ...SETTINGS,
+  },
+  number_restricted: {
+    list: 'Number restricted by WhatsApp',
+    cause: ['WhatsApp restricts {number} until {until}.', 'WhatsApp restricts {number}.'],
+    nextStep: 'Wait, and send less to people who never wrote to this number.',
+    ...SETTINGS,
+  },
+  client_refused: {
+    list: 'Login refused by WhatsApp',
+    cause: 'WhatsApp does not let this program log in, so {number} cannot send.',
+    nextStep: 'You need not do anything at first: it is tried again. If it lasts, update Nuncio.',
+    ...SETTINGS,
+  },
+  first_contacts_locked: {
+    list: 'First contacts locked',
+    cause: [
+      'WhatsApp does not let {number} write to people who never wrote to it, until {until}.',
+      'WhatsApp does not let {number} write to people who never wrote to it.',
+    ],
+    nextStep: 'Wait, or let {to} write to {number} first. Send less to new people.',
+  },
+  not_on_whatsapp: {
+    list: 'Not on WhatsApp',
+    cause: '{to} is not registered with WhatsApp.',
+    nextStep: 'Check the number.',
+  },
+  stanza_refused: {
+    list: 'Refused by WhatsApp',
+    cause: 'WhatsApp refused the form of the message. The devices of the recipient are asked for again.',
+    nextStep: NO_ACTION,
+  },
+  network_refused: {
+    list: 'Refused by WhatsApp, tried again',
+    cause: 'WhatsApp refused the message without a reason that Nuncio knows.',
+    nextStep: TRIED_AGAIN,
+  },
+} as const satisfies Record<string, ReasonRow>
