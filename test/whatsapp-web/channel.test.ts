@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it, onTestFinished } from 'vitest'
+import { WHATSAPP_WEB } from '../../src/channels/whatsapp-web/name.ts'
 import { newPostgresWorld } from '../conformance/postgres-world.ts'
 import { newSqliteWorld } from '../conformance/sqlite-world.ts'
-import { ANNA, BEN, type NewWorld } from '../conformance/storage-world.ts'
+import { ANNA, BEN, holdLane, type NewWorld } from '../conformance/storage-world.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
 import { ChannelWorld } from '../support/whatsapp-web/channel-world.ts'
 import { whyNoLibrary } from '../support/whatsapp-web/library.ts'
+import { LibraryClient } from '../support/whatsapp-web/library-client.ts'
 import { newNumber, openSimulator, RECIPIENT, simulator, until } from '../support/whatsapp-web/library-world.ts'
 
 const REASON = whyNoLibrary()
@@ -50,6 +53,161 @@ describe.skipIf(REASON).each(ENGINES)(`WhatsApp Web on %s, against the simulator
   })
 })
 
+describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`, () => {
+  openSimulator()
+
+  it('G5: finds by a receipt that a message was taken whose line broke before the ack, and sends it once', async () => {
+    const world = await openWorld()
+    const number = newNumber()
+    const { messageId } = await world.link(number, 'taken', RECIPIENT)
+    simulator.messages.failNext(number, 'drop-after')
+
+    await world.startWorker(ANNA)
+
+    await world.reaches(messageId, 'READ')
+    assert.equal(simulator.phone(RECIPIENT).texts.filter((text) => text === 'taken').length, 1)
+  })
+
+  it('G5: leaves a message unconfirmed of which no ack and no receipt ever comes', async () => {
+    const world = await openWorld()
+    const number = newNumber()
+    const { sender, messageId } = await world.link(number, 'lost', RECIPIENT)
+    simulator.messages.failNext(number, 'drop-before')
+    const before = simulator.messages.sent.length
+
+    await world.startWorker(ANNA)
+
+    await until('the attempt', () => simulator.messages.sent.length > before)
+    await until(
+      'the next login',
+      () => world.statusesOf(sender.connectionId).filter((status) => status === 'ready').length === 2,
+    )
+    for (let index = 0; index < 20; index += 1) {
+      world.skip(5_000)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    await world.reaches(messageId, 'UNCONFIRMED')
+    assert.equal(simulator.messages.sent.length, before + 1)
+  })
+
+  it('fails a message to a number that is not on WhatsApp, without a stanza', async () => {
+    const world = await openWorld()
+    const number = newNumber()
+    const { messageId } = await world.link(number, 'hello', '19990000000')
+    const before = simulator.messages.sent.length
+
+    await world.startWorker(ANNA)
+
+    await world.reaches(messageId, 'FAILED')
+    assert.equal(await world.reasonOf(messageId), 'not_on_whatsapp')
+    assert.equal(simulator.messages.sent.length, before)
+  })
+
+  it('gives a receipt back to WhatsApp that could not be stored, and has it again with the next login', async () => {
+    const world = await openWorld()
+    const { messageId } = await world.link(newNumber(), 'hello', RECIPIENT)
+    const memory = world.storage.channelState(WHATSAPP_WEB)
+    const forgetful = Object.create(memory, {
+      findSome: { value: () => Promise.reject(new Error('storage is away')) },
+      add: { value: memory.add.bind(memory) },
+      find: { value: memory.find.bind(memory) },
+      due: { value: memory.due.bind(memory) },
+      dueByTurns: { value: memory.dueByTurns.bind(memory) },
+    })
+    const anna = await world.startWorker(ANNA, world.createChannel(forgetful))
+    await world.reaches(messageId, 'PUBLISHED')
+    await anna.stop()
+
+    await world.startWorker(BEN)
+
+    await world.reaches(messageId, 'READ')
+  })
+
+  it('G6: writes nothing once another worker may have the lane', async () => {
+    const world = await openWorld()
+    const number = newNumber()
+    const { sender, messageId } = await world.link(number, 'hello', RECIPIENT)
+    const { accountId, connectionId } = sender
+    const lane = await holdLane(world.storage, ANNA, connectionId)
+    const channel = world.createChannel()
+    onTestFinished(() => channel.stop())
+    let isHeld = true
+    channel.sessions?.open({ ...lane, accountId, number, stillHolds: () => isHeld })
+    await until('the login', () => world.statusesOf(connectionId).includes('ready'))
+    const before = simulator.messages.sent.length
+    const handover = {
+      messageId,
+      accountId,
+      connectionId,
+      from: number,
+      to: RECIPIENT,
+      content: { type: 'message', text: 'hello' } as const,
+      media: null,
+      attemptNumber: 1,
+      startedAt: world.storage.clock.now(),
+      settings: {},
+    }
+
+    // What the lane says to the call itself is not asked again once the thread has it.
+    isHeld = false
+    const outcome = await channel.send(handover, new AbortController().signal, () => true)
+
+    assert.equal(outcome.kind === 'rejected' && outcome.failure.code, 'call_interrupted')
+    assert.equal(simulator.messages.sent.length, before)
+  })
+
+  it('stays put out when the same device logs in elsewhere, also after a restart', async () => {
+    const world = await openWorld()
+    const { sender, messageId, state } = await world.link(newNumber(), 'hello', RECIPIENT)
+    const anna = await world.startWorker(ANNA)
+    await world.reaches(messageId, 'READ')
+
+    const other = await LibraryClient.logIn(simulator, state)
+    await until('the end', () => world.statusesOf(sender.connectionId).includes('taken-elsewhere'))
+    await anna.stop()
+    await world.startWorker(BEN)
+    await until('the status', () => world.statusesOf(sender.connectionId).at(-1) === 'taken-elsewhere')
+    const waiting = await world.accept(sender, 'waits', RECIPIENT)
+
+    await world.waitsFor(waiting, 'session_taken')
+    assert.equal(other.socket.ws.isOpen, true)
+    await other.end()
+  })
+
+  it('forgets the session when the phone unlinks it, and lets messages wait', async () => {
+    const world = await openWorld()
+    const number = newNumber()
+    const { sender, messageId } = await world.link(number, 'hello', RECIPIENT)
+    await world.startWorker(ANNA)
+    await world.reaches(messageId, 'READ')
+
+    simulator.unlink(number)
+    const waiting = await world.accept(sender, 'waits', RECIPIENT)
+
+    await world.waitsFor(waiting, 'device_unlinked')
+    assert.deepEqual(await world.storage.sql('select * from channel_session'), [])
+  })
+
+  it('unlinks the device when the connection is removed, also while no worker had its session', async () => {
+    const world = await openWorld()
+    const number = newNumber()
+    const { sender, messageId } = await world.link(number, 'hello', RECIPIENT)
+    const anna = await world.startWorker(ANNA)
+    await world.reaches(messageId, 'READ')
+    await anna.stop()
+    await world.storage.administration.removeConnection(sender.connectionId, true, 'test')
+
+    await world.startWorker(BEN)
+
+    await until('the end of the link', () => simulator.phone(number).devices.size === 0)
+    await waitUntil(
+      'the end of the session',
+      async () => (await world.storage.sql('select * from channel_session')).length === 0,
+      { deadlineMs: 10_000 },
+    )
+  })
+})
+
 // One of its listeners rejects, and nothing of it handles that.
 const BREAKS_THE_LIBRARY = {
   tag: 'iq',
@@ -57,7 +215,7 @@ const BREAKS_THE_LIBRARY = {
   content: [{ tag: 'pair-device', attrs: {}, content: [{ tag: 'ref', attrs: {} }] }],
 }
 
-async function openWorld(newWorld: NewWorld): Promise<ChannelWorld> {
+async function openWorld(newWorld: NewWorld = newSqliteWorld): Promise<ChannelWorld> {
   const world = new ChannelWorld(await newWorld(), simulator)
   onTestFinished(() => world.close())
   return world

@@ -44,12 +44,12 @@ export class Attempts {
   /** What became of an attempt that has ended without a result. */
   async reconcile(open: OpenQuestion, now: Instant): Promise<Evidence> {
     const { connectionId, messageId } = open
-    const taken = await this.#memory.find(TAKEN_KIND, connectionId, messageId)
-    if (taken) return { kind: 'accepted', networkId: wireIdOf(open) }
     // Its worker may only be slow. Whichever comes first decides: what is denied is not written any more.
     const isDenied = await this.#decide(open, DENIED, { now, isWanted: () => true })
     const entry = isDenied ? null : await this.#memory.find(ATTEMPT_KIND, connectionId, keyOf(open))
     if (isDenied || entry?.value === DENIED) return { kind: 'not-sent', words: 'it had not been handed over yet' }
+    const taken = await this.#memory.find(TAKEN_KIND, connectionId, messageId)
+    if (taken && taken.at >= open.startedAt) return { kind: 'accepted', networkId: wireIdOf(open) }
     return now - open.startedAt > EVIDENCE_WAIT_MS ? { kind: 'nothing-ever' } : { kind: 'nothing-yet' }
   }
 

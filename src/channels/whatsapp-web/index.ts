@@ -13,6 +13,7 @@ import { Refusals } from './refusals.ts'
 import { sendByWhatsApp } from './send.ts'
 import { type SessionParts, WebSession } from './session.ts'
 import { parseWhatsAppWebSettings } from './settings.ts'
+import { deadlineIn, isOver } from './thread/deadline.ts'
 import { ThreadHost } from './thread/host.ts'
 
 interface WhatsAppWebParts extends Pick<SessionParts, 'url'> {
@@ -28,6 +29,8 @@ interface WhatsAppWebParts extends Pick<SessionParts, 'url'> {
 }
 
 const CALL_BUDGET_MS = 45_000
+const UNLINKS_WITHIN_MS = 4_000
+const CLOSES_WITHIN_MS = 5_000
 
 /** Numbers that send as linked devices of their phones, as WhatsApp Web does. */
 export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
@@ -106,7 +109,17 @@ class HeldSessions implements ChannelSessions {
     const known = this.#sessions.get(lane.connectionId)
     this.#sessions.delete(lane.connectionId)
     this.#parts.onClosed(lane.connectionId)
-    const session = known ?? new WebSession({ ...lane, stillHolds: () => false }, this.#parts)
-    await session.close(how)
+    const session = known ?? (how.remove ? this.#openToUnlink(lane) : undefined)
+    // A device can only be unlinked by itself, or on the phone.
+    if (how.remove) await session?.whenReady(UNLINKS_WITHIN_MS, new AbortController().signal)
+    await session?.close(how)
+  }
+
+  /** The connection was removed while its session was not open. The claim holds for longer than unlinking may take. */
+  #openToUnlink(lane: Parameters<ChannelSessions['close']>[0]): WebSession {
+    const until = deadlineIn(UNLINKS_WITHIN_MS + CLOSES_WITHIN_MS)
+    const session = new WebSession({ ...lane, stillHolds: () => !isOver(until) }, this.#parts)
+    session.open()
+    return session
   }
 }

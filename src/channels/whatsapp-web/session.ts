@@ -29,6 +29,7 @@ export interface ReadySession {
 }
 
 const STATUS_KIND = 'status'
+const LOGIN_WITHIN_MS = 60_000
 const UNREADABLE_RETRY_MS = 60_000
 const NOT_INSTALLED_RETRY_MS = 10_000
 const RESTARTS_COUNTED_MS = 60_000
@@ -59,6 +60,7 @@ export class WebSession {
   #stored: StoredSession | null = null
   #endLogin: () => void = () => {}
   #cancelRetry: () => void = () => {}
+  #cancelLoginLimit: () => void = () => {}
   #wakeWaiting = Promise.withResolvers<void>()
   #mayLeave: (wireId: string) => boolean = () => false
   #failures = 0
@@ -106,6 +108,7 @@ export class WebSession {
     this.#isClosed = true
     this.#generation += 1
     this.#cancelRetry()
+    this.#cancelLoginLimit()
     this.#endLogin()
     this.#mayLeave = () => false
     const wasReady = this.#ready !== null
@@ -130,7 +133,7 @@ export class WebSession {
     this.#endLogin = await logins.take()
     if (isOld()) return this.#endLogin()
     try {
-      const stored = await StoredSession.open(this.#parts.store, this.#lane, () => this.#lost(generation))
+      const stored = await StoredSession.open(this.#parts.store, this.#lane, () => this.#giveUp(generation))
       if (isOld()) return
       // The lane is another worker's, or all lanes are held.
       if (!stored) return this.#retryIn(this.#backoff())
@@ -142,6 +145,8 @@ export class WebSession {
       if (isOld()) return
       if (credentials === null) return this.#set({ name: 'unlinked' }, null)
       this.#socket = host.open({ url, credentials }, this.#ownerOf(stored, generation))
+      // A server that answers some of it would keep the session, and a turn to log in, for ever.
+      this.#cancelLoginLimit = this.#parts.clock.after(LOGIN_WITHIN_MS, () => this.#giveUp(generation))
     } catch (error) {
       if (!isOld()) this.#failed(error)
     } finally {
@@ -174,6 +179,7 @@ export class WebSession {
     }
     const socket = this.#socket
     if (!socket) return
+    this.#cancelLoginLimit()
     this.#endLogin()
     this.#failures = 0
     this.#ready = { socket, stored }
@@ -185,6 +191,7 @@ export class WebSession {
     const { clock } = this.#parts
     this.#ready = null
     this.#socket = null
+    this.#cancelLoginLimit()
     this.#endLogin()
     this.#failures += 1
     const now = clock.monotonic()
@@ -236,13 +243,14 @@ export class WebSession {
     return backoffMs({ failures: this.#failures, random: this.#parts.clock.random() })
   }
 
-  /** The database has refused a change: another worker has the lane. */
-  #lost(generation: number): void {
+  /** The database has refused a change, because another worker has the lane; or the login did not end. */
+  #giveUp(generation: number): void {
     if (generation !== this.#generation) return
     this.#generation += 1
     this.#ready = null
     const socket = this.#socket
     this.#socket = null
+    this.#cancelLoginLimit()
     this.#endLogin()
     void socket?.close({ logsOut: false })
     if (!this.#isClosed) this.#retryIn(this.#backoff())

@@ -12,11 +12,12 @@ import { accept, addSender, holdLane, type Sender, type StorageWorld } from '../
 import { waitUntil } from '../black-box/wait-until.ts'
 import { testSecrets } from '../secrets.ts'
 import { LIBRARY_FOLDER } from './library.ts'
-import { LibraryClient } from './library-client.ts'
+import { type ClientState, LibraryClient } from './library-client.ts'
 import type { Simulator } from './simulator.ts'
 
 const LINKER = 'linker' as WorkerId
 const TICK_MS = 10
+const LIMIT = { deadlineMs: 60_000, everyMs: 20 }
 const STOPS_WITHIN_MS = 5_000
 
 /** Workers with the channel on one database, against the simulator. Time goes on by itself, and can be made to go faster. */
@@ -40,7 +41,7 @@ export class ChannelWorld {
   }
 
   /** A connection whose phone has linked this installation, with a first message in its lane. */
-  async link(number: string, text: string, to: string): Promise<{ sender: Sender; messageId: MessageId }> {
+  async link(number: string, text: string, to: string): Promise<Linked> {
     const { storage } = this
     const sender = await this.#addSender(number)
     const messageId = await accept(storage, sender, { text, to })
@@ -54,17 +55,17 @@ export class ChannelWorld {
     await session?.write({ keys })
     await storage.lanes.release([lane])
     await storage.lanes.deleteLease(LINKER)
-    return { sender, messageId }
+    return { sender, messageId, state: client.state }
   }
 
   accept(sender: Sender, text: string, to: string): Promise<MessageId> {
     return accept(this.storage, sender, { text, to })
   }
 
-  createChannel(): Channel {
+  createChannel(memory = this.storage.channelState(WHATSAPP_WEB)): Channel {
     const { storage } = this
     return createWhatsAppWeb({
-      memory: storage.channelState(WHATSAPP_WEB),
+      memory,
       sessions: this.sessions,
       clock: storage.clock,
       folder: LIBRARY_FOLDER,
@@ -74,9 +75,8 @@ export class ChannelWorld {
     })
   }
 
-  async startWorker(id: WorkerId): Promise<RunningWorker> {
+  async startWorker(id: WorkerId, channel = this.createChannel()): Promise<RunningWorker> {
     const { storage } = this
-    const channel = this.createChannel()
     await channel.start(createChannelEvents(storage))
     const dispatcher = new Dispatcher({
       worker: id,
@@ -103,11 +103,17 @@ export class ChannelWorld {
     return (await this.storage.administration.explainMessage(id)).message.state
   }
 
+  async reasonOf(id: MessageId): Promise<string | null> {
+    return (await this.storage.administration.explainMessage(id)).message.reason
+  }
+
+  /** An attempt of the message was refused for this reason. */
+  waitsFor(id: MessageId, reason: string): Promise<true> {
+    return waitUntil(`the message waits for ${reason}`, async () => (await this.reasonOf(id)) === reason, LIMIT)
+  }
+
   reaches(id: MessageId, state: string): Promise<true> {
-    return waitUntil(`the message is ${state}`, async () => (await this.stateOf(id)) === state, {
-      deadlineMs: 60_000,
-      everyMs: 20,
-    })
+    return waitUntil(`the message is ${state}`, async () => (await this.stateOf(id)) === state, LIMIT)
   }
 
   /** The statuses that the session of a connection went through. */
@@ -153,6 +159,14 @@ export class ChannelWorld {
       last = now
     }
   }
+}
+
+interface Linked {
+  readonly sender: Sender
+  /** Of the first message. */
+  readonly messageId: MessageId
+  /** With which the same device can log in elsewhere. */
+  readonly state: ClientState
 }
 
 interface RunningWorker {

@@ -36,7 +36,7 @@ export interface HostedSocket {
   lockedUntil(): Promise<number | null>
   relay(order: SocketOrder): Promise<RelayEnd>
   cancel(): void
-  /** Resolves once nothing can be written any more, within 2 s; with `logsOut` within 8 s. */
+  /** Resolves once nothing can be written any more, within 2 s; with `logsOut` within 3 s. */
   close(how: { readonly logsOut: boolean }): Promise<void>
 }
 
@@ -49,7 +49,7 @@ interface ThreadHostParts extends ThreadData {
 const RENEW_EVERY_MS = 1_000
 // A thread that hears nothing for this long writes nothing any more.
 const MAY_WRITE_MS = 2_000
-const LOGOUT_MS = 6_000
+const LOGOUT_MS = 3_000
 const MOST_ENDS = 5
 const ENDS_COUNTED_MS = 10 * 60_000
 const RESTS_MS = 15 * 60_000
@@ -108,7 +108,7 @@ export class ThreadHost {
   async #close(calls: Thread['calls'], id: number, how: { readonly logsOut: boolean }): Promise<void> {
     const late = Promise.withResolvers<void>()
     // Not renewed any more from here on, so nothing is written once this is over, whatever the thread does.
-    const cancel = this.#parts.clock.after(how.logsOut ? LOGOUT_MS + MAY_WRITE_MS : MAY_WRITE_MS, late.resolve)
+    const cancel = this.#parts.clock.after(how.logsOut ? LOGOUT_MS : MAY_WRITE_MS, late.resolve)
     if (!how.logsOut) this.#owners.delete(id)
     await Promise.race([calls.call('close', id, how).catch(() => {}), late.promise])
     this.#owners.delete(id)

@@ -14,7 +14,7 @@ const FULL_HISTORY = 2
 const PING_EVERY_MS = 20_000
 // A ping every 20 s leaves its answer 10 s.
 const MOST_SILENT_MS = 30_000
-const LOGOUT_MS = 5_000
+const LOGOUT_MS = 2_000
 // Of a certificate that no key of WhatsApp has signed.
 const NOT_CERTIFIED = 400
 
