@@ -123,6 +123,28 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
     await world.reaches(messageId, 'READ')
   })
 
+  it('has each step of a ratchet on disk before its message leaves', async () => {
+    const world = await openWorld()
+    const { sender, messageId } = await world.link(newNumber(), 'first', RECIPIENT)
+    await world.startWorker(ANNA)
+    await world.reaches(messageId, 'READ')
+    const readRatchets = () =>
+      world.storage.sql("select id, hex(value) from channel_session_key where kind = 'session'")
+    const before = await readRatchets()
+    let atArrival: ReturnType<typeof readRatchets> | null = null
+    simulator.messages.onMessage = () => {
+      atArrival ??= readRatchets()
+    }
+    onTestFinished(() => {
+      simulator.messages.onMessage = () => {}
+    })
+
+    await world.reaches(await world.accept(sender, 'second', RECIPIENT), 'READ')
+
+    assert.notDeepEqual(await atArrival, before)
+    assert.deepEqual(await readRatchets(), await atArrival)
+  })
+
   it('G6: writes nothing once another worker may have the lane', async () => {
     const world = await openWorld()
     const number = newNumber()

@@ -9,6 +9,7 @@ const CONTACT_KIND = 'contact'
 const DEVICES_KIND = 'devices'
 const LOCKED = '463'
 const WRONG_DEVICES = '479'
+const MOST_CONTACTS = 10_000
 const ASKED_AGAIN_MS = 10 * 60_000
 
 interface OfConnection {
@@ -53,6 +54,7 @@ export class Refusals {
     this.#last.delete(connectionId)
     const known = this.#contacts.get(connectionId) ?? new Set()
     if (known.has(to)) return
+    if (known.size >= MOST_CONTACTS) known.clear()
     this.#contacts.set(connectionId, known.add(to))
     // Only a hint: without it a later refusal is taken for one of a first contact.
     await stored.writeKeys([[CONTACT_KIND, to, JSON.stringify(this.#clock.now())]]).catch(() => {})

@@ -6,6 +6,7 @@ import { mappingOf, personOf } from './key-recipient.ts'
 const RATCHET_KINDS = ['session', 'sender-key', 'sender-key-memory', 'device-list', 'devices']
 // More than are uploaded at once, so that no id of a key is used twice.
 const SKIPPED_KEYS = 1_000
+const MOST_NUMBERS = 10_000
 
 interface NumberedKeys {
   nextPreKeyId: number
@@ -86,7 +87,7 @@ export class StoredSession {
   #learn(place: { readonly kind: string; readonly id: string }, text: string | null): void {
     const person = personOf(place)
     const isMapping = person && 'lid' in person && mappingOf(person.lid).kind === place.kind
-    if (isMapping && text !== null) this.#numbers.set(person.lid, JSON.parse(text) as string)
+    if (isMapping && text !== null) this.#remember(person.lid, JSON.parse(text) as string)
   }
 
   async #recipientOf(place: { readonly kind: string; readonly id: string }): Promise<string | null> {
@@ -99,7 +100,12 @@ export class StoredSession {
     const [stored] = await this.readKeys(kind, [id])
     // Some kinds have a number where others have WhatsApp's own id.
     const number = stored ? (JSON.parse(stored[1]) as string) : lid
-    this.#numbers.set(lid, number)
+    this.#remember(lid, number)
     return number
+  }
+
+  #remember(lid: string, number: string): void {
+    if (this.#numbers.size >= MOST_NUMBERS) this.#numbers.clear()
+    this.#numbers.set(lid, number)
   }
 }
