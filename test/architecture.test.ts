@@ -125,7 +125,10 @@ const OUTSIDE: ImportRules['outside'] = {
   'package.json': ['cli', 'operations', 'server', 'storage/postgres'],
 }
 
-const RULES = { folders: FOLDERS, packages: PACKAGES, outside: OUTSIDE }
+// It loads a library that people install by command, from their data folder.
+const COMPUTED: ImportRules['computed'] = ['src/channels/whatsapp-web/thread/library.ts']
+
+const RULES = { folders: FOLDERS, packages: PACKAGES, outside: OUTSIDE, computed: COMPUTED }
 
 // The bootstrap and the start of the executable run before there is anything that could read settings. Where to find Mermaid, which
 // tier of tests runs, and who makes a Debian package are no settings of the service.
