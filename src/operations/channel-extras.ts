@@ -5,7 +5,7 @@ import { assetPath } from '../assets/asset-path.ts'
 import { CHANNELS } from '../channels/registry.ts'
 import { commandLine } from '../core/command-line.ts'
 import { Refusal } from '../core/refusals.ts'
-import { extraFolder } from '../server/wiring/extra-folder.ts'
+import { INSTALLED_LOCK, installFolder } from '../server/wiring/extra-folder.ts'
 import { installWithNpm } from './install-with-npm.ts'
 
 /** Packages of a channel that Nuncio does not distribute. */
@@ -40,8 +40,6 @@ const EXTRAS: readonly ChannelExtra[] = [
 
 // What the program carries of an extra. npm makes the rest from it.
 const CARRIED = ['package.json', 'package-lock.json', 'signal']
-// npm writes this list at the very end, of what it has installed.
-const INSTALLED_LOCK = join('node_modules', '.package-lock.json')
 // Longer than any installation takes, so that what is older was left behind by one that was killed.
 const LEFT_BEHIND_MS = 3_600_000
 
@@ -108,7 +106,7 @@ async function list(dataDir: string, programExtras: string): Promise<readonly Ch
     label,
     state: (await isInstalledIn(programExtras, channel))
       ? ('installed' as const)
-      : await stateOf(extraFolder({ dataDir }, channel), channel),
+      : await stateOf(installFolder({ dataDir }, channel), channel),
   }))
   return [...builtIn, ...(await Promise.all(extras))]
 }
@@ -125,7 +123,7 @@ async function install(
   { dataDir, channel, offline }: InstallRequest,
   runNpm: (folder: string) => Promise<void>,
 ): Promise<boolean> {
-  const target = extraFolder({ dataDir }, channel)
+  const target = installFolder({ dataDir }, channel)
   if ((await stateOf(target, channel)) === 'installed') return false
   if (offline !== null) await refuseOtherContents(resolve(offline), channel)
   const extras = dirname(target)
@@ -148,7 +146,7 @@ async function install(
 }
 
 async function remove(dataDir: string, channel: string): Promise<boolean> {
-  const folder = extraFolder({ dataDir }, channel)
+  const folder = installFolder({ dataDir }, channel)
   const isThere = (await statOf(folder)) !== null
   await rm(folder, { recursive: true, force: true })
   return isThere
