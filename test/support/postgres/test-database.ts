@@ -30,40 +30,67 @@ export interface Template {
 
 /** Without a template: as PostgreSQL makes it. Fails, and never skips, where there is no server. */
 export async function openTestDatabase(template?: Template): Promise<TestDatabase> {
-  const access = await askForServer()
+  const { access, client } = await reachServer()
   const name = `${access.prefix}${randomBytes(8).toString('hex')}`
-  await withClient(access.url, async (client) => {
-    const source = template && (await preparedTemplate(client, access, template))
-    await client.query(
-      `create database ${quoted(name)}${source ? ` template ${quoted(source)} strategy file_copy` : ''}`,
-    )
-  })
+  const source = template && (await preparedTemplate(client, access, template))
+  await client.query(`create database ${quoted(name)}${source ? ` template ${quoted(source)} strategy file_copy` : ''}`)
   return {
     name,
     url: urlOf(access, name),
-    drop: () =>
-      withClient(access.url, async (client) => {
-        await client.query(`drop database if exists ${quoted(name)} with (force)`)
-      }),
+    drop: async () => {
+      const { client } = await reachServer()
+      await client.query(`drop database if exists ${quoted(name)} with (force)`)
+    },
   }
 }
 
-async function preparedTemplate(client: pg.Client, access: SharedAccess, { name, prepare }: Template): Promise<string> {
-  const database = `${access.prefix}template_${name}`
-  if (await isPrepared(client, database)) return database
-  // One worker prepares, the others wait here. Ending the connection frees the lock, whatever happens.
-  const lock = 'pg_advisory_lock(hashtextextended($1, 0))'
-  await client.query(`select ${lock}`, [database])
-  if (!(await isPrepared(client, database))) {
-    // What a failed preparation has left.
-    await client.query(`drop database if exists ${quoted(database)} with (force)`)
-    await client.query(`create database ${quoted(database)}`)
-    await prepare(urlOf(access, database))
-    // Only now, so that no unfinished one carries the sign of a finished one. Connections would block copying.
-    await client.query(`alter database ${quoted(database)} with is_template true allow_connections false`)
+interface ReachedServer {
+  readonly access: SharedAccess
+  readonly client: pg.Client
+}
+
+// Kept as long as the worker lives: to connect costs as much as to copy a database.
+let reached: Promise<ReachedServer> | null = null
+
+function reachServer(): Promise<ReachedServer> {
+  const forget = () => {
+    reached = null
   }
-  await client.query(`select ${lock.replace('lock', 'unlock')}`, [database])
+  reached ??= connectToServer(forget).catch((error: unknown) => {
+    forget()
+    throw error
+  })
+  return reached
+}
+
+async function connectToServer(onLost: () => void): Promise<ReachedServer> {
+  const access = await askForServer()
+  // Its types lack `unref`.
+  const client = new pg.Client({ connectionString: access.url }) as pg.Client & { unref(): void }
+  client.on('error', onLost)
+  await client.connect()
+  client.unref()
+  return { access, client }
+}
+
+async function preparedTemplate(client: pg.Client, access: SharedAccess, template: Template): Promise<string> {
+  const database = `${access.prefix}template_${template.name}`
+  if (!(await isPrepared(client, database)))
+    await withClient(access.url, (preparing) => prepareTemplate(preparing, urlOf(access, database), template))
   return database
+}
+
+async function prepareTemplate(client: pg.Client, url: string, { prepare }: Template): Promise<void> {
+  const database = new URL(url).pathname.slice(1)
+  // One worker prepares, the others wait here. Ending the connection frees the lock, whatever happens.
+  await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [database])
+  if (await isPrepared(client, database)) return
+  // What a failed preparation has left.
+  await client.query(`drop database if exists ${quoted(database)} with (force)`)
+  await client.query(`create database ${quoted(database)}`)
+  await prepare(url)
+  // Only now, so that no unfinished one carries the sign of a finished one. Connections would block copying.
+  await client.query(`alter database ${quoted(database)} with is_template true allow_connections false`)
 }
 
 async function isPrepared(client: pg.Client, database: string): Promise<boolean> {
