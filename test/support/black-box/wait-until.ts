@@ -1,6 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { LoadAwareDeadline } from './load-aware-deadline.ts'
 
+const LEAST_PAUSE_MS = 50
+const LONGEST_PAUSE_MS = 250
+
 /** How long to wait, and how often to ask. */
 type Limit = (
   | {
@@ -29,8 +32,13 @@ export async function waitUntil<Answer>(
     const answer = await ask()
     if (answer !== null && answer !== undefined && answer !== false) return answer
     if (isOver()) throw new Error(`Waited ${Math.round(passedMs())} ms in vain: ${what}`)
-    await setTimeout(limit.everyMs ?? 50)
+    await setTimeout(limit.everyMs ?? ('withinMs' in limit ? LEAST_PAUSE_MS : pauseMs(passedMs())))
   }
+}
+
+/** Until the next question: at most a twentieth of what the wait has lasted is added to it. */
+export function pauseMs(passedMs: number): number {
+  return Math.min(Math.max(LEAST_PAUSE_MS, passedMs / 20), LONGEST_PAUSE_MS)
 }
 
 function limitOf(limit: Limit, passedMs: () => number): () => boolean {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { onTestFinished } from 'vitest'
 import { readSettings, type Settings } from '../../../src/config/read-settings.ts'
@@ -14,6 +15,7 @@ import {
   openAdministration,
 } from '../../../src/server/wiring/open-administration.ts'
 import { LoadAwareDeadline } from '../black-box/load-aware-deadline.ts'
+import { pauseMs } from '../black-box/wait-until.ts'
 
 export const SENDER = '15550001000'
 export const ENDPOINT = '/chat/api/v1/public/message/send'
@@ -147,6 +149,7 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 }
 
 async function waitForState(read: () => Promise<MessageTimeline>, states: readonly string[]): Promise<MessageTimeline> {
+  const startedAt = performance.now()
   const deadline = new LoadAwareDeadline(30_000)
   for (;;) {
     const timeline = await read()
@@ -156,6 +159,6 @@ async function waitForState(read: () => Promise<MessageTimeline>, states: readon
         `the message is ${timeline.message.state} (${timeline.message.reason ?? 'no reason'}) and not ${states.join(' or ')}`,
       )
     }
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await setTimeout(pauseMs(performance.now() - startedAt))
   }
 }

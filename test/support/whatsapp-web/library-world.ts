@@ -23,7 +23,10 @@ export function openSimulator(): void {
     simulator.phone(RECIPIENT)
   })
 
-  afterAll(() => simulator?.close())
+  afterAll(() => {
+    vi.restoreAllMocks()
+    return simulator?.close()
+  })
 
   afterEach(() => {
     assert.deepEqual(simulator.takeComplaints(), [])
