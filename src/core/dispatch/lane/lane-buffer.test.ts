@@ -5,7 +5,8 @@ import type { QueuedMessage, Sequence } from '../../message/message.ts'
 import type { Lanes, PassedRange } from '../../ports/lanes.ts'
 import { type Candidate, LaneBuffer } from './lane-buffer.ts'
 
-const WORLDS = 500
+// The rarer of the faults below shows in one world of twenty.
+const WORLDS = 150
 const CONNECTION = '01a1fdcd-0000-7000-8000-000000000001' as ConnectionId
 // The longest time that a due message may be overtaken without a break: it is checked at least once a minute, or earlier if it is woken.
 const LONGEST_OVERTAKEN_MS = 15_000
@@ -26,7 +27,7 @@ describe('the buffer of a lane', () => {
   it(`keeps the order of each recipient and loses nothing (G3), in ${WORLDS} random worlds`, async () => {
     let attempts = 0
     for (let seed = 1; seed <= WORLDS; seed++) attempts += await new World(seed).run()
-    assert.ok(attempts > 20_000, String(attempts))
+    assert.ok(attempts > 6_000, String(attempts))
   })
 
   it.each<Fault>(['forgets those behind a deferred one', 'opens what was added unseen'])(
