@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
 import { LoadAwareDeadline } from '../support/black-box/load-aware-deadline.ts'
 import { CliOn } from '../support/journey/cli-on.ts'
-import { ENGINES, openStranger, settingsOf } from '../support/journey/engines.ts'
+import { ENGINES, type Engine, openStranger, settingsOf } from '../support/journey/engines.ts'
 import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
 import { ApiCaller, type HeaderLine } from '../support/openapi/api-caller.ts'
 import { type ApiDocument, operationOf, type Parameter, resolve } from '../support/openapi/api-document.ts'
@@ -11,6 +11,7 @@ import { type Replied, ReplyChecker } from '../support/openapi/reply-checker.ts'
 import { RawConnection } from './raw-http/raw-connection.ts'
 
 const GOOD = 40
+const [, POSTGRES] = ENGINES as readonly [Engine, Engine]
 
 /** The document of the running service. Everything below is made from it alone. */
 async function readDocument(url: string): Promise<ApiDocument> {
@@ -160,8 +161,15 @@ describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine
       ['500'],
     )
   })
+})
 
-  it('is found out when it differs from the document: a rule or a reply changed', async () => {
+// Once: what the checks find does not depend on the engine.
+describe('the checks by the document', () => {
+  it('find out a rule or a reply that differs', async () => {
+    const journey = await POSTGRES.start()
+    const document = await readDocument(journey.url)
+    const caller = new ApiCaller(document, journey)
+    const maker = new RequestMaker(document, { from: SENDER })
     const replies = (await callAll(caller, [...maker.examples(), ...maker.bad().slice(0, 30)])).map(
       ({ reply }) => reply,
     )
