@@ -43,7 +43,7 @@ export const PROJECTS: readonly TestProject[] = [
   },
   // Power cuts, full disks, kills. They wait more than half of their time for leases to run out.
   { name: 'faults', files: ['test/faults/**'], workers: MANY, isIsolated: true },
-  { name: 'e2e', files: ['test/**'], workers: MANY, isIsolated: true },
+  { name: 'e2e', files: ['test/**'], workers: MANY, isIsolated: false },
 ]
 
 /** The projects of each tier. Those of one tier run at once. */
