@@ -152,7 +152,7 @@ function countPublished(dataDir: string): number {
 
 /** Dates the sent messages back by an hour and lets the watchdog raise its alarm, which it repeats while the cause lasts. */
 function pretendSilence(dataDir: string): void {
-  const database = new DatabaseSync(join(dataDir, 'nuncio.db'))
+  const database = new DatabaseSync(join(dataDir, 'nuncio.db'), { timeout: 60_000 })
   try {
     const at = Date.now() - 3_600_000
     const facts = JSON.stringify({ number: NUMBER, channel: 'whatsapp-cloud', count: 3, oldestAt: at })
