@@ -30,19 +30,49 @@ export function rejected(kind, code, { words = null, retryAfterMs = null } = {})
 
 export const unknown = (words) => ({ result: 'unknown', words })
 
-/** Reads the arguments; without one of `required` it ends with a sentence. */
+/** Reads the arguments. What is missing or wrong ends the process with a sentence. */
 export function readArguments(optional, required) {
   const names = ['listen', 'secret-file', 'log', ...required]
   const options = Object.fromEntries([...names, ...optional].map((name) => [name, { type: 'string' }]))
-  const { values } = parseArgs({ options })
+  const values = parsedOrFail(options)
   const missing = names.filter((name) => values[name] === undefined)
   if (missing.length > 0) fail(`Give ${missing.map((name) => `--${name}`).join(', ')}.`)
+  for (const name of ['gateway', 'status', 'dlr-url'])
+    if (values[name] !== undefined && !/^https?:$/.test(URL.parse(values[name])?.protocol))
+      fail(`--${name} is a URL, such as http://127.0.0.1:13013.`)
   return values
 }
 
-function fail(sentence) {
+function parsedOrFail(options) {
+  try {
+    return parseArgs({ options }).values
+  } catch (error) {
+    return fail(`${error.message.split(/\. |\n/)[0].replace(/\.$/, '')}.`)
+  }
+}
+
+/** Ends the process with a sentence about what was given to it. */
+export function fail(sentence) {
   console.error(sentence)
   process.exit(1)
+}
+
+/** The text of the file that an option names, such as a password. */
+export function readText(options, name) {
+  try {
+    return readFileSync(options[name], 'utf8').trim()
+  } catch (error) {
+    return fail(`The file of --${name}, ${options[name]}, cannot be read (${error.code}).`)
+  }
+}
+
+/** The secrets of the file, the current one first. */
+export function readKeys(options) {
+  const secrets = readText(options, 'secret-file').split(/\s+/)
+  const keys = secrets.map((text) => Buffer.from(/^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text)?.[1] ?? '', 'base64'))
+  if (keys.some((key) => key.length < 24 || key.length > 64))
+    fail(`The file of --secret-file, ${options['secret-file']}, must hold whsec_… as Nuncio shows it.`)
+  return keys
 }
 
 /** One HTTP request over a connection of its own. An error has `mayHaveLeft`: false when no connection was made. */
@@ -69,14 +99,14 @@ export function ask(url, { method = 'GET', headers = {}, body, timeoutMs = 10_00
 
 /** Serves the protocol in front of `gateway`: name, capabilities, health(), check(attempt), send(attempt, timeoutMs, mediaPath), routes. */
 export async function serve(options, gateway) {
-  const secrets = readFileSync(options['secret-file'], 'utf8').trim().split(/\s+/)
-  if (!secrets.every((text) => /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/.test(text)))
-    fail('The file of --secret-file must hold whsec_… as Nuncio shows it.')
-  const keys = secrets.map((text) => Buffer.from(text.slice(6), 'base64'))
+  const keys = readKeys(options)
+  const [, host, port] = /^\[?(.*?)\]?:([0-9]{1,5})$/.exec(options.listen) ?? []
+  if (!host || Number(port) > 65_535) fail('--listen is HOST:PORT, such as 127.0.0.1:7900.')
   const mediaFolder = `${options.log}.media`
-  mkdirSync(mediaFolder, { recursive: true })
   const [rows, closed, outbox] = [new Map(), new Map(), new Map()]
-  const { file, logSince } = await openLog(options.log, { rows, closed, outbox })
+  const { file, logSince } = await openLog(options.log, mediaFolder, { rows, closed, outbox }).catch((error) =>
+    fail(`The file of --log, ${options.log}, cannot be used (${error.code ?? error.message}).`),
+  )
   let [lines, flushing, receiptNumber] = [[], null, Math.max(0, ...outbox.keys())]
   const digest = (key, { id, time, content }) =>
     createHmac('sha256', key).update(`${id}.${time}.`).update(content).digest()
@@ -310,10 +340,11 @@ export async function serve(options, gateway) {
     const text = JSON.stringify(value)
     response.writeHead(200, signed(id, text)).end(text)
   }
-  const [, host, port] =
-    /^\[?(.*?)\]?:([0-9]+)$/.exec(options.listen) ?? fail('--listen is HOST:PORT, such as 127.0.0.1:7900.')
   const server = http.createServer((request, response) =>
     answer(request, response).catch(() => response.writeHead(500).end()),
+  )
+  server.on('error', (error) =>
+    fail(`Nothing can listen on ${options.listen} (${error.code}): give --listen another one.`),
   )
   server.listen(Number(port), host, () =>
     console.log(
@@ -336,7 +367,8 @@ async function bodyOf(request) {
 }
 
 /** Reads the log, drops what is too old, and opens it for appending. `logSince`: from when on nothing is missing. */
-async function openLog(path, { rows, closed, outbox }) {
+async function openLog(path, mediaFolder, { rows, closed, outbox }) {
+  mkdirSync(mediaFolder, { recursive: true })
   const lock = `${path}.lock`
   const holder = existsSync(lock) ? Number(readFileSync(lock, 'utf8')) : 0
   if (holder > 0 && holder !== process.pid && isAlive(holder))

@@ -3,8 +3,7 @@
 // node kannel.mjs --listen 127.0.0.1:7900 --secret-file secret.txt --log kannel.log --gateway http://127.0.0.1:13013 \
 //   --user nuncio --password-file password.txt [--status http://127.0.0.1:13000/status.xml?password=…]
 import { createHmac } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { ask, readArguments, rejected, serve, unknown } from './adapter.mjs'
+import { ask, fail, readArguments, readKeys, readText, rejected, serve, unknown } from './adapter.mjs'
 
 // What GSM-7 has; of the second list each sign counts twice.
 const GSM = new Set(
@@ -12,10 +11,9 @@ const GSM = new Set(
 )
 const GSM_TWICE = new Set('^{}\\[~]|€\f')
 const options = readArguments(['user', 'password-file', 'status', 'dlr-url', 'max-messages'], ['gateway'])
-const password = options['password-file']
-  ? readFileSync(options['password-file'], 'utf8').trim()
-  : (process.env.KANNEL_PASSWORD ?? '')
+const password = options['password-file'] ? readText(options, 'password-file') : (process.env.KANNEL_PASSWORD ?? '')
 const parts = Number(options['max-messages'] ?? 10)
+if (!(Number.isInteger(parts) && parts >= 1 && parts <= 255)) fail('--max-messages is a number from 1 to 255.')
 const dlrUrl = options['dlr-url'] ?? `http://${options.listen}`
 const MAY_GO_ON_MS = 5_000
 
@@ -35,7 +33,7 @@ function tooLong(text) {
 }
 
 const mark = (key, attemptId) => createHmac('sha256', key).update(`dlr.${attemptId}`).digest('hex').slice(0, 32)
-const secretKey = Buffer.from(readFileSync(options['secret-file'], 'utf8').trim().split(/\s+/)[0].slice(6), 'base64')
+const [secretKey] = readKeys(options)
 
 /** What Kannel 1.4.5 was seen to answer, and what it means. */
 function outcomeOf({ status, text }, attemptId) {

@@ -2,7 +2,7 @@ import packageFile from '../../package.json' with { type: 'json' }
 import { commandPrefix } from '../core/command-line.ts'
 import type { Cli } from './cli.ts'
 import { addAccountCommands } from './commands/account-commands.ts'
-import { addAdapterCommand } from './commands/adapter-commands.ts'
+import { addAdapterCommands } from './commands/adapter-commands.ts'
 import { addAttentionCommand } from './commands/attention-command.ts'
 import { addBackupCommand } from './commands/backup-command.ts'
 import { addChannelCommands } from './commands/channel-commands.ts'
@@ -53,7 +53,7 @@ export function createProgram(cli: Cli): NuncioCommand {
   addUserCommands(program, cli)
   addConnectionCommands(program, cli)
   addChannelCommands(program, cli)
-  addAdapterCommand(program, cli)
+  addAdapterCommands(program, cli)
   addTokenCommands(program, cli)
   addWebhookCommands(program, cli)
   addMessageCommands(program, cli)

@@ -118,7 +118,7 @@ async function openWay({ status = true } = {}): Promise<Way> {
   const kannel = await Kannel.create(folder)
   onTestFinished(() => kannel.close())
   const adapter = await AdapterProcess.create({
-    file: 'adapters/kannel.mjs',
+    program: ['src/cli/main.ts', 'adapter', 'kannel'],
     secretFile,
     log: join(folder, 'kannel.log'),
     arguments: [

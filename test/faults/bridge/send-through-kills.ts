@@ -38,7 +38,7 @@ export async function startAdapters(): Promise<readonly Sender[]> {
       writeFileSync(secretFile, `${newSecret()}\n`)
       writeFileSync(phones, '')
       const adapter = await AdapterProcess.create({
-        file: 'test/faults/bridge/phones-adapter.mjs',
+        program: ['test/faults/bridge/phones-adapter.mjs'],
         secretFile,
         log: join(folder, `${number}.log`),
         arguments: ['--phones', phones],

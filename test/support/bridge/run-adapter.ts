@@ -4,8 +4,8 @@ import { findFreePort } from '../black-box/free-port.ts'
 import { waitUntil } from '../black-box/wait-until.ts'
 
 interface AdapterSettings {
-  /** From the root of the project. */
-  readonly file: string
+  /** What Node runs: a file from the root of the project, and arguments before all others. */
+  readonly program: readonly [file: string, ...given: string[]]
   readonly secretFile: string
   readonly log: string
   readonly arguments: readonly string[]
@@ -31,8 +31,9 @@ export class AdapterProcess {
 
   async start(): Promise<void> {
     const { secretFile, log, arguments: more } = this.#settings
-    const file = fileURLToPath(new URL(`../../../${this.#settings.file}`, import.meta.url))
-    const given = ['--listen', `127.0.0.1:${this.#port}`, '--secret-file', secretFile, '--log', log, ...more]
+    const [path, ...first] = this.#settings.program
+    const file = fileURLToPath(new URL(`../../../${path}`, import.meta.url))
+    const given = [...first, '--listen', `127.0.0.1:${this.#port}`, '--secret-file', secretFile, '--log', log, ...more]
     const child = spawn(process.execPath, [file, ...given], { stdio: ['ignore', 'pipe', 'pipe'] })
     this.#child = child
     this.output = ''
