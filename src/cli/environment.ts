@@ -17,6 +17,8 @@ import type { ExamineRequest } from '../operations/doctor/examine.ts'
 import type { Finding } from '../operations/doctor/finding.ts'
 import type { Verified } from '../operations/verify/verify-contents.ts'
 import type { VerifyRequest } from '../operations/verify/verify-request.ts'
+import type { CaseResult } from '../operations/verify-adapter/adapter-case.ts'
+import type { VerifyAdapterRequest } from '../operations/verify-adapter/verify-adapter.ts'
 import type { AdministrationSession } from '../server/wiring/open-administration.ts'
 
 /** All that commands need from outside. */
@@ -43,6 +45,7 @@ export interface Environment {
   readonly openExtras: () => Promise<ChannelExtras>
   readonly examine: (request: Omit<ExamineRequest, 'program'>) => AsyncIterable<Finding>
   readonly verify: (request: VerifyRequest) => Promise<Verified>
+  readonly verifyAdapter: (request: VerifyAdapterRequest) => AsyncIterable<CaseResult>
   /** All of it, for what must not stand on the command line. */
   readonly readInput: () => Promise<string>
   /** As text. Rejects as Node does, and with a refusal for what is no UTF-8. */
@@ -103,6 +106,10 @@ export function openEnvironment(program: string): Environment {
     async *examine(request) {
       const { examine } = await import('../operations/doctor/examine.ts')
       yield* examine({ ...request, program })
+    },
+    async *verifyAdapter(request) {
+      const { verifyAdapter } = await import('../operations/verify-adapter/verify-adapter.ts')
+      yield* verifyAdapter(request)
     },
     async verify(request) {
       const { verify } = await import('../operations/verify/verify-installation.ts')

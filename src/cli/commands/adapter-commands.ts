@@ -1,6 +1,9 @@
 import { commandLine } from '../../core/command-line.ts'
+import { Refusal } from '../../core/refusals.ts'
 import type { Cli } from '../cli.ts'
+import type { Environment } from '../environment.ts'
 import type { NuncioCommand } from '../nuncio-command.ts'
+import { parseNumber } from '../parse/argument.ts'
 
 export function addAdapterCommands(program: NuncioCommand, cli: Cli): void {
   const group = program.group('adapter', 'adapters of gateways, for connections of the channel bridge')
@@ -14,6 +17,61 @@ export function addAdapterCommands(program: NuncioCommand, cli: Cli): void {
     .withExamples(
       commandLine`adapter kannel --listen 127.0.0.1:7900 --secret-file secret.txt --log kannel.log --gateway http://127.0.0.1:13013 --user nuncio --password-file password.txt`,
     )
+  addVerify(group, cli)
+}
+
+function addVerify(group: NuncioCommand, cli: Cli): void {
+  group
+    .command('verify')
+    .description(
+      'try what the protocol demands of an adapter, and print one line for each promise. Without --to nothing is sent',
+    )
+    .argument('<url>', 'where the adapter listens')
+    .requiredOption('--secret-file <file>', 'the file with the secret that the adapter was started with')
+    .option('--to <number>', 'send messages of the test to this number')
+    .option('--from <number>', 'from this number (the first one that the adapter names)')
+    .option('--receipts <host:port>', 'listen here for receipts, and disturb them; the adapter must reach it')
+    .option(
+      '--proxy <host:port=url>',
+      'listen here for what goes to the gateway at this URL, and disturb it; the adapter must have been started with http:// and this address as its gateway',
+    )
+    .option('--restart', 'ask for restarts of the adapter, and try what it still knows afterwards')
+    .withExamples(
+      commandLine`adapter verify http://127.0.0.1:7900 --secret-file secret.txt`,
+      commandLine`adapter verify http://127.0.0.1:7900 --secret-file secret.txt --to 15551230001 --from 15550009000 --receipts 127.0.0.1:7998 --proxy 127.0.0.1:7999=http://127.0.0.1:13013`,
+    )
+    .action(async (url: string, options: VerifyOptions) => {
+      const { to = null, from = null, receipts = null, proxy = null } = options
+      if (to === null && (receipts ?? proxy) !== null)
+        throw new Refusal('argument_invalid', 'Receipts and calls of the gateway need messages: give --to as well.')
+      const { surroundings } = cli
+      const secrets = await surroundings.readFile(options.secretFile)
+      const given = { url, secrets, to: to && parseNumber(to), from: from && parseNumber(from), receipts, proxy }
+      const restart = options.restart ? restartBy(surroundings.ask) : null
+      const counts = { kept: 0, broken: 0 }
+      for await (const { title, problem } of surroundings.verifyAdapter({ ...given, restart })) {
+        counts[problem === null ? 'kept' : 'broken'] += 1
+        await cli.say(problem === null ? `ok     ${title}` : `WRONG  ${title}: ${problem}`)
+      }
+      await cli.say(`${counts.kept} of ${counts.kept + counts.broken} promises are kept.`)
+      if (counts.broken > 0) cli.exitCode = 1
+    })
+}
+
+interface VerifyOptions {
+  readonly secretFile: string
+  readonly to?: string
+  readonly from?: string
+  readonly receipts?: string
+  readonly proxy?: string
+  readonly restart?: boolean
+}
+
+function restartBy(ask: Environment['ask']): () => Promise<void> {
+  if (!ask) throw new Refusal('argument_invalid', 'Only a person at a terminal can be asked to restart the adapter.')
+  return async () => {
+    await ask({ question: 'Stop the adapter, start it again on the same log, and press Enter. ', isHidden: false })
+  }
 }
 
 interface AdapterFile {

@@ -5,6 +5,7 @@ import { run } from '../../../src/cli/run.ts'
 import { readSettings, type Settings } from '../../../src/config/read-settings.ts'
 import { createConnectionService } from '../../../src/connections/connection-service.ts'
 import { createChannelExtras } from '../../../src/operations/channel-extras.ts'
+import { verifyAdapter } from '../../../src/operations/verify-adapter/verify-adapter.ts'
 import type { InboxEntry } from '../../../src/server/wiring/open-administration.ts'
 import { createRecipientData } from '../../../src/server/wiring/recipient-data.ts'
 import { createRecipientEntries } from '../../../src/server/wiring/recipient-entries.ts'
@@ -103,6 +104,7 @@ export class CliWorld extends AdministrationWorld {
       verify: async () => {
         throw new Error('This world has nothing to verify')
       },
+      verifyAdapter,
       readInput: async () => this.input,
       readFile: (path) => readFile(path, 'utf8'),
       ask: this.typed && (async (asked) => this.#type(asked)),

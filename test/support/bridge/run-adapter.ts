@@ -1,10 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findFreePort } from '../black-box/free-port.ts'
 import { waitUntil } from '../black-box/wait-until.ts'
 
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+
 interface AdapterSettings {
-  /** What Node runs: a file from the root of the project, and arguments before all others. */
+  /** What Node runs: a file, from the root of the project, and arguments before all others. */
   readonly program: readonly [file: string, ...given: string[]]
   readonly secretFile: string
   readonly log: string
@@ -32,7 +35,7 @@ export class AdapterProcess {
   async start(): Promise<void> {
     const { secretFile, log, arguments: more } = this.#settings
     const [path, ...first] = this.#settings.program
-    const file = fileURLToPath(new URL(`../../../${path}`, import.meta.url))
+    const file = resolve(ROOT, path)
     const given = [...first, '--listen', `127.0.0.1:${this.#port}`, '--secret-file', secretFile, '--log', log, ...more]
     const child = spawn(process.execPath, [file, ...given], { stdio: ['ignore', 'pipe', 'pipe'] })
     this.#child = child

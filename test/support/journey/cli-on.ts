@@ -10,6 +10,7 @@ import { copyInstallation } from '../../../src/operations/copy.ts'
 import { examine } from '../../../src/operations/doctor/examine.ts'
 import { migrate } from '../../../src/operations/migrate.ts'
 import { verify } from '../../../src/operations/verify/verify-installation.ts'
+import { verifyAdapter } from '../../../src/operations/verify-adapter/verify-adapter.ts'
 import { openAdministration } from '../../../src/server/wiring/open-administration.ts'
 import { nuncioMain } from '../black-box/nuncio-environment.ts'
 
@@ -52,6 +53,7 @@ export class CliOn {
       openExtras: async () => createChannelExtras(),
       examine: (request) => examine({ ...request, program: nuncioMain }),
       verify,
+      verifyAdapter,
       readInput: async () => this.input,
       readFile: (path) => readFile(path, 'utf8'),
       ask: null,
