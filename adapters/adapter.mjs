@@ -104,10 +104,17 @@ export async function serve(options, gateway) {
   if (!host || Number(port) > 65_535) fail('--listen is HOST:PORT, such as 127.0.0.1:7900.')
   const mediaFolder = `${options.log}.media`
   const [rows, closed, outbox] = [new Map(), new Map(), new Map()]
+  // Of accepted attempts, by what the gateway calls them.
+  const ids = new Map()
   const { file, logSince } = await openLog(options.log, mediaFolder, { rows, closed, outbox }).catch((error) =>
     fail(`The file of --log, ${options.log}, cannot be used (${error.code ?? error.message}).`),
   )
-  let [lines, flushing, receiptNumber] = [[], null, Math.max(0, ...outbox.keys())]
+  let [lines, flushing, receiptNumber, handingOver] = [[], null, Math.max(0, ...outbox.keys()), 0]
+  const learn = (attemptId, row, result) => {
+    row.result = result
+    if (result.networkId) ids.set(result.networkId, attemptId)
+  }
+  for (const [attemptId, row] of rows) if (row.result) learn(attemptId, row, row.result)
   const digest = (key, { id, time, content }) =>
     createHmac('sha256', key).update(`${id}.${time}.`).update(content).digest()
   const signed = (id, body, time = Math.floor(Date.now() / 1000)) => ({
@@ -163,12 +170,16 @@ export async function serve(options, gateway) {
     }
     const timeoutMs = attempt.notAfter - 1_000 - Date.now()
     const sha256 = attempt.content.media?.sha256
-    row.result =
+    handingOver += 1
+    const result =
       timeoutMs > 0
         ? await gateway
             .send(attempt, { timeoutMs, mediaPath: sha256 && `${mediaFolder}/${sha256}` })
             .catch((error) => unknown(error.message))
         : rejected('transient', 'too_late')
+    handingOver -= 1
+    // A report may have come before this answer, and knows more.
+    if (row.result?.result !== 'accepted') learn(attempt.attemptId, row, result)
     await append({ done: attempt.attemptId, result: row.result }).catch(() => {})
     return row.result
   }
@@ -252,7 +263,7 @@ export async function serve(options, gateway) {
         networkId: networkId ?? `${gateway.name}:${attemptId}`,
       }
     if (settled) {
-      row.result = settled
+      learn(attemptId, row, settled)
       await append({ done: attemptId, result: settled })
     }
     if (!row.receiptsUrl) return true
@@ -270,6 +281,13 @@ export async function serve(options, gateway) {
     outbox.set(number, { url: row.receiptsUrl, body: receipt })
     void post()
     return true
+  }
+  /** As `report`, by what the gateway calls the message. The status of the answer to the gateway: 503 asks it to come again. */
+  async function reportId(networkId, kind, more) {
+    const attemptId = ids.get(networkId)
+    if (attemptId) await report(attemptId, kind, { networkId, ...more })
+    // Perhaps of what is being handed over, whose id is not known yet. Else somebody sent it without us.
+    return attemptId || handingOver === 0 ? 200 : 503
   }
   let posting = false
   async function post() {
@@ -304,7 +322,7 @@ export async function serve(options, gateway) {
     const id = request.headers['webhook-id'] ?? ''
     const body = sha256 === null ? await bodyOf(request) : ''
     if (body === null) return response.writeHead(413).end()
-    const own = await gateway.routes?.({ request, url, body, report })
+    const own = await gateway.routes?.({ request, url, body, report, reportId })
     if (own) return response.writeHead(own.status).end(own.text)
     const isOk = isSigned(request.headers, sha256 === null ? body : `${sha256}.${request.headers['content-length']}`)
     const purpose =

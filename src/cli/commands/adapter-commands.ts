@@ -17,6 +17,32 @@ export function addAdapterCommands(program: NuncioCommand, cli: Cli): void {
     .withExamples(
       commandLine`adapter kannel --listen 127.0.0.1:7900 --secret-file secret.txt --log kannel.log --gateway http://127.0.0.1:13013 --user nuncio --password-file password.txt`,
     )
+  const hasKey = (named: NuncioCommand, title: string) =>
+    named
+      .requiredOption(
+        '--webhook-key-file <file>',
+        `the file with the secret that the webhook of ${title} is set up with`,
+      )
+      .option('--key-file <file>', `the file with the API key of ${title}`)
+  const example = 'http://127.0.0.1:3000'
+  hasKey(addAdapter(group, cli, { name: 'waha', title: 'WAHA', gateway: example }), 'WAHA')
+    .option('--session <name>', 'the session of WAHA (default)')
+    .withExamples(
+      commandLine`adapter waha --listen 127.0.0.1:7900 --secret-file secret.txt --log waha.log --gateway http://127.0.0.1:3000 --key-file key.txt --webhook-key-file webhook.txt`,
+    )
+  hasKey(addAdapter(group, cli, { name: 'evolution', title: 'Evolution API', gateway: example }), 'Evolution API')
+    .requiredOption('--instance <name>', 'the instance of Evolution API')
+    .withExamples(
+      commandLine`adapter evolution --listen 127.0.0.1:7900 --secret-file secret.txt --log evolution.log --gateway http://127.0.0.1:8080 --instance shop --key-file key.txt --webhook-key-file webhook.txt`,
+    )
+  addAdapter(group, cli, { name: 'gowa', title: 'GOWA', gateway: example })
+    .requiredOption('--webhook-key-file <file>', 'the file with the secret of the webhook of GOWA')
+    .option('--user <name>', 'the user name at GOWA')
+    .option('--password-file <file>', 'the file with the password at GOWA')
+    .option('--device <id>', 'the device of GOWA, where it has several')
+    .withExamples(
+      commandLine`adapter gowa --listen 127.0.0.1:7900 --secret-file secret.txt --log gowa.log --gateway http://127.0.0.1:3000 --user nuncio --password-file password.txt --webhook-key-file webhook.txt`,
+    )
   addVerify(group, cli)
 }
 

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { describe, it } from 'vitest'
+import { keyOf } from '../../../src/channels/bridge/signing.ts'
+import { AdapterUnderTest } from '../../../src/operations/verify-adapter/adapter-under-test.ts'
+import { putFile } from '../../../src/operations/verify-adapter/request-cases.ts'
+import { verifyAdapter } from '../../../src/operations/verify-adapter/verify-adapter.ts'
+import { findFreePort } from '../../support/black-box/free-port.ts'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
+import {
+  DIALECTS,
+  FakeMessenger,
+  KEY,
+  NUMBER,
+  type Report,
+  sha256Of,
+  WEBHOOK_KEY,
+} from '../../support/bridge/fake-messengers.ts'
+import { AdapterProcess } from '../../support/bridge/run-adapter.ts'
+import { newSecret, ScriptedAdapter } from '../../support/bridge/scripted-adapter.ts'
+
+const TO = '15551230001'
+type Name = keyof typeof DIALECTS
+const NAMES = ['waha', 'evolution', 'gowa'] as const
+
+interface Read {
+  readonly status: number
+  readonly value: unknown
+  readonly is: string
+  readonly attempt?: number
+}
+
+/** What the gateway may answer, and what it means. Everything that does not certainly mean “not sent” is unknown. */
+const ANSWERS: Readonly<Record<Name, readonly Read[]>> = {
+  waha: [
+    { status: 201, value: {}, is: 'accepted' },
+    { status: 401, value: { message: 'Unauthorized' }, is: 'rejected connection gateway_auth' },
+    {
+      status: 422,
+      value: { error: 'Session status is not as expected', status: 'STARTING', expected: ['WORKING'] },
+      is: 'rejected connection sender_offline',
+    },
+    { status: 422, value: { message: 'validation' }, is: 'unknown' },
+    { status: 400, value: {}, is: 'unknown' },
+    { status: 500, value: { message: 'server returned error 400' }, is: 'unknown' },
+  ],
+  evolution: [
+    { status: 201, value: {}, is: 'accepted' },
+    { status: 401, value: {}, is: 'rejected connection gateway_auth' },
+    {
+      status: 400,
+      value: { response: { message: [{ exists: false, jid: '1@s.whatsapp.net' }] } },
+      is: 'rejected permanent recipient_unknown',
+    },
+    { status: 400, value: { response: { message: ['Error: Timed Out'] } }, is: 'unknown' },
+    { status: 400, value: { response: { message: 'Connection Closed' } }, is: 'unknown' },
+    {
+      status: 404,
+      value: { response: { message: ['The "shop" instance does not exist'] } },
+      is: 'rejected connection gateway_setup',
+    },
+    { status: 404, value: { message: 'Cannot POST' }, is: 'unknown' },
+    { status: 500, value: {}, is: 'unknown' },
+  ],
+  gowa: [
+    { status: 200, value: { code: 'SUCCESS', results: {} }, is: 'accepted' },
+    { status: 200, value: {}, is: 'unknown' },
+    { status: 400, value: { code: 'VALIDATION_ERROR' }, is: 'rejected permanent content_refused' },
+    { status: 400, value: { code: 'INVALID_JID' }, is: 'rejected transient recipient_unknown', attempt: 2 },
+    { status: 400, value: { code: 'INVALID_JID' }, is: 'rejected permanent recipient_unknown', attempt: 3 },
+    { status: 400, value: { code: 'DEVICE_ID_REQUIRED' }, is: 'rejected connection gateway_setup' },
+    { status: 400, value: { code: 'OTHER' }, is: 'unknown' },
+    { status: 401, value: { code: 'AUTHENTICATION_ERROR' }, is: 'rejected connection sender_offline' },
+    { status: 401, value: 'Unauthorized', is: 'rejected connection gateway_auth' },
+    { status: 404, value: { code: 'DEVICE_NOT_FOUND' }, is: 'rejected connection gateway_setup' },
+    { status: 429, value: { code: 'WA_REACHOUT_TIMELOCK' }, is: 'rejected recipient recipient_limit' },
+    { status: 503, value: { code: 'DEVICE_MANAGER_UNAVAILABLE' }, is: 'rejected transient busy' },
+    { status: 503, value: {}, is: 'unknown' },
+    { status: 504, value: { code: 'GATEWAY_TIMEOUT' }, is: 'unknown' },
+  ],
+}
+
+describe.each(NAMES)('the adapter for %s', (name) => {
+  it('keeps the promises of the protocol', async () => {
+    await using world = await openWorld(name, { isBetween: true })
+    const { url, secret, proxy } = world
+    const receipts = `127.0.0.1:${await findFreePort()}`
+    const wrong: string[] = []
+    const asked = { url, secrets: secret, to: TO, from: NUMBER, receipts, proxy, restart: world.restart }
+
+    for await (const { title, problem } of verifyAdapter(asked))
+      if (problem !== null) wrong.push(`${title}: ${problem}`)
+
+    assert.deepEqual(wrong, [])
+  })
+
+  it('sends each type as it is, with its caption and its name', async () => {
+    await using world = await openWorld(name)
+    const file = Buffer.from(Array.from({ length: 200_000 }, (_, place) => place % 251))
+    const sha256 = sha256Of(file)
+    assert.equal(await putFile(world.adapter, sha256, file), true)
+    const media = (mime: string) => ({ sha256, sizeBytes: file.length, mime })
+    const contents = [
+      { type: 'message', text: 'Grüße 🙂 "{}"' },
+      { type: 'image', caption: 'Schön', name: 'a "b".png', media: media('image/png') },
+      { type: 'document', caption: null, name: 'a.pdf', media: media('application/pdf') },
+      { type: 'video', caption: 'c', name: 'a.mp4', media: media('video/mp4') },
+      { type: 'audio', caption: null, name: 'a.ogg', media: media('audio/ogg') },
+    ]
+
+    for (const content of contents) assert.equal((await world.attempt({ content }))['result'], 'accepted')
+
+    assert.deepEqual(
+      world.gateway.sent.map(({ to, type, text, sha256: arrived }) => [to, type, text, arrived]),
+      contents.map(({ type, text, caption }) => [
+        TO,
+        type,
+        text ?? caption ?? null,
+        type === 'message' ? null : sha256,
+      ]),
+    )
+    const [, image] = world.gateway.sent
+    assert.match(image?.name ?? '', /^a ["_]b["_]\.png$/)
+    assert.equal(image?.mime, 'image/png')
+  })
+
+  it('says whether its gateway is ready, and why not', async () => {
+    await using world = await openWorld(name)
+    const ready = await world.health()
+    world.gateway.isReady = false
+    const notReady = await world.health()
+    await world.gateway.close()
+    const away = await world.health()
+
+    assert.deepEqual([ready['ready'], notReady['ready'], away['ready']], [true, false, false])
+    assert.match(String(notReady['words']), /is SCAN_QR_CODE|is connecting|is not logged in/)
+    assert.match(String(away['words']), /does not answer/)
+    assert.deepEqual(ready['senders'], name === 'evolution' ? null : [NUMBER])
+  })
+
+  it.each(ANSWERS[name])('reads $status $value as $is', async ({ status, value, is, attempt = 1 }) => {
+    await using world = await openWorld(name)
+    world.gateway.answer = { status, value }
+
+    const { result, class: kind, code } = await world.attempt({ attempt })
+
+    assert.equal([result, kind, code].filter(Boolean).join(' '), is)
+    assert.deepEqual(world.gateway.sent, [])
+  })
+
+  it('reports what its gateway reports, and believes only its webhook', async () => {
+    await using world = await openWorld(name)
+    const receiver = await world.takeReceipts()
+    const { networkId } = await world.attempt({ receiptsUrl: receiver.url })
+    const id = String(networkId)
+
+    const forged = await world.gateway.report({ id, kind: 'read' }, 'another key')
+    const foreign = await world.gateway.report({ id: 'OF-THE-PHONE-ITSELF', kind: 'read' })
+    const own = await world.gateway.report({ id, kind: 'read' })
+    await world.gateway.report({ id, kind: 'failed' })
+    const expected: readonly Report['kind'][] =
+      name === 'gowa' ? ['delivered', 'read'] : ['delivered', 'failed', 'read', 'sent']
+    await waitUntil('the receipts came', async () => receiver.receipts.length >= expected.length, {
+      deadlineMs: 20_000,
+    })
+
+    assert.deepEqual([forged, foreign, own], [401, 200, 200])
+    assert.deepEqual(receiver.receipts.map(({ kind }) => kind).toSorted(), expected)
+    assert.ok(receiver.receipts.every((one) => one['networkId'] === id))
+  })
+})
+
+describe('the adapter for gowa, with the secret of the webhook that GOWA has by itself', () => {
+  it('does not start, and says why', async () => {
+    await assert.rejects(openWorld('gowa', { webhookKey: 'secret' }), /the secret that everybody knows/)
+  })
+})
+
+type Fields = Readonly<Record<string, unknown>>
+
+async function openWorld(name: Name, { isBetween = false, webhookKey = WEBHOOK_KEY } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), `nuncio-${name}-`))
+  const fileWith = (file: string, text: string) => {
+    writeFileSync(join(folder, file), `${text}\n`)
+    return join(folder, file)
+  }
+  const secret = newSecret()
+  const gateway = await FakeMessenger.start(DIALECTS[name])
+  const between = `127.0.0.1:${await findFreePort()}`
+  const given = DIALECTS[name].given({ key: fileWith('key', KEY), webhook: fileWith('webhook', webhookKey) })
+  const process = await AdapterProcess.create({
+    program: [`adapters/${name}.mjs`],
+    secretFile: fileWith('secret', secret),
+    log: join(folder, 'log'),
+    arguments: ['--gateway', isBetween ? `http://${between}` : gateway.url, ...given],
+  })
+  await process.start()
+  gateway.webhook = process.origin
+  const adapter = new AdapterUnderTest({ url: process.origin, keys: [keyOf(secret) ?? Buffer.alloc(0)] })
+  adapter.sender = NUMBER
+  const closing: (() => Promise<void>)[] = []
+  return {
+    gateway,
+    adapter,
+    secret,
+    url: process.origin,
+    proxy: `${between}=${gateway.url}`,
+    async attempt(special: Fields): Promise<Fields> {
+      const attempted = await adapter.attempt(adapter.fieldsOf({ to: TO, ...special }))
+      if ('problem' in attempted) throw new Error(attempted.problem)
+      return { ...attempted.outcome }
+    },
+    async health(): Promise<Fields> {
+      const answer = await adapter.signed({ method: 'GET', path: '/health', id: `hea_${crypto.randomUUID()}` })
+      if ('problem' in answer) throw new Error(answer.problem)
+      return answer.value as Fields
+    },
+    async takeReceipts() {
+      const receiver = await takeReceipts(secret)
+      closing.push(receiver.close)
+      return receiver
+    },
+    async restart() {
+      await process.kill()
+      await process.start()
+    },
+    async [Symbol.asyncDispose]() {
+      await process.kill()
+      await gateway.close()
+      for (const close of closing) await close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+/** As Nuncio takes them. */
+async function takeReceipts(secret: string) {
+  const receipts: Fields[] = []
+  const server = createServer((request, response) => {
+    void buffer(request).then((body) => {
+      receipts.push(...(JSON.parse(body.toString()) as { receipts: Fields[] }).receipts)
+      const id = String(request.headers['webhook-id'])
+      const answer = ScriptedAdapter.signedBy(secret, id, { type: 'stored', stored: 1, ignored: [] })
+      response.writeHead(200, answer.headers).end(answer.body)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    receipts,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/receipts`,
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
