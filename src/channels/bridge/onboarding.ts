@@ -1,3 +1,4 @@
+import { MESSAGE_TYPES, type MessageType } from '../../core/message/message.ts'
 import { isSameNumber } from '../../core/number-spellings.ts'
 import type { ChannelSetUp, ConnectionFact, ConnectionProof } from '../../core/ports/channel-onboarding.ts'
 import type { Clock } from '../../core/ports/clock.ts'
@@ -60,6 +61,8 @@ async function prove(
         '.',
       ),
     )
+  if (health.capabilities.types.length === 0)
+    throw refuse(`The adapter sends none of the types of messages: ${MESSAGE_TYPES.map(typeName).join(', ')}.`)
   if (health.senders && !health.senders.some((sender) => isSameNumber(sender, number)))
     throw refuse(
       `The gateway sends from ${health.senders.map((sender) => `+${sender}`).join(', ') || 'no number'}, and this connection from +${number}.`,
@@ -82,7 +85,7 @@ function factsOf(
     plain('Adapter', name),
     { label: 'Gateway', value: state === null ? gateway : `${gateway}: ${state}`, tone: 'good' },
     plain('Numbers', senders ? senders.map((sender) => `+${sender}`).join(', ') : 'not named by the gateway'),
-    plain('Types', types.map((type) => (type === 'message' ? 'text' : type)).join(', ') || 'none'),
+    plain('Types', typesInWords(types)),
     plain('Longest text', maxTextLength === null ? 'not limited by the adapter' : `${maxTextLength} characters`),
     plain('Reports', receipts.join(', ') || 'none: messages stay PUBLISHED'),
     plain('Evidence', evidence ? 'from the gateway and the log of the adapter' : 'from the log of the adapter'),
@@ -94,6 +97,16 @@ function factsOf(
       tone: Math.abs(skewMs) > NOTICEABLE_SKEW_MS ? 'warning' : 'plain',
     },
   ]
+}
+
+function typesInWords(types: readonly MessageType[]): string {
+  const others = MESSAGE_TYPES.filter((type) => !types.includes(type))
+  const sent = types.map(typeName).join(', ')
+  return others.length === 0 ? sent : `${sent}; of ${others.map(typeName).join(', ')} each message fails`
+}
+
+function typeName(type: MessageType): string {
+  return type === 'message' ? 'text' : type
 }
 
 function plain(label: string, value: string): ConnectionFact {

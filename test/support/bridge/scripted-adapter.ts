@@ -76,6 +76,8 @@ export class ScriptedAdapter {
   secret: string
   closesAttempts = true
   clockOffsetMs = 0
+  /** Members of its health that are otherwise. */
+  describes: Readonly<Record<string, unknown>> = {}
   readonly #server: Server
   readonly #options: AdapterOptions
   #isOpen = true
@@ -198,6 +200,7 @@ export class ScriptedAdapter {
         receipts: this.#options.receipts ?? ['sent', 'delivered', 'read', 'failed'],
         evidence: false,
       },
+      ...this.describes,
     }
   }
 
