@@ -36,8 +36,8 @@ export type Attempted =
 export type AttemptFields = Readonly<Record<string, unknown>>
 
 const LONGEST_ANSWER_MS = 60_000
-/** From the numbers that belong to nobody. */
-const NOBODY = '15550100000'
+/** In the range of numbers that are given to no phone. */
+const NO_PHONE = '15550100000'
 const SEND_TIMEOUT_MS = 20_000
 
 interface Place {
@@ -52,7 +52,7 @@ export class AdapterUnderTest {
   /** Where receipts of attempts go; null for none. */
   receiptsUrl: string | null = null
   /** From what is attempted; a number of the gateway once it is known. */
-  sender = NOBODY
+  sender = NO_PHONE
 
   constructor(place: Place) {
     this.#place = place
@@ -100,7 +100,7 @@ export class AdapterUnderTest {
     return { value: parseJson(body) }
   }
 
-  /** An attempt of a text, to nobody unless it is said otherwise. */
+  /** An attempt of a text, to a number without a phone unless `special` names another. */
   fieldsOf(special: AttemptFields = {}): AttemptFields {
     const messageId = randomUUID()
     return {
@@ -109,7 +109,7 @@ export class AdapterUnderTest {
       messageId,
       connectionId: randomUUID(),
       from: this.sender,
-      to: NOBODY,
+      to: NO_PHONE,
       attempt: 1,
       notAfter: Date.now() + SEND_TIMEOUT_MS,
       content: { type: 'message', text: 'This is a test of the adapter.' },

@@ -9,7 +9,7 @@ interface Sending {
   readonly health: AdapterHealth
   readonly to: string
   readonly restart: (() => Promise<void>) | null
-  /** Counts what goes to the gateway; null: nobody does. */
+  /** Counts what goes to the gateway; null: that is not known. */
   readonly proxy: GatewayProxy | null
 }
 

@@ -19,7 +19,7 @@ const TO = '15551230001'
 const FROM = '15550009000'
 
 describe('the check of an adapter', () => {
-  it('finds nothing wrong with the one for Kannel, and sends only what it was told to', async () => {
+  it('finds nothing wrong with the one for Kannel, and sends only to the recipient of the test', async () => {
     await using world = await openWorld({ isBetween: true })
     const { sent, proxy, receipts, restart } = world
 
@@ -143,7 +143,7 @@ async function openWorld({ broken, isBetween = false }: Wanted = {}) {
     sent: gateway.sent,
     proxy: `${between}=${gateway.url}`,
     receipts: `127.0.0.1:${await findFreePort()}`,
-    async restart() {
+    restart: async () => {
       await adapter.kill()
       await adapter.start()
     },

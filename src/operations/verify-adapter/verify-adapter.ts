@@ -15,7 +15,7 @@ export interface VerifyAdapterRequest {
   readonly url: string
   /** Separated by white space, the current one first. */
   readonly secrets: string
-  /** Whom messages of the test go to; null: nothing is sent. */
+  /** The recipient of messages of the test; null: nothing is sent. */
   readonly to: string | null
   /** Null: the first number that the adapter names. */
   readonly from: string | null
@@ -32,7 +32,7 @@ const MOST_SKEW_MS = 60_000
 /** Tries what the protocol demands of an adapter, one promise after the other. */
 export async function* verifyAdapter(request: VerifyAdapterRequest): AsyncIterable<CaseResult> {
   const adapter = new AdapterUnderTest({ url: urlOf(request.url), keys: keysOf(request.secrets) })
-  // From the first question on: it may be where the adapter looks for its gateway.
+  // From the first question on: the adapter may find its gateway only there.
   const proxy = request.proxy === null ? null : await GatewayProxy.open(request.proxy, request.to ?? '')
   try {
     yield* tried(adapter, request, proxy)

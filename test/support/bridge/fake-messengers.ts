@@ -167,7 +167,7 @@ export const DIALECTS: Readonly<Record<'waha' | 'evolution' | 'gowa', Dialect>> 
   },
 }
 
-/** A gateway that speaks this dialect. It takes everything, and reports what it took, unless it is told otherwise. */
+/** A gateway that speaks this dialect. It takes everything, and reports what it took, unless `answer` is set. */
 export class FakeMessenger {
   readonly sent: SentOn[] = []
   readonly #server = createServer()
@@ -184,7 +184,7 @@ export class FakeMessenger {
       this.#answer(request).then(
         ({ status, value }) =>
           response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value)),
-        (error: Error) => response.writeHead(599).end(error.message),
+        (error: unknown) => response.writeHead(599).end(String(error)),
       )
     })
   }
