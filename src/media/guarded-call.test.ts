@@ -114,6 +114,27 @@ describe('a call to an address that an account gave', () => {
     expect(canary.connects).toBe(0)
   })
 
+  it('G9: asks for a name once in each call, and checks what it has become in the next', async () => {
+    const host = await world.host(answering(200, {}, ''))
+    const name = 'rebinding.nuncio-test.com'
+    const addresses = [host.address, '127.0.0.1', '127.0.0.1']
+    world.dns.set(name, (count) => ({ a: [addresses[Math.min(count, addresses.length) - 1] ?? ''] }))
+    const origin = `http://${name}:${host.port}`
+    // On the same port, so that a second look-up within the first call would reach it.
+    const trap = await world.canary('127.0.0.1', host.port)
+
+    const ends = [
+      await call(`${origin}/`, { origins: [origin], refused: ['127.0.0.1'] }),
+      await call(`${origin}/`, { origins: [origin], refused: ['127.0.0.1'] }),
+    ]
+
+    expect(ends).toMatchObject([{ kind: 'answered' }, { kind: 'not-sent', code: 'blocked' }])
+    expect([host.connects, trap.connects]).toEqual([1, 0])
+    expect(world.dns.questions.filter((question) => question.includes(name) && question.startsWith('A '))).toHaveLength(
+      2,
+    )
+  })
+
   it('G9: an origin that the operator opened opens no other port, scheme, host or way to write it', async () => {
     const host = await world.host(answering(200, {}, ''))
     const origins = [originOf(host)]
