@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 // Adapter between Nuncio (channel bridge) and Evolution API, written from its sources of May 2026 (2.3.7). Not tried with it.
 // It needs adapter.mjs and messengers.mjs beside it, and Node 22 or newer.
 // node evolution.mjs --listen 127.0.0.1:7900 --secret-file secret.txt --log evolution.log --gateway http://127.0.0.1:8080 \

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 // Adapter between Nuncio (channel bridge) and GOWA (go-whatsapp-web-multidevice), written from its sources and documents of
 // August 2026 (9.2.0). Not tried with it. It needs adapter.mjs and messengers.mjs beside it, and Node 22 or newer.
 // node gowa.mjs --listen 127.0.0.1:7900 --secret-file secret.txt --log gowa.log --gateway http://127.0.0.1:3000 \

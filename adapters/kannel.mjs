@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 // Adapter between Nuncio (channel bridge) and Kannel, an SMS gateway. It needs adapter.mjs beside it, and Node 22 or newer.
 // node kannel.mjs --listen 127.0.0.1:7900 --secret-file secret.txt --log kannel.log --gateway http://127.0.0.1:13013 \
 //   --user nuncio --password-file password.txt [--status http://127.0.0.1:13000/status.xml?password=…]

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 // Adapter between Nuncio (channel bridge) and WAHA, written from its documents of July 2026. Not tried with WAHA itself.
 // It needs adapter.mjs and messengers.mjs beside it, and Node 22 or newer.
 // node waha.mjs --listen 127.0.0.1:7900 --secret-file secret.txt --log waha.log --gateway http://127.0.0.1:3000 \

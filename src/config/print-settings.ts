@@ -1,5 +1,6 @@
 import { commandLine } from '../core/command-line.ts'
-import { SETTINGS, type Setting } from './settings.ts'
+import type { Setting } from './setting.ts'
+import { SETTINGS } from './settings.ts'
 
 const HEAD_OF_EXAMPLE =
   '# Copy this file to .env and take the # off the lines you change. A variable of the environment wins over this file.'

@@ -3,8 +3,9 @@ import type { RefusalCode } from '../core/refusals.ts'
 import { daysText, isLonger } from '../core/retention/retention-times.ts'
 import type { DatabaseChoice } from './database-url.ts'
 import { nearestName } from './nearest-name.ts'
+import type { Setting } from './setting.ts'
 import { ROLES } from './setting-kinds.ts'
-import { SETTINGS, type Setting, type SettingKey, type SettingValues } from './settings.ts'
+import { SETTINGS, type SettingKey, type SettingValues } from './settings.ts'
 
 /** Every setting as the service uses it. */
 export type Settings = Omit<SettingValues, DatabaseKey | 'publicUrl' | 'keyRingFile'> & {

@@ -1,6 +1,8 @@
 import { commandLine } from '../core/command-line.ts'
 import { LEAST_BODIES_DAYS, LEAST_MESSAGES_DAYS, MOST_DAYS } from '../core/retention/retention-times.ts'
 import { databaseUrl, postgresUrl, warnOfTlsMode } from './database-url.ts'
+import { OTEL_ENDPOINTS, OTEL_HEADERS } from './otel-variables.ts'
+import { type Setting, setting } from './setting.ts'
 import {
   baseUrl,
   cidrList,
@@ -17,44 +19,11 @@ import {
   publicUrl,
   ROLES,
   roleList,
-  type SettingKind,
   secretText,
   wholeNumber,
   yesOrNo,
 } from './setting-kinds.ts'
 import { whatsAppWebUrl } from './whatsapp-web-url.ts'
-
-export interface Setting<T> {
-  readonly name: `NUNCIO_${string}`
-  readonly kind: SettingKind<T>
-  /** As an operator would write it. */
-  readonly default: string
-  /** What the value is while no text is given; left out where `default` is a text. */
-  readonly whenUnset?: T
-  /** Describes the value while it is not set, if that follows from other settings. */
-  readonly otherwise?: string
-  /** One sentence. */
-  readonly purpose: string
-  readonly secret: boolean
-  /** Variables that other programs share, read in this order where ours is not set. `adapt` makes their text one of ours. */
-  readonly shared?: readonly { readonly name: `OTEL_${string}`; readonly adapt?: (text: string) => string }[]
-  /** Returns a warning for every start, or null. */
-  warning?(value: T): string | null
-}
-
-function setting<T>(given: Omit<Setting<T>, 'secret'> & { readonly secret?: true }): Setting<T> {
-  return { ...given, secret: given.secret ?? false }
-}
-
-function decodePercents(text: string): string {
-  return text.replace(/(?:%[0-9a-f]{2})+/gi, (encoded) => {
-    try {
-      return decodeURIComponent(encoded)
-    } catch {
-      return encoded
-    }
-  })
-}
 
 const LARGEST_COUNT = 1_000_000_000
 
@@ -378,10 +347,7 @@ export const SETTINGS = {
     whenUnset: null,
     purpose:
       'Where traces are sent: a collector that speaks OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces. Without it nothing is traced.',
-    shared: [
-      { name: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' },
-      { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', adapt: (text) => `${text.replace(/\/+$/, '')}/v1/traces` },
-    ],
+    shared: OTEL_ENDPOINTS,
   }),
   tracesSampledPercent: setting({
     name: 'NUNCIO_TRACES_SAMPLED_PERCENT',
@@ -396,10 +362,7 @@ export const SETTINGS = {
     whenUnset: {},
     secret: true,
     purpose: 'Headers that the collector asks for, such as authorization=Bearer….',
-    shared: [
-      { name: 'OTEL_EXPORTER_OTLP_TRACES_HEADERS', adapt: decodePercents },
-      { name: 'OTEL_EXPORTER_OTLP_HEADERS', adapt: decodePercents },
-    ],
+    shared: OTEL_HEADERS,
   }),
   token: setting({
     name: 'NUNCIO_TOKEN',

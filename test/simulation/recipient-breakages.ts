@@ -103,13 +103,15 @@ export function withYoungestFirst(): Pick<Breakage, 'lanes' | 'patch'> {
 }
 
 /**
- * What was accepted here for a recipient whose messages wait is passed over at once, and nobody reads what another process
+ * What was accepted here for a recipient whose messages wait is passed over at once, without reading what another process
  * accepted before it.
  */
 export function withoutReadingBefore(): Pick<Breakage, 'lanes' | 'patch'> {
-  const { add, expectMore, next } = LaneBuffer.prototype
+  const original = <Name extends 'add' | 'expectMore' | 'next'>(name: Name) =>
+    Object.getOwnPropertyDescriptor(LaneBuffer.prototype, name)?.value as LaneBuffer[Name]
+  const [add, expectMore, next] = [original('add'), original('expectMore'), original('next')]
   const added = new WeakMap<LaneBuffer, QueuedMessage[]>()
-  let asked: LaneBuffer | null = null
+  let searched: LaneBuffer | null = null
   let insteadOfReading: readonly QueuedMessage[] = []
   const patch = () => {
     const undo = [
@@ -122,18 +124,18 @@ export function withoutReadingBefore(): Pick<Breakage, 'lanes' | 'patch'> {
       }),
       replace(LaneBuffer.prototype, 'expectMore', {
         value(this: LaneBuffer): void {
-          if (asked === this) insteadOfReading = added.get(this) ?? []
+          if (searched === this) insteadOfReading = added.get(this) ?? []
           added.delete(this)
           expectMore.call(this)
         },
       }),
       replace(LaneBuffer.prototype, 'next', {
         value(this: LaneBuffer, now: Instant): ReturnType<typeof next> {
-          asked = this
+          searched = this
           try {
             return next.call(this, now)
           } finally {
-            asked = null
+            searched = null
             insteadOfReading = []
           }
         },
