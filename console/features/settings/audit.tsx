@@ -131,13 +131,13 @@ function ExportButton({ filter }: { readonly filter: Filter }) {
   )
 }
 
-function What({ action, object, detail }: Entry) {
+function What({ action, object, objectName, detail }: Entry) {
   const facts = Object.entries(detail ?? {}).filter(([, value]) => value !== null && value !== '')
   return (
     <Stack gap={2}>
       <Text size="sm">{auditLabels(action)}</Text>
       <Text size="xs" c="dimmed" component="div" style={{ overflowWrap: 'anywhere' }}>
-        <ObjectName object={object} />
+        <ObjectName object={object} name={objectName} />
         {facts.map(([name, value]) => (
           <span key={name}> · {auditFact(name, value)}</span>
         ))}
@@ -146,13 +146,13 @@ function What({ action, object, detail }: Entry) {
   )
 }
 
-function ObjectName({ object }: { readonly object: string }) {
+function ObjectName({ object, name }: { readonly object: string; readonly name: string | null }) {
   const { id: account } = useAccount()
   const to = pageOfObject(object)
   if (to === null) return <Code>{object}</Code>
   return (
-    <TextLink to={to} params={{ account, id: object }} ff="monospace" size="xs">
-      {object}
+    <TextLink to={to} params={{ account, id: object }} {...(name === null && { ff: 'monospace' })} size="xs">
+      {name ?? object}
     </TextLink>
   )
 }

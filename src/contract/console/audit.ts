@@ -8,6 +8,8 @@ const auditEntry = z.object({
   actor: z.string(),
   action: z.string(),
   object: z.string(),
+  /** The number of a connection or the name of a token. */
+  objectName: z.string().nullable(),
   /** Further facts, by name. Never anything secret. */
   detail: z.record(z.string(), z.unknown()).nullable(),
   remoteAddress: z.string().nullable(),

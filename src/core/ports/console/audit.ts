@@ -10,6 +10,8 @@ export interface AuditEntry {
   readonly action: string
   /** The id of what was changed. */
   readonly object: string
+  /** The number of a connection or the name of a token; null: it is gone, or has none. */
+  readonly objectName: string | null
   readonly detail: Readonly<Record<string, unknown>> | null
   readonly remoteAddress: string | null
   readonly userAgent: string | null

@@ -338,6 +338,25 @@ describe.each(ENGINES)('people, on %s', (engine) => {
     assert.deepEqual(await actions({ kind: 'tokens' }), [])
   })
 
+  it('find in the audit log the number of a connection and the name of a token', async () => {
+    await world.connection(account)
+    const token = { accountId: account, name: 'Shop', events: ['messaging.send_message'] as const }
+    const secret = { expiresAt: world.now + HOUR, sha256: Buffer.alloc(32, 1), prefix: 'nuncio_1' }
+    await world.administration.createToken({ ...token, ...secret, connectionIds: null, sourceRanges: null }, 'test')
+    const context = await world.accountRequest(owner, account)
+
+    const { items } = await world.handlers.listAudit({ params: { account }, query: {}, body: {} }, context)
+
+    assert.deepEqual(
+      items.slice(0, 3).map(({ action, objectName }) => [action, objectName]),
+      [
+        ['token.create', 'Shop'],
+        ['connection.add', '15550001000'],
+        ['sign-in', null],
+      ],
+    )
+  })
+
   it('page through a long audit log without gaps', async () => {
     for (let at = 0; at < 120; at += 1)
       await world.run(

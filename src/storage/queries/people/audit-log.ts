@@ -35,6 +35,9 @@ export function createAuditLog(store: Store): AuditLog {
 function selectPage(tables: Reader, { before, limit, filter: { actor, actions } }: Wanted) {
   const page = tables
     .selectFrom('audit')
+    .leftJoin('connection', 'connection.id', 'audit.object')
+    .leftJoin('token', 'token.id', 'audit.object')
+    .select(({ fn }) => fn.coalesce('connection.number', 'token.name').as('object_name'))
     .select([
       'audit.sequence',
       'audit.at',
@@ -80,6 +83,7 @@ function toEntry(row: AuditRow): AuditEntry {
     actor: row.actor,
     action: row.action,
     object: row.object,
+    objectName: row.object_name,
     detail: row.detail === null ? null : (JSON.parse(row.detail) as Record<string, unknown>),
     remoteAddress: row.remote_address,
     userAgent: row.user_agent,
