@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect as expectSoon } from '@playwright/test'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
@@ -5,9 +7,11 @@ import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { enginesOr } from '../support/browser/engines.ts'
 import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
 import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+import { withClient } from '../support/postgres/postgres-server.ts'
 
 const ENGINES = enginesOr('PostgreSQL')
 const obstacle = whyNoBrowser()
+const DAY_MS = 86_400_000
 const UNKNOWN_DELIVERED = '15550100003'
 // The watchdog checks every quarter of a minute, and clears alarms that it has not seen for a while.
 const expect = expectSoon.configure({ timeout: 180_000 })
@@ -27,6 +31,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
     it('is counted in the menu, shown on the overview, linked to its object, hidden once seen, and cleared', async () => {
       const { page } = opened
       const token = await opened.createToken('nearly-gone')
+      await makeOlder(opened, 30 * DAY_MS)
       await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'x-api-key': token },
@@ -75,3 +80,14 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
     })
   },
 )
+
+/** A token is warned of by the share of its life that is left. */
+async function makeOlder({ service }: OpenConsole, byMs: number): Promise<void> {
+  const sql = `update token set created_at = created_at - ${byMs} where name = 'nearly-gone'`
+  const { dataDir, environment } = service.settings
+  const url = environment?.['NUNCIO_DATABASE_URL']
+  if (url) return withClient(url, async (client) => void (await client.query(sql)))
+  const database = new DatabaseSync(join(dataDir, 'nuncio.db'), { timeout: 60_000 })
+  database.exec(sql)
+  database.close()
+}

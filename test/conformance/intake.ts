@@ -115,7 +115,16 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
     await world.intake.logSummed({ ...sum, requestId: 'a' })
     const usedAfter = (expiresAt: number) =>
       world.watch.readExpiredUse([
-        { id: tokenId, accountId, name: 'web', prefix: 'web', expiresAt, lastUsedAt: null, hasSuccessor: false },
+        {
+          id: tokenId,
+          accountId,
+          name: 'web',
+          prefix: 'web',
+          createdAt: 0,
+          expiresAt,
+          lastUsedAt: null,
+          hasSuccessor: false,
+        },
       ])
 
     assert.deepEqual(await usedAfter(since + 1), [])

@@ -49,6 +49,7 @@ export interface WatchedToken {
   readonly accountId: AccountId
   readonly name: string
   readonly prefix: string
+  readonly createdAt: Instant
   readonly expiresAt: Instant
   readonly lastUsedAt: Instant | null
   readonly hasSuccessor: boolean

@@ -146,9 +146,9 @@ export const ALARM_KINDS = {
   },
   token_expiring: {
     of: 'token',
-    severity: 'info',
+    severity: 'warning',
     means:
-      'A token expires within 14 days; a warning within 7, critical within one, if it was used in the last 30 days.',
+      'A token that was used in the last 30 days has less than a fifth of its life left, and at most 7 days; critical within one.',
     nextStep: 'Rotate it on its page, and hand the new one to everybody who uses it.',
     command: null,
     raisedAfterMs: 0,

@@ -24,7 +24,7 @@ const FACTS: AlarmFacts = {
   },
   ...{ reason: 'pace', waiting: 3, count: 3, limit: 100, refused: '2', cause: 'The disk is full.', lastedMs: 40_000 },
   ...{ freeBytes: 1e9, totalBytes: 1e11, timeToLiveMs: 3_600_000, at: AGO, until: AGO, lastAt: AGO, oldestAt: AGO },
-  ...{ lastAttemptAt: AGO, expiresAt: AGO, lastCallAt: AGO, lastUsedAt: AGO, lastReportAt: AGO, isUsed: true },
+  ...{ lastAttemptAt: AGO, expiresAt: AGO, lastCallAt: AGO, lastUsedAt: AGO, lastReportAt: AGO },
 }
 
 const STALLS = ['call_open', 'evidence_over', 'process_gone', 'holder_silent', 'not_claimed']
@@ -41,8 +41,6 @@ function variantsOf(kind: AlarmKind): readonly AlarmFacts[] {
       return Object.keys(BROKEN_PROMISES).map((stage) => ({ stage }))
     case 'messages_will_expire':
       return [{ state: 'active' }, { state: 'paused' }]
-    case 'token_expiring':
-      return [{ isUsed: true }, { isUsed: false }]
     default:
       return [{}]
   }

@@ -112,7 +112,7 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
   unconfirmed: (facts) =>
     `Nobody knows whether ${messages(facts, 'count')} arrived; the oldest has waited for ${facts.age('oldestAt')} to be resolved.`,
   token_expiring: (facts) =>
-    `The token “${facts.text('name')}” expires in ${facts.left('expiresAt')}${facts.is('isUsed') ? ` and was used ${facts.age('lastUsedAt')} ago` : ' and was not used in the last 30 days'}.${facts.is('hasSuccessor') ? ' It has a successor already.' : ''}`,
+    `The token “${facts.text('name')}” expires in ${facts.left('expiresAt')} and was used ${facts.age('lastUsedAt')} ago.${facts.is('hasSuccessor') ? ' It has a successor already.' : ''}`,
   token_expired_in_use: (facts) =>
     `The token “${facts.text('name')}” expired ${facts.age('expiresAt')} ago and was still called with ${facts.age('lastCallAt')} ago. Those requests are refused.`,
 }
@@ -145,8 +145,6 @@ function nextStepOf(kind: AlarmKind, facts: Facts): string {
     if (own !== '' && !own.startsWith(NO_ACTION.slice(0, -1)))
       return withNumber(`${own} Then check the connection.`, facts)
   }
-  if (kind === 'token_expiring' && !facts.is('isUsed'))
-    return 'Nothing if it is not needed; else rotate it on its page.'
   return withNumber(nextStep, facts)
 }
 

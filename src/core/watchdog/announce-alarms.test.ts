@@ -25,8 +25,8 @@ const TOKEN: UnannouncedAlarm = {
   ...STALLED,
   kind: 'token_expiring',
   object: 'tok_1',
-  severity: 'info',
-  facts: { name: 'Shop', prefix: 'AbCdEfGh', expiresAt: NOW + 6 * DAY_MS, stage: 7, isUsed: true },
+  severity: 'warning',
+  facts: { name: 'Shop', prefix: 'AbCdEfGh', expiresAt: NOW + 6 * DAY_MS, lastUsedAt: NOW },
 }
 
 /** What is announced of these, and which of them are marked as announced. */

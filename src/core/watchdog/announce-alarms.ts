@@ -5,7 +5,7 @@ import { withCommand } from '../reasons.ts'
 import type { AlarmKind } from './alarm-kinds.ts'
 import { alarmText } from './alarm-text.ts'
 
-/** Notifications about tokens report these, at the same times. */
+/** The notifications of tokens report it, also of those that are not in use. */
 const ANNOUNCED_APART = 'token_expiring' satisfies AlarmKind
 
 interface AnnouncingParts {

@@ -12,7 +12,7 @@ const ID = 'tok_1' as TokenId
 function token(given: Partial<WatchedToken>): WatchedToken {
   const expiresAt = NOON + 100 * DAY
   const names = { id: ID, accountId: 'acc_1' as AccountId, name: 'shop', prefix: 'AbCd' }
-  return { ...names, expiresAt, lastUsedAt: NOON - HOUR, hasSuccessor: false, ...given }
+  return { ...names, createdAt: NOON - 100 * DAY, expiresAt, lastUsedAt: NOON - HOUR, hasSuccessor: false, ...given }
 }
 
 /** Kind and severity of what is found of one token; null when nothing is. */
@@ -24,17 +24,29 @@ function checkOne(given: Partial<WatchedToken>, lastCallAgoMs: number | null = n
 
 describe('what is found of tokens', () => {
   it.each([
-    ['nothing far from its end', 15 * DAY, null],
-    ['a word two weeks before', 14 * DAY, 'token_expiring info'],
+    ['nothing far from its end', 8 * DAY, null],
     ['a warning a week before', 7 * DAY, 'token_expiring warning'],
     ['the worst on the last day', DAY, 'token_expiring critical'],
   ])('is %s', (_, leftMs, found) => {
     assert.equal(checkOne({ expiresAt: NOON + leftMs }), found)
   })
 
-  it('is only an info when the token is not used', () => {
-    assert.equal(checkOne({ expiresAt: NOON + HOUR, lastUsedAt: NOON - 31 * DAY }), 'token_expiring info')
-    assert.equal(checkOne({ expiresAt: NOON + HOUR, lastUsedAt: null }), 'token_expiring info')
+  it('is nothing of a token for a few days before a fifth of its life is left', () => {
+    const lasts = (days: number, agoMs: number) => ({
+      createdAt: NOON - agoMs,
+      expiresAt: NOON - agoMs + days * DAY,
+    })
+
+    assert.equal(checkOne(lasts(7, HOUR)), null)
+    assert.equal(checkOne(lasts(10, 7.9 * DAY)), null)
+    assert.equal(checkOne(lasts(10, 8 * DAY)), 'token_expiring warning')
+    assert.equal(checkOne(lasts(1, 19 * HOUR)), null)
+    assert.equal(checkOne(lasts(1, 20 * HOUR)), 'token_expiring critical')
+  })
+
+  it('is nothing when the token is not used', () => {
+    assert.equal(checkOne({ expiresAt: NOON + HOUR, lastUsedAt: NOON - 31 * DAY }), null)
+    assert.equal(checkOne({ expiresAt: NOON + HOUR, lastUsedAt: null }), null)
   })
 
   it('is the worst when it has expired and is still called with, until that has ended for a day', () => {

@@ -1,12 +1,12 @@
 import type { Instant } from '../ids.ts'
 import type { ExpiredUse, WatchedToken } from '../ports/watch.ts'
 import type { Finding } from './alarm.ts'
-import type { AlarmSeverity } from './alarm-kinds.ts'
 
 const DAY_MS = 86_400_000
-/** Days before its end at which a token is announced, the last first. */
-const TOKEN_STAGES_DAYS = [1, 7, 14] as const
-export const TOKEN_WARNED_MS = 14 * DAY_MS
+/** The longest time before its end at which a token is warned of. */
+export const TOKEN_WARNED_MS = 7 * DAY_MS
+// A token that was made for a week is no reason for a warning on its first day.
+const WARNED_SHARE = 5
 /** For so long after their end tokens are watched that are still called with. */
 export const EXPIRED_WATCHED_MS = 30 * DAY_MS
 // A caller that comes once a day is one, too.
@@ -26,24 +26,18 @@ export function checkTokens(
   })
 }
 
-/** Which of the stages a token has come to: the days of it; null while it is far from its end, or past it. */
-function tokenStage({ expiresAt }: Pick<WatchedToken, 'expiresAt'>, now: Instant): number | null {
-  if (expiresAt <= now) return null
-  return TOKEN_STAGES_DAYS.find((days) => expiresAt - now <= days * DAY_MS) ?? null
-}
-
+/** Null: its end is far, or nothing breaks at its end because it is not in use. */
 function checkEnding(token: WatchedToken, now: Instant): Finding | null {
-  const stage = tokenStage(token, now)
-  if (stage === null) return null
-  const isUsed = token.lastUsedAt !== null && now - token.lastUsedAt < IN_USE_MS
-  const severity: AlarmSeverity = !isUsed || stage === 14 ? 'info' : stage === 7 ? 'warning' : 'critical'
-  const since = token.expiresAt - TOKEN_WARNED_MS
+  const { createdAt, expiresAt, lastUsedAt } = token
+  const warnedMs = Math.min(TOKEN_WARNED_MS, (expiresAt - createdAt) / WARNED_SHARE)
+  const isUsed = lastUsedAt !== null && now - lastUsedAt < IN_USE_MS
+  if (!isUsed || expiresAt - now > warnedMs) return null
   return {
     ...about(token),
     kind: 'token_expiring',
-    severity,
-    since,
-    facts: { ...factsOf(token), isUsed, stage },
+    severity: expiresAt - now > DAY_MS ? 'warning' : 'critical',
+    since: expiresAt - warnedMs,
+    facts: factsOf(token),
     raises: true,
   }
 }

@@ -137,7 +137,7 @@ async function readTokens(
   { from, to }: { readonly from: Instant; readonly to: Instant },
 ): Promise<readonly WatchedToken[]> {
   const rows = await database.ask(
-    `select id, account_id, name, prefix, expires_at, last_used_at, successor_id from
+    `select id, account_id, name, prefix, created_at, expires_at, last_used_at, successor_id from
         (select *, row_number() over (partition by account_id order by expires_at) as place from token
           where deleted_at is null and expires_at >= ? and expires_at <= ?) ending
       where place <= ${MOST_TOKENS_OF_ACCOUNT} order by expires_at limit ${MOST_TOKENS}`,
@@ -148,6 +148,7 @@ async function readTokens(
     accountId: row['account_id'] as AccountId,
     name: String(row['name']),
     prefix: String(row['prefix']),
+    createdAt: Number(row['created_at']),
     expiresAt: Number(row['expires_at']),
     lastUsedAt: (row['last_used_at'] as Instant | null) ?? null,
     hasSuccessor: row['successor_id'] !== null,
