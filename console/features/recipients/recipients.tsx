@@ -3,7 +3,6 @@ import { Ban } from 'lucide-react'
 import { useState } from 'react'
 import type { BlockView } from '../../../src/contract/console/recipients.ts'
 import { useApiMutation, useApiPages } from '../../api/queries.ts'
-import { useCommandLine } from '../../api/use-command-line.ts'
 import { useAccount } from '../../components/account.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
@@ -17,7 +16,6 @@ const ERASED = 'an erased recipient'
 
 /** Blocked recipients, who asked for no more messages. */
 export function Recipients() {
-  const commandLine = useCommandLine()
   const { id: account, can } = useAccount()
   const [find, setFind] = useState('')
   const [isBlocking, setBlocking] = useState(false)
@@ -70,7 +68,7 @@ export function Recipients() {
             <EmptyState
               kind="nothing-yet"
               title="No number is blocked"
-              text={`Block people who ask to stop. Everything about one number is exported and erased at the command line: ${commandLine`recipient export`}, ${commandLine`recipient erase`}.`}
+              text="Block people who ask to stop. The person who runs Nuncio can export or erase everything about one number."
             />
           ) : (
             <EmptyState kind="no-match" text="No blocked number begins so." onClear={() => setFind('')} />
