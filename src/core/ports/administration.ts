@@ -4,6 +4,7 @@ import type { MessageState, MessageType } from '../message/message.ts'
 import type { Role } from '../people/role.ts'
 import type { OwnTimes, RetentionTimes } from '../retention/retention-times.ts'
 import type { EndedToken, TokenEvent } from '../token/token.ts'
+import type { AlarmText } from '../watchdog/alarm-text.ts'
 import type { ConnectionFact } from './channel-onboarding.ts'
 import type { RetentionState } from './retention.ts'
 
@@ -137,7 +138,7 @@ export interface MessageTimeline {
   /** Why the lane stands still; null while it moves. */
   readonly laneWait: { readonly reason: string; readonly words: string | null; readonly until: Instant | null } | null
   /** Its network has reported nothing since it took this message, nor others: what the alarm says. Null: nothing is missing. */
-  readonly reportsMissing: { readonly cause: string; readonly nextStep: string } | null
+  readonly reportsMissing: Pick<AlarmText, 'cause' | 'nextStep' | 'command'> | null
   readonly connectionState: ConnectionState
   readonly expiresAt: Instant | null
   /** When its content was deleted, because its time was over; null while it is there. */

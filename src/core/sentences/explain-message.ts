@@ -65,6 +65,7 @@ function linesOf(view: MessageTimeline): Lines {
       list: `No reports from ${networkOf('', channel) ?? 'the network'}`,
       cause: reportsMissing.cause,
       nextStep: reportsMissing.nextStep,
+      command: reportsMissing.command,
       opens: 'connection',
     }
   return ofSent(view)

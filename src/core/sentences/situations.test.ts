@@ -243,7 +243,13 @@ describe('a stranger learns from the log alone', () => {
       {
         message: SENT,
         channel: META,
-        more: { reportsMissing: { cause: 'Meta has reported nothing.', nextStep: 'Check the callback address.' } },
+        more: {
+          reportsMissing: {
+            cause: 'Meta has reported nothing.',
+            nextStep: 'Check the callback address.',
+            command: null,
+          },
+        },
       },
       ['Sent: Meta accepted it 7.1 s after the request.', 'Meta has reported nothing.', 'Check the callback address.'],
     ],

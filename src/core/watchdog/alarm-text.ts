@@ -8,7 +8,7 @@ import { NO_ACTION } from '../sentences/texts.ts'
 import type { OpenAlarm } from './alarm.ts'
 import { ALARM_KINDS, type AlarmKind } from './alarm-kinds.ts'
 
-interface AlarmText {
+export interface AlarmText {
   /** What is wrong and why, in a sentence or two made of its facts. */
   readonly cause: string
   /** Without commands: as buttons and fields of the console are called. */

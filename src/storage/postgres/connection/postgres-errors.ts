@@ -165,8 +165,8 @@ function sentenceAbout(error: Error, place: Place): string {
     return `PostgreSQL at ${server} and this process agree on no way to speak TLS (${code}).`
   if (/does not support SSL/.test(error.message))
     return `PostgreSQL at ${server} does not speak TLS. Switch it on there, or take sslmode out of the URL.`
-  if (/password must be a string$/.test(error.message))
-    return `PostgreSQL at ${server} asks for a password, and the URL has none.`
+  // By the methods that hide the password, the client finds out itself.
+  if (/password must be a string$/.test(error.message)) return noPassword(server)
   switch (code) {
     case 'ECONNREFUSED':
       return `Nothing listens at ${server}. Start PostgreSQL there, or correct the URL of the database.`
@@ -185,7 +185,12 @@ function sentenceAbout(error: Error, place: Place): string {
   return `PostgreSQL at ${server} does not answer (${code || error.message}). Check whether it runs and whether a firewall blocks it.`
 }
 
+function noPassword(server: string): string {
+  return `PostgreSQL at ${server} asks for a password, and the URL has none.`
+}
+
 function sentenceOfServer({ code = '', message }: DatabaseError, { server, user, database }: Place): string {
+  if (code === '28P01' && /^empty password/.test(message)) return noPassword(server)
   if (code === '28P01') return `PostgreSQL at ${server} refuses the password of the user “${user}”.`
   if (code.startsWith('28') && /no encryption/.test(message))
     return `PostgreSQL at ${server} lets the user “${user}” in over TLS only, if at all: add sslmode=verify-full to the URL. It says: ${message}`

@@ -167,8 +167,7 @@ async function readReportsMissing(
   if (!alarm) return null
   const facts = JSON.parse(alarm.facts) as AlarmFacts
   if (row.published_at === null || row.published_at < Number(facts['oldestAt'])) return null
-  const { cause, nextStep } = alarmText({ kind, since: alarm.since, facts }, now)
-  return { cause, nextStep }
+  return alarmText({ kind, since: alarm.since, facts }, now)
 }
 
 const HAS_LEFT: ReadonlySet<string> = new Set<MessageState>(['PUBLISHED', 'DELIVERED', 'READ'])
