@@ -1,26 +1,51 @@
-/** A variable that other programs read, too. `adapt` makes its text one of our setting. */
-export interface SharedVariable {
+import { baseUrl, headerPairs, type Parsed } from './setting-kinds.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** A variable that other programs of the machine read, too. Where it does not fit it is not used, and a warning says so. */
+export interface SharedVariable<T> {
   readonly name: `OTEL_${string}`
-  readonly adapt?: (text: string) => string
+  readonly parse: (text: string) => Parsed<T>
+  /** Whether it counts beside these others. */
+  readonly counts: (environment: Environment) => boolean
 }
 
 // opentelemetry.io/docs/specs/otel/protocol/exporter
-export const OTEL_ENDPOINTS: readonly SharedVariable[] = [
-  { name: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' },
-  { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', adapt: (text) => `${text.replace(/\/+$/, '')}/v1/traces` },
+export const OTEL_ENDPOINTS: readonly SharedVariable<string | null>[] = [
+  { name: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', parse: baseUrl.parse, counts: isTraced },
+  {
+    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    parse: (text) => baseUrl.parse(`${text.replace(/\/+$/, '')}/v1/traces`),
+    counts: isTraced,
+  },
 ]
 
-export const OTEL_HEADERS: readonly SharedVariable[] = [
-  { name: 'OTEL_EXPORTER_OTLP_TRACES_HEADERS', adapt: decodePercents },
-  { name: 'OTEL_EXPORTER_OTLP_HEADERS', adapt: decodePercents },
+// They are for the collector of those variables, and may hold its key.
+const hasSameCollector = (environment: Environment) => !environment['NUNCIO_TRACES_URL'] && isTraced(environment)
+
+export const OTEL_HEADERS: readonly SharedVariable<Readonly<Record<string, string>>>[] = [
+  { name: 'OTEL_EXPORTER_OTLP_TRACES_HEADERS', parse: parseHeaders, counts: hasSameCollector },
+  { name: 'OTEL_EXPORTER_OTLP_HEADERS', parse: parseHeaders, counts: hasSameCollector },
 ]
+
+function isTraced(environment: Environment): boolean {
+  const { OTEL_SDK_DISABLED: isOff, OTEL_TRACES_EXPORTER: exporter = 'otlp' } = environment
+  const protocol = environment['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? environment['OTEL_EXPORTER_OTLP_PROTOCOL']
+  return isOff?.toLowerCase() !== 'true' && exporter.split(',').includes('otlp') && protocol !== 'grpc'
+}
+
+function parseHeaders(text: string): Parsed<Readonly<Record<string, string>>> {
+  const parsed = headerPairs.parse(text.replace(/,\s*$/, ''))
+  if ('wrong' in parsed) return parsed
+  return {
+    value: Object.fromEntries(Object.entries(parsed.value).map(([name, value]) => [name, decodePercents(value)])),
+  }
+}
 
 function decodePercents(text: string): string {
-  return text.replace(/(?:%[0-9a-f]{2})+/gi, (encoded) => {
-    try {
-      return decodeURIComponent(encoded)
-    } catch {
-      return encoded
-    }
-  })
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }

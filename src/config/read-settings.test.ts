@@ -149,13 +149,32 @@ describe('settings', () => {
     assert.equal(own.settings?.tracesUrl, 'http://127.0.0.1:4320/own')
   })
 
-  it('say which variable of OpenTelemetry is wrong', () => {
-    const { problems } = readSettings({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }, envFile: {} })
+  it('warn of a variable of OpenTelemetry that they cannot use, and start without it', () => {
+    const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }
+    const { problems, warnings, settings } = readSettings({ environment, envFile: {} })
 
+    assert.deepEqual([problems, settings?.tracesUrl], [[], null])
     assert.match(
-      problems[0]?.sentence ?? '',
-      /^The setting NUNCIO_TRACES_URL .*\(OTEL_EXPORTER_OTLP_ENDPOINT\) is wrong/,
+      warnings.join(),
+      /OTEL_EXPORTER_OTLP_ENDPOINT is not used for NUNCIO_TRACES_URL: it must be an absolute/,
     )
+  })
+
+  it.each([{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }, { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }])(
+    'trace nothing where OpenTelemetry says %o',
+    (more) => {
+      const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', ...more }
+
+      assert.equal(readSettings({ environment, envFile: {} }).settings?.tracesUrl, null)
+    },
+  )
+
+  it('keep the headers of another collector from ours, and signs that stand for themselves in their values', () => {
+    const environment = { OTEL_EXPORTER_OTLP_HEADERS: 'key=a%2Cb, x=1,', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://a' }
+    const envFile = { NUNCIO_TRACES_URL: 'http://127.0.0.1:4320/own' }
+
+    assert.deepEqual(readSettings({ environment, envFile: {} }).settings?.tracesHeaders, { key: 'a,b', x: '1' })
+    assert.deepEqual(readSettings({ environment, envFile }).settings?.tracesHeaders, {})
   })
 
   it('mask secrets, right or wrong', () => {

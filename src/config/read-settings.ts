@@ -71,12 +71,18 @@ export function readSettings(texts: SettingTexts): SettingsReading {
   const values: Partial<Record<SettingKey, unknown>> = {}
   const found = (Object.keys(SETTINGS) as SettingKey[]).map((key) => {
     const entry: Setting<unknown> = SETTINGS[key]
-    const { text, source } = findText(entry, texts)
+    const own = findText(entry, texts)
+    const { found, warning: ignored } = own.source === 'default' ? findShared(entry, texts) : NOT_SHARED
+    const { text, source } = found ?? own
+    if (found) {
+      values[key] = found.value
+      return { key, entry, text, source, problem: null, warning: entry.warning?.(found.value) ?? ignored }
+    }
     const parsed = text === '' && entry.whenUnset !== undefined ? { value: entry.whenUnset } : entry.kind.parse(text)
     if ('wrong' in parsed)
       return { key, entry, text, source, problem: problemOf(entry, { text, source }, parsed), warning: null }
     values[key] = parsed.value
-    return { key, entry, text, source, problem: null, warning: entry.warning?.(parsed.value) ?? null }
+    return { key, entry, text, source, problem: null, warning: entry.warning?.(parsed.value) ?? ignored }
   })
 
   const crossing = findCrossing(values as Partial<SettingValues>)
@@ -122,11 +128,26 @@ function findText(entry: Setting<unknown>, texts: SettingTexts): FoundText {
   if (environment) return { text: environment, source: 'environment' }
   const envFile = texts.envFile[entry.name]?.trim()
   if (envFile) return { text: envFile, source: '.env file' }
-  for (const { name, adapt } of entry.shared ?? []) {
-    const shared = texts.environment[name]?.trim()
-    if (shared) return { text: adapt?.(shared) ?? shared, source: name }
-  }
   return { text: entry.default, source: 'default' }
+}
+
+interface Shared {
+  readonly found: (FoundText & { readonly value: unknown }) | null
+  readonly warning: string | null
+}
+
+const NOT_SHARED: Shared = { found: null, warning: null }
+
+/** What is meant for all programs of the machine must not keep this one from starting. */
+function findShared(entry: Setting<unknown>, { environment, envFile, commandLine }: SettingTexts): Shared {
+  const given = { ...envFile, ...environment, ...commandLine }
+  const variable = entry.shared?.find(({ name, counts }) => environment[name]?.trim() && counts(given))
+  const text = variable && environment[variable.name]?.trim()
+  if (!variable || !text) return NOT_SHARED
+  const parsed = variable.parse(text)
+  if ('wrong' in parsed)
+    return { found: null, warning: `${variable.name} is not used for ${entry.name}: ${parsed.wrong}` }
+  return { found: { text, source: variable.name, value: parsed.value }, warning: null }
 }
 
 /** Mistakes in the combination of settings. */

@@ -14,7 +14,7 @@ export interface Setting<T> {
   readonly purpose: string
   readonly secret: boolean
   /** Read in this order where ours is not set. */
-  readonly shared?: readonly SharedVariable[]
+  readonly shared?: readonly SharedVariable<T>[]
   /** Returns a warning for every start, or null. */
   warning?(value: T): string | null
 }
