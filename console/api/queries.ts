@@ -59,6 +59,8 @@ export interface Rows<Row> {
 export type PagedRows<Name extends RouteName> = Rows<ItemOf<ReplyFor<Name>>> & {
   /** For other fields of a page, such as how far back the server searched. */
   readonly pages: readonly ReplyFor<Name>[]
+  /** True while the rows are still those of the list that was asked for before. */
+  readonly isPrevious: boolean
 }
 
 /** A paged list, newest first. `inputOf` puts the cursor into the route's input; undefined: the first page. */
@@ -82,6 +84,7 @@ export function useApiPages<Name extends RouteName>(
   return {
     pages,
     rows: pages.flatMap((page) => (page as unknown as { readonly items: readonly ItemOf<ReplyFor<Name>>[] }).items),
+    isPrevious: query.isPlaceholderData,
     isLoading: query.isPending,
     problem: query.error instanceof CallProblem ? query.error : null,
     retry: () => void query.refetch(),

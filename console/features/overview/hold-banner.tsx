@@ -27,7 +27,9 @@ export function HoldBanner({ hold }: Pick<OverviewReply, 'hold'>) {
         <Text size="sm">
           If the database has gone back, such as to a backup, what was sent since may be sent once more. So check what
           arrived meanwhile, and cancel what must not go out again. Then{' '}
-          {hold.mayRelease ? 'release all numbers.' : 'ask the person who runs Nuncio to release all numbers.'}
+          {hold.mayRelease
+            ? 'release all numbers.'
+            : 'ask an owner of the only account, or the person who runs Nuncio, to release all numbers.'}
         </Text>
         {hold.mayRelease ? (
           <Group>

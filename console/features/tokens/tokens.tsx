@@ -51,7 +51,8 @@ export function Tokens() {
           <Tabs.Tab value="deleted">{tabLabel('Deleted', counts?.deleted)}</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value={tab} pt="md">
-          <TokenList key={tab} tab={tab} source={source} />
+          {/* The counts may be those of the tab before, the rows may not. */}
+          <TokenList key={tab} tab={tab} source={{ ...source, isLoading: source.isLoading || source.isPrevious }} />
         </Tabs.Panel>
       </Tabs>
     </Page>

@@ -1,5 +1,5 @@
 import type { ConnectionId } from '../../core/ids.ts'
-import type { Channel, ChannelSessions } from '../../core/ports/channel.ts'
+import type { Channel, ChannelEvents, ChannelSessions } from '../../core/ports/channel.ts'
 import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { JournalEvent } from '../../core/ports/journal.ts'
@@ -40,6 +40,14 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
   const refusals = new Refusals(clock)
   const cleanup = new StateCleanup(memory, clock, [MESSAGE_KIND, ATTEMPT_KIND, TAKEN_KIND])
   const host = new ThreadHost({ folder, rootKey, clock, channel: WHATSAPP_WEB, note })
+  // A service without the channel asks the database nothing for it. It may be installed while the service runs.
+  let events: ChannelEvents | null = null
+  const begin = () => {
+    if (!events) return
+    receipts.start(events)
+    cleanup.start()
+    events = null
+  }
   const held = new HeldSessions({
     store: parts.sessions,
     host,
@@ -48,6 +56,7 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
     clock,
     url,
     note,
+    onOpen: begin,
     onClosed: (connectionId) => refusals.forget(connectionId),
   })
   return {
@@ -61,11 +70,12 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
       callBudgetMs: CALL_BUDGET_MS,
     },
     parseSettings: parseWhatsAppWebSettings,
-    async start(events) {
-      receipts.start(events)
-      cleanup.start()
+    async start(given) {
+      events = given
+      if (host.isInstalled()) begin()
     },
     async stop() {
+      events = null
       cleanup.stop()
       await host.stop()
       await receipts.stop()
@@ -83,6 +93,7 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
 }
 
 interface HeldParts extends SessionParts {
+  readonly onOpen: () => void
   readonly onClosed: (connectionId: ConnectionId) => void
 }
 
@@ -100,6 +111,7 @@ class HeldSessions implements ChannelSessions {
   }
 
   open(lane: Parameters<ChannelSessions['open']>[0]): void {
+    this.#parts.onOpen()
     const session = new WebSession(lane, this.#parts)
     this.#sessions.set(lane.connectionId, session)
     session.open()

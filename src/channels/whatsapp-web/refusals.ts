@@ -69,7 +69,8 @@ export class Refusals {
   async #lockedUntil(connectionId: ConnectionId, { socket }: ReadySession): Promise<Instant | null> {
     const now = this.#clock.now()
     const known = this.#locks.get(connectionId)
-    if (known && now - known.askedAt < ASKED_AGAIN_MS) return known.until
+    const isCurrent = known && (known.until === null || known.until > now) && now - known.askedAt < ASKED_AGAIN_MS
+    if (isCurrent) return known.until
     const until = await socket.lockedUntil().catch(() => null)
     this.#locks.set(connectionId, { askedAt: now, until })
     return until

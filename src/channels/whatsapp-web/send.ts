@@ -100,7 +100,8 @@ async function settle(
   let facts: RefusalFacts = { now: clock.now(), lockedUntil: null, isKnown: false, inARow: 0, timesOfMessage: 0 }
   if (error !== null) facts = await refusals.note(handover, error, ready)
   const outcome = outcomeOfRelay(end, wireId, facts)
-  if (outcome.kind === 'accepted') await refusals.accepted(handover, ready)
+  // Not waited for: what WhatsApp has said must be recorded whatever storage does.
+  if (outcome.kind === 'accepted') void refusals.accepted(handover, ready)
   return outcome
 }
 

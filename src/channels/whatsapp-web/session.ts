@@ -144,6 +144,8 @@ export class WebSession {
       const credentials = await stored.readCredentials()
       if (isOld()) return
       if (credentials === null) return this.#set({ name: 'unlinked' }, null)
+      // To log in puts another worker out that has the lane by now.
+      if (!this.#lane.stillHolds()) return this.#retryIn(this.#backoff())
       this.#socket = host.open({ url, credentials }, this.#ownerOf(stored, generation))
       // A server that answers some of it would keep the session, and a turn to log in, for ever.
       this.#cancelLoginLimit = this.#parts.clock.after(LOGIN_WITHIN_MS, () => this.#giveUp(generation))

@@ -12,6 +12,7 @@ export class Calls<Theirs extends Methods<Theirs>, Ours extends Methods<Ours>> {
   readonly #post: (message: CallMessage) => void
   readonly #open = new Map<number, PromiseWithResolvers<unknown>>()
   #last = 0
+  #ended: Error | null = null
 
   constructor(ours: Ours, post: (message: CallMessage) => void) {
     this.#ours = ours
@@ -22,6 +23,7 @@ export class Calls<Theirs extends Methods<Theirs>, Ours extends Methods<Ours>> {
     name: Name,
     ...given: Parameters<Theirs[Name]>
   ): Promise<Awaited<ReturnType<Theirs[Name]>>> {
+    if (this.#ended) return Promise.reject(this.#ended)
     const call = ++this.#last
     const answer = Promise.withResolvers<unknown>()
     this.#open.set(call, answer)
@@ -40,8 +42,9 @@ export class Calls<Theirs extends Methods<Theirs>, Ours extends Methods<Ours>> {
     else answer?.reject(new Error(message.error))
   }
 
-  /** The other thread is gone: nothing will be answered. */
+  /** The other thread is gone: nothing will be answered, now or later. */
   rejectAll(error: Error): void {
+    this.#ended = error
     for (const { reject } of this.#open.values()) reject(error)
     this.#open.clear()
   }

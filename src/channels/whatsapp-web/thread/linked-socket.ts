@@ -107,7 +107,7 @@ export class LinkedSocket {
       logger: SILENT_LOGGER,
       makeSignalRepository: durableRepository(library, { keys: this.#state, onEncrypted }),
       userDevicesCache: this.#state.devices,
-      // We answer devices that could not read a message: the library would send to all of them.
+      // Asked for when a device could not read a message: the library would send it to all devices.
       getMessage: async () => undefined,
       enableRecentMessageCache: false,
       emitOwnEvents: false,
