@@ -83,7 +83,10 @@ export function ask(url, { method = 'GET', headers = {}, body, timeoutMs = 10_00
     const stop = (error) => reject(Object.assign(error, { mayHaveLeft }))
     const timer = setTimeout(() => request.destroy(new Error('no answer in time')), timeoutMs)
     request.on('socket', (socket) => socket.once('connect', () => (mayHaveLeft = true)))
-    request.on('error', stop).on('close', () => clearTimeout(timer))
+    request.on('error', stop).on('close', () => {
+      clearTimeout(timer)
+      body?.destroy?.()
+    })
     request.on('response', (response) => {
       const pieces = []
       response.on('data', (piece) => pieces.push(piece)).on('error', stop)
@@ -99,6 +102,8 @@ export function ask(url, { method = 'GET', headers = {}, body, timeoutMs = 10_00
 
 /** Serves the protocol in front of `gateway`: name, capabilities, health(), check(attempt), send(attempt, timeoutMs, mediaPath), routes. */
 export async function serve(options, gateway) {
+  // The log and the media are nobody else's to read.
+  process.umask(0o077)
   const keys = readKeys(options)
   const [, host, port] = /^\[?(.*?)\]?:([0-9]{1,5})$/.exec(options.listen) ?? []
   if (!host || Number(port) > 65_535) fail('--listen is HOST:PORT, such as 127.0.0.1:7900.')
@@ -138,6 +143,7 @@ export async function serve(options, gateway) {
       given.some((one) => one.length === 32 && timingSafeEqual(one, digest(key, { id, time, content }))),
     )
   }
+  // `appendFile` and not `write`, which takes a part for success on a full disk.
   /** On the disk when it resolves. Lines of one moment share an fdatasync; a line that was cut off is skipped when it is read. */
   const append = (entry) =>
     new Promise((resolve, reject) => {
@@ -148,7 +154,7 @@ export async function serve(options, gateway) {
     while (lines.length > 0) {
       const batch = lines.splice(0)
       await file
-        .write(`\n${batch.map(({ text }) => text).join('')}`)
+        .appendFile(`\n${batch.map(({ text }) => text).join('')}`)
         .then(() => file.datasync())
         .then(
           () => {
@@ -304,8 +310,8 @@ export async function serve(options, gateway) {
         )
         const isTaken =
           answer?.status === 200 && answer.headers['webhook-id'] === id && isSigned(answer.headers, answer.text)
-        // What cannot be read now cannot be read later; and after three days nobody waits for it.
-        isDone = isTaken || answer?.status === 400 || Date.now() - batch[0][1].body.at > 3 * 86_400_000
+        // After three days nobody waits for it. No unsigned answer ends it: a proxy may have given it.
+        isDone = isTaken || Date.now() - batch[0][1].body.at > 3 * 86_400_000
         if (!isDone) await new Promise((resolve) => setTimeout(resolve, waitMs))
       }
       await append({ taken: batch.map(([number]) => number) }).catch(() => {})

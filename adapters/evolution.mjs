@@ -3,21 +3,23 @@
 // node evolution.mjs --listen 127.0.0.1:7900 --secret-file secret.txt --log evolution.log --gateway http://127.0.0.1:8080 \
 //   --instance shop --key-file key.txt --webhook-key-file webhook.txt
 import { readArguments, readText, rejected, serve, unknown } from './adapter.mjs'
-import { ALL_TYPES, fetchJson, isSame, jsonOf, jsonWithFile, parsedJson, send } from './messengers.mjs'
+import { ALL_TYPES, fetchJson, isSame, jsonOf, jsonWithFile, parsedJson, readWebhookKey, send } from './messengers.mjs'
 
 const options = readArguments(['key-file'], ['gateway', 'instance', 'webhook-key-file'])
 const gateway = options.gateway.replace(/\/+$/, '')
 const instance = encodeURIComponent(options.instance)
 const headers = { apikey: options['key-file'] ? readText(options, 'key-file') : (process.env.EVOLUTION_API_KEY ?? '') }
-const webhookKey = readText(options, 'webhook-key-file')
+const webhookKey = readWebhookKey(options)
 // It takes 136 MB of JSON, and base64 makes a file a third larger.
 const MOST_FILE_BYTES = 96 * 1024 * 1024
 const KINDS = { ERROR: 'failed', SERVER_ACK: 'sent', DELIVERY_ACK: 'delivered', READ: 'read', PLAYED: 'read' }
 
 /** It answers 400 also to errors after the message was sent, so that alone means nothing. */
-function outcomeOf({ status, text, value }, attemptId) {
-  if (status === 200 || status === 201)
-    return { result: 'accepted', networkId: value.key?.id || `evolution:${attemptId}` }
+function outcomeOf({ status, text, value }) {
+  // Without the id of the message it is perhaps the page of a proxy.
+  const id = value.key?.id
+  if ((status === 200 || status === 201) && typeof id === 'string' && id !== '')
+    return { result: 'accepted', networkId: id }
   const said = value.response?.message
   if (status === 400 && Array.isArray(said) && said.some((one) => one?.exists === false))
     return rejected('permanent', 'recipient_unknown', { words: 'The number has no WhatsApp.' })
@@ -65,9 +67,7 @@ serve(options, {
   },
   send(attempt, { timeoutMs, mediaPath }) {
     const { path, body } = callOf(attempt, mediaPath)
-    return send(`${gateway}/message/${path}/${instance}`, { headers, body, timeoutMs }, (answer) =>
-      outcomeOf(answer, attempt.attemptId),
-    )
+    return send(`${gateway}/message/${path}/${instance}`, { headers, body, timeoutMs }, outcomeOf)
   },
   async routes({ request, url, body, reportId }) {
     if (url.pathname !== '/evolution') return null

@@ -3,7 +3,17 @@
 // node gowa.mjs --listen 127.0.0.1:7900 --secret-file secret.txt --log gowa.log --gateway http://127.0.0.1:3000 \
 //   --user nuncio --password-file password.txt --webhook-key-file webhook.txt [--device ID]
 import { fail, readArguments, readText, rejected, serve, unknown } from './adapter.mjs'
-import { ALL_TYPES, fetchJson, formWithFile, isSame, jsonOf, parsedJson, send, signatureOf } from './messengers.mjs'
+import {
+  ALL_TYPES,
+  fetchJson,
+  formWithFile,
+  isSame,
+  jsonOf,
+  parsedJson,
+  readWebhookKey,
+  send,
+  signatureOf,
+} from './messengers.mjs'
 
 const options = readArguments(['user', 'password-file', 'device'], ['gateway', 'webhook-key-file'])
 const gateway = options.gateway.replace(/\/+$/, '')
@@ -12,11 +22,11 @@ const headers = {
   ...(options.user ? { authorization: `Basic ${Buffer.from(`${options.user}:${password}`).toString('base64')}` } : {}),
   ...(options.device ? { 'x-device-id': options.device } : {}),
 }
-const webhookKey = readText(options, 'webhook-key-file')
-if (webhookKey === 'secret')
+if (readText(options, 'webhook-key-file') === 'secret')
   fail(
     'The webhook of GOWA has the secret that everybody knows: set another one there, and in the file of --webhook-key-file.',
   )
+const webhookKey = readWebhookKey(options)
 const MIB = 1024 * 1024
 const MOST_BYTES = { image: 20 * MIB, document: 50 * MIB, audio: 50 * MIB, video: 100 * MIB }
 // It also says that a number is unknown when it could not ask.

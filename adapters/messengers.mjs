@@ -2,7 +2,7 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import { createReadStream, statSync } from 'node:fs'
 import { Readable } from 'node:stream'
-import { ask, rejected, unknown } from './adapter.mjs'
+import { ask, fail, readText, rejected, unknown } from './adapter.mjs'
 
 export const ALL_TYPES = ['message', 'image', 'document', 'video', 'audio']
 
@@ -27,6 +27,15 @@ export async function send(url, { headers, body, timeoutMs }, outcomeOf) {
 export async function fetchJson(url, headers) {
   const answer = await ask(url, { headers, timeoutMs: 5_000 }).catch(() => null)
   return answer && { status: answer.status, value: parsedJson(answer.text) }
+}
+
+export function isJson(text) {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** An empty object for what is no JSON. */
@@ -62,7 +71,7 @@ export function formWithFile(path, { fields, field, name, mime }) {
   const after = `\r\n--${boundary}--\r\n`
   return {
     type: `multipart/form-data; boundary=${boundary}`,
-    content: Readable.from(around(before, createReadStream(path), after)),
+    content: Readable.from(around(before, bytesOf(path), after)),
     length: Buffer.byteLength(before) + statSync(path).size + Buffer.byteLength(after),
   }
 }
@@ -71,6 +80,11 @@ async function* around(before, pieces, after) {
   yield Buffer.from(before)
   yield* pieces
   yield Buffer.from(after)
+}
+
+/** Opens the file only when it is read, so that a call that never begins leaves nothing open. */
+async function* bytesOf(path) {
+  yield* createReadStream(path)
 }
 
 async function* base64Of(path) {
@@ -82,6 +96,16 @@ async function* base64Of(path) {
     if (whole > 0) yield Buffer.from(all.subarray(0, whole).toString('base64'))
   }
   yield Buffer.from(rest.toString('base64'))
+}
+
+/** Whoever guesses it may report whatever he likes. */
+export function readWebhookKey(options) {
+  const key = readText(options, 'webhook-key-file')
+  if (key.length < 16)
+    fail(
+      `The file of --webhook-key-file, ${options['webhook-key-file']}, must hold a secret of at least 16 characters.`,
+    )
+  return key
 }
 
 /** What a gateway with this key signs this body with, in hexadecimal. */

@@ -3,13 +3,24 @@
 // node waha.mjs --listen 127.0.0.1:7900 --secret-file secret.txt --log waha.log --gateway http://127.0.0.1:3000 \
 //   --key-file key.txt --webhook-key-file hmac.txt [--session default]
 import { readArguments, readText, rejected, serve, unknown } from './adapter.mjs'
-import { ALL_TYPES, fetchJson, isSame, jsonOf, jsonWithFile, parsedJson, send, signatureOf } from './messengers.mjs'
+import {
+  ALL_TYPES,
+  fetchJson,
+  isJson,
+  isSame,
+  jsonOf,
+  jsonWithFile,
+  parsedJson,
+  readWebhookKey,
+  send,
+  signatureOf,
+} from './messengers.mjs'
 
 const options = readArguments(['session', 'key-file'], ['gateway', 'webhook-key-file'])
 const gateway = options.gateway.replace(/\/+$/, '')
 const session = options.session ?? 'default'
 const headers = { 'x-api-key': options['key-file'] ? readText(options, 'key-file') : (process.env.WAHA_API_KEY ?? '') }
-const webhookKey = readText(options, 'webhook-key-file')
+const webhookKey = readWebhookKey(options)
 const PATHS = { image: 'sendImage', document: 'sendFile', video: 'sendVideo', audio: 'sendVoice' }
 const KINDS = new Map([
   [-1, 'failed'],
@@ -27,7 +38,12 @@ function idOf(id) {
 
 /** Its documents list no answers to errors, so only those that were seen mean that nothing was sent. */
 function outcomeOf({ status, text, value }, attemptId) {
-  if (status === 200 || status === 201) return { result: 'accepted', networkId: idOf(value.id) || `waha:${attemptId}` }
+  // A page of a proxy is no answer of WAHA.
+  if (status === 201 && (text.trim() === '' || isJson(text))) {
+    // Its engines name a message each in their own way: GOWS by a text, WEBJS by an object or not at all, NOWEB by a key.
+    const { id, key } = value
+    return { result: 'accepted', networkId: idOf(id?._serialized ?? id?.id ?? id ?? key?.id) || `waha:${attemptId}` }
+  }
   if (status === 401)
     return rejected('connection', 'gateway_auth', { words: 'WAHA refuses the key.', retryAfterMs: 60_000 })
   if (status === 422 && Array.isArray(value.expected))

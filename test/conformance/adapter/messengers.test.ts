@@ -1,44 +1,31 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import { describe, it } from 'vitest'
-import { keyOf } from '../../../src/channels/bridge/signing.ts'
-import { AdapterUnderTest } from '../../../src/operations/verify-adapter/adapter-under-test.ts'
 import { putFile } from '../../../src/operations/verify-adapter/request-cases.ts'
 import { verifyAdapter } from '../../../src/operations/verify-adapter/verify-adapter.ts'
 import { findFreePort } from '../../support/black-box/free-port.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
-import {
-  DIALECTS,
-  FakeMessenger,
-  KEY,
-  NUMBER,
-  type Report,
-  sha256Of,
-  WEBHOOK_KEY,
-} from '../../support/bridge/fake-messengers.ts'
-import { AdapterProcess } from '../../support/bridge/run-adapter.ts'
-import { newSecret, ScriptedAdapter } from '../../support/bridge/scripted-adapter.ts'
+import { NUMBER, type Report, sha256Of } from '../../support/bridge/fake-messengers.ts'
+import { type MessengerName, openWorld, TO } from '../../support/bridge/messenger-world.ts'
 
-const TO = '15551230001'
-type Name = keyof typeof DIALECTS
+const PAGE = '<html>Welcome</html>'
 const NAMES = ['waha', 'evolution', 'gowa'] as const
 
 interface Read {
   readonly status: number
   readonly value: unknown
+  /** As it comes, where it is no JSON. */
+  readonly text?: string
   readonly is: string
   readonly attempt?: number
 }
 
 /** What the gateway may answer, and what it means. Everything that does not certainly mean “not sent” is unknown. */
-const ANSWERS: Readonly<Record<Name, readonly Read[]>> = {
+const ANSWERS: Readonly<Record<MessengerName, readonly Read[]>> = {
   waha: [
     { status: 201, value: {}, is: 'accepted' },
+    { status: 201, value: '', text: '', is: 'accepted' },
+    { status: 201, value: 'a page', text: PAGE, is: 'unknown' },
+    { status: 200, value: {}, is: 'unknown' },
     { status: 401, value: { message: 'Unauthorized' }, is: 'rejected connection gateway_auth' },
     {
       status: 422,
@@ -50,7 +37,9 @@ const ANSWERS: Readonly<Record<Name, readonly Read[]>> = {
     { status: 500, value: { message: 'server returned error 400' }, is: 'unknown' },
   ],
   evolution: [
-    { status: 201, value: {}, is: 'accepted' },
+    { status: 201, value: { key: { id: 'A' } }, is: 'accepted' },
+    { status: 201, value: {}, is: 'unknown' },
+    { status: 200, value: 'a page', text: PAGE, is: 'unknown' },
     { status: 401, value: {}, is: 'rejected connection gateway_auth' },
     {
       status: 400,
@@ -143,9 +132,9 @@ describe.each(NAMES)('the adapter for %s', (name) => {
     assert.deepEqual(ready['senders'], name === 'evolution' ? null : [NUMBER])
   })
 
-  it.each(ANSWERS[name])('reads $status $value as $is', async ({ status, value, is, attempt = 1 }) => {
+  it.each(ANSWERS[name])('reads $status $value as $is', async ({ status, value, text, is, attempt = 1 }) => {
     await using world = await openWorld(name)
-    world.gateway.answer = { status, value }
+    world.gateway.answer = { status, value, text }
 
     const { result, class: kind, code } = await world.attempt({ attempt })
 
@@ -183,82 +172,3 @@ describe('the adapter for gowa, with the secret of the webhook that GOWA has by 
     await assert.rejects(openWorld('gowa', { webhookKey: 'secret' }), /the secret that everybody knows/)
   })
 })
-
-type Fields = Readonly<Record<string, unknown>>
-
-async function openWorld(name: Name, { isBetween = false, webhookKey = WEBHOOK_KEY } = {}) {
-  const folder = mkdtempSync(join(tmpdir(), `nuncio-${name}-`))
-  const fileWith = (file: string, text: string) => {
-    writeFileSync(join(folder, file), `${text}\n`)
-    return join(folder, file)
-  }
-  const secret = newSecret()
-  const gateway = await FakeMessenger.start(DIALECTS[name])
-  const between = `127.0.0.1:${await findFreePort()}`
-  const given = DIALECTS[name].given({ key: fileWith('key', KEY), webhook: fileWith('webhook', webhookKey) })
-  const process = await AdapterProcess.create({
-    program: [`adapters/${name}.mjs`],
-    secretFile: fileWith('secret', secret),
-    log: join(folder, 'log'),
-    arguments: ['--gateway', isBetween ? `http://${between}` : gateway.url, ...given],
-  })
-  await process.start()
-  gateway.webhook = process.origin
-  const adapter = new AdapterUnderTest({ url: process.origin, keys: [keyOf(secret) ?? Buffer.alloc(0)] })
-  adapter.sender = NUMBER
-  const closing: (() => Promise<void>)[] = []
-  return {
-    gateway,
-    adapter,
-    secret,
-    url: process.origin,
-    proxy: `${between}=${gateway.url}`,
-    async attempt(special: Fields): Promise<Fields> {
-      const attempted = await adapter.attempt(adapter.fieldsOf({ to: TO, ...special }))
-      if ('problem' in attempted) throw new Error(attempted.problem)
-      return { ...attempted.outcome }
-    },
-    async health(): Promise<Fields> {
-      const answer = await adapter.signed({ method: 'GET', path: '/health', id: `hea_${crypto.randomUUID()}` })
-      if ('problem' in answer) throw new Error(answer.problem)
-      return answer.value as Fields
-    },
-    async takeReceipts() {
-      const receiver = await takeReceipts(secret)
-      closing.push(receiver.close)
-      return receiver
-    },
-    restart: async () => {
-      await process.kill()
-      await process.start()
-    },
-    async [Symbol.asyncDispose]() {
-      await process.kill()
-      await gateway.close()
-      for (const close of closing) await close()
-      rmSync(folder, { recursive: true })
-    },
-  }
-}
-
-/** As Nuncio takes them. */
-async function takeReceipts(secret: string) {
-  const receipts: Fields[] = []
-  const server = createServer((request, response) => {
-    void buffer(request).then((body) => {
-      receipts.push(...(JSON.parse(body.toString()) as { receipts: Fields[] }).receipts)
-      const id = String(request.headers['webhook-id'])
-      const answer = ScriptedAdapter.signedBy(secret, id, { type: 'stored', stored: 1, ignored: [] })
-      response.writeHead(200, answer.headers).end(answer.body)
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    receipts,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/receipts`,
-    close: async () => {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
-}

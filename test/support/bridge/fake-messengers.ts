@@ -18,6 +18,8 @@ interface SentOn {
 interface Answer {
   readonly status: number
   readonly value: unknown
+  /** Sent as it is, in place of `value` in JSON. */
+  readonly text?: string | undefined
 }
 
 export interface Report {
@@ -175,15 +177,21 @@ export class FakeMessenger {
   isReady = true
   /** In place of taking the next messages. */
   answer: Answer | null = null
+  /** It ends every call before it has read it. */
+  breaksOff = false
   /** Where it reports to by itself; null: nowhere. */
   webhook: string | null = null
 
   private constructor(dialect: Dialect) {
     this.#dialect = dialect
     this.#server.on('request', (request, response) => {
+      if (this.breaksOff) {
+        request.destroy()
+        return
+      }
       this.#answer(request).then(
-        ({ status, value }) =>
-          response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value)),
+        ({ status, value, text }) =>
+          response.writeHead(status, { 'content-type': 'application/json' }).end(text ?? JSON.stringify(value)),
         (error: unknown) => response.writeHead(599).end(String(error)),
       )
     })

@@ -12,6 +12,8 @@ interface AdapterSettings {
   readonly secretFile: string
   readonly log: string
   readonly arguments: readonly string[]
+  /** No file of it gets longer, as on a full disk. A multiple of 512. */
+  readonly mostFileBytes?: number | undefined
 }
 
 /** An adapter of the project as a process of its own, which may be killed and started again on the same log. */
@@ -33,11 +35,14 @@ export class AdapterProcess {
   }
 
   async start(): Promise<void> {
-    const { secretFile, log, arguments: more } = this.#settings
+    const { secretFile, log, arguments: more, mostFileBytes } = this.#settings
     const [path, ...first] = this.#settings.program
     const file = resolve(ROOT, path)
     const given = [...first, '--listen', `127.0.0.1:${this.#port}`, '--secret-file', secretFile, '--log', log, ...more]
-    const child = spawn(process.execPath, [file, ...given], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const limited =
+      mostFileBytes === undefined ? [] : ['sh', '-c', `ulimit -f ${mostFileBytes / 512} && exec "$0" "$@"`]
+    const [command = '', ...args] = [...limited, process.execPath, file, ...given]
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
     this.#child = child
     this.output = ''
     for (const output of [child.stdout, child.stderr])
@@ -52,6 +57,10 @@ export class AdapterProcess {
       },
       { deadlineMs: 20_000, everyMs: 10 },
     )
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0
   }
 
   /** By force, as a crash ends it. Harmless when it is not running. */

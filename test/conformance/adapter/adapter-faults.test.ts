@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readlinkSync, statSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, it } from 'vitest'
+import { putFile } from '../../../src/operations/verify-adapter/request-cases.ts'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
+import { DIALECTS, sha256Of } from '../../support/bridge/fake-messengers.ts'
+import { type MessengerName, openWorld } from '../../support/bridge/messenger-world.ts'
+
+const NAMES = Object.keys(DIALECTS) as MessengerName[]
+
+describe('an adapter', () => {
+  it('hands nothing over that its full disk did not take', async () => {
+    await using world = await openWorld('waha', { mostFileBytes: 512 })
+
+    const { result, code } = await world.attempt({ receiptsUrl: `http://127.0.0.1:1/${'x'.repeat(600)}` })
+
+    assert.deepEqual([result, code], ['rejected', 'adapter_storage'])
+    assert.deepEqual(world.gateway.sent, [])
+  })
+
+  it('keeps its receipts when a proxy answers 400', async () => {
+    await using world = await openWorld('waha')
+    const receiver = await world.takeReceipts([400])
+
+    await world.attempt({ receiptsUrl: receiver.url })
+
+    await waitUntil('both receipts came', async () => receiver.receipts.length === 2, { deadlineMs: 10_000 })
+  })
+
+  it.runIf(process.platform === 'linux')('closes the file of a call that ended early', async () => {
+    await using world = await openWorld('gowa')
+    const file = Buffer.alloc(8_000_000, 'x')
+    const sha256 = sha256Of(file)
+    assert.equal(await putFile(world.adapter, sha256, file), true)
+    world.gateway.breaksOff = true
+
+    const media = { sha256, sizeBytes: file.length, mime: 'image/png' }
+    const content = { type: 'image', caption: null, name: 'a.png', media }
+    assert.equal((await world.attempt({ content }))['result'], 'unknown')
+
+    await pause(500)
+    const opened = readdirSync(`/proc/${world.process.pid}/fd`).map((name) => targetOf(world.process.pid, name))
+    assert.deepEqual(
+      opened.filter((path) => path.includes(sha256)),
+      [],
+    )
+  })
+
+  it('lets nobody else read its log and its media', async () => {
+    await using world = await openWorld('waha')
+
+    const modes = [world.log, `${world.log}.media`].map((path) => statSync(path).mode & 0o777)
+
+    assert.deepEqual(modes, [0o600, 0o700])
+  })
+
+  it.each(NAMES)('for %s does not start with an empty secret of the webhook, and says why', async (name) => {
+    await assert.rejects(openWorld(name, { webhookKey: '' }), /must hold a secret of at least 16 characters\.\n/)
+  })
+})
+
+describe('the adapter for waha', () => {
+  it.each([
+    ['a key, as NOWEB does', { key: { id: 'A1' } }, 'A1'],
+    ['an object, as WEBJS does', { id: { id: 'A2', _serialized: 'true_1@c.us_A2' } }, 'A2'],
+    ['a short object', { id: { id: 'A3' } }, 'A3'],
+    ['a text', { id: 'true_1@c.us_A4' }, 'A4'],
+  ])('knows a message that is named by %s', async (_, value, id) => {
+    await using world = await openWorld('waha')
+    world.gateway.answer = { status: 201, value }
+
+    const { networkId } = await world.attempt({})
+
+    assert.equal(networkId, id)
+  })
+})
+
+/** Empty for what was closed meanwhile. */
+function targetOf(pid: number, name: string): string {
+  try {
+    return readlinkSync(`/proc/${pid}/fd/${name}`)
+  } catch {
+    return ''
+  }
+}
