@@ -176,24 +176,27 @@ export async function serve(options, gateway) {
     }
     const timeoutMs = attempt.notAfter - 1_000 - Date.now()
     const sha256 = attempt.content.media?.sha256
+    let result = rejected('transient', 'too_late')
     handingOver += 1
-    const result =
-      timeoutMs > 0
-        ? await gateway
-            .send(attempt, { timeoutMs, mediaPath: sha256 && `${mediaFolder}/${sha256}` })
-            .catch((error) => unknown(error.message))
-        : rejected('transient', 'too_late')
-    handingOver -= 1
+    try {
+      if (timeoutMs > 0)
+        result = await gateway.send(attempt, { timeoutMs, mediaPath: sha256 && `${mediaFolder}/${sha256}` })
+    } catch (error) {
+      result = unknown(error.message)
+    } finally {
+      handingOver -= 1
+    }
     // A report may have come before this answer, and knows more.
     if (row.result?.result !== 'accepted') learn(attempt.attemptId, row, result)
     await append({ done: attempt.attemptId, result: row.result }).catch(() => {})
     return row.result
   }
-  async function attemptOf(body) {
+  async function attemptOf(body, id) {
     const attempt = JSON.parse(body)
     const { type, attemptId, messageId, connectionId, from, to, content, receiptsUrl, notAfter } = attempt
     if (
       type !== 'attempt' ||
+      attemptId !== id.slice(4) ||
       !ID.test(attemptId) ||
       !/^[0-9]{1,20}$/.test(to) ||
       !/^[0-9]{1,20}$/.test(from) ||
@@ -210,8 +213,7 @@ export async function serve(options, gateway) {
     if (closed.has(attemptId)) return rejected('transient', 'attempt_closed')
     if (Date.now() > notAfter) return rejected('transient', 'too_late')
     if (!gateway.capabilities.types.includes(content.type)) return rejected('permanent', 'type_unsupported')
-    if (content.media && !existsSync(`${mediaFolder}/${content.media.sha256}`))
-      return rejected('transient', 'media_missing', { retryAfterMs: 0 })
+    if (content.media && !hasMedia(content.media)) return rejected('transient', 'media_missing', { retryAfterMs: 0 })
     const refusal = gateway.check?.(attempt)
     if (refusal) return refusal
     const row = { hash, messageId, connectionId, receiptsUrl, at: Date.now(), result: null }
@@ -235,6 +237,13 @@ export async function serve(options, gateway) {
     }
     return { state: 'not_received' }
   }
+  /** A file of another length is what a crash left: it is removed, so that the next one is taken in its place. */
+  function hasMedia({ sha256, sizeBytes }) {
+    const path = `${mediaFolder}/${sha256}`
+    const isWhole = statSync(path, { throwIfNoEntry: false })?.size === sizeBytes
+    if (!isWhole) rmSync(path, { force: true })
+    return isWhole
+  }
   async function mediaOf(request, sha256) {
     const path = `${mediaFolder}/${sha256}`
     if (gateway.capabilities.types.length === 1) return { ready: false, ...rejected('permanent', 'type_unsupported') }
@@ -249,7 +258,7 @@ export async function serve(options, gateway) {
             yield piece
           }
         },
-        createWriteStream(part),
+        createWriteStream(part, { flush: true }),
       )
       if (hash.digest('hex') === sha256) renameSync(part, path)
       else rmSync(part)
@@ -285,7 +294,7 @@ export async function serve(options, gateway) {
     const number = ++receiptNumber
     await append({ receipt: number, url: row.receiptsUrl, body: receipt })
     outbox.set(number, { url: row.receiptsUrl, body: receipt })
-    void post()
+    void post(row.receiptsUrl)
     return true
   }
   /** As `report`, by what the gateway calls the message. The status of the answer to the gateway: 503 asks it to come again. */
@@ -295,13 +304,14 @@ export async function serve(options, gateway) {
     // Perhaps of what is being handed over, whose id is not known yet. Else somebody sent it without us.
     return attemptId || handingOver === 0 ? 200 : 503
   }
-  let posting = false
-  async function post() {
-    if (posting) return
-    posting = true
-    for (let waitMs = 1_000; outbox.size > 0; ) {
-      const [[, { url }]] = outbox
+  const posting = new Set()
+  /** One after the other to one address. None of them waits for another address. */
+  async function post(url) {
+    if (posting.has(url)) return
+    posting.add(url)
+    for (let waitMs = 1_000; ; ) {
       const batch = [...outbox].filter(([, one]) => one.url === url).slice(0, 100)
+      if (batch.length === 0) break
       const body = JSON.stringify({ type: 'receipts', receipts: batch.map(([, one]) => one.body) })
       const id = `rcp_${createHash('sha256').update(body).digest('hex')}`
       for (let isDone = false; !isDone; waitMs = Math.min(waitMs * 2, 600_000)) {
@@ -318,7 +328,7 @@ export async function serve(options, gateway) {
       for (const [number] of batch) outbox.delete(number)
       waitMs = 1_000
     }
-    posting = false
+    posting.delete(url)
   }
 
   async function answer(request, response) {
@@ -352,19 +362,21 @@ export async function serve(options, gateway) {
         : what === 'media'
           ? { type: 'media', sha256: name, ...(await mediaOf(request, name)) }
           : request.method === 'POST'
-            ? await attemptOf(body).then((result) => result && { type: 'outcome', attemptId: id.slice(4), ...result })
+            ? await attemptOf(body, id).then(
+                (result) => result && { type: 'outcome', attemptId: id.slice(4), ...result },
+              )
             : {
                 type: 'evidence',
                 attemptId: name,
                 logSince,
                 ...(await evidenceOf(name, Number(url.searchParams.get('startedAt')))),
               }
-    if (!value || (value.type === 'outcome' && JSON.parse(body).attemptId !== id.slice(4)))
-      return response.writeHead(400).end()
+    if (!value) return response.writeHead(400).end()
     const text = JSON.stringify(value)
     response.writeHead(200, signed(id, text)).end(text)
   }
-  const server = http.createServer((request, response) =>
+  // A large file over a slow line takes longer than the five minutes that Node gives a request.
+  const server = http.createServer({ requestTimeout: 0 }, (request, response) =>
     answer(request, response).catch(() => response.writeHead(500).end()),
   )
   server.on('error', (error) =>
@@ -375,7 +387,7 @@ export async function serve(options, gateway) {
       `${gateway.name}: listening on ${host}:${server.address().port}, log since ${new Date(logSince).toISOString()}`,
     ),
   )
-  void post()
+  for (const { url } of outbox.values()) void post(url)
 }
 
 /** Null when it is longer than any request of Nuncio. */

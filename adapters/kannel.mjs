@@ -13,8 +13,11 @@ const options = readArguments(['user', 'password-file', 'status', 'dlr-url', 'ma
 const password = options['password-file'] ? readText(options, 'password-file') : (process.env.KANNEL_PASSWORD ?? '')
 const parts = Number(options['max-messages'] ?? 10)
 if (!(Number.isInteger(parts) && parts >= 1 && parts <= 255)) fail('--max-messages is a number from 1 to 255.')
-const dlrUrl = options['dlr-url'] ?? `http://${options.listen}`
+const gateway = options.gateway.replace(/\/+$/, '')
+const dlrUrl = (options['dlr-url'] ?? `http://${options.listen}`).replace(/\/+$/, '')
 const MAY_GO_ON_MS = 5_000
+// Other texts with these statuses may be of a proxy, behind which Kannel took the message.
+const REFUSED = /^(?:Missing receiver|Empty receiver|Sender missing|DLR-Mask field misformed)/
 
 /** Kannel cuts off what is longer, and says nothing. */
 function tooLong(text) {
@@ -32,21 +35,22 @@ function tooLong(text) {
 }
 
 const mark = (key, attemptId) => createHmac('sha256', key).update(`dlr.${attemptId}`).digest('hex').slice(0, 32)
-const [secretKey] = readKeys(options)
+const keys = readKeys(options)
 
 /** What Kannel 1.4.5 was seen to answer, and what it means. */
 function outcomeOf({ status, text }, attemptId) {
   if (status === 202 && /^[03]:/.test(text)) return { result: 'accepted', networkId: `kannel:${attemptId}` }
   if (status === 202)
     return unknown(`Kannel says “${text.slice(0, 80)}” before it is routed: set immediate-sendsms-reply = false.`)
-  if (status === 503) return rejected('connection', 'busy', { words: text, retryAfterMs: MAY_GO_ON_MS })
+  if (status === 503 && text.startsWith('Temporal failure'))
+    return rejected('connection', 'busy', { words: text, retryAfterMs: MAY_GO_ON_MS })
   if (status === 403 && text.startsWith('Authorization failed'))
     return rejected('connection', 'gateway_auth', { words: text, retryAfterMs: 60_000 })
   if (status === 403 && text.startsWith('Not routable'))
     return rejected('permanent', 'recipient_refused', { words: text })
   if (status === 400 && text.includes('denied by white'))
     return rejected('permanent', 'recipient_refused', { words: text })
-  if (status === 400 || status === 404)
+  if ((status === 400 && REFUSED.test(text)) || (status === 404 && text.startsWith('Unknown request')))
     return rejected('connection', 'gateway_setup', { words: text.slice(0, 300), retryAfterMs: 60_000 })
   return unknown(`Kannel answered ${status}: ${text.slice(0, 80)}`)
 }
@@ -68,7 +72,7 @@ serve(options, {
   async health() {
     if (!options.status) {
       // Any answer of its own shows that smsbox is there: it closes its port while bearerbox is gone.
-      const answer = await ask(`${options.gateway}/cgi-bin/sendsms`, { timeoutMs: 5_000 }).catch(() => null)
+      const answer = await ask(`${gateway}/cgi-bin/sendsms`, { timeoutMs: 5_000 }).catch(() => null)
       return { ready: answer !== null, words: answer ? null : 'Kannel (smsbox) does not answer.' }
     }
     const answer = await ask(options.status, { timeoutMs: 5_000 }).catch(() => null)
@@ -84,7 +88,7 @@ serve(options, {
     return content.text.trim() === '' ? rejected('permanent', 'content_refused', { words: 'The text is empty.' }) : null
   },
   async send({ attemptId, from, to, content }, { timeoutMs }) {
-    const url = `${dlrUrl}/kannel/dlr?id=${attemptId}&k=${mark(secretKey, attemptId)}&d=%d&A=%A`
+    const url = `${dlrUrl}/kannel/dlr?id=${attemptId}&k=${mark(keys[0], attemptId)}&d=%d&A=%A`
     const headers = {
       ...{
         'content-type': 'text/plain; charset=UTF-8',
@@ -96,7 +100,7 @@ serve(options, {
     }
     try {
       return outcomeOf(
-        await ask(`${options.gateway}/cgi-bin/sendsms`, { method: 'POST', headers, body: content.text, timeoutMs }),
+        await ask(`${gateway}/cgi-bin/sendsms`, { method: 'POST', headers, body: content.text, timeoutMs }),
         attemptId,
       )
     } catch (error) {
@@ -108,7 +112,8 @@ serve(options, {
   async routes({ url, report }) {
     if (url.pathname !== '/kannel/dlr') return null
     const [id, key, kind, answer] = ['id', 'k', 'd', 'A'].map((name) => url.searchParams.get(name) ?? '')
-    if (key !== mark(secretKey, id)) return { status: 401, text: 'wrong key' }
+    // Any of them: a report may be about what was sent before the secret was changed.
+    if (!keys.some((one) => key === mark(one, id))) return { status: 401, text: 'wrong key' }
     // 4 only says that it is queued; a refusal at once was the answer to the call already.
     const what = { 1: 'delivered', 2: 'failed', 8: 'sent', 16: 'failed' }[kind]
     if (what && !answer.includes('no SMSC'))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readlinkSync, statSync } from 'node:fs'
+import { readdirSync, readlinkSync, statSync, truncateSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, it } from 'vitest'
 import { putFile } from '../../../src/operations/verify-adapter/request-cases.ts'
@@ -26,6 +26,49 @@ describe('an adapter', () => {
     await world.attempt({ receiptsUrl: receiver.url })
 
     await waitUntil('both receipts came', async () => receiver.receipts.length === 2, { deadlineMs: 10_000 })
+  })
+
+  it('does not let an address that takes no receipts hold back those to another', async () => {
+    await using world = await openWorld('waha')
+    const away = await world.takeReceipts(Array.from({ length: 100 }, () => 404))
+    const receiver = await world.takeReceipts()
+
+    await world.attempt({ receiptsUrl: away.url })
+    await world.attempt({ receiptsUrl: receiver.url })
+
+    await waitUntil('both receipts came', async () => receiver.receipts.length === 2, { deadlineMs: 5_000 })
+    assert.deepEqual(away.receipts, [])
+  })
+
+  it('hands nothing over under the webhook-id of another attempt', async () => {
+    await using world = await openWorld('waha')
+    const body = JSON.stringify(world.adapter.fieldsOf())
+
+    const id = `att_${crypto.randomUUID()}_1`
+    const answer = await world.adapter.ask({ method: 'POST', path: '/v1/attempts', id, body })
+
+    assert.equal(answer?.status, 400)
+    assert.deepEqual(world.gateway.sent, [])
+  })
+
+  it('asks for a file again that a crash cut off', async () => {
+    await using world = await openWorld('waha')
+    const file = Buffer.from('the whole picture')
+    const sha256 = sha256Of(file)
+    await putFile(world.adapter, sha256, file)
+    truncateSync(`${world.log}.media/${sha256}`, 3)
+    const media = { sha256, sizeBytes: file.length, mime: 'image/png' }
+    const content = { type: 'image', caption: null, name: 'a.png', media }
+
+    const cutOff = await world.attempt({ content })
+    await putFile(world.adapter, sha256, file)
+    const whole = await world.attempt({ content })
+
+    assert.deepEqual([cutOff['code'], whole['result']], ['media_missing', 'accepted'])
+    assert.deepEqual(
+      world.gateway.sent.map((one) => one.sha256),
+      [sha256],
+    )
   })
 
   it.runIf(process.platform === 'linux')('closes the file of a call that ended early', async () => {
