@@ -29,12 +29,22 @@ if (readText(options, 'webhook-key-file') === 'secret')
 const webhookKey = readWebhookKey(options)
 const MIB = 1024 * 1024
 const MOST_BYTES = { image: 20 * MIB, document: 50 * MIB, audio: 50 * MIB, video: 100 * MIB }
-// It also says that a number is unknown when it could not ask.
-const BELIEVED_AT_ATTEMPT = 3
+// It also says that a number is unknown when it could not ask, so it is believed the third time for one message.
+const BELIEVED_AT = 3
+const MOST_REMEMBERED = 10_000
+// Of each message, how often it said so. A restart forgets it, and then it is asked more often.
+const unknownNumbers = new Map()
 const AN_HOUR_MS = 3_600_000
 let sender = null
 
-function outcomeOf({ status, text, value }, { attemptId, attempt }) {
+function isBelieved(messageId) {
+  const times = (unknownNumbers.get(messageId) ?? 0) + 1
+  unknownNumbers.set(messageId, times)
+  if (unknownNumbers.size > MOST_REMEMBERED) unknownNumbers.delete(unknownNumbers.keys().next().value)
+  return times >= BELIEVED_AT
+}
+
+function outcomeOf({ status, text, value }, { attemptId, messageId }) {
   const code = value.code ?? ''
   const words = typeof value.message === 'string' ? value.message : null
   const setup = { words, retryAfterMs: 60_000 }
@@ -42,7 +52,7 @@ function outcomeOf({ status, text, value }, { attemptId, attempt }) {
     return { result: 'accepted', networkId: value.results?.message_id || `gowa:${attemptId}` }
   if (status === 400 && code === 'VALIDATION_ERROR') return rejected('permanent', 'content_refused', { words })
   if (status === 400 && code === 'INVALID_JID')
-    return rejected(attempt >= BELIEVED_AT_ATTEMPT ? 'permanent' : 'transient', 'recipient_unknown', { words })
+    return rejected(isBelieved(messageId) ? 'permanent' : 'transient', 'recipient_unknown', { words })
   if (status === 401 && code === 'AUTHENTICATION_ERROR')
     return rejected('connection', 'sender_offline', { words, retryAfterMs: 30_000 })
   if (status === 401)

@@ -30,7 +30,8 @@ export function addAdapterCommands(program: NuncioCommand, cli: Cli): void {
     .withExamples(
       commandLine`adapter waha --listen 127.0.0.1:7900 --secret-file secret.txt --log waha.log --gateway http://127.0.0.1:3000 --key-file key.txt --webhook-key-file webhook.txt`,
     )
-  hasKey(addAdapter(group, cli, { name: 'evolution', title: 'Evolution API', gateway: example }), 'Evolution API')
+  const evolution = { name: 'evolution', title: 'Evolution API', gateway: 'http://127.0.0.1:8080' }
+  hasKey(addAdapter(group, cli, evolution), 'Evolution API')
     .requiredOption('--instance <name>', 'the instance of Evolution API')
     .withExamples(
       commandLine`adapter evolution --listen 127.0.0.1:7900 --secret-file secret.txt --log evolution.log --gateway http://127.0.0.1:8080 --instance shop --key-file key.txt --webhook-key-file webhook.txt`,

@@ -19,14 +19,13 @@ const REPEATED_WITHIN_MS = 15_000
 const QUIET_MS = 5_000
 
 /** Sends a message and takes its receipts: the first batch is answered with 503, then not at all, and then as Nuncio does. */
-export async function* tryReceipts(adapter: AdapterUnderTest, to: string, place: string): AsyncIterable<CaseResult> {
-  const taker = new ReceiptTaker(adapter)
-  const server = await listenAt(
-    place,
-    createServer((request, response) => void taker.take(request, response).catch(() => response.destroy())),
-  )
+export async function* tryReceipts(
+  adapter: AdapterUnderTest,
+  to: string,
+  taker: ReceiptTaker,
+): AsyncIterable<CaseResult> {
   try {
-    adapter.receiptsUrl = `http://${place}/receipts`
+    adapter.receiptsUrl = `http://${taker.place}/receipts`
     const fields = adapter.fieldsOf({ to })
     const attempted = await adapter.attempt(fields)
     const isTaken = 'outcome' in attempted && attempted.outcome.result === 'accepted'
@@ -48,7 +47,6 @@ export async function* tryReceipts(adapter: AdapterUnderTest, to: string, place:
     yield { title: 'stops when they are taken', problem: more === 0 ? null : 'It repeated them after the signed 200.' }
   } finally {
     adapter.receiptsUrl = null
-    await closeServer(server)
   }
 }
 
@@ -72,19 +70,40 @@ function repeats(first: Batch, others: readonly (Batch | undefined)[]): string |
     : 'It repeated them with another webhook-id or another body.'
 }
 
-class ReceiptTaker {
+/** Listens for receipts. */
+export class ReceiptTaker {
+  readonly place: string
   readonly #adapter: AdapterUnderTest
+  readonly #server = createServer(
+    (request, response) => void this.#take(request, response).catch(() => response.destroy()),
+  )
   readonly batches: Batch[] = []
   #woken: () => void = () => {}
 
-  constructor(adapter: AdapterUnderTest) {
+  private constructor(adapter: AdapterUnderTest, place: string) {
     this.#adapter = adapter
+    this.place = place
   }
 
-  async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  static async open(adapter: AdapterUnderTest, place: string): Promise<ReceiptTaker> {
+    const taker = new ReceiptTaker(adapter, place)
+    await listenAt(place, taker.#server)
+    return taker
+  }
+
+  close(): Promise<void> {
+    return closeServer(this.#server)
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await buffer(request)
     const header = (name: string) => request.headers[name]?.toString() ?? null
-    const { keys } = this.#adapter
+    const { keys, receiptsUrl } = this.#adapter
+    // Of messages before the test of receipts, perhaps of another run.
+    if (receiptsUrl === null) {
+      response.writeHead(503).end()
+      return
+    }
     const signedId = verifySigned(keys, { header, content: body, now: Date.now() })
     const id = header('webhook-id')
     this.batches.push({ id, body, isSigned: signedId !== null })

@@ -33,6 +33,17 @@ describe('the check of an adapter', () => {
     assert.ok(all.length > asked.length + 15)
   })
 
+  it('sends nothing when it cannot listen for receipts', async () => {
+    await using world = await openWorld()
+
+    await assert.rejects(
+      resultsOf(world, { to: TO, from: FROM, receipts: 'nowhere' }),
+      /Nothing can listen on nowhere\./,
+    )
+
+    assert.deepEqual(world.sent, [])
+  })
+
   it.concurrent.each(Object.entries(BROKEN_ADAPTERS))('finds one that %s', async (_, broken) => {
     const { shownBy, title } = broken
     await using world = await openWorld({ broken, isBetween: shownBy === 'disturbed' })

@@ -8,7 +8,7 @@ import { gatewayCases } from './gateway-cases.ts'
 import { GatewayProxy } from './gateway-proxy.ts'
 import { requestCases } from './request-cases.ts'
 import { sendingCases } from './sending-cases.ts'
-import { tryReceipts } from './try-receipts.ts'
+import { ReceiptTaker, tryReceipts } from './try-receipts.ts'
 
 export interface VerifyAdapterRequest {
   /** Of the adapter. */
@@ -32,19 +32,23 @@ const MOST_SKEW_MS = 60_000
 /** Tries what the protocol demands of an adapter, one promise after the other. */
 export async function* verifyAdapter(request: VerifyAdapterRequest): AsyncIterable<CaseResult> {
   const adapter = new AdapterUnderTest({ url: urlOf(request.url), keys: keysOf(request.secrets) })
-  // From the first question on: the adapter may find its gateway only there.
-  const proxy = request.proxy === null ? null : await GatewayProxy.open(request.proxy, request.to ?? '')
+  // Before the first message: a wrong address is refused while nothing was sent.
+  const taker = request.receipts === null ? null : await ReceiptTaker.open(adapter, request.receipts)
+  let proxy: GatewayProxy | null = null
   try {
-    yield* tried(adapter, request, proxy)
+    // From the first question on: the adapter may find its gateway only there.
+    if (request.proxy !== null) proxy = await GatewayProxy.open(request.proxy, request.to ?? '')
+    yield* tried(adapter, request, { proxy, taker })
   } finally {
     await proxy?.close()
+    await taker?.close()
   }
 }
 
 async function* tried(
   adapter: AdapterUnderTest,
-  { to, from, restart, receipts }: VerifyAdapterRequest,
-  proxy: GatewayProxy | null,
+  { to, from, restart }: VerifyAdapterRequest,
+  { proxy, taker }: { readonly proxy: GatewayProxy | null; readonly taker: ReceiptTaker | null },
 ): AsyncIterable<CaseResult> {
   const health = await readHealth(adapter)
   yield { title: 'describes itself at GET /health, and signs it', problem: typeof health === 'string' ? health : null }
@@ -58,7 +62,7 @@ async function* tried(
   if (to === null) return
   yield* runCases(sendingCases(adapter, { health, to, restart, proxy }))
   if (proxy) yield* runCases(gatewayCases(adapter, { proxy, to }))
-  if (receipts !== null) yield* tryReceipts(adapter, to, receipts)
+  if (taker) yield* tryReceipts(adapter, to, taker)
 }
 
 async function readHealth(adapter: AdapterUnderTest): Promise<AdapterHealth | string> {

@@ -60,8 +60,7 @@ const ANSWERS: Readonly<Record<MessengerName, readonly Read[]>> = {
     { status: 200, value: { code: 'SUCCESS', results: {} }, is: 'accepted' },
     { status: 200, value: {}, is: 'unknown' },
     { status: 400, value: { code: 'VALIDATION_ERROR' }, is: 'rejected permanent content_refused' },
-    { status: 400, value: { code: 'INVALID_JID' }, is: 'rejected transient recipient_unknown', attempt: 2 },
-    { status: 400, value: { code: 'INVALID_JID' }, is: 'rejected permanent recipient_unknown', attempt: 3 },
+    { status: 400, value: { code: 'INVALID_JID' }, is: 'rejected transient recipient_unknown', attempt: 3 },
     { status: 400, value: { code: 'DEVICE_ID_REQUIRED' }, is: 'rejected connection gateway_setup' },
     { status: 400, value: { code: 'OTHER' }, is: 'unknown' },
     { status: 401, value: { code: 'AUTHENTICATION_ERROR' }, is: 'rejected connection sender_offline' },
@@ -164,6 +163,25 @@ describe.each(NAMES)('the adapter for %s', (name) => {
       expected,
     )
     assert.ok(receiver.receipts.every((one) => one['networkId'] === id))
+  })
+})
+
+describe('the adapter for gowa, told that a number is unknown', () => {
+  it('believes it the third time for one message', async () => {
+    await using world = await openWorld('gowa')
+    const [one, other] = [crypto.randomUUID(), crypto.randomUUID()]
+    world.gateway.answer = { status: 400, value: { code: 'INVALID_JID' } }
+
+    const kinds: unknown[] = []
+    for (const [messageId, attempt] of [
+      [one, 2],
+      [one, 3],
+      [other, 1],
+      [one, 7],
+    ] as const)
+      kinds.push((await world.attempt({ messageId, attempt, attemptId: `${messageId}_${attempt}` }))['class'])
+
+    assert.deepEqual(kinds, ['transient', 'transient', 'transient', 'permanent'])
   })
 })
 
