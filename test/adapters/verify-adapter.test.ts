@@ -6,15 +6,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, it } from 'vitest'
-import { findFreePort } from '../../../test/support/black-box/free-port.ts'
-import { BROKEN_ADAPTERS, type BrokenAdapter } from '../../../test/support/bridge/broken-adapters.ts'
-import { AdapterProcess } from '../../../test/support/bridge/run-adapter.ts'
-import { newSecret } from '../../../test/support/bridge/scripted-adapter.ts'
-import { CliOn } from '../../../test/support/journey/cli-on.ts'
-import type { CaseResult } from './adapter-case.ts'
-import { verifyAdapter } from './verify-adapter.ts'
+import type { CaseResult } from '../../src/operations/verify-adapter/adapter-case.ts'
+import { verifyAdapter } from '../../src/operations/verify-adapter/verify-adapter.ts'
+import { findFreePort } from '../support/black-box/free-port.ts'
+import { BROKEN_ADAPTERS, type BrokenAdapter } from '../support/bridge/broken-adapters.ts'
+import { AdapterProcess } from '../support/bridge/run-adapter.ts'
+import { newSecret } from '../support/bridge/scripted-adapter.ts'
+import { CliOn } from '../support/journey/cli-on.ts'
 
-const ADAPTERS = fileURLToPath(new URL('../../../adapters/', import.meta.url))
+const ADAPTERS = fileURLToPath(new URL('../../adapters/', import.meta.url))
 const TO = '15551230001'
 const FROM = '15550009000'
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readdirSync, readlinkSync, statSync, truncateSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, it } from 'vitest'
-import { putFile } from '../../../src/operations/verify-adapter/request-cases.ts'
-import { waitUntil } from '../../support/black-box/wait-until.ts'
-import { DIALECTS, sha256Of } from '../../support/bridge/fake-messengers.ts'
-import { type MessengerName, openWorld } from '../../support/bridge/messenger-world.ts'
+import { putFile } from '../../src/operations/verify-adapter/request-cases.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
+import { DIALECTS, sha256Of } from '../support/bridge/fake-messengers.ts'
+import { type MessengerName, openWorld } from '../support/bridge/messenger-world.ts'
 
 const NAMES = Object.keys(DIALECTS) as MessengerName[]
 
@@ -90,7 +90,7 @@ describe('an adapter', () => {
     )
   })
 
-  it('lets nobody else read its log and its media', async () => {
+  it('keeps its log and its media from other users', async () => {
     await using world = await openWorld('waha')
 
     const modes = [world.log, `${world.log}.media`].map((path) => statSync(path).mode & 0o777)

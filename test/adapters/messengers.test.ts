@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { putFile } from '../../../src/operations/verify-adapter/request-cases.ts'
-import { verifyAdapter } from '../../../src/operations/verify-adapter/verify-adapter.ts'
-import { findFreePort } from '../../support/black-box/free-port.ts'
-import { waitUntil } from '../../support/black-box/wait-until.ts'
-import { NUMBER, type Report, sha256Of } from '../../support/bridge/fake-messengers.ts'
-import { type MessengerName, openWorld, TO } from '../../support/bridge/messenger-world.ts'
+import { putFile } from '../../src/operations/verify-adapter/request-cases.ts'
+import { verifyAdapter } from '../../src/operations/verify-adapter/verify-adapter.ts'
+import { findFreePort } from '../support/black-box/free-port.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
+import { NUMBER, type Report, sha256Of } from '../support/bridge/fake-messengers.ts'
+import { type MessengerName, openWorld, TO } from '../support/bridge/messenger-world.ts'
 
 const PAGE = '<html>Welcome</html>'
 const NAMES = ['waha', 'evolution', 'gowa'] as const
@@ -166,7 +166,7 @@ describe.each(NAMES)('the adapter for %s', (name) => {
   })
 })
 
-describe('the adapter for gowa, told that a number is unknown', () => {
+describe('the adapter for gowa, whose gateway says that a number is unknown', () => {
   it('believes it the third time for one message', async () => {
     await using world = await openWorld('gowa')
     const [one, other] = [crypto.randomUUID(), crypto.randomUUID()]
