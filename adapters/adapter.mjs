@@ -102,7 +102,7 @@ export function ask(url, { method = 'GET', headers = {}, body, timeoutMs = 10_00
 
 /** Serves the protocol in front of `gateway`: name, capabilities, health(), check(attempt), send(attempt, timeoutMs, mediaPath), routes. */
 export async function serve(options, gateway) {
-  // The log and the media are nobody else's to read.
+  // Other users must not read the log and the media.
   process.umask(0o077)
   const keys = readKeys(options)
   const [, host, port] = /^\[?(.*?)\]?:([0-9]{1,5})$/.exec(options.listen) ?? []
@@ -143,7 +143,6 @@ export async function serve(options, gateway) {
       given.some((one) => one.length === 32 && timingSafeEqual(one, digest(key, { id, time, content }))),
     )
   }
-  // `appendFile` and not `write`, which takes a part for success on a full disk.
   /** On the disk when it resolves. Lines of one moment share an fdatasync; a line that was cut off is skipped when it is read. */
   const append = (entry) =>
     new Promise((resolve, reject) => {
@@ -153,6 +152,7 @@ export async function serve(options, gateway) {
   async function flush() {
     while (lines.length > 0) {
       const batch = lines.splice(0)
+      // Not `write`, which takes a part for success on a full disk.
       await file
         .appendFile(`\n${batch.map(({ text }) => text).join('')}`)
         .then(() => file.datasync())

@@ -3,7 +3,16 @@
 // node evolution.mjs --listen 127.0.0.1:7900 --secret-file secret.txt --log evolution.log --gateway http://127.0.0.1:8080 \
 //   --instance shop --key-file key.txt --webhook-key-file webhook.txt
 import { readArguments, readText, rejected, serve, unknown } from './adapter.mjs'
-import { ALL_TYPES, fetchJson, isSame, jsonOf, jsonWithFile, parsedJson, readWebhookKey, send } from './messengers.mjs'
+import {
+  fetchJson,
+  isSame,
+  jsonOf,
+  jsonWithFile,
+  MESSENGER_CAPABILITIES,
+  parsedJson,
+  readWebhookKey,
+  send,
+} from './messengers.mjs'
 
 const options = readArguments(['key-file'], ['gateway', 'instance', 'webhook-key-file'])
 const gateway = options.gateway.replace(/\/+$/, '')
@@ -45,14 +54,7 @@ function callOf({ to, content }, mediaPath) {
 serve(options, {
   name: 'evolution',
   title: 'Evolution API',
-  capabilities: {
-    types: ALL_TYPES,
-    maxTextLength: null,
-    maxCaptionLength: null,
-    recognisesRepeat: false,
-    receipts: ['sent', 'delivered', 'read', 'failed'],
-    evidence: false,
-  },
+  capabilities: MESSENGER_CAPABILITIES,
   async health() {
     const answer = await fetchJson(`${gateway}/instance/connectionState/${instance}`, headers)
     if (!answer) return { ready: false, words: 'Evolution API does not answer.' }

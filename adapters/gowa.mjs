@@ -4,11 +4,11 @@
 //   --user nuncio --password-file password.txt --webhook-key-file webhook.txt [--device ID]
 import { fail, readArguments, readText, rejected, serve, unknown } from './adapter.mjs'
 import {
-  ALL_TYPES,
   fetchJson,
   formWithFile,
   isSame,
   jsonOf,
+  MESSENGER_CAPABILITIES,
   parsedJson,
   readWebhookKey,
   send,
@@ -80,14 +80,7 @@ function callOf({ to, content }, mediaPath) {
 serve(options, {
   name: 'gowa',
   title: 'GOWA',
-  capabilities: {
-    types: ALL_TYPES,
-    maxTextLength: null,
-    maxCaptionLength: null,
-    recognisesRepeat: false,
-    receipts: ['delivered', 'read'],
-    evidence: false,
-  },
+  capabilities: { ...MESSENGER_CAPABILITIES, receipts: ['delivered', 'read'] },
   async health() {
     const answer = await fetchJson(`${gateway}/app/status`, headers)
     if (!answer) return { ready: false, words: 'GOWA does not answer.' }

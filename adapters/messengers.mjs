@@ -4,7 +4,14 @@ import { createReadStream, statSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { ask, fail, readText, rejected, unknown } from './adapter.mjs'
 
-export const ALL_TYPES = ['message', 'image', 'document', 'video', 'audio']
+export const MESSENGER_CAPABILITIES = {
+  types: ['message', 'image', 'document', 'video', 'audio'],
+  maxTextLength: null,
+  maxCaptionLength: null,
+  recognisesRepeat: false,
+  receipts: ['sent', 'delivered', 'read', 'failed'],
+  evidence: false,
+}
 
 /** Calls the gateway with a body of `jsonOf`, `jsonWithFile` or `formWithFile`, and has its answer read. */
 export async function send(url, { headers, body, timeoutMs }, outcomeOf) {
@@ -98,7 +105,7 @@ async function* base64Of(path) {
   yield Buffer.from(rest.toString('base64'))
 }
 
-/** Whoever guesses it may report whatever he likes. */
+/** Who knows it can sign reports, so it must not be one that can be guessed. */
 export function readWebhookKey(options) {
   const key = readText(options, 'webhook-key-file')
   if (key.length < 16)

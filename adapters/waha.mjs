@@ -4,12 +4,12 @@
 //   --key-file key.txt --webhook-key-file hmac.txt [--session default]
 import { readArguments, readText, rejected, serve, unknown } from './adapter.mjs'
 import {
-  ALL_TYPES,
   fetchJson,
   isJson,
   isSame,
   jsonOf,
   jsonWithFile,
+  MESSENGER_CAPABILITIES,
   parsedJson,
   readWebhookKey,
   send,
@@ -74,14 +74,7 @@ function bodyOf({ to, content }, mediaPath) {
 serve(options, {
   name: 'waha',
   title: 'WAHA',
-  capabilities: {
-    types: ALL_TYPES,
-    maxTextLength: null,
-    maxCaptionLength: null,
-    recognisesRepeat: false,
-    receipts: ['sent', 'delivered', 'read', 'failed'],
-    evidence: false,
-  },
+  capabilities: MESSENGER_CAPABILITIES,
   async health() {
     const answer = await fetchJson(`${gateway}/api/sessions/${encodeURIComponent(session)}`, headers)
     if (!answer) return { ready: false, words: 'WAHA does not answer.' }

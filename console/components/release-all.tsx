@@ -1,35 +1,13 @@
-import { Button, Text } from '@mantine/core'
-import { useState } from 'react'
-import { useApiMutation } from '../api/queries.ts'
-import { useAccount } from './account.tsx'
-import { ConfirmDialog } from './confirm-dialog.tsx'
-import { showToast } from './toast.ts'
+import { Suspense } from 'react'
+import { lazily } from './load-later.ts'
 
-/** Ends a hold of all numbers. */
+// A hold is rare, and the pages that may show it are loaded often.
+const ReleaseAllDialog = lazily(async () => (await import('./release-all-dialog.tsx')).ReleaseAllDialog)
+
 export function ReleaseAll() {
-  const { id: account } = useAccount()
-  const release = useApiMutation('releaseHold')
-  const [isAsking, setAsking] = useState(false)
   return (
-    <>
-      <Button variant="default" size="compact-sm" onClick={() => setAsking(true)}>
-        Release all numbers
-      </Button>
-      <ConfirmDialog
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
-        title="Release all numbers?"
-        confirmLabel="Release all numbers"
-        onConfirm={async () => {
-          await release.mutateAsync({ params: { account } })
-          showToast('All numbers are released. What waits is sent now.')
-        }}
-      >
-        <Text size="sm">
-          Everything that waits is sent. If the database has gone back, such as to a backup, that may include messages
-          that were sent before. Cancel what must not go out again first.
-        </Text>
-      </ConfirmDialog>
-    </>
+    <Suspense>
+      <ReleaseAllDialog />
+    </Suspense>
   )
 }

@@ -74,11 +74,8 @@ export function readSettings(texts: SettingTexts): SettingsReading {
     const own = findText(entry, texts)
     const { found, warning: ignored } = own.source === 'default' ? findShared(entry, texts) : NOT_SHARED
     const { text, source } = found ?? own
-    if (found) {
-      values[key] = found.value
-      return { key, entry, text, source, problem: null, warning: entry.warning?.(found.value) ?? ignored }
-    }
-    const parsed = text === '' && entry.whenUnset !== undefined ? { value: entry.whenUnset } : entry.kind.parse(text)
+    const unset = text === '' && entry.whenUnset !== undefined ? { value: entry.whenUnset } : null
+    const parsed = found ?? unset ?? entry.kind.parse(text)
     if ('wrong' in parsed)
       return { key, entry, text, source, problem: problemOf(entry, { text, source }, parsed), warning: null }
     values[key] = parsed.value

@@ -3,9 +3,10 @@ import { cp, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises
 import { dirname, join, resolve } from 'node:path'
 import { assetPath } from '../assets/asset-path.ts'
 import { CHANNELS } from '../channels/registry.ts'
+import { isInstalled } from '../channels/whatsapp-web/is-installed.ts'
 import { commandLine } from '../core/command-line.ts'
 import { Refusal } from '../core/refusals.ts'
-import { INSTALLED_LOCK, installFolder } from '../server/wiring/extra-folder.ts'
+import { installFolder } from '../server/wiring/extra-folder.ts'
 import { installWithNpm } from './install-with-npm.ts'
 
 /** Packages of a channel that Nuncio does not distribute. */
@@ -85,11 +86,11 @@ export function createChannelExtras({
     list: (dataDir) => list(dataDir, programExtras),
     find,
     async install(request) {
-      if (await isInstalledIn(programExtras, request.channel)) return false
+      if (isInstalled(join(programExtras, request.channel))) return false
       return install(request, runNpm)
     },
     async remove(dataDir, channel) {
-      if (await isInstalledIn(programExtras, channel))
+      if (isInstalled(join(programExtras, channel)))
         throw new Refusal(
           'argument_invalid',
           `The packages of ${channel} are part of this image. Use an image that was built without them.`,
@@ -104,7 +105,7 @@ async function list(dataDir: string, programExtras: string): Promise<readonly Ch
   const extras = EXTRAS.map(async ({ channel, label }) => ({
     channel,
     label,
-    state: (await isInstalledIn(programExtras, channel))
+    state: isInstalled(join(programExtras, channel))
       ? ('installed' as const)
       : await stateOf(installFolder({ dataDir }, channel), channel),
   }))
@@ -152,15 +153,12 @@ async function remove(dataDir: string, channel: string): Promise<boolean> {
   return isThere
 }
 
-async function isInstalledIn(extras: string, channel: string): Promise<boolean> {
-  return (await statOf(join(extras, channel, INSTALLED_LOCK))) !== null
-}
 function carried(channel: string, name: string): string {
   return assetPath(join('extras', channel, name))
 }
 
 async function stateOf(folder: string, channel: string): Promise<ExtraState> {
-  if ((await statOf(join(folder, INSTALLED_LOCK))) === null) return 'not-installed'
+  if (!isInstalled(folder)) return 'not-installed'
   return (await hasSameLock(folder, channel)) ? 'installed' : 'outdated'
 }
 
@@ -174,7 +172,7 @@ async function hasSameLock(folder: string, channel: string): Promise<boolean> {
 }
 
 async function refuseOtherContents(folder: string, channel: string): Promise<void> {
-  if ((await statOf(join(folder, INSTALLED_LOCK))) === null)
+  if (!isInstalled(folder))
     throw new Refusal(
       'file_unusable',
       `In the folder ${folder} the packages of ${channel} are not installed. On a machine that has npm: ${commandLine`channel install ${channel}`}, then copy the folder extras/${channel} of its data folder.`,

@@ -1,17 +1,15 @@
 import { Button, Group, Text } from '@mantine/core'
 import { CircleAlert, CircleHelp, CircleX, type LucideIcon } from 'lucide-react'
-import { type ReactNode, Suspense } from 'react'
+import type { ReactNode } from 'react'
 import type { AttentionItem } from '../../../src/contract/console/attention.ts'
 import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { ButtonLink } from '../../components/links.tsx'
-import { lazily } from '../../components/load-later.ts'
+import { ReleaseAll } from '../../components/release-all.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showErrorToast } from '../../components/toast.ts'
 import classes from './attention.module.css'
 import { titleOf } from './attention-text.ts'
-
-const ReleaseAll = lazily(async () => (await import('../../components/release-all.tsx')).ReleaseAll)
 
 /** One thing that waits for a person: what it is, how many, since when, and what to do about it. */
 export function AttentionRow({ item }: { readonly item: AttentionItem }) {
@@ -68,12 +66,7 @@ function MainAction({ item: { alarm, messages } }: { readonly item: AttentionIte
     return toLog(`Show ${count.toLocaleString('en')}`, search)
   }
   // Only the owner of the one account sees this alarm.
-  if (alarm?.kind === 'lanes_held')
-    return (
-      <Suspense>
-        <ReleaseAll />
-      </Suspense>
-    )
+  if (alarm?.kind === 'lanes_held') return <ReleaseAll />
   if (alarm?.kind === 'unconfirmed') return toLog('Decide', { view: 'attention' })
   if (alarm?.of === 'connection' || alarm?.of === 'token')
     return (

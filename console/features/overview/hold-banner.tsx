@@ -1,12 +1,8 @@
 import { Alert, Group, Stack, Text } from '@mantine/core'
 import { OctagonPause } from 'lucide-react'
-import { Suspense } from 'react'
 import type { OverviewReply } from '../../../src/contract/console/overview.ts'
-import { lazily } from '../../components/load-later.ts'
+import { ReleaseAll } from '../../components/release-all.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
-
-// Its dialog is needed only in the rare case of a hold.
-const ReleaseAll = lazily(async () => (await import('../../components/release-all.tsx')).ReleaseAll)
 
 /** All lanes are held until a person releases them. */
 export function HoldBanner({ hold }: Pick<OverviewReply, 'hold'>) {
@@ -33,9 +29,7 @@ export function HoldBanner({ hold }: Pick<OverviewReply, 'hold'>) {
         </Text>
         {hold.mayRelease ? (
           <Group>
-            <Suspense>
-              <ReleaseAll />
-            </Suspense>
+            <ReleaseAll />
           </Group>
         ) : null}
       </Stack>

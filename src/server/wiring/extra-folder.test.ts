@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { it, onTestFinished } from 'vitest'
-import { extraFolder, INSTALLED_LOCK } from './extra-folder.ts'
+import { extraFolder } from './extra-folder.ts'
 
 it('finds the packages of a channel in the program of an image that was built with them, else among the data', () => {
   const folder = mkdtempSync(join(tmpdir(), 'nuncio-extras-'))
@@ -12,7 +12,7 @@ it('finds the packages of a channel in the program of an image that was built wi
   const programExtras = join(folder, 'program')
   const before = extraFolder({ dataDir }, 'whatsapp-web', programExtras)
 
-  const list = join(programExtras, 'whatsapp-web', INSTALLED_LOCK)
+  const list = join(programExtras, 'whatsapp-web/node_modules/.package-lock.json')
   mkdirSync(dirname(list), { recursive: true })
   writeFileSync(list, '{}')
 

@@ -1,10 +1,7 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { assetPath } from '../../assets/asset-path.ts'
+import { isInstalled } from '../../channels/whatsapp-web/is-installed.ts'
 import type { Settings } from '../../config/read-settings.ts'
-
-/** npm writes this list at the very end, of what it has installed. */
-export const INSTALLED_LOCK = join('node_modules', '.package-lock.json')
 
 /** Where the packages of a channel are that Nuncio does not distribute: in the program, where an image was built with them. */
 export function extraFolder(
@@ -13,7 +10,7 @@ export function extraFolder(
   programExtras = assetPath('extras'),
 ): string {
   const inProgram = join(programExtras, channel)
-  return existsSync(join(inProgram, INSTALLED_LOCK)) ? inProgram : installFolder(settings, channel)
+  return isInstalled(inProgram) ? inProgram : installFolder(settings, channel)
 }
 
 /** Where a command installs them. */

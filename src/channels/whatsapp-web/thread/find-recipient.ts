@@ -1,3 +1,4 @@
+import { userOf } from './jid.ts'
 import type { Credentials, LibrarySocket, StanzaNode } from './library.ts'
 import type { Found } from './messages.ts'
 import type { StoredState } from './stored-state.ts'
@@ -96,10 +97,6 @@ function childrenOf({ content }: StanzaNode): readonly StanzaNode[] {
 
 function weekOf(seconds: number): number {
   return Math.floor(seconds / TOKEN_WEEK_SECONDS)
-}
-
-function userOf(jid: string): string {
-  return jid.split(/[:@]/)[0] ?? ''
 }
 
 function withoutDevice(jid: string): string {

@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs'
-import { extname, join } from 'node:path'
+import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../../core/ports/clock.ts'
+import { isInstalled } from '../is-installed.ts'
 import { type CallMessage, Calls } from './calls.ts'
 import { type Deadline, deadlineIn } from './deadline.ts'
 import type {
@@ -155,11 +155,6 @@ export class ThreadHost {
     note({ event: 'channel.thread_ended', channel })
     for (const id of [...this.#owners.keys()]) this.#report(id, LOST)
   }
-}
-
-/** Whether the packages of the channel are in this folder. npm writes this list at the very end. */
-export function isInstalled(folder: string): boolean {
-  return existsSync(join(folder, 'node_modules/.package-lock.json'))
 }
 
 const LOST: SocketChange = { kind: 'closed', code: null, expiresInMs: null }

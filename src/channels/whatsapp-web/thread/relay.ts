@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { type Deadline, isOver } from './deadline.ts'
+import { userOf } from './jid.ts'
 import type { Credentials, Library, LibrarySocket, StanzaNode } from './library.ts'
 import type { RelayEnd, SocketOrder } from './messages.ts'
 
@@ -111,8 +112,4 @@ export class Relay {
     const built = Message.fromObject({ extendedTextMessage: { text }, messageContextInfo: { messageSecret } })
     return Message.decode(Message.encode(built).finish())
   }
-}
-
-function userOf(jid: string): string {
-  return jid.split(/[:@]/)[0] ?? ''
 }
