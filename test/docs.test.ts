@@ -7,7 +7,7 @@ import { ROOT, readTree } from '../scripts/source-tree.ts'
 import { FROM_FILES } from '../src/config/read-secret-files.ts'
 import { SETTINGS } from '../src/config/settings.ts'
 import { successBody } from '../src/contract/replies.ts'
-import { firstCurl } from '../src/server/first-run/first-curl.ts'
+import { firstCurl } from '../src/server/first-run/startup-banner.ts'
 import { CONNECTIONS_OF_A_PROCESS, PURPOSES } from '../src/storage/postgres/connection/connection-purposes.ts'
 import { commandFaults } from './support/commands/command-faults.ts'
 

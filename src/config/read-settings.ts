@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import type { RefusalCode } from '../core/refusals.ts'
 import { daysText, isLonger } from '../core/retention/retention-times.ts'
 import type { DatabaseChoice } from './database-url.ts'
-import { nearestName } from './nearest-name.ts'
 import type { Setting } from './setting.ts'
 import { ROLES } from './setting-kinds.ts'
 import { SETTINGS, type SettingKey, type SettingValues } from './settings.ts'
@@ -275,4 +274,28 @@ const START = 'NUNCIO_'
 
 function withoutStart(name: string): string {
   return name.slice(START.length)
+}
+
+/** The candidate that differs least from what was written, or null when none is near enough to be meant. */
+function nearestName(written: string, candidates: readonly string[]): string | null {
+  let best: { candidate: string; distance: number } | null = null
+  for (const candidate of candidates) {
+    const distance = editDistance(written, candidate)
+    if (!best || distance < best.distance) best = { candidate, distance }
+  }
+  return best && best.distance <= Math.max(2, written.length / 3) ? best.candidate : null
+}
+
+/** How many letters must be put in, taken out or changed to make one text of the other. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= to.length; j++) {
+      const changed = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1)
+      next[j] = Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1)
+    }
+    row = next
+  }
+  return row[to.length] ?? 0
 }

@@ -17,7 +17,7 @@ import type { ConsoleSettings } from '../http/console-api/console-parts.ts'
 import { createHttpServer, type HttpServer } from '../http/server/http-server.ts'
 import type { HttpServerDeps } from '../http/server/http-server-deps.ts'
 import { createJournal } from '../observability/journal.ts'
-import { countQuery } from '../observability/metrics/watch-metrics.ts'
+import { setWatchGauges } from '../observability/metrics/watch-metrics.ts'
 import { Metrics, type MetricsReport } from '../observability/metrics.ts'
 import type { FirstStart } from './first-run/first-start.ts'
 import type { SetupLink } from './first-run/setup-link.ts'
@@ -257,7 +257,7 @@ export class Application {
     return createWatchdog({
       ...parts,
       countRefused: () => this.#metrics.refusedForStorage,
-      onChecked: (state) => countQuery(this.#metrics, state),
+      onChecked: (state) => setWatchGauges(this.#metrics, state),
     })
   }
 

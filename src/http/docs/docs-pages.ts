@@ -4,7 +4,6 @@ import { publicPathOf } from '../server/public-path.ts'
 import { chooseEncoding } from './choose-encoding.ts'
 import { DocsFiles, type FoundFile } from './docs-files.ts'
 import { docsHeaders } from './docs-headers.ts'
-import { hasEntityTag } from './has-entity-tag.ts'
 
 interface DocsParts {
   /** The folder of the built documents; see `site/build`. */
@@ -63,4 +62,10 @@ function answerTo(found: FoundFile | null, known: string | undefined) {
 
 function redirect(reply: FastifyReply, address: string): void {
   hijackReply(reply).reply(308, ['location', address, 'content-length', '0'], '')
+}
+
+/** Whether a header `If-None-Match` names this tag. */
+export function hasEntityTag(header: string | undefined, tag: string): boolean {
+  // Split at the comma alone: a pattern like /\s*,\s*/ is quadratic in a long run of blanks.
+  return (header ?? '').split(',').some((known) => known.trim() === tag)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { hasEntityTag } from './has-entity-tag.ts'
+import { hasEntityTag } from './docs-pages.ts'
 
 describe('a header If-None-Match', () => {
   it.each([

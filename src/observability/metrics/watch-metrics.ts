@@ -3,7 +3,7 @@ import type { WatchState } from '../../core/watchdog/watchdog.ts'
 import type { Metrics } from '../metrics.ts'
 
 /** Sets the gauges to what the watchdog found at its last check. */
-export function countQuery(
+export function setWatchGauges(
   metrics: Pick<Metrics, 'count' | 'set'>,
   { alarms, disks, oldestWaitingMs }: WatchState,
 ): void {

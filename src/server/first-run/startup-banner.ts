@@ -3,7 +3,6 @@ import type { Settings } from '../../config/read-settings.ts'
 import { ROLES } from '../../config/setting-kinds.ts'
 import { commandLine } from '../../core/command-line.ts'
 import type { Started } from '../application.ts'
-import { firstCurl } from './first-curl.ts'
 import type { FirstStart } from './first-start.ts'
 import type { SetupLink } from './setup-link.ts'
 
@@ -53,4 +52,11 @@ function firstLines({ token, number }: FirstStart, url: string): readonly string
     commandLine`token create --name 'first token' --event messaging.send_message --expires 30d`,
     '',
   ]
+}
+
+/** A command ready to paste that gets 200. */
+export function firstCurl({ token, number }: { readonly token: string; readonly number: string }, url: string): string {
+  return `curl ${url}/chat/api/v1/public/message/send \\
+  -H 'x-api-key: ${token}' -H 'content-type: application/json' \\
+  -d '{"from":"${number}","to":"15551234567","message":{"type":"message","message":"Hello from Nuncio"}}'`
 }

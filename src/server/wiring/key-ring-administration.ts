@@ -5,8 +5,8 @@ import type { Instant } from '../../core/ids.ts'
 import type { Administration } from '../../core/ports/administration.ts'
 import type { SecretStore } from '../../core/ports/secrets.ts'
 import { Refusal } from '../../core/refusals.ts'
-import { countSecrets } from '../../secrets/count-secrets.ts'
-import { Key } from '../../secrets/key.ts'
+import { allRows } from '../../secrets/all-rows.ts'
+import { Key, keyIdOf } from '../../secrets/key.ts'
 import type { KeyRing } from '../../secrets/key-ring.ts'
 import { KeyRingFile } from '../../secrets/key-ring-file.ts'
 import { type Resealed, resealAll } from '../../secrets/rotate.ts'
@@ -172,4 +172,14 @@ function refuseUsed({ id }: Key, secrets: number | null): void {
     'key_in_use',
     `${what} sealed with the key ${id}. Seal them with another: ${commandLine`secrets rotate`}`,
   )
+}
+
+/** How many secrets each key seals, by its id, the canary among them. Keys that seal nothing are left out. */
+export async function countSecrets(store: SecretStore): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>()
+  const count = (keyId: string | null) => keyId !== null && counts.set(keyId, (counts.get(keyId) ?? 0) + 1)
+  for await (const row of allRows(store)) for (const text of Object.values(row.texts)) count(keyIdOf(text))
+  const { canary } = await store.readKeyFacts()
+  count(canary?.keyId ?? null)
+  return counts
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { MessageId } from '../../../core/ids.ts'
-import { receiptTime } from './receipt-time.ts'
+import { receiptTime } from './apply-status.ts'
 
 const NOW = Date.UTC(2026, 5, 1)
 const MADE = NOW - 600_000

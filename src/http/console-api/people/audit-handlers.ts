@@ -1,11 +1,11 @@
 import { AUDIT_KINDS, type AuditFilter, type auditRoutes } from '../../../contract/console/audit.ts'
-import type { AuditFilter as Stored } from '../../../core/ports/console/audit.ts'
+import type { AuditEntry, AuditFilter as Stored } from '../../../core/ports/console/audit.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import { csvLine } from '../../../format/csv.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import { OpenReplies } from '../open-replies.ts'
 import type { AccountRequest, Handlers } from '../request-context.ts'
 import { sendLines } from '../send-lines.ts'
-import { AUDIT_CSV } from './print-audit.ts'
 
 const PAGE = 50
 const ROWS_AT_ONCE = 100
@@ -65,3 +65,20 @@ async function* readLines(
 function toStored({ actor, kind }: AuditFilter): Stored {
   return { actor: actor || null, actions: kind === undefined ? null : AUDIT_KINDS[kind] }
 }
+
+const COLUMNS: readonly (readonly [name: string, read: (entry: AuditEntry) => string | null])[] = [
+  ['at', ({ at }) => new Date(at).toISOString()],
+  ['actor', ({ actor }) => actor],
+  ['action', ({ action }) => action],
+  ['object', ({ object }) => object],
+  ['detail', ({ detail }) => (detail === null ? null : JSON.stringify(detail))],
+  ['remote_address', ({ remoteAddress }) => remoteAddress],
+  ['user_agent', ({ userAgent }) => userAgent],
+]
+
+const AUDIT_CSV = {
+  type: 'text/csv; charset=utf-8; header=present',
+  // Without the byte order mark Excel assumes another encoding.
+  head: `\uFEFF${csvLine(COLUMNS.map(([name]) => name))}\r\n`,
+  print: (entry: AuditEntry) => `${csvLine(COLUMNS.map(([, read]) => read(entry)))}\r\n`,
+} as const
