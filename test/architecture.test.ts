@@ -111,7 +111,7 @@ const PACKAGES: ImportRules['packages'] = {
   'prom-client': ['observability', 'http/*'],
   // The guarded client for addresses that others give us; whoever else needs that gets it through a port. And the client
   // of a network whose address the operator gives.
-  undici: ['media', 'channels/whatsapp-cloud', 'channels/whatsapp-web'],
+  undici: ['media', 'channels/whatsapp-cloud'],
   // Shapes of what comes from outside: requests and settings.
   zod: ['contract', 'config'],
 

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs'
+import { Readable } from 'node:stream'
 import { checkMediaUrl, type OperatorRanges } from '../core/media-address/check-url.ts'
 import { type AddressRange, parseAddressRange } from '../core/media-address/ip-address.ts'
 import type { TryCode } from '../core/notifications/delivery-try-codes.ts'
@@ -16,6 +17,8 @@ import { createNameResolver } from './resolve-name.ts'
 interface GuardedCallOptions {
   /** Origins such as `http://127.0.0.1:7900` that the operator opened: only they may be without TLS, or not public. */
   readonly origins?: readonly string[]
+  /** Opens this machine, for a simulator: its ports are not known before. */
+  readonly isLoopbackOpened?: boolean
   /** Ranges that the operator closed, public ones too. They win over the origins. */
   readonly refused?: readonly AddressRange[]
   /** As for media. */
@@ -33,13 +36,13 @@ const EVERYWHERE = ['0.0.0.0/0', '::/0'].map((text) => parseAddressRange(text)).
 
 /** Calls https URLs on the internet, and the origins that the operator opened. */
 export function createGuardedCall(options: GuardedCallOptions): GuardedCall {
-  const { refused = [], origins = [] } = options
+  const { refused = [], origins = [], isLoopbackOpened = false } = options
   const onInternet = rulesOf({ allowed: [], refused }, options)
   const opened = rulesOf({ allowed: EVERYWHERE, refused, anyPort: true }, options)
   return {
     async call(wanted, { signal, mayBegin = () => true }) {
       const url = URL.parse(wanted.url)
-      const isOpened = url !== null && origins.includes(url.origin)
+      const isOpened = url !== null && (origins.includes(url.origin) || (isLoopbackOpened && isLoopback(url)))
       if (!isOpened && url?.protocol !== 'https:') return { kind: 'not-sent', code: 'blocked', words: BLOCKED }
       const { timeoutMs, mostAnswerBytes } = wanted
       const rules = isOpened ? opened : onInternet
@@ -50,6 +53,10 @@ export function createGuardedCall(options: GuardedCallOptions): GuardedCall {
       )
     },
   }
+}
+
+function isLoopback({ hostname }: URL): boolean {
+  return ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
 }
 
 function rulesOf(ranges: OperatorRanges, { dnsServers, trustedCertificates }: GuardedCallOptions): FollowRules {
@@ -120,7 +127,7 @@ export async function exchange(
 function contentOf(headers: CallWanted['headers'], body: CallWanted['body']): Pick<Request, 'headers' | 'body'> {
   if (body === null || typeof body === 'string') return { headers, body }
   // Opened only when the connection is there.
-  const open = () => createReadStream(body.path)
+  const open = () => ('open' in body ? Readable.from(body.open()) : createReadStream(body.path))
   return { headers: { ...headers, 'content-length': String(body.sizeBytes) }, body: open }
 }
 

@@ -1,17 +1,31 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { describe, it, onTestFinished } from 'vitest'
 import { WHATSAPP_WEB } from '../../src/channels/whatsapp-web/name.ts'
+import type { ChannelState } from '../../src/core/ports/channel-state.ts'
 import { newPostgresWorld } from '../conformance/postgres-world.ts'
 import { newSqliteWorld } from '../conformance/sqlite-world.ts'
 import { ANNA, BEN, holdLane, type NewWorld } from '../conformance/storage-world.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
-import { ChannelWorld } from '../support/whatsapp-web/channel-world.ts'
-import { whyNoLibrary } from '../support/whatsapp-web/library.ts'
+import { tinyPng } from '../support/journey/serve-files.ts'
+import { temporaryFolder } from '../support/journey/start-nuncio.ts'
+import { openChannelWorld } from '../support/whatsapp-web/channel-world.ts'
+import { LIBRARY_FOLDER, whyNoLibrary } from '../support/whatsapp-web/library.ts'
 import { LibraryClient } from '../support/whatsapp-web/library-client.ts'
 import { newNumber, openSimulator, RECIPIENT, simulator, until } from '../support/whatsapp-web/library-world.ts'
 
 const REASON = whyNoLibrary()
+
+const FILES = [
+  { type: 'image', name: 'picture.png', mime: 'image/png', caption: 'See this', head: tinyPng() },
+  { type: 'video', name: 'film.mp4', mime: 'video/mp4', caption: 'héllo', head: Buffer.from('film') },
+  { type: 'audio', name: 'sound.mp3', mime: 'audio/mpeg', caption: null, head: Buffer.from('ID3') },
+  { type: 'document', name: 'Rechnung № 7.pdf', mime: 'application/pdf', caption: null, head: Buffer.from('%PDF') },
+] as const
 
 const ENGINES: readonly (readonly [name: string, newWorld: NewWorld])[] = [
   ['SQLite', newSqliteWorld],
@@ -22,7 +36,7 @@ describe.skipIf(REASON).each(ENGINES)(`WhatsApp Web on %s, against the simulator
   openSimulator()
 
   it('sends a text that the recipient reads, and logs that it was delivered and read', async () => {
-    const world = await openWorld(newWorld)
+    const world = await openChannelWorld(simulator, newWorld)
     const number = newNumber()
     const { messageId } = await world.link(number, 'héllo', RECIPIENT)
 
@@ -32,8 +46,33 @@ describe.skipIf(REASON).each(ENGINES)(`WhatsApp Web on %s, against the simulator
     assert.equal(simulator.phone(RECIPIENT).texts.at(-1), 'héllo')
   })
 
+  it('sends each type of message, and the recipient has its bytes, its name and its caption', async () => {
+    const world = await openChannelWorld(simulator, newWorld)
+    const { sender, messageId } = await world.link(newNumber(), 'text', RECIPIENT)
+    const sent = FILES.map((file) => ({ ...file, bytes: Buffer.concat([file.head, randomBytes(70_000)]) }))
+    const ids = [messageId]
+    for (const { type, name, mime, caption, bytes } of sent)
+      ids.push(await world.acceptFile(sender, { type, name, caption }, { to: RECIPIENT, bytes, mime }))
+    const before = simulator.phone(RECIPIENT).files.length
+
+    await world.startWorker(ANNA)
+
+    for (const id of ids) await world.reaches(id, 'READ')
+    const files = simulator.phone(RECIPIENT).files.slice(before)
+    const described = files.map(({ type, attachment: { mimetype, fileName, caption } }) =>
+      [type, mimetype, fileName || null, caption || null].join(),
+    )
+    assert.deepEqual(
+      new Set(described),
+      new Set(
+        sent.map(({ type, mime, name, caption }) => [type, mime, type === 'document' ? name : null, caption].join()),
+      ),
+    )
+    for (const { type, bytes } of sent) assert.ok(files.find((file) => file.type === type)?.bytes.equals(bytes), type)
+  })
+
   it('goes on after its thread has ended, and after a restart of the worker', async () => {
-    const world = await openWorld(newWorld)
+    const world = await openChannelWorld(simulator, newWorld)
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'first', RECIPIENT)
     const anna = await world.startWorker(ANNA)
@@ -53,11 +92,26 @@ describe.skipIf(REASON).each(ENGINES)(`WhatsApp Web on %s, against the simulator
   })
 })
 
+describe.skipIf(REASON)(`WhatsApp Web on PostgreSQL, against the simulator${skipNote(REASON)}`, () => {
+  openSimulator()
+
+  it('is left to a worker that has its packages by one that has not, which says first why messages wait', async () => {
+    const world = await openChannelWorld(simulator, newPostgresWorld)
+    const { messageId } = await world.link(newNumber(), 'hello', RECIPIENT)
+    await world.startWorker(ANNA, world.createChannel({ folder: temporaryFolder() }))
+    await world.waitsFor(messageId, 'channel_not_installed')
+
+    await world.startWorker(BEN)
+
+    await world.reaches(messageId, 'READ')
+  })
+})
+
 describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`, () => {
   openSimulator()
 
   it('G5: finds by a receipt that a message was taken whose line broke before the ack, and sends it once', async () => {
-    const world = await openWorld()
+    const world = await openChannelWorld(simulator)
     const number = newNumber()
     const { messageId } = await world.link(number, 'taken', RECIPIENT)
     simulator.messages.failNext(number, 'drop-after')
@@ -69,7 +123,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
   })
 
   it('G5: leaves a message unconfirmed of which no ack and no receipt ever comes', async () => {
-    const world = await openWorld()
+    const world = await openChannelWorld(simulator)
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'lost', RECIPIENT)
     simulator.messages.failNext(number, 'drop-before')
@@ -91,7 +145,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
   })
 
   it('fails a message to a number that is not on WhatsApp, without a stanza', async () => {
-    const world = await openWorld()
+    const world = await openChannelWorld(simulator)
     const number = newNumber()
     const { messageId } = await world.link(number, 'hello', '19990000000')
     const before = simulator.messages.sent.length
@@ -103,18 +157,78 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
     assert.equal(simulator.messages.sent.length, before)
   })
 
+  it('notices within seconds that its thread hangs, ends it and goes on', async () => {
+    const world = await openChannelWorld(simulator)
+    const hanging = hangingLibrary()
+    const { sender, messageId } = await world.link(newNumber(), 'first', RECIPIENT)
+    await world.startWorker(ANNA, world.createChannel({ folder: hanging.folder }))
+    await world.reaches(messageId, 'READ')
+    simulator.messages.onSent = () => hanging.hang()
+    onTestFinished(() => {
+      simulator.messages.onSent = () => {}
+    })
+
+    const second = await world.accept(sender, 'second', RECIPIENT)
+    await until(
+      'the end of the thread',
+      () => world.events.some(({ event }) => event === 'channel.thread_ended'),
+      15_000,
+    )
+    simulator.messages.onSent = () => {}
+
+    const outcomes = world.events.flatMap((event) =>
+      event.event === 'attempt.finished' && event.messageId === second ? [event.outcome] : [],
+    )
+    await world.reaches(second, 'READ')
+    await world.reaches(await world.accept(sender, 'third', RECIPIENT), 'READ')
+    assert.ok(!outcomes.includes('rejected'), outcomes.join())
+    assert.equal(simulator.phone(RECIPIENT).texts.filter((text) => text === 'second').length, 1)
+  })
+
+  it('G13: a look-up that takes long leaves no attempt open, and nothing leaves to a number that was blocked meanwhile', async () => {
+    const world = await openChannelWorld(simulator)
+    const recipient = newNumber()
+    simulator.phone(recipient)
+    const { sender, messageId: first } = await world.link(newNumber(), 'hello', RECIPIENT)
+    await world.startWorker(ANNA)
+    await world.reaches(first, 'READ')
+    simulator.queries.muted.add('usync')
+    onTestFinished(() => void simulator.queries.muted.delete('usync'))
+    const before = simulator.messages.sent.length
+
+    const id = await world.accept(sender, 'too late', recipient)
+    await world.waitsFor(id, 'recipient_lookup')
+    await world.block(sender.accountId, recipient)
+    simulator.queries.muted.delete('usync')
+
+    await world.reaches(id, 'FAILED')
+    assert.equal(await world.reasonOf(id), 'recipient_blocked')
+    assert.equal(simulator.messages.sent.length, before)
+  })
+
+  it('asks storage again for a receipt that could not be stored, on the same line', async () => {
+    const world = await openChannelWorld(simulator)
+    const { sender, messageId } = await world.link(newNumber(), 'hello', RECIPIENT)
+    const memory = world.storage.channelState(WHATSAPP_WEB)
+    let isAway = true
+    const findSome = (...given: Parameters<typeof memory.findSome>) =>
+      isAway ? Promise.reject(new Error('storage is away')) : memory.findSome(...given)
+    await world.startWorker(ANNA, world.createChannel({ memory: overriding(memory, { findSome }) }))
+    await world.reaches(messageId, 'PUBLISHED')
+
+    isAway = false
+
+    await world.reaches(messageId, 'READ')
+    assert.equal(world.statusesOf(sender.connectionId).filter((status) => status === 'ready').length, 1)
+  })
+
   it('gives a receipt back to WhatsApp that could not be stored, and has it again with the next login', async () => {
-    const world = await openWorld()
+    const world = await openChannelWorld(simulator)
     const { messageId } = await world.link(newNumber(), 'hello', RECIPIENT)
     const memory = world.storage.channelState(WHATSAPP_WEB)
-    const forgetful = Object.create(memory, {
-      findSome: { value: () => Promise.reject(new Error('storage is away')) },
-      add: { value: memory.add.bind(memory) },
-      find: { value: memory.find.bind(memory) },
-      due: { value: memory.due.bind(memory) },
-      dueByTurns: { value: memory.dueByTurns.bind(memory) },
-    })
-    const anna = await world.startWorker(ANNA, world.createChannel(forgetful))
+    const findSome = () => Promise.reject(new Error('storage is away'))
+    const forgetful = overriding(memory, { findSome })
+    const anna = await world.startWorker(ANNA, world.createChannel({ memory: forgetful }))
     await world.reaches(messageId, 'PUBLISHED')
     await anna.stop()
 
@@ -124,7 +238,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
   })
 
   it('has each step of a ratchet on disk before its message leaves', async () => {
-    const world = await openWorld()
+    const world = await openChannelWorld(simulator)
     const { sender, messageId } = await world.link(newNumber(), 'first', RECIPIENT)
     await world.startWorker(ANNA)
     await world.reaches(messageId, 'READ')
@@ -147,7 +261,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
   })
 
   it('G6: writes nothing once another worker may have the lane', async () => {
-    const world = await openWorld()
+    const world = await openChannelWorld(simulator)
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'hello', RECIPIENT)
     const { accountId, connectionId } = sender
@@ -180,7 +294,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
   })
 
   it('stays put out when the same device logs in elsewhere, also after a restart', async () => {
-    const world = await openWorld()
+    const world = await openChannelWorld(simulator)
     const { sender, messageId, state } = await world.link(newNumber(), 'hello', RECIPIENT)
     const anna = await world.startWorker(ANNA)
     await world.reaches(messageId, 'READ')
@@ -198,7 +312,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
   })
 
   it('forgets the session when the phone unlinks it, and lets messages wait', async () => {
-    const world = await openWorld()
+    const world = await openChannelWorld(simulator)
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'hello', RECIPIENT)
     await world.startWorker(ANNA)
@@ -212,7 +326,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
   })
 
   it('unlinks the device when the connection is removed, also while no worker had its session', async () => {
-    const world = await openWorld()
+    const world = await openChannelWorld(simulator)
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'hello', RECIPIENT)
     const anna = await world.startWorker(ANNA)
@@ -238,8 +352,32 @@ const BREAKS_THE_LIBRARY = {
   content: [{ tag: 'pair-device', attrs: {}, content: [{ tag: 'ref', attrs: {} }] }],
 }
 
-async function openWorld(newWorld: NewWorld = newSqliteWorld): Promise<ChannelWorld> {
-  const world = new ChannelWorld(await newWorld(), simulator)
-  onTestFinished(() => world.close())
-  return world
+function overriding(memory: ChannelState, changed: Partial<ChannelState>): ChannelState {
+  const names = ['add', 'find', 'findSome', 'list', 'due', 'dueByTurns', 'remove'] as const
+  const bound = names.map((name) => [name, memory[name].bind(memory)])
+  return { ...(Object.fromEntries(bound) as unknown as ChannelState), ...changed }
+}
+
+/** The library, which hangs for ever once `hang` is called. */
+function hangingLibrary() {
+  const folder = temporaryFolder()
+  const [real, lib] = [
+    join(LIBRARY_FOLDER, 'node_modules/baileys/lib/index.js'),
+    join(folder, 'node_modules/baileys/lib'),
+  ]
+  const flag = join(folder, 'hang')
+  mkdirSync(lib, { recursive: true })
+  writeFileSync(join(folder, 'node_modules/.package-lock.json'), '{}')
+  writeFileSync(join(folder, 'node_modules/baileys/package.json'), '{"type": "module"}')
+  writeFileSync(
+    join(lib, 'index.js'),
+    `import { existsSync, rmSync } from 'node:fs'
+export * from ${JSON.stringify(pathToFileURL(real).href)}
+setInterval(() => {
+  if (!existsSync(${JSON.stringify(flag)})) return
+  rmSync(${JSON.stringify(flag)})
+  for (;;);
+}, 1)`,
+  )
+  return { folder, hang: () => writeFileSync(flag, '') }
 }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { createDecipheriv, randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Agent } from 'undici'
-import { describe, it, onTestFinished } from 'vitest'
+import { describe, it } from 'vitest'
 import { uploadAttachment } from '../../src/channels/whatsapp-web/media/upload-attachment.ts'
 import { MEDIA_TYPES, type MediaType } from '../../src/core/message/message.ts'
+import { createGuardedCall } from '../../src/media/create-guarded-call.ts'
 import { systemClock } from '../../src/server/system-clock.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { temporaryFolder } from '../support/journey/start-nuncio.ts'
@@ -98,10 +98,8 @@ describe.skipIf(REASON)(`the library of WhatsApp Web, against the simulator, wit
 async function upload(client: LibraryClient, type: MediaType, bytes: Buffer): Promise<MessageProto> {
   const path = join(temporaryFolder(), 'file')
   await writeFile(path, bytes)
-  const dispatcher = new Agent({ connect: { ca: simulator.media.authority } })
-  onTestFinished(() => dispatcher.destroy())
   const parts = {
-    dispatcher,
+    guarded: createGuardedCall({ isLoopbackOpened: true, trustedCertificates: [simulator.media.authority] }),
     clock: systemClock,
     isLoopbackTaken: true,
     mediaHosts: (isFresh: boolean) => client.socket.refreshMediaConn(isFresh),

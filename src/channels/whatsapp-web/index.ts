@@ -1,17 +1,22 @@
-import type { ConnectionId } from '../../core/ids.ts'
-import type { Channel, ChannelEvents, ChannelSessions } from '../../core/ports/channel.ts'
+import type { ConnectionId, Instant } from '../../core/ids.ts'
+import { MESSAGE_TYPES } from '../../core/message/message.ts'
+import type { Channel, ChannelEvents, ChannelSessions, RateLimitDelay } from '../../core/ports/channel.ts'
 import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
+import type { GuardedCall } from '../../core/ports/guarded-call.ts'
 import type { JournalEvent } from '../../core/ports/journal.ts'
 import type { SessionStore } from '../../core/ports/session-store.ts'
 import { StateCleanup } from '../receipts/state-cleanup.ts'
 import { ATTEMPT_KIND, Attempts, EVIDENCE_WAIT_MS, MESSAGE_KIND, TAKEN_KIND } from './attempts.ts'
 import { LoginTurns } from './login-turns.ts'
+import { Lookups } from './lookups.ts'
 import { WHATSAPP_WEB } from './name.ts'
+import { failureOfStatus } from './outcome.ts'
+import { prepareAttachment } from './prepare.ts'
 import { Receipts } from './receipts.ts'
 import { Refusals } from './refusals.ts'
 import { sendByWhatsApp } from './send.ts'
-import { type SessionParts, WebSession } from './session.ts'
+import { type SessionParts, stateOf, WebSession } from './session.ts'
 import { parseWhatsAppWebSettings } from './settings.ts'
 import { deadlineIn, isOver } from './thread/deadline.ts'
 import { ThreadHost } from './thread/host.ts'
@@ -24,20 +29,26 @@ interface WhatsAppWebParts extends Pick<SessionParts, 'url'> {
   readonly folder: string
   /** Of a simulator's certificates, in base64; null: WhatsApp's. */
   readonly rootKey: string | null
+  /** What uploads files. */
+  readonly guarded: GuardedCall
   /** Called with events that no request caused. */
   readonly note?: (event: JournalEvent) => void
 }
 
-const CALL_BUDGET_MS = 45_000
+// It leaves within a second, and WhatsApp has 20 to answer.
+const CALL_BUDGET_MS = 30_000
+// Most logins take less.
+const LOGIN_MS = 250
 const UNLINKS_WITHIN_MS = 4_000
 const CLOSES_WITHIN_MS = 5_000
 
 /** Numbers that send as linked devices of their phones, as WhatsApp Web does. */
 export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
-  const { memory, clock, folder, rootKey, url, note = () => {} } = parts
+  const { memory, clock, folder, rootKey, url, guarded, note = () => {} } = parts
   const attempts = new Attempts(memory)
   const receipts = new Receipts({ memory, clock, attempts, note })
   const refusals = new Refusals(clock)
+  const lookups = new Lookups(clock)
   const cleanup = new StateCleanup(memory, clock, [MESSAGE_KIND, ATTEMPT_KIND, TAKEN_KIND])
   const host = new ThreadHost({ folder, rootKey, clock, channel: WHATSAPP_WEB, note })
   // A service without the channel asks the database nothing for it. It may be installed while the service runs.
@@ -62,7 +73,7 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
   return {
     name: WHATSAPP_WEB,
     capabilities: {
-      types: ['message'],
+      types: MESSAGE_TYPES,
       maxTextLength: null,
       maxCaptionLength: null,
       recognisesRepeat: false,
@@ -81,15 +92,32 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
       await receipts.stop()
     },
     sessions: held,
+    isAvailable: () => host.isInstalled(),
+    prepare: (handover, signal) =>
+      prepareAttachment(
+        { guarded, clock, isLoopbackTaken: rootKey !== null },
+        { handover, session: held.find(handover.connectionId) },
+        signal,
+      ),
+    rateLimitDelayOf: ({ connectionId }, now) => delayOf(held.find(connectionId), now),
     send: (handover, signal, stillHolds) =>
       sendByWhatsApp(
-        { attempts, refusals, clock },
+        { attempts, lookups, refusals, clock },
         { handover, session: held.find(handover.connectionId) },
         { signal, stillHolds },
       ),
     // Storage is away, and says so itself: what is not known now may be known later.
     reconcile: (open) => attempts.reconcile(open, clock.now()).catch(() => ({ kind: 'nothing-yet' })),
   }
+}
+
+/** No attempt begins while the session is not ready: it would have to wait for it, and the recipient may be blocked meanwhile. */
+function delayOf(session: WebSession | undefined, now: Instant): RateLimitDelay | null {
+  const state = stateOf(session)
+  if (!('name' in state)) return null
+  const { code, words, retryAfterMs } = failureOfStatus(state, now)
+  const waitMs = session?.isLoggingIn ? LOGIN_MS : (retryAfterMs ?? 0)
+  return { scope: 'connection', until: now + waitMs, reason: code, words }
 }
 
 interface HeldParts extends SessionParts {

@@ -19,7 +19,7 @@ describe('what keeps a session from being ready', () => {
     { status: { name: 'banned', until: NOW + MINUTE }, code: 'number_banned', retryAfterMs: MINUTE },
     { status: { name: 'taken-elsewhere' }, code: 'session_taken', retryAfterMs: 10 * MINUTE },
     { status: { name: 'client-refused', code: 405 }, code: 'client_refused', retryAfterMs: 10 * MINUTE },
-    { status: { name: 'not-installed' }, code: 'channel_not_installed', retryAfterMs: MINUTE },
+    { status: { name: 'not-installed' }, code: 'channel_not_installed', retryAfterMs: 5_000 },
     { status: { name: 'unreadable' }, code: 'secret_unreadable', retryAfterMs: 10 * MINUTE },
   ])('makes the whole lane wait: $status.name', ({ status, code, retryAfterMs }) => {
     const failure = failureOfStatus(status, NOW)

@@ -9,6 +9,8 @@ const SOON_MS = 1_000
 const LOCK_OF_UNKNOWN_LENGTH_MS = 24 * HOUR_MS
 // A person has to do something. Asking again now and then finds out that it is done.
 const PERSON_ACTS_MS = 10 * MINUTE_MS
+// Another worker may have the packages, and take the lane over.
+const ASK_OTHERS_MS = 5_000
 /** A known recipient refused so often in a row is not about that recipient. */
 const REFUSALS_OF_KNOWN = 3
 
@@ -42,7 +44,7 @@ export function failureOfStatus(status: SessionStatus, now: number): Failure {
         words: `WhatsApp refused the login with code ${status.code}`,
       }
     case 'not-installed':
-      return ofConnection('channel_not_installed', MINUTE_MS)
+      return ofConnection('channel_not_installed', ASK_OTHERS_MS)
     case 'unreadable':
       return ofConnection('secret_unreadable', PERSON_ACTS_MS)
   }
@@ -56,9 +58,14 @@ export function interrupted(): Failure {
   return of('transient', 'call_interrupted')
 }
 
-/** Acceptance refuses what the channel does not take; this is for what was accepted before. */
-export function unsupported(): Failure {
-  return of('permanent', 'type_unsupported')
+/** It goes on by itself, and the next attempt has the answer. */
+export function lookingUp(): Failure {
+  return { ...of('recipient', 'recipient_lookup'), retryAfterMs: SOON_MS }
+}
+
+/** The attachment was not prepared, or for an older link of the phone. */
+export function mediaNotReady(): Failure {
+  return of('transient', 'media_not_ready')
 }
 
 export function storageAway(): Failure {

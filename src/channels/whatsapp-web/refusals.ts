@@ -83,6 +83,10 @@ export class Refusals {
 
   /** The next attempt asks for them, and for new sessions with them. */
   async #forgetDevices(to: string, { stored }: ReadySession): Promise<void> {
-    await stored.writeKeys([[DEVICES_KIND, to, null]]).catch(() => {})
+    try {
+      await stored.writeKeys([[DEVICES_KIND, await stored.readUser(to), null]])
+    } catch {
+      // Storage is away, and says so itself.
+    }
   }
 }

@@ -1,23 +1,26 @@
-import type { Handover, Outcome, StillHolds } from '../../core/ports/channel.ts'
+import type { Failure, Handover, Outcome, StillHolds } from '../../core/ports/channel.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { Attempts } from './attempts.ts'
+import type { Lookups } from './lookups.ts'
 import {
   failureOfSearch,
   failureOfStatus,
   interrupted,
+  lookingUp,
+  mediaNotReady,
   outcomeOfRelay,
   type RefusalFacts,
   storageAway,
   THREAD_ENDED,
-  unsupported,
 } from './outcome.ts'
 import type { Refusals } from './refusals.ts'
-import type { ReadySession, WebSession } from './session.ts'
-import type { RelayEnd } from './thread/messages.ts'
+import { type ReadySession, stateOf, type WebSession } from './session.ts'
+import type { MessageFields, RelayEnd, SocketOrder } from './thread/messages.ts'
 import { wireIdOf } from './wire-id.ts'
 
 interface SendParts {
   readonly attempts: Attempts
+  readonly lookups: Lookups
   readonly refusals: Refusals
   readonly clock: Clock
 }
@@ -27,60 +30,78 @@ interface Limits {
   readonly stillHolds: StillHolds
 }
 
-const READY_WITHIN_MS = 10_000
+// The lane has checked right before that the recipient is not blocked. What is not written by then, this attempt never writes (G13).
+const LEAVES_WITHIN_MS = 1_000
 
 /** One attempt: at most one message that may leave. `session` is undefined for a number that was never linked. */
 export async function sendByWhatsApp(
   parts: SendParts,
   { handover, session }: { readonly handover: Handover; readonly session: WebSession | undefined },
-  limits: Limits,
+  { signal, stillHolds }: Limits,
 ): Promise<Outcome> {
-  const { attempts, clock } = parts
-  const { signal, stillHolds } = limits
-  const { content } = handover
-  if (content.type !== 'message') return rejected(unsupported())
-  const mayGoOn = () => !signal.aborted && stillHolds()
-  if (!session) return rejected(failureOfStatus({ name: 'unlinked' }, clock.now()))
-  const ready = await session.whenReady(READY_WITHIN_MS, signal)
-  if (!mayGoOn()) return rejected(interrupted())
+  const { lookups, clock } = parts
+  const until = clock.monotonic() + LEAVES_WITHIN_MS
+  const mayLeave = () => !signal.aborted && stillHolds() && clock.monotonic() < until
+  const ready = stateOf(session)
+  if (!mayLeave()) return rejected(interrupted())
   if ('name' in ready) return rejected(failureOfStatus(ready, clock.now()))
-  // Rejects when the thread ended, and then nothing was written.
-  const found = await unlessAborted(ready.socket.find(handover.to), signal).catch(() => null)
-  if (found === null || !mayGoOn()) return rejected(interrupted())
+  const found = await lookups.find(ready.socket, handover, signal)
+  if (!mayLeave()) return rejected(interrupted())
+  if (found === 'running') return rejected(lookingUp())
   if (found.kind !== 'found') return rejected(failureOfSearch(found))
-  const hasBegun = await attempts.begin(handover, clock.now(), mayGoOn).catch(() => null)
-  if (hasBegun === null) return rejected(storageAway())
-  if (!hasBegun || !mayGoOn()) return rejected(interrupted())
   const wireId = wireIdOf(handover)
-  const end = await relay({ session, ready, wireId, jid: found.jid }, content.text, limits)
+  const begun = await begin(parts, { handover, ready, wireId }, mayLeave)
+  if (begun.kind === 'failed') return rejected(begun.failure)
+  const order = { jid: found.jid, wireId, fields: begun.fields }
+  const end = await relay(ready, order, { signal, mayLeave })
   if (end === 'not-left') return rejected(interrupted())
   if (end === 'thread-ended') return THREAD_ENDED
   return settle(parts, { handover, ready, wireId }, end)
 }
 
-interface Addressed {
-  readonly session: WebSession
-  readonly ready: ReadySession
-  readonly wireId: string
-  readonly jid: string
+type Begun =
+  | { readonly kind: 'begun'; readonly fields: MessageFields }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+
+/** Notes the attempt, and what the message is sent as: both are on disk before it leaves. */
+async function begin(
+  { attempts, clock }: SendParts,
+  { handover, ready: { contents }, wireId }: Settled,
+  isWanted: () => boolean,
+): Promise<Begun> {
+  const { content, to } = handover
+  try {
+    const fields =
+      content.type === 'message'
+        ? { extendedTextMessage: { text: content.text } }
+        : (await contents.find(wireId))?.fields
+    if (!fields) return { kind: 'failed', failure: mediaNotReady() }
+    const [hasBegun] = await Promise.all([
+      attempts.begin(handover, clock.now(), isWanted),
+      // That of an attachment is there already.
+      content.type === 'message' ? contents.keep(wireId, { to, fields }) : null,
+    ])
+    return hasBegun && isWanted() ? { kind: 'begun', fields } : { kind: 'failed', failure: interrupted() }
+  } catch {
+    return { kind: 'failed', failure: storageAway() }
+  }
 }
 
 async function relay(
-  { session, ready, wireId, jid }: Addressed,
-  text: string,
-  { signal, stillHolds }: Limits,
+  ready: ReadySession,
+  order: SocketOrder,
+  { signal, mayLeave }: { readonly signal: AbortSignal; readonly mayLeave: () => boolean },
 ): Promise<RelayEnd | 'not-left' | 'thread-ended'> {
   let mayHaveLeft = false
-  const mayLeave = (asked: string) => {
-    const isAllowed = asked === wireId && !signal.aborted && stillHolds()
+  const grant = () => {
+    const isAllowed = mayLeave()
     if (isAllowed) mayHaveLeft = true
     return isAllowed
   }
   const cancel = () => ready.socket.cancel()
   signal.addEventListener('abort', cancel, { once: true })
-  const order = { jid, wireId, text }
-  return session
-    .sending(mayLeave, () => ready.socket.relay(order))
+  return ready
+    .relay(order, grant)
     .catch(() => (mayHaveLeft ? ('thread-ended' as const) : ('not-left' as const)))
     .finally(() => signal.removeEventListener('abort', cancel))
 }
@@ -105,14 +126,6 @@ async function settle(
   return outcome
 }
 
-function unlessAborted<Result>(running: Promise<Result>, signal: AbortSignal): Promise<Result | null> {
-  if (signal.aborted) return Promise.resolve(null)
-  const { promise, resolve } = Promise.withResolvers<null>()
-  const stop = () => resolve(null)
-  signal.addEventListener('abort', stop, { once: true })
-  return Promise.race([running, promise]).finally(() => signal.removeEventListener('abort', stop))
-}
-
-function rejected(failure: Extract<Outcome, { kind: 'rejected' }>['failure']): Outcome {
+function rejected(failure: Failure): Outcome {
   return { kind: 'rejected', failure }
 }

@@ -7,10 +7,11 @@ import { backoffMs, CONNECTING, decideAfterClose, type SessionStatus } from './c
 import type { LoginTurns } from './login-turns.ts'
 import { WHATSAPP_WEB } from './name.ts'
 import type { Receipts } from './receipts.ts'
+import { SentContents } from './sent-contents.ts'
 import { StoredSession } from './stored-session.ts'
 import { type Deadline, deadlineIn } from './thread/deadline.ts'
 import type { HostedSocket, SocketOwner, ThreadHost } from './thread/host.ts'
-import type { SocketChange } from './thread/messages.ts'
+import type { RelayEnd, SocketChange, SocketOrder } from './thread/messages.ts'
 
 export interface SessionParts {
   readonly store: SessionStore
@@ -26,9 +27,20 @@ export interface SessionParts {
 export interface ReadySession {
   readonly socket: HostedSocket
   readonly stored: StoredSession
+  readonly contents: SentContents
+  /** Writes the message at most once, and only while `mayLeave` says so. Rejects when the thread ends. */
+  readonly relay: (order: SocketOrder, mayLeave: () => boolean) => Promise<RelayEnd>
+}
+
+/** Undefined: of a number that was never linked. */
+export function stateOf(session: WebSession | undefined): ReadySession | SessionStatus {
+  return session?.state ?? { name: 'unlinked' }
 }
 
 const STATUS_KIND = 'status'
+// A device that could not read it twice more never will.
+const MOST_REPEATS = 2
+const LOGIN_USUALLY_MS = 5_000
 const LOGIN_WITHIN_MS = 60_000
 const UNREADABLE_RETRY_MS = 60_000
 const NOT_INSTALLED_RETRY_MS = 10_000
@@ -64,6 +76,7 @@ export class WebSession {
   #wakeWaiting = Promise.withResolvers<void>()
   #mayLeave: (wireId: string) => boolean = () => false
   #failures = 0
+  #connectingSince = 0
   #restartedAt: number[] = []
   #isClosed = false
   // One step after another: a socket that closes while the next is being opened must not be taken for that one.
@@ -76,6 +89,17 @@ export class WebSession {
 
   open(): void {
     void this.#connect()
+  }
+
+  /** Ready, or the status that keeps it from that. */
+  get state(): ReadySession | SessionStatus {
+    return this.#ready ?? this.#status
+  }
+
+  /** It began to log in a short while ago, so it will be ready soon. */
+  get isLoggingIn(): boolean {
+    const sinceMs = this.#parts.clock.monotonic() - this.#connectingSince
+    return this.#status.name === 'connecting' && sinceMs < LOGIN_USUALLY_MS
   }
 
   /** The session once it is ready, or the status that keeps it from that, at the latest after `mostMs`. */
@@ -93,11 +117,10 @@ export class WebSession {
     return this.#ready ?? this.#status
   }
 
-  /** While `run` runs, messages may leave for which `mayLeave` says so. */
-  async sending<Result>(mayLeave: (wireId: string) => boolean, run: () => Promise<Result>): Promise<Result> {
-    this.#mayLeave = mayLeave
+  async #relay(socket: HostedSocket, order: SocketOrder, mayLeave: () => boolean): Promise<RelayEnd> {
+    this.#mayLeave = (wireId) => wireId === order.wireId && mayLeave()
     try {
-      return await run()
+      return await socket.relay(order)
     } finally {
       this.#mayLeave = () => false
     }
@@ -125,6 +148,7 @@ export class WebSession {
 
   async #connect(): Promise<void> {
     const generation = ++this.#generation
+    this.#connectingSince = this.#parts.clock.monotonic()
     const isOld = () => this.#isClosed || generation !== this.#generation
     const { host, logins, url } = this.#parts
     if (!host.isInstalled()) return this.#set({ name: 'not-installed' }, NOT_INSTALLED_RETRY_MS)
@@ -160,23 +184,25 @@ export class WebSession {
   #ownerOf(stored: StoredSession, generation: number): SocketOwner {
     const { connectionId, stillHolds } = this.#lane
     const isCurrent = () => !this.#isClosed && generation === this.#generation
+    const contents = new SentContents(stored, this.#parts.clock)
     return {
       stillHolds: () => isCurrent() && stillHolds(),
       readKeys: (kind, ids) => stored.readKeys(kind, ids),
       writeKeys: (keys) => stored.writeKeys(keys),
       writeCredentials: (text) => stored.writeCredentials(text),
       keepReceipt: (receipt) => this.#parts.receipts.keep(connectionId, receipt),
+      countRepeat: (wireId, device) => contents.countRepeat(wireId, device, MOST_REPEATS),
       mayLeave: (wireId): Deadline | null =>
         isCurrent() && stillHolds() && this.#mayLeave(wireId) ? deadlineIn(LEAVES_WITHIN_MS) : null,
       changed: (change) => {
-        if (isCurrent()) this.#follow(change, stored)
+        if (isCurrent()) this.#follow(change, { stored, contents })
       },
     }
   }
 
-  #follow(change: SocketChange, stored: StoredSession): void {
+  #follow(change: SocketChange, known: Pick<ReadySession, 'stored' | 'contents'>): void {
     if (change.kind === 'closed') {
-      this.#lineEnded(change, stored)
+      this.#lineEnded(change, known.stored)
       return
     }
     const socket = this.#socket
@@ -184,7 +210,7 @@ export class WebSession {
     this.#cancelLoginLimit()
     this.#endLogin()
     this.#failures = 0
-    this.#ready = { socket, stored }
+    this.#ready = { ...known, socket, relay: (order, mayLeave) => this.#relay(socket, order, mayLeave) }
     this.#status = CONNECTING
     this.#changed('ready', null)
   }

@@ -69,7 +69,7 @@ export function hasSecondId(
 function isOpposite({ state, attempts, wasReportedFailed }: KnownMessage, { kind }: Reported): boolean {
   if (attempts !== 1) return false
   if (kind === 'failed') return state === 'DELIVERED' || state === 'READ'
-  return kind !== 'sent' && state === 'FAILED' && wasReportedFailed
+  return kind !== 'sent' && kind !== 'unreadable' && state === 'FAILED' && wasReportedFailed
 }
 
 function effectOf(known: KnownMessage, receipt: Reported): Effect {
@@ -78,6 +78,11 @@ function effectOf(known: KnownMessage, receipt: Reported): Effect {
       return afterFailure(known, receipt)
     case 'sent':
       return afterSent(known, receipt)
+    case 'unreadable': {
+      // The network has the message, so this is as good as `sent`; and people must see it in any case.
+      const effect = afterSent(known, receipt)
+      return effect.isNew ? effect : STAYS
+    }
     case 'delivered':
       return afterArrival(known, receipt, 'DELIVERED')
     case 'read':

@@ -19,6 +19,7 @@ export const TIMELINE_KINDS = {
   'receipt-delivered': 'Delivered',
   'receipt-read': 'Read',
   'receipt-failed': 'The network reported: failed',
+  'receipt-unreadable': 'Sent again to a device that could not read it',
   'receipt-contrary': 'Contradicting report: kept, nothing changed',
   settled: 'Finished',
   cancelled: 'Cancelled by a person',

@@ -100,8 +100,11 @@ export interface Receipt {
   readonly messageId: MessageId | null
   /** The attempt that it is about; null when unknown. A failure of an earlier attempt says nothing about a later one. */
   readonly attemptNumber: number | null
-  /** `sent`: the network has accepted it; the answer to the call was lost. */
-  readonly kind: 'sent' | 'delivered' | 'read' | 'failed'
+  /**
+   * `sent`: the network has accepted it; the answer to the call was lost. `unreadable`: a device of the recipient could not decrypt
+   * it, and it was sent again to that device alone.
+   */
+  readonly kind: 'sent' | 'delivered' | 'read' | 'failed' | 'unreadable'
   readonly at: Instant
   /** The network's own id of the message; null when it names none. Kept for a message that has none yet. */
   readonly networkId: string | null
@@ -191,6 +194,8 @@ export interface Channel {
   stop(): Promise<void>
   /** Left out where a connection has no session. */
   readonly sessions?: ChannelSessions
+  /** False while this process cannot serve the channel, though another may: lanes are left to others. Left out where it always can. */
+  isAvailable?(): boolean
   /**
    * Prepares a message with an attachment before its attempt starts: it uploads, so that only the small last call can have an
    * unknown result. Repeating it is harmless, and quick when it was done before. Left out where no preparation is needed.

@@ -6,11 +6,17 @@ export interface FileBody {
   readonly sizeBytes: number
 }
 
+/** What is made while it is sent, such as a file that is encrypted. Opened once the connection is there. */
+interface StreamBody {
+  readonly open: () => AsyncIterable<Uint8Array>
+  readonly sizeBytes: number
+}
+
 export interface CallWanted {
   readonly method: 'GET' | 'POST' | 'PUT'
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | FileBody | null
+  readonly body: string | FileBody | StreamBody | null
   /** Longest time from the first look-up to the last byte of the answer. */
   readonly timeoutMs: number
   /** A longer answer is none. */

@@ -2,7 +2,7 @@ import type { AccountId, ConnectionId, Instant, MessageId } from '../ids.ts'
 import type { TryCode } from '../notifications/delivery-try-codes.ts'
 import type { BrokenPromise } from '../reasons/bridge.ts'
 import type { AlarmKind, AlarmSeverity } from '../watchdog/alarm-kinds.ts'
-import type { ReceiptEnd } from './channel.ts'
+import type { Receipt, ReceiptEnd } from './channel.ts'
 import type { Removed } from './retention.ts'
 
 /** What an adapter is asked. */
@@ -21,7 +21,7 @@ export type CallbackEvent =
   | {
       readonly event: 'callback.applied'
       readonly channel: string
-      readonly kind: 'sent' | 'delivered' | 'read' | 'failed'
+      readonly kind: Receipt['kind']
       readonly end: Exclude<ReceiptEnd, 'too-early'> | 'given-up'
     }
   /** Parts of a request that say nothing to us; `reason` from a fixed list. */

@@ -55,6 +55,11 @@ export const WHATSAPP_WEB_REASONS = {
     cause: '{to} is not registered with WhatsApp.',
     nextStep: 'Check the number.',
   },
+  recipient_lookup: {
+    list: 'Looking up the recipient',
+    cause: 'WhatsApp is being asked whether {to} is registered, and with which devices.',
+    nextStep: NO_ACTION,
+  },
   stanza_refused: {
     list: 'Refused by WhatsApp',
     cause: 'WhatsApp refused the form of the message. The devices of the recipient are asked for again.',

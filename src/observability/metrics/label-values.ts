@@ -69,7 +69,13 @@ type Called = Extract<JournalEvent, { event: 'bridge.called' }>
 export const bridgeOperations = allOf<Called['operation']>({ attempt: true, evidence: true, media: true, health: true })
 export const bridgeResults = allOf<Called['result']>({ signed: true, unsigned: true, broken: true, 'not-sent': true })
 
-export const reportKinds = allOf<Applied['kind']>({ sent: true, delivered: true, read: true, failed: true })
+export const reportKinds = allOf<Applied['kind']>({
+  sent: true,
+  delivered: true,
+  read: true,
+  failed: true,
+  unreadable: true,
+})
 export const reportResults = allOf<Applied['end']>({
   applied: true,
   contradicted: true,

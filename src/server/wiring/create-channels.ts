@@ -69,6 +69,7 @@ export function createChannels(parts: ChannelsParts): Channels {
     sessions: new EncryptedSessionStore({ rows: storage.sessions, secrets }),
     clock: storage.clock,
     folder: extraFolder(settings, WHATSAPP_WEB),
+    guarded: guardedCallOf(settings, { isLoopbackOpened: settings.whatsappWebUrl.rootKey !== null }),
     note: (event) => journal.record(event),
   })
   const all: readonly Channel[] = [sandbox, whatsAppCloud, bridge, whatsAppWeb, ...others]

@@ -1,14 +1,33 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
+import { onTestFinished } from 'vitest'
 import { createWhatsAppWeb } from '../../../src/channels/whatsapp-web/index.ts'
 import { WHATSAPP_WEB } from '../../../src/channels/whatsapp-web/name.ts'
 import { DEFAULT_LANE_POLICY } from '../../../src/core/connection/lane-policy.ts'
 import { Dispatcher } from '../../../src/core/dispatch/workers/dispatcher.ts'
-import type { ConnectionId, MessageId, WorkerId } from '../../../src/core/ids.ts'
+import type { AccountId, ConnectionId, MessageId, WorkerId } from '../../../src/core/ids.ts'
+import type { MediaContent } from '../../../src/core/message/message.ts'
 import type { Channel } from '../../../src/core/ports/channel.ts'
+import type { ChannelState } from '../../../src/core/ports/channel-state.ts'
+import type { Clock } from '../../../src/core/ports/clock.ts'
 import type { JournalEvent } from '../../../src/core/ports/journal.ts'
+import { createGuardedCall } from '../../../src/media/create-guarded-call.ts'
 import { EncryptedSessionStore } from '../../../src/secrets/session-store.ts'
 import { createChannelEvents } from '../../../src/server/wiring/channel-events.ts'
-import { accept, addSender, holdLane, type Sender, type StorageWorld } from '../../conformance/storage-world.ts'
+import { newSqliteWorld } from '../../conformance/sqlite-world.ts'
+import {
+  accept,
+  addSender,
+  candidate,
+  holdLane,
+  type NewWorld,
+  type Sender,
+  type StorageWorld,
+} from '../../conformance/storage-world.ts'
 import { waitUntil } from '../black-box/wait-until.ts'
 import { testSecrets } from '../secrets.ts'
 import { LIBRARY_FOLDER } from './library.ts'
@@ -26,6 +45,7 @@ export class ChannelWorld {
   readonly events: JournalEvent[] = []
   readonly #simulator: Simulator
   readonly #workers: RunningWorker[] = []
+  readonly #spool = mkdtempSync(join(tmpdir(), 'nuncio-web-'))
   readonly #ticking: Promise<void>
   #isOpen = true
   #skippedMs = 0
@@ -62,15 +82,43 @@ export class ChannelWorld {
     return accept(this.storage, sender, { text, to })
   }
 
-  createChannel(memory = this.storage.channelState(WHATSAPP_WEB)): Channel {
+  /** A message with an attachment that is in the spool already. */
+  async acceptFile(sender: Sender, content: Omit<MediaContent, 'url'>, given: GivenFile): Promise<MessageId> {
     const { storage } = this
+    const url = 'https://files.example/file'
+    const { type, name, caption } = content
+    const message = { type, media: { name, url, ...(caption !== null && { caption }) } }
+    const body = JSON.stringify({ from: sender.number, to: given.to, message })
+    const plain = candidate(storage, sender, { media: true, to: given.to, url })
+    const result = await storage.intake.accept({ ...plain, body, content: { ...content, url } })
+    if (result.kind !== 'accepted') throw new Error(`the message is ${result.kind}`)
+    const path = join(this.#spool, randomUUID())
+    await writeFile(path, given.bytes)
+    const sha256 = createHash('sha256').update(given.bytes).digest('hex')
+    const file = { path, sizeBytes: given.bytes.length, sha256, mime: given.mime }
+    const [row] = await storage.sql(`select sequence from message where id = '${result.messageId}'`)
+    const sequence = Number(row?.['sequence'])
+    await storage.mediaQueue.take([sequence])
+    await storage.mediaQueue.ready(sequence, { file, tookMs: 1, at: storage.clock.now() })
+    return result.messageId
+  }
+
+  createChannel({
+    memory = this.storage.channelState(WHATSAPP_WEB),
+    folder = LIBRARY_FOLDER,
+    clock = this.storage.clock,
+  }: ChannelGiven = {}): Channel {
     return createWhatsAppWeb({
       memory,
       sessions: this.sessions,
-      clock: storage.clock,
-      folder: LIBRARY_FOLDER,
+      clock,
+      folder,
       rootKey: this.#simulator.rootKey.public.toString('base64'),
       url: this.#simulator.url,
+      guarded: createGuardedCall({
+        isLoopbackOpened: true,
+        trustedCertificates: [this.#simulator.media.authority],
+      }),
       note: (event) => this.events.push(event),
     })
   }
@@ -107,6 +155,14 @@ export class ChannelWorld {
     return (await this.storage.administration.explainMessage(id)).message.reason
   }
 
+  async timelineOf(id: MessageId): Promise<readonly string[]> {
+    return (await this.storage.administration.explainMessage(id)).timeline.map(({ kind }) => kind)
+  }
+
+  async block(accountId: AccountId, number: string): Promise<void> {
+    await this.storage.blockLists.block(accountId, { numbers: [number], reason: null }, 'test')
+  }
+
   /** An attempt of the message was refused for this reason. */
   waitsFor(id: MessageId, reason: string): Promise<true> {
     return waitUntil(`the message waits for ${reason}`, async () => (await this.reasonOf(id)) === reason, LIMIT)
@@ -133,6 +189,7 @@ export class ChannelWorld {
     this.#isOpen = false
     await this.#ticking
     await this.storage.close()
+    rmSync(this.#spool, { recursive: true, force: true })
   }
 
   async #addSender(number: string): Promise<Sender> {
@@ -159,6 +216,29 @@ export class ChannelWorld {
       last = now
     }
   }
+}
+
+/** Closed when the test has ended. */
+export async function openChannelWorld(
+  simulator: Simulator,
+  newWorld: NewWorld = newSqliteWorld,
+): Promise<ChannelWorld> {
+  const world = new ChannelWorld(await newWorld(), simulator)
+  onTestFinished(() => world.close())
+  return world
+}
+
+interface ChannelGiven {
+  readonly memory?: ChannelState
+  readonly clock?: Clock
+  /** Where its library is installed. */
+  readonly folder?: string
+}
+
+interface GivenFile {
+  readonly to: string
+  readonly bytes: Buffer
+  readonly mime: string
 }
 
 interface Linked {

@@ -25,15 +25,18 @@ export function newCompanion(library: WhatsAppLibrary, id: number): LinkedDevice
 export function deviceNotification(
   change: 'add' | 'remove',
   phone: Phone,
-  { deviceId, id }: { deviceId: number; id: string },
+  { deviceId, id, isByLid = false }: { deviceId: number; id: string; isByLid?: boolean },
 ): BinaryNode {
   const device = {
     tag: 'device',
-    attrs: { jid: `${phone.number}:${deviceId}@${SERVER}`, 'key-index': String(deviceId) },
+    attrs: {
+      jid: isByLid ? `${phone.lidUser}:${deviceId}@lid` : `${phone.number}:${deviceId}@${SERVER}`,
+      'key-index': String(deviceId),
+    },
   }
   return {
     tag: 'notification',
-    attrs: { from: phone.jid, type: 'devices', id, t: secondsNow() },
+    attrs: { from: isByLid ? phone.lid : phone.jid, type: 'devices', id, t: secondsNow() },
     content: [{ tag: change, attrs: { device_hash: '2:simulated' }, content: [device] }],
   }
 }

@@ -40,8 +40,8 @@ interface Sent {
   readonly additionalNodes?: object
 }
 
-export function until(what: string, condition: () => boolean): Promise<true> {
-  return waitUntil(what, async () => condition(), { deadlineMs: 10_000, everyMs: 2 })
+export function until(what: string, condition: () => boolean, deadlineMs = 10_000): Promise<true> {
+  return waitUntil(what, async () => condition(), { deadlineMs, everyMs: 2 })
 }
 
 export function newNumber(): string {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ROOT } from '../../../scripts/source-tree.ts'
-import type { MediaHosts } from '../../../src/channels/whatsapp-web/media/upload-file.ts'
+import type { MediaHosts } from '../../../src/channels/whatsapp-web/thread/messages.ts'
 import type { BinaryNode } from './binary-node.ts'
 import type { KeyPair } from './noise-responder.ts'
 

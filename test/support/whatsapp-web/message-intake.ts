@@ -138,7 +138,10 @@ export class MessageIntake {
       this.#acquainted.add(`${sender.phone.number} ${phone.number}`)
       const reported = { device: sender.device, sender: sender.phone, recipient: phone, id }
       if (isRead) this.receiptDesk.reportTaken(reported)
-      else this.receiptDesk.reportUnreadable(reported)
+      else {
+        this.#simulator.queries.allowFetch(sender.phone, sender.device, phone)
+        this.receiptDesk.reportUnreadable(reported)
+      }
     }
   }
 

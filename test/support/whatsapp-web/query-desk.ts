@@ -17,6 +17,7 @@ import type { Simulator } from './simulator.ts'
 import { isSignedBy } from './xeddsa.ts'
 
 const KEY_TYPE = Buffer.from([5])
+const NO_KEYS: readonly BinaryNode[] = [{ tag: 'error', attrs: { code: '406', text: 'not-acceptable' } }]
 
 type Answer = (line: Line, query: BinaryNode, device: LinkedDevice) => void | Promise<void>
 
@@ -52,6 +53,11 @@ export class QueryDesk {
 
   constructor(simulator: Simulator) {
     this.#simulator = simulator
+  }
+
+  /** The keys of this phone may be fetched once more by a device: its message could not be read. */
+  allowFetch(sender: Phone, device: LinkedDevice, recipient: Phone): void {
+    for (const jid of [recipient.jid, recipient.lid]) this.#fetched.delete(`${sender.number}:${device.id} ${jid}`)
   }
 
   async answer(line: Line, query: BinaryNode): Promise<void> {
@@ -99,18 +105,20 @@ export class QueryDesk {
     for (const { attrs } of childrenOf(childOf(query, 'key'), 'user')) {
       const jid = attrs['jid'] ?? ''
       const once = `${line.login?.phone.number}:${device.id} ${jid}`
-      if (this.#fetched.has(once)) this.#simulator.complain(`keys of ${jid} were fetched again`)
-      this.#fetched.add(once)
-      users.push({ tag: 'user', attrs: { jid }, content: await this.#keysOf(jid) })
+      const keys = await this.#keysOf(jid)
+      if (keys && this.#fetched.has(once)) this.#simulator.complain(`keys of ${jid} were fetched again`)
+      if (keys) this.#fetched.add(once)
+      users.push({ tag: 'user', attrs: { jid }, content: keys ?? NO_KEYS })
     }
     line.send(resultOf(query, [element('list', users)]))
   }
 
-  async #keysOf(jid: string): Promise<readonly BinaryNode[]> {
+  /** Null when there is no such device. */
+  async #keysOf(jid: string): Promise<readonly BinaryNode[] | null> {
     const phone = this.#simulator.findPhone(jid)
     const id = Number(/:(\d+)@/.exec(jid)?.[1] ?? 0)
     const keys = id === 0 ? await phone?.takeKeys() : takeKeysOf(phone?.devices.get(id))
-    if (!keys) return [{ tag: 'error', attrs: { code: '406', text: 'not-acceptable' } }]
+    if (!keys) return null
     const { registrationId, identity, signedPreKey, preKey } = keys
     return [
       element('registration', bigEndian(registrationId, 4)),

@@ -167,14 +167,14 @@ export class Simulator {
     const phone = this.phone(number)
     const device = newCompanion(this.library, phone.nextDeviceId())
     phone.devices.set(device.id, device)
-    this.#notifyOfDevice('add', phone, device.id)
+    this.#notifyOfDevice('add', phone, { deviceId: device.id })
     return device.id
   }
 
-  removeDevice(number: string, id: number): void {
+  removeDevice(number: string, id: number, { isByLid = false } = {}): void {
     const phone = this.phone(number)
     phone.devices.delete(id)
-    this.#notifyOfDevice('remove', phone, id)
+    this.#notifyOfDevice('remove', phone, { deviceId: id, isByLid })
   }
 
   /** Sends to a device, now or when it is there again. */
@@ -188,10 +188,14 @@ export class Simulator {
     device.unacknowledged.push(node)
   }
 
-  #notifyOfDevice(change: 'add' | 'remove', phone: Phone, deviceId: number): void {
+  #notifyOfDevice(
+    change: 'add' | 'remove',
+    phone: Phone,
+    changed: { readonly deviceId: number; readonly isByLid?: boolean },
+  ): void {
     for (const { devices } of this.phones.values())
       for (const device of devices.values())
-        this.push(device, deviceNotification(change, phone, { deviceId, id: this.nextId() }))
+        this.push(device, deviceNotification(change, phone, { ...changed, id: this.nextId() }))
   }
 
   #certificate(): Uint8Array {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Agent } from 'undici'
 import { describe, it, onTestFinished } from 'vitest'
 import { temporaryFolder } from '../../../../test/support/journey/start-nuncio.ts'
 import { openFile } from '../../../../test/support/whatsapp-web/media-reader.ts'
 import { MediaServer } from '../../../../test/support/whatsapp-web/media-server.ts'
 import type { MediaContent, MediaFile, MediaType } from '../../../core/message/message.ts'
+import { createGuardedCall } from '../../../media/create-guarded-call.ts'
 import { systemClock } from '../../../server/system-clock.ts'
 import { type AttachmentParts, uploadAttachment } from './upload-attachment.ts'
 
@@ -191,10 +191,9 @@ interface Given {
 async function openWorld({ isLoopbackTaken = true } = {}) {
   const complaints: string[] = []
   const server = await MediaServer.start((problem) => complaints.push(problem))
-  const dispatcher = new Agent({ connect: { ca: server.authority } })
+  const guarded = createGuardedCall({ isLoopbackOpened: true, trustedCertificates: [server.authority] })
   const folder = temporaryFolder()
-  onTestFinished(async () => {
-    await dispatcher.destroy()
+  onTestFinished(() => {
     server.close()
     assert.deepEqual(complaints, [])
   })
@@ -212,7 +211,7 @@ async function openWorld({ isLoopbackTaken = true } = {}) {
     uploadFile(type: MediaType, media: MediaFile, { caption = 'See this', signal }: Given = {}): Promise<Uploaded> {
       const content: MediaContent = { type, name: 'file.bin', url: 'https://files.example/file.bin', caption }
       const parts: AttachmentParts = {
-        dispatcher,
+        guarded,
         clock: systemClock,
         isLoopbackTaken,
         async mediaHosts(isFresh) {

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { open } from 'node:fs/promises'
-import type { Dispatcher } from 'undici'
 import type { MediaContent, MediaFile } from '../../../core/message/message.ts'
 import type { Failure } from '../../../core/ports/channel.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
+import type { GuardedCall } from '../../../core/ports/guarded-call.ts'
+import type { MediaHosts } from '../thread/messages.ts'
 import { digestFile } from './encrypt-file.ts'
 import { readPictureFacts } from './picture-facts.ts'
 import { type FileEnds, readSoundSeconds } from './sound-seconds.ts'
-import { type MediaHosts, type UploadEnd, type UploadFrom, uploadFile } from './upload-file.ts'
+import { type UploadEnd, type UploadFrom, uploadFile } from './upload-file.ts'
 
 export interface AttachmentParts {
-  /** Makes the connections; it refuses those that the operator has forbidden, and follows no redirect. */
-  readonly dispatcher: Dispatcher
+  readonly guarded: GuardedCall
   readonly clock: Clock
   /** True against the simulator alone. */
   readonly isLoopbackTaken: boolean
@@ -58,12 +58,12 @@ export async function uploadAttachment(
 }
 
 async function uploadWithFreshToken(parts: AttachmentParts, file: UploadFrom, signal: AbortSignal): Promise<UploadEnd> {
-  const { dispatcher, isLoopbackTaken } = parts
+  const { guarded, isLoopbackTaken } = parts
   const upload = async (isFresh: boolean): Promise<UploadEnd> => {
     const to = await parts.mediaHosts(isFresh).catch(() => null)
     signal.throwIfAborted()
     return to
-      ? uploadFile(dispatcher, { file, to, isLoopbackTaken }, signal)
+      ? uploadFile(guarded, { file, to, isLoopbackTaken }, signal)
       : { kind: 'unreachable', words: 'WhatsApp did not say where files go' }
   }
   const end = await upload(false)

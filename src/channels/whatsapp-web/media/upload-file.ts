@@ -1,12 +1,6 @@
-import { Readable } from 'node:stream'
-import type { Dispatcher } from 'undici'
+import type { GuardedCall } from '../../../core/ports/guarded-call.ts'
+import type { MediaHosts } from '../thread/messages.ts'
 import { encryptedSize, encryptFile, type FileDigests, type FileSecret } from './encrypt-file.ts'
-
-/** Where WhatsApp takes files for a while, and the token that it takes them with. */
-export interface MediaHosts {
-  readonly auth: string
-  readonly hosts: readonly { readonly hostname: string; readonly maxContentLengthBytes: number }[]
-}
 
 export interface UploadFrom {
   readonly path: string
@@ -26,10 +20,14 @@ const ORIGIN = 'https://web.whatsapp.com'
 const OWN_DOMAIN = '.whatsapp.net'
 const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/
 const MOST_ANSWER_BYTES = 10_000
+// What the device is linked as is a browser. It says no more than that.
+const USER_AGENT = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64)'
+// The preparation of a message ends sooner.
+const LONGEST_MS = 3_600_000
 
 /** Uploads to the first host that takes it. Rejects when the signal aborts or the file cannot be read. */
 export async function uploadFile(
-  dispatcher: Dispatcher,
+  guarded: GuardedCall,
   { file, to, isLoopbackTaken }: { file: UploadFrom; to: MediaHosts; isLoopbackTaken: boolean },
   signal: AbortSignal,
 ): Promise<UploadEnd> {
@@ -40,7 +38,7 @@ export async function uploadFile(
   if (roomy.length === 0) return { kind: 'too-big' }
   let end: UploadEnd = { kind: 'unreachable', words: '' }
   for (const { hostname } of roomy) {
-    end = await uploadTo(dispatcher, { file, hostname, auth: to.auth }, signal)
+    end = await uploadTo(guarded, { file, hostname, auth: to.auth }, signal)
     if (end.kind !== 'unreachable') break
   }
   return end
@@ -60,42 +58,33 @@ interface OneUpload {
 }
 
 async function uploadTo(
-  dispatcher: Dispatcher,
+  guarded: GuardedCall,
   { file: { path, sizeBytes, secret, digests }, hostname, auth }: OneUpload,
   signal: AbortSignal,
 ): Promise<UploadEnd> {
   const token = digests.fileEncSha256.toString('base64url')
-  try {
-    const { statusCode, body } = await dispatcher.request({
-      origin: `https://${hostname}`,
-      path: `/mms/${secret.type}/${token}?${new URLSearchParams({ auth, token })}`,
+  const query = new URLSearchParams({ auth, token })
+  const end = await guarded.call(
+    {
       method: 'POST',
-      headers: {
-        origin: ORIGIN,
-        'content-type': 'application/octet-stream',
-        'content-length': String(encryptedSize(sizeBytes)),
-      },
-      body: Readable.from(encryptFile(path, secret)),
-      signal,
-    })
-    return endOf(statusCode, await readAnswer(body))
-  } catch (error) {
-    signal.throwIfAborted()
-    // Of the file, not of the connection.
-    if (error instanceof Error && 'path' in error) throw error
-    return { kind: 'unreachable', words: 'the connection to WhatsApp’s host for files failed' }
-  }
+      url: `https://${hostname}/mms/${secret.type}/${token}?${query}`,
+      headers: { origin: ORIGIN, 'user-agent': USER_AGENT, 'content-type': 'application/octet-stream' },
+      body: { open: () => encryptFile(path, secret), sizeBytes: encryptedSize(sizeBytes) },
+      timeoutMs: LONGEST_MS,
+      mostAnswerBytes: MOST_ANSWER_BYTES,
+    },
+    { signal },
+  )
+  signal.throwIfAborted()
+  return end.kind === 'answered'
+    ? endOf(end.status, parseAnswer(end.body))
+    : { kind: 'unreachable', words: 'the connection to WhatsApp’s host for files failed' }
 }
 
-/** Undefined when it is too long or no JSON. */
-async function readAnswer(body: Dispatcher.ResponseData['body']): Promise<unknown> {
-  let text = ''
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    text += chunk.toString()
-    if (text.length > MOST_ANSWER_BYTES) return undefined
-  }
+/** Undefined when it is no JSON. */
+function parseAnswer(body: Uint8Array): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(Buffer.from(body).toString())
   } catch {
     return undefined
   }

@@ -1,4 +1,4 @@
-import { userOf } from './jid.ts'
+import { deviceOf, userOf } from './jid.ts'
 import type { Credentials, LibrarySocket, StanzaNode } from './library.ts'
 import type { Found } from './messages.ts'
 import type { StoredState } from './stored-state.ts'
@@ -8,6 +8,8 @@ const KNOWN_FOR_MS = 7 * 24 * 3_600_000
 const RECIPIENT_KIND = 'recipient'
 // As the library counts: a token is asked for once in each such week.
 const TOKEN_WEEK_SECONDS = 7 * 24 * 3_600
+/** WhatsApp's code for a device that it has no keys of. */
+const GONE = 406
 const TOKEN_TYPE = 'trusted_contact'
 
 interface FindParts {
@@ -33,12 +35,53 @@ async function find(parts: FindParts, number: string): Promise<Found> {
   const { jid } = known
   const own = withoutDevice(credentials.me?.id ?? '')
   const devices = await socket.getUSyncDevices([own, jid], true, false)
-  // A query that is not answered yields no devices, and the library would then write to our own phone alone.
-  if (!devices.some(({ user }) => user === userOf(jid))) return { kind: 'unanswered' }
   const isThis = (device: string) => device === credentials.me?.id || device === credentials.me?.lid
-  await socket.assertSessions(devices.map((device) => device.jid).filter((device) => !isThis(device)))
+  const others = devices.filter((device) => !isThis(device.jid))
+  const gone = await openSessions(parts, others)
+  // A query that is not answered yields no devices, and the library would then write to our own phone alone.
+  if (!others.some((device) => device.user === userOf(jid) && !gone.has(device.jid))) return { kind: 'unanswered' }
   await noteToken(parts, jid)
   return known
+}
+
+type Device = Awaited<ReturnType<LibrarySocket['getUSyncDevices']>>[number]
+
+/** Returns the devices that are gone: they were unlinked, and WhatsApp has no keys of them any more. */
+async function openSessions({ socket, state }: FindParts, devices: readonly Device[]): Promise<ReadonlySet<string>> {
+  const gone = new Set<string>()
+  try {
+    await socket.assertSessions(devices.map(({ jid }) => jid))
+  } catch (error) {
+    if (!isGone(error)) throw error
+    // It does not say which.
+    for (const { jid, user } of devices) {
+      if (!(await isThere(socket, jid))) {
+        gone.add(jid)
+        await state.changeDevices(user, (cached) => cached.filter(({ device }) => device !== deviceOf(jid)))
+      }
+    }
+  }
+  return gone
+}
+
+async function isThere(socket: LibrarySocket, jid: string): Promise<boolean> {
+  try {
+    await socket.assertSessions([jid])
+    return true
+  } catch (error) {
+    if (!isGone(error)) throw error
+    return false
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return (error as { readonly data?: unknown } | undefined)?.data === GONE
+}
+
+/** The address of a number that was looked up before; null when it was not. */
+export async function addressOf(state: StoredState, number: string): Promise<string | null> {
+  const stored = (await state.get(RECIPIENT_KIND, [number]))[number] as StoredRecipient | undefined
+  return stored?.jid ?? null
 }
 
 async function findAddress({ socket, state }: FindParts, number: string): Promise<Found> {

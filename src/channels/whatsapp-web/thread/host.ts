@@ -7,6 +7,7 @@ import { type Deadline, deadlineIn } from './deadline.ts'
 import type {
   Found,
   HostMethods,
+  MediaHosts,
   RelayEnd,
   SocketChange,
   SocketOptions,
@@ -26,6 +27,7 @@ export interface SocketOwner {
   writeKeys(keys: KeyTexts): Promise<void>
   writeCredentials(text: string): Promise<void>
   keepReceipt(receipt: SocketReceipt): Promise<void>
+  countRepeat(wireId: string, device: string): ReturnType<HostMethods['countRepeat']>
   mayLeave(wireId: string): Deadline | null
   changed(change: SocketChange): void
 }
@@ -34,6 +36,7 @@ export interface SocketOwner {
 export interface HostedSocket {
   find(number: string): Promise<Found>
   lockedUntil(): Promise<number | null>
+  mediaHosts(isFresh: boolean): Promise<MediaHosts>
   relay(order: SocketOrder): Promise<RelayEnd>
   cancel(): void
   /** Resolves once nothing can be written any more, within 2 s; with `logsOut` within 3 s. */
@@ -47,6 +50,9 @@ interface ThreadHostParts extends ThreadData {
 }
 
 const RENEW_EVERY_MS = 1_000
+// A thread that answers nothing for so many seconds hangs. At first it loads the library, which may take long on a busy machine.
+const MOST_UNANSWERED = 5
+const MOST_UNANSWERED_AT_FIRST = 60
 // A thread that hears nothing for this long writes nothing any more.
 const MAY_WRITE_MS = 2_000
 const LOGOUT_MS = 3_000
@@ -91,6 +97,7 @@ export class ThreadHost {
     return {
       find: (number) => calls.call('find', id, number),
       lockedUntil: () => calls.call('lockedUntil', id),
+      mediaHosts: (isFresh) => calls.call('mediaHosts', id, isFresh),
       relay: (order) => calls.call('relay', id, order),
       cancel: () => void calls.call('cancel', id).catch(() => {}),
       close: (how) => this.#close(calls, id, how),
@@ -135,6 +142,7 @@ export class ThreadHost {
       writeKeys: (id, keys) => ownerOf(id).writeKeys(keys),
       writeCredentials: (id, text) => ownerOf(id).writeCredentials(text),
       keepReceipt: (id, receipt) => ownerOf(id).keepReceipt(receipt),
+      countRepeat: (id, wireId, device) => ownerOf(id).countRepeat(wireId, device),
       mayLeave: (id, wireId) => this.#owners.get(id)?.mayLeave(wireId) ?? null,
       changed: (id, change) => this.#report(id, change),
     }
@@ -187,8 +195,19 @@ class Thread {
     })
   }
 
+  /** A thread that does not answer is ended. Turns are counted, not time: this one may have stood still itself. */
   renewEvery(ms: number, read: () => [sockets: readonly number[], until: Deadline]): void {
-    this.#timer = setInterval(() => void this.calls.call('renew', ...read()).catch(() => {}), ms)
+    let unanswered = 0
+    let most = MOST_UNANSWERED_AT_FIRST
+    const answered = () => {
+      unanswered = 0
+      most = MOST_UNANSWERED
+    }
+    this.#timer = setInterval(() => {
+      if (unanswered >= most) void this.#worker.terminate()
+      unanswered += 1
+      this.calls.call('renew', ...read()).then(answered, () => {})
+    }, ms)
   }
 
   async end(): Promise<void> {

@@ -2,3 +2,8 @@
 export function userOf(jid: string): string {
   return jid.split(/[:@]/)[0] ?? ''
 }
+
+/** The number of the device; 0 is the phone. */
+export function deviceOf(jid: string): number {
+  return Number(/:(\d+)@/.exec(jid)?.[1] ?? 0)
+}

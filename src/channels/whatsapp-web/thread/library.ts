@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { MediaHosts } from './messages.ts'
 
 /** A stanza. */
 export interface StanzaNode {
@@ -16,6 +17,8 @@ interface KeyPair {
 export interface Credentials {
   readonly signedIdentityKey: KeyPair
   readonly me?: { readonly id: string; readonly lid?: string }
+  /** Signed by the phone. */
+  readonly account?: object
 }
 
 type KeyChanges = Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -38,10 +41,19 @@ interface KeyBundle {
   readonly signedPreKey: { readonly publicKey: Uint8Array; readonly signature: Uint8Array }
 }
 
-interface SignalRepository {
-  readonly lidMapping: { getLIDForPN(jid: string): Promise<string | null> }
-  encryptMessage(plain: { readonly jid: string; readonly data: Uint8Array }): Promise<unknown>
+export interface SignalRepository {
+  readonly lidMapping: {
+    getLIDForPN(jid: string): Promise<string | null>
+    getPNForLID(jid: string): Promise<string | null>
+  }
+  encryptMessage(plain: {
+    readonly jid: string
+    readonly data: Uint8Array
+  }): Promise<{ readonly type: string; readonly ciphertext: Uint8Array }>
+  decryptMessage(sealed: { readonly jid: string }): Promise<unknown>
   injectE2ESession(given: { readonly jid: string; readonly session: KeyBundle }): Promise<void>
+  deleteSession(jids: readonly string[]): Promise<void>
+  migrateSession(from: string, to: string): Promise<unknown>
 }
 
 export type MakeSignalRepository = (
@@ -88,13 +100,16 @@ export interface LibrarySocket {
     fromCache: boolean,
     withoutPhone: boolean,
   ): Promise<readonly { readonly jid: string; readonly user: string }[]>
-  assertSessions(jids: readonly string[]): Promise<unknown>
+  /** `isNew`: opens new ones, also where there are some. Rejects when a device is gone. */
+  assertSessions(jids: readonly string[], isNew?: boolean): Promise<unknown>
   issuePrivacyTokens(jids: readonly string[]): Promise<StanzaNode | undefined>
   relayMessage(
     jid: string,
     message: object,
     options: { readonly messageId: string; readonly additionalNodes: object },
   ): Promise<string>
+  sendNode(node: StanzaNode): Promise<void>
+  refreshMediaConn(isFresh: boolean): Promise<MediaHosts>
   fetchAccountReachoutTimelock(): Promise<{ readonly isActive: boolean; readonly timeEnforcementEnds?: Date }>
   logout(): Promise<void>
   end(error: Error | undefined): Promise<void>
@@ -113,6 +128,11 @@ export interface Library {
     readonly replacer: (key: string, value: unknown) => unknown
     readonly reviver: (key: string, value: unknown) => unknown
   }
+  /** With padding, as it is encrypted. */
+  encodeWAMessage(message: object): Uint8Array
+  encodeSignedDeviceIdentity(account: object | undefined, withKey: boolean): Uint8Array
+  /** The keys that a device sent along because it could not read a message; null when it sent none. */
+  extractE2ESessionFromRetryReceipt(receipt: StanzaNode): KeyBundle | null
   readonly Curve: { verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean }
   readonly DEFAULT_CONNECTION_CONFIG: { readonly makeSignalRepository: MakeSignalRepository }
   /** The root of the certificates. */

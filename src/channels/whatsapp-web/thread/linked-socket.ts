@@ -1,11 +1,15 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Deadline, isOver } from './deadline.ts'
+import { changeDevices, NOTIFICATION_EVENT } from './device-changes.ts'
 import { findRecipient } from './find-recipient.ts'
 import { type ConnectionUpdate, type Credentials, type Library, type LibrarySocket, SILENT_LOGGER } from './library.ts'
 import { LineWatch } from './line-watch.ts'
-import type { Found, RelayEnd, SocketChange, SocketOptions, SocketOrder } from './messages.ts'
-import { keepReceiptsFirst } from './receipts.ts'
+import type { Found, MediaHosts, RelayEnd, SocketChange, SocketOptions, SocketOrder } from './messages.ts'
+import { RECEIPT_EVENT, readReceipt } from './receipts.ts'
 import { Relay } from './relay.ts'
+import { answerRetries } from './repeats.ts'
 import { durableRepository } from './signal-repository.ts'
+import { storeFirst } from './stored-first.ts'
 import { type HostCalls, StoredState } from './stored-state.ts'
 
 // What a phone accepts when it is linked by a code; an invented name is refused.
@@ -37,6 +41,8 @@ export class LinkedSocket {
   readonly #closed = Promise.withResolvers<void>()
   #until: Deadline
   #relay: Relay | null = null
+  // What is encrypted while another message is sent again to a device says nothing about the relay that waits for its ack.
+  readonly #relays = new AsyncLocalStorage<Relay>()
   #credentialsKept = Promise.resolve()
   #isUpgraded = false
   #hasCode = false
@@ -64,6 +70,11 @@ export class LinkedSocket {
     return isActive && timeEnforcementEnds ? timeEnforcementEnds.getTime() : null
   }
 
+  async mediaHosts(isFresh: boolean): Promise<MediaHosts> {
+    const { auth, hosts } = await this.#socket.refreshMediaConn(isFresh)
+    return { auth, hosts }
+  }
+
   find(number: string): Promise<Found> {
     return findRecipient({ socket: this.#socket, state: this.#state, credentials: this.#credentials }, number)
   }
@@ -71,10 +82,13 @@ export class LinkedSocket {
   async relay(order: SocketOrder): Promise<RelayEnd> {
     const { library, host, id } = this.#parts
     const mayLeave = (wireId: string) => host.call('mayLeave', id, wireId)
-    this.#relay = new Relay({ library, socket: this.#socket, credentials: this.#credentials, mayLeave }, order)
-    return this.#relay.run().finally(() => {
-      this.#relay = null
-    })
+    const relay = new Relay({ library, socket: this.#socket, credentials: this.#credentials, mayLeave }, order)
+    this.#relay = relay
+    return this.#relays
+      .run(relay, () => relay.run())
+      .finally(() => {
+        this.#relay = null
+      })
   }
 
   cancelRelay(): void {
@@ -96,7 +110,7 @@ export class LinkedSocket {
   #libraryOptions(): object {
     const { library, options } = this.#parts
     const { url } = options
-    const onEncrypted = async (jid: string) => this.#relay?.encrypted(jid)
+    const onEncrypted = async (jid: string) => this.#relays.getStore()?.encrypted(jid)
     return {
       auth: {
         creds: this.#credentials,
@@ -138,7 +152,7 @@ export class LinkedSocket {
   }
 
   #listen(): void {
-    const { host, id } = this.#parts
+    const { library, host, id } = this.#parts
     const { ws, ev } = this.#socket
     ws.on('frame', () => this.#watch.frameCame())
     ws.on('open', () => {
@@ -148,7 +162,13 @@ export class LinkedSocket {
       ws.on(event, () => {
         this.#hasCode = true
       })
-    keepReceiptsFirst(this.#socket, (receipt) => host.call('keepReceipt', id, receipt))
+    const [socket, state] = [this.#socket, this.#state]
+    storeFirst(socket, RECEIPT_EVENT, async (node) => {
+      const receipt = readReceipt(node)
+      if (receipt) await host.call('keepReceipt', id, receipt)
+    })
+    answerRetries({ library, socket, state, credentials: this.#credentials, host, id })
+    storeFirst(socket, NOTIFICATION_EVENT, (node) => changeDevices({ socket, state }, node))
     ev.on('creds.update', () => this.#keepCredentials())
     ev.on('connection.update', (update) => this.#follow(update))
   }

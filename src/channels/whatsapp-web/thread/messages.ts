@@ -29,7 +29,8 @@ export type SocketChange =
 /** What WhatsApp reports about messages. */
 export interface SocketReceipt {
   readonly wireIds: readonly string[]
-  readonly kind: 'sent' | 'delivered' | 'read'
+  /** `unreadable`: a device could not read it, and it was sent again to that one. */
+  readonly kind: 'sent' | 'delivered' | 'read' | 'unreadable'
   /** By WhatsApp's clock; null when it names no time. */
   readonly at: number | null
 }
@@ -37,12 +38,21 @@ export interface SocketReceipt {
 /** Of a key: its id, and its value as JSON of the library, or null to remove it. */
 type KeyText = readonly [kind: string, id: string, text: string | null]
 
-/** What a message may be sent as. */
+/** A field of WhatsApp's message, such as `imageMessage`, with what stands in it. Bytes are base64. */
+export type MessageFields = Readonly<Record<string, Readonly<Record<string, string | number | boolean>>>>
+
+/** Where WhatsApp takes files for a while, and the token that it takes them with. */
+export interface MediaHosts {
+  readonly auth: string
+  readonly hosts: readonly { readonly hostname: string; readonly maxContentLengthBytes: number }[]
+}
+
+/** A message to be written. */
 export interface SocketOrder {
   /** The recipient as WhatsApp addresses it. */
   readonly jid: string
   readonly wireId: string
-  readonly text: string
+  readonly fields: MessageFields
 }
 
 export type Found =
@@ -71,6 +81,12 @@ export interface HostMethods {
   writeCredentials(socket: number, text: string): Promise<void>
   /** Resolves once it is committed. */
   keepReceipt(socket: number, receipt: SocketReceipt): Promise<void>
+  /** The message that a device could not read, once it is counted that it is sent again; null: it is not to be sent again. */
+  countRepeat(
+    socket: number,
+    wireId: string,
+    device: string,
+  ): Promise<{ readonly to: string; readonly fields: MessageFields } | null>
   /** Until when the message may be written; null: not at all. */
   mayLeave(socket: number, wireId: string): Deadline | null
   changed(socket: number, change: SocketChange): void
@@ -88,6 +104,8 @@ export interface ThreadMethods {
   find(socket: number, number: string): Promise<Found>
   /** Until when WhatsApp locks first contacts; null when it does not, or does not say. */
   lockedUntil(socket: number): Promise<number | null>
+  /** Where files go; `isFresh`: what WhatsApp said before was refused. */
+  mediaHosts(socket: number, isFresh: boolean): Promise<MediaHosts>
   /** Writes the message at most once. */
   relay(socket: number, order: SocketOrder): Promise<RelayEnd>
   /** Ends a `relay` soon. */

@@ -1,7 +1,7 @@
-import { createHmac } from 'node:crypto'
 import { type Deadline, isOver } from './deadline.ts'
 import { userOf } from './jid.ts'
 import type { Credentials, Library, LibrarySocket, StanzaNode } from './library.ts'
+import { buildMessage } from './message.ts'
 import type { RelayEnd, SocketOrder } from './messages.ts'
 
 const ACK_EVENT = 'CB:ack,class:message'
@@ -51,7 +51,8 @@ export class Relay {
     let timer: NodeJS.Timeout | undefined
     socket.ws.on(ACK_EVENT, onAck)
     try {
-      const written = socket.relayMessage(jid, this.#message(), { messageId: wireId, additionalNodes: this.#fence() })
+      const message = buildMessage(this.#parts, this.#order)
+      const written = socket.relayMessage(jid, message, { messageId: wireId, additionalNodes: this.#fence() })
       // What it throws once the message has left says nothing: only the ack does.
       written.catch(() => {
         if (!this.#hasLeft)
@@ -98,18 +99,5 @@ export class Relay {
   #mayBeWritten(): boolean {
     const { ws } = this.#parts.socket
     return !this.#isCancelled && ws.isOpen && this.#until !== null && !isOver(this.#until)
-  }
-
-  /**
-   * The same bytes for each attempt, also by another worker: phones know a message by its id, and show one that comes again only
-   * once. The secret, which each message needs, follows from the id and the key of this device.
-   */
-  #message(): object {
-    const { library, credentials } = this.#parts
-    const { wireId, text } = this.#order
-    const messageSecret = createHmac('sha256', credentials.signedIdentityKey.private).update(wireId).digest()
-    const { Message } = library.proto
-    const built = Message.fromObject({ extendedTextMessage: { text }, messageContextInfo: { messageSecret } })
-    return Message.decode(Message.encode(built).finish())
   }
 }

@@ -7,6 +7,9 @@ export type HostCalls = Calls<HostMethods, ThreadMethods>
 // The library keeps them for five minutes, and makes new sessions with a one-time key of each device when they are gone.
 const DEVICES_KEPT_MS = 24 * 3_600_000
 const DEVICES_KIND = 'devices'
+// The library lists in it everyone whose token it has, so it could not be erased with one of them.
+const TOKEN_KIND = 'tctoken'
+const TOKEN_INDEX = '__index'
 // Of one kind that the library wants back as an object of its own.
 const SYNC_KEY_KIND = 'app-state-sync-key'
 
@@ -46,11 +49,22 @@ export class StoredState implements KeyStore {
   async set(changes: Parameters<KeyStore['set']>[0]): Promise<void> {
     const { host, socket } = this.#parts
     const keys = Object.entries(changes).flatMap(([kind, values]) =>
-      Object.entries(values).map(
-        ([id, value]) => [kind, id, value === null || value === undefined ? null : this.#textOf(value)] as const,
-      ),
+      Object.entries(values)
+        .filter(([id]) => !(kind === TOKEN_KIND && id === TOKEN_INDEX))
+        .map(([id, value]) => [kind, id, value === null || value === undefined ? null : this.#textOf(value)] as const),
     )
-    await host.call('writeKeys', socket, keys)
+    if (keys.length > 0) await host.call('writeKeys', socket, keys)
+  }
+
+  /** Changes the cached list of devices of a person, if there is one. Null: they are asked for again. */
+  async changeDevices(
+    user: string,
+    change: (devices: readonly CachedDevice[]) => readonly CachedDevice[] | null,
+  ): Promise<void> {
+    const devices = (await this.devices.get(user)) as readonly CachedDevice[] | undefined
+    const changed = devices && change(devices)
+    if (changed === null || changed?.length === 0) await this.devices.del(user)
+    else if (changed) await this.devices.set(user, changed)
   }
 
   /** The cache of devices that the library asks for. */
@@ -71,6 +85,11 @@ export class StoredState implements KeyStore {
   #textOf(value: unknown): string {
     return JSON.stringify(value, this.#parts.library.BufferJSON.replacer)
   }
+}
+
+/** As the library caches it, under its user. */
+export interface CachedDevice {
+  readonly device: number
 }
 
 interface StoredDevices {

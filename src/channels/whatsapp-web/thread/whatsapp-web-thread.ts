@@ -25,6 +25,7 @@ function serve(port: NonNullable<typeof parentPort>, library: Library): void {
     },
     find: (id, number) => socketOf(id).find(number),
     lockedUntil: (id) => socketOf(id).lockedUntil(),
+    mediaHosts: (id, isFresh) => socketOf(id).mediaHosts(isFresh),
     relay: (id, order) => socketOf(id).relay(order),
     cancel: (id) => sockets.get(id)?.cancelRelay(),
   }

@@ -10,6 +10,7 @@ import type { LaneParts, RunLane } from '../lane/lane-parts.ts'
 import { DEFER_FOR_MS, RendezvousAssignment } from './assignment.ts'
 import { ClaimRetryQueue } from './claim-retry.ts'
 import { WorkerLease } from './lease.ts'
+import { LeftLanes } from './left-lanes.ts'
 import { ReleaseBatcher } from './release-batcher.ts'
 
 const SWEEP_EVERY_MS = 250
@@ -23,6 +24,8 @@ const EXPIRE_EVERY_MS = 5_000
 const EXPIRE_BATCH = 2_000
 // A worker that has dropped a claim behaves like one that has just started.
 const RECLAIM_AFTER_MS = 1_000
+// A lane that this process cannot serve is kept until its messages say why they wait.
+const UNSERVED_KEPT_MS = 2_000
 
 interface DispatcherParts {
   readonly worker: WorkerId
@@ -56,6 +59,7 @@ export class Dispatcher {
   readonly #handingOver = new Set<ConnectionId>()
   /** Lanes that are released once their session is closed. */
   readonly #closing = new Map<ConnectionId, Promise<void>>()
+  readonly #left: LeftLanes
   #wanted = new Set<ConnectionId>()
   #claiming: Promise<void> | null = null
   #taking: Promise<unknown> = Promise.resolve()
@@ -68,6 +72,7 @@ export class Dispatcher {
     this.#lease = new WorkerLease({ ...parts, onRenewed: (members) => this.#updateMembers(members) })
     this.#assignment = new RendezvousAssignment(parts)
     this.#released = new ReleaseBatcher(parts)
+    this.#left = new LeftLanes(parts.clock)
     this.#claimRetries = new ClaimRetryQueue(parts.clock, (id) => this.#want(id))
   }
 
@@ -215,7 +220,7 @@ export class Dispatcher {
       await this.#released.settled()
       if (!this.#running) return false
       const changes = this.#changes
-      const shouldDefer = (id: ConnectionId) => this.#assignment.shouldDefer(id)
+      const shouldDefer = (id: ConnectionId) => this.#left.has(id) || this.#assignment.shouldDefer(id)
       const held = { has: (id: ConnectionId) => this.#lanes.has(id) || this.#closing.has(id) }
       const claimed = await lanes.claim({ worker, only, held, shouldDefer, limit: CLAIM_BATCH })
       if (!this.#running) await lanes.release(claimed)
@@ -259,6 +264,16 @@ export class Dispatcher {
     this.#assignment.claimed(claimed.connectionId)
     journal.record({ event: 'lane.claimed', connectionId: claimed.connectionId, epoch: claimed.epoch })
     lane.wake()
+    if (channel.isAvailable?.() === false) this.#leaveToOthers(lane, channel)
+  }
+
+  #leaveToOthers(lane: Lane, channel: Channel): void {
+    const { connectionId: id } = lane
+    this.#later(`leave ${id}`, UNSERVED_KEPT_MS, () => {
+      if (channel.isAvailable?.() !== false || this.#lanes.get(id) !== lane) return
+      this.#left.leave(id)
+      lane.handOver()
+    })
   }
 
   #forget(lane: RunLane): void {

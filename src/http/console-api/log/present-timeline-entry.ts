@@ -46,6 +46,7 @@ const TONES: Readonly<Record<string, LogTimelineEntry['tone']>> = {
   'receipt-delivered': 'good',
   'receipt-read': 'good',
   'receipt-failed': 'bad',
+  'receipt-unreadable': 'wait',
   'receipt-contrary': 'wait',
   cancelled: 'bad',
   'connection-removed': 'bad',

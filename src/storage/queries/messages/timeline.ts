@@ -189,6 +189,7 @@ const RANKS: Readonly<Record<string, number>> = {
   waiting: 0.5,
   settled: 2,
   'receipt-sent': 3,
+  'receipt-unreadable': 3.5,
   'receipt-delivered': 4,
   'receipt-read': 5,
   'receipt-contrary': 6,

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { ERASED, erasedBody, mentionsNumber, namesNumber } from '../../../core/message/erased.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
+import { spellingsOf } from '../../../core/number-spellings.ts'
 import type { Actor, TakenOut } from '../../../core/ports/administration.ts'
 import { hintOf } from '../../../core/ports/recipients.ts'
 import { Refusal } from '../../../core/refusals.ts'
@@ -213,11 +214,11 @@ async function eraseWaitWords({ tables }: Change, { accountId, recipient }: OfRe
     await tables.updateTable('lane').set({ wait_words: null }).where('connection_id', '=', id).execute()
 }
 
-/** The network makes them anew with the next message to this number. */
+/** The network makes them anew with the next message to this number. It may know the person by the other spelling. */
 async function eraseSessionKeys({ tables }: Change, { accountId, recipient }: OfRecipient): Promise<void> {
   await tables
     .deleteFrom('channel_session_key')
-    .where('recipient', '=', recipient)
+    .where('recipient', 'in', spellingsOf(recipient))
     .where('connection_id', 'in', tables.selectFrom('connection').select('id').where('account_id', '=', accountId))
     .execute()
 }

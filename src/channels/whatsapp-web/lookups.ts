@@ -1,0 +1,55 @@
+import type { Handover } from '../../core/ports/channel.ts'
+import type { Clock } from '../../core/ports/clock.ts'
+import type { HostedSocket } from './thread/host.ts'
+import type { Found } from './thread/messages.ts'
+
+// A first contact takes some ten milliseconds and two round trips.
+const ANSWERED_WITHIN_MS = 500
+// For the next attempt of the message that asked.
+const KEPT_MS = 60_000
+
+interface Lookup {
+  readonly running: Promise<Found>
+  cancelForget: () => void
+}
+
+/**
+ * Looks up recipients for attempts, which must not be open for long: the number may be blocked meanwhile. A slow look-up goes on
+ * without its attempt, and the next one has the result.
+ */
+export class Lookups {
+  readonly #clock: Clock
+  readonly #running = new WeakMap<HostedSocket, Map<string, Lookup>>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** `running`: it took too long for this attempt, or was stopped. Never rejects. */
+  async find(socket: HostedSocket, { to }: Pick<Handover, 'to'>, signal: AbortSignal): Promise<Found | 'running'> {
+    const lookups = this.#running.get(socket) ?? new Map<string, Lookup>()
+    this.#running.set(socket, lookups)
+    const lookup = lookups.get(to) ?? this.#begin(socket, to)
+    lookups.set(to, lookup)
+    const late = Promise.withResolvers<'running'>()
+    const stop = () => late.resolve('running')
+    const cancel = this.#clock.after(ANSWERED_WITHIN_MS, stop)
+    signal.addEventListener('abort', stop, { once: true })
+    const found = await Promise.race([lookup.running, late.promise])
+    cancel()
+    signal.removeEventListener('abort', stop)
+    lookup.cancelForget()
+    const forget = () => {
+      if (lookups.get(to) === lookup) lookups.delete(to)
+    }
+    if (found === 'running') lookup.cancelForget = this.#clock.after(KEPT_MS, forget)
+    else forget()
+    return found
+  }
+
+  #begin(socket: HostedSocket, to: string): Lookup {
+    // Rejects when the thread ended, and then nothing was written.
+    const running = socket.find(to).catch((): Found => ({ kind: 'unanswered' }))
+    return { running, cancelForget: () => {} }
+  }
+}

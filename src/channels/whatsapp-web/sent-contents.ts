@@ -1,0 +1,87 @@
+import type { Clock } from '../../core/ports/clock.ts'
+import type { StoredSession } from './stored-session.ts'
+import type { MessageFields } from './thread/messages.ts'
+
+/** What a message is sent as. */
+interface SentContent {
+  /** The recipient's number as it was given. */
+  readonly to: string
+  readonly fields: MessageFields
+  /** By device: how often it was sent again, because the device could not read it. */
+  readonly repeats: Readonly<Record<string, number>>
+}
+
+const WEEK_MS = 7 * 24 * 3_600_000
+const KINDS = ['content-even', 'content-odd'] as const
+const WEEK_KIND = 'content-week'
+
+type Kind = (typeof KINDS)[number]
+
+/**
+ * What messages were sent as, by wire id, for one to two weeks: each attempt has the same content, because phones show a message
+ * that comes again only once; and a device that could not read one asks for it. Of two kinds of keys each has the contents of one
+ * week, so that those of a week before can be removed at once.
+ */
+export class SentContents {
+  readonly #stored: StoredSession
+  readonly #clock: Clock
+  /** The weeks of which the kinds are known to have no older contents. */
+  readonly #begun = new Set<number>()
+
+  constructor(stored: StoredSession, clock: Clock) {
+    this.#stored = stored
+    this.#clock = clock
+  }
+
+  /** Rejects when it was not committed. */
+  async keep(wireId: string, { to, fields }: Pick<SentContent, 'to' | 'fields'>): Promise<void> {
+    const week = this.#week()
+    await this.#beginWeek(week)
+    await this.#write(kindOf(week), wireId, { to, fields, repeats: {} })
+  }
+
+  /** Null when there is none. */
+  async find(wireId: string): Promise<SentContent | null> {
+    return (await this.#locate(wireId))?.content ?? null
+  }
+
+  /** Counts one more time that a device is sent the message again. Null when it was `most` times already, or there is no content. */
+  async countRepeat(wireId: string, device: string, most: number): Promise<SentContent | null> {
+    const found = await this.#locate(wireId)
+    const before = found?.content.repeats[device] ?? 0
+    if (!found || before >= most) return null
+    const { kind, content } = found
+    const counted = { ...content, repeats: { ...content.repeats, [device]: before + 1 } }
+    await this.#write(kind, wireId, counted)
+    return counted
+  }
+
+  async #locate(wireId: string): Promise<{ readonly kind: Kind; readonly content: SentContent } | null> {
+    const week = this.#week()
+    for (const kind of [kindOf(week), kindOf(week - 1)]) {
+      const [entry] = await this.#stored.readKeys(kind, [wireId])
+      if (entry) return { kind, content: JSON.parse(entry[1]) as SentContent }
+    }
+    return null
+  }
+
+  #write(kind: Kind, wireId: string, content: SentContent): Promise<void> {
+    return this.#stored.writeAbout(content.to, [kind, wireId, JSON.stringify(content)])
+  }
+
+  async #beginWeek(week: number): Promise<void> {
+    if (this.#begun.has(week)) return
+    const kind = kindOf(week)
+    const [entry] = await this.#stored.readKeys(WEEK_KIND, [kind])
+    if (entry?.[1] !== String(week)) await this.#stored.empty(kind, [WEEK_KIND, kind, String(week)])
+    this.#begun.add(week)
+  }
+
+  #week(): number {
+    return Math.floor(this.#clock.now() / WEEK_MS)
+  }
+}
+
+function kindOf(week: number): Kind {
+  return KINDS[Math.abs(week % 2) as 0 | 1]
+}

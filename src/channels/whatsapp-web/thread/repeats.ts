@@ -1,0 +1,124 @@
+import { addressOf } from './find-recipient.ts'
+import { userOf } from './jid.ts'
+import type { Credentials, Library, LibrarySocket, StanzaNode } from './library.ts'
+import { buildMessage } from './message.ts'
+import type { MessageFields } from './messages.ts'
+import { RECEIPT_EVENT } from './receipts.ts'
+import { storedOnLine } from './stored-first.ts'
+import type { HostCalls, StoredState } from './stored-state.ts'
+
+interface RepeatsParts {
+  readonly library: Library
+  readonly socket: LibrarySocket
+  readonly state: StoredState
+  readonly credentials: Credentials
+  readonly host: HostCalls
+  /** What the host knows the socket by. */
+  readonly id: number
+}
+
+const RETRY_TYPE = 'retry'
+const MEDIA_FIELDS = ['image', 'video', 'audio', 'document']
+
+/**
+ * Answers devices that could not read a message: it is sent again to that one device, and then it is acknowledged that the device
+ * asked. The library, which does not get these receipts any more, would send it to all devices of the recipient.
+ */
+export function answerRetries(parts: RepeatsParts): void {
+  const { socket } = parts
+  const theirs = socket.ws.listeners(RECEIPT_EVENT)
+  for (const listener of theirs) socket.ws.off(RECEIPT_EVENT, listener)
+  socket.ws.on(RECEIPT_EVENT, (receipt) => {
+    if (receipt.attrs['type'] === RETRY_TYPE) return answer(parts, receipt)
+    return Promise.all(theirs.map((listener) => listener(receipt)))
+  })
+}
+
+/** What fails comes again with the next login, because it is not acknowledged. */
+async function answer(parts: RepeatsParts, receipt: StanzaNode): Promise<void> {
+  const { socket, host, id } = parts
+  const wireId = receipt.attrs['id'] ?? ''
+  try {
+    if (await repeat(parts, receipt)) {
+      const note = { wireIds: [wireId], kind: 'unreadable', at: null } as const
+      if (!(await storedOnLine(socket, () => host.call('keepReceipt', id, note)))) return
+    }
+    await socket.sendNode(ackOf(receipt))
+  } catch {
+    // The line ended, storage was away, or WhatsApp did not answer.
+  }
+}
+
+/** False when the device had it often enough, or it is no message of ours. */
+async function repeat(parts: RepeatsParts, receipt: StanzaNode): Promise<boolean> {
+  const { socket, state, host, id } = parts
+  const { id: wireId = '', from = '', participant } = receipt.attrs
+  const device = participant ?? from
+  // Counted first: a device that never can read it must not have it sent for ever.
+  const content = await host.call('countRepeat', id, wireId, device)
+  const jid = content && (await addressOf(state, content.to))
+  if (!content || !jid) return false
+  await openSession(parts, { receipt, device })
+  await socket.sendNode(await stanzaFor(parts, { receipt, device, jid, fields: content.fields }))
+  return true
+}
+
+interface Repeated {
+  readonly receipt: StanzaNode
+  readonly device: string
+  /** Of the recipient. */
+  readonly jid: string
+  readonly fields: MessageFields
+}
+
+/** Written by us, because the library would put a second ciphertext for the same device into it. */
+async function stanzaFor(
+  { library, socket, credentials }: RepeatsParts,
+  { receipt, device, jid, fields }: Repeated,
+): Promise<StanzaNode> {
+  const wireId = receipt.attrs['id'] ?? ''
+  const message = buildMessage({ library, credentials }, { wireId, fields })
+  const { me } = credentials
+  const isOurs = [me?.id, me?.lid].some((own) => own && userOf(own) === userOf(device))
+  const sealed = isOurs ? { deviceSentMessage: { destinationJid: jid, message } } : message
+  const { type, ciphertext } = await socket.signalRepository.encryptMessage({
+    jid: device,
+    data: library.encodeWAMessage(sealed),
+  })
+  const mediaType = MEDIA_FIELDS.find((each) => `${each}Message` in fields)
+  const count = childOf(receipt, RETRY_TYPE)?.attrs['count'] ?? '1'
+  const enc = { v: '2', type, count, ...(mediaType && { mediatype: mediaType }) }
+  return {
+    tag: 'message',
+    attrs: {
+      id: wireId,
+      to: device,
+      type: mediaType ? 'media' : 'text',
+      device_fanout: 'false',
+      ...(isOurs && { recipient: jid }),
+    },
+    content: [
+      { tag: 'enc', attrs: enc, content: ciphertext },
+      { tag: 'device-identity', attrs: {}, content: library.encodeSignedDeviceIdentity(credentials.account, true) },
+    ],
+  }
+}
+
+function ackOf({ attrs: { id, from, participant, recipient } }: StanzaNode): StanzaNode {
+  const attrs = { id, to: from, class: 'receipt', type: RETRY_TYPE }
+  return { tag: 'ack', attrs: { ...attrs, ...(participant && { participant }), ...(recipient && { recipient }) } }
+}
+
+/** With the keys that the device sent along, or with new ones from WhatsApp. */
+async function openSession(
+  { library, socket }: RepeatsParts,
+  { receipt, device }: { readonly receipt: StanzaNode; readonly device: string },
+): Promise<void> {
+  const session = library.extractE2ESessionFromRetryReceipt(receipt)
+  if (session) await socket.signalRepository.injectE2ESession({ jid: device, session })
+  else await socket.assertSessions([device], true)
+}
+
+function childOf({ content }: StanzaNode, tag: string): StanzaNode | undefined {
+  return Array.isArray(content) ? (content as readonly StanzaNode[]).find((child) => child.tag === tag) : undefined
+}

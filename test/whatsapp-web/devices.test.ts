@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, it } from 'vitest'
+import { ANNA } from '../conformance/storage-world.ts'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { type ChannelWorld, openChannelWorld } from '../support/whatsapp-web/channel-world.ts'
+import { newCompanion } from '../support/whatsapp-web/companion.ts'
+import { whyNoLibrary } from '../support/whatsapp-web/library.ts'
+import { newNumber, openSimulator, simulator, until } from '../support/whatsapp-web/library-world.ts'
+
+const REASON = whyNoLibrary()
+
+describe.skipIf(REASON)(`WhatsApp Web and the devices of a recipient, against the simulator${skipNote(REASON)}`, () => {
+  openSimulator()
+
+  it('asks for the devices of a recipient again whose number WhatsApp spells otherwise, after it refused the message for them', async () => {
+    const world = await openChannelWorld(simulator)
+    const number = newNumber()
+    simulator.phones.set('5511987654321', simulator.phone('551187654321'))
+    const { sender, messageId } = await world.link(number, 'hello', '5511987654321')
+    await world.startWorker(ANNA)
+    await world.reaches(messageId, 'READ')
+    simulator.phone('551187654321').devices.set(9, newCompanion(simulator.library, 9))
+    simulator.messages.failNext(number, { refuse: '479' })
+
+    const second = await world.accept(sender, 'again', '5511987654321')
+
+    await world.reaches(second, 'READ')
+    assert.equal(devicesOfLast('551187654321'), 2)
+    simulator.takeComplaints()
+  })
+
+  it('sends a message again to the one device that could not read it, at most twice, and the log says so', async () => {
+    const world = await openChannelWorld(simulator)
+    const [number, recipient] = [newNumber(), newNumber()]
+    const phone = simulator.phone(recipient)
+    phone.deafFor = 1
+    const { sender, messageId } = await world.link(number, 'once more', recipient)
+    const before = simulator.messages.sent.length
+
+    await world.startWorker(ANNA)
+
+    await world.reaches(messageId, 'READ')
+    const stanzas = simulator.messages.sent.slice(before)
+    assert.deepEqual([phone.texts, phone.unreadable], [['once more'], []])
+    assert.deepEqual(
+      stanzas.map(({ devices }) => devices.length),
+      [2, 1],
+    )
+    assert.deepEqual(new Set(stanzas.map(({ id }) => id)).size, 1)
+    assert.ok((await world.timelineOf(messageId)).includes('receipt-unreadable'))
+
+    phone.deafFor = 10
+    const second = await world.accept(sender, 'never', recipient)
+    await until('the stanzas', () => simulator.messages.sent.length >= before + 5)
+    await until('the acknowledgements', () => isAllAcknowledged(number))
+    assert.deepEqual([simulator.messages.sent.length, phone.texts], [before + 5, ['once more']])
+    assert.equal(await world.stateOf(second), 'PUBLISHED')
+  })
+
+  it('sends a file again to a device that could not read its message', async () => {
+    const world = await openChannelWorld(simulator)
+    const recipient = newNumber()
+    const phone = simulator.phone(recipient)
+    const { sender } = await world.link(newNumber(), 'hello', recipient)
+    await world.startWorker(ANNA)
+    await until('the text', () => phone.texts.length === 1)
+    phone.deafFor = 1
+    const bytes = randomBytes(1_000)
+    const content = { type: 'document', name: 'file.pdf', caption: 'See this' } as const
+
+    const id = await world.acceptFile(sender, content, { to: recipient, bytes, mime: 'application/pdf' })
+
+    await world.reaches(id, 'READ')
+    assert.ok(phone.files[0]?.bytes.equals(bytes))
+  })
+
+  it('writes to a recipient again from whose phone a device was unlinked, notified by LID or not at all', async () => {
+    const world = await openChannelWorld(simulator)
+    const recipient = newNumber()
+    const phone = simulator.phone(recipient)
+    const gone = [simulator.addDevice(recipient), simulator.addDevice(recipient)]
+    const { sender, messageId } = await world.link(newNumber(), 'three devices', recipient)
+    await world.startWorker(ANNA)
+    await world.reaches(messageId, 'READ')
+
+    simulator.removeDevice(recipient, gone[0] ?? 0, { isByLid: true })
+    await until('the acknowledgement', () => isAllAcknowledged(sender.number))
+    await world.reaches(await world.accept(sender, 'two devices', recipient), 'READ')
+    const afterNotice = devicesOfLast(recipient)
+    await forgetSession(world, phone.lidUser, gone[1] ?? 0)
+    phone.devices.delete(gone[1] ?? 0)
+    await world.reaches(await world.accept(sender, 'one device', recipient), 'READ')
+
+    assert.deepEqual([afterNotice, devicesOfLast(recipient)], [2, 1])
+  })
+})
+
+function isAllAcknowledged(number: string): boolean {
+  return simulator.lineOf(number)?.login?.device.unacknowledged.length === 0
+}
+
+/** How many devices of the recipient the last message was for. */
+function devicesOfLast(recipient: string): number {
+  return simulator.messages.sent.at(-1)?.devices.filter((jid) => jid.includes(recipient)).length ?? 0
+}
+
+/** As when its keys were never fetched: they are asked for with the next message. */
+async function forgetSession({ storage }: ChannelWorld, lidUser: string, device: number): Promise<void> {
+  await storage.sql(`delete from channel_session_key where kind = 'session' and id = '${lidUser}_1.${device}'`)
+}
