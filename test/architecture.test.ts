@@ -125,8 +125,11 @@ const OUTSIDE: ImportRules['outside'] = {
   'package.json': ['cli', 'operations', 'server', 'storage/postgres'],
 }
 
-// It loads a library that people install by command, from their data folder.
-const COMPUTED: ImportRules['computed'] = ['src/channels/whatsapp-web/thread/library.ts']
+// They load libraries that people install by command, from their data folder.
+const COMPUTED: ImportRules['computed'] = [
+  'src/channels/whatsapp-web/draw-qr.ts',
+  'src/channels/whatsapp-web/thread/library.ts',
+]
 
 const RULES = { folders: FOLDERS, packages: PACKAGES, outside: OUTSIDE, computed: COMPUTED }
 

@@ -138,6 +138,13 @@ export const REFUSALS = {
     'This machine has no copy of this file: it made room for newer ones, was too large for it, or another machine delivered it.',
   channel_unknown: 'There is no channel of this name.',
   channel_not_installed: 'The packages of this channel are not installed where Nuncio runs.',
+  channel_without_phone:
+    'A connection of this channel is not linked to a phone, so there is nothing to link or unlink.',
+  number_not_linked: 'This number is not linked to a phone. Link it first.',
+  session_request_running: 'This number is being linked at this moment. Wait until that has ended.',
+  session_request_unknown: 'This has ended, or somebody else has begun to link this number since. Begin again.',
+  no_worker: 'No worker runs that could do this. Start Nuncio, then try again.',
+  links_exhausted: 'Codes were asked for too often in the last hour. Try again later.',
   token_unknown: 'There is no such token.',
   token_exists: 'There is a token of this name already.',
   token_ended: 'This token has ended or was replaced already, so it cannot be replaced. Create a new one.',

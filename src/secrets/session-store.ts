@@ -1,8 +1,10 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { AccountId, ConnectionId } from '../core/ids.ts'
 import { type SecretPlace, type Secrets, SecretUnreadable } from '../core/ports/secrets.ts'
+import { placeOfCode } from '../core/ports/session-requests.ts'
 import type {
   OpenedSession,
+  ReportedProgress,
   SessionChange,
   SessionRight,
   SessionRow,
@@ -44,6 +46,21 @@ export class EncryptedSessionStore implements SessionStore {
       row: found.row,
       seal: (key) => this.#seal(lane, key),
     })
+  }
+
+  findRequest(lane: Parameters<SessionStore['findRequest']>[0]): ReturnType<SessionStore['findRequest']> {
+    return this.#rows.findRequest(lane)
+  }
+
+  async report(lane: OwnedLane, { code, endsWaits = [], ...progress }: ReportedProgress): Promise<boolean> {
+    const { connectionId, accountId } = lane
+    const place = placeOfCode({ id: connectionId, accountId }, progress.id)
+    const sealed = code === undefined ? null : this.#secrets.seal(code, place)
+    return this.#rows.report(lane, { connectionId, ...progress, code: sealed, endsWaits })
+  }
+
+  writeStatus(...given: Parameters<SessionStore['writeStatus']>): Promise<void> {
+    return this.#rows.writeStatus(...given)
   }
 
   #dataKey(lane: OwnedLane, row: SessionRow | null): Buffer {

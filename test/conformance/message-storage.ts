@@ -9,7 +9,7 @@ import { noticesKeepTheirPromises } from './notices.ts'
 import { receiptsKeepTheirPromises } from './receipts.ts'
 import { retentionKeepsItsPromises } from './retention.ts'
 import { sendingAgainKeepsItsPromises } from './send-again.ts'
-import { lanesWithSessionsAreClaimed, sessionsAreStored } from './sessions.ts'
+import { lanesWithSessionsAreClaimed, sessionRequestsAreCarried, sessionsAreStored } from './sessions.ts'
 import type { NewWorld, Suite } from './storage-world.ts'
 
 /** The promises every storage engine keeps. An engine is supported when this suite passes on it. */
@@ -27,4 +27,5 @@ export function messageStorageKeepsItsPromises(suite: Suite, newWorld: NewWorld)
   retentionKeepsItsPromises(suite, newWorld)
   sessionsAreStored(suite, newWorld)
   lanesWithSessionsAreClaimed(suite, newWorld)
+  sessionRequestsAreCarried(suite, newWorld)
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { SessionKey, SessionRight } from '../../src/core/ports/session-store.ts'
+import { createDeviceSessions } from '../../src/storage/queries/connections/device-sessions.ts'
 import {
   ANNA,
   accept,
@@ -203,6 +204,121 @@ export function lanesWithSessionsAreClaimed({ it }: Suite, newWorld: NewWorld): 
     assert.equal((await claim(world, ANNA)).length, 1)
     await world.close()
   })
+}
+
+/** What every engine promises of requests of people about sessions. */
+export function sessionRequestsAreCarried({ it }: Suite, newWorld: NewWorld): void {
+  it('claims a lane for a request alone, until the request has ended', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    const { of, requests } = requestsOf(world, sender)
+    const { id } = await requests.request(of, 'qr', 'test')
+
+    const [claimed] = await claim(world, ANNA)
+    const seen = claimed && (await world.lanes.inspect(claimed))
+    const found = claimed && (await world.sessions.findRequest(claimed))
+    await requests.cancel(of, id, 'test')
+    const unseen = claimed && (await world.lanes.inspect(claimed))
+    const unfound = claimed && (await world.sessions.findRequest(claimed))
+    await world.lanes.release(claimed ? [claimed] : [])
+
+    assert.deepEqual([claimed?.session, claimed?.sessionRequest, seen?.sessionRequest], ['keep', id, id])
+    assert.deepEqual([found?.id, found?.kind, found?.progress], [id, 'qr', { state: 'waiting' }])
+    assert.equal(found?.watchedUntil, world.clock.now() + 60_000)
+    assert.deepEqual([unseen?.sessionRequest, unfound], [null, null])
+    assert.deepEqual(await claim(world, ANNA), [])
+    await world.close()
+  })
+
+  it('shows what the worker of the lane reports, and takes nothing of another one, nor after the end', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    const { connectionId } = sender
+    const { of, requests } = requestsOf(world, sender)
+    const { id } = await requests.request(of, 'qr', 'test')
+    const late = await holdLane(world, ANNA, connectionId)
+    await world.clock.pass(2 * LASTS_MS)
+    const lane = await holdLane(world, BEN, connectionId)
+    const report = (state: 'showing' | 'ended', of_ = lane, request = id) =>
+      world.sessions.report(of_, {
+        connectionId,
+        id: request,
+        progress: { state },
+        code: state === 'showing' ? 'sealed' : null,
+        endsWaits: [],
+        at: world.clock.now(),
+      })
+
+    const answers = [await report('showing', late), await report('showing', lane, 'req_other'), await report('showing')]
+    const shown = await requests.watch(of, id)
+    answers.push(await report('ended'), await report('showing'))
+    const ended = await requests.watch(of, id)
+
+    assert.deepEqual(answers, [false, false, true, true, false])
+    assert.deepEqual([shown.progress, shown.code], [{ state: 'showing' }, 'sealed'])
+    assert.deepEqual([ended.progress, ended.code], [{ state: 'ended' }, null])
+    await world.close()
+  })
+
+  it('ends only the waits of the lane that it names', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    await accept(world, sender)
+    const { connectionId } = sender
+    const { of, requests } = requestsOf(world, sender)
+    const lane = await holdLane(world, ANNA, connectionId)
+    const until = world.clock.now() + 600_000
+    const waits = (reason: string) =>
+      world.sql(
+        `update lane set wait_reason = '${reason}', wait_until = ${until} where connection_id = '${connectionId}'`,
+      )
+    const endOne = async () => {
+      const { id } = await requests.request(of, 'qr', 'test')
+      const progress = { state: 'ended', end: 'done' } as const
+      const at = world.clock.now()
+      await world.sessions.report(lane, { connectionId, id, progress, code: null, endsWaits: ['device_unlinked'], at })
+      return (await world.lanes.inspect(lane))?.memory.wait?.until
+    }
+
+    await waits('device_unlinked')
+    const ended = await endOne()
+    await waits('rate_limited')
+    const kept = await endOne()
+
+    assert.deepEqual([ended, kept], [world.clock.now(), until])
+    await world.close()
+  })
+
+  it('keeps how a session stands, of the worker of the lane alone, and nothing of a removed connection', async () => {
+    const world = await newWorld()
+    const sender = await addSender(world)
+    await accept(world, sender)
+    const { connectionId } = sender
+    const { of, requests } = requestsOf(world, sender)
+    const late = await holdLane(world, ANNA, connectionId)
+    await world.clock.pass(2 * LASTS_MS)
+    const lane = await holdLane(world, BEN, connectionId)
+    const status = (name: string) => ({ status: name, since: 1, code: 440, refusedUntil: null })
+    await world.sessions.writeStatus(lane, status('ready'), { at: 5, device: '3', version: '2.3000.1' })
+    await world.sessions.writeStatus(lane, status('connecting'), null)
+    await world.sessions.writeStatus(late, status('late'), null)
+
+    const found = await requests.read(of)
+    await world.administration.removeConnection(connectionId, true, 'test')
+    await world.sessions.writeStatus(lane, status('ready'), null)
+
+    assert.deepEqual(found, {
+      ...status('connecting'),
+      isLinked: false,
+      lastLogin: { at: 5, device: '3', version: '2.3000.1' },
+    })
+    assert.deepEqual(await world.sql('select * from session_status'), [])
+    await world.close()
+  })
+}
+
+function requestsOf(world: StorageWorld, { accountId, connectionId: id }: Sender) {
+  return { of: { accountId, id }, requests: createDeviceSessions(world.store) }
 }
 
 /** A sender with a stored session, whose lane is free and has nothing to send. */

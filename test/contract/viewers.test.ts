@@ -28,7 +28,7 @@ const OF_MESSAGES: Readonly<Record<string, readonly string[]>> = {
 }
 const NOT_OF_MESSAGES = new Set(
   `account account_retention alarm applied_functions audit block_list channel_session checkpoint connection fence hold key_ring known_device known_server
-   lane_change lane_entry leftover_file membership migration notice_want passkey person person_link recovery_code
+   lane_change lane_entry leftover_file membership migration notice_want passkey person person_link recovery_code session_request session_status
    retention_kept retention_mark retention_state rights session sign_in_throttle sign_in_ticket standstill tally
    tally_reason token totp watch webhook worker`.split(/\s+/),
 )

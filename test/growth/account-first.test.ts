@@ -15,6 +15,8 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   channel_memory: 'what a channel remembers in the order of its entries, read by all workers',
   channel_session: 'one of each connection, by whose id the worker that holds its lane opens it',
   channel_session_key: 'as channel_session',
+  session_status: 'as channel_session',
+  session_request: 'as channel_session',
   leftover_file: 'a file of a spool, whosever message it was of',
   accept_commit: 'one commit accepts for many accounts',
   audit: 'people act on the whole installation too',

@@ -8,7 +8,7 @@ export const BRIDGE_DESCRIPTION: ChannelDescription = {
   name: BRIDGE,
   label: 'Bridge (your own gateway)',
   description: 'Messages go to an adapter of yours, a small server in front of any gateway, such as an SMS gateway.',
-  abilities: { hasCallbacks: false, hasTemplates: false },
+  abilities: { hasCallbacks: false, hasTemplates: false, isLinkedDevice: false },
   startFirst: {
     about:
       'Start the adapter, because Nuncio asks it before it adds the number. Save the secret as secret.txt where the adapter runs. For Kannel the command is this; any other adapter takes the same secret.',

@@ -6,7 +6,7 @@ export const SANDBOX_DESCRIPTION: ChannelDescription = {
   name: 'sandbox',
   label: 'Sandbox',
   description: 'A make-believe network: messages go to an inbox on this server, and nothing leaves the machine.',
-  abilities: { hasCallbacks: false, hasTemplates: false },
+  abilities: { hasCallbacks: false, hasTemplates: false, isLinkedDevice: false },
   settings: [
     {
       name: 'latency',

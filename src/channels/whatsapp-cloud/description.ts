@@ -13,7 +13,7 @@ export const WHATSAPP_CLOUD_DESCRIPTION: ChannelDescription = {
   name: WHATSAPP_CLOUD,
   label: 'WhatsApp Cloud',
   description: 'The official WhatsApp Business Cloud API: messages go to Meta, from a number of your business account.',
-  abilities: { hasCallbacks: true, hasTemplates: true },
+  abilities: { hasCallbacks: true, hasTemplates: true, isLinkedDevice: false },
   settings: [
     required(
       'phone_number_id',

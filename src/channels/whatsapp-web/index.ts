@@ -8,7 +8,7 @@ import type { JournalEvent } from '../../core/ports/journal.ts'
 import type { SessionStore } from '../../core/ports/session-store.ts'
 import { StateCleanup } from '../receipts/state-cleanup.ts'
 import { ATTEMPT_KIND, Attempts, EVIDENCE_WAIT_MS, MESSAGE_KIND, TAKEN_KIND } from './attempts.ts'
-import { LoginTurns } from './login-turns.ts'
+import { LOGINS_AT_ONCE, LoginTurns } from './login-turns.ts'
 import { Lookups } from './lookups.ts'
 import { WHATSAPP_WEB } from './name.ts'
 import { failureOfStatus } from './outcome.ts'
@@ -41,6 +41,7 @@ const CALL_BUDGET_MS = 30_000
 const LOGIN_MS = 250
 const UNLINKS_WITHIN_MS = 4_000
 const CLOSES_WITHIN_MS = 5_000
+const PAIRINGS_AT_ONCE = 3
 
 /** Numbers that send as linked devices of their phones, as WhatsApp Web does. */
 export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
@@ -62,7 +63,8 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
   const held = new HeldSessions({
     store: parts.sessions,
     host,
-    logins: new LoginTurns(),
+    logins: new LoginTurns(LOGINS_AT_ONCE),
+    pairings: new LoginTurns(PAIRINGS_AT_ONCE),
     receipts,
     clock,
     url,
@@ -149,17 +151,27 @@ class HeldSessions implements ChannelSessions {
     const known = this.#sessions.get(lane.connectionId)
     this.#sessions.delete(lane.connectionId)
     this.#parts.onClosed(lane.connectionId)
-    const session = known ?? (how.remove ? this.#openToUnlink(lane) : undefined)
-    // A device can only be unlinked by itself, or on the phone.
-    if (how.remove) await session?.whenReady(UNLINKS_WITHIN_MS, new AbortController().signal)
-    await session?.close(how)
+    if (!how.remove || known?.isReady) {
+      await known?.close(how)
+      return
+    }
+    await known?.close({ remove: false })
+    await this.#openToUnlink(lane)
   }
 
-  /** The connection was removed while its session was not open. The claim holds for longer than unlinking may take. */
-  #openToUnlink(lane: Parameters<ChannelSessions['close']>[0]): WebSession {
+  requested(connectionId: ConnectionId): void {
+    this.#sessions.get(connectionId)?.requested()
+  }
+
+  /**
+   * The connection was removed while its session was not ready. A device can only be unlinked by itself, or on the phone. The
+   * claim holds for longer than that may take.
+   */
+  async #openToUnlink(lane: Parameters<ChannelSessions['close']>[0]): Promise<void> {
     const until = deadlineIn(UNLINKS_WITHIN_MS + CLOSES_WITHIN_MS)
     const session = new WebSession({ ...lane, stillHolds: () => !isOver(until) }, this.#parts)
-    session.open()
-    return session
+    await session.connectNow()
+    await session.whenReady(UNLINKS_WITHIN_MS, new AbortController().signal)
+    await session.close({ remove: true })
   }
 }

@@ -6,7 +6,7 @@ const MOST = 10
 
 describe('logins of one process', () => {
   it('are ten at once, and each that ends lets one more begin, however often it says so', async () => {
-    const turns = new LoginTurns()
+    const turns = new LoginTurns(10)
     const begun: (() => void)[] = []
     for (let index = 0; index < MOST + 2; index += 1) void turns.take().then((end) => begun.push(end))
     await settled()

@@ -2,21 +2,26 @@ import type { HeldLane } from '../../core/ports/channel.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { JournalEvent } from '../../core/ports/journal.ts'
 import { SecretUnreadable } from '../../core/ports/secrets.ts'
+import type { SessionLogin } from '../../core/ports/session-requests.ts'
 import type { SessionStore } from '../../core/ports/session-store.ts'
 import { backoffMs, CONNECTING, decideAfterClose, type SessionStatus } from './close-code.ts'
 import type { LoginTurns } from './login-turns.ts'
 import { WHATSAPP_WEB } from './name.ts'
 import type { Receipts } from './receipts.ts'
 import { SentContents } from './sent-contents.ts'
-import { StoredSession } from './stored-session.ts'
+import { SessionRequests } from './session-requests.ts'
+import { STATUS_KIND, StoredSession } from './stored-session.ts'
 import { type Deadline, deadlineIn } from './thread/deadline.ts'
 import type { HostedSocket, SocketOwner, ThreadHost } from './thread/host.ts'
 import type { RelayEnd, SocketChange, SocketOrder } from './thread/messages.ts'
+import { unlinkDevice } from './unlink-device.ts'
 
 export interface SessionParts {
   readonly store: SessionStore
   readonly host: ThreadHost
   readonly logins: LoginTurns
+  /** For linking devices. */
+  readonly pairings: LoginTurns
   readonly receipts: Receipts
   readonly clock: Clock
   readonly url: string
@@ -37,7 +42,6 @@ export function stateOf(session: WebSession | undefined): ReadySession | Session
   return session?.state ?? { name: 'unlinked' }
 }
 
-const STATUS_KIND = 'status'
 // A device that could not read it twice more never will.
 const MOST_REPEATS = 2
 const LOGIN_USUALLY_MS = 5_000
@@ -47,6 +51,9 @@ const NOT_INSTALLED_RETRY_MS = 10_000
 const RESTARTS_COUNTED_MS = 60_000
 // Long enough for a commit on a busy machine, and far shorter than a claim.
 const LEAVES_WITHIN_MS = 250
+// As long as an ack of WhatsApp is waited for.
+const SENDS_WITHIN_MS = 20_000
+const UNLINKS_WITHIN_MS = 4_000
 
 /**
  * The session of one connection while this worker holds its lane.
@@ -78,6 +85,10 @@ export class WebSession {
   #failures = 0
   #connectingSince = 0
   #restartedAt: number[] = []
+  /** Resolves when nothing is being sent. */
+  #sent: Promise<unknown> = Promise.resolve()
+  #written: Promise<void> = Promise.resolve()
+  readonly #requests: SessionRequests
   #isClosed = false
   // One step after another: a socket that closes while the next is being opened must not be taken for that one.
   #generation = 0
@@ -85,9 +96,15 @@ export class WebSession {
   constructor(lane: HeldLane, parts: SessionParts) {
     this.#lane = lane
     this.#parts = parts
+    this.#requests = new SessionRequests({ ...parts, lane, session: this })
+  }
+
+  get isReady(): boolean {
+    return this.#ready !== null
   }
 
   open(): void {
+    this.#writeStatus(null)
     void this.#connect()
   }
 
@@ -100,6 +117,61 @@ export class WebSession {
   get isLoggingIn(): boolean {
     const sinceMs = this.#parts.clock.monotonic() - this.#connectingSince
     return this.#status.name === 'connecting' && sinceMs < LOGIN_USUALLY_MS
+  }
+
+  /** A person wants something of it. */
+  requested(): void {
+    this.#requests.check()
+  }
+
+  /** Logs in at once, also where that never happens by itself. */
+  async connectNow(): Promise<void> {
+    if (this.#ready || this.#socket) return
+    this.#cancelRetry()
+    this.#failures = 0
+    this.#status = CONNECTING
+    await this.#connect({ isForced: true })
+  }
+
+  async wasLinkedBy(request: string): Promise<boolean> {
+    const stored = await StoredSession.open(this.#parts.store, this.#lane, () => {})
+    return (await stored?.wasLinkedBy(request)) ?? false
+  }
+
+  /** A phone has linked a new device, which is used from now on: see `connectNow`. Durable when it resolves. */
+  async adopt(credentials: string, request: string): Promise<void> {
+    const late = Promise.withResolvers<void>()
+    const cancel = this.#parts.clock.after(SENDS_WITHIN_MS, late.resolve)
+    await Promise.race([this.#sent, late.promise])
+    cancel()
+    await this.#leave({ logsOut: false })
+    this.#status = CONNECTING
+    const stored = await StoredSession.open(this.#parts.store, this.#lane, () => {})
+    if (!stored) throw new Error('the session is not of this worker any more')
+    await stored.adopt(credentials, request)
+  }
+
+  /** Unlinks the device and removes what is stored. False when WhatsApp could not be reached for it. */
+  async unlink(): Promise<boolean> {
+    await this.connectNow()
+    await this.whenReady(UNLINKS_WITHIN_MS, new AbortController().signal)
+    const wasReady = this.isReady
+    await this.#leave({ logsOut: wasReady })
+    await this.#remove()
+    this.#set({ name: 'unlinked' }, null)
+    return wasReady
+  }
+
+  /** Nothing of the socket counts any more. */
+  async #leave(how: { readonly logsOut: boolean }): Promise<void> {
+    this.#generation += 1
+    this.#cancelRetry()
+    this.#cancelLoginLimit()
+    this.#endLogin()
+    this.#ready = null
+    const socket = this.#socket
+    this.#socket = null
+    await socket?.close(how)
   }
 
   /** The session once it is ready, or the status that keeps it from that, at the latest after `mostMs`. */
@@ -119,24 +191,18 @@ export class WebSession {
 
   async #relay(socket: HostedSocket, order: SocketOrder, mayLeave: () => boolean): Promise<RelayEnd> {
     this.#mayLeave = (wireId) => wireId === order.wireId && mayLeave()
-    try {
-      return await socket.relay(order)
-    } finally {
+    const relaying = socket.relay(order).finally(() => {
       this.#mayLeave = () => false
-    }
+    })
+    this.#sent = relaying.catch(() => {})
+    return relaying
   }
 
   /** Nothing can leave any more once it resolves. With `remove` the device is unlinked and what is stored removed. */
   async close({ remove }: { readonly remove: boolean }): Promise<void> {
     this.#isClosed = true
-    this.#generation += 1
-    this.#cancelRetry()
-    this.#cancelLoginLimit()
-    this.#endLogin()
     this.#mayLeave = () => false
-    const wasReady = this.#ready !== null
-    this.#ready = null
-    await this.#socket?.close({ logsOut: remove && wasReady })
+    await Promise.all([this.#requests.stop(), this.#leave({ logsOut: remove && this.isReady })])
     if (remove) await this.#remove()
   }
 
@@ -146,7 +212,7 @@ export class WebSession {
     await stored?.remove().catch(() => {})
   }
 
-  async #connect(): Promise<void> {
+  async #connect({ isForced = false } = {}): Promise<void> {
     const generation = ++this.#generation
     this.#connectingSince = this.#parts.clock.monotonic()
     const isOld = () => this.#isClosed || generation !== this.#generation
@@ -162,7 +228,7 @@ export class WebSession {
       // The lane is another worker's, or all lanes are held.
       if (!stored) return this.#retryIn(this.#backoff())
       this.#stored = stored
-      const kept = await this.#readStatus(stored)
+      const kept = isForced ? await this.#forgetStatus(stored) : await this.#readStatus(stored)
       if (isOld()) return
       if (kept) return this.#set(kept.status, kept.retryInMs)
       const credentials = await stored.readCredentials()
@@ -205,6 +271,7 @@ export class WebSession {
       this.#lineEnded(change, known.stored)
       return
     }
+    if (change.kind !== 'ready') return
     const socket = this.#socket
     if (!socket) return
     this.#cancelLoginLimit()
@@ -212,7 +279,8 @@ export class WebSession {
     this.#failures = 0
     this.#ready = { ...known, socket, relay: (order, mayLeave) => this.#relay(socket, order, mayLeave) }
     this.#status = CONNECTING
-    this.#changed('ready', null)
+    this.#changed('ready', null, { at: this.#parts.clock.now(), device: change.device, version: change.version })
+    void this.#unlinkFormer(known.stored)
   }
 
   #lineEnded({ code, expiresInMs }: Extract<SocketChange, { kind: 'closed' }>, stored: StoredSession): void {
@@ -240,11 +308,33 @@ export class WebSession {
   /** What must outlast a restart. */
   async #keepStatus(stored: StoredSession, status: SessionStatus): Promise<void> {
     try {
-      if (status.name === 'unlinked') await stored.remove()
+      if (status.name === 'unlinked') {
+        if (await stored.restoreFormer()) return this.#retryIn(0)
+        await stored.remove()
+      }
       if (status.name === 'taken-elsewhere' || status.name === 'banned')
         await stored.writeKeys([[STATUS_KIND, '', JSON.stringify(status)]])
     } catch {
       // Storage is away, and says so itself. The next login brings the same code again.
+    }
+  }
+
+  async #forgetStatus(stored: StoredSession): Promise<null> {
+    const [entry] = await stored.readKeys(STATUS_KIND, [''])
+    if (entry) await stored.writeKeys([[STATUS_KIND, '', null]])
+    return null
+  }
+
+  /** The phone lists two devices until then. What fails is tried again with the next login. */
+  async #unlinkFormer(stored: StoredSession): Promise<void> {
+    try {
+      const credentials = await stored.readFormer()
+      if (credentials === null) return
+      const { host, url, clock } = this.#parts
+      const isDone = await unlinkDevice({ host, clock }, { url, credentials }, this.#lane.stillHolds)
+      if (isDone) await stored.forgetFormer()
+    } catch {
+      // Storage is away, and says so itself.
     }
   }
 
@@ -301,11 +391,22 @@ export class WebSession {
       })
   }
 
-  #changed(status: string, code: number | null): void {
+  #changed(status: string, code: number | null, login: SessionLogin | null = null): void {
     const woken = this.#wakeWaiting
     this.#wakeWaiting = Promise.withResolvers()
     woken.resolve()
     const { connectionId } = this.#lane
     this.#parts.note({ event: 'session.changed', channel: WHATSAPP_WEB, connectionId, status, code })
+    this.#writeStatus(code, login)
+  }
+
+  /** For people. One after the other, so that the last one stays. */
+  #writeStatus(code: number | null, login: SessionLogin | null = null): void {
+    const { store, clock } = this.#parts
+    const status = this.#ready ? 'ready' : this.#status.name
+    const refusedUntil = this.#status.name === 'banned' ? this.#status.until : null
+    const written = { status, since: clock.now(), code, refusedUntil }
+    // Storage is away, and says so itself.
+    this.#written = this.#written.then(() => store.writeStatus(this.#lane, written, login)).catch(() => {})
   }
 }

@@ -9,6 +9,21 @@ const RATCHET_KINDS = ['session', 'sender-key', 'sender-key-memory', 'device-lis
 const SKIPPED_KEYS = 1_000
 const RECIPIENT_KIND = 'recipient'
 const MOST_NUMBERS = 10_000
+/** The device that was linked before, until it is unlinked. */
+const FORMER_KIND = 'former'
+/** By which request of a person the device was linked. */
+const REQUEST_KIND = 'linked-by'
+/** Why the session stays closed: see `close-code.ts`. */
+export const STATUS_KIND = 'status'
+// What belongs to one device. Names, tokens and known contacts belong to the number.
+const DEVICE_KINDS = [
+  ...RATCHET_KINDS,
+  'pre-key',
+  'identity-key',
+  'app-state-sync-key',
+  'app-state-sync-version',
+  STATUS_KIND,
+]
 
 interface NumberedKeys {
   nextPreKeyId: number
@@ -42,11 +57,7 @@ export class StoredSession {
     if (!credentials) return null
     const text = Buffer.from(credentials).toString()
     if (!mustReset) return text
-    const parsed = JSON.parse(text) as NumberedKeys
-    parsed.nextPreKeyId += SKIPPED_KEYS
-    // Then the newest key is missing, and the library uploads new ones.
-    parsed.firstUnuploadedPreKeyId = parsed.nextPreKeyId
-    const skipped = JSON.stringify(parsed)
+    const skipped = withUnusedKeys(text)
     await this.#write({ reset: RATCHET_KINDS, credentials: Buffer.from(skipped) })
     return skipped
   }
@@ -92,6 +103,41 @@ export class StoredSession {
     return this.#write({ reset: [emptied], keys: [{ kind, id, recipient: null, value: Buffer.from(text) }] })
   }
 
+  /** A device that a phone has just linked takes the place of the one before. */
+  async adopt(credentials: string, request: string): Promise<void> {
+    const before = this.#session.credentials && Buffer.from(this.#session.credentials)
+    const entry = (kind: string, value: Buffer): SessionKey => ({ kind, id: '', recipient: null, value })
+    await this.#write({
+      credentials: Buffer.from(credentials),
+      reset: DEVICE_KINDS,
+      keys: [entry(REQUEST_KIND, Buffer.from(request)), ...(before ? [entry(FORMER_KIND, before)] : [])],
+    })
+  }
+
+  async wasLinkedBy(request: string): Promise<boolean> {
+    const [entry] = await this.readKeys(REQUEST_KIND, [''])
+    return entry?.[1] === request
+  }
+
+  /** The credentials of the device before; null when there is none, or it is unlinked. */
+  async readFormer(): Promise<string | null> {
+    const [entry] = await this.readKeys(FORMER_KIND, [''])
+    return entry?.[1] ?? null
+  }
+
+  async forgetFormer(): Promise<void> {
+    await this.writeKeys([[FORMER_KIND, '', null]])
+  }
+
+  /** The new device cannot log in, so the one before is used again. False when there is none. */
+  async restoreFormer(): Promise<boolean> {
+    const former = await this.readFormer()
+    if (former === null) return false
+    // Its ratchets are gone, and its uploaded keys with them.
+    await this.#write({ credentials: Buffer.from(withUnusedKeys(former)), reset: [...DEVICE_KINDS, FORMER_KIND] })
+    return true
+  }
+
   async remove(): Promise<void> {
     await this.#session.remove()
   }
@@ -126,4 +172,12 @@ export class StoredSession {
     if (this.#numbers.size >= MOST_NUMBERS) this.#numbers.clear()
     this.#numbers.set(lid, number)
   }
+}
+
+function withUnusedKeys(credentials: string): string {
+  const parsed = JSON.parse(credentials) as NumberedKeys
+  parsed.nextPreKeyId += SKIPPED_KEYS
+  // Then the newest key is missing, and the library uploads new ones.
+  parsed.firstUnuploadedPreKeyId = parsed.nextPreKeyId
+  return JSON.stringify(parsed)
 }

@@ -20,6 +20,8 @@ interface ChannelAbilities {
   /** People register an address for callbacks at the network. */
   readonly hasCallbacks: boolean
   readonly hasTemplates: boolean
+  /** Its connections are linked devices of phones: people link and unlink them. */
+  readonly isLinkedDevice: boolean
 }
 
 /** A channel, as people choose it. */
@@ -31,6 +33,8 @@ export interface ChannelDescription {
   readonly settings: readonly SettingDescription[]
   /** What must run before a number can be connected. LISTEN stands for host and port of its setting `url`. */
   readonly startFirst?: { readonly about: string; readonly command: string }
+  /** What a person must know before a number is connected, one sentence each, and what they say to it. */
+  readonly warning?: { readonly sentences: readonly string[]; readonly consent: string }
   readonly abilities: ChannelAbilities
   /** Which of the stored settings are secrets, by the names under which `parseSettings` returns them. */
   readonly secretKeys: readonly string[]

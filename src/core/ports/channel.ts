@@ -173,6 +173,8 @@ export interface HeldLane {
 export interface ChannelSessions {
   /** The session may be opened. Returns at once, and never throws. Before the next call for the connection it is closed. */
   open(lane: HeldLane): void
+  /** A person wants something of an open session: see `SessionStore.findRequest`. Harmless more than once. */
+  requested(connectionId: ConnectionId): void
   /**
    * Resolves once nothing can leave any more, within 2 s. With `remove` the connection was removed: the device is unlinked and
    * the stored session removed, within 10 s, also when the session was never opened. Never rejects; harmless for one that

@@ -69,6 +69,8 @@ export interface ChannelAbilities {
   readonly hasCallbacks: boolean
   /** `listTemplates` may have some. */
   readonly hasTemplates: boolean
+  /** Its connections are linked devices of phones. */
+  readonly isLinkedDevice: boolean
 }
 
 /**
@@ -80,6 +82,8 @@ export interface ChannelAbilities {
  */
 export interface ConnectionService {
   abilitiesOf(channel: string): ChannelAbilities
+  /** Refuses with `channel_not_installed` where this machine does not have the packages of the channel. */
+  requireInstalled(channel: string): Promise<void>
   /** `pairs` are texts as a person writes them. */
   prepareNew(
     wanted: {

@@ -59,6 +59,8 @@ export interface ClaimedLane {
   /** False when paused, removed or held: then nothing new starts, but an open attempt is still finished. */
   readonly mayOpen: boolean
   readonly session: SessionAction
+  /** The id of what a person wants of the session, until it has ended; null: nothing. */
+  readonly sessionRequest: string | null
   readonly memory: LaneMemory
   /**
    * When the last attempt began, or a person confirmed the backlog; null when neither was written. It is written only of
@@ -169,7 +171,7 @@ export interface Lanes {
   deleteLease(worker: WorkerId): Promise<void>
 
   /**
-   * Claims lanes with messages or a stored session that are free, this worker's, or of a worker whose lease has expired.
+   * Claims lanes with messages, a stored session or a request about one that are free, this worker's, or of a worker whose lease has expired.
    * While all lanes are held, a session alone is no reason.
    * Each claim gets a new epoch in the same transaction, so two workers that call at once never hold the same lane (G2, G6).
    * A lane with an open attempt counts a crash of its former worker. `only` null: of all connections.

@@ -1,4 +1,5 @@
 import type { AccountId, ConnectionId } from '../ids.ts'
+import type { SessionLogin, SessionRequest, StoredSessionStatus, WrittenRequest } from './session-requests.ts'
 
 /** One entry of what a session remembers. */
 export interface SessionKey {
@@ -53,6 +54,28 @@ export interface SessionStore {
     readonly accountId: AccountId
     readonly epoch: number
   }): Promise<OpenedSession | null>
+  /** What a person wants of the session, until it has ended; null: nothing, or the lane has been claimed again. */
+  findRequest(lane: Pick<SessionRight, 'connectionId' | 'epoch'>): Promise<SessionRequest | null>
+  /**
+   * How far a request is, with the code that its phone must be shown. False, and nothing is written, when the request has ended
+   * or the lane has been claimed again: then it must not go on.
+   */
+  report(lane: OwnedLane, progress: ReportedProgress): Promise<boolean>
+  /** What people see of the session. Nothing is written when the lane has been claimed again. */
+  writeStatus(
+    lane: Pick<SessionRight, 'connectionId' | 'epoch'>,
+    status: StoredSessionStatus,
+    login: SessionLogin | null,
+  ): Promise<void>
+}
+
+type OwnedLane = Pick<SessionRight, 'connectionId' | 'epoch'> & { readonly accountId: AccountId }
+
+export interface ReportedProgress extends Pick<WrittenRequest, 'id' | 'progress' | 'at'> {
+  /** Left out: there is none any more. */
+  readonly code?: string
+  /** Waits of the lane for these reasons end with it; codes of core/reasons.ts. */
+  readonly endsWaits?: readonly string[]
 }
 
 /** A stored session, as storage sees it. */
@@ -75,4 +98,7 @@ export interface SessionRows {
   /** See `OpenedSession.write`. With `dataKey` the session is stored for the first time. */
   write(right: SessionRight, change: SessionChange & { readonly dataKey?: string }): Promise<boolean>
   remove(right: SessionRight): Promise<boolean>
+  findRequest: SessionStore['findRequest']
+  report(lane: Pick<SessionRight, 'epoch'>, written: WrittenRequest): Promise<boolean>
+  writeStatus: SessionStore['writeStatus']
 }

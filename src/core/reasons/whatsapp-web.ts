@@ -9,7 +9,8 @@ export const WHATSAPP_WEB_REASONS = {
   device_unlinked: {
     list: 'Phone not linked',
     cause: 'The phone of {number} is not linked, or was unlinked.',
-    nextStep: 'Link the phone of the number again. What waits is then sent.',
+    nextStep: 'Link the phone of the number. What waits is then sent.',
+    command: commandLine`connection pair NUMBER`,
     ...SETTINGS,
   },
   channel_not_installed: {
@@ -21,13 +22,15 @@ export const WHATSAPP_WEB_REASONS = {
   session_taken: {
     list: 'Session in use elsewhere',
     cause: 'The session of {number} was opened somewhere else, and WhatsApp ended this one.',
-    nextStep: 'End the other installation, or link the phone again here.',
+    nextStep: 'End the other installation, then log in here again: “Use here”.',
+    command: commandLine`connection use-here NUMBER`,
     ...SETTINGS,
   },
   number_banned: {
     list: 'Number banned by WhatsApp',
     cause: 'WhatsApp has locked or banned {number}.',
-    nextStep: 'Open WhatsApp on the phone of the number and follow what it says.',
+    nextStep: 'Open WhatsApp on the phone of the number and follow what it says. Then log in again: “Use here”.',
+    command: commandLine`connection use-here NUMBER`,
     ...SETTINGS,
   },
   number_restricted: {

@@ -487,6 +487,41 @@ create table channel_session_key (
   primary key (connection_id, kind, id)
 );
 
+-- How the session of a connection stands, as the worker of its lane wrote it last.
+create table session_status (
+  connection_id text collate "C" primary key,
+  -- `ready`, or what keeps it from that.
+  status text not null,
+  since bigint not null,
+  -- The code with which the network ended the last line; null when it ended without one.
+  code integer,
+  -- Until when the network refuses the number; null when it did not say.
+  refused_until bigint,
+  -- When it was ready last.
+  ready_at bigint,
+  -- The device as the network numbers it, and the version of the client, at the last login.
+  device text,
+  version text
+);
+
+-- What a person wants of a session. The process that asks and the worker that holds the lane may differ.
+create table session_request (
+  connection_id text collate "C" primary key,
+  id text not null,
+  kind text not null check (kind in ('qr', 'code', 'use-here', 'unlink')),
+  requested_by text not null,
+  person_id text,
+  -- It ends when it has not been watched since then.
+  watched_until bigint not null,
+  -- As the worker wrote it last, in JSON.
+  progress text not null,
+  -- Sealed: the code that the phone must be shown; null while there is none.
+  code text,
+  ended_at bigint,
+  -- When devices were linked in the last hour, in JSON: each try is a login at the network.
+  begun text not null
+);
+
 -- One row for each account that has ever blocked a recipient.
 create table block_list (
   account_id text collate "C" primary key references account (id),
@@ -924,7 +959,7 @@ create view lane_change as select null::bigint as position, null::text as connec
 -- A claimed lane and its open attempt.
 create type claimed_lane as (
   connection_id text, account_id text, number text, channel text, channel_settings text, policy text, epoch bigint, state text, all_held boolean,
-  failure_streak text, wait_reason text, wait_words text, wait_until bigint, last_attempt_at bigint,
+  session_request text, failure_streak text, wait_reason text, wait_words text, wait_until bigint, last_attempt_at bigint,
   open_number integer, open_started_at bigint, open_crashes integer, open_evidence_until bigint,
   open_possibly_superseded boolean,
   sequence bigint, id text, recipient text, type text, body text, body_crc bigint, attempts integer, accepted_at bigint, retry text,

@@ -6,6 +6,7 @@ import type { ConsoleStore } from '../../core/ports/console/console-store.ts'
 import { createAdministration } from './administration.ts'
 import { createAlarms } from './alarms/alarms.ts'
 import { createApiLog } from './api-log/api-log.ts'
+import { createDeviceSessions } from './connections/device-sessions.ts'
 import { createInboxViews } from './inbox/inbox.ts'
 import { createLaneViews } from './lanes/lane-views.ts'
 import { createOverview } from './overview/overview.ts'
@@ -55,6 +56,7 @@ export function createConsoleStore(store: Store, { poll, onError }: ConsoleStore
       blockLists: createBlockLists(store),
       audit: createAuditLog(store),
       changes: { poll, pollAccount: (accountId) => checkAccount(store, apiLog, accountId) },
+      deviceSessions: createDeviceSessions(store),
       webhooks: createWebhooks(store),
       deliveries: createDeliveries(store),
     },

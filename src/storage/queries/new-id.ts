@@ -26,6 +26,10 @@ export function newTokenId(): TokenId {
   return newId('tok') as TokenId
 }
 
+export function newSessionRequestId(): string {
+  return newId('req')
+}
+
 export function newMessageId(): MessageId {
   return randomUUIDv7() as MessageId
 }

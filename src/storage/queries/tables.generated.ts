@@ -240,6 +240,28 @@ export interface Tables {
     recipient: string | null
     value: Buffer
   }
+  session_status: {
+    connection_id: ConnectionId
+    status: string
+    since: Instant
+    code: number | null
+    refused_until: Instant | null
+    ready_at: Instant | null
+    device: string | null
+    version: string | null
+  }
+  session_request: {
+    connection_id: ConnectionId
+    id: string
+    kind: 'qr' | 'code' | 'use-here' | 'unlink'
+    requested_by: string
+    person_id: string | null
+    watched_until: Instant
+    progress: string
+    code: string | null
+    ended_at: Instant | null
+    begun: string
+  }
   block_list: {
     account_id: AccountId
     version: number

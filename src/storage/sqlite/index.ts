@@ -176,7 +176,7 @@ export class SqliteStorage {
       now: () => this.clock.now(),
       limits: options.limits,
     })
-    this.sessions = new SqliteSessionRows(database, this.#commits)
+    this.sessions = new SqliteSessionRows(database, this.#commits, this.#directory)
     this.retention = new SqliteRetention(database, (run) => this.#commits.submit(run))
     this.#keys = new KeySweep({ database, submit: (run) => this.#commits.submit(run), clock: options.clock })
     this.#visits = new SendAgainVisits({ path: options.path, now: () => options.clock.now() })

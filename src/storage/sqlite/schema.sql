@@ -392,6 +392,41 @@ create table channel_session_key (
   primary key (connection_id, kind, id)
 ) strict, without rowid;
 
+-- How the session of a connection stands, as the worker of its lane wrote it last.
+create table session_status (
+  connection_id text primary key,
+  -- `ready`, or what keeps it from that.
+  status text not null,
+  since integer not null,
+  -- The code with which the network ended the last line; null when it ended without one.
+  code integer,
+  -- Until when the network refuses the number; null when it did not say.
+  refused_until integer,
+  -- When it was ready last.
+  ready_at integer,
+  -- The device as the network numbers it, and the version of the client, at the last login.
+  device text,
+  version text
+) strict, without rowid;
+
+-- What a person wants of a session. The process that asks and the worker that holds the lane may differ.
+create table session_request (
+  connection_id text primary key,
+  id text not null,
+  kind text not null check (kind in ('qr', 'code', 'use-here', 'unlink')),
+  requested_by text not null,
+  person_id text,
+  -- It ends when it has not been watched since then.
+  watched_until integer not null,
+  -- As the worker wrote it last, in JSON.
+  progress text not null,
+  -- Sealed: the code that the phone must be shown; null while there is none.
+  code text,
+  ended_at integer,
+  -- When devices were linked in the last hour, in JSON: each try is a login at the network.
+  begun text not null
+) strict, without rowid;
+
 -- One row for each account that has ever blocked a recipient.
 create table block_list (
   account_id text primary key references account (id),

@@ -104,6 +104,8 @@ const EMPTIED = [
   'channel_memory',
   'channel_session',
   'channel_session_key',
+  'session_status',
+  'session_request',
   'token',
   'connection',
   'account',

@@ -238,6 +238,7 @@ export class TestWorker {
         log.push(`${this.id}: open`)
         world.openSessions.set(nameOf(lane), lane)
       },
+      requested: () => log.push(`${this.id}: requested`),
       close: async (lane, { remove }) => {
         log.push(`${this.id}: close`)
         await world.closing

@@ -14,10 +14,13 @@ import type { MediaContent } from '../../../src/core/message/message.ts'
 import type { Channel } from '../../../src/core/ports/channel.ts'
 import type { ChannelState } from '../../../src/core/ports/channel-state.ts'
 import type { Clock } from '../../../src/core/ports/clock.ts'
+import type { DeviceSessions } from '../../../src/core/ports/console/device-sessions.ts'
 import type { JournalEvent } from '../../../src/core/ports/journal.ts'
+import type { SessionRequestKind } from '../../../src/core/ports/session-requests.ts'
 import { createGuardedCall } from '../../../src/media/create-guarded-call.ts'
 import { EncryptedSessionStore } from '../../../src/secrets/session-store.ts'
 import { createChannelEvents } from '../../../src/server/wiring/channel-events.ts'
+import { createDeviceSessions } from '../../../src/storage/queries/connections/device-sessions.ts'
 import { newSqliteWorld } from '../../conformance/sqlite-world.ts'
 import {
   accept,
@@ -33,6 +36,7 @@ import { testSecrets } from '../secrets.ts'
 import { LIBRARY_FOLDER } from './library.ts'
 import { type ClientState, LibraryClient } from './library-client.ts'
 import type { Simulator } from './simulator.ts'
+import { WatchedRequest } from './watched-request.ts'
 
 const LINKER = 'linker' as WorkerId
 const TICK_MS = 10
@@ -76,6 +80,29 @@ export class ChannelWorld {
     await storage.lanes.release([lane])
     await storage.lanes.deleteLease(LINKER)
     return { sender, messageId, state: client.state }
+  }
+
+  /** A connection that no phone has linked yet. */
+  addSender(number: string): Promise<Sender> {
+    return this.#addSender(number)
+  }
+
+  /** Begins a request, as a page or a command does, and notifies the workers. */
+  async request({ accountId, connectionId: id }: Sender, kind: SessionRequestKind): Promise<WatchedRequest> {
+    const requests = createDeviceSessions(this.storage.store)
+    const of = { accountId, id }
+    const { id: requestId } = await requests.request(of, kind, 'test')
+    this.notify(id)
+    return new WatchedRequest(requests, { of, id: requestId, secrets: testSecrets(), notify: () => this.notify(id) })
+  }
+
+  /** As a notification of the database would. */
+  notify(connectionId: ConnectionId): void {
+    for (const { dispatcher } of this.#workers) dispatcher.change([connectionId])
+  }
+
+  statusOf({ accountId, connectionId: id }: Sender): ReturnType<DeviceSessions['read']> {
+    return createDeviceSessions(this.storage.store).read({ accountId, id })
   }
 
   accept(sender: Sender, text: string, to: string): Promise<MessageId> {
@@ -138,6 +165,7 @@ export class ChannelWorld {
     })
     await dispatcher.start()
     const worker = {
+      dispatcher,
       async stop() {
         await dispatcher.stop(STOPS_WITHIN_MS)
         await channel.stop()
@@ -250,6 +278,7 @@ interface Linked {
 }
 
 interface RunningWorker {
+  readonly dispatcher: Dispatcher
   stop(): Promise<void>
 }
 

@@ -25,6 +25,8 @@ export class DevicePairing {
   isCodeRefused = false
   /** The first code that a device shows cannot be scanned: the device is notified, and must show one with another secret. */
   needsNewSecret = false
+  /** Called when a device has been linked. */
+  onFinish: (phone: Phone, deviceId: number) => void = () => {}
   readonly #simulator: Simulator
   readonly #codeRequests: CodeRequest[] = []
 
@@ -122,6 +124,12 @@ export class DevicePairing {
     line.send(resultOf(query, [answer]))
   }
 
+  /** The device does not sign, so it is not linked. */
+  refuse(line: Line): void {
+    delete line.waiting?.accepted
+    line.terminate()
+  }
+
   /** The device has signed, so it is linked, and must log in anew. */
   finish(line: Line, result: BinaryNode): void {
     const { waiting } = line
@@ -152,6 +160,7 @@ export class DevicePairing {
       preKeyIds: new Set(),
       unacknowledged: [],
     })
+    this.onFinish(phone, id)
     line.endWith({ tag: 'stream:error', attrs: { code: '515' } })
   }
 

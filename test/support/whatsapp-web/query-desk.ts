@@ -47,7 +47,6 @@ export class QueryDesk {
     'get privacy privacy': (line, query) => line.send(resultOf(query, [element('privacy')])),
     'set privacy tokens': (line, query, device) => this.#issueTokens({ line, query, device }),
     'set w:m media_conn': (line, query) => line.send(resultOf(query, [this.#simulator.media.description])),
-    'get w:p ping': (line, query) => line.send(resultOf(query)),
     'get w:mex query': (line, query) => this.#describeLock(line, query),
   }
 
@@ -67,9 +66,12 @@ export class QueryDesk {
       if (first?.tag === 'pair-device-sign') this.#simulator.pairing.finish(line, query)
       return
     }
+    if (type === 'error') return this.#simulator.pairing.refuse(line)
     if (this.muted.has(xmlns ?? '') || this.muted.has(`${xmlns} ${first?.tag}`)) return
     const asked = [type, xmlns, first?.tag].filter(Boolean).join(' ')
     if (asked === 'set md link_code_companion_reg') return this.#simulator.pairing.answerCodeRequest(line, query)
+    // Also of a device that is not linked yet.
+    if (asked === 'get w:p ping') return line.send(resultOf(query))
     const answer = this.#answers[asked]
     const device = line.login?.device
     if (answer && device) return answer(line, query, device)

@@ -17,8 +17,12 @@ interface KeyPair {
 export interface Credentials {
   readonly signedIdentityKey: KeyPair
   readonly me?: { readonly id: string; readonly lid?: string }
-  /** Signed by the phone. */
+  /** Signed by the phone, once it has linked the device. */
   readonly account?: object
+  /** In base64. The code that a phone scans holds it. */
+  advSecretKey: string
+  /** The last one that was asked for. */
+  readonly pairingCode?: string
 }
 
 type KeyChanges = Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -65,6 +69,8 @@ export type MakeSignalRepository = (
 export interface ConnectionUpdate {
   readonly connection?: 'connecting' | 'open' | 'close'
   readonly receivedPendingNotifications?: boolean
+  /** The text of a QR code. */
+  readonly qr?: string
   readonly lastDisconnect?: {
     readonly error?: { readonly output?: { readonly statusCode: number }; readonly data?: unknown }
   }
@@ -110,6 +116,8 @@ export interface LibrarySocket {
   ): Promise<string>
   sendNode(node: StanzaNode): Promise<void>
   refreshMediaConn(isFresh: boolean): Promise<MediaHosts>
+  /** Resolves with the code before WhatsApp has answered. */
+  requestPairingCode(number: string): Promise<string>
   fetchAccountReachoutTimelock(): Promise<{ readonly isActive: boolean; readonly timeEnforcementEnds?: Date }>
   logout(): Promise<void>
   end(error: Error | undefined): Promise<void>
@@ -124,6 +132,7 @@ interface MessageCodec {
 /** What we use of the library. It brings types of its own, but only where it is installed. */
 export interface Library {
   makeWASocket(options: object): LibrarySocket
+  initAuthCreds(): Credentials
   readonly BufferJSON: {
     readonly replacer: (key: string, value: unknown) => unknown
     readonly reviver: (key: string, value: unknown) => unknown
@@ -134,7 +143,10 @@ export interface Library {
   /** The keys that a device sent along because it could not read a message; null when it sent none. */
   extractE2ESessionFromRetryReceipt(receipt: StanzaNode): KeyBundle | null
   readonly Curve: { verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean }
-  readonly DEFAULT_CONNECTION_CONFIG: { readonly makeSignalRepository: MakeSignalRepository }
+  readonly DEFAULT_CONNECTION_CONFIG: {
+    readonly makeSignalRepository: MakeSignalRepository
+    readonly version: readonly number[]
+  }
   /** The root of the certificates. */
   readonly WA_CERT_DETAILS: { PUBLIC_KEY: Uint8Array }
   readonly proto: {

@@ -5,6 +5,7 @@ import { findRecipient } from './find-recipient.ts'
 import { type ConnectionUpdate, type Credentials, type Library, type LibrarySocket, SILENT_LOGGER } from './library.ts'
 import { LineWatch } from './line-watch.ts'
 import type { Found, MediaHosts, RelayEnd, SocketChange, SocketOptions, SocketOrder } from './messages.ts'
+import { CODE_LASTS_MS, Pairing } from './pairing.ts'
 import { RECEIPT_EVENT, readReceipt } from './receipts.ts'
 import { Relay } from './relay.ts'
 import { answerRetries } from './repeats.ts'
@@ -38,6 +39,8 @@ export class LinkedSocket {
   readonly #credentials: Credentials
   readonly #socket: LibrarySocket
   readonly #watch: LineWatch
+  /** Null for a login. */
+  readonly #pairing: Pairing | null
   readonly #closed = Promise.withResolvers<void>()
   #until: Deadline
   #relay: Relay | null = null
@@ -57,6 +60,13 @@ export class LinkedSocket {
     this.#credentials = this.#state.readCredentials(options.credentials)
     this.#socket = library.makeWASocket(this.#libraryOptions())
     this.#guardWrites()
+    this.#pairing =
+      options.pairing === undefined
+        ? null
+        : new Pairing(
+            { socket: this.#socket, credentials: this.#credentials, report: (change) => this.#report(change) },
+            options.pairing,
+          )
     this.#watch = new LineWatch({ mostSilentMs: MOST_SILENT_MS, onDead: () => this.#terminate() })
     this.#listen()
   }
@@ -109,7 +119,7 @@ export class LinkedSocket {
 
   #libraryOptions(): object {
     const { library, options } = this.#parts
-    const { url } = options
+    const { url, pairing } = options
     const onEncrypted = async (jid: string) => this.#relays.getStore()?.encrypted(jid)
     return {
       auth: {
@@ -130,8 +140,11 @@ export class LinkedSocket {
       syncFullHistory: false,
       // The first history brings the tokens without which WhatsApp refuses messages to known contacts.
       shouldSyncHistoryMessage: ({ syncType }: { readonly syncType: number }) => syncType !== FULL_HISTORY,
-      shouldIgnoreJid: (jid: string) => !/@(?:s\.whatsapp\.net|lid)$/.test(jid),
+      // Groups and the like. The server itself has no part before an @.
+      shouldIgnoreJid: (jid: string) => !/(?:(?:^|@)s\.whatsapp\.net|@lid)$/.test(jid),
       generateHighQualityLinkPreview: false,
+      // Otherwise the line ends with the QR codes, also while the other code is being typed.
+      ...(pairing?.byCode && { qrTimeout: CODE_LASTS_MS }),
       connectTimeoutMs: 20_000,
       defaultQueryTimeoutMs: 15_000,
       keepAliveIntervalMs: PING_EVERY_MS,
@@ -144,10 +157,15 @@ export class LinkedSocket {
     const { socket } = this.#socket.ws
     if (!socket) return
     const write = socket.send.bind(socket)
-    socket.send = (data, sent) => {
+    const writeNow: typeof write = (data, sent) => {
       if (!isOver(this.#until)) return write(data, sent)
       socket.terminate()
       sent(new Error('this worker may not write any more'))
+    }
+    socket.send = (data, sent) => {
+      // A device that is being linked signs only what is on disk. Otherwise a crash leaves a device that cannot log in.
+      if (this.#pairing) void this.#credentialsKept.then(() => writeNow(data, sent))
+      else writeNow(data, sent)
     }
   }
 
@@ -174,6 +192,8 @@ export class LinkedSocket {
   }
 
   #keepCredentials(): void {
+    // Those of a device that no phone has linked are worth nothing.
+    if (!this.#credentials.account) return
     this.#credentialsKept = this.#credentialsKept
       .then(() => this.#state.writeCredentials(this.#credentials))
       // What is stored is used from the next login on, so this line must not go on with other credentials.
@@ -186,7 +206,9 @@ export class LinkedSocket {
     if (connection === 'close') this.#end(lastDisconnect)
     else if (this.#isOpen && this.#isReady) {
       this.#isReady = false
-      this.#report({ kind: 'ready' })
+      const [, device = '0'] = /:(\d+)@/.exec(this.#credentials.me?.id ?? '') ?? []
+      const version = this.#parts.library.DEFAULT_CONNECTION_CONFIG.version.join('.')
+      this.#report({ kind: 'ready', device, version })
     }
   }
 

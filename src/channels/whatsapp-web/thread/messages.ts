@@ -10,14 +10,29 @@ export interface ThreadData {
 
 export interface SocketOptions {
   readonly url: string
-  /** As JSON of the library. */
-  readonly credentials: string
+  /** As JSON of the library; null: new ones are made, for a device that is to be linked. */
+  readonly credentials: string | null
+  /** Of a device that is to be linked; left out for a login. */
+  readonly pairing?: PairingOptions
+}
+
+export interface PairingOptions {
+  /** Of the phone. */
+  readonly number: string
+  /** With a code that is typed into the phone instead of a QR code. */
+  readonly byCode: boolean
 }
 
 /** What happened to a socket. `closed` is the last. */
 export type SocketChange =
   /** WhatsApp has accepted the login, and what waited has come. */
-  | { readonly kind: 'ready' }
+  | {
+      readonly kind: 'ready'
+      /** As WhatsApp numbers the devices of the phone. */
+      readonly device: string
+      readonly version: string
+    }
+  | PairingChange
   | {
       readonly kind: 'closed'
       /** WhatsApp's code; null when the line ended without one. */
@@ -25,6 +40,23 @@ export type SocketChange =
       /** For how long WhatsApp refuses the number; null when it did not say. */
       readonly expiresInMs: number | null
     }
+
+/** What happens while a device is being linked. */
+export type PairingChange =
+  /** What the phone must be shown from now on: the text of a QR code, or the code to type. */
+  | {
+      readonly kind: 'code'
+      readonly text: string
+      readonly number: number
+      readonly of: number
+      readonly validMs: number
+    }
+  /** The phone has scanned the code, or it was typed in. */
+  | { readonly kind: 'confirmed' }
+  /** WhatsApp gives out no code for this number. */
+  | { readonly kind: 'code-refused'; readonly code: string }
+  /** Another phone has scanned it: nothing was linked. */
+  | { readonly kind: 'other-number'; readonly lastDigits: string }
 
 /** What WhatsApp reports about messages. */
 export interface SocketReceipt {

@@ -27,7 +27,9 @@ export class StoredState implements KeyStore {
     this.#parts = parts
   }
 
-  readCredentials(text: string): Credentials {
+  /** Null: new ones. */
+  readCredentials(text: string | null): Credentials {
+    if (text === null) return this.#parts.library.initAuthCreds()
     return JSON.parse(text, this.#parts.library.BufferJSON.reviver) as Credentials
   }
 

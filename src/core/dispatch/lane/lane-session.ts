@@ -51,11 +51,12 @@ export class LaneSession {
   }
 
   #open(): void {
-    if (!this.keepsLane || this.#isOpen || this.#closing) return
-    this.#isOpen = true
+    if (!this.keepsLane || this.#closing) return
     const { lease, sessions } = this.#parts
     const stillHolds = () => !this.#closing && lease.isHeld() && !this.isDoubtful
-    sessions.open({ ...laneOf(this.#claimed), stillHolds })
+    if (!this.#isOpen) sessions.open({ ...laneOf(this.#claimed), stillHolds })
+    this.#isOpen = true
+    if (this.#claimed.sessionRequest !== null) sessions.requested(this.#claimed.connectionId)
   }
 }
 

@@ -25,7 +25,7 @@ describe('the maintenance of the spool', () => {
   })
 
   it('keeps the sessions of a channel, and makes none for a channel without them', () => {
-    const sessions = { open: () => {}, close: async () => {} }
+    const sessions = { open: () => {}, requested: () => {}, close: async () => {} }
     const bare = channelThat(() => assert.fail())
 
     assert.equal(noticeLostMedia({ ...bare, sessions }, () => {}).sessions, sessions)

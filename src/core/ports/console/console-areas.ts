@@ -9,6 +9,7 @@ const AREAS: Readonly<Record<ConsoleArea, true>> = {
   sessions: true,
   apiLog: true,
   lanes: true,
+  deviceSessions: true,
   tokens: true,
   overview: true,
   alarms: true,

@@ -6,6 +6,7 @@ import type { Alarms } from './alarms.ts'
 import type { ApiLog } from './api-log.ts'
 import type { AuditLog } from './audit.ts'
 import type { Changes } from './changes.ts'
+import type { DeviceSessions } from './device-sessions.ts'
 import type { InboxViews } from './inbox.ts'
 import type { LaneViews } from './lanes.ts'
 import type { Overview } from './overview.ts'
@@ -26,6 +27,7 @@ export interface ConsoleStore {
   readonly sessions: Sessions
   readonly apiLog: ApiLog
   readonly lanes: LaneViews
+  readonly deviceSessions: DeviceSessions
   readonly tokens: TokenViews
   readonly overview: Overview
   readonly alarms: Alarms

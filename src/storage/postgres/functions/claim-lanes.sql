@@ -46,7 +46,8 @@ begin
         and ((not is_held and (select c.state from connection c where c.id = s.id) = 'active'
             and (select true from queued q where q.connection_id >= s.id and q.connection_id <= s.id limit 1))
           or (select true from open_attempt o where o.connection_id = s.id)
-          or (not is_held and (select true from channel_session cs where cs.connection_id = s.id)))
+          or (not is_held and ((select true from channel_session cs where cs.connection_id = s.id)
+            or (select true from session_request r where r.connection_id = s.id and r.ended_at is null))))
       returning l.connection_id, l.epoch
   )
   select array_agg(t.connection_id), array_agg(t.epoch) into taken, at_epochs from t;

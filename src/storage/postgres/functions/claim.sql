@@ -73,6 +73,7 @@ begin
     select array_agg(c.id) into candidates from (
       select busy.id from busy where busy.id is not null union select o.connection_id from open_attempt o
         union select cs.connection_id from channel_session cs
+        union select r.connection_id from session_request r where r.ended_at is null
     ) c;
   end if;
   select string_agg(s.id, ',' order by s.i) into lanes
@@ -83,7 +84,8 @@ begin
       and ((c.state = 'active' and not is_held
           and (select true from queued q where q.connection_id >= s.id and q.connection_id <= s.id limit 1))
         or (select true from open_attempt o where o.connection_id = s.id)
-        or (not is_held and (select true from channel_session cs where cs.connection_id = s.id)));
+        or (not is_held and ((select true from channel_session cs where cs.connection_id = s.id)
+          or (select true from session_request r where r.connection_id = s.id and r.ended_at is null))));
   return coalesce(lanes, '');
 end
 $$;

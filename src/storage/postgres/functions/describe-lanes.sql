@@ -7,6 +7,7 @@ begin
   return query
   select c.id, c.account_id, c.number, c.channel, c.channel_settings, c.policy, l.epoch,
       c.state, exists (select from hold where "only" = 1),
+      (select r.id from session_request r where r.connection_id = s.connection_id and r.ended_at is null),
       l.failure_streak, l.wait_reason, l.wait_words, l.wait_until, l.last_attempt_at,
       o.number, o.started_at, o.crashes, o.evidence_until,
       o.possibly_superseded_sequence is not distinct from o.message_sequence,

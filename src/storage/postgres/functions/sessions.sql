@@ -58,3 +58,50 @@ begin
   return found;
 end
 $$;
+
+-- How far a request about a session is. False when it has ended, or the lane is at another epoch. Waits of the lane for these
+-- reasons end with it.
+create or replace function report_session_request(
+  a_connection text, an_epoch bigint, an_id text, a_progress text, a_code text, an_end bigint, at bigint, reasons text[]
+) returns boolean language plpgsql set enable_seqscan = off
+as $$
+begin
+  perform begin_durable_write(2000);
+  perform from lane l where l.connection_id = a_connection and l.epoch = an_epoch for share;
+  if not found then
+    return false;
+  end if;
+  update session_request r set progress = a_progress, code = a_code, ended_at = an_end
+    where r.connection_id = a_connection and r.id = an_id and r.ended_at is null;
+  if not found then
+    return false;
+  end if;
+  update lane l set wait_until = at
+    where l.connection_id = a_connection and l.wait_until > at and l.wait_reason = any (reasons);
+  if found then
+    insert into lane_change (connection_id) values (a_connection);
+  end if;
+  return true;
+end
+$$;
+
+create or replace function write_session_status(
+  a_connection text, an_epoch bigint, a_status text, since bigint, a_code integer, refused_until bigint,
+  ready_at bigint, a_device text, a_version text
+) returns void language plpgsql set enable_seqscan = off
+as $$
+begin
+  perform begin_durable_write(2000);
+  perform from lane l where l.connection_id = a_connection and l.epoch = an_epoch for share;
+  if not found then
+    return;
+  end if;
+  insert into session_status as s (connection_id, status, since, code, refused_until, ready_at, device, version)
+    select a_connection, a_status, write_session_status.since, a_code, write_session_status.refused_until,
+        write_session_status.ready_at, a_device, a_version
+      from connection c where c.id = a_connection and c.state <> 'removed'
+    on conflict (connection_id) do update set status = excluded.status, since = excluded.since, code = excluded.code,
+      refused_until = excluded.refused_until, ready_at = coalesce(excluded.ready_at, s.ready_at),
+      device = coalesce(excluded.device, s.device), version = coalesce(excluded.version, s.version);
+end
+$$;

@@ -185,6 +185,7 @@ export class LaneClaims {
       epoch: row['epoch'] as number,
       mayOpen: state === 'active' && !allHeld,
       session: sessionAction(state, allHeld),
+      sessionRequest: row['session_request'] as string | null,
       memory: toMemory(row),
       lastAttemptAt: row['last_attempt_at'] as number | null,
       open: row['sequence'] === null ? null : this.#toOpenAttempt(connectionId, row),

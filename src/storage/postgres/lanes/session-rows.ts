@@ -1,4 +1,5 @@
 import type { ConnectionId } from '../../../core/ids.ts'
+import type { SessionRequest } from '../../../core/ports/session-requests.ts'
 import type { SessionRight, SessionRows } from '../../../core/ports/session-store.ts'
 import { retryOnLockTimeout } from '../connection/batcher.ts'
 import { textArray } from '../connection/binary-arrays.ts'
@@ -62,6 +63,50 @@ export class PostgresSessionRows implements SessionRows {
 
   remove({ connectionId, epoch, holds }: SessionRight): Promise<boolean> {
     return this.#ask('select remove_session($1, $2, $3) as is_done', [connectionId, epoch, holds])
+  }
+
+  async findRequest({
+    connectionId,
+    epoch,
+  }: Pick<SessionRight, 'connectionId' | 'epoch'>): Promise<SessionRequest | null> {
+    const [row] = await this.#link.ask(
+      `select r.id, r.kind, r.watched_until, r.progress from session_request r
+         where r.connection_id = $1 and r.ended_at is null
+           and exists (select from lane l where l.connection_id = $1 and l.epoch = $2)`,
+      [connectionId, epoch],
+    )
+    if (!row) return null
+    return {
+      id: row['id'] as string,
+      kind: row['kind'] as SessionRequest['kind'],
+      watchedUntil: row['watched_until'] as number,
+      progress: JSON.parse(row['progress'] as string) as SessionRequest['progress'],
+    }
+  }
+
+  report({ epoch }: Pick<SessionRight, 'epoch'>, written: Parameters<SessionRows['report']>[1]): Promise<boolean> {
+    const { connectionId, id, progress, code, endsWaits, at } = written
+    const endedAt = progress.state === 'ended' ? at : null
+    return this.#ask('select report_session_request($1, $2, $3, $4, $5, $6, $7, $8) as is_done', [
+      connectionId,
+      epoch,
+      id,
+      JSON.stringify(progress),
+      code,
+      endedAt,
+      at,
+      textArray(endsWaits),
+    ])
+  }
+
+  async writeStatus(
+    { connectionId, epoch }: Pick<SessionRight, 'connectionId' | 'epoch'>,
+    { status, since, code, refusedUntil }: Parameters<SessionRows['writeStatus']>[1],
+    login: Parameters<SessionRows['writeStatus']>[2],
+  ): Promise<void> {
+    const { at = null, device = null, version = null } = login ?? {}
+    const values = [connectionId, epoch, status, since, code, refusedUntil, at, device, version]
+    await this.#ask('select write_session_status($1, $2, $3, $4, $5, $6, $7, $8, $9)', values)
   }
 
   /** A late or repeated change of the same worker is harmless: it writes the same again. */

@@ -56,6 +56,10 @@ export async function removeStep(
     .where('id', '=', id)
     .execute()
   if (!removed && connection.state === 'active') await beginPause(making, id)
+  if (removed) {
+    await tables.deleteFrom('session_request').where('connection_id', '=', id).execute()
+    await tables.deleteFrom('session_status').where('connection_id', '=', id).execute()
+  }
   await touchLane(making, id)
   const { number, channel, account_id: accountId } = connection
   await noteRemoval(making, { id, number, accountId, removed, cancelled, unconfirmed })

@@ -48,6 +48,7 @@ export class LaneClaims {
   readonly #noteCrash: StatementSync
   readonly #open: StatementSync
   readonly #hasSession: StatementSync
+  readonly #request: StatementSync
   readonly #tail: UnindexedTail
   readonly #release: StatementSync
   readonly #clear: StatementSync
@@ -58,7 +59,8 @@ export class LaneClaims {
     this.#messages = messages
     this.#busyConnections = database.prepare(
       `${BUSY_LANES} select id from busy where id is not null union select connection_id from open_attempt
-         union select connection_id from channel_session`,
+         union select connection_id from channel_session
+         union select connection_id from session_request where ended_at is null`,
     )
     this.#lane = database.prepare(
       'select owner, epoch, failure_streak, wait_reason, wait_words, wait_until, last_attempt_at from lane where connection_id = ?',
@@ -83,7 +85,11 @@ export class LaneClaims {
            possibly_superseded_sequence is message_sequence as is_possibly_superseded
          from open_attempt where connection_id = ?`,
     )
-    this.#hasSession = database.prepare('select 1 from channel_session where connection_id = ?')
+    this.#hasSession = database.prepare(
+      `select 1 from channel_session where connection_id = ?1
+         union all select 1 from session_request where connection_id = ?1 and ended_at is null`,
+    )
+    this.#request = database.prepare('select id from session_request where connection_id = ? and ended_at is null')
     this.#clear = database.prepare('delete from lane_entry where connection_id = ?')
     this.#release = database.prepare('update lane set owner = null where connection_id = ? and epoch = ?')
   }
@@ -156,6 +162,7 @@ export class LaneClaims {
       epoch: lane.epoch,
       mayOpen: this.#directory.maySend(id),
       session: sessionAction(connection.state, this.#directory.isHeld),
+      sessionRequest: (this.#request.get(id) as { id: string } | undefined)?.id ?? null,
       memory: toMemory(lane),
       lastAttemptAt: lane.last_attempt_at,
       open: this.#openAttempt(id),

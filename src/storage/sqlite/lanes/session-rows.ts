@@ -1,12 +1,15 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ConnectionId } from '../../../core/ids.ts'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
+import type { SessionRequest } from '../../../core/ports/session-requests.ts'
 import type { SessionKey, SessionRight, SessionRow, SessionRows } from '../../../core/ports/session-store.ts'
+import type { Directory } from '../accept/directory.ts'
 import type { GroupCommit } from '../connection/group-commit.ts'
 
 /** Each change is one of the jobs that share a commit: all of it is written, or nothing. */
 export class SqliteSessionRows implements SessionRows {
   readonly #commits: GroupCommit
+  readonly #directory: Directory
   readonly #holds: StatementSync
   readonly #find: StatementSync
   readonly #read: StatementSync
@@ -18,9 +21,14 @@ export class SqliteSessionRows implements SessionRows {
   readonly #unset: StatementSync
   readonly #removeKeys: StatementSync
   readonly #remove: StatementSync
+  readonly #findRequest: StatementSync
+  readonly #report: StatementSync
+  readonly #endWait: StatementSync
+  readonly #writeStatus: StatementSync
 
-  constructor(database: DatabaseSync, commits: GroupCommit) {
+  constructor(database: DatabaseSync, commits: GroupCommit, directory: Directory) {
     this.#commits = commits
+    this.#directory = directory
     this.#holds = database.prepare(
       `select holds from checkpoint where not exists (select 1 from hold)
          and exists (select 1 from lane where connection_id = ? and epoch = ?)`,
@@ -47,6 +55,26 @@ export class SqliteSessionRows implements SessionRows {
     this.#unset = database.prepare('delete from channel_session_key where connection_id = ? and kind = ? and id = ?')
     this.#removeKeys = database.prepare('delete from channel_session_key where connection_id = ?')
     this.#remove = database.prepare('delete from channel_session where connection_id = ?')
+    this.#findRequest = database.prepare(
+      `select id, kind, watched_until as watchedUntil, progress from session_request
+         where connection_id = ?1 and ended_at is null and ${AT_EPOCH}`,
+    )
+    this.#report = database.prepare(
+      `update session_request set progress = ?3, code = ?4, ended_at = ?5
+         where connection_id = ?1 and id = ?6 and ended_at is null and ${AT_EPOCH}`,
+    )
+    this.#endWait = database.prepare(
+      `update lane set wait_until = ?2
+         where connection_id = ?1 and wait_until > ?2 and wait_reason in (select value from json_each(?3))`,
+    )
+    this.#writeStatus = database.prepare(
+      `insert into session_status as s
+           (connection_id, status, since, code, refused_until, ready_at, device, version)
+         select ?1, ?3, ?4, ?5, ?6, ?7, ?8, ?9 from connection c where c.id = ?1 and c.state <> 'removed' and ${AT_EPOCH}
+         on conflict (connection_id) do update set status = excluded.status, since = excluded.since, code = excluded.code,
+           refused_until = excluded.refused_until, ready_at = coalesce(excluded.ready_at, s.ready_at),
+           device = coalesce(excluded.device, s.device), version = coalesce(excluded.version, s.version)`,
+    )
   }
 
   find({ connectionId, epoch }: Pick<SessionRight, 'connectionId' | 'epoch'>): ReturnType<SessionRows['find']> {
@@ -96,6 +124,40 @@ export class SqliteSessionRows implements SessionRows {
     })
   }
 
+  findRequest({ connectionId, epoch }: Pick<SessionRight, 'connectionId' | 'epoch'>): Promise<SessionRequest | null> {
+    return this.#commits.submit(() => {
+      const row = this.#findRequest.get(connectionId, epoch) as unknown as RequestRow | undefined
+      return row ? { ...row, progress: JSON.parse(row.progress) as SessionRequest['progress'] } : null
+    })
+  }
+
+  async report(
+    { epoch }: Pick<SessionRight, 'epoch'>,
+    written: Parameters<SessionRows['report']>[1],
+  ): Promise<boolean> {
+    const { connectionId, id, progress, code, endsWaits, at } = written
+    const endedAt = progress.state === 'ended' ? at : null
+    const done = await this.#commits.submit(() => {
+      const { changes } = this.#report.run(connectionId, epoch, JSON.stringify(progress), code, endedAt, id)
+      if (changes === 0) return { isWritten: false, hasEnded: false }
+      const hasEnded = this.#endWait.run(connectionId, at, JSON.stringify(endsWaits)).changes > 0
+      return { isWritten: true, hasEnded }
+    })
+    if (done.hasEnded) this.#directory.laneChanged(connectionId)
+    return done.isWritten
+  }
+
+  async writeStatus(
+    { connectionId, epoch }: Pick<SessionRight, 'connectionId' | 'epoch'>,
+    { status, since, code, refusedUntil }: Parameters<SessionRows['writeStatus']>[1],
+    login: Parameters<SessionRows['writeStatus']>[2],
+  ): Promise<void> {
+    const { at = null, device = null, version = null } = login ?? {}
+    await this.#commits.submit(() => {
+      this.#writeStatus.run(connectionId, epoch, status, since, code, refusedUntil, at, device, version)
+    })
+  }
+
   #setKey(connectionId: ConnectionId, { kind, id, recipient, value }: SessionKey): void {
     if (value === null) this.#unset.run(connectionId, kind, id)
     else this.#set.run(connectionId, kind, id, recipient, value)
@@ -110,3 +172,9 @@ interface Stored {
   readonly id: string
   readonly value: Uint8Array
 }
+
+interface RequestRow extends Pick<SessionRequest, 'id' | 'kind' | 'watchedUntil'> {
+  readonly progress: string
+}
+
+const AT_EPOCH = 'exists (select 1 from lane where lane.connection_id = ?1 and lane.epoch = ?2)'

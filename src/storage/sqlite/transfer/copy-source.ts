@@ -25,6 +25,8 @@ const NOT_COPIED: readonly string[] = [
   'lane_change',
   'checkpoint',
   'session',
+  'session_request',
+  'session_status',
   'known_device',
   'sign_in_throttle',
   'sign_in_ticket',

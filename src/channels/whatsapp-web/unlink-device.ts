@@ -1,0 +1,48 @@
+import type { Clock } from '../../core/ports/clock.ts'
+import type { ThreadHost } from './thread/host.ts'
+import type { SocketOptions } from './thread/messages.ts'
+
+interface UnlinkParts {
+  readonly host: ThreadHost
+  readonly clock: Clock
+}
+
+const WITHIN_MS = 30_000
+// The device was unlinked already.
+const UNKNOWN_DEVICE = 401
+
+/** Logs a device in that is used no more, only to log it out. False when that did not succeed. */
+export async function unlinkDevice(
+  { host, clock }: UnlinkParts,
+  options: SocketOptions,
+  stillHolds: () => boolean,
+): Promise<boolean> {
+  const keys = new Map<string, string>()
+  const login = Promise.withResolvers<'ready' | 'gone' | 'failed'>()
+  const socket = host.open(options, {
+    stillHolds,
+    readKeys: async (kind, ids) =>
+      ids.flatMap((id) => {
+        const text = keys.get(`${kind}/${id}`)
+        return text === undefined ? [] : [[id, text] as const]
+      }),
+    async writeKeys(changes) {
+      for (const [kind, id, text] of changes)
+        if (text === null) keys.delete(`${kind}/${id}`)
+        else keys.set(`${kind}/${id}`, text)
+    },
+    writeCredentials: async () => {},
+    keepReceipt: async () => {},
+    countRepeat: async () => false,
+    mayLeave: () => null,
+    changed(change) {
+      if (change.kind === 'ready') login.resolve('ready')
+      if (change.kind === 'closed') login.resolve(change.code === UNKNOWN_DEVICE ? 'gone' : 'failed')
+    },
+  })
+  const cancel = clock.after(WITHIN_MS, () => login.resolve('failed'))
+  const end = await login.promise
+  cancel()
+  await socket.close({ logsOut: end === 'ready' })
+  return end !== 'failed'
+}

@@ -1,0 +1,133 @@
+import { commandLine } from '../command-line.ts'
+import type { SessionRequestKind, SessionRequestProgress } from '../ports/session-requests.ts'
+import { explainReason, type ReasonCode } from '../reasons.ts'
+import { renderRemedy } from '../render-remedy.ts'
+
+interface SessionText {
+  readonly sentence: string
+  /** Null: there is nothing to do. */
+  readonly nextStep: string | null
+  /** What to type at the command line; null: nothing. */
+  readonly command: string | null
+}
+
+interface RequestOf {
+  readonly number: string
+  readonly kind: SessionRequestKind
+}
+
+const REASON_OF_STATUS: Readonly<Record<string, ReasonCode>> = {
+  unlinked: 'device_unlinked',
+  banned: 'number_banned',
+  'taken-elsewhere': 'session_taken',
+  'client-refused': 'client_refused',
+  'not-installed': 'channel_not_installed',
+  unreadable: 'secret_unreadable',
+}
+const TRIED_AGAIN = 'You need not do anything: it is tried again by itself.'
+const TOO_MANY = '429'
+
+/** How the session of a number stands. */
+export function explainSession(number: string, status: string): SessionText {
+  if (status === 'ready') return just(`${number} is linked and logged in.`)
+  const reason = REASON_OF_STATUS[status]
+  if (reason === undefined)
+    return { sentence: `${number} is not logged in at this moment.`, nextStep: TRIED_AGAIN, command: null }
+  return ofReason(number, reason)
+}
+
+/** How a request about a session has ended. */
+export function explainRequestEnd(
+  { number, kind }: RequestOf,
+  { end = 'failed', detail }: Pick<SessionRequestProgress, 'end' | 'detail'>,
+): SessionText {
+  const again = { command: againCommand({ number, kind }) }
+  switch (end) {
+    case 'done':
+      return just(DONE[kind](number))
+    case 'done-here-only':
+      return {
+        sentence: `${number} is unlinked here, but WhatsApp could not be reached: the phone may still list this device.`,
+        nextStep: 'On the phone, open Linked devices and log this device out.',
+        command: null,
+      }
+    case 'login-pending':
+      return {
+        sentence: `WhatsApp has not let ${number} log in yet.`,
+        nextStep: TRIED_AGAIN,
+        command: null,
+      }
+    case 'expired':
+      return kind === 'code'
+        ? { sentence: 'The code has expired: it was not typed into the phone.', nextStep: 'Show a new code.', ...again }
+        : { sentence: 'The QR codes have run out: no phone has scanned one.', nextStep: 'Show new codes.', ...again }
+    case 'code-refused':
+      return {
+        sentence: `WhatsApp gives out no code for ${number}${detail ? ` (error ${detail})` : ''}.`,
+        nextStep:
+          detail === TOO_MANY
+            ? 'It was asked too often. Wait an hour, or scan a QR code instead.'
+            : 'Check that the number is right, or scan a QR code instead.',
+        command: commandLine`connection pair ${number}`,
+      }
+    case 'other-number':
+      return {
+        sentence: `That was another phone: its number ends in ${detail ?? '?'}, and this connection is ${number}. Nothing was linked.`,
+        nextStep: `Use the phone with the number ${number}.`,
+        ...again,
+      }
+    case 'cancelled':
+      return { sentence: 'It was cancelled. Nothing was linked.', nextStep: null, ...again }
+    case 'unwatched':
+      return {
+        sentence: 'It was not watched for a minute, so it ended. Nothing was linked.',
+        nextStep: 'Begin again.',
+        ...again,
+      }
+    case 'not-installed':
+      return ofReason(number, 'channel_not_installed')
+    case 'unreadable':
+      return ofReason(number, 'secret_unreadable')
+    case 'failed':
+      return failed({ number, kind }, detail)
+  }
+}
+
+const DONE: Readonly<Record<SessionRequestKind, (number: string) => string>> = {
+  qr: (number) => `${number} is linked. What waits is sent now.`,
+  code: (number) => `${number} is linked. What waits is sent now.`,
+  'use-here': (number) => `${number} is logged in here again. What waits is sent now.`,
+  unlink: (number) => `${number} is unlinked. Messages wait until a phone is linked again.`,
+}
+
+function failed({ number, kind }: RequestOf, detail: string | undefined): SessionText {
+  const reason = REASON_OF_STATUS[detail ?? '']
+  if (reason !== undefined) return ofReason(number, reason)
+  return {
+    sentence: `The line to WhatsApp ended before it was done${detail ? ` (code ${detail})` : ''}.`,
+    nextStep: 'Try again in a minute.',
+    command: againCommand({ number, kind }),
+  }
+}
+
+function againCommand({ number, kind }: RequestOf): string {
+  switch (kind) {
+    case 'qr':
+      return commandLine`connection pair ${number}`
+    case 'code':
+      return commandLine`connection pair ${number} --code`
+    case 'use-here':
+      return commandLine`connection use-here ${number}`
+    case 'unlink':
+      return commandLine`connection unlink ${number}`
+  }
+}
+
+function ofReason(number: string, reason: ReasonCode): SessionText {
+  const { cause, nextStep, command } = explainReason(reason, { facts: { number } })
+  return { sentence: cause, nextStep, command: command === null ? null : renderRemedy(command, { number }) }
+}
+
+function just(sentence: string): SessionText {
+  return { sentence, nextStep: null, command: null }
+}

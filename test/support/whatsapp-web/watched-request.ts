@@ -1,0 +1,70 @@
+import type { DeviceSessions, SessionRequestView } from '../../../src/core/ports/console/device-sessions.ts'
+import type { OfConnection } from '../../../src/core/ports/console/lanes.ts'
+import type { Secrets } from '../../../src/core/ports/secrets.ts'
+import { placeOfCode } from '../../../src/core/ports/session-requests.ts'
+import { waitUntil } from '../black-box/wait-until.ts'
+
+interface Watched {
+  readonly of: OfConnection
+  readonly id: string
+  readonly secrets: Secrets
+  readonly notify: () => void
+}
+
+const LIMIT = { deadlineMs: 30_000, everyMs: 20 }
+
+/** A request about a session, as a page sees it that watches. */
+export class WatchedRequest {
+  readonly #requests: DeviceSessions
+  readonly #watched: Watched
+
+  constructor(requests: DeviceSessions, watched: Watched) {
+    this.#requests = requests
+    this.#watched = watched
+  }
+
+  watch(): Promise<SessionRequestView> {
+    const { of, id } = this.#watched
+    return this.#requests.watch(of, id)
+  }
+
+  async cancel(): Promise<void> {
+    const { of, id, notify } = this.#watched
+    await this.#requests.cancel(of, id, 'test')
+    notify()
+  }
+
+  /** The code that is shown: the next one that is not `before`. */
+  async code(before: string | null = null): Promise<string> {
+    let shown = ''
+    await waitUntil(
+      'a code',
+      async () => {
+        shown = this.#open(await this.watch())
+        return shown !== '' && shown !== before
+      },
+      LIMIT,
+    )
+    return shown
+  }
+
+  /** How it ended, and with which detail. */
+  async end(): Promise<readonly [end: string | undefined, detail: string | undefined]> {
+    let found: SessionRequestView | null = null
+    await waitUntil(
+      'the end',
+      async () => {
+        found = await this.watch()
+        return found.progress.state === 'ended'
+      },
+      LIMIT,
+    )
+    const { progress } = found as unknown as SessionRequestView
+    return [progress.end, progress.detail]
+  }
+
+  #open({ code }: SessionRequestView): string {
+    const { of, id, secrets } = this.#watched
+    return code === null ? '' : secrets.open(code, placeOfCode(of, id))
+  }
+}
