@@ -54,6 +54,8 @@ export interface Environment {
   readonly ask: ((asked: { readonly question: string; readonly isHidden: boolean }) => Promise<string>) | null
   /** Starts an adapter in this process, which then goes on until it is stopped. */
   readonly runAdapter: (name: string, given: readonly string[]) => void
+  /** Calls `stop` once when a person interrupts (Ctrl+C), instead of ending at once. Returns what takes that back. */
+  readonly onInterrupt: (stop: () => void) => () => void
   readonly fetch: (url: string, request: RequestInit) => Promise<Response>
 }
 
@@ -118,6 +120,10 @@ export function openEnvironment(program: string): Environment {
     readInput: async () => textOf(await buffer(process.stdin), 'Standard input'),
     readFile: async (path) => textOf(await readFile(path), `The file ${path}`),
     ask: createAsking(),
+    onInterrupt(stop) {
+      process.once('SIGINT', stop)
+      return () => void process.off('SIGINT', stop)
+    },
     fetch: (url, request) => fetch(url, request),
     runAdapter(name, given) {
       const file = assetPath(`adapters/${name}.mjs`)

@@ -3,8 +3,6 @@ import { Command } from 'commander'
 /** A command that carries its examples, so that its help and docs/cli.md show the same ones. */
 export class NuncioCommand extends Command {
   readonly examples: string[] = []
-  /** Left out of the help and the manual. */
-  isHidden = false
 
   override createCommand(name?: string): NuncioCommand {
     return new NuncioCommand(name)
@@ -13,12 +11,6 @@ export class NuncioCommand extends Command {
   /** A command that only holds others. */
   group(name: string, description: string): NuncioCommand {
     return this.command(name).description(description).helpCommand(false)
-  }
-
-  hiddenGroup(name: string, description: string): NuncioCommand {
-    const group = this.command(name, { hidden: true }).description(description).helpCommand(false)
-    group.isHidden = true
-    return group
   }
 
   withExamples(...examples: readonly string[]): this {

@@ -13,9 +13,8 @@ const STATES: Readonly<Record<ChannelRow['state'], string>> = {
 
 type InstallOptions = CommonOptions & { readonly offline?: string; readonly yes?: boolean }
 
-/** Not shown while no channel uses what they install. */
 export function addChannelCommands(program: NuncioCommand, cli: Cli): void {
-  const group = program.hiddenGroup('channel', 'channels: the ways that messages leave by')
+  const group = program.group('channel', 'channels: the ways that messages leave by')
   addList(group, cli)
   addInstall(group, cli)
   addRemove(group, cli)

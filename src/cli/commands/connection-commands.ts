@@ -11,12 +11,14 @@ import { ACCOUNT_OPTION, withConnection } from '../parse/connection-argument.ts'
 import { findAccountOrAll } from '../parse/find-account.ts'
 import { addConnectionBacklogCommand } from './connection-backlog-command.ts'
 import { addConnectionNetworkCommands } from './connection-network-commands.ts'
+import { addConnectionPhoneCommands } from './connection-phone-commands.ts'
 import { addConnectionSettingsCommands } from './connection-settings-commands.ts'
 
 export function addConnectionCommands(program: NuncioCommand, cli: Cli): void {
   const group = program.group('connection', 'connections: the numbers that messages are sent from')
   addConnectionSettingsCommands(group, cli)
   addConnectionNetworkCommands(group, cli)
+  addConnectionPhoneCommands(group, cli)
   addList(group, cli)
   addPause(group, cli)
   addResume(group, cli)

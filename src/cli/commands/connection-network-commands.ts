@@ -1,8 +1,11 @@
 import { commandLine } from '../../core/command-line.ts'
+import type { ConnectionView } from '../../core/ports/administration.ts'
 import type { TemplateView } from '../../core/ports/channel-onboarding.ts'
+import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { ACTOR, type Cli } from '../cli.ts'
 import { callbackLines, factLines } from '../format/connection-facts.ts'
-import { connectionJson, networkJson, templateJson } from '../format/json-shapes.ts'
+import { deviceSessionLines } from '../format/device-session.ts'
+import { connectionJson, deviceSessionJson, networkJson, templateJson } from '../format/json-shapes.ts'
 import { settingLine, settingTexts } from '../format/setting-texts.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { ACCOUNT_OPTION, withConnection } from '../parse/connection-argument.ts'
@@ -22,7 +25,10 @@ function addCheck(group: NuncioCommand, cli: Cli): void {
     .withJson('the connection, with its settings that are no secrets and what the network said')
     .withExamples(commandLine`connection check 15550001000`)
     .action((number: string, options: CommonOptions) =>
-      withConnection(cli, { number, options }, async ({ administration, connecting, channels }, connection) => {
+      withConnection(cli, { number, options }, async (session, connection) => {
+        const { administration, connecting, channels } = session
+        if (connecting.abilitiesOf(connection.channel).isLinkedDevice)
+          return checkPhone(cli, session, { connection, options })
         const facts = await connecting.check(connection)
         await administration.noteCheck(connection.id, facts, ACTOR)
         const callback = connecting.callbackOf(connection)
@@ -38,6 +44,19 @@ function addCheck(group: NuncioCommand, cli: Cli): void {
         await cli.say([`${number} works.`, ...lines, `  Settings: ${settingLine(channels, connection)}`].join('\n'))
       }),
     )
+}
+
+/** WhatsApp is not asked: the worker that holds the lane knows how the session stands. */
+async function checkPhone(
+  cli: Cli,
+  { deviceSessions }: AdministrationSession,
+  { connection, options }: { readonly connection: ConnectionView; readonly options: CommonOptions },
+): Promise<void> {
+  const { accountId, id, number } = connection
+  const view = await deviceSessions.read({ accountId, id })
+  if (options.json) await cli.json({ ...connectionJson(connection), session: deviceSessionJson(number, view) })
+  else await cli.say(deviceSessionLines(number, view).join('\n'))
+  if (view?.status !== 'ready') cli.exitCode = 1
 }
 
 function addTemplates(group: NuncioCommand, cli: Cli): void {

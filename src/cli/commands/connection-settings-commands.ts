@@ -82,6 +82,8 @@ async function add(cli: Cli, given: string, options: AddOptions): Promise<void> 
     if (options.json) return cli.json({ ...connectionJson(connection), ...(link && networkJson({ facts, callback })) })
     await cli.say(`Connected ${number} (${wanted.channel}) for the account “${connection.account}”.`)
     if (facts.length > 0) await cli.say(['', ...factLines(facts)].join('\n'))
+    if (connecting.abilitiesOf(description.name).isLinkedDevice)
+      await cli.say(`Next: link it to its phone: ${commandLine`connection pair ${number}`}`)
     if (callback) await cli.say(['', ...callbackLines(callback), '', nextStep(number)].join('\n'))
   })
 }

@@ -41,7 +41,7 @@ interface Leaf {
 
 /** All commands that do something, in the order of the manual. */
 export function leaves(command: NuncioCommand, path = 'nuncio'): readonly Leaf[] {
-  const below = command.commands.filter((sub) => sub instanceof NuncioCommand).filter(({ isHidden }) => !isHidden)
+  const below = command.commands.filter((sub) => sub instanceof NuncioCommand)
   return below.length === 0 ? [{ command, path }] : below.flatMap((sub) => leaves(sub, `${path} ${sub.name()}`))
 }
 

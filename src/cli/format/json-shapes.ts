@@ -13,12 +13,14 @@ import type {
 import type { ConnectionFact, TemplateView } from '../../core/ports/channel-onboarding.ts'
 import type { CallbackAddress } from '../../core/ports/connection-service.ts'
 import type { AlarmView } from '../../core/ports/console/alarms.ts'
+import type { DeviceSessionView, SessionRequestView } from '../../core/ports/console/device-sessions.ts'
 import type { Block } from '../../core/ports/recipients.ts'
 import type { DeliveryRow, WebhookView } from '../../core/ports/webhooks.ts'
 import { withCommand } from '../../core/reasons.ts'
 import { renderRemedy } from '../../core/render-remedy.ts'
 import { explainEntry, timelineTitle } from '../../core/sentences/explain-entry.ts'
 import { explainMessage } from '../../core/sentences/explain-message.ts'
+import { explainRequestEnd, explainSession } from '../../core/sentences/explain-session.ts'
 import { isoTime } from '../../format/instants.ts'
 import type { Finding } from '../../operations/doctor/finding.ts'
 import type { InboxEntry } from '../../server/wiring/open-administration.ts'
@@ -50,6 +52,36 @@ export function networkJson({
   return {
     facts: facts.map(({ label, value, tone }) => ({ label, value, tone })),
     callback: callback && { ...callback, lastReportAt: isoTime(callback.lastReportAt) },
+  }
+}
+
+/** One step of a request about a session. `code`: what the phone must be shown. */
+export function sessionRequestJson(
+  { progress, kind }: SessionRequestView,
+  { number, code }: { readonly number: string; readonly code: string | null },
+) {
+  const { state, shown, end, detail } = progress
+  return {
+    state,
+    code,
+    shown: shown ? { ...shown, until: isoTime(shown.until) } : null,
+    end: end ?? null,
+    detail: detail ?? null,
+    sentence: state === 'ended' ? explainRequestEnd({ number, kind }, progress).sentence : null,
+  }
+}
+
+export function deviceSessionJson(number: string, view: DeviceSessionView | null) {
+  const status = view?.status ?? 'unlinked'
+  const login = view?.lastLogin ?? null
+  return {
+    status,
+    sentence: explainSession(number, status).sentence,
+    since: isoTime(view?.since ?? null),
+    isLinked: view?.isLinked ?? false,
+    device: login?.device ?? null,
+    lastLoginAt: isoTime(login?.at ?? null),
+    version: login?.version ?? null,
   }
 }
 

@@ -8,6 +8,7 @@ import type { Administration } from '../../core/ports/administration.ts'
 import type { ChannelDescription } from '../../core/ports/channel-description.ts'
 import type { ConnectionService } from '../../core/ports/connection-service.ts'
 import type { Alarms } from '../../core/ports/console/alarms.ts'
+import type { DeviceSessions } from '../../core/ports/console/device-sessions.ts'
 import type { LaneViews } from '../../core/ports/console/lanes.ts'
 import type { People } from '../../core/ports/console/people.ts'
 import type { StorageError } from '../../core/ports/lanes.ts'
@@ -15,12 +16,14 @@ import type { BlockLists, RecipientEntries } from '../../core/ports/recipients.t
 import type { SecretStore, Secrets } from '../../core/ports/secrets.ts'
 import type { Webhooks } from '../../core/ports/webhooks.ts'
 import { createAlarms } from '../../storage/queries/alarms/alarms.ts'
+import { createDeviceSessions } from '../../storage/queries/connections/device-sessions.ts'
 import type { RememberedEntry } from '../../storage/queries/connections/list-channel-state.ts'
 import { createLaneViews } from '../../storage/queries/lanes/lane-views.ts'
 import { createPeople } from '../../storage/queries/people/people.ts'
 import { createBlockLists } from '../../storage/queries/recipients/block-lists.ts'
 import { createWebhooks } from '../../storage/queries/webhooks/webhooks.ts'
 import { systemClock } from '../system-clock.ts'
+import { extraFolder } from './extra-folder.ts'
 import type { KeyRingAdministration } from './key-ring-administration.ts'
 import { networkParts } from './network-parts.ts'
 import { openEngine } from './open-engine.ts'
@@ -61,6 +64,7 @@ export interface AdministrationSession {
   readonly webhookRanges: OperatorRanges
   /** Lanes, as the console sees and changes them. */
   readonly lanes: LaneViews
+  readonly deviceSessions: DeviceSessions
   readonly blockLists: BlockLists
   readonly recipientEntries: RecipientEntries
   /** Why nothing can be written at present; null while everything can. */
@@ -81,6 +85,8 @@ export interface AdministrationSession {
   readonly openKeyRing: () => Promise<KeyRingAdministration>
   /** Only for what needs the secrets themselves: it refuses without the right key ring. */
   readonly openSecrets: () => Promise<Secrets>
+  /** A QR code for a terminal, with the packages of a channel. */
+  readonly drawQr: (channel: string, text: string) => Promise<string>
   readonly close: () => Promise<void>
 }
 
@@ -107,6 +113,7 @@ export async function openAdministration(
     webhooks: createWebhooks(storage.store),
     webhookRanges: rangesOfWebhooks(settings),
     lanes: createLaneViews(storage.store),
+    deviceSessions: createDeviceSessions(storage.store),
     blockLists,
     alarms: createAlarms(storage.store),
     findStorageError: async () => (await storage.store.findStorageError?.()) ?? null,
@@ -144,6 +151,10 @@ export async function openAdministration(
       })
     },
     openSecrets: openSecretsOnce,
+    async drawQr(channel, text) {
+      const { drawQr } = await import('../../channels/whatsapp-web/draw-qr.ts')
+      return drawQr(extraFolder(settings, channel), text)
+    },
     async close() {
       await storage.close()
     },

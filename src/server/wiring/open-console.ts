@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import packageFile from '../../../package.json' with { type: 'json' }
 import { assetPath } from '../../assets/asset-path.ts'
-import { CHANNELS, createReadReported, createSetUps } from '../../channels/registry.ts'
+import { createReadReported, createSetUps, KNOWN_CHANNELS } from '../../channels/registry.ts'
 import { SANDBOX_COMMANDS } from '../../channels/sandbox/commands.ts'
 import type { Settings } from '../../config/read-settings.ts'
 import { createConnectionService } from '../../connections/connection-service.ts'
@@ -51,7 +51,7 @@ export async function openConsole({
       findStorageError: findError,
       randomBytes,
       secrets,
-      channels: CHANNELS,
+      channels: KNOWN_CHANNELS,
       connectionService: createConnectionService({
         setUps: createSetUps(networkParts(settings, clock)),
         openSecrets: async () => secrets,

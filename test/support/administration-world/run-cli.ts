@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { CHANNELS, type OpenSetUp } from '../../../src/channels/registry.ts'
+import { KNOWN_CHANNELS, type OpenSetUp } from '../../../src/channels/registry.ts'
 import type { Environment } from '../../../src/cli/environment.ts'
 import { run } from '../../../src/cli/run.ts'
 import { readSettings, type Settings } from '../../../src/config/read-settings.ts'
@@ -10,6 +10,7 @@ import type { InboxEntry } from '../../../src/server/wiring/open-administration.
 import { createRecipientData } from '../../../src/server/wiring/recipient-data.ts'
 import { createRecipientEntries } from '../../../src/server/wiring/recipient-entries.ts'
 import { createAlarms } from '../../../src/storage/queries/alarms/alarms.ts'
+import { createDeviceSessions } from '../../../src/storage/queries/connections/device-sessions.ts'
 import { createLaneViews } from '../../../src/storage/queries/lanes/lane-views.ts'
 import { createPeople } from '../../../src/storage/queries/people/people.ts'
 import { createBlockLists } from '../../../src/storage/queries/recipients/block-lists.ts'
@@ -43,6 +44,8 @@ export class CliWorld extends AdministrationWorld {
   runNpm: (folder: string) => Promise<void> = async () => {
     throw new Error('This world has no npm')
   }
+  /** What all commands have printed so far, also those that still run. */
+  printed = ''
   created: boolean[] = []
   served = 0
   /** The settings of the last call of `serve`. */
@@ -55,6 +58,7 @@ export class CliWorld extends AdministrationWorld {
     const outputs = {
       out: async (text: string) => {
         stdout += text
+        this.printed += text
       },
       err: (text: string) => {
         stderr += text
@@ -107,6 +111,7 @@ export class CliWorld extends AdministrationWorld {
       verifyAdapter,
       readInput: async () => this.input,
       readFile: (path) => readFile(path, 'utf8'),
+      onInterrupt: () => () => {},
       ask: this.typed && (async (asked) => this.#type(asked)),
       fetch: async (url, request) => {
         this.asked.push({ url, request })
@@ -127,6 +132,7 @@ export class CliWorld extends AdministrationWorld {
       webhooks: createWebhooks(this.store),
       webhookRanges: { allowed: [], refused: [] },
       lanes: createLaneViews(this.store),
+      deviceSessions: createDeviceSessions(this.store),
       blockLists,
       alarms: createAlarms(this.store),
       findStorageError: async () => this.error,
@@ -138,7 +144,7 @@ export class CliWorld extends AdministrationWorld {
         mediaFolder: this.mediaFolder,
       }),
       hashPassword: async (password: string) => `hash of ${password}`,
-      channels: CHANNELS,
+      channels: KNOWN_CHANNELS,
       connecting: createConnectionService({
         setUps: this.setUps,
         openSecrets: async () => testSecrets(),
@@ -149,6 +155,7 @@ export class CliWorld extends AdministrationWorld {
         throw new Error('This world has no key ring')
       },
       openSecrets: async () => testSecrets(),
+      drawQr: async (_: string, text: string) => `[QR code of ${text}]\n`,
       close: async () => {},
     }
   }

@@ -58,6 +58,7 @@ export class CliOn {
       readFile: (path) => readFile(path, 'utf8'),
       ask: null,
       fetch,
+      onInterrupt: () => () => {},
       runAdapter: () => assert.fail('A journey starts the adapter itself'),
     })
     return { code, ...said }
