@@ -83,6 +83,11 @@ const connection = createRoute({
   path: '/connections/$id',
   component: screen(() => import('../features/connections/connection.tsx'), 'Connection'),
 })
+const linkPhone = createRoute({
+  getParentRoute: () => account,
+  path: '/connections/$id/link',
+  component: screen(() => import('../features/connections/link-phone.tsx'), 'LinkPhone'),
+})
 const tokens = createRoute({
   getParentRoute: () => account,
   path: '/developer/tokens',
@@ -175,6 +180,7 @@ const ofAccount = account.addChildren([
   connections,
   addConnection,
   connection,
+  linkPhone,
   tokens,
   newToken,
   token,

@@ -58,6 +58,9 @@ export function createConnectionService(parts: ConnectionServiceParts): Connecti
   }
   return {
     abilitiesOf: (channel) => describe(channel).abilities,
+    async requireInstalled(channel) {
+      await setUps.get(channel)?.()
+    },
     async prepareNew(wanted, others) {
       const description = describe(wanted.channel)
       const network = await networkOf(description)

@@ -1,17 +1,17 @@
-import { Alert, Button, Group, Paper, Radio, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Group, Paper, Radio, Stack, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { TriangleAlert } from 'lucide-react'
+import { useState } from 'react'
 import { type ChannelView, connectionRoutes } from '../../../src/contract/console/connections.ts'
 import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
-import { CodeBlock } from '../../components/code-block.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { ButtonLink, TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { showToast } from '../../components/toast.ts'
 import { ChannelFields } from './channel-fields.tsx'
-import { startCommand } from './start-first.ts'
+import { ChannelNotes } from './channel-notes.tsx'
 
 export function AddConnection() {
   const account = useAccount()
@@ -51,11 +51,14 @@ function AddForm({ channels }: { readonly channels: readonly ChannelView[] }) {
     settings: {},
   })
   const chosen = channels.find(({ name }) => name === form.values.channel)
+  const [hasConsented, setConsented] = useState(false)
+  const isBlocked = chosen !== undefined && (chosen.missing !== null || (chosen.warning !== null && !hasConsented))
   const submit = form.onSubmit((body) => {
     add.mutateAsync({ params: { account }, body }).then((made) => {
       showToast(`Connected ${made.number}.`)
       // Where its callback address stands, which is the next thing to do.
       const search = made.callback === null ? {} : { tab: 'network' }
+      if (made.phone) return navigate({ to: '/a/$account/connections/$id/link', params: { account, id: made.id } })
       return navigate({
         to: '/a/$account/connections/$id',
         params: { account, id: made.id },
@@ -95,22 +98,20 @@ function AddForm({ channels }: { readonly channels: readonly ChannelView[] }) {
               value: form.values.settings?.[settingOf(name)] ?? '',
             })}
           />
-          {chosen?.startFirst ? (
-            <Stack gap="xs">
-              <Text size="sm">{chosen.startFirst.about}</Text>
-              <CodeBlock
-                label="Start the adapter"
-                language="bash"
-                code={startCommand(chosen.startFirst.command, form.values.settings?.['url'] ?? '')}
-              />
-            </Stack>
+          {chosen ? (
+            <ChannelNotes
+              channel={chosen}
+              url={form.values.settings?.['url'] ?? ''}
+              hasConsented={hasConsented}
+              onConsent={setConsented}
+            />
           ) : null}
           {form.problem ? <ProblemNote problem={form.problem} title="The connection was not added" /> : null}
           <Group justify="flex-end">
             <ButtonLink variant="default" to="/a/$account/connections" params={{ account }}>
               Cancel
             </ButtonLink>
-            <Button type="submit" loading={add.isPending}>
+            <Button type="submit" loading={add.isPending} disabled={isBlocked}>
               Add connection
             </Button>
           </Group>

@@ -21,6 +21,7 @@ import { LaneBadge } from './lane-badge.tsx'
 import { LaneSection } from './lane-section.tsx'
 import { LaneSettingsForm } from './lane-settings-form.tsx'
 import { NetworkSection } from './network-section.tsx'
+import { PhoneSection } from './phone-section.tsx'
 import { RemoveDialog } from './remove-dialog.tsx'
 import { UnresolvedList } from './unresolved-list.tsx'
 import { WaitNote } from './wait-note.tsx'
@@ -74,6 +75,7 @@ function Parts({ connection, isLeaving, onLeaving }: PartsProps) {
       <Strip connection={connection} />
       <WaitNote connection={connection} />
       <ReportsMissing id={connection.id} />
+      {connection.phone ? <PhoneSection connection={connection} phone={connection.phone} /> : null}
       <Tabs
         value={tab === 'network' && !hasNetwork ? 'lane' : tab}
         onChange={(next) => change({ tab: next === 'lane' ? undefined : next }, { isStep: true })}

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { checkNumber } from '../field-rules.ts'
 import { laneSettings } from './lane-settings.ts'
+import { phoneView } from './phone.ts'
 import { consoleRoute } from './route.ts'
 import { inAccount, instant, ofAccount, page } from './shapes.ts'
 import { maskedNumber, maskedText, notForViewers, plain } from './viewer-text.ts'
@@ -89,6 +90,12 @@ const channelView = z.object({
   hasCallbacks: z.boolean(),
   /** Its network approves templates, and `listConnectionTemplates` lists them. */
   hasTemplates: z.boolean(),
+  /** Its connections are linked devices of phones. */
+  isLinkedDevice: z.boolean(),
+  /** What a person must know and accept before a number is connected. */
+  warning: z.object({ sentences: z.array(plain), consent: plain }).nullable(),
+  /** Its packages are not installed where Nuncio runs; null: they are, or there are none. */
+  missing: z.object({ sentence: plain, command: plain }).nullable(),
 })
 export type ChannelView = z.output<typeof channelView>
 
@@ -139,6 +146,8 @@ const connectionView = connectionRow.extend({
   checkedAt: instant.nullable(),
   /** Null if the network needs none, and for viewers, who cannot change connections. */
   callback: notForViewers(connectionCallback),
+  /** Null: it is no linked device. */
+  phone: phoneView.nullable(),
   createdAt: instant,
   /** How many of its UNCONFIRMED messages are unresolved. */
   unresolved: boundedCount,

@@ -6,6 +6,7 @@ import { logRoutes } from './log.ts'
 import { messageRoutes } from './messages.ts'
 import { overviewRoutes } from './overview.ts'
 import { peopleRoutes } from './people.ts'
+import { phoneRoutes } from './phone.ts'
 import { recipientRoutes } from './recipients.ts'
 import type { ConsoleRoute } from './route.ts'
 import { sandboxRoutes } from './sandbox.ts'
@@ -23,6 +24,7 @@ export const CONSOLE_ROUTES = {
   ...webhookRoutes,
   ...logRoutes,
   ...connectionRoutes,
+  ...phoneRoutes,
   ...messageRoutes,
   ...overviewRoutes,
   ...alarmRoutes,

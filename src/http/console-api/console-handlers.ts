@@ -4,6 +4,7 @@ import { attentionHandlers } from './alarms/attention-handlers.ts'
 import type { AnyRequestContext } from './authorize.ts'
 import { connectionHandlers } from './connections/connection-handlers.ts'
 import { messageHandlers } from './connections/message-handlers.ts'
+import { phoneHandlers } from './connections/phone-handlers.ts'
 import type { ConsoleParts } from './console-parts.ts'
 import { logHandlers } from './log/log-handlers.ts'
 import { overviewHandlers } from './overview/overview-handlers.ts'
@@ -26,6 +27,7 @@ export function createHandlers(parts: ConsoleParts): Readonly<Record<ConsoleRout
     ...webhookHandlers(parts),
     ...logHandlers(parts),
     ...connectionHandlers(parts),
+    ...phoneHandlers(parts),
     ...messageHandlers(parts),
     ...overviewHandlers(parts),
     ...alarmHandlers(parts),

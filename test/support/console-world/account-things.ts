@@ -48,6 +48,7 @@ export const BODIES: Partial<Record<ConsoleRouteName, object>> = {
   renameToken: { name: 'mine' },
   rotateToken: { expiration: '30d', expiresAt: null, oldEndsAt: null },
   deleteToken: { name: 'first' },
+  requestPhone: { kind: 'qr' },
   changeLane: {
     onUnconfirmed: 'leave',
     timeToLiveMs: 86_400_000,

@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
-import { CHANNELS } from '../../../src/channels/registry.ts'
+import { KNOWN_CHANNELS } from '../../../src/channels/registry.ts'
 import { createConnectionService } from '../../../src/connections/connection-service.ts'
 import type { CallOf, ConsoleRoute, ReplyOf, Role } from '../../../src/contract/console/route.ts'
 import { CONSOLE_ROUTES, type ConsoleRouteName, type ConsoleRoutes } from '../../../src/contract/console/routes.ts'
@@ -180,7 +180,7 @@ export class ConsoleWorld extends AdministrationWorld {
         findStorageError: () => null,
         randomBytes,
         secrets: testSecrets(),
-        channels: CHANNELS,
+        channels: KNOWN_CHANNELS,
         connectionService: createConnectionService({
           setUps: new Map(),
           openSecrets: async () => testSecrets(),

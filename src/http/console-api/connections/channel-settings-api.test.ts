@@ -178,7 +178,12 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
 
     assert.deepEqual(
       Object.fromEntries(channels.map(({ name, hasCallbacks, hasTemplates }) => [name, [hasCallbacks, hasTemplates]])),
-      { sandbox: [false, false], 'whatsapp-cloud': [true, true], bridge: [false, false] },
+      {
+        sandbox: [false, false],
+        'whatsapp-cloud': [true, true],
+        'whatsapp-web': [false, false],
+        bridge: [false, false],
+      },
     )
     assert.deepEqual(added.facts[0], { label: 'Name', value: 'Nuncio Test', tone: 'plain' })
     assert.deepEqual([read.facts, checked.facts], [added.facts, added.facts])

@@ -1,10 +1,11 @@
-import type { connectionRoutes } from '../../../contract/console/connections.ts'
+import type { ChannelView, connectionRoutes } from '../../../contract/console/connections.ts'
+import { commandLine } from '../../../core/command-line.ts'
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { AccountId } from '../../../core/ids.ts'
 import type { ConnectionChange } from '../../../core/ports/administration.ts'
 import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
 import type { StoredConnection } from '../../../core/ports/connection-service.ts'
-import { Refusal } from '../../../core/refusals.ts'
+import { REFUSALS, Refusal } from '../../../core/refusals.ts'
 import { requireFreshProof } from '../authorize.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../request-context.ts'
@@ -22,7 +23,11 @@ export function channelSettingsHandlers(deps: ConsoleDeps): Handlers<ChannelSett
   return {
     async listChannels() {
       return {
-        channels: channels.map((channel) => presentChannel(channel, connectionService.abilitiesOf(channel.name))),
+        channels: await Promise.all(
+          channels.map(async (channel) =>
+            presentChannel(channel, connectionService.abilitiesOf(channel.name), await findMissing(deps, channel)),
+          ),
+        ),
       }
     },
     async addConnection({ body }, context) {
@@ -70,6 +75,20 @@ export function channelSettingsHandlers(deps: ConsoleDeps): Handlers<ChannelSett
       const templates = await connectionService.listTemplates(stored(await store.lanes.readLane(of), of))
       return { templates: templates.map((template) => ({ ...template })) }
     },
+  }
+}
+
+/** Why a connection of this channel cannot be added here; null: it can. */
+async function findMissing(
+  { connectionService }: ConsoleDeps,
+  { name }: ChannelDescription,
+): Promise<ChannelView['missing']> {
+  try {
+    await connectionService.requireInstalled(name)
+    return null
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'channel_not_installed') throw error
+    return { sentence: REFUSALS.channel_not_installed, command: commandLine`channel install ${name}` }
   }
 }
 

@@ -6,6 +6,7 @@ import type { LaneOverview, OfConnection } from '../../../core/ports/console/lan
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { AccountRequest } from '../request-context.ts'
 import { presentConnection } from './present-connection.ts'
+import { presentPhone } from './present-phone.ts'
 
 export function own(params: { readonly id: string }, { accountId }: AccountRequest): OfConnection {
   return { accountId, id: params.id as ConnectionId }
@@ -27,14 +28,17 @@ export async function showConnection(deps: ConsoleDeps, of: OfConnection): Promi
   const reported = await deps.connectionService.readReported(stored(lane, of), check?.at ?? null)
   const kept = (check?.facts ?? []).filter(({ label }) => !reported.some((later) => later.label === label))
   const callback = deps.connectionService.callbackOf(lane)
+  const abilities = deps.connectionService.abilitiesOf(lane.channel)
+  const session = abilities.isLinkedDevice ? await deps.store.deviceSessions.read(of) : null
   return {
     ...presentConnection(lane, {
       channel: findChannel(deps.channels, lane.channel),
       unresolved: { count: items.length, isMore: next !== null },
     }),
-    hasTemplates: deps.connectionService.abilitiesOf(lane.channel).hasTemplates,
+    hasTemplates: abilities.hasTemplates,
     facts: [...kept, ...reported].map((fact) => ({ ...fact })),
     checkedAt: check?.at ?? null,
+    phone: abilities.isLinkedDevice ? presentPhone(lane.number, session) : null,
     callback: callback && { ...callback, isReachable: callback.problem === null },
   }
 }

@@ -5,14 +5,17 @@ import type { BoundedCount, LaneOverview, StandsStill } from '../../../core/port
 import { explainWait } from '../../../core/sentences/explain-wait.ts'
 
 export function presentChannel(
-  { name, label, description, settings, startFirst }: ChannelDescription,
+  { name, label, description, settings, startFirst, warning }: ChannelDescription,
   abilities: ChannelAbilities,
+  missing: ChannelView['missing'],
 ): ChannelView {
   return {
     ...{ name, label, description },
     settings: settings.map((setting) => ({ ...setting, random: setting.random ?? null })),
     startFirst: startFirst ?? null,
     ...abilities,
+    warning: warning ? { sentences: [...warning.sentences], consent: warning.consent } : null,
+    missing,
   }
 }
 
@@ -41,7 +44,7 @@ export function presentConnection(
     readonly channel: ChannelDescription | undefined
     readonly unresolved: BoundedCount
   },
-): Omit<ConnectionView, 'hasTemplates' | 'facts' | 'checkedAt' | 'callback'> {
+): Omit<ConnectionView, 'hasTemplates' | 'facts' | 'checkedAt' | 'callback' | 'phone'> {
   const texts = channel?.writeSettings(lane.channelSettings) ?? {}
   const channelSettings = (channel?.settings ?? []).map((setting) => {
     const value = texts[setting.name] ?? null

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page, Response } from '@playwright/test'
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
+import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { expect } from '../support/browser/expect.ts'
+import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+import { LIBRARY_FOLDER, whyNoLibrary } from '../support/whatsapp-web/library.ts'
+import { openSimulator, RECIPIENT, simulator } from '../support/whatsapp-web/library-world.ts'
+
+const obstacle = whyNoBrowser() ?? whyNoLibrary()
+const NUMBER = '15550107799'
+
+let opened: OpenConsole
+let page: Page
+
+describe.skipIf(obstacle !== null)(`a phone in the console, against the simulator${skipNote(obstacle)}`, () => {
+  openSimulator()
+
+  beforeAll(async () => {
+    const url = `${simulator.url}#${simulator.rootKey.public.toString('base64url')}`
+    opened = await openConsole({ environment: { NUNCIO_WHATSAPP_WEB_URL: url } })
+    page = opened.page
+  })
+
+  afterEach(() => opened.checkPages())
+  afterAll(() => opened?.close())
+
+  it('is linked only where the channel is installed, and after its warning was accepted', async () => {
+    await opened.visit('/connections/new')
+    await page.getByRole('textbox', { name: /^Number/ }).fill(NUMBER)
+    await page.getByRole('radio', { name: 'WhatsApp Web' }).click()
+    const add = page.getByRole('button', { name: 'Add connection' })
+    await expect(page.getByRole('main')).toContainText('nuncio channel install whatsapp-web')
+    await page.getByRole('checkbox', { name: /may be restricted or banned/ }).check()
+    await expect(add).toBeDisabled()
+    assert.deepEqual(await opened.axe(), [])
+
+    installChannel()
+    await page.reload()
+    await page.getByRole('textbox', { name: /^Number/ }).fill(NUMBER)
+    await page.getByRole('radio', { name: 'WhatsApp Web' }).click()
+    await expect(add).toBeDisabled()
+    await page.getByRole('checkbox', { name: /may be restricted or banned/ }).check()
+    await add.click()
+    await page.getByRole('heading', { level: 1, name: `Link ${NUMBER} to its phone` }).waitFor()
+  })
+
+  it('scans the code, and the first message is sent', async () => {
+    const code = await nextCode()
+    await page.getByRole('img', { name: `QR code that links ${NUMBER} to its phone` }).waitFor()
+    assert.deepEqual(await opened.axe(), [])
+    assert.ok(!(await page.content()).includes(code))
+
+    simulator.pairing.scan(NUMBER, code)
+    await page.getByRole('heading', { name: 'The phone is linked' }).waitFor()
+    await page.getByRole('button', { name: 'Show the connection' }).click()
+    await page.getByText(`${NUMBER} is linked and logged in.`).waitFor()
+    assert.deepEqual(await opened.axe(), [])
+    await send(await opened.createToken('phone'))
+
+    await waitUntil('the text', async () => simulator.phone(RECIPIENT).texts.includes('Hello'), { deadlineMs: 30_000 })
+  })
+
+  it('is linked by a code to type as well, after it was unlinked here', async () => {
+    await page.getByRole('button', { name: 'Unlink…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Unlink' }).click()
+    await page.getByRole('link', { name: 'Link the phone' }).click()
+    assert.equal(simulator.phone(NUMBER).devices.size, 0)
+
+    await page.getByRole('radio', { name: 'Code instead' }).click({ force: true })
+    const shown = page.getByLabel('Code to type into the phone')
+    await expect(shown).toHaveText(/^[0-9A-Z]{4}-[0-9A-Z]{4}$/)
+    simulator.pairing.typeCode(NUMBER, ((await shown.textContent()) ?? '').replace('-', ''))
+
+    await page.getByRole('heading', { name: 'The phone is linked' }).waitFor()
+  })
+})
+
+function installChannel(): void {
+  const extras = join(opened.service.settings.dataDir, 'extras')
+  mkdirSync(extras, { recursive: true })
+  symlinkSync(LIBRARY_FOLDER, join(extras, 'whatsapp-web'))
+}
+
+/** What a camera would read: the page has it from the service alone. */
+async function nextCode(): Promise<string> {
+  let code: string | null = null
+  const read = async (response: Response) => {
+    if (!/\/phone\/[^/]+\/watch$/.test(response.url())) return
+    assert.equal(response.headers()['cache-control'], 'no-store')
+    const { code: found } = (await response.json()) as { readonly code: string | null }
+    code = found ?? code
+  }
+  page.on('response', read)
+  await waitUntil('a code', async () => code !== null, { deadlineMs: 30_000 })
+  page.off('response', read)
+  return code ?? ''
+}
+
+async function send(token: string): Promise<void> {
+  const response = await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': token },
+    body: JSON.stringify({ from: NUMBER, to: RECIPIENT, message: { type: 'message', message: 'Hello' } }),
+  })
+  assert.equal(response.status, 200, await response.text())
+}
