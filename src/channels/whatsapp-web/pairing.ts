@@ -61,7 +61,7 @@ export class Pairing {
         writeKeys: async () => {},
         writeCredentials: (text) => (this.#linking ??= this.#link(text)),
         keepReceipt: async () => {},
-        countRepeat: async () => false,
+        countRepeat: async () => null,
         mayLeave: () => null,
         changed: (change) => this.#follow(change),
       },

@@ -10,11 +10,11 @@ import { WHATSAPP_WEB } from './name.ts'
 import type { Receipts } from './receipts.ts'
 import { SentContents } from './sent-contents.ts'
 import { SessionRequests } from './session-requests.ts'
-import { STATUS_KIND, StoredSession } from './stored-session.ts'
+import { StoredSession } from './stored-session.ts'
 import { type Deadline, deadlineIn } from './thread/deadline.ts'
 import type { HostedSocket, SocketOwner, ThreadHost } from './thread/host.ts'
 import type { RelayEnd, SocketChange, SocketOrder } from './thread/messages.ts'
-import { unlinkDevice } from './unlink-device.ts'
+import { unlinkFormer } from './unlink-former.ts'
 
 export interface SessionParts {
   readonly store: SessionStore
@@ -228,7 +228,8 @@ export class WebSession {
       // The lane is another worker's, or all lanes are held.
       if (!stored) return this.#retryIn(this.#backoff())
       this.#stored = stored
-      const kept = isForced ? await this.#forgetStatus(stored) : await this.#readStatus(stored)
+      if (isForced) await stored.forgetStatus()
+      const kept = await this.#readStatus(stored)
       if (isOld()) return
       if (kept) return this.#set(kept.status, kept.retryInMs)
       const credentials = await stored.readCredentials()
@@ -280,7 +281,7 @@ export class WebSession {
     this.#ready = { ...known, socket, relay: (order, mayLeave) => this.#relay(socket, order, mayLeave) }
     this.#status = CONNECTING
     this.#changed('ready', null, { at: this.#parts.clock.now(), device: change.device, version: change.version })
-    void this.#unlinkFormer(known.stored)
+    void unlinkFormer(this.#parts, known.stored, this.#lane.stillHolds)
   }
 
   #lineEnded({ code, expiresInMs }: Extract<SocketChange, { kind: 'closed' }>, stored: StoredSession): void {
@@ -312,41 +313,20 @@ export class WebSession {
         if (await stored.restoreFormer()) return this.#retryIn(0)
         await stored.remove()
       }
-      if (status.name === 'taken-elsewhere' || status.name === 'banned')
-        await stored.writeKeys([[STATUS_KIND, '', JSON.stringify(status)]])
+      if (status.name === 'taken-elsewhere' || status.name === 'banned') await stored.keepStatus(status)
     } catch {
       // Storage is away, and says so itself. The next login brings the same code again.
     }
   }
 
-  async #forgetStatus(stored: StoredSession): Promise<null> {
-    const [entry] = await stored.readKeys(STATUS_KIND, [''])
-    if (entry) await stored.writeKeys([[STATUS_KIND, '', null]])
-    return null
-  }
-
-  /** The phone lists two devices until then. What fails is tried again with the next login. */
-  async #unlinkFormer(stored: StoredSession): Promise<void> {
-    try {
-      const credentials = await stored.readFormer()
-      if (credentials === null) return
-      const { host, url, clock } = this.#parts
-      const isDone = await unlinkDevice({ host, clock }, { url, credentials }, this.#lane.stillHolds)
-      if (isDone) await stored.forgetFormer()
-    } catch {
-      // Storage is away, and says so itself.
-    }
-  }
-
+  /** What keeps it closed, and for how long yet; null: nothing does. */
   async #readStatus(stored: StoredSession): Promise<{ status: SessionStatus; retryInMs: number | null } | null> {
-    const [entry] = await stored.readKeys(STATUS_KIND, [''])
-    if (!entry) return null
-    const status = JSON.parse(entry[1]) as Extract<SessionStatus, { name: 'banned' | 'taken-elsewhere' }>
+    const status = await stored.readStatus()
+    if (!status) return null
     const until = status.name === 'banned' ? status.until : null
-    if (until === null) return { status, retryInMs: null }
-    const retryInMs = until - this.#parts.clock.now()
-    if (retryInMs > 0) return { status, retryInMs }
-    await stored.writeKeys([[STATUS_KIND, '', null]])
+    const retryInMs = until === null ? null : until - this.#parts.clock.now()
+    if (retryInMs === null || retryInMs > 0) return { status, retryInMs }
+    await stored.forgetStatus()
     return null
   }
 

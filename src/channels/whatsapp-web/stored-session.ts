@@ -1,5 +1,6 @@
 import type { HeldLane } from '../../core/ports/channel.ts'
 import type { OpenedSession, SessionKey, SessionStore } from '../../core/ports/session-store.ts'
+import type { SessionStatus } from './close-code.ts'
 import { mappingOf, personOf } from './key-recipient.ts'
 import { userOf } from './thread/jid.ts'
 
@@ -14,7 +15,7 @@ const FORMER_KIND = 'former'
 /** By which request of a person the device was linked. */
 const REQUEST_KIND = 'linked-by'
 /** Why the session stays closed: see `close-code.ts`. */
-export const STATUS_KIND = 'status'
+const STATUS_KIND = 'status'
 // What belongs to one device. Names, tokens and known contacts belong to the number.
 const DEVICE_KINDS = [
   ...RATCHET_KINDS,
@@ -24,6 +25,8 @@ const DEVICE_KINDS = [
   'app-state-sync-version',
   STATUS_KIND,
 ]
+
+type StayingStatus = Extract<SessionStatus, { name: 'banned' | 'taken-elsewhere' }>
 
 interface NumberedKeys {
   nextPreKeyId: number
@@ -101,6 +104,20 @@ export class StoredSession {
   /** Removes all keys of a kind, and writes one. Rejects when it was not committed. */
   empty(emptied: string, [kind, id, text]: readonly [kind: string, id: string, text: string]): Promise<void> {
     return this.#write({ reset: [emptied], keys: [{ kind, id, recipient: null, value: Buffer.from(text) }] })
+  }
+
+  /** Why the session stays closed also after a restart; null: it does not. */
+  async readStatus(): Promise<StayingStatus | null> {
+    const [entry] = await this.readKeys(STATUS_KIND, [''])
+    return entry ? (JSON.parse(entry[1]) as StayingStatus) : null
+  }
+
+  keepStatus(status: StayingStatus): Promise<void> {
+    return this.writeKeys([[STATUS_KIND, '', JSON.stringify(status)]])
+  }
+
+  async forgetStatus(): Promise<void> {
+    if (await this.readStatus()) await this.writeKeys([[STATUS_KIND, '', null]])
   }
 
   /** A device that a phone has just linked takes the place of the one before. */

@@ -17,6 +17,9 @@ const ASKED_EVERY_MS = 500
 // A worker that runs takes a request up within a second or two.
 const TAKEN_UP_WITHIN_MS = 10_000
 
+// What is drawn is light. On a light terminal it would be dark on light, which few cameras read.
+const lightOnDark = (line: string) => `\u001B[97;40m${line}\u001B[0m`
+
 type PairOptions = CommonOptions & { readonly code?: boolean }
 
 interface Asked {
@@ -188,7 +191,9 @@ class PagePrinter implements Printer {
 
   async #showCode(code: string, { kind, channel }: { kind: SessionRequestKind; channel: string }): Promise<void> {
     if (kind === 'code') return this.#cli.say(`\n    ${code.slice(0, 4)}-${code.slice(4)}\n`)
-    await this.#cli.surroundings.out(await this.#session.drawQr(channel, code))
+    const { out, isTerminal } = this.#cli.surroundings
+    const drawn = await this.#session.drawQr(channel, code)
+    await out(isTerminal ? drawn.replaceAll(/^.+$/gm, (line) => lightOnDark(line)) : drawn)
   }
 }
 

@@ -144,8 +144,8 @@ export NODE_EXTRA_CA_CERTS=${authority}
 Both are new with each start of the simulator, and it forgets all linked devices when it ends.
 
 Link a number: let Nuncio show its QR code or its code, and type in
-  scan <number> <text of the QR code>
-  type <number> <code>
+  scan <number> <text of the QR code>   nuncio connection pair <number> --json prints it as "code"
+  type <number> <code>                  nuncio connection pair <number> --code shows it
 
 Recipients that are commands; every other one gets its message:
 ${recipients.join('\n')}

@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/ports/clock.ts'
+import type { StoredSession } from './stored-session.ts'
 import type { ThreadHost } from './thread/host.ts'
 import type { SocketOptions } from './thread/messages.ts'
 
@@ -11,8 +12,23 @@ const WITHIN_MS = 30_000
 // The device was unlinked already.
 const UNKNOWN_DEVICE = 401
 
+/** The phone lists two devices until the one from before is unlinked. What fails is tried again with the next login. */
+export async function unlinkFormer(
+  { host, clock, url }: UnlinkParts & Pick<SocketOptions, 'url'>,
+  stored: StoredSession,
+  stillHolds: () => boolean,
+): Promise<void> {
+  try {
+    const credentials = await stored.readFormer()
+    if (credentials === null) return
+    if (await unlinkDevice({ host, clock }, { url, credentials }, stillHolds)) await stored.forgetFormer()
+  } catch {
+    // Storage is away, and says so itself.
+  }
+}
+
 /** Logs a device in that is used no more, only to log it out. False when that did not succeed. */
-export async function unlinkDevice(
+async function unlinkDevice(
   { host, clock }: UnlinkParts,
   options: SocketOptions,
   stillHolds: () => boolean,
@@ -33,7 +49,7 @@ export async function unlinkDevice(
     },
     writeCredentials: async () => {},
     keepReceipt: async () => {},
-    countRepeat: async () => false,
+    countRepeat: async () => null,
     mayLeave: () => null,
     changed(change) {
       if (change.kind === 'ready') login.resolve('ready')
