@@ -44,6 +44,22 @@ describe.each(ENGINES)('a recipient that is erased, on %s', (engine) => {
     assert.deepEqual(await findEverywhere('Dear Anna'), [])
   })
 
+  it('is in no session any more, where the network knows the number by its other spelling', async () => {
+    const connection = await world.connection(account)
+    for (const recipient of ['551187654321', '551187654322'])
+      await world.run(
+        `insert into channel_session_key (connection_id, kind, id, recipient, value) values (?, 'session', ?, ?, ?)`,
+        connection,
+        `${recipient}.0`,
+        recipient,
+        Buffer.of(1),
+      )
+
+    await erase('5511987654321')
+
+    assert.deepEqual(await world.all('select recipient from channel_session_key'), [{ recipient: '551187654322' }])
+  })
+
   it.each([
     ['with invisible characters', `"\\u202a${PERSON}\\u202c"`],
     ['behind an escaped blank', `"\\u00a0${PERSON}"`],
@@ -63,13 +79,13 @@ describe.each(ENGINES)('a recipient that is erased, on %s', (engine) => {
   })
 })
 
-async function erase(): Promise<void> {
+async function erase(number = PERSON): Promise<void> {
   const entries = createRecipientEntries({
     lists: createBlockLists(world.store),
     openSecrets: async () => testSecrets(),
   })
   const data = createRecipientData({ store: world.store, entries, mediaFolder: '/nowhere' })
-  await data.erase({ accountId: account, number: PERSON, cancelWaiting: true }, 'test')
+  await data.erase({ accountId: account, number, cancelWaiting: true }, 'test')
 }
 
 /** The columns that hold this text. */

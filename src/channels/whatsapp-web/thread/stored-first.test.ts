@@ -34,7 +34,7 @@ describe('a stanza that is stored first', () => {
   it('is given up when the line has ended', async () => {
     const world = open(async (order) => {
       order.push('refused')
-      world.ws.socket = null
+      world.ws.isOpen = false
       throw new Error('storage is away')
     })
 
@@ -48,7 +48,7 @@ describe('a stanza that is stored first', () => {
 /** A socket whose library acknowledges all it gets. */
 function open(store: (order: string[]) => Promise<void>) {
   const order: string[] = []
-  const line: { socket: object | null } = { socket: {} }
+  const line: { socket: object | null; isOpen: boolean } = { socket: {}, isOpen: true }
   const ws: EventEmitter & typeof line = Object.assign(new EventEmitter(), line)
   ws.on('stanza', () => void order.push('acknowledged'))
   storeFirst({ ws } as unknown as LibrarySocket, 'stanza', () => store(order))

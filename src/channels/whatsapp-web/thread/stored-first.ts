@@ -6,14 +6,16 @@ const LONGEST_RETRY_MS = 30_000
 /** Tries until it is stored. False when the line ended before. */
 export async function storedOnLine({ ws }: Pick<LibrarySocket, 'ws'>, store: () => Promise<void>): Promise<boolean> {
   const line = ws.socket
-  for (let waitMs = FIRST_RETRY_MS; ws.socket === line; waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)) {
+  let waitMs = FIRST_RETRY_MS
+  do {
     try {
       await store()
       return true
     } catch {
       await new Promise((resolve) => setTimeout(resolve, waitMs))
+      waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)
     }
-  }
+  } while (ws.isOpen && ws.socket === line)
   return false
 }
 
