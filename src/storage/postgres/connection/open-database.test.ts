@@ -154,13 +154,13 @@ const FIT = {
   role: 'nuncio',
   database: 'nuncio',
   settings: {
-    fsync: { value: 'on', source: 'default' },
-    full_page_writes: { value: 'on', source: 'default' },
-    synchronous_commit: { value: 'on', source: 'default' },
-    default_transaction_read_only: { value: 'off', source: 'default' },
-    default_transaction_isolation: { value: 'read committed', source: 'default' },
-    session_replication_role: { value: 'origin', source: 'default' },
-    client_min_messages: { value: 'notice', source: 'default' },
+    fsync: 'on',
+    full_page_writes: 'on',
+    synchronous_commit: 'on',
+    default_transaction_read_only: 'off',
+    default_transaction_isolation: 'read committed',
+    session_replication_role: 'origin',
+    client_min_messages: 'notice',
   },
 }
 

@@ -11,14 +11,6 @@ const OLDEST_VERSION = 150_000
 
 const READ_ONLY = 'default_transaction_read_only'
 
-const SERVER_FACTS = `select current_setting('server_version_num')::int as version_number, current_setting('server_version') as version,
-    current_setting('server_encoding') as encoding, pg_is_in_recovery() as is_standby,
-    current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections,
-    current_user as role, current_database() as database,
-    (select json_object_agg(name, json_build_object('value', setting, 'source', source)) from pg_settings where name in (
-      'fsync', 'full_page_writes', 'synchronous_commit', 'default_transaction_read_only', 'default_transaction_isolation',
-      'session_replication_role', 'client_min_messages')) as settings`
-
 interface Found {
   readonly version_number: number
   readonly version: string
@@ -27,7 +19,8 @@ interface Found {
   readonly connections: number
   readonly role: string
   readonly database: string
-  readonly settings: Readonly<Record<string, { readonly value: string; readonly source: string }>>
+  /** The values of those in `NEEDED`. */
+  readonly settings: Readonly<Record<string, string>>
 }
 
 interface NeededSetting {
@@ -85,6 +78,13 @@ const NEEDED: readonly NeededSetting[] = [
     otherwise: 'a commit that its standby has not confirmed would not be reported',
   },
 ]
+
+// Where a value comes from is asked only of a wrong one: that lists all settings of the server, and takes longer than all of this.
+const SERVER_FACTS = `select current_setting('server_version_num')::int as version_number, current_setting('server_version') as version,
+    current_setting('server_encoding') as encoding, pg_is_in_recovery() as is_standby,
+    current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections,
+    current_user as role, current_database() as database,
+    json_build_object(${NEEDED.map(({ name }) => `'${name}', current_setting('${name}')`).join()}) as settings`
 
 export interface DatabaseUrls {
   readonly url: string
@@ -152,14 +152,17 @@ export async function connect(url: string): Promise<Client> {
 }
 
 /**
- * Checks the server behind a fresh connection, in one query. Refuses with a sentence that says what is wrong and how to fix it. To be
- * called for every connection: the one before may have led to another server.
+ * Checks the server behind a fresh connection, in one query if nothing is wrong. Refuses with a sentence that says what is wrong
+ * and how to fix it. To be called for every connection: the one before may have led to another server.
  */
 export async function checkServer(ask: Query, url: string): Promise<void> {
   const [row] = await ask(SERVER_FACTS)
   const found = row as unknown as Found
   refuseKind(found, `PostgreSQL at ${describeServer(url)}`)
-  for (const needed of NEEDED) refuseSetting(needed, found)
+  for (const needed of NEEDED) {
+    const value = found.settings[needed.name] ?? 'unknown'
+    if (!needed.allowed.includes(value)) await refuseSetting(needed, value, { ask, found })
+  }
 }
 
 function refuseKind(found: Found, server: string): void {
@@ -188,13 +191,14 @@ function refuseKind(found: Found, server: string): void {
   }
 }
 
-function refuseSetting(needed: NeededSetting, found: Found): void {
-  const { value, source } = found.settings[needed.name] ?? { value: 'unknown', source: 'default' }
-  if (needed.allowed.includes(value)) return
-  throw new Refusal(
-    'database_unsafe',
-    `${needed.name} is ${value}: ${needed.otherwise}. ${remedyFor(needed, source, found)}`,
-  )
+async function refuseSetting(
+  needed: NeededSetting,
+  value: string,
+  { ask, found }: { readonly ask: Query; readonly found: Found },
+): Promise<never> {
+  const [row] = await ask(`select source from pg_settings where name = '${needed.name}'`)
+  const remedy = remedyFor(needed, row?.['source'] as string, found)
+  throw new Refusal('database_unsafe', `${needed.name} is ${value}: ${needed.otherwise}. ${remedy}`)
 }
 
 /** A setting of a narrower scope wins, so it must be changed there, or in a scope that is narrower still. */
