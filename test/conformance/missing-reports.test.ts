@@ -7,8 +7,8 @@ import { Watchdog, type WatchState } from '../../src/core/watchdog/watchdog.ts'
 import {
   type CallbackWorld,
   type CloudSender,
+  openWorlds,
   status,
-  WORLDS,
   withCallbacks,
 } from '../support/callback-world/callback-world.ts'
 import { ANNA, accept, addSender, attempt, beat, head, holdLane, open, step } from './storage-world.ts'
@@ -16,7 +16,7 @@ import { ANNA, accept, addSender, attempt, beat, head, holdLane, open, step } fr
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 
-describe.each(WORLDS)('missing reports of a network, on %s', (_, newWorld) => {
+describe.each(openWorlds())('missing reports of a network, on %s', (_, newWorld) => {
   it('G10: raise an alarm after ten minutes without one, on the message too, until any report comes', async () => {
     await withCallbacks(newWorld, async (world) => {
       const [sender, other] = [await world.addSender(), await world.addSender()]

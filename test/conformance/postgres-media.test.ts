@@ -1,7 +1,9 @@
 import { describe, it } from 'vitest'
 import { mediaOfSeveralWorkersKeepsItsPromises } from './media-of-several-workers.ts'
-import { newPostgresWorld } from './postgres-world.ts'
+import { KeptPostgres } from './postgres-world.ts'
+
+const { newWorld } = new KeptPostgres()
 
 describe('media of several workers on PostgreSQL', () => {
-  mediaOfSeveralWorkersKeepsItsPromises({ it }, newPostgresWorld)
+  mediaOfSeveralWorkersKeepsItsPromises({ it }, newWorld)
 })

@@ -1,17 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Client } from 'pg'
+import type { Client } from 'pg'
+import { afterAll } from 'vitest'
 import type { SpoolId, WorkerId } from '../../src/core/ids.ts'
-import { migrateDatabase } from '../../src/storage/postgres/connection/open-database.ts'
 import { PostgresStorage } from '../../src/storage/postgres/index.ts'
-import { openAdministration } from '../../src/storage/postgres/queries/open-administration.ts'
 import { createBlockLists } from '../../src/storage/queries/recipients/block-lists.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
-import { withClient } from '../support/postgres/postgres-server.ts'
-import { openTestDatabase } from '../support/postgres/test-database.ts'
 import { HandClock } from './hand-clock.ts'
 import { ANNA, type StorageWorld, type WorldOptions } from './storage-world.ts'
+import { connectAsTest, WorldDatabase } from './world-database.ts'
 
 export interface PostgresWorld extends StorageWorld {
   readonly url: string
@@ -26,28 +24,43 @@ export interface PostgresWorld extends StorageWorld {
 
 const SPOOL = 'spool' as SpoolId
 
-/** Makes our tables. The time of the database is a row that the world's clock writes. */
-export async function prepareForHandClock(url: string): Promise<void> {
-  await migrateDatabase({ url, migrateUrl: url })
-  await withClient(url, async (client) => {
-    await client.query(
-      `create table hand_clock (now bigint not null);
-       insert into hand_clock values (${new HandClock().now()});
-       create or replace function now_ms() returns bigint language sql volatile as $$ select now from hand_clock $$;
-       update period set starts_at = now_ms();`,
-    )
-  })
+/** PostgreSQL with a database of its own, and administration on connections of its own in the part of another process. */
+export async function newPostgresWorld(options: WorldOptions = {}): Promise<PostgresWorld> {
+  const place = await WorldDatabase.open()
+  return worldIn(place, { ...options, leave: () => place.drop() })
 }
 
-/** PostgreSQL with a database of its own, and administration on connections of its own in the part of another process. */
-export async function newPostgresWorld({
-  maxWaitingPerConnection = 0,
-  maxWaitingPerAccount = 0,
-}: WorldOptions = {}): Promise<PostgresWorld> {
-  const database = await openTestDatabase({ name: 'conformance', prepare: prepareForHandClock })
-  const { url } = database
+/**
+ * The same for all tests of the file that makes this, on one database that is emptied for each: to make one, and to connect to
+ * it, takes longer than most of them. A database that a test leaves with other tables, functions or triggers is not used again.
+ */
+export class KeptPostgres {
+  #free: WorldDatabase | null = null
+
+  constructor() {
+    afterAll(() => this.#free?.drop())
+  }
+
+  readonly newWorld = async (options: WorldOptions = {}): Promise<PostgresWorld> => {
+    const place = this.#free ?? (await WorldDatabase.open())
+    this.#free = null
+    const leave = async () => {
+      if (this.#free === null && (await place.empty())) this.#free = place
+      else await place.drop()
+    }
+    return worldIn(place, { ...options, leave })
+  }
+}
+
+async function worldIn(
+  place: WorldDatabase,
+  given: WorldOptions & { readonly leave: () => Promise<void> },
+): Promise<PostgresWorld> {
+  const { maxWaitingPerConnection = 0, maxWaitingPerAccount = 0, leave } = given
+  const { url, chores, visitor } = place
   const folder = await mkdtemp(join(tmpdir(), 'nuncio-conformance-'))
   const clock = new HandClock()
+  place.clock = clock
   const processes: PostgresStorage[] = []
   const sessions: Client[] = []
   let setByMs = 0
@@ -69,20 +82,16 @@ export async function newPostgresWorld({
     return storage
   }
   const session = async () => {
-    const client = new Client({ connectionString: url, application_name: 'test' })
-    client.on('error', () => {})
-    await client.connect()
+    const client = await connectAsTest(url)
     sessions.push(client)
     return client
   }
-  const chores = await session()
   const writeClock = async () => {
     await chores.query('update hand_clock set now = $1', [clock.now() + setByMs])
   }
   clock.whilePassing = writeClock
 
   const storage = processOf(ANNA, SPOOL)
-  const visitor = await openAdministration({ url, migrateUrl: url }, { create: false, now: () => clock.now() })
   return {
     url,
     storage,
@@ -125,10 +134,9 @@ export async function newPostgresWorld({
       await chores.query(BREAK_COMMITS)
     },
     async close() {
-      await visitor.close()
       await Promise.all(processes.map((each) => each.close()))
       await Promise.all(sessions.map((each) => each.end()))
-      await database.drop()
+      await leave()
       await rm(folder, { recursive: true, force: true })
     },
   }

@@ -1,7 +1,9 @@
 import { describe, it } from 'vitest'
 import { messageStorageKeepsItsPromises } from './message-storage.ts'
-import { newPostgresWorld } from './postgres-world.ts'
+import { KeptPostgres } from './postgres-world.ts'
+
+const { newWorld } = new KeptPostgres()
 
 describe('message storage on PostgreSQL', () => {
-  messageStorageKeepsItsPromises({ it }, newPostgresWorld)
+  messageStorageKeepsItsPromises({ it }, newWorld)
 })

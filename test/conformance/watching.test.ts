@@ -11,7 +11,7 @@ import { announceAlarms } from '../../src/core/watchdog/announce-alarms.ts'
 import type { DiskRoom } from '../../src/core/watchdog/check-disk.ts'
 import { Watchdog, type WatchdogParts, type WatchState } from '../../src/core/watchdog/watchdog.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
-import { newPostgresWorld } from './postgres-world.ts'
+import { KeptPostgres } from './postgres-world.ts'
 import { newSqliteWorld } from './sqlite-world.ts'
 import {
   ANNA,
@@ -35,6 +35,7 @@ const MINUTE_MS = 60 * SECOND_MS
 const DAY_MS = 86_400_000
 const GB = 1_073_741_824
 
+const { newWorld: newPostgresWorld } = new KeptPostgres()
 const ENGINES = [
   ['SQLite', newSqliteWorld],
   ['PostgreSQL', newPostgresWorld],

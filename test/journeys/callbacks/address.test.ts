@@ -9,8 +9,8 @@ import {
   addressOf,
   type CallbackWorld,
   type CloudSender,
+  openWorlds,
   status,
-  WORLDS,
   withCallbacks,
 } from '../../support/callback-world/callback-world.ts'
 
@@ -33,7 +33,7 @@ async function verify({ server }: CallbackWorld, { callbackApp }: CloudSender, q
   return [reply?.status, reply?.text, reply?.headers['content-type']]
 }
 
-describe.each(WORLDS)('an address for callbacks, on %s', (_, newWorld) => {
+describe.each(openWorlds())('an address for callbacks, on %s', (_, newWorld) => {
   it('is verified by the token of any connection that has it', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { HeaderLines } from '../../contract/raw-http/server-under-test.ts'
-import { addressOf, sign, status, WORLDS, withCallbacks } from '../../support/callback-world/callback-world.ts'
+import { addressOf, openWorlds, sign, status, withCallbacks } from '../../support/callback-world/callback-world.ts'
 
 const JSON_HEADERS: HeaderLines = { 'x-api-key': null }
 const MEGABYTE = 1024 * 1024
 
-describe.each(WORLDS)('callbacks that are not what they seem, on %s', (_, newWorld) => {
+describe.each(openWorlds())('callbacks that are not what they seem, on %s', (_, newWorld) => {
   it('are turned away without the signature of the app, and change nothing', async () => {
     await withCallbacks(newWorld, async (world) => {
       const [sender, stranger] = [await world.addSender(), await world.addSender()]

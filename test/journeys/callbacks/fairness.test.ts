@@ -5,8 +5,8 @@ import {
   type CallbackWorld,
   type CloudSender,
   type GivenStatus,
+  openWorlds,
   status,
-  WORLDS,
   withCallbacks,
 } from '../../support/callback-world/callback-world.ts'
 
@@ -30,7 +30,7 @@ function refusals(id: MessageId, count: number): readonly GivenStatus[] {
   }))
 }
 
-describe.each(WORLDS)('reports on one connection, on %s', (_, newWorld) => {
+describe.each(openWorlds())('reports on one connection, on %s', (_, newWorld) => {
   it('do not hold up reports on others, however many they are', async () => {
     await withCallbacks(newWorld, async (world) => {
       const loud = await world.addSender()

@@ -9,8 +9,8 @@ import {
   addressOf,
   type CallbackWorld,
   type CloudSender,
+  openWorlds,
   sign,
-  WORLDS,
   withCallbacks,
 } from '../../support/callback-world/callback-world.ts'
 
@@ -42,7 +42,7 @@ function batch(world: CallbackWorld, sender: CloudSender): string {
   return world.body(sender, ...Array.from({ length: 150 }, (_, i) => ({ id: `wamid.other-${i}`, status: 'sent' })))
 }
 
-describe.each(WORLDS)('callbacks that are sent to keep us busy, on %s', (_, newWorld) => {
+describe.each(openWorlds())('callbacks that are sent to keep us busy, on %s', (_, newWorld) => {
   it('leave room for other accounts when many are announced and none is sent, to each address of an account', async () => {
     await withCallbacks(newWorld, async (world) => {
       const [one, victim] = [await world.addSender(), await world.addSender()]

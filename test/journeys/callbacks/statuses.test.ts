@@ -3,9 +3,9 @@ import { describe, it } from 'vitest'
 import { StateCleanup } from '../../../src/channels/receipts/state-cleanup.ts'
 import { FORGOTTEN_KINDS } from '../../../src/channels/whatsapp-cloud/index.ts'
 import { REPORT_KIND } from '../../../src/channels/whatsapp-cloud/statuses/reported.ts'
-import { status, WORLDS, withCallbacks } from '../../support/callback-world/callback-world.ts'
+import { openWorlds, status, withCallbacks } from '../../support/callback-world/callback-world.ts'
 
-describe.each(WORLDS)('what Meta reports, on %s', (_, newWorld) => {
+describe.each(openWorlds())('what Meta reports, on %s', (_, newWorld) => {
   it('brings a message forward, in whichever order and however often it arrives', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()

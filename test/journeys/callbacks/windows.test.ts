@@ -4,8 +4,8 @@ import {
   type CallbackWorld,
   type CloudSender,
   type GivenStatus,
+  openWorlds,
   status,
-  WORLDS,
   withCallbacks,
 } from '../../support/callback-world/callback-world.ts'
 
@@ -38,7 +38,7 @@ function news({ businessAccountId: id }: CloudSender, time: number, change: { fi
   return JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id, time, changes: [change] }] })
 }
 
-describe.each(WORLDS)('a window that is found closed by a callback, on %s', (_, newWorld) => {
+describe.each(openWorlds())('a window that is found closed by a callback, on %s', (_, newWorld) => {
   it('fails the message, is remembered, and sends it again once where a template carries it', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender({ templates: TEXT_TEMPLATE })
@@ -154,7 +154,7 @@ describe.each(WORLDS)('a window that is found closed by a callback, on %s', (_, 
   })
 })
 
-describe.each(WORLDS)('what Meta reports on a number, on %s', (_, newWorld) => {
+describe.each(openWorlds())('what Meta reports on a number, on %s', (_, newWorld) => {
   it('is remembered as of its own time, for the numbers that it names', async () => {
     await withCallbacks(newWorld, async (world) => {
       const one = await world.addSender()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Client } from 'pg'
 import { describe, it, onTestFinished } from 'vitest'
-import { prepareForHandClock } from '../../../../test/conformance/postgres-world.ts'
+import { prepareForHandClock } from '../../../../test/conformance/world-database.ts'
 import { skipNote } from '../../../../test/support/black-box/skip-note.ts'
 import { obstacleToDumping, shareDumpingServer } from '../../../../test/support/postgres/dumping-server.ts'
 import { openTestDatabase } from '../../../../test/support/postgres/test-database.ts'
@@ -87,7 +87,7 @@ async function openOnNewest(): Promise<string> {
 }
 
 async function openOnSystem(): Promise<string> {
-  const url = await createOnSystem()
+  const url = await createOnSystem('nothing')
   await prepareForHandClock(url)
   return url
 }
