@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './scripts/tiers/longest-first.ts'
 import { PROJECTS, TIERS } from './scripts/tiers/test-projects.ts'
 import { TierReporter } from './scripts/tiers/tier-reporter.ts'
 
@@ -10,13 +11,18 @@ export default defineConfig({
     // crash inside the database engine takes down one file instead of the whole run.
     pool: 'forks',
     // All tests share one PostgreSQL, which belongs to the runner and not to one of its workers.
-    globalSetup: ['test/support/build/global-setup.ts', 'test/support/postgres/global-setup.ts'],
+    globalSetup: [
+      'test/support/build/global-setup.ts',
+      'test/support/postgres/global-setup.ts',
+      'test/support/temporary-files/global-setup.ts',
+    ],
     reporters: ['default', new TierReporter()],
     // Limits only for what never ends: a busy machine makes a test slower, and must not make it fail.
     expect: { poll: { timeout: 120_000 } },
     testTimeout: 600_000,
     hookTimeout: 600_000,
-    projects: PROJECTS.map(({ name, files, workers, isIsolated }, index) => ({
+    sequence: { sequencer: LongestFirst },
+    projects: PROJECTS.map(({ name, files, workers, isIsolated, isInMemory }, index) => ({
       extends: true as const,
       test: {
         name,
@@ -28,6 +34,7 @@ export default defineConfig({
         ],
         maxWorkers: workers,
         isolate: isIsolated,
+        setupFiles: isInMemory ? ['test/support/temporary-files/lie-in-memory.ts'] : [],
         sequence: {
           groupOrder: Object.values(TIERS).findIndex((projects: readonly string[]) => projects.includes(name)),
         },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { listPaths } from '../source-tree.ts'
-import { PROJECTS, projectOf, TIERS } from './test-projects.ts'
+import { LONGEST, PROJECTS, projectOf, TIERS } from './test-projects.ts'
 
 describe('the tiers of tests', () => {
   it('have a place for every test file', () => {
@@ -14,6 +14,15 @@ describe('the tiers of tests', () => {
     const run = new Set<string>(Object.values(TIERS).flat())
 
     assert.deepEqual(new Set(PROJECTS.map(({ name }) => name)), run)
+  })
+
+  it('start first only files that there are', () => {
+    const files = new Set(listPaths('**/*.test.{ts,tsx}'))
+
+    assert.deepEqual(
+      LONGEST.filter((file) => !files.has(file)),
+      [],
+    )
   })
 
   it.each([

@@ -9,6 +9,8 @@ export interface TestProject {
   readonly workers: number
   /** Whether each file gets a process of its own. Without, what many files import is loaded once for each worker. */
   readonly isIsolated: boolean
+  /** Its temporary files lie in memory, where there is room. Left out where disks are what is tested. */
+  readonly isInMemory?: boolean
 }
 
 // One more than there are cores: most tests wait for sockets, disks and processes that start.
@@ -40,10 +42,25 @@ export const PROJECTS: readonly TestProject[] = [
     ],
     workers: MANY,
     isIsolated: false,
+    isInMemory: true,
   },
   // Power cuts, full disks, kills. They wait more than half of their time for leases to run out.
   { name: 'faults', files: ['test/faults/**'], workers: MANY, isIsolated: true },
-  { name: 'e2e', files: ['test/**'], workers: MANY, isIsolated: false },
+  { name: 'e2e', files: ['test/**'], workers: MANY, isIsolated: false, isInMemory: true },
+]
+
+/** Files that take more than half a minute though they are short. They start first. */
+export const LONGEST: readonly string[] = [
+  'test/conformance/postgres.test.ts',
+  'test/promises/kill-nine-postgres.test.ts',
+  'test/browser/every-page.test.ts',
+  'test/browser/alarms.test.ts',
+  'test/journeys/slow-callers.test.ts',
+  'test/faults/disk-full.test.ts',
+  'test/faults/whatsapp-cloud.test.ts',
+  'test/faults/postgres/whatsapp-cloud.test.ts',
+  'test/faults/cut-off-attempts.test.ts',
+  'test/faults/simulation.test.ts',
 ]
 
 /** The projects of each tier. Those of one tier run at once. */

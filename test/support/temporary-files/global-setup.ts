@@ -1,0 +1,34 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { memoryFolder } from '../postgres/memory-folder.ts'
+import { OwnedFolder } from '../postgres/owned-folder.ts'
+
+/**
+ * Runs once, in the runner's main process: makes the folder for the temporary files of tests that test no disk. Most of them
+ * write databases, and a flush to a disk costs more than what they test. It goes with the run, however that ends.
+ */
+export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+  const folder = OwnedFolder.open(memoryFolder())
+  // As the folder that it stands for: some tests work as several users.
+  chmodSync(folder.path, 0o1777)
+  provide('temporaryFolder', mayRunPrograms(folder.path) ? folder.path : tmpdir())
+  return () => folder.close()
+}
+
+/** Containers often forbid it for their memory. */
+function mayRunPrograms(folder: string): boolean {
+  const probe = join(folder, 'probe')
+  writeFileSync(probe, '#!/bin/sh\n', { mode: 0o700 })
+  const { status } = spawnSync(probe)
+  rmSync(probe)
+  return status === 0
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    temporaryFolder: string
+  }
+}
