@@ -2,42 +2,14 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
 import { LoadAwareDeadline } from '../support/black-box/load-aware-deadline.ts'
 import { CliOn } from '../support/journey/cli-on.ts'
-import { ENGINES, type Engine, openStranger, settingsOf } from '../support/journey/engines.ts'
+import { ENGINES, openStranger, settingsOf } from '../support/journey/engines.ts'
 import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
 import { ApiCaller, type HeaderLine } from '../support/openapi/api-caller.ts'
 import { type ApiDocument, operationOf, type Parameter, resolve } from '../support/openapi/api-document.ts'
+import { callAll, findingsIn, GOOD, readDocument } from '../support/openapi/drive-endpoint.ts'
 import { RequestMaker } from '../support/openapi/make-requests.ts'
 import { type Replied, ReplyChecker } from '../support/openapi/reply-checker.ts'
 import { RawConnection } from './raw-http/raw-connection.ts'
-
-const GOOD = 40
-const [, POSTGRES] = ENGINES as readonly [Engine, Engine]
-
-/** The document of the running service. Everything below is made from it alone. */
-async function readDocument(url: string): Promise<ApiDocument> {
-  const response = await fetch(`${url}/openapi.json`)
-  return (await response.json()) as ApiDocument
-}
-
-interface Answered {
-  readonly what: string
-  readonly reply: Replied
-}
-
-async function callAll(caller: ApiCaller, made: readonly { what: string; body: unknown }[]): Promise<Answered[]> {
-  const answered: Answered[] = []
-  for (const { what, body } of made) answered.push({ what, reply: await caller.call({ body }) })
-  return answered
-}
-
-/** Unexpected replies, and replies that do not fit the document. */
-function findingsIn(document: ApiDocument, status: number, answered: readonly Answered[]): string[] {
-  const checker = new ReplyChecker(document)
-  return answered.flatMap(({ what, reply }) => [
-    ...(reply.status === status ? [] : [`${what || 'a good request'}: ${reply.status} ${reply.text}`]),
-    ...checker.check(reply),
-  ])
-}
 
 describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine) => {
   let journey: Journey
@@ -163,35 +135,6 @@ describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine
   })
 })
 
-// Once: what the checks find does not depend on the engine.
-describe('the checks by the document', () => {
-  it('find out a rule or a reply that differs', async () => {
-    const journey = await POSTGRES.start()
-    const document = await readDocument(journey.url)
-    const caller = new ApiCaller(document, journey)
-    const maker = new RequestMaker(document, { from: SENDER })
-    const replies = (await callAll(caller, [...maker.examples(), ...maker.bad().slice(0, 30)])).map(
-      ({ reply }) => reply,
-    )
-    const countFaults = (changed: ApiDocument) => {
-      const checker = new ReplyChecker(changed)
-      return replies.flatMap((reply) => checker.check(reply)).length
-    }
-
-    assert.equal(countFaults(document), 0)
-    for (const [what, changed] of changedReplies(document)) assert.notEqual(countFaults(changed), 0, what)
-    for (const [what, { at, changed }] of changedRules(document)) {
-      const made = new RequestMaker(changed, { from: SENDER })
-      const asBad = made.bad().filter(({ what: field }) => field.startsWith(at))
-      const found = [
-        ...findingsIn(changed, 200, await callAll(caller, made.good(GOOD))),
-        ...findingsIn(changed, 400, await callAll(caller, asBad)),
-      ]
-      assert.notEqual(found.length, 0, what)
-    }
-  })
-})
-
 /** Waits until the service times out an incomplete request. */
 async function askSlowly(url: string): Promise<Replied> {
   const connection = await RawConnection.open(Number(new URL(url).port))
@@ -240,79 +183,4 @@ async function askWhileBlocked(engine: (typeof ENGINES)[number], body: object): 
     await stranger.run('rollback')
     await stranger.close()
   }
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: what is changed has no shape that could be relied on
-type Change = (document: any) => void
-const SEND = '/chat/api/v1/public/message/send'
-const JSON_TYPE = 'application/json'
-
-/** The document with one changed reply, which the replies of the service must no longer fit. */
-function changedReplies(document: ApiDocument): (readonly [what: string, changed: ApiDocument])[] {
-  const responsesOf = (changed: Parameters<Change>[0]) => changed.paths[SEND].post.responses
-  const changes: Readonly<Record<string, Change>> = {
-    'a status that occurs is left out': (changed) => delete responsesOf(changed)[400],
-    'another code of success': (changed) => {
-      changed.components.schemas.SendMessageResponse.properties.code.const = 'HC-0'
-    },
-    'a field more than there is': (changed) => changed.components.schemas.SendMessageResponse.required.push('id'),
-    'a field less than there is': (changed) => delete changed.components.schemas.SendMessageResponse.properties.message,
-    'a header that is not named': (changed) => delete responsesOf(changed)[200].headers['x-message-id'],
-    'a header that does not come': (changed) => {
-      responsesOf(changed)[400].headers['Retry-After'] = { $ref: '#/components/headers/RetryAfter' }
-    },
-    'another form of a header': (changed) => {
-      changed.components.headers.MessageId.schema = { type: 'string', pattern: '^[0-9]+$' }
-    },
-    'the code of another refusal': (changed) => {
-      responsesOf(changed)[400].content[JSON_TYPE].schema.allOf[1].properties.code.enum = ['HC-3']
-    },
-    'a refusal without an example': (changed) =>
-      delete responsesOf(changed)[400].content[JSON_TYPE].examples.field_required,
-  }
-  return Object.entries(changes).map(([what, change]) => [what, changedBy(document, change)] as const)
-}
-
-/** The document with one changed rule of the request, so that requests made from it get other replies. */
-function changedRules(document: ApiDocument) {
-  const fieldOf = (changed: Parameters<Change>[0], schema: string, field: string) =>
-    changed.components.schemas[schema].properties[field]
-  const changes: Readonly<Record<string, readonly [at: string, change: Change]>> = {
-    'a pattern is left out': ['to', (changed) => delete fieldOf(changed, 'SendMessageRequest', 'to').pattern],
-    'a shorter text': [
-      'message.message',
-      (changed) => {
-        fieldOf(changed, 'TextMessage', 'message').maxLength = 100
-      },
-    ],
-    'a longer text': [
-      'message.message',
-      (changed) => {
-        fieldOf(changed, 'TextMessage', 'message').maxLength = 5_000
-      },
-    ],
-    'a field that need not be sent': [
-      'message.media',
-      (changed) => {
-        changed.components.schemas.MediaItem.required = ['url']
-      },
-    ],
-    'a field that must be sent': [
-      'message.media',
-      (changed) => changed.components.schemas.MediaItem.required.push('caption'),
-    ],
-    'a type that there is not': [
-      'message.type',
-      (changed) => fieldOf(changed, 'MediaMessage', 'type').enum.push('sticker'),
-    ],
-  }
-  return Object.entries(changes).map(
-    ([what, [at, change]]) => [what, { at, changed: changedBy(document, change) }] as const,
-  )
-}
-
-function changedBy(document: ApiDocument, change: Change): ApiDocument {
-  const copy = structuredClone(document)
-  change(copy)
-  return copy
 }
