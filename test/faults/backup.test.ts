@@ -46,13 +46,21 @@ interface Taken {
   readonly tookMs: number
 }
 
-async function onPostgres(): Promise<Environment> {
-  return { NUNCIO_DATABASE_URL: await createDatabase() }
+interface Side {
+  readonly name: string
+  readonly why: string | null
+  readonly open: () => Promise<Environment>
+  /** To restore into. */
+  readonly openEmpty: () => Promise<Environment>
 }
 
-const SIDES: readonly { name: string; why: string | null; open: () => Promise<Environment> }[] = [
-  { name: 'SQLite', why: null, open: async () => ({}) },
-  { name: 'PostgreSQL', why: obstacle, open: onPostgres },
+async function onPostgres(content: 'our tables' | 'nothing'): Promise<Environment> {
+  return { NUNCIO_DATABASE_URL: await createDatabase(content) }
+}
+
+const SIDES: readonly Side[] = [
+  { name: 'SQLite', why: null, open: async () => ({}), openEmpty: async () => ({}) },
+  { name: 'PostgreSQL', why: obstacle, open: () => onPostgres('our tables'), openEmpty: () => onPostgres('nothing') },
 ]
 
 function recordedIn(world: World, environment: Environment) {
@@ -72,7 +80,7 @@ async function restoreInto({ workDir, dataDir }: World, path: string, environmen
   return new Set(messages.map(({ id }) => id))
 }
 
-describe.each(SIDES)('backups of $name under load', ({ why, open }) => {
+describe.each(SIDES)('backups of $name under load', ({ why, open, openEmpty }) => {
   it.skipIf(why !== null)(
     `G1: have every message that was answered before they began, and are sound${skipNote(why)}`,
     async () => {
@@ -88,7 +96,7 @@ describe.each(SIDES)('backups of $name under load', ({ why, open }) => {
           const answered = load.ackedIds
           const { path, tookMs } = await cli.json<Taken>('backup', join(workDir, 'kept'))
           await cli.json('verify', path)
-          const there = await restoreInto(world, path, await open())
+          const there = await restoreInto(world, path, await openEmpty())
           const missing = answered.filter((id) => !there.has(id))
           assert.deepEqual([answered.length > 0, missing], [true, []])
           took.push(tookMs)

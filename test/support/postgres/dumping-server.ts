@@ -1,6 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
+import { migrateDatabase } from '../../../src/storage/postgres/connection/open-database.ts'
+import { memoryFolder } from './memory-folder.ts'
 import { PostgresServer, type ServerOptions } from './postgres-server.ts'
 
 // Where Debian keeps each version with all its programs. What npm installs has no pg_dump.
@@ -23,23 +25,28 @@ export function findDumpingPrograms(): string {
   return programs
 }
 
+const TEMPLATE = 'with_our_tables'
+
 /**
- * One for all tests of the file that calls this, where it can run. Returns what makes a database of its own for a test, and
- * returns its URL; it goes with the test.
+ * One for all tests of the file that calls this, where it can run. Returns what makes a database of its own for a test, with
+ * our tables or empty, and returns its URL; it goes with the test.
  */
-export function shareDumpingServer(): () => Promise<string> {
+export function shareDumpingServer(): (content?: 'our tables' | 'nothing') => Promise<string> {
   let server: PostgresServer | null = null
   let databases = 0
   beforeAll(async () => {
-    if (obstacleToDumping() === null) server = await openDumpingServer()
+    if (obstacleToDumping() !== null) return
+    server = await openDumpingServer({ parentFolder: memoryFolder() })
+    const url = await server.createDatabase(TEMPLATE)
+    await migrateDatabase({ url, migrateUrl: url })
   })
   afterAll(() => server?.close())
-  return async () => {
+  return async (content = 'our tables') => {
     const own = server
     if (own === null) throw new Error(`Skip the test: ${obstacleToDumping()}`)
     databases += 1
     const name = `test_${databases}`
-    const url = await own.createDatabase(name)
+    const url = await own.createDatabase(name, content === 'our tables' ? TEMPLATE : undefined)
     onTestFinished(() => own.dropDatabase(name))
     return url
   }

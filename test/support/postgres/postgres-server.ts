@@ -144,9 +144,10 @@ export class PostgresServer {
     return await withClient(this.url(database), async (client) => (await client.query<Row>(text, [...values])).rows)
   }
 
-  /** Returns its URL. */
-  async createDatabase(name: string): Promise<string> {
-    await this.query(`create database ${pg.escapeIdentifier(name)}`)
+  /** A copy of the template, if there is one. Returns its URL. */
+  async createDatabase(name: string, template?: string): Promise<string> {
+    const copied = template === undefined ? '' : ` template ${pg.escapeIdentifier(template)} strategy file_copy`
+    await this.query(`create database ${pg.escapeIdentifier(name)}${copied}`)
     return this.url(name)
   }
 
