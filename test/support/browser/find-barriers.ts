@@ -1,7 +1,9 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from '@playwright/test'
 
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+// Of the rules with these tags, those that a colour can break. For all others the two schemes are the same page.
+const OF_COLOURS = ['color-contrast', 'link-in-text-block']
 
 // The builder loads its own script when this is empty.
 const NOTHING_TO_LOAD = ';'
@@ -9,12 +11,15 @@ const NOTHING_TO_LOAD = ';'
 export const SCHEMES = ['light', 'dark'] as const
 export type Scheme = (typeof SCHEMES)[number]
 
-/** What keeps people out of the page as it stands, light and dark; one line each. Empty: nothing that axe can find. */
+/**
+ * What keeps people out of the page as it stands, in light by all rules and in dark by those of colours; one line each.
+ * Empty: nothing that axe can find.
+ */
 export async function findBarriers(page: Page, show: typeof showIn = showIn): Promise<string[]> {
   const found: string[] = []
   for (const scheme of SCHEMES) {
     await show(page, scheme)
-    const { violations } = await analyze(page)
+    const { violations } = await analyze(page, scheme)
     for (const { id, nodes } of violations) {
       for (const { target, failureSummary = '' } of nodes) {
         found.push(`${scheme} ${page.url()}: ${id} at ${target.join(' ')}: ${failureSummary.replaceAll(/\s+/g, ' ')}`)
@@ -25,17 +30,16 @@ export async function findBarriers(page: Page, show: typeof showIn = showIn): Pr
 }
 
 /**
- * By all rules. What is in order is not listed, and axe ends where it began: otherwise it opens another page for that,
+ * What is in order is not listed, and axe ends where it began: otherwise it opens another page for that,
  * because of pages that hold others of foreign origin. Ours never do. Its half a megabyte of script stays in the page,
  * because loading it takes longer than the analysis itself.
  */
-async function analyze(page: Page) {
+async function analyze(page: Page, scheme: Scheme) {
   const isLoaded = await page.evaluate<boolean>('typeof window.axe === "object"')
-  return await new AxeBuilder(isLoaded ? { page, axeSource: NOTHING_TO_LOAD } : { page })
+  const axe = new AxeBuilder(isLoaded ? { page, axeSource: NOTHING_TO_LOAD } : { page })
     .options({ resultTypes: ['violations'] })
-    .withTags(RULES)
     .setLegacyMode()
-    .analyze()
+  return await (scheme === 'light' ? axe.withTags(TAGS) : axe.withRules(OF_COLOURS)).analyze()
 }
 
 /** The person's system changes its colours; the page follows, unless another choice was made in it. */

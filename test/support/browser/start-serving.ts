@@ -1,9 +1,9 @@
 import { join } from 'node:path'
+import { openMigratedDatabase } from '../administration-world/migrated-database.ts'
 import { findFreePort } from '../black-box/free-port.ts'
 import { NuncioProcess } from '../black-box/nuncio-process.ts'
 import { QuickCli } from '../black-box/quick-cli.ts'
 import { openTestFolder } from '../black-box/test-folder.ts'
-import { openTestDatabase } from '../postgres/test-database.ts'
 import type { EngineName } from './engines.ts'
 
 export interface ServicePlan {
@@ -18,7 +18,7 @@ export async function startService(
 ): Promise<{ readonly service: NuncioProcess; readonly cli: QuickCli }> {
   const folder = openTestFolder()
   closers.push(() => folder.remove())
-  const database = engine === 'PostgreSQL' ? await openTestDatabase() : null
+  const database = engine === 'PostgreSQL' ? await openMigratedDatabase() : null
   if (database) closers.push(() => database.drop())
   const dataDir = join(folder.path, 'data')
   const service = new NuncioProcess({
