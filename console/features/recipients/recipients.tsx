@@ -1,8 +1,9 @@
-import { Button, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, Text, TextInput } from '@mantine/core'
 import { Ban } from 'lucide-react'
 import { useState } from 'react'
 import type { BlockView } from '../../../src/contract/console/recipients.ts'
 import { useApiMutation, useApiPages } from '../../api/queries.ts'
+import { SERVICE_PATH } from '../../app/service-path.ts'
 import { useAccount } from '../../components/account.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
@@ -65,11 +66,7 @@ export function Recipients() {
         keyOf={({ entry }) => entry}
         empty={
           digits === '' ? (
-            <EmptyState
-              kind="nothing-yet"
-              title="No number is blocked"
-              text="Block people who ask to stop. The person who runs Nuncio can export or erase everything about one number."
-            />
+            <NothingBlocked />
           ) : (
             <EmptyState kind="no-match" text="No blocked number begins so." onClear={() => setFind('')} />
           )
@@ -86,6 +83,24 @@ export function Recipients() {
         <Text size="sm">New messages to it will be sent. What has failed meanwhile stays failed.</Text>
       </ConfirmDialog>
     </Page>
+  )
+}
+
+function NothingBlocked() {
+  return (
+    <EmptyState
+      kind="nothing-yet"
+      title="No number is blocked"
+      text={
+        <>
+          Block people who ask to stop. The person who runs Nuncio can also{' '}
+          <Anchor href={`${SERVICE_PATH}/docs/guides/recipients`} inherit>
+            export or erase everything about one number
+          </Anchor>
+          .
+        </>
+      }
+    />
   )
 }
 

@@ -49,7 +49,7 @@ describe.each(ENGINES)('nuncio hold, on %s', (engine) => {
     )
     assert.deepEqual(
       [again.code, again.stderr],
-      [1, 'nuncio: The lanes are not held, so there is nothing to release. (lanes_not_held)\n'],
+      [1, 'nuncio: The numbers are not held, so there is nothing to release. (lanes_not_held)\n'],
     )
   })
 

@@ -92,7 +92,7 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
   disk_filling: (facts) =>
     `${facts.text('host')} has ${facts.bytes('freeBytes')} of ${facts.bytes('totalBytes')} left under ${facts.text('folder')}. When that is full, nothing is accepted or sent.`,
   lane_stalled: (facts) =>
-    `${waiting(facts)}, but nothing has moved for ${facts.since}: ${STALLS[facts.text('why')] ?? 'the cause is unknown'}${holder(facts)}.`,
+    `${waiting(facts)}, but nothing has moved for ${facts.since}: ${STALLS[facts.text('why')]?.cause ?? 'the cause is unknown'}${holder(facts)}.`,
   connection_offline: (facts) =>
     `${facts.text('number')} has sent nothing for ${facts.since}. ${reason(facts)} ${waiting(facts)}.`,
   reports_missing: (facts) =>
@@ -117,12 +117,15 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
     `The token “${facts.text('name')}” expired ${facts.age('expiresAt')} ago and was still called with ${facts.age('lastCallAt')} ago. Those requests are refused.`,
 }
 
-const STALLS: Readonly<Record<string, string>> = {
-  call_open: 'a call to its network has been open for longer than it may',
-  evidence_over: 'an attempt with an unknown result is not finished',
-  process_gone: 'the process that sent for it stopped, and no other takes over',
-  holder_silent: 'its process runs, but sends nothing',
-  not_claimed: 'no process takes them',
+/** Without a process there is none to restart. */
+const START_ONE = 'Ask the person who runs Nuncio to check its processes, and to start one that sends.'
+
+const STALLS: Readonly<Record<string, { readonly cause: string; readonly nextStep?: string }>> = {
+  call_open: { cause: 'a call to its network has been open for longer than it may' },
+  evidence_over: { cause: 'an attempt with an unknown result is not finished' },
+  process_gone: { cause: 'the process that sent for it stopped, and no other takes over', nextStep: START_ONE },
+  holder_silent: { cause: 'its process runs, but sends nothing' },
+  not_claimed: { cause: 'no process takes them', nextStep: START_ONE },
 }
 
 function brokenPromises(facts: Facts): string {
@@ -135,7 +138,8 @@ function brokenPromises(facts: Facts): string {
 
 function whatToDo(kind: AlarmKind, facts: Facts): Omit<AlarmText, 'cause'> {
   const { command } = ALARM_KINDS[kind]
-  return { nextStep: nextStepOf(kind, facts), command: command === null ? null : withNumber(command, facts) }
+  const nextStep = (kind === 'lane_stalled' && STALLS[facts.text('why')]?.nextStep) || nextStepOf(kind, facts)
+  return { nextStep, command: command === null ? null : withNumber(command, facts) }
 }
 
 function nextStepOf(kind: AlarmKind, facts: Facts): string {

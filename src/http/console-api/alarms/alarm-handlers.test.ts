@@ -77,6 +77,29 @@ describe.each(ENGINES)('alarms in the console, on %s', (engine) => {
     )
   })
 
+  it('no longer say that the numbers are held once they are released, before the next check of the watchdog', async () => {
+    const asked = { as: await world.visitor(acme), params: { account: acme } }
+    const open = async () => (await world.call('readOpenAlarms', asked)).items.map(({ kind }) => kind)
+    await world.administration.holdLanes('a backup was restored', 'test')
+    await raise(null, {
+      kind: 'lanes_held',
+      severity: 'critical',
+      object: '',
+      facts: { reason: 'a backup was restored' },
+    })
+
+    const held = await open()
+    await world.call('releaseHold', asked)
+
+    assert.deepEqual([held, await open()], [['lanes_held'], []])
+    const objects = await world.all(`select action, object from audit where action like 'hold.%' order by sequence`)
+    assert.deepEqual(
+      objects.map(({ object }) => object),
+      ['all numbers', 'all numbers'],
+    )
+    assert.equal(await world.refusal('releaseHold', asked), '409 lanes_not_held')
+  })
+
   it('G8: are shown to no other account; those of the installation only to owners of its one account', async () => {
     await raise(acme, OFFLINE)
     await raise(null, { kind: 'disk_filling', severity: 'warning', object: 'here:/data', facts: { folder: '/data' } })

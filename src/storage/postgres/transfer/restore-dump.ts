@@ -232,7 +232,7 @@ delete from sign_in_ticket;
 update worker set heartbeat_until = least(heartbeat_until, now_ms());
 ${hold.withoutSecrets ? 'delete from key_ring;' : ''}
 ${moved ? `update media set path = ${moved.to} || substr(path, length(${moved.from}) + 1), spool = ${moved.spool} where left(path, length(${moved.from})) = ${moved.from};` : ''}
-insert into audit (at, actor, action, object, detail) values (${hold.at}, 'restore', 'hold.place', 'all lanes', ${detail});
+insert into audit (at, actor, action, object, detail) values (${hold.at}, 'restore', 'hold.place', 'all numbers', ${detail});
 ${CLOSING_DEFINERS} \\gexec
 commit;
 `

@@ -1,3 +1,4 @@
+import { type SqlBool, sql } from 'kysely'
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { AlarmScope, Alarms, AlarmView } from '../../../core/ports/console/alarms.ts'
 import type { AlarmFacts } from '../../../core/watchdog/alarm.ts'
@@ -13,7 +14,13 @@ export function createAlarms(store: Store): Alarms {
   return {
     async readOpen(whose) {
       const query = await selectAlarms(store, whose)
-      const rows = await query.where('alarm.cleared_at', 'is', null).orderBy('alarm.id').limit(MOST_OPEN).execute()
+      const rows = await query
+        .where('alarm.cleared_at', 'is', null)
+        // The watchdog ends this alarm at its next check, but a person who has just released the numbers must not be asked again.
+        .where(sql<SqlBool>`(alarm.kind <> ${sql.lit('lanes_held' satisfies AlarmKind)} or exists (select 1 from hold))`)
+        .orderBy('alarm.id')
+        .limit(MOST_OPEN)
+        .execute()
       const now = store.now()
       return rows.flatMap((row) => toView(row, now)).sort((one, other) => rank(one) - rank(other) || one.id - other.id)
     },

@@ -32,7 +32,7 @@ export function holdLanes(store: Store, reason: string, actor: Actor): Promise<H
       .updateTable('checkpoint')
       .set(({ eb }) => ({ holds: eb('holds', '+', 1) }))
       .execute()
-    await writeAudit(making, { action: 'hold.place', object: 'all lanes', accountId: null, detail: { reason } })
+    await writeAudit(making, { action: 'hold.place', object: 'all numbers', accountId: null, detail: { reason } })
     return { since: at, reason }
   })
 }
@@ -55,7 +55,7 @@ async function release(making: Change, accountId: AccountId | null): Promise<Hol
   const held = { ...row }
   await noteHold(making, held)
   await touchWaitingLanes(making)
-  await writeAudit(making, { action: 'hold.release', object: 'all lanes', accountId, detail: held })
+  await writeAudit(making, { action: 'hold.release', object: 'all numbers', accountId, detail: held })
   return held
 }
 

@@ -180,7 +180,7 @@ export class CopySource {
 
   #audit(action: string, reason: string, at: number): void {
     this.#database
-      .prepare(`insert into audit (at, actor, action, object, detail) values (?, ?, ?, 'all lanes', ?)`)
+      .prepare(`insert into audit (at, actor, action, object, detail) values (?, ?, ?, 'all numbers', ?)`)
       .run(at, ACTOR, action, JSON.stringify({ reason }))
   }
 }

@@ -53,7 +53,7 @@ export function holdRestored(path: string, hold: RestoredHold): void {
       )
     }
     run(
-      `insert into audit (at, actor, action, object, detail) values (?, ?, 'hold.place', 'all lanes', ?)`,
+      `insert into audit (at, actor, action, object, detail) values (?, ?, 'hold.place', 'all numbers', ?)`,
       hold.at,
       ACTOR,
       JSON.stringify({ reason: hold.reason }),
