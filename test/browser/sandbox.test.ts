@@ -10,6 +10,7 @@ import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
 const ENGINES = enginesOr('PostgreSQL')
 const obstacle = whyNoBrowser()
 const ANNA = '15551234567'
+const BEN = '15551234568'
 const LOST = '15550100004'
 const PICTURE = `document.querySelector('article img')`
 const PDF = Buffer.from('%PDF-1.4\n%%EOF\n')
@@ -112,11 +113,32 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     await page.getByRole('link', { name: 'All chats' }).click()
     await page.getByRole('link', { name: new RegExp(ANNA) }).waitFor()
   })
+
+  it('finds a chat by a word of it, and is read like a phone', async () => {
+    const token = await opened.createToken('browser')
+    await opened.cli.json('connection', 'set', '15550001000', 'read_after=never', '--account', opened.account)
+    await post(token, ANNA, 'Two loaves')
+    await post(token, BEN, 'A cake')
+    await opened.visit('/sandbox')
+
+    await page.getByRole('searchbox', { name: 'Search by number or text' }).fill('loaves')
+    await page.getByRole('link', { name: new RegExp(BEN) }).waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: new RegExp(ANNA) }).click()
+    await page.getByText('Two loaves').last().waitFor()
+    await page.getByRole('button', { name: 'Mark read' }).click()
+    await page.getByText('Read: the report of 1 message comes within seconds.').waitFor()
+    await page.locator('article').getByText('Read', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Mark read' }).waitFor({ state: 'detached' })
+    await page.getByRole('searchbox', { name: 'Search by number or text' }).fill(LOST)
+    await page.getByRole('button', { name: `Open the chat of ${LOST}` }).click()
+    await page.getByRole('heading', { name: LOST }).waitFor()
+    assert.deepEqual(await opened.axe(), [])
+  })
 })
 
 async function sendText(to: string, text: string): Promise<void> {
   await page.getByLabel('To', { exact: true }).fill(to)
-  await page.getByLabel('Text').fill(text)
+  await page.getByLabel('Text', { exact: true }).fill(text)
   await pressSend()
 }
 

@@ -2,6 +2,7 @@ import {
   Box,
   Button,
   Group,
+  Kbd,
   NavLink,
   type NavLinkProps,
   Skeleton,
@@ -10,7 +11,9 @@ import {
   TextInput,
   VisuallyHidden,
 } from '@mantine/core'
+import { useDebouncedCallback } from '@mantine/hooks'
 import { createLink } from '@tanstack/react-router'
+import { Search } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import type { Chat } from '../../../src/contract/console/sandbox.ts'
 import { useApiPages } from '../../api/queries.ts'
@@ -31,18 +34,25 @@ interface ChatListProps {
 /** The recipients of the latest deliveries, like the list of chats on a phone. */
 export function ChatList({ connection, open }: ChatListProps) {
   const { id: account } = useAccount()
+  const [{ find }] = usePlace()
   const chats = useApiPages('listChats', (before) => ({
     params: { account, connection },
-    query: before === undefined ? {} : { before },
+    query: { ...(before === undefined ? {} : { before }), ...(find === undefined ? {} : { find }) },
   }))
   const isBounded = chats.pages[0]?.isAll === false
-  useNewestChat(open === undefined ? chats.rows[0]?.to : undefined)
+  useNewestChat(open === undefined && find === undefined ? chats.rows[0]?.to : undefined)
   return (
     <Stack component="section" gap="xs" aria-label="Chats" className={classes['chats'] ?? ''}>
-      <OpenByNumber />
+      <SearchField key={find === undefined ? 'none' : 'some'} />
       {chats.problem ? <ProblemNote problem={chats.problem} onRetry={chats.retry} /> : null}
       {chats.isLoading ? <Waiting /> : null}
-      {!chats.isLoading && !chats.problem && chats.rows.length === 0 ? <NothingYet /> : null}
+      {!chats.isLoading && !chats.problem && chats.rows.length === 0 ? (
+        find === undefined ? (
+          <NothingYet />
+        ) : (
+          <NoMatch find={find} />
+        )
+      ) : null}
       <ol className={classes['chat-list'] ?? ''}>
         {chats.rows.map((chat) => (
           <li key={chat.to}>
@@ -89,12 +99,13 @@ interface ChatLinkProps {
 const ChatItem = createLink((props: NavLinkProps & Native<NavLinkProps>) => <NavLink component="a" {...props} />)
 
 function ChatLink({ account, connection, chat, isOpen }: ChatLinkProps) {
+  const [{ find }] = usePlace()
   const { to, lastText, lastType, lastAt, count } = chat
   return (
     <ChatItem
       to="/a/$account/sandbox"
       params={{ account }}
-      search={{ connection, to } as never}
+      search={{ connection, to, find } as never}
       active={isOpen}
       aria-current={isOpen ? 'true' : undefined}
       data-row-link=""
@@ -122,37 +133,59 @@ function ChatLink({ account, connection, chat, isOpen }: ChatLinkProps) {
   )
 }
 
-function OpenByNumber() {
-  const [, go] = usePlace()
-  const [number, setNumber] = useState('')
-  const [error, setError] = useState<string | null>(null)
+const FIND_AFTER_MS = 250
+
+/** Narrows the list; Enter opens the chat of a whole number, also one that is not listed. */
+function SearchField() {
+  const [{ find }, go] = usePlace()
+  const [words, setWords] = useState(find ?? '')
+  const findLater = useDebouncedCallback((typed: string) => go({ find: typed.trim() || undefined }), FIND_AFTER_MS)
   return (
     <form
       noValidate
+      data-filters
       onSubmit={(event) => {
         event.preventDefault()
-        if (/^\d{7,15}$/.test(number.trim())) go({ to: number.trim(), at: undefined }, { isStep: true })
-        else setError('A number is 7 to 15 digits.')
+        if (WHOLE_NUMBER.test(words.trim())) go({ to: words.trim(), at: undefined }, { isStep: true })
       }}
     >
       <TextInput
-        label="Open a chat by its number"
-        placeholder="15551234567"
-        inputMode="numeric"
-        value={number}
-        error={error}
+        type="search"
+        aria-label="Search by number or text"
+        placeholder="Number or text"
+        autoComplete="off"
+        maxLength={100}
+        value={words}
+        leftSection={<Search size={16} aria-hidden />}
+        rightSection={<Kbd size="xs">/</Kbd>}
         onChange={({ currentTarget }) => {
-          setNumber(currentTarget.value)
-          setError(null)
+          setWords(currentTarget.value)
+          findLater(currentTarget.value)
         }}
-        rightSectionWidth={64}
-        rightSection={
-          <Button type="submit" size="compact-sm" variant="subtle">
-            Open
-          </Button>
-        }
       />
     </form>
+  )
+}
+
+const WHOLE_NUMBER = /^\d{7,15}$/
+
+function NoMatch({ find }: { readonly find: string }) {
+  const [, go] = usePlace()
+  return (
+    <Box py="md">
+      <Text size="sm" mb="xs">
+        No delivered message has “{find}” in its number, text or file name.
+      </Text>
+      {WHOLE_NUMBER.test(find) ? (
+        <Button
+          variant="default"
+          size="compact-sm"
+          onClick={() => go({ to: find, at: undefined, find: undefined }, { isStep: true })}
+        >
+          {`Open the chat of ${find}`}
+        </Button>
+      ) : null}
+    </Box>
   )
 }
 

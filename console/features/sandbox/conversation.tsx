@@ -1,16 +1,18 @@
 import { Box, Button, Center, Group, Loader, Paper, Text, Title, VisuallyHidden } from '@mantine/core'
 import { useThrottledValue } from '@mantine/hooks'
-import { ArrowDown, ArrowLeft } from 'lucide-react'
+import { ArrowDown, ArrowLeft, Eye } from 'lucide-react'
 import { Fragment, type UIEvent, useEffect, useRef, useState } from 'react'
 import type { Delivery, Sandbox, SandboxCommandView } from '../../../src/contract/console/sandbox.ts'
-import { useApiPages } from '../../api/queries.ts'
+import { useApiMutation, useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
+import { showErrorToast, showToast } from '../../components/toast.ts'
 import { Bubble } from './bubble.tsx'
 import classes from './sandbox.module.css'
-import { dayOf, typeWord } from './sandbox-labels.ts'
+import { dayOf, readText, typeWord } from './sandbox-labels.ts'
+import { usePlace } from './use-place.ts'
 
 // The number of pages that are searched automatically. Up to this number, pages stay live.
 const SEARCHED_PAGES = 3
@@ -55,7 +57,12 @@ function OpenConversation({ connection, to, command }: ConversationProps & { rea
   }, [isSearching, isLoadingOlder, loadOlder])
   return (
     <Paper withBorder component="section" className={classes['conversation'] ?? ''} aria-label="Chat">
-      <ConversationHead account={account} connection={connection} to={to} />
+      <ConversationHead
+        account={account}
+        connection={connection}
+        to={to}
+        isUnread={rows.some(({ state }) => state === 'PUBLISHED' || state === 'DELIVERED')}
+      />
       {conversation.problem ? <ProblemNote problem={conversation.problem} onRetry={conversation.retry} /> : null}
       <Announcer rows={rows} isReady={!conversation.isLoading} />
       <Scroll rows={rows}>
@@ -77,13 +84,26 @@ function OpenConversation({ connection, to, command }: ConversationProps & { rea
   )
 }
 
-function ConversationHead({ account, connection, to }: { account: string; connection: Sandbox; to: string }) {
+interface HeadProps {
+  readonly account: string
+  readonly connection: Sandbox
+  readonly to: string
+  readonly isUnread: boolean
+}
+
+function ConversationHead({ account, connection, to, isUnread }: HeadProps) {
+  const [{ find }] = usePlace()
+  const read = useApiMutation('markChatRead')
+  const markRead = () =>
+    void read
+      .mutateAsync({ params: { account, connection: connection.id, to } })
+      .then(({ count }) => showToast(readText(count)), showErrorToast)
   return (
     <Group gap="sm" px="md" py="xs" wrap="nowrap" className={classes['head'] ?? ''}>
       <TextLink
         to="/a/$account/sandbox"
         params={{ account }}
-        search={{ connection: connection.id } as never}
+        search={{ connection: connection.id, find } as never}
         className={classes['back'] ?? ''}
         aria-label="All chats"
       >
@@ -97,6 +117,18 @@ function ConversationHead({ account, connection, to }: { account: string; connec
           from <MaskedNumber number={connection.number} />
         </Text>
       </div>
+      {isUnread ? (
+        <Button
+          variant="default"
+          size="compact-sm"
+          ml="auto"
+          leftSection={<Eye size={14} aria-hidden />}
+          loading={read.isPending}
+          onClick={markRead}
+        >
+          Mark read
+        </Button>
+      ) : null}
     </Group>
   )
 }

@@ -24,3 +24,9 @@ export function dayOf(at: number, now: number): string {
   if (day === dayFormat.format(now)) return 'Today'
   return day === dayFormat.format(now - DAY_MS) ? 'Yesterday' : day
 }
+
+/** What pressing “Mark read” does: the network of the sandbox reports it, like any other. */
+export function readText(count: number): string {
+  if (count === 0) return 'Everything in this chat was read already.'
+  return `Read: the report of ${count === 1 ? '1 message' : `${count} messages`} comes within seconds.`
+}

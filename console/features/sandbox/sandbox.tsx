@@ -7,6 +7,7 @@ import { useAccount } from '../../components/account.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { ButtonLink } from '../../components/links.tsx'
 import { maskNumber } from '../../components/masked-number.tsx'
+import { namedNumber } from '../../components/named-number.ts'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { GroupLabel } from '../../components/state-label.tsx'
@@ -59,8 +60,8 @@ export function Sandbox() {
   )
 }
 
-function labelOf({ number, state }: Connection, isHidden: boolean): string {
-  const shown = isHidden ? maskNumber(number) : number
+function labelOf({ number, name, state }: Connection, isHidden: boolean): string {
+  const shown = namedNumber({ number: isHidden ? maskNumber(number) : number, name })
   return state === 'active' ? shown : `${shown} (${state})`
 }
 

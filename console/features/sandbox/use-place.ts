@@ -10,6 +10,8 @@ const placeShape = z.object({
     .regex(/^\d{1,20}$/)
     .optional()
     .catch(undefined),
+  /** Only chats with these digits in their number, or with this in a text. */
+  find: z.string().max(100).optional().catch(undefined),
   /** The delivery whose details are open. */
   at: z.string().optional().catch(undefined),
 })

@@ -64,6 +64,7 @@ const LABELS: Readonly<Record<string, string>> = {
   'message.resolve': 'Resolved an unconfirmed message',
   'log.export': 'Took a copy of the API log',
   'audit.export': 'Took a copy of the audit log',
+  'message.mark-read': 'Marked a sandbox chat as read',
   'recipient.block': 'Blocked a recipient',
   'recipient.unblock': 'Unblocked a recipient',
   'retention.change': 'Changed how long data is kept',

@@ -130,6 +130,19 @@ export class SandboxReceipts {
   }
 }
 
+/**
+ * A person reads on the phone of a recipient. Beside a read that is planned for later: this one comes first. It is due at once,
+ * and reported by whichever worker asks next.
+ */
+export async function planRead(memory: ChannelState, reported: Reported, now: Instant): Promise<void> {
+  const { connectionId, messageId, attemptNumber } = reported
+  const stored: Stored = { messageId, attemptNumber, kind: 'read', dueAt: now, code: null, words: null }
+  const key = `${keyOf(reported, 'read')}#by-hand`
+  // As if planned long ago: no worker has a timer for it.
+  const at = now - TIMED_MS - 1
+  await memory.add(KIND, { connectionId, key, value: JSON.stringify(stored), at, remindAt: now })
+}
+
 /** With the attempt's number: a message that was delivered twice is reported twice. */
 function keyOf({ messageId, attemptNumber }: Reported, kind: Receipt['kind']): string {
   return `${messageId}#${attemptNumber}#${kind}`

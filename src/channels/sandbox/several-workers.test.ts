@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'vitest'
 import { HandClock } from '../../../test/conformance/hand-clock.ts'
 import { ANY_RECIPIENT, createWorld, removeFolders } from '../../../test/support/sandbox-world/sandbox-world.ts'
+import { planRead } from './receipts.ts'
 
 const START = new HandClock().now()
 
@@ -153,6 +154,22 @@ describe('the receipts of the sandbox', () => {
     await world.clock.pass(3_000)
 
     assert.deepEqual([timers, early, world.receipts.length], [0, 0, 10])
+  })
+
+  it('come within seconds when a person reads on the phone, also where none is planned', async () => {
+    const { send, memory, clock, receipts } = createWorld()
+    await send(ANY_RECIPIENT, { settings: { deliveredAfterMs: null, readAfterMs: null } })
+    const reported = { connectionId: 'connection', messageId: `message to ${ANY_RECIPIENT}`, attemptNumber: 1 } as never
+    const at = clock.now()
+
+    await planRead(memory, reported, at)
+    await planRead(memory, reported, at + 1)
+    await clock.pass(3_000)
+
+    assert.deepEqual(
+      receipts.map((receipt) => [receipt.kind, receipt.at]),
+      [['read', at]],
+    )
   })
 
   it('come with a later query when they could not be applied', async () => {

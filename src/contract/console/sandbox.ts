@@ -7,6 +7,7 @@ import { plain } from './viewer-text.ts'
 const sandbox = z.object({
   id: plain,
   number: plain,
+  name: plain.nullable(),
   state: z.enum(['active', 'paused', 'removed']),
 })
 export type Sandbox = z.output<typeof sandbox>
@@ -117,7 +118,8 @@ export const sandboxRoutes = {
     path: '/accounts/:account/sandbox/:connection/chats',
     access: 'developer',
     params: ofConnection,
-    query: wantedPage,
+    /** `find`: only deliveries with these digits in their number, or with this in their text or file name. */
+    query: wantedPage.extend({ find: z.string().trim().max(100).optional() }),
     reply: chats,
   }),
   /** What one recipient got, the newest page first. A page may be short, or even empty, while `next` goes on further back. */
@@ -128,6 +130,14 @@ export const sandboxRoutes = {
     params: ofConnection.extend({ to: z.string().regex(/^\d{1,20}$/) }),
     query: wantedPage,
     reply: conversation,
+  }),
+  /** As if the recipient had read what was delivered: each message that was not read yet is reported as read, within seconds. */
+  markChatRead: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/sandbox/:connection/chats/:to/read',
+    access: 'developer',
+    params: ofConnection.extend({ to: z.string().regex(/^\d{1,20}$/) }),
+    reply: z.object({ count: z.int() }),
   }),
   /** One delivery with its payload and its receipts. */
   explainDelivery: consoleRoute({

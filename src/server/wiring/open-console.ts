@@ -3,6 +3,8 @@ import packageFile from '../../../package.json' with { type: 'json' }
 import { assetPath } from '../../assets/asset-path.ts'
 import { createReadReported, createSetUps, KNOWN_CHANNELS } from '../../channels/registry.ts'
 import { SANDBOX_COMMANDS } from '../../channels/sandbox/commands.ts'
+import { SANDBOX } from '../../channels/sandbox/index.ts'
+import { planRead } from '../../channels/sandbox/receipts.ts'
 import type { Settings } from '../../config/read-settings.ts'
 import { createConnectionService } from '../../connections/connection-service.ts'
 import type { ChannelState } from '../../core/ports/channel-state.ts'
@@ -59,7 +61,7 @@ export async function openConsole({
         readReported: async ({ channel, id }, after) => (await readReported.get(channel)?.(id, after)) ?? [],
       }),
       dataDir: settings.dataDir,
-      sandbox: createSandboxShow(sandboxMediaFolder(settings)),
+      sandbox: createSandboxShow(sandboxMediaFolder(settings), channelState(SANDBOX), clock),
       keeps: sweepTimesOf(settings),
       version: packageFile.version,
       webhookRanges: rangesOfWebhooks(settings),
@@ -70,9 +72,10 @@ export async function openConsole({
 }
 
 /** What people see of the sandbox beside its inbox. The folder is the one in which it keeps copies of what it delivers. */
-function createSandboxShow(mediaFolder: string): SandboxShow {
+function createSandboxShow(mediaFolder: string, memory: ChannelState, clock: Clock): SandboxShow {
   return {
     commands: Object.entries(SANDBOX_COMMANDS).map(([recipient, { happens, ends }]) => ({ recipient, happens, ends })),
     openCopy: (messageId) => openCopy(mediaFolder, messageId),
+    markRead: (delivery) => planRead(memory, delivery, clock.now()),
   }
 }

@@ -1,10 +1,11 @@
 import type { AccountId, ConnectionId, Instant, MessageId } from '../../ids.ts'
 import type { MessageState, MessageType } from '../../message/message.ts'
-import type { ConnectionState } from '../administration.ts'
+import type { Actor, ConnectionState } from '../administration.ts'
 
 interface SandboxView {
   readonly id: ConnectionId
   readonly number: string
+  readonly name: string | null
   readonly state: ConnectionState
 }
 
@@ -18,6 +19,11 @@ export interface OwnConnection {
 export interface WantedPage {
   readonly before: number | null
   readonly limit: number
+}
+
+/** `find`: digits of a number, or a part of a text, a caption or the name of a file. Null: all. */
+export interface WantedChats extends WantedPage {
+  readonly find: string | null
 }
 
 export interface ChatView {
@@ -83,19 +89,24 @@ export interface DeliveryTimeline extends DeliveryView {
 }
 
 /**
- * The messages that the sandbox delivered. Only reads. A connection of another account or channel does not exist here. Each page
+ * The messages that the sandbox delivered. A connection of another account or channel does not exist here. Each page
  * reads a bounded part of the inbox, however large it is.
  */
 export interface InboxViews {
   /** Sandbox connections in order of their numbers; removed ones too, behind the others. */
   listSandboxes(accountId: AccountId): Promise<readonly SandboxView[]>
-  /** Recipients of the newest deliveries, the latest first. Null: no such connection. */
-  listChats(of: OwnConnection, page: WantedPage): Promise<ChatPage | null>
+  /** Recipients of the newest deliveries, or of those that match, the latest first. Null: no such connection. */
+  listChats(of: OwnConnection, page: WantedChats): Promise<ChatPage | null>
   /**
    * What one recipient got, the newest page first and each page in order of delivery. A page with `next` may be short or
    * empty: then the scanned part held nothing for it. Null: no such connection.
    */
   readConversation(of: OwnConnection, to: string, page: WantedPage): Promise<ThreadPage | null>
+  /**
+   * Of the newest five hundred that this recipient got, those that were not read: a person reads them now, which the audit log
+   * notes. Null: no such connection.
+   */
+  readUnread(of: OwnConnection, to: string, actor: Actor): Promise<readonly DeliveryView[] | null>
   /** Null: no such delivery. */
   explainDelivery(of: OwnConnection, key: string): Promise<DeliveryTimeline | null>
   /** The file that was delivered with a message; null: none was. */

@@ -1,4 +1,4 @@
-import type { MessageId } from '../../ids.ts'
+import type { ConnectionId, MessageId } from '../../ids.ts'
 
 /** A recipient that makes the sandbox fail, in words for people. */
 interface SandboxCommandText {
@@ -18,9 +18,17 @@ export interface OpenCopy {
   close(): Promise<void>
 }
 
+interface ReadDelivery {
+  readonly connectionId: ConnectionId
+  readonly messageId: MessageId
+  readonly attemptNumber: number
+}
+
 /** What the sandbox channel has to show beside what it remembers. */
 export interface SandboxShow {
   readonly commands: readonly SandboxCommandText[]
   /** Null when there is none on this machine: it made room for newer ones, or another machine delivered it. */
   openCopy(messageId: MessageId): Promise<OpenCopy | null>
+  /** As if its recipient had read it now: its network reports that within seconds. Harmless twice. */
+  markRead(delivery: ReadDelivery): Promise<void>
 }

@@ -18,18 +18,24 @@ const COMMAND = { recipient: '15550100001', happens: 'refused for ever', ends: '
 let world: AdministrationWorld
 let account: AccountId
 let connection: ConnectionId
+let read: object[]
 let handlers: ReturnType<typeof sandboxHandlers>
 let context: AccountRequest
 
 describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
   beforeEach(async () => {
     world = new AdministrationWorld()
+    read = []
     const close = await world.open(engine)
     account = await world.account()
     connection = await world.connection(account)
-    const sandbox = { commands: [COMMAND], openCopy: async () => null }
+    const sandbox = {
+      commands: [COMMAND],
+      openCopy: async () => null,
+      markRead: async (one: object) => void read.push(one),
+    }
     handlers = sandboxHandlers({ store: { inbox: createInboxViews(world.store) }, sandbox } as unknown as ConsoleDeps)
-    context = { accountId: account } as AccountRequest
+    context = { accountId: account, actor: 'anna' } as unknown as AccountRequest
     return close
   })
 
@@ -66,13 +72,30 @@ describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
     assert.deepEqual([oldest.items.map(({ text }) => text), oldest.next], [['1'], null])
   })
 
+  it('read what was not read yet, noted in the audit log, and nothing of another recipient', async () => {
+    for (let at = 0; at < 60; at++) {
+      const { id } = await world.accept({ connectionId: connection, state: at === 3 ? 'READ' : 'PUBLISHED' })
+      await deliver(`${id}#1`, { type: 'message', text: 'Hello', ...(at === 5 && { to: '15550100102' }) })
+    }
+
+    const marked = await handlers.markChatRead(
+      { params: { account, connection, to: ANNA }, query: {}, body: {} },
+      context,
+    )
+
+    assert.deepEqual([marked, read.length], [{ count: 58 }, 58])
+    assert.deepEqual((await world.audit()).slice(-1), ['message.mark-read'])
+    assert.ok(read.every((one) => (one as { attemptNumber: number }).attemptNumber === 1))
+  })
+
   it('refuse objects of another account like unknown ones', async () => {
     await deliver('m1#1', { type: 'message', text: 'secret' })
-    const stranger = { accountId: await world.account('Other') } as AccountRequest
+    const stranger = { accountId: await world.account('Other'), actor: 'eve' } as unknown as AccountRequest
     const ask = { query: {}, body: {} }
     const refusals = (id: string) => [
       handlers.listChats({ params: { account, connection: id }, ...ask }, stranger),
       handlers.readConversation({ params: { account, connection: id, to: ANNA }, ...ask }, stranger),
+      handlers.markChatRead({ params: { account, connection: id, to: ANNA }, ...ask }, stranger),
       handlers.explainDelivery({ params: { account, connection: id, key: 'm1#1' }, ...ask }, stranger),
       handlers.readSandboxMedia({ params: { account, connection: id, message: 'm1' }, ...ask }, stranger),
     ]
@@ -80,7 +103,13 @@ describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
     const foreign = await Promise.all(refusals(connection).map(codeOf))
     const unknown = await Promise.all(refusals('con_unknown').map(codeOf))
 
-    assert.deepEqual(foreign, ['connection_unknown', 'connection_unknown', 'delivery_unknown', 'delivery_unknown'])
+    assert.deepEqual(foreign, [
+      'connection_unknown',
+      'connection_unknown',
+      'connection_unknown',
+      'delivery_unknown',
+      'delivery_unknown',
+    ])
     assert.deepEqual(unknown, foreign)
   })
 })

@@ -18,7 +18,8 @@ export function sandboxHandlers({ store, sandbox }: ConsoleDeps): Handlers<typeo
       return { connections: [...connections], commands: [...sandbox.commands] }
     },
     async listChats({ params, query }, context) {
-      const page = await store.inbox.listChats(own(params, context), { ...from(query), limit: CHATS_PER_PAGE })
+      const wanted = { ...from(query), limit: CHATS_PER_PAGE, find: query.find || null }
+      const page = await store.inbox.listChats(own(params, context), wanted)
       if (!page) throw unknownConnection()
       return { ...page, items: [...page.items], next: cursor(page.next) }
     },
@@ -27,6 +28,14 @@ export function sandboxHandlers({ store, sandbox }: ConsoleDeps): Handlers<typeo
       const page = await store.inbox.readConversation(own(params, context), params.to, wanted)
       if (!page) throw unknownConnection()
       return { items: [...page.items], next: cursor(page.next) }
+    },
+    async markChatRead({ params }, context) {
+      const of = own(params, context)
+      const unread = await store.inbox.readUnread(of, params.to, context.actor)
+      if (!unread) throw unknownConnection()
+      for (const { messageId, attempt } of unread)
+        await sandbox.markRead({ connectionId: of.connectionId, messageId, attemptNumber: attempt })
+      return { count: unread.length }
     },
     async explainDelivery({ params }, context) {
       const timeline = await store.inbox.explainDelivery(own(params, context), params.key)

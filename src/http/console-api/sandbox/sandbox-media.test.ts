@@ -158,7 +158,7 @@ describe.each(ENGINES)('a file that the sandbox delivered, on %s', (engine) => {
 function serveTo(account: () => AccountId): FastifyInstance {
   const deps = {
     store: { inbox: createInboxViews(world.store) },
-    sandbox: { commands: [], openCopy: (id: string) => openCopy(folder, id as never) },
+    sandbox: { commands: [], openCopy: (id: string) => openCopy(folder, id as never), markRead: async () => {} },
   } as unknown as ConsoleDeps
   const handlers = sandboxHandlers(deps)
   const server = fastify()

@@ -12,7 +12,7 @@ import { CHATS_READ, createInboxViews } from './inbox.ts'
 
 const ANNA = '15550100101'
 const BEN = '15550100102'
-const NEWEST = { before: null, limit: 10 }
+const NEWEST = { before: null, find: null, limit: 10 }
 
 let world: AdministrationWorld
 let inbox: InboxViews
@@ -53,9 +53,9 @@ describe.each(ENGINES)('the inbox of a sandbox connection, on %s', (engine) => {
   it('pages through chats, and goes on where it ended although something came in between', async () => {
     for (const to of ['15550100201', '15550100202', '15550100203', '15550100204']) await deliver({ to })
 
-    const first = await inbox.listChats(own(), { before: null, limit: 2 })
+    const first = await inbox.listChats(own(), { ...NEWEST, limit: 2 })
     await deliver({ to: '15550100205' })
-    const second = await inbox.listChats(own(), { before: first?.next ?? null, limit: 2 })
+    const second = await inbox.listChats(own(), { ...NEWEST, before: first?.next ?? null, limit: 2 })
 
     assert.deepEqual(
       first?.items.map(({ to }) => to),
@@ -66,6 +66,28 @@ describe.each(ENGINES)('the inbox of a sandbox connection, on %s', (engine) => {
       ['15550100202', '15550100201'],
     )
     assert.equal(second?.next, null)
+  })
+
+  it('finds chats by digits of the number, and by texts, captions and names of files', async () => {
+    await deliver({ to: ANNA, text: 'Your Order 1042 is 100% ready' })
+    await deliver({ to: ANNA, text: 'Danke' })
+    await deliver({ to: BEN, type: 'image', name: 'cake.png', caption: 'Für Dich' })
+    await remember('never#1', null)
+    const find = async (words: string) =>
+      (await inbox.listChats(own(), { ...NEWEST, find: words }))?.items.map(({ to, lastText, count }) => [
+        to,
+        lastText,
+        count,
+      ])
+    const order = [[ANNA, 'Your Order 1042 is 100% ready', 1]]
+    const cake = [[BEN, 'Für Dich', 1]]
+
+    assert.deepEqual([await find('order 10'), await find('0% r'), await find('1042')], [order, order, order])
+    assert.deepEqual(
+      [await find('CAKE'), await find('für'), await find('Für'), await find(BEN.slice(2))],
+      Array(4).fill(cake),
+    )
+    assert.deepEqual([await find('0_ r'), await find('message'), await find('\\')], [[], [], []])
   })
 
   it('shows a thread in order of delivery, the newest page first', async () => {
@@ -190,8 +212,8 @@ describe.each(ENGINES)('the inbox of a sandbox connection, on %s', (engine) => {
     await world.run(`update connection set state = 'removed' where id = ?`, later)
 
     assert.deepEqual(await inbox.listSandboxes(accountId), [
-      { id: connectionId, number: '15550001000', state: 'active' },
-      { id: later, number: '15550000999', state: 'removed' },
+      { id: connectionId, number: '15550001000', name: null, state: 'active' },
+      { id: later, number: '15550000999', name: null, state: 'removed' },
     ])
   })
 

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type SqlBool, sql } from 'kysely'
 import type { ConnectionId, Instant, MessageId } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type {
@@ -9,9 +9,10 @@ import type {
   InboxViews,
   OwnConnection,
   ThreadPage,
+  WantedChats,
   WantedPage,
 } from '../../../core/ports/console/inbox.ts'
-import { type Reading, type Store, snapshot } from '../store.ts'
+import { type Change, change, type Reader, type Reading, type Store, snapshot, writeAudit } from '../store.ts'
 import { type Entry, entriesOf, type InboxRow, readEntry, withStatuses } from './inbox-entries.ts'
 
 // Reading so many of the newest deliveries takes some 10 ms. Reading more would need a second index, which every delivery
@@ -31,7 +32,7 @@ export function createInboxViews(store: Store): InboxViews {
     async listSandboxes(accountId) {
       const rows = await store.database
         .selectFrom('connection')
-        .select(['id', 'number', 'state'])
+        .select(['id', 'number', 'name', 'state'])
         .where('account_id', '=', accountId)
         .where('channel', '=', 'sandbox')
         .orderBy(sql`case when state = 'removed' then 1 else 0 end`)
@@ -41,27 +42,28 @@ export function createInboxViews(store: Store): InboxViews {
       return rows.map((row) => ({ ...row }))
     },
     async listChats(of, page) {
-      const connection = await findConnection(store, of)
+      const connection = await findConnection(store.database, of)
       return connection && listChats(store, connection.id, page)
     },
     async readConversation(of, to, page) {
-      const connection = await findConnection(store, of)
+      const connection = await findConnection(store.database, of)
       return connection && readConversation(store, { connectionId: connection.id, to }, page)
     },
+    readUnread: (of, to, actor) => change(store, actor, (making) => readUnread(making, of, to)),
     async explainDelivery(of, key) {
-      const connection = await findConnection(store, of)
+      const connection = await findConnection(store.database, of)
       return connection && explainDelivery(store, connection, key)
     },
     async findMedia(of, messageId) {
-      const connection = await findConnection(store, of)
+      const connection = await findConnection(store.database, of)
       return connection && findMedia(store, connection.id, messageId)
     },
   }
 }
 
 /** Null where it is another account's, another channel's, or none. */
-async function findConnection({ database }: Store, { accountId, connectionId }: OwnConnection) {
-  const row = await database
+async function findConnection(tables: Reader, { accountId, connectionId }: OwnConnection) {
+  const row = await tables
     .selectFrom('connection')
     .select(['id', 'number'])
     .where('id', '=', connectionId)
@@ -157,6 +159,30 @@ function readConversation(
   })
 }
 
+const MOST_READ = 500
+
+async function readUnread(
+  making: Change,
+  of: OwnConnection,
+  to: string,
+): Promise<Awaited<ReturnType<InboxViews['readUnread']>>> {
+  const connection = await findConnection(making.tables, of)
+  if (!connection) return null
+  const { entries } = await findEntries(making, { connectionId: connection.id, to }, { before: null, limit: MOST_READ })
+  const unread = (await withStatuses(making, entries)).filter(
+    ({ state }) => state === 'PUBLISHED' || state === 'DELIVERED',
+  )
+  const { accountId } = of
+  if (unread.length > 0)
+    await writeAudit(making, {
+      action: 'message.mark-read',
+      object: connection.id,
+      accountId,
+      detail: { messages: unread.length },
+    })
+  return unread
+}
+
 /** The newest first. */
 async function findEntries(
   reading: Reading,
@@ -219,7 +245,7 @@ interface Group {
   readonly count: number
 }
 
-function listChats(store: Store, connectionId: ConnectionId, page: WantedPage): Promise<ChatPage> {
+function listChats(store: Store, connectionId: ConnectionId, page: WantedChats): Promise<ChatPage> {
   return snapshot(store, async (tables) => {
     const reading = { tables, engine: store.engine }
     const scanned = await countNewest(reading, connectionId)
@@ -248,10 +274,10 @@ async function countNewest({ tables }: Reading, connectionId: ConnectionId): Pro
 async function groupNewest(
   { tables, engine }: Reading,
   connectionId: ConnectionId,
-  { before, limit }: WantedPage,
+  { before, limit, find }: WantedChats,
 ): Promise<readonly Group[]> {
   const newest = entriesOf(tables, connectionId)
-    .select(['position', engine.jsonText('value', 'to').as('recipient')])
+    .select(['position', 'value', engine.jsonText('value', 'to').as('recipient')])
     .orderBy('position', 'desc')
     .limit(CHATS_READ)
   let groups = tables
@@ -261,9 +287,24 @@ async function groupNewest(
     .groupBy('n.recipient')
     .orderBy('last', 'desc')
     .limit(limit + 1)
+  if (find !== null) groups = groups.where(holds(engine, find))
   if (before !== null) groups = groups.having(({ fn }) => fn.max('n.position'), '<', before)
   const rows = await groups.execute()
   return rows.map((row) => ({ recipient: row.recipient ?? '', last: Number(row.last), count: Number(row.count) }))
+}
+
+const SOUGHT_IN = ['to', 'text', 'caption', 'name'] as const
+
+/** SQLite knows upper and lower case of plain letters alone, so the words are also sought as they are. */
+function holds(engine: Reading['engine'], words: string) {
+  const like = (text: string) => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+  return sql<SqlBool>`(${sql.join(
+    SOUGHT_IN.map((name) => {
+      const text = engine.jsonText('n.value', name)
+      return sql`${text} like ${like(words)} escape '\\' or lower(${text}) like ${like(words.toLowerCase())} escape '\\'`
+    }),
+    sql` or `,
+  )})`
 }
 
 async function toChats(
