@@ -69,7 +69,6 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       await expect(page).toHaveURL(/view=attention/)
       await page.getByRole('row').filter({ hasText: UNKNOWN_DELIVERED }).getByRole('link').first().click()
       await page.getByRole('button', { name: 'It arrived' }).click()
-      await page.getByRole('dialog').getByRole('button', { name: 'It arrived' }).click()
       await expect(page.getByRole('list', { name: 'What happened' })).toContainText(/: “It arrived”/)
 
       await opened.visit('/attention')

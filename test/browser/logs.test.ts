@@ -160,10 +160,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     await expect(page.getByRole('button', { name: 'Older' })).toBeEnabled()
     assert.deepEqual(await opened.axe(), [])
     await page.getByRole('button', { name: 'It arrived' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'It arrived' }).click()
     await expect(page.getByRole('list', { name: 'What happened' })).toContainText('olivia@example.com: “It arrived”')
-    // The page reloads before the dialog closes, and an open dialog gets all keys.
-    await expect(page.getByRole('dialog')).toHaveCount(0)
     await page.keyboard.press('j')
     await expect(page.getByRole('group', { name: 'Result' }).getByText('Not sent.')).toBeVisible()
     await page.getByRole('button', { name: 'Retry' }).click()

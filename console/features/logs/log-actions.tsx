@@ -18,7 +18,7 @@ interface Asking {
   readonly act: () => Promise<unknown>
 }
 
-/** The possible actions on a message. Each explains its effect first. */
+/** The possible actions on a message, but for a decision about one that is unconfirmed. Each explains its effect first. */
 export function LogActions({ message, detail }: { readonly message: Message; readonly detail: LogDetail }) {
   const [asking, setAsking] = useState<Asking | null>(null)
   const [isOpen, setOpen] = useState(false)
@@ -27,7 +27,7 @@ export function LogActions({ message, detail }: { readonly message: Message; rea
     setAsking(what)
     setOpen(true)
   }
-  if (message.actions.length === 0) return null
+  if (actions.length === 0) return null
   return (
     <Group gap="xs">
       {actions.map(({ label, asking: what }) => (
@@ -59,7 +59,6 @@ function useActions(
   const navigate = useNavigate()
   const cancel = useApiMutation('cancelMessage')
   const retry = useApiMutation('retryMessage')
-  const resolve = useApiMutation('resolveMessage')
   const unblocking = useUnblocking(entry.to ?? '')
   const params = { account, id }
   const isContradicted = timeline.some(({ kind }) => kind === 'receipt-contrary')
@@ -97,34 +96,11 @@ function useActions(
       showToast('The wait is ended: the message is tried at once.')
     },
   }
-  const arrived: Asking = {
-    title: 'Did it arrive?',
-    text: 'The message becomes PUBLISHED on your word. Ask the recipient first.',
-    confirmLabel: 'It arrived',
-    isDanger: false,
-    act: async () => {
-      await resolve.mutateAsync({ params, body: { as: 'arrived' } })
-      showToast('Noted that it arrived.')
-    },
-  }
-  const again: Asking = {
-    title: 'Send it again?',
-    text: 'It is unknown whether the first one arrived. If it did, the recipient gets the same message twice.',
-    confirmLabel: 'Send again',
-    isDanger: true,
-    act: () => openNew(resolve.mutateAsync({ params, body: { as: 'send-again' } })),
-  }
   return [
     ...(actions.includes('unblock') ? [{ label: 'Unblock', asking: unblocking }] : []),
     ...(actions.includes('retry-now') ? [{ label: 'Retry now', asking: retryingNow }] : []),
     ...(actions.includes('cancel') ? [{ label: 'Cancel message', asking: cancelling }] : []),
     ...(actions.includes('retry') ? [{ label: 'Retry', asking: retrying }] : []),
-    ...(actions.includes('resolve')
-      ? [
-          { label: 'It arrived', asking: arrived },
-          { label: 'Send again', asking: again },
-        ]
-      : []),
   ]
 }
 

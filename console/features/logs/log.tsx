@@ -19,6 +19,7 @@ import { useSearchState } from '../../components/search-state.ts'
 import { StateLabel } from '../../components/state-label.tsx'
 import { useShortcutSetting } from '../../components/stored-setting.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { Decide } from './decide.tsx'
 import classes from './log.module.css'
 import { LogActions } from './log-actions.tsx'
 import { LogFacts, MediaFacts } from './log-facts.tsx'
@@ -255,6 +256,7 @@ function Result({ detail }: { readonly detail: LogDetail }) {
       {note === null ? null : <Text>{note}</Text>}
       <Errors detail={detail} />
       {message ? <Reasons message={message} /> : null}
+      {message?.actions.includes('resolve') ? <Decide id={message.id} to={entry.to ?? ''} /> : null}
     </ResultCard>
   )
 }
