@@ -26,12 +26,12 @@ export function EventsField({ offered, value, onChange, error }: EventsFieldProp
     label: name,
     description: (
       <>
-        {about} <Code>{endpoint}</Code>
+        {about} <Code style={{ display: 'block', width: 'fit-content', overflowWrap: 'anywhere' }}>{endpoint}</Code>
       </>
     ),
   }))
   return (
-    <Fieldset legend="Events" data-path="events" tabIndex={-1}>
+    <Fieldset legend="Events" data-path="events" tabIndex={-1} m={0}>
       <Stack gap="sm">
         <Text size="sm" c="dimmed">
           What the token may do.
