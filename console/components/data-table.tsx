@@ -45,6 +45,8 @@ interface DataTableProps<Row> {
   readonly note?: ReactNode
   /** A row that divides the list stands before the first row of each group, such as those of one day. Null: no group. */
   readonly groupOf?: (row: Row) => string | null
+  /** What stands behind the name of a group, such as what it is. */
+  readonly groupNote?: (group: string) => string | undefined
   /** Rows to highlight, such as a new one. */
   readonly isMarked?: (row: Row) => boolean
 }
@@ -102,7 +104,13 @@ function SteadyTable<Row>({ source, keyOf, ...props }: Omit<DataTableProps<Row>,
           <tbody {...ROLES.rowgroup} {...FOLLOWING}>
             {rows.map((row, at) => (
               <Fragment key={keyOf(row)}>
-                <Divider of={rows} at={at} groupOf={props.groupOf} columns={props.columns.length} />
+                <Divider
+                  of={rows}
+                  at={at}
+                  groupOf={props.groupOf}
+                  groupNote={props.groupNote}
+                  columns={props.columns.length}
+                />
                 <Cells row={row} columns={props.columns} isMarked={props.isMarked?.(row) ?? false} />
               </Fragment>
             ))}
@@ -136,17 +144,18 @@ interface DividerProps<Row> {
   readonly of: readonly Row[]
   readonly at: number
   readonly groupOf: ((row: Row) => string | null) | undefined
+  readonly groupNote: ((group: string) => string | undefined) | undefined
   readonly columns: number
 }
 
-function Divider<Row>({ of, at, groupOf, columns }: DividerProps<Row>) {
+function Divider<Row>({ of, at, groupOf, groupNote, columns }: DividerProps<Row>) {
   const [row, before] = [of[at], of[at - 1]]
   const group = row === undefined ? null : (groupOf?.(row) ?? null)
   if (group === null || (before !== undefined && groupOf?.(before) === group)) return null
   return (
     <tr {...ROLES.row} className={classes['divider']}>
       <td {...ROLES.cell} colSpan={columns}>
-        {group}
+        {group} <span>{groupNote?.(group)}</span>
       </td>
     </tr>
   )

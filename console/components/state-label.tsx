@@ -32,11 +32,13 @@ const ICON_PX = 15
 interface GroupLabelProps {
   readonly group: StateGroup
   readonly icon?: LucideIcon
+  /** Not bold, and over several lines where it is long: a sentence. */
+  readonly isPlain?: boolean
   readonly children: ReactNode
 }
 
 /** A state as colour, icon and word, so that it does not depend on the colour. Problems also have a ground. */
-export function GroupLabel({ group, icon, children }: GroupLabelProps) {
+export function GroupLabel({ group, icon, isPlain = false, children }: GroupLabelProps) {
   const Icon = icon ?? ICONS[group]
   const colour = `var(--nc-${group}-fg)`
   if (LOUD.has(group)) {
@@ -60,10 +62,10 @@ export function GroupLabel({ group, icon, children }: GroupLabelProps) {
       gap={6}
       wrap="nowrap"
       c={colour}
-      style={{ flexShrink: 0, verticalAlign: 'middle' }}
+      style={{ flexShrink: isPlain ? 1 : 0, verticalAlign: 'middle' }}
     >
       <Icon size={ICON_PX} aria-hidden style={{ flexShrink: 0 }} />
-      <Text span size="sm" fw={500} style={{ whiteSpace: 'nowrap' }}>
+      <Text span size="sm" fw={isPlain ? 400 : 500} style={{ whiteSpace: isPlain ? 'normal' : 'nowrap' }}>
         {children}
       </Text>
     </Group>

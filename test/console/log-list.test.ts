@@ -111,15 +111,15 @@ describe('the place of a message that waits', () => {
     ['one far back', { position: null }, 'Over 1,000 before it'],
     [
       'the pace, which is its turn, too',
-      { wait: { code: 'pace', sentence: 'Paced.', until: NOW } },
+      { wait: { code: 'pace', list: '', sentence: 'Paced.', until: NOW } },
       '19th in its lane',
     ],
     [
       'what stops it',
-      { wait: { code: 'x', sentence: 'The host was too slow.', until: null } },
+      { wait: { code: 'x', list: '', sentence: 'The host was too slow.', until: null } },
       'The host was too slow.',
     ],
-    ['a wait that is over', { wait: { code: 'x', sentence: 'Busy.', until: NOW - 1 } }, 'Busy.'],
+    ['a wait that is over', { wait: { code: 'x', list: '', sentence: 'Busy.', until: NOW - 1 } }, 'Busy.'],
   ])('names %s', (_, part, text) => {
     assert.equal(placeText({ ...place, ...part }, NOW), text)
   })
@@ -127,7 +127,7 @@ describe('the place of a message that waits', () => {
   it('has the estimated time, and the end of a wait', () => {
     const text = placeText({ ...place, position: 102, estimatedAt: NOW + 60_000 }, NOW)
     assert.match(text ?? '', /^102nd in its lane, about \d\d:\d\d:00$/)
-    const wait = { code: 'quiet_hours', sentence: 'It is quiet.', until: NOW + 60_000 }
+    const wait = { code: 'quiet_hours', list: '', sentence: 'It is quiet.', until: NOW + 60_000 }
     assert.match(placeText({ ...place, wait }, NOW) ?? '', /^It is quiet. Until \d\d:\d\d:00\.$/)
   })
 })
@@ -196,6 +196,7 @@ const ROW: LogRow = {
   to: '15551234567',
   type: 'message',
   connectionId: 'c',
+  connectionName: null,
   token: null,
   tookMs: 1,
   attempts: 0,

@@ -4,7 +4,6 @@ import type {
   ConnectionRow,
   PaceView,
 } from '../../../src/contract/console/connections.ts'
-import { capitalized } from '../../../src/format/capitalized.ts'
 import { durationText } from '../../../src/format/durations.ts'
 
 /** "12", or "1,000+" for at least so many. */
@@ -57,11 +56,14 @@ const NONE_IN: Readonly<Record<ConnectionGroup, string>> = {
 /** Why a list is empty. */
 export function noMatchText(group: ConnectionGroup | undefined, find: string | undefined): string {
   if (find === undefined) return group === undefined ? '' : NONE_IN[group]
-  return `No number ${group === undefined ? 'of this account' : 'of these'} begins with ${find}.`
+  return `No connection ${group === undefined ? 'of this account' : 'of these'} has a number that begins with “${find}”, or a name with it.`
 }
 
-export function typeText(type: string): string {
-  return type === 'message' ? 'Text' : capitalized(type)
+/** What is sought when this is typed: the digits of a number however it is written, or a part of a name. */
+export function soughtOf(typed: string): string | undefined {
+  const words = typed.trim()
+  const digits = words.replaceAll(/\D/g, '')
+  return (/^\+?[\d\s()./-]+$/.test(words) && digits !== '' ? digits : words) || undefined
 }
 
 const HOUR_MS = 3_600_000
@@ -78,4 +80,16 @@ export function gapEffect(leastGapMs: number | null, gapJitterMs: number | null)
 export function changesText(labels: readonly string[]): string {
   const count = labels.length === 1 ? '1 change' : `${labels.length} changes`
   return `${count}: ${labels.map((label) => label.toLowerCase()).join(', ')}`
+}
+
+interface Deferred {
+  readonly count: number
+  readonly recipients: number
+  readonly isMore: boolean
+}
+
+/** Heads the part of a lane that the earliest of others go past: "Deferred: 5, to 3 recipients". */
+export function deferredText({ count, recipients, isMore }: Deferred): string {
+  const to = recipients === 1 ? '1 recipient' : `${recipients.toLocaleString('en')} recipients`
+  return `Deferred: ${isMore ? 'at least ' : ''}${count.toLocaleString('en')}, to ${to}`
 }

@@ -20,6 +20,7 @@ import { countText, messages, paceText } from './connection-labels.ts'
 import { LaneBadge } from './lane-badge.tsx'
 import { LaneSection } from './lane-section.tsx'
 import { LaneSettingsForm } from './lane-settings-form.tsx'
+import { NameForm } from './name-form.tsx'
 import { NetworkSection } from './network-section.tsx'
 import { PhoneSection } from './phone-section.tsx'
 import { RemoveDialog } from './remove-dialog.tsx'
@@ -128,6 +129,9 @@ function Settings({ connection, onLeaving }: Pick<PartsProps, 'connection' | 'on
   return (
     <div className={classes['settings']}>
       <Stack>
+        <Part id="name" title="Name">
+          <NameForm connection={connection} />
+        </Part>
         <Part id="lane-settings" title="Pace and time">
           <LaneSettingsForm connection={connection} />
         </Part>
@@ -192,6 +196,8 @@ function Actions({ connection }: { readonly connection: ConnectionView }) {
   const { id, number, state, waiting } = connection
   const params = { account, id }
   const complain = (error: Error) => showToast(error.message, 'bad')
+  const openSettings = () =>
+    void navigate({ to: '/a/$account/connections/$id', params, search: { tab: 'settings' } as never })
   return (
     <>
       {state === 'paused' ? (
@@ -238,16 +244,8 @@ function Actions({ connection }: { readonly connection: ConnectionView }) {
           >
             Show its requests
           </Menu.Item>
-          <Menu.Item
-            c="red"
-            onClick={() =>
-              void navigate({
-                to: '/a/$account/connections/$id',
-                params,
-                search: { tab: 'settings' } as never,
-              })
-            }
-          >
+          <Menu.Item onClick={openSettings}>Rename…</Menu.Item>
+          <Menu.Item c="red" onClick={openSettings}>
             Remove…
           </Menu.Item>
         </Menu.Dropdown>
@@ -261,7 +259,7 @@ function Named({ connection }: { readonly connection: ConnectionView }) {
   return (
     <>
       <Text size="sm" c="dimmed">
-        {connection.channel}
+        {connection.name === null ? connection.channel : `${connection.name} · ${connection.channel}`}
       </Text>
       <LaneBadge connection={connection} />
     </>

@@ -1,4 +1,4 @@
-import { Group, Kbd, SegmentedControl, Tabs, TextInput } from '@mantine/core'
+import { Group, Kbd, SegmentedControl, Tabs, Text, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { Plus, Search } from 'lucide-react'
 import { z } from 'zod'
@@ -13,7 +13,7 @@ import { Page } from '../../components/page.tsx'
 import { useSearchState } from '../../components/search-state.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import classes from './connection.module.css'
-import { countText, listFilters, noMatchText, paceText } from './connection-labels.ts'
+import { countText, listFilters, noMatchText, paceText, soughtOf } from './connection-labels.ts'
 import { LaneBadge } from './lane-badge.tsx'
 import { UnresolvedList } from './unresolved-list.tsx'
 
@@ -22,12 +22,8 @@ const FIND_AFTER_MS = 250
 const search = z.object({
   tab: z.enum(['all', 'unconfirmed']).catch('all'),
   group: connectionRoutes.listConnections.query.shape.group.catch(undefined),
-  /** The first digits of a number. */
-  find: z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .optional()
-    .catch(undefined),
+  /** The first digits of a number, or a part of a name. */
+  find: connectionRoutes.listConnections.query.shape.find.catch(undefined),
 })
 
 export function Connections() {
@@ -137,18 +133,19 @@ function GroupFilter({ group, counts }: GroupFilterProps) {
 
 function FindField() {
   const [{ find }, change] = useSearchState(search)
-  const changeLater = useDebouncedCallback((digits: string) => change({ find: digits || undefined }), FIND_AFTER_MS)
+  const changeLater = useDebouncedCallback((words: string) => change({ find: soughtOf(words) }), FIND_AFTER_MS)
   return (
     <div className={classes['find']} data-filters>
       <TextInput
-        aria-label="Number begins with"
-        placeholder="Number"
-        inputMode="numeric"
+        aria-label="Number or name"
+        placeholder="Number or name"
+        type="search"
+        maxLength={60}
         defaultValue={find ?? ''}
         autoComplete="off"
         leftSection={<Search size={16} aria-hidden />}
         rightSection={<Kbd size="xs">/</Kbd>}
-        onChange={(event) => changeLater(event.currentTarget.value.replaceAll(/\D/g, '').slice(0, 15))}
+        onChange={(event) => changeLater(event.currentTarget.value)}
       />
     </div>
   )
@@ -158,11 +155,19 @@ function columnsOf(account: string): readonly Column<ConnectionRow>[] {
   return [
     {
       key: 'number',
-      header: 'Number',
-      cell: (row) => (
-        <RowLink to="/a/$account/connections/$id" params={{ account, id: row.id }}>
-          {row.number}
-        </RowLink>
+      header: 'Number, name',
+      wraps: true,
+      cell: ({ id, number, name }) => (
+        <>
+          <RowLink to="/a/$account/connections/$id" params={{ account, id }}>
+            {number}
+          </RowLink>
+          {name === null ? null : (
+            <Text span size="sm" c="dimmed" ml="xs">
+              {name}
+            </Text>
+          )}
+        </>
       ),
     },
     { key: 'channel', header: 'Channel', hideBelow: 1200, card: 'hidden', cell: (row) => row.channel },

@@ -1,23 +1,32 @@
-import { Button, Group, Paper, Stack, Text, Title } from '@mantine/core'
+import { ActionIcon, Button, Group, Paper, SegmentedControl, Stack, Text, VisuallyHidden } from '@mantine/core'
+import { CornerDownRight, Hourglass, Send, X } from 'lucide-react'
 import { useState } from 'react'
-import type { ConnectionView, WaitingMessage } from '../../../src/contract/console/connections.ts'
+import type { ConnectionView } from '../../../src/contract/console/connections.ts'
+import type { WaitingMessage } from '../../../src/contract/console/lane-page.ts'
 import type { ReplyFor } from '../../api/call.ts'
 import { useApiMutation, useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { cancelledText } from '../../components/cancelled-text.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
-import { RowLink, TextLink } from '../../components/links.tsx'
+import { RowLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
-import { StateLabel } from '../../components/state-label.tsx'
+import { MessagePreview } from '../../components/message-preview.tsx'
+import { GroupLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
 import { CancelAllDialog } from './cancel-all-dialog.tsx'
-import { typeText } from './connection-labels.ts'
+import classes from './connection.module.css'
+import { deferredText } from './connection-labels.ts'
 
-type Open = NonNullable<ReplyFor<'readLane'>['open']>
+type LanePage = ReplyFor<'readLane'>
+type Open = NonNullable<LanePage['open']>
+type Row = { readonly group: string } & ({ readonly open: Open } | { readonly message: WaitingMessage })
 
-/** The message that is being sent, and the next ones in order. */
+const BEING_SENT = 'Being sent'
+const NEXT = 'Next'
+
+/** The message that is being sent, the deferred ones with those behind them, and the next ones in order. */
 export function LaneSection({
   connection,
   isFrozen,
@@ -29,48 +38,42 @@ export function LaneSection({
   const { id: account, can } = useAccount()
   const [asked, setAsked] = useState<WaitingMessage | null>(null)
   const [dialog, setDialog] = useState<'one' | 'all' | null>(null)
+  const [isAll, setAll] = useState(true)
   const source = useApiPages(
     'readLane',
     (after) => ({ params: { account, id: connection.id }, query: after === undefined ? {} : { after } }),
     { enabled: !isFrozen },
   )
-  const open = source.pages[0]?.open ?? null
+  const [first] = source.pages
+  const isOnlyDeferred = !isAll && first !== undefined && first.deferred.count > 0
+  const rows = rowsOfLane(first, isOnlyDeferred ? [] : source.rows)
   const mayCancel = can('developer')
   const ask = (message: WaitingMessage) => {
     setAsked(message)
     setDialog('one')
   }
   return (
-    <Stack gap="sm" component="section" aria-labelledby="lane">
-      <Group justify="space-between">
-        <Title order={2} id="lane">
-          Lane
-        </Title>
-        {mayCancel && source.rows.length > 0 ? (
-          <Button variant="default" size="compact-md" onClick={() => setDialog('all')}>
-            Cancel all that waits
-          </Button>
-        ) : null}
-      </Group>
-      <InFlight open={open} />
+    <Stack gap="sm" component="section" aria-label="Lane">
+      {rows.length > 0 ? (
+        <Group justify="space-between" gap="xs">
+          <Shown deferred={first?.deferred} isAll={!isOnlyDeferred} onAll={setAll} />
+          {mayCancel && rows.some((row) => 'message' in row) ? (
+            <Button variant="default" size="compact-sm" onClick={() => setDialog('all')}>
+              Cancel all that waits
+            </Button>
+          ) : null}
+        </Group>
+      ) : null}
       <DataTable
-        caption="Messages that wait, in the order of acceptance; one that waits for itself lets messages to others pass"
+        caption="Messages that wait on this number"
         columns={columnsOf(account, mayCancel ? ask : null)}
-        source={source}
-        keyOf={(row) => row.id}
+        source={{ ...source, rows, hasOlder: source.hasOlder && !isOnlyDeferred }}
+        keyOf={(row) => idOf(row)}
+        groupOf={({ group }) => group}
+        groupNote={(group) => NOTES[group.split(':')[0] ?? '']}
         moreLabel="Load more"
-        empty={
-          <Paper withBorder p="sm">
-            <Text size="sm" component="div">
-              Nothing waits.{' '}
-              {connection.pace.lastPublishedAt === null ? null : (
-                <>
-                  The last message was sent <TimeAgo at={connection.pace.lastPublishedAt} />.
-                </>
-              )}
-            </Text>
-          </Paper>
-        }
+        isFixed
+        empty={<NothingWaits connection={connection} />}
       />
       {asked ? <CancelOneDialog message={asked} isOpen={dialog === 'one'} onClose={() => setDialog(null)} /> : null}
       <CancelAllDialog connection={connection} isOpen={dialog === 'all'} onClose={() => setDialog(null)} />
@@ -78,86 +81,191 @@ export function LaneSection({
   )
 }
 
-function InFlight({ open }: { readonly open: Open | null }) {
-  const { id: account } = useAccount()
-  if (open === null) return null
+const NOTES: Readonly<Record<string, string>> = {
+  Deferred: 'Each waits for something of its own, with later ones to the same recipient. Others go past them.',
+  [NEXT]: 'The earliest that may go goes first.',
+}
+
+function rowsOfLane(first: LanePage | undefined, next: readonly WaitingMessage[]): readonly Row[] {
+  if (!first) return []
+  const { open, deferred } = first
+  return [
+    ...(open ? [{ group: BEING_SENT, open }] : []),
+    ...deferred.items.map((message) => ({ group: deferredText(deferred), message })),
+    ...next.map((message) => ({ group: NEXT, message })),
+  ]
+}
+
+function idOf(row: Row): string {
+  return 'open' in row ? row.open.id : row.message.id
+}
+
+interface ShownProps {
+  readonly deferred: LanePage['deferred'] | undefined
+  readonly isAll: boolean
+  readonly onAll: (isAll: boolean) => void
+}
+
+/** All of the lane, or only what is deferred; no choice where nothing is. */
+function Shown({ deferred, isAll, onAll }: ShownProps) {
+  if (!deferred || deferred.count === 0)
+    return (
+      <Text size="sm" c="dimmed">
+        One at a time, to each recipient in the order of acceptance.
+      </Text>
+    )
   return (
-    <Paper withBorder p="sm" role="group" aria-label="Being handed over now">
-      <Group gap="sm">
-        <StateLabel state="SENDING" />
-        <TextLink to="/a/$account/developer/logs/$id" params={{ account, id: open.id }} size="sm">
-          <MaskedNumber number={open.to} />
-        </TextLink>
-        <Text size="sm" component="div">
-          {typeText(open.type)}, attempt {open.attempt}, since <TimeAgo at={open.since} />
-        </Text>
-        {open.evidenceUntil === null ? null : (
-          <Text size="sm" component="div">
-            The connection broke; Nuncio waits for a report until <TimeAgo at={open.evidenceUntil} />
-          </Text>
+    <SegmentedControl
+      aria-label="Which messages"
+      size="xs"
+      value={isAll ? 'all' : 'deferred'}
+      onChange={(value) => onAll(value === 'all')}
+      data={[
+        { value: 'all', label: 'All' },
+        { value: 'deferred', label: 'Deferred' },
+      ]}
+    />
+  )
+}
+
+function NothingWaits({ connection: { pace } }: { readonly connection: ConnectionView }) {
+  return (
+    <Paper withBorder p="sm">
+      <Text size="sm" component="div">
+        Nothing waits.{' '}
+        {pace.lastPublishedAt === null ? null : (
+          <>
+            The last message was sent <TimeAgo at={pace.lastPublishedAt} />.
+          </>
         )}
-      </Group>
+      </Text>
     </Paper>
   )
 }
 
-function columnsOf(
-  account: string,
-  ask: ((message: WaitingMessage) => void) | null,
-): readonly Column<WaitingMessage>[] {
+function columnsOf(account: string, ask: ((message: WaitingMessage) => void) | null): readonly Column<Row>[] {
   return [
     {
       key: 'position',
-      header: 'Position',
+      header: 'Place',
       align: 'right',
-      width: 90,
-      card: 'line',
-      cell: (row) => (
-        <Text span inherit style={{ fontVariantNumeric: 'tabular-nums' }}>
-          {row.position.toLocaleString('en')}
-        </Text>
-      ),
+      width: 72,
+      // Others may wait behind it.
+      card: ({ group }) => (group === NEXT ? 'hidden' : 'line'),
+      cell: (row) => ('open' in row ? null : row.message.position.toLocaleString('en')),
     },
     {
       key: 'to',
       header: 'To',
+      width: 190,
       card: 'head',
-      cell: (row) => (
-        <RowLink to="/a/$account/developer/logs/$id" params={{ account, id: row.id }}>
-          <MaskedNumber number={row.to} />
-        </RowLink>
-      ),
+      cell: (row) => {
+        const { id, to } = 'open' in row ? row.open : row.message
+        const isBehind = 'message' in row && row.message.behind !== null
+        return (
+          <span className={isBehind ? classes['behind'] : undefined}>
+            <RowLink to="/a/$account/developer/logs/$id" params={{ account, id }}>
+              <MaskedNumber number={to} />
+            </RowLink>
+          </span>
+        )
+      },
     },
-    { key: 'type', header: 'Type', hideBelow: 1200, cell: (row) => typeText(row.type) },
-    { key: 'accepted', header: 'Accepted', hideBelow: 1200, cell: (row) => <TimeAgo at={row.acceptedAt} isQuiet /> },
     {
-      key: 'turn',
-      header: 'Estimated',
-      cell: (row) => (row.estimatedAt === null ? 'Unknown' : <TimeAgo at={row.estimatedAt} isQuiet />),
+      key: 'message',
+      header: 'Message',
+      card: 'text',
+      cell: (row) => <MessagePreview {...('open' in row ? row.open : row.message)} />,
     },
-    { key: 'expires', header: 'Expires', cell: (row) => <TimeAgo at={row.expiresAt} isQuiet /> },
-    { key: 'attempts', header: 'Attempts', align: 'right', hideBelow: 1200, cell: (row) => String(row.attempts) },
+    {
+      key: 'accepted',
+      header: 'Accepted',
+      width: 120,
+      hideBelow: 1200,
+      card: 'hidden',
+      cell: (row) => <TimeAgo at={('open' in row ? row.open : row.message).acceptedAt} isQuiet isClock />,
+    },
+    {
+      key: 'when',
+      header: 'When',
+      width: '34%',
+      card: 'text',
+      wraps: true,
+      cell: (row) => ('open' in row ? <OpenSince open={row.open} /> : <When message={row.message} />),
+    },
     ...(ask === null
       ? []
       : [
           {
             key: 'cancel',
-            header: 'Cancel',
-            width: 100,
+            header: <VisuallyHidden>Cancel</VisuallyHidden>,
+            width: 56,
             card: 'aside' as const,
-            cell: (row: WaitingMessage) => (
-              <Button
-                size="compact-sm"
-                variant="default"
-                aria-label={`Cancel the message at position ${row.position}`}
-                onClick={() => ask(row)}
-              >
-                Cancel
-              </Button>
-            ),
+            cell: (row: Row) => ('open' in row ? null : <CancelButton message={row.message} onAsk={ask} />),
           },
         ]),
   ]
+}
+
+function OpenSince({ open: { attempt, since, evidenceUntil } }: { readonly open: Open }) {
+  return (
+    <GroupLabel group="moving" icon={Send} isPlain>
+      {evidenceUntil === null ? (
+        <>
+          Attempt {attempt}, since <TimeAgo at={since} isQuiet />
+        </>
+      ) : (
+        <>
+          The connection broke; Nuncio waits for a report until <TimeAgo at={evidenceUntil} isQuiet />
+        </>
+      )}
+    </GroupLabel>
+  )
+}
+
+function When({ message: { wait, behind, estimatedAt } }: { readonly message: WaitingMessage }) {
+  if (behind !== null)
+    return (
+      <GroupLabel group="moving" icon={CornerDownRight} isPlain>
+        {`Behind ${behind.toLocaleString('en')}, same recipient`}
+      </GroupLabel>
+    )
+  if (wait)
+    return (
+      <GroupLabel group="moving" icon={Hourglass} isPlain>
+        <span title={wait.sentence}>{wait.list}</span>
+        {wait.until === null ? null : (
+          <>
+            , <TimeAgo at={wait.until} isQuiet />
+          </>
+        )}
+      </GroupLabel>
+    )
+  return (
+    <Text span size="sm" c="dimmed">
+      {estimatedAt === null ? (
+        'Not known'
+      ) : (
+        <>
+          about <TimeAgo at={estimatedAt} isQuiet isClock />
+        </>
+      )}
+    </Text>
+  )
+}
+
+interface CancelButtonProps {
+  readonly message: WaitingMessage
+  readonly onAsk: (message: WaitingMessage) => void
+}
+
+function CancelButton({ message, onAsk }: CancelButtonProps) {
+  const label = `Cancel the message at place ${message.position}`
+  return (
+    <ActionIcon variant="subtle" color="gray" size={26} aria-label={label} title={label} onClick={() => onAsk(message)}>
+      <X size={16} aria-hidden />
+    </ActionIcon>
+  )
 }
 
 function CancelOneDialog({

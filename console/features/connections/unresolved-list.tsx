@@ -8,9 +8,9 @@ import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { RowLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
+import { typeText } from '../../components/message-preview.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
-import { typeText } from './connection-labels.ts'
 
 type Answer = 'arrived' | 'send-again'
 

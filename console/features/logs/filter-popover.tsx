@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { cloneElement, type ReactElement, type SubmitEvent, useState } from 'react'
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
+import { namedNumber } from '../../components/named-number.ts'
 import { STATE_LABELS, STATUS_LABELS, TYPE_LABELS } from './log-labels.ts'
 import type { LogSearch } from './log-search.ts'
 
@@ -57,7 +58,7 @@ function FilterForm({ search, change, onDone }: FiltersProps & { readonly onDone
         {select(
           'connection',
           'Connection',
-          numbers.map(({ number }) => ({ value: number, label: number })),
+          numbers.map((one) => ({ value: one.number, label: namedNumber(one) })),
         )}
         {select(
           'token',

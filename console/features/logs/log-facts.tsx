@@ -27,9 +27,12 @@ export function LogFacts({ detail }: { readonly detail: LogDetail }) {
       </Fact>
       <Fact name="From">
         {message ? (
-          <TextLink to="/a/$account/connections/$id" params={{ account, id: message.connection.id }} inherit>
-            <MaskedNumber number={message.connection.number} />
-          </TextLink>
+          <>
+            <TextLink to="/a/$account/connections/$id" params={{ account, id: message.connection.id }} inherit>
+              <MaskedNumber number={message.connection.number} />
+            </TextLink>{' '}
+            {message.connection.name}
+          </>
         ) : (
           (from ?? '–')
         )}

@@ -1,4 +1,4 @@
-import type { WaitingPlaceView } from '../../../src/contract/console/connections.ts'
+import type { WaitingPlaceView } from '../../../src/contract/console/lane-page.ts'
 import type { LogEntry, LogRow } from '../../../src/contract/console/log.ts'
 import { durationText } from '../../../src/format/durations.ts'
 import { clockOrDate } from '../../components/instants.ts'

@@ -1,7 +1,7 @@
-import { Code, Group, Text, VisuallyHidden } from '@mantine/core'
-import { AudioLines, FileText, Hand, Image, type LucideIcon, MessageSquareText, Video } from 'lucide-react'
+import { Code, Text, VisuallyHidden } from '@mantine/core'
+import { Hand } from 'lucide-react'
 import { type ReactNode, useMemo } from 'react'
-import type { WaitingPlaceView } from '../../../src/contract/console/connections.ts'
+import type { WaitingPlaceView } from '../../../src/contract/console/lane-page.ts'
 import type { LogRow } from '../../../src/contract/console/log.ts'
 import { type Rows, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
@@ -10,10 +10,11 @@ import { HttpStatus } from '../../components/http-status.tsx'
 import { dayText } from '../../components/instants.ts'
 import { RowLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
+import { MessagePreview } from '../../components/message-preview.tsx'
 import { GroupLabel, StateLabel } from '../../components/state-label.tsx'
 import { type TimeDisplay, useTimeDisplay } from '../../components/stored-setting.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { causeOf, placeText, stateOf, TYPE_LABELS } from './log-labels.ts'
+import { causeOf, placeText, stateOf } from './log-labels.ts'
 import type { LogSearch } from './log-search.ts'
 import classes from './logs.module.css'
 import { RowMenu } from './row-menu.tsx'
@@ -75,7 +76,8 @@ const PREVIEW: Column<LogRow> = {
   key: 'message',
   header: 'Message',
   card: 'text',
-  cell: (row) => <Preview row={row} />,
+  cell: ({ type, preview }) =>
+    type === null && preview === null ? null : <MessagePreview type={type ?? 'message'} preview={preview} />,
 }
 
 function columnsOf({ account, search, display, hasPreview, places, hasDays }: Shown): readonly Column<LogRow>[] {
@@ -164,29 +166,9 @@ function Result({ row, place }: { readonly row: LogRow; readonly place: WaitingP
   )
 }
 
-const ICONS: Readonly<Record<string, LucideIcon>> = {
-  message: MessageSquareText,
-  image: Image,
-  document: FileText,
-  video: Video,
-  audio: AudioLines,
-}
-
-function Preview({ row: { type, preview } }: { readonly row: LogRow }) {
-  if (type === null && preview === null) return null
-  const Icon = ICONS[type ?? ''] ?? FileText
-  const label = TYPE_LABELS[type ?? ''] ?? type ?? 'Message'
+function Numbers({ row: { from, to, connectionName } }: { readonly row: LogRow }) {
   return (
-    <Group component="span" gap={6} wrap="nowrap" className={classes['preview'] ?? ''}>
-      <Icon size={14} role="img" aria-label={label} />
-      <span>{preview ?? label}</span>
-    </Group>
-  )
-}
-
-function Numbers({ row: { from, to } }: { readonly row: LogRow }) {
-  return (
-    <span className={classes['numbers'] ?? ''}>
+    <span className={classes['numbers'] ?? ''} title={connectionName === null ? undefined : `From ${connectionName}`}>
       <span className={classes['from'] ?? ''}>
         <Written text={from} /> →{' '}
       </span>

@@ -47,11 +47,17 @@ function columnsOf(account: string): readonly Column<Lane>[] {
   return [
     {
       key: 'number',
-      header: 'Number',
-      cell: ({ connectionId, number }) => (
-        <RowLink to="/a/$account/connections/$id" params={{ account, id: connectionId }}>
-          {number}
-        </RowLink>
+      header: 'Number, name',
+      wraps: true,
+      cell: ({ connectionId, number, name }) => (
+        <>
+          <RowLink to="/a/$account/connections/$id" params={{ account, id: connectionId }}>
+            {number}
+          </RowLink>{' '}
+          <Text span size="sm" c="dimmed">
+            {name}
+          </Text>
+        </>
       ),
     },
     { key: 'why', header: 'State', wraps: true, card: 'text', cell: (lane) => <Why lane={lane} /> },
@@ -77,7 +83,7 @@ function Why({ lane: { reason, meaning, whatToDo } }: { readonly lane: Lane }) {
       {isOwnSetting ? (
         <GroupLabel group="moving">{reason === 'pace' ? 'Paced' : 'Quiet hours'}</GroupLabel>
       ) : (
-        <GroupLabel group="attend">Stands still</GroupLabel>
+        <GroupLabel group="attend">{reason === 'paused' ? 'Paused' : 'Stands still'}</GroupLabel>
       )}{' '}
       <Text span size="sm" c="dimmed">
         {meaning ?? reason} {isOwnSetting ? '' : whatToDo}

@@ -5,6 +5,7 @@ import { Search } from 'lucide-react'
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
+import { soughtOf } from '../connections/connection-labels.ts'
 import { stateOf } from '../logs/log-labels.ts'
 import { readWords } from '../logs/log-search.ts'
 import classes from './palette.module.css'
@@ -13,6 +14,7 @@ import { findPages, type PaletteEntry, step } from './palette-entries.ts'
 const SEARCH_AFTER_MS = 200
 const MOST_MESSAGES = 4
 const MOST_CONNECTIONS = 3
+const LEAST_SOUGHT = 2
 
 /** Pages, connections, and messages by number, id or error, from anywhere by Ctrl+K. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
@@ -160,19 +162,19 @@ function useMessages(sought: string): readonly PaletteEntry[] {
 
 function useConnections(sought: string): readonly PaletteEntry[] {
   const { id: account } = useAccount()
-  const digits = sought.replace(/[+\s()-]/g, '')
-  const isNumber = /^\d{2,15}$/.test(digits)
+  const find = soughtOf(sought) ?? ''
+  const isLongEnough = find.length >= LEAST_SOUGHT
   const { data } = useApiQuery(
     'listConnections',
-    { params: { account }, query: { find: digits } },
-    { enabled: isNumber, isLive: false },
+    { params: { account }, query: { find } },
+    { enabled: isLongEnough, isLive: false },
   )
-  if (!isNumber) return []
-  return (data?.items ?? []).slice(0, MOST_CONNECTIONS).map(({ id, number, channel }) => ({
+  if (!isLongEnough) return []
+  return (data?.items ?? []).slice(0, MOST_CONNECTIONS).map(({ id, number, name, channel }) => ({
     key: id,
     group: 'Connections',
     label: number,
-    note: channel,
+    note: name ?? channel,
     to: '/a/$account/connections/$id',
     params: { id },
   }))

@@ -1,6 +1,7 @@
 import { Button, Group, NativeSelect, SegmentedControl, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { Send } from 'lucide-react'
 import { CAPTION_MAX_CHARACTERS, TEXT_MAX_CHARACTERS } from '../../../src/contract/field-rules.ts'
+import { namedNumber } from '../../components/named-number.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { TokenField } from '../../components/token-field.tsx'
 import { type Draft, type MessageKind, TYPES } from './draft.ts'
@@ -8,6 +9,7 @@ import type { Composing } from './use-composing.ts'
 
 export interface Sender {
   readonly number: string
+  readonly name: string | null
   readonly channel: string
 }
 
@@ -36,7 +38,7 @@ export function ComposeForm({ composing, senders, onType }: ComposeFormProps) {
           error={problemAt('from')}
           data-path="from"
           onChange={({ currentTarget }) => write({ from: currentTarget.value })}
-          data={senders.map(({ number, channel }) => ({ value: number, label: `${number} (${channel})` }))}
+          data={senders.map((one) => ({ value: one.number, label: `${namedNumber(one)} (${one.channel})` }))}
         />
         <TextInput
           label="To"

@@ -2,6 +2,8 @@ import { Box, Button, Collapse, MultiSelect, Stack, Textarea } from '@mantine/co
 import { useDisclosure } from '@mantine/hooks'
 import { ChevronDown, ChevronRight } from 'lucide-react'
 import { type ReactNode, useId, useState } from 'react'
+import type { TokenConnection } from '../../../src/contract/console/tokens.ts'
+import { namedNumber } from '../../components/named-number.ts'
 
 interface Limits {
   readonly connectionIds: readonly string[] | null
@@ -9,7 +11,7 @@ interface Limits {
 }
 
 interface LimitsFieldsProps {
-  readonly connections: readonly { readonly id: string; readonly number: string; readonly channel: string }[]
+  readonly connections: readonly TokenConnection[]
   readonly value: Limits
   readonly onChange: (limits: { connectionIds: string[] | null; sourceRanges: string[] | null }) => void
   readonly errors: { readonly connectionIds?: ReactNode; readonly sourceRanges?: ReactNode }
@@ -47,14 +49,14 @@ export function LimitsFields({ connections, value, onChange, errors }: LimitsFie
             label="Connections"
             description="It may send from these numbers only. None chosen: from all, those added later too."
             placeholder={connectionIds === null ? 'All connections' : ''}
-            data={connections.map((one) => ({ value: one.id, label: `${one.number} (${one.channel})` }))}
+            data={connections.map((one) => ({ value: one.id, label: `${namedNumber(one)} (${one.channel})` }))}
             value={connectionIds ?? []}
             onChange={(ids) => onChange({ connectionIds: ids.length === 0 ? null : ids, sourceRanges })}
             error={errors.connectionIds}
             searchable
             clearable
             clearButtonProps={{ 'aria-label': 'Clear the connections' }}
-            nothingFoundMessage="No connection with this number"
+            nothingFoundMessage="No connection with this number or name"
             data-path="connectionIds"
           />
           <Textarea

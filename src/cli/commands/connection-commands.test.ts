@@ -58,6 +58,7 @@ describe.each(ENGINES)('connections, on %s', (engine) => {
     assert.deepEqual(connection, {
       id: connection['id'],
       number: '15550001000',
+      name: null,
       account: 'Acme',
       channel: 'sandbox',
       state: 'active',
@@ -100,6 +101,20 @@ describe.each(ENGINES)('connections, on %s', (engine) => {
 
     assert.match((await world.cli('connection', 'pause', '15550001000')).stderr, /connection_ambiguous/)
     assert.equal((await world.json('connection', 'pause', '15550001000', '--account', 'Other'))['state'], 'paused')
+  })
+
+  it('are renamed, and lose their name again', async () => {
+    await world.cli(...ADD)
+
+    const said = await world.cli('connection', 'rename', '15550001000', ' Front desk ')
+    const listed = await world.cli('connection', 'list')
+    const long = await world.cli('connection', 'rename', '15550001000', 'x'.repeat(61))
+    const unnamed = await world.json('connection', 'rename', '15550001000', '')
+
+    assert.equal(said.stdout, '15550001000 is now called “Front desk”.\n')
+    assert.match(listed.stdout, /15550001000 +Front desk +Acme /)
+    assert.deepEqual([long.code, /has at most 60 characters/.test(long.stderr)], [2, true])
+    assert.equal(unnamed['name'], null)
   })
 
   it('are paused, resumed and removed, and say what waits', async () => {

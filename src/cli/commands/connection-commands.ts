@@ -1,3 +1,4 @@
+import { CONNECTION_NAME } from '../../contract/console/form-rules.ts'
 import { commandLine } from '../../core/command-line.ts'
 import type { ConnectionView, TakenOut } from '../../core/ports/administration.ts'
 import { explainWait } from '../../core/sentences/explain-wait.ts'
@@ -7,6 +8,7 @@ import { erasureText } from '../format/erasure-text.ts'
 import { goesOn } from '../format/goes-on.ts'
 import { connectionJson } from '../format/json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
+import { parseOneLine } from '../parse/argument.ts'
 import { ACCOUNT_OPTION, withConnection } from '../parse/connection-argument.ts'
 import { findAccountOrAll } from '../parse/find-account.ts'
 import { addConnectionBacklogCommand } from './connection-backlog-command.ts'
@@ -20,6 +22,7 @@ export function addConnectionCommands(program: NuncioCommand, cli: Cli): void {
   addConnectionNetworkCommands(group, cli)
   addConnectionPhoneCommands(group, cli)
   addList(group, cli)
+  addRename(group, cli)
   addPause(group, cli)
   addResume(group, cli)
   addConnectionBacklogCommand(group, cli)
@@ -40,7 +43,7 @@ function addList(group: NuncioCommand, cli: Cli): void {
         if (options.json) return cli.jsonList(connections.map(connectionJson))
         const now = cli.surroundings.now()
         await cli.table({
-          columns: ['NUMBER', 'ACCOUNT', 'CHANNEL', 'STATE', 'WAITING', 'OLDEST', 'STANDS STILL BECAUSE'],
+          columns: ['NUMBER', 'NAME', 'ACCOUNT', 'CHANNEL', 'STATE', 'WAITING', 'OLDEST', 'STANDS STILL BECAUSE'],
           rows: connections.map((connection) => row(connection, now)),
           whenEmpty: `There is no connection yet. Add one: ${commandLine`connection add NUMBER --channel sandbox`}`,
         })
@@ -49,9 +52,9 @@ function addList(group: NuncioCommand, cli: Cli): void {
 }
 
 function row(connection: ConnectionView, now: number): readonly string[] {
-  const { number, account, channel, state, waiting, oldestWaitingAt } = connection
+  const { number, name, account, channel, state, waiting, oldestWaitingAt } = connection
   const oldest = oldestWaitingAt === null ? '–' : relativeTime(oldestWaitingAt, now)
-  return [number, account, channel, state, String(waiting), oldest, whyStill(connection, now)]
+  return [number, name ?? '–', account, channel, state, String(waiting), oldest, whyStill(connection, now)]
 }
 
 function whyStill(connection: ConnectionView, now: number): string {
@@ -61,6 +64,25 @@ function whyStill(connection: ConnectionView, now: number): string {
   const words = quote ? ` ${quote.speaker}: “${quote.words}”` : ''
   const until = reasonUntil === null ? '' : ` Goes on ${goesOn({ reason, until: reasonUntil }, now)}.`
   return `${cause}${words}${until}`
+}
+
+function addRename(group: NuncioCommand, cli: Cli): void {
+  group
+    .command('rename')
+    .description('give a connection a name, which lists show beside its number; an empty one takes it away')
+    .argument('<number>', 'the number of the connection')
+    .argument('<name>', 'up to 60 characters')
+    .withAccount(ACCOUNT_OPTION)
+    .withJson('the connection')
+    .withExamples(commandLine`connection rename 15550001000 ${'Front desk'}`)
+    .action(async (number: string, given: string, options: CommonOptions) => {
+      const name = parseOneLine(given, CONNECTION_NAME) || null
+      await withConnection(cli, { number, options }, async ({ administration }, { id }) => {
+        const connection = await administration.changeConnection(id, { name }, ACTOR)
+        const sentence = name === null ? `${number} has no name any more.` : `${number} is now called “${name}”.`
+        await printResult(cli, options, { connection, sentence })
+      })
+    })
 }
 
 function addPause(group: NuncioCommand, cli: Cli): void {

@@ -32,8 +32,8 @@ export function accountJson({ id, name, createdAt }: AccountView) {
 }
 
 export function connectionJson(view: ConnectionView) {
-  const { id, number, account, channel, state, waiting, oldestWaitingAt, reason } = view
-  return { id, number, account, channel, state, waiting, oldestWaitingAt: isoTime(oldestWaitingAt), reason }
+  const { id, number, name, account, channel, state, waiting, oldestWaitingAt, reason } = view
+  return { id, number, name, account, channel, state, waiting, oldestWaitingAt: isoTime(oldestWaitingAt), reason }
 }
 
 /** `number` null: its person was erased. */

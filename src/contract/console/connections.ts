@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { checkNumber } from '../field-rules.ts'
+import { connectionName } from './connection-name.ts'
+import { lanePage, waitingPlace } from './lane-page.ts'
 import { laneSettings } from './lane-settings.ts'
 import { phoneView } from './phone.ts'
 import { consoleRoute } from './route.ts'
@@ -47,6 +49,8 @@ export type ConnectionGroup = z.output<typeof connectionGroup>
 const connectionRow = z.object({
   id: plain,
   number: plain,
+  /** What people call it; null: it has no name. */
+  name: plain.nullable(),
   channel: plain,
   state: z.enum(['active', 'paused']),
   group: connectionGroup,
@@ -154,43 +158,6 @@ const connectionView = connectionRow.extend({
 })
 export type ConnectionView = z.output<typeof connectionView>
 
-/** A message that is being sent. */
-const openMessage = z.object({
-  id: plain,
-  to: maskedNumber,
-  type: plain,
-  attempt: z.int(),
-  since: instant,
-  acceptedAt: instant,
-  /** Until when the channel is asked whether it arrived; null while it is being sent. */
-  evidenceUntil: instant.nullable(),
-  words: maskedText.nullable(),
-})
-
-const waitingMessage = z.object({
-  id: plain,
-  to: maskedNumber,
-  type: plain,
-  acceptedAt: instant,
-  expiresAt: instant,
-  attempts: z.int(),
-  /** 1 is the head of the lane. */
-  position: z.int(),
-  /** When it will be sent, by the pace of the lane; null when unknown. */
-  estimatedAt: instant.nullable(),
-})
-export type WaitingMessage = z.output<typeof waitingMessage>
-
-const waitingPlace = z.object({
-  id: plain,
-  /** 1 is the head of the lane; null: further back than is counted. */
-  position: z.int().nullable(),
-  estimatedAt: instant.nullable(),
-  /** What it waits for itself, or what stops its lane; null: only for those before it. */
-  wait: z.object({ code: plain, sentence: maskedText, until: instant.nullable() }).nullable(),
-})
-export type WaitingPlaceView = z.output<typeof waitingPlace>
-
 const unresolvedMessage = z.object({
   id: plain,
   to: maskedNumber,
@@ -222,8 +189,8 @@ export const connectionRoutes = {
     path: '/accounts/:account/connections',
     access: 'viewer',
     params: ofAccount,
-    /** `find`: the first digits of a number. */
-    query: z.object({ after: cursor, find: z.string().max(15).optional(), group: connectionGroup.optional() }),
+    /** `find`: the first digits of a number, or a part of a name. */
+    query: z.object({ after: cursor, find: z.string().max(60).optional(), group: connectionGroup.optional() }),
     reply: page(connectionRow).extend({
       counts: z.object({ problem: z.int(), paused: z.int(), waiting: z.int(), ready: z.int() }),
     }),
@@ -271,6 +238,15 @@ export const connectionRoutes = {
     path: '/accounts/:account/connections/:id/resume',
     access: 'developer',
     params: inAccount,
+    reply: connectionView,
+  }),
+  /** Empty: no name. */
+  renameConnection: consoleRoute({
+    method: 'PUT',
+    path: '/accounts/:account/connections/:id/name',
+    access: 'developer',
+    params: inAccount,
+    body: z.object({ name: connectionName }),
     reply: connectionView,
   }),
   changeLane: consoleRoute({
@@ -331,12 +307,7 @@ export const connectionRoutes = {
     access: 'viewer',
     params: inAccount,
     query: z.object({ after: cursor }),
-    reply: z.object({
-      open: openMessage.nullable(),
-      /** In sending order. */
-      items: z.array(waitingMessage),
-      next: plain.nullable(),
-    }),
+    reply: lanePage,
   }),
   /** Where the messages of a page stand that wait; others are left out. */
   listPlaces: consoleRoute({

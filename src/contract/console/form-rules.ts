@@ -9,6 +9,7 @@ const EMAIL =
   /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/
 
 export const BLOCK_REASON: OneLineRule = { what: 'The reason', most: 500, mayBeEmpty: true }
+export const CONNECTION_NAME: OneLineRule = { what: 'The name of a connection', most: 60, mayBeEmpty: true }
 export const WEBHOOK_DESCRIPTION: OneLineRule = { what: 'The description', most: 120, mayBeEmpty: true }
 
 /** What is wrong with an e-mail address, which is trimmed already. Null: nothing. */

@@ -119,6 +119,8 @@ export type LogEntry = z.output<typeof logEntry>
 
 /** An entry as the list shows it. Exports have no contents of messages, and so no preview. */
 const logRow = logEntry.extend({
+  /** What people call its connection. */
+  connectionName: plain.nullable(),
   /** The first 40 characters of its text, or of the name and caption of its file. */
   preview: notForViewers(plain),
   /** It waits, and its connection is paused. */
@@ -227,6 +229,7 @@ export const logDetail = z.object({
       connection: z.object({
         id: plain,
         number: plain,
+        name: plain.nullable(),
         channel: plain,
         state: z.enum(['active', 'paused', 'removed']),
       }),

@@ -43,6 +43,7 @@ const overview = z.object({
     z.object({
       connectionId: plain,
       number: plain,
+      name: plain.nullable(),
       state: z.enum(['active', 'paused']),
       waiting: z.int(),
       isMore: z.boolean(),

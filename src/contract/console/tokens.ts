@@ -37,9 +37,11 @@ export const newTokenForm = z.object({
 const boundConnection = z.object({
   id: plain,
   number: plain,
+  name: plain.nullable(),
   channel: plain,
   state: z.enum(['active', 'paused', 'removed']),
 })
+export type TokenConnection = z.output<typeof boundConnection>
 
 const tokenRow = z.object({
   id: plain,

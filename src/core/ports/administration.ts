@@ -30,6 +30,8 @@ export interface NetworkCheck {
 
 /** What is left out stays as it is. */
 export interface ConnectionChange {
+  /** Null: no name. */
+  readonly name?: string | null
   readonly policy?: LanePolicy
   /** All of them: what is not among them is gone. */
   readonly channelSettings?: Readonly<Record<string, unknown>>
@@ -47,6 +49,8 @@ export type ConnectionState = 'active' | 'paused' | 'removed'
 export interface ConnectionView {
   readonly id: ConnectionId
   readonly number: string
+  /** What people call it; null: it has no name. */
+  readonly name: string | null
   /** The account's name. */
   readonly account: string
   readonly accountId: AccountId

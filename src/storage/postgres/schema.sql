@@ -48,7 +48,9 @@ create table connection (
   network_key text collate "C",
   callback_app text collate "C",
   -- JSON: what its network said when it was last asked, and when. Null: it was never asked, or there is none.
-  network_check text
+  network_check text,
+  -- What people call it. Null: it has no name.
+  name text
 );
 
 -- A removed number may be added again, which makes a new connection.

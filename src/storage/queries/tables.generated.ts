@@ -31,6 +31,7 @@ export interface Tables {
     network_key: string | null
     callback_app: string | null
     network_check: string | null
+    name: string | null
   }
   token: {
     id: TokenId

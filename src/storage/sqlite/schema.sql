@@ -40,7 +40,9 @@ create table connection (
   network_key text,
   callback_app text,
   -- JSON: what its network said when it was last asked, and when. Null: it was never asked, or there is none.
-  network_check text
+  network_check text,
+  -- What people call it. Null: it has no name.
+  name text
 ) strict, without rowid;
 
 -- A removed number may be added again, which makes a new connection.

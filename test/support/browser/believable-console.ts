@@ -61,6 +61,9 @@ async function prepare({ cli, page, account, url }: OpenConsole): Promise<{ id: 
   const receipts = ['delivered_after=1s', 'read_after=3s']
   await cli.json('connection', 'set', ORDERS, ...receipts)
   for (const number of [REMINDERS, NEWSLETTER]) await cli.json('connection', 'add', number, '--channel', 'sandbox')
+  await cli.json('connection', 'rename', ORDERS, 'Orders')
+  await cli.json('connection', 'rename', REMINDERS, 'Table reminders')
+  await cli.json('connection', 'rename', NEWSLETTER, 'Newsletter')
   await cli.json('connection', 'set', REMINDERS, 'least_gap=20s', 'quiet_hours=22:00-07:00@Europe/Berlin')
   await cli.json('connection', 'pause', NEWSLETTER)
   await cli.json('token', 'create', '--name', 'oven-alarm', '--expires', '7d', ...SEND)

@@ -45,6 +45,7 @@ export const BODIES: Partial<Record<ConsoleRouteName, object>> = {
   changeRetention: { bodiesDays: 7, messagesDays: 30 },
   changeRole: { role: 'viewer' },
   renamePasskey: { name: 'Mine' },
+  renameConnection: { name: 'Mine' },
   renameToken: { name: 'mine' },
   rotateToken: { expiration: '30d', expiresAt: null, oldEndsAt: null },
   deleteToken: { name: 'first' },

@@ -187,7 +187,7 @@ export class ConsoleWorld extends AdministrationWorld {
           publicUrl: 'http://127.0.0.1:8080',
         }),
         dataDir: tmpdir(),
-        sandbox: { commands: [], openCopy: async () => null },
+        sandbox: { commands: [], openCopy: async () => null, markRead: async () => {} },
         version: '0.0.0',
         mayUsePlainHttp: false,
         webhookRanges: { allowed: [], refused: [] },

@@ -68,6 +68,8 @@ export interface LogEntryView
   readonly resentBy: string | null
   readonly token: { readonly id: TokenId; readonly name: string; readonly prefix: string } | null
   readonly connectionId: ConnectionId | null
+  /** What people call it; null: it has no name, or there is none. */
+  readonly connectionName: string | null
   /** Why the message ended as it did. */
   readonly reason: string | null
   readonly attempts: number | null
@@ -126,6 +128,7 @@ export interface LogTimeline {
   readonly connection: {
     readonly id: ConnectionId
     readonly number: string
+    readonly name: string | null
     readonly channel: string
     readonly state: ConnectionState
   } | null

@@ -39,6 +39,8 @@ export type LaneGroup = (typeof LANE_GROUPS)[number]
 export interface LaneOverview {
   readonly id: ConnectionId
   readonly number: string
+  /** What people call it; null: it has no name. */
+  readonly name: string | null
   readonly channel: string
   readonly state: 'active' | 'paused'
   readonly policy: LanePolicy
@@ -68,6 +70,7 @@ export interface OpenMessageView {
   readonly id: MessageId
   readonly to: string
   readonly type: MessageType
+  readonly preview: string | null
   readonly acceptedAt: Instant
   readonly attempt: number
   readonly since: Instant
@@ -75,18 +78,41 @@ export interface OpenMessageView {
   readonly words: string | null
 }
 
-interface WaitingMessageView {
+export interface WaitingMessageView {
   readonly id: MessageId
   readonly to: string
   readonly type: MessageType
+  /** The beginning of its text, or of the name and caption of its file. Null: there is none, or it was deleted. */
+  readonly preview: string | null
   readonly acceptedAt: Instant
   readonly attempts: number
   /** 1 is the head of the lane, which may be the one that is being handed over. */
   readonly position: number
+  /** The place of the deferred message to the same recipient that it waits for. */
+  readonly behind: number | null
+  /** What it waits for itself. */
+  readonly wait: OwnWait | null
+}
+
+/** A code of core/reasons.ts. */
+interface OwnWait {
+  readonly reason: string
+  readonly words: string | null
+  readonly until: Instant | null
 }
 
 export interface LanePage {
   readonly open: OpenMessageView | null
+  /** Those that wait for something of their own, each with the later ones to its recipient behind it. */
+  readonly deferred: {
+    readonly count: number
+    readonly recipients: number
+    /** Only the front of the lane was searched for them: further back there may be others. */
+    readonly isMore: boolean
+    /** On the first page, the first fifty. */
+    readonly items: readonly WaitingMessageView[]
+  }
+  /** The others, in order. */
   readonly items: readonly WaitingMessageView[]
   readonly next: string | null
 }
@@ -98,7 +124,7 @@ export interface WaitingPlace {
   /** 1 is the head of the lane. Null: it stands further back than is counted. */
   readonly position: number | null
   /** What it waits for itself, or what stops its lane: a code of core/reasons.ts. Null: nothing but those before it. */
-  readonly wait: { readonly reason: string; readonly words: string | null; readonly until: Instant | null } | null
+  readonly wait: OwnWait | null
 }
 
 interface UnresolvedView {
@@ -131,7 +157,7 @@ export interface OfMessage {
  */
 export interface LaneViews {
   /**
-   * By group and number, without removed ones. `find`: only those that begin with these digits. A lane that changes its
+   * By group and number, without removed ones. `find`: only those whose number begins with it, or whose name has it in it. A lane that changes its
    * group between two pages may be listed twice or not at all.
    */
   listLanes(wanted: {
@@ -141,7 +167,7 @@ export interface LaneViews {
     after: string | null
   }): Promise<LaneList>
   readLane(of: OfConnection): Promise<LaneOverview>
-  /** What waits, in order: twenty from the cursor on. */
+  /** What waits: the deferred messages, and twenty others from the cursor on. */
   listWaiting(of: OfConnection, after: string | null): Promise<LanePage>
   /** Of a page of messages those that wait and are not being sent. Ids of another account are left out. */
   findPlaces(accountId: AccountId, ids: readonly MessageId[]): Promise<readonly WaitingPlace[]>

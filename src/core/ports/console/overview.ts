@@ -23,6 +23,7 @@ export interface TallyBar extends Tallies {
 export interface WaitingLane {
   readonly connectionId: ConnectionId
   readonly number: string
+  readonly name: string | null
   readonly state: 'active' | 'paused'
   readonly waiting: number
   /** True: more wait than were counted. */

@@ -7,6 +7,7 @@ export type TokenTab = 'active' | 'expired' | 'deleted'
 export interface TokenConnection {
   readonly id: ConnectionId
   readonly number: string
+  readonly name: string | null
   readonly channel: string
   readonly state: ConnectionState
 }

@@ -2,7 +2,7 @@ import type { connectionRoutes } from '../../../contract/console/connections.ts'
 import type { ConnectionId, MessageId } from '../../../core/ids.ts'
 import { ERASED } from '../../../core/message/erased.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
-import type { LaneOverview, WaitingPlace } from '../../../core/ports/console/lanes.ts'
+import type { LaneOverview, WaitingMessageView, WaitingPlace } from '../../../core/ports/console/lanes.ts'
 import { explainReason } from '../../../core/reasons.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../request-context.ts'
@@ -38,6 +38,10 @@ function settingHandlers(deps: ConsoleDeps): Omit<Handlers<Routes>, LaneHandlers
       await store.lanes.setState(own(params, context), 'active', context.actor)
       return showConnection(deps, own(params, context))
     },
+    async renameConnection({ params, body }, context) {
+      await store.lanes.changeSettings(own(params, context), { name: body.name || null }, context.actor)
+      return showConnection(deps, own(params, context))
+    },
     async changeLane({ params, body }, context) {
       await store.lanes.changeSettings(own(params, context), { policy: body }, context.actor)
       return showConnection(deps, own(params, context))
@@ -57,12 +61,9 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
         store.lanes.readLane(of),
         store.lanes.listWaiting(of, query.after ?? null),
       ])
-      const items = page.items.map((item) => ({
-        ...item,
-        expiresAt: item.acceptedAt + lane.policy.timeToLiveMs,
-        estimatedAt: estimate(lane, item.position, context.now),
-      }))
-      return { open: page.open, items, next: page.next }
+      const present = (item: WaitingMessageView) => presentWaiting(lane, item, context.now)
+      const deferred = { ...page.deferred, items: page.deferred.items.map(present) }
+      return { open: page.open, deferred, items: page.items.map(present), next: page.next }
     },
     async listPlaces({ query }, { accountId, now }) {
       const ids = query.ids.split(',').slice(0, MOST_PLACES) as MessageId[]
@@ -106,7 +107,18 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
   }
 }
 
+/** Its turn by the pace of the lane says nothing of a message that waits for something else. */
+function presentWaiting(lane: LaneOverview, item: WaitingMessageView, now: number) {
+  const { wait, behind, position, acceptedAt } = item
+  return {
+    ...item,
+    expiresAt: acceptedAt + lane.policy.timeToLiveMs,
+    estimatedAt: wait === null && behind === null ? estimate(lane, position, now) : null,
+    wait: wait && shortWait(wait),
+  }
+}
+
 function shortWait({ reason, words, until }: NonNullable<WaitingPlace['wait']>) {
-  const { code, cause: sentence } = explainReason(reason, { words })
-  return { code, sentence, until }
+  const { code, list, cause: sentence } = explainReason(reason, { words })
+  return { code, list, sentence, until }
 }

@@ -141,6 +141,37 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     assert.deepEqual(new Set(acts), new Set(['403 role_too_low']))
   })
 
+  it('are renamed by developers, found by a part of the name, and named wherever they are chosen', async () => {
+    const rename = (name: string, as = anna) => ({ params: of(), body: { name }, as })
+    const find = async (words: string) =>
+      (await world.call('listConnections', { params: { account }, query: { find: words }, as: anna })).items.map(
+        ({ number, name }) => [number, name],
+      )
+    await world.connection(account, '15550001001')
+    const { id: message } = await world.accept({ connectionId: id })
+
+    const named = await world.call('renameConnection', rename(' Front Desk '))
+    const refused = [
+      await world.refusal('renameConnection', rename('x'.repeat(61))),
+      await world.refusal('renameConnection', rename('Mine', await world.visitor(account, 'viewer'))),
+    ]
+    const found = [await find('desk'), await find('15550001001'), await find('kitchen')]
+    const places = [
+      (await world.call('showLogEntry', { params: of(message), as: anna })).message?.connection.name,
+      (await world.call('listLog', { params: { account }, query: {}, as: anna })).items[0]?.connectionName,
+      (await world.call('listSandboxes', { params: { account }, as: anna })).connections[0]?.name,
+      (await world.call('describeTokenForm', { params: { account }, as: anna })).connections[0]?.name,
+      (await world.call('readOverview', { params: { account }, as: anna })).lanes[0]?.name,
+    ]
+    const unnamed = await world.call('renameConnection', rename(''))
+
+    assert.deepEqual([named.name, unnamed.name], ['Front Desk', null])
+    assert.deepEqual(refused, ['400 input_invalid', '403 role_too_low'])
+    assert.deepEqual(found, [[['15550001000', 'Front Desk']], [['15550001001', null]], []])
+    assert.deepEqual(places, Array(5).fill('Front Desk'))
+    assert.equal((await world.audit()).filter((action) => action === 'connection.change').length, 2)
+  })
+
   it('accept settings only within their limits', async () => {
     const quietHours = { from: '22:00', to: '07:00', timeZone: 'Europe/Berlin' }
     const set = (body: object) => ({ params: of(), body: { ...DEFAULT_LANE_POLICY, ...body }, as: anna })

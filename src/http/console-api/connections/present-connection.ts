@@ -20,10 +20,11 @@ export function presentChannel(
 }
 
 export function presentRow(lane: LaneOverview): ConnectionRow {
-  const { id, number, channel, state, group, waiting, oldestWaitingAt, pace, standsStill } = lane
+  const { id, number, name, channel, state, group, waiting, oldestWaitingAt, pace, standsStill } = lane
   return {
     id,
     number,
+    name,
     channel,
     state,
     group,

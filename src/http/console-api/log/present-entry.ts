@@ -41,8 +41,8 @@ function presentReason(code: string, { state, channel, connection, to }: LogEntr
 
 /** The same in the list. */
 export function presentRow(entry: LogEntryView): LogRow {
-  const { preview, isPaused, publishedAt } = entry
-  return { ...presentEntry(entry), preview, isPaused, publishedAt }
+  const { connectionName, preview, isPaused, publishedAt } = entry
+  return { ...presentEntry(entry), connectionName, preview, isPaused, publishedAt }
 }
 
 /** Such as `bad_request_400`. A code of a newer version reads as itself. */

@@ -89,7 +89,7 @@ async function around(
 ): Promise<{ message: MessageTimeline | null; connection: LogTimeline['connection'] }> {
   const connection = await store.database
     .selectFrom('connection')
-    .select(['id', 'number', 'channel', 'state'])
+    .select(['id', 'number', 'name', 'channel', 'state'])
     .where('id', '=', connectionId ?? ('' as never))
     .executeTakeFirst()
   return {

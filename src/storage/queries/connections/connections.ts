@@ -154,10 +154,11 @@ export function noteCheck(
 export async function writeSettings(
   making: Change,
   { accountId, id }: OfAccount,
-  { policy, channelSettings, expected, link }: ConnectionChange,
+  { name, policy, channelSettings, expected, link }: ConnectionChange,
 ): Promise<void> {
   const { tables } = making
   const columns = {
+    ...(name !== undefined && { name }),
     ...(policy && { policy: JSON.stringify(policy) }),
     ...(channelSettings && { channel_settings: JSON.stringify(channelSettings) }),
     ...(link && { network_key: link.networkKey, callback_app: link.callbackApp }),
@@ -178,6 +179,7 @@ export async function writeSettings(
   await touchLane(making, id)
   // Only the names of the channel's settings: their values may be credentials.
   const detail = {
+    ...(name !== undefined && { name }),
     ...(policy && { policy }),
     ...(channelSettings && { channelSettings: Object.keys(channelSettings) }),
     ...(link && { link: Object.keys(link) }),
@@ -267,6 +269,7 @@ export function selectWithLanes(tables: Reader, now: Instant) {
       .select([
         'c.id',
         'c.number',
+        'c.name',
         'c.account_id',
         'a.name as account_name',
         'c.channel',
@@ -286,6 +289,7 @@ export function toConnectionFacts(row: LaneRow) {
   return {
     id: row.id,
     number: row.number,
+    name: row.name,
     channel: row.channel,
     policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
     channelSettings: JSON.parse(row.channel_settings) as Record<string, unknown>,

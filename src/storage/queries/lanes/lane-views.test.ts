@@ -180,26 +180,6 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     assert.deepEqual(paused, { reason: 'paused', words: null, until: null, canBeEnded: false })
   })
 
-  it('show what is being handed over and the next ones with their places, page by page', async () => {
-    const { sequence } = await world.accept({ connectionId: id })
-    await world.acceptMany(50, id)
-    await world.openAttempt(id, sequence, { number: 2 })
-
-    const first = await lanes.listWaiting({ accountId, id }, null)
-    const second = await lanes.listWaiting({ accountId, id }, first.next)
-    const third = await lanes.listWaiting({ accountId, id }, second.next)
-    const spoilt = await lanes.listWaiting({ accountId, id }, `' or 1=1`)
-
-    assert.deepEqual([first.open?.id, first.open?.attempt, first.open?.since], ['message-1', 2, NOON])
-    const positions = [first, second, third].flatMap(({ items }) => items.map(({ position }) => position))
-    assert.deepEqual(
-      positions,
-      Array.from({ length: 50 }, (_, at) => at + 2),
-    )
-    assert.deepEqual([first.items[0]?.id, third.next], ['many-1', null])
-    assert.deepEqual(spoilt, first)
-  })
-
   it('are paused, resumed and changed, with an audit entry and a notification of the service', async () => {
     const policy = { ...DEFAULT_LANE_POLICY, leastGapMs: 2_000 }
 

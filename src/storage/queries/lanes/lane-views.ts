@@ -1,13 +1,7 @@
 import { sql } from 'kysely'
 import type { AccountId, MessageId } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
-import type {
-  LanePage,
-  LaneViews,
-  OfConnection,
-  OfMessage,
-  OpenMessageView,
-} from '../../../core/ports/console/lanes.ts'
+import type { LaneViews, OfMessage } from '../../../core/ports/console/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { cancelMessage, resolveMessage, retryMessage } from '../messages/change-message.ts'
 import { HAS_ENDED_BADLY } from '../messages/message-view.ts'
@@ -22,8 +16,8 @@ import {
   setState,
 } from './change-lane.ts'
 import { findPlaces } from './find-places.ts'
-import { selectUnfinished } from './lane-order.ts'
-import { listLanes, livingConnection, readLane } from './read-lanes.ts'
+import { listWaiting } from './list-waiting.ts'
+import { listLanes, readLane } from './read-lanes.ts'
 
 const PAGE = 20
 
@@ -153,88 +147,4 @@ function read(tables: Reader, accountId: AccountId, sequences: readonly Sequence
 
 function before(cursor: string | null): Sequence {
   return cursor !== null && /^\d{1,16}$/.test(cursor) ? Number(cursor) : Number.MAX_SAFE_INTEGER
-}
-
-/** Where a page begins: behind this message, which stood at this place when it was read. */
-interface Place {
-  readonly sequence: Sequence
-  readonly position: number
-}
-
-const FRONT: Place = { sequence: 0, position: 0 }
-
-function listWaiting(store: Store, of: OfConnection, after: string | null): ReturnType<LaneViews['listWaiting']> {
-  return snapshot(store, async (tables): Promise<LanePage> => {
-    await livingConnection(tables, of)
-    const from = readPlace(after)
-    const found = await selectUnfinished(tables, of.id)
-      .select('e.sequence')
-      .where('e.sequence', '>', from.sequence)
-      .orderBy('e.sequence')
-      .limit(PAGE + 1)
-      .execute()
-    const sequences = found.slice(0, PAGE).map(({ sequence }) => sequence)
-    const open = await readOpen(tables, of)
-    const places = sequences.map((sequence, at): Place => ({ sequence, position: from.position + at + 1 }))
-    const items = await readItems(
-      tables,
-      places.filter(({ sequence }) => sequence !== open?.sequence),
-    )
-    const last = places.at(-1)
-    const next = found.length > PAGE && last ? `${last.sequence}.${last.position}` : null
-    return { open: open?.message ?? null, items, next }
-  })
-}
-
-async function readItems(tables: Reader, places: readonly Place[]): Promise<LanePage['items']> {
-  if (places.length === 0) return []
-  const rows = await tables
-    .selectFrom('message')
-    .select(['sequence', 'id', 'recipient', 'type', 'accepted_at', 'attempts'])
-    .where(
-      'sequence',
-      'in',
-      places.map(({ sequence }) => sequence),
-    )
-    .orderBy('sequence')
-    .execute()
-  const positions = new Map(places.map(({ sequence, position }) => [sequence, position]))
-  return rows.map((row) => ({
-    id: row.id,
-    to: row.recipient,
-    type: row.type,
-    acceptedAt: row.accepted_at,
-    attempts: row.attempts,
-    position: positions.get(row.sequence) ?? 0,
-  }))
-}
-
-async function readOpen(
-  tables: Reader,
-  { id }: OfConnection,
-): Promise<{ sequence: Sequence; message: OpenMessageView } | null> {
-  const row = await tables
-    .selectFrom('open_attempt as o')
-    .innerJoin('message as m', 'm.sequence', 'o.message_sequence')
-    .where('o.connection_id', '=', id)
-    .select(['m.sequence', 'm.id', 'm.recipient', 'm.type', 'm.accepted_at', 'o.number', 'o.started_at'])
-    .select(['o.evidence_until', 'o.words'])
-    .executeTakeFirst()
-  if (!row) return null
-  const message = {
-    id: row.id,
-    to: row.recipient,
-    type: row.type,
-    acceptedAt: row.accepted_at,
-    attempt: row.number,
-    since: row.started_at,
-    evidenceUntil: row.evidence_until,
-    words: row.words,
-  }
-  return { sequence: row.sequence, message }
-}
-
-function readPlace(cursor: string | null): Place {
-  const [, sequence, position] = /^(\d{1,16})\.(\d{1,9})$/.exec(cursor ?? '') ?? []
-  return sequence === undefined ? FRONT : { sequence: Number(sequence), position: Number(position) }
 }

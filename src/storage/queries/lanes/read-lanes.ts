@@ -47,7 +47,7 @@ export async function listLanes(
     const counts = { problem: 0, paused: 0, waiting: 0, ready: 0 }
     for (const lane of all) counts[lane.group] += 1
     const wanted = all
-      .filter((lane) => (group === null || lane.group === group) && lane.number.startsWith(find ?? ''))
+      .filter((lane) => (group === null || lane.group === group) && isFound(lane, find))
       .map((lane) => ({ ...lane, place: placeOf(lane) }))
       .sort((one, other) => (one.place < other.place ? -1 : 1))
       .filter(({ place }) => after === null || place > after)
@@ -55,6 +55,10 @@ export async function listLanes(
     const items = await readOverviews(reading, accountId, { ids: page.map(({ id }) => id), ...moment })
     return { items, next: wanted.length > PAGE ? (page.at(-1)?.place ?? null) : null, counts }
   })
+}
+
+function isFound({ number, name }: { readonly number: string; readonly name: string | null }, find: string | null) {
+  return find === null || number.startsWith(find) || (name?.toLowerCase().includes(find.toLowerCase()) ?? false)
 }
 
 /** Sorts as text: the group first. */
@@ -74,11 +78,17 @@ async function findGroups({ tables, engine }: Reading, accountId: AccountId, mom
     .select([
       'c.id',
       'c.number',
+      'c.name',
       sql<number | null>`(select 1 from ${engine.unfinishedOfC} limit 1)`.as('has_waiting'),
       ...laneFacts(moment.now),
     ])
     .execute()
-  return rows.map((row) => ({ id: row.id, number: row.number, group: groupOf(row, row.has_waiting ?? 0, moment) }))
+  return rows.map((row) => ({
+    id: row.id,
+    number: row.number,
+    name: row.name,
+    group: groupOf(row, row.has_waiting ?? 0, moment),
+  }))
 }
 
 // What its owner has set, and what no message waits for alone.

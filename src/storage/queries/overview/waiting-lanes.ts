@@ -35,6 +35,7 @@ export async function readWaiting(store: Store, accountId: AccountId, now: Insta
     lanes.push({
       connectionId: row.id,
       number: row.number,
+      name: row.name,
       state: row.connection_state === 'paused' ? 'paused' : 'active',
       waiting: behind?.count ?? 0,
       isMore: false,
@@ -88,6 +89,7 @@ function selectLanes({ database, engine }: Store, accountId: AccountId, now: Ins
     .select([
       'c.id',
       'c.number',
+      'c.name',
       ...laneFacts(now),
       sql<Instant | null>`(select q.accepted_at from ${engine.overview.enteredOfC} order by e.sequence limit 1)`.as(
         'oldest_entered_at',

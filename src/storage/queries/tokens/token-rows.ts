@@ -73,7 +73,7 @@ export async function readToken(tables: Reader, accountId: AccountId, id: TokenI
 export function listTokenConnections(tables: Reader, accountId: AccountId): Promise<TokenConnection[]> {
   return tables
     .selectFrom('connection')
-    .select(['id', 'number', 'channel', 'state'])
+    .select(['id', 'number', 'name', 'channel', 'state'])
     .where('account_id', '=', accountId)
     .where('state', '<>', 'removed')
     .orderBy('number')
@@ -134,7 +134,7 @@ async function withConnections(
 function connectionsOf(tables: Reader, accountId: AccountId, ids: readonly ConnectionId[]): Promise<TokenConnection[]> {
   return tables
     .selectFrom('connection')
-    .select(['id', 'number', 'channel', 'state'])
+    .select(['id', 'number', 'name', 'channel', 'state'])
     .where('account_id', '=', accountId)
     .where('id', 'in', ids)
     .orderBy('number')

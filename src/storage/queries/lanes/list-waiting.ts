@@ -1,0 +1,175 @@
+import type { Instant } from '../../../core/ids.ts'
+import type { Sequence } from '../../../core/message/message.ts'
+import type { LanePage, OfConnection, OpenMessageView, WaitingMessageView } from '../../../core/ports/console/lanes.ts'
+import { completeBodies, isPreviewFull, previewOf, startOf } from '../api-log/request-body.ts'
+import { type Reader, type Store, snapshot } from '../store.ts'
+import { selectUnfinished } from './lane-order.ts'
+import { explainOwnWait, type LaneReason, MEDIA_FACTS, timelineEntryOf } from './lane-reason.ts'
+import { livingConnection } from './read-lanes.ts'
+
+const PAGE = 20
+// Deferred messages stand at the front of their lane. Further back, they are listed in their place.
+const MOST_SCANNED = 500
+const MOST_DEFERRED = 50
+
+/** Where a page begins: behind this message, which stood at this place when it was read. */
+interface Place {
+  readonly sequence: Sequence
+  readonly position: number
+}
+
+const FRONT: Place = { sequence: 0, position: 0 }
+
+/** A message of the lane with what it waits for itself. */
+interface Waiting extends Place {
+  readonly recipient: string
+  readonly wait: LaneReason | null
+}
+
+/** One that waits for something of its own, or behind such a one. */
+interface Deferred extends Waiting {
+  /** The place of the earlier one to the same recipient; null: it waits for something of its own. */
+  readonly behind: number | null
+}
+
+/** One page of a lane: first the deferred messages, each with those behind it, then the others in order. */
+export async function listWaiting(store: Store, of: OfConnection, after: string | null): Promise<LanePage> {
+  const { now } = await timelineEntryOf(store)
+  return snapshot(store, async (tables) => {
+    await livingConnection(tables, of)
+    const open = await readOpen(tables, of)
+    const front = await readWaiting(tables, of, { from: FRONT, count: MOST_SCANNED, now })
+    const deferred = defer(front.filter(({ sequence }) => sequence !== open?.sequence))
+    const isOther = ({ sequence }: Place) => sequence !== open?.sequence && !deferred.has(sequence)
+    const from = readPlace(after)
+    const known = front.filter(({ sequence }) => sequence > from.sequence)
+    const isEnough = front.length < MOST_SCANNED || known.filter(isOther).length > PAGE
+    // One more than a page tells that there is a next one, and another may be open.
+    const range = { from: known.at(-1) ?? from, count: PAGE + 2, now }
+    const others = [...known, ...(isEnough ? [] : await readWaiting(tables, of, range))].filter(isOther)
+    const page = others.slice(0, PAGE)
+    const last = page.at(-1)
+    const shown = after === null ? [...deferred.values()].slice(0, MOST_DEFERRED) : []
+    return {
+      open: open?.message ?? null,
+      deferred: {
+        count: deferred.size,
+        recipients: new Set([...deferred.values()].map(({ recipient }) => recipient)).size,
+        isMore: front.length === MOST_SCANNED,
+        items: await readItems(tables, shown),
+      },
+      items: await readItems(tables, page),
+      next: others.length > PAGE && last ? `${last.sequence}.${last.position}` : null,
+    }
+  })
+}
+
+interface Range {
+  readonly from: Place
+  readonly count: number
+  readonly now: Instant
+}
+
+async function readWaiting(
+  tables: Reader,
+  { id }: OfConnection,
+  { from, count, now }: Range,
+): Promise<readonly Waiting[]> {
+  const found = await selectUnfinished(tables, id)
+    .select('e.sequence')
+    .where('e.sequence', '>', from.sequence)
+    .orderBy('e.sequence')
+    .limit(count)
+    .execute()
+  if (found.length === 0) return []
+  const sequences = found.map(({ sequence }) => sequence)
+  const rows = await tables
+    .selectFrom('message as m')
+    .leftJoin('media as x', 'x.message_sequence', 'm.sequence')
+    .select(['m.sequence', 'm.recipient', 'm.retry', ...MEDIA_FACTS])
+    .where('m.sequence', 'in', sequences)
+    .execute()
+  const bySequence = new Map(rows.map((row) => [row.sequence, row]))
+  return sequences.flatMap((sequence, at): Waiting[] => {
+    const row = bySequence.get(sequence)
+    if (!row) return []
+    return [{ sequence, position: from.position + at + 1, recipient: row.recipient, wait: explainOwnWait(row, now) }]
+  })
+}
+
+/** The deferred ones by their sequences: those that wait for something of their own, and behind each the later ones to its recipient. */
+function defer(waiting: readonly Waiting[]): ReadonlyMap<Sequence, Deferred> {
+  const byRecipient = new Map<string, Deferred[]>()
+  for (const one of waiting) {
+    const before = byRecipient.get(one.recipient)
+    if (before) before.push({ ...one, wait: null, behind: before[0]?.position ?? null })
+    else if (one.wait) byRecipient.set(one.recipient, [{ ...one, behind: null }])
+  }
+  return new Map([...byRecipient.values()].flat().map((one) => [one.sequence, one]))
+}
+
+async function readItems(
+  tables: Reader,
+  places: readonly (Waiting & Partial<Deferred>)[],
+): Promise<readonly WaitingMessageView[]> {
+  if (places.length === 0) return []
+  const found = await tables
+    .selectFrom('message as m')
+    .select(['m.sequence', 'm.id', 'm.type', 'm.accepted_at', 'm.attempts', startOf('m.body').as('body')])
+    .where(
+      'm.sequence',
+      'in',
+      places.map(({ sequence }) => sequence),
+    )
+    .execute()
+  const rows = await completeBodies(tables, 'message', { rows: found, isEnough: isPreviewFull })
+  const bySequence = new Map(rows.map((row) => [row.sequence, row]))
+  return places.flatMap(({ sequence, position, recipient, wait, behind }) => {
+    const row = bySequence.get(sequence)
+    if (!row) return []
+    return [
+      {
+        id: row.id,
+        to: recipient,
+        type: row.type,
+        preview: previewOf(row.body),
+        acceptedAt: row.accepted_at,
+        attempts: row.attempts,
+        position,
+        behind: behind ?? null,
+        wait,
+      },
+    ]
+  })
+}
+
+async function readOpen(
+  tables: Reader,
+  { id }: OfConnection,
+): Promise<{ sequence: Sequence; message: OpenMessageView } | null> {
+  const row = await tables
+    .selectFrom('open_attempt as o')
+    .innerJoin('message as m', 'm.sequence', 'o.message_sequence')
+    .where('o.connection_id', '=', id)
+    .select(['m.sequence', 'm.id', 'm.recipient', 'm.type', 'm.accepted_at', 'o.number', 'o.started_at'])
+    .select(['o.evidence_until', 'o.words', 'm.body'])
+    .executeTakeFirst()
+  if (!row) return null
+  const message = {
+    id: row.id,
+    to: row.recipient,
+    type: row.type,
+    preview: previewOf(row.body),
+    acceptedAt: row.accepted_at,
+    attempt: row.number,
+    since: row.started_at,
+    evidenceUntil: row.evidence_until,
+    words: row.words,
+  }
+  return { sequence: row.sequence, message }
+}
+
+function readPlace(cursor: string | null): Place {
+  const [, sequence, position] = /^(\d{1,16})\.(\d{1,9})$/.exec(cursor ?? '') ?? []
+  return sequence === undefined ? FRONT : { sequence: Number(sequence), position: Number(position) }
+}
