@@ -17,7 +17,9 @@ export function createAlarms(store: Store): Alarms {
       const rows = await query
         .where('alarm.cleared_at', 'is', null)
         // The watchdog ends this alarm at its next check, but a person who has just released the numbers must not be asked again.
-        .where(sql<SqlBool>`(alarm.kind <> ${sql.lit('lanes_held' satisfies AlarmKind)} or exists (select 1 from hold))`)
+        .where(
+          sql<SqlBool>`(alarm.kind <> ${sql.lit('lanes_held' satisfies AlarmKind)} or exists (select 1 from hold))`,
+        )
         .orderBy('alarm.id')
         .limit(MOST_OPEN)
         .execute()
