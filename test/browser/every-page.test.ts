@@ -3,8 +3,9 @@ import { afterAll, afterEach, beforeAll, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { expect } from '../support/browser/expect.ts'
-import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
+import { findBarriersOnPhone, onPhone } from '../support/browser/on-phone.ts'
 import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+import { findTabFaults } from '../support/browser/walk-by-tab.ts'
 
 const obstacle = whyNoBrowser()
 
@@ -74,5 +75,12 @@ describe.skipIf(obstacle !== null)(`every page${skipNote(obstacle)}`, () => {
     await expect(opened.page.locator('h1')).toHaveCount(1)
     expect(await opened.axe()).toEqual([])
     expect(await findBarriersOnPhone(opened.page)).toEqual([])
+  })
+
+  it.each(PAGES)('%s shows where the focus is at every press of Tab, wide and on a phone', async (path) => {
+    await opened.visit(path)
+
+    expect(await findTabFaults(opened.page)).toEqual([])
+    expect(await onPhone(opened.page, () => findTabFaults(opened.page))).toEqual([])
   })
 })

@@ -4,13 +4,21 @@ import { findBarriers } from './find-barriers.ts'
 const PHONE = { width: 390, height: 844 }
 
 /** What keeps people with a phone out of the page, light and dark: what axe finds, and what stands out at the side. */
-export async function findBarriersOnPhone(page: Page): Promise<string[]> {
+export function findBarriersOnPhone(page: Page): Promise<string[]> {
+  return onPhone(page, async () => {
+    const found = await findBarriers(page)
+    const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+    return overflow > 0 ? [...found, `${page.url()}: ${overflow} pixels stand out at the side`] : found
+  })
+}
+
+/** What is found on the page while it has the width of a phone. */
+export async function onPhone<Found>(page: Page, find: () => Promise<Found>): Promise<Found> {
   const before = page.viewportSize()
   // A phone has no pointer that would happen to stand over something.
   await page.mouse.move(0, 0)
   await page.setViewportSize(PHONE)
-  const found = await findBarriers(page)
-  const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+  const found = await find()
   if (before) await page.setViewportSize(before)
-  return overflow > 0 ? [...found, `${page.url()}: ${overflow} pixels stand out at the side`] : found
+  return found
 }

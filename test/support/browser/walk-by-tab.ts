@@ -1,0 +1,61 @@
+import type { Page } from '@playwright/test'
+
+const MOST_STOPS = 250
+
+interface Stop {
+  /** What has the focus, in a few words; null: the page itself, so the walk is over. */
+  readonly what: string | null
+  readonly isSeenBefore: boolean
+  /** What is wrong with it; null: nothing. */
+  readonly fault: string | null
+}
+
+/**
+ * What keeps people who press Tab from using the page, one line each: a stop that does not show that it has the focus, that lies
+ * outside of the window or under something else, or from which Tab does not go on.
+ */
+export async function findTabFaults(page: Page): Promise<string[]> {
+  const faults: string[] = []
+  await page.evaluate('window.tabStops = new Set(); document.activeElement?.blur(); window.scrollTo(0, 0)')
+  for (let count = 0; count < MOST_STOPS; count += 1) {
+    await page.keyboard.press('Tab')
+    const { what, isSeenBefore, fault } = await page.evaluate<Stop>(STOP)
+    if (what === null || isSeenBefore) return faults
+    if (fault !== null) faults.push(`${page.url()}: ${what}: ${fault}`)
+  }
+  return [...faults, `${page.url()}: Tab does not come to an end`]
+}
+
+// As text, because these names are the browser's and not Node's.
+const STOP = `(() => {
+  const at = document.activeElement
+  if (!at || at === document.body) return { what: null, isSeenBefore: false, fault: null }
+  const isSeenBefore = window.tabStops.has(at)
+  window.tabStops.add(at)
+  const words = (at.getAttribute('aria-label') ?? at.textContent ?? '').trim().slice(0, 40)
+  const what = at.tagName.toLowerCase() + ' “' + (words || at.getAttribute('name') || at.id) + '”'
+  // A hidden radio button or switch shows its focus in what stands for it.
+  const around = [at, at.parentElement, at.parentElement?.parentElement, at.nextElementSibling].filter(Boolean)
+  const look = () => {
+    // A colour that is on its way still looks like the one before.
+    for (const animation of document.getAnimations()) if (animation.effect?.getComputedTiming().endTime !== Infinity) animation.finish()
+    return around.map((one) => {
+    const { outlineStyle, outlineWidth, outlineColor, boxShadow, borderColor, backgroundColor, textDecorationLine } = getComputedStyle(one)
+    const outline = outlineStyle === 'none' || outlineWidth === '0px' ? '' : outlineStyle + outlineWidth + outlineColor
+    return [outline, boxShadow, borderColor, backgroundColor, textDecorationLine].join()
+  }).join(';')
+  }
+  const focused = look()
+  at.blur()
+  const blurred = look()
+  at.focus()
+  if (focused === blurred) return { what, isSeenBefore, fault: 'nothing shows that it has the focus' }
+  const box = [at, at.closest('label'), at.nextElementSibling, at.parentElement]
+    .map((one) => one?.getBoundingClientRect()).find((one) => one && one.width > 3 && one.height > 3)
+  if (!box) return { what, isSeenBefore, fault: 'it has no size' }
+  const [x, y] = [box.left + Math.min(box.width, 20) / 2, box.top + Math.min(box.height, 20) / 2]
+  if (x < 0 || y < 0 || x > innerWidth || y > innerHeight) return { what, isSeenBefore, fault: 'it lies outside of the window' }
+  const top = document.elementFromPoint(x, y)
+  const isOwn = !top || around.some((one) => one.contains(top) || top.contains(one)) || top.closest('[role=tooltip]')
+  return { what, isSeenBefore, fault: isOwn ? null : 'it lies under ' + top.tagName + ' ' + top.className }
+})()`
