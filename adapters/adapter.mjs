@@ -2,6 +2,8 @@
 // The protocol: docs/channels/bridge-protocol.md.
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import {
+  closeSync,
+  createReadStream,
   createWriteStream,
   existsSync,
   fsyncSync,
@@ -12,20 +14,32 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { open } from 'node:fs/promises'
 import http from 'node:http'
 import https from 'node:https'
-import { dirname } from 'node:path'
+import net from 'node:net'
+import { basename, dirname, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 
 const KEPT_MS = 8 * 86_400_000
+// Far longer than any entry: what is longer is none, and must not fill the memory.
+const MOST_LINE = 1_000_000
+const WRITTEN_AT_ONCE = 1_000
+const MOST_WORDS = 500
+// What Nuncio takes at once.
+const [MOST_RECEIPTS, MOST_RECEIPTS_BYTES] = [100, 256 * 1024]
 const ID = /^[0-9a-f-]{36}_[1-9][0-9]{0,8}$/
 /** The gateway certainly did not take it, and will not send it. */
-export function rejected(kind, code, { words = null, retryAfterMs = null } = {}) {
-  return { result: 'rejected', class: kind, code, words, retryAfterMs }
+export function rejected(kind, code, { words = null, retryAfterMs = null, suspectsGateway = false } = {}) {
+  return { result: 'rejected', class: kind, code, words, retryAfterMs, suspectsGateway }
+}
+
+/** The gateway took no connection. That is no fault of the message: if it lasts, the connection waits, and no message fails of it. */
+export function unreachable(error) {
+  return rejected('transient', 'gateway_unreachable', { words: error.message, suspectsGateway: true })
 }
 
 export const unknown = (words) => ({ result: 'unknown', words })
@@ -289,7 +303,7 @@ export async function serve(options, gateway) {
       at: Date.now(),
       networkId: networkId ?? row.result?.networkId ?? null,
       code,
-      words,
+      words: words && String(words).slice(0, MOST_WORDS),
     }
     const number = ++receiptNumber
     await append({ receipt: number, url: row.receiptsUrl, body: receipt })
@@ -304,13 +318,25 @@ export async function serve(options, gateway) {
     // Perhaps of what is being handed over, whose id is not known yet. Else somebody sent it without us.
     return attemptId || handingOver === 0 ? 200 : 503
   }
+  /** The oldest to this address, as many as Nuncio takes at once. */
+  function nextBatch(url) {
+    const batch = []
+    let bytes = 100
+    for (const entry of outbox) {
+      if (entry[1].url !== url) continue
+      bytes += Buffer.byteLength(JSON.stringify(entry[1].body)) + 1
+      if (batch.length === MOST_RECEIPTS || (bytes > MOST_RECEIPTS_BYTES && batch.length > 0)) break
+      batch.push(entry)
+    }
+    return batch
+  }
   const posting = new Set()
   /** One after the other to one address. None of them waits for another address. */
   async function post(url) {
     if (posting.has(url)) return
     posting.add(url)
     for (let waitMs = 1_000; ; ) {
-      const batch = [...outbox].filter(([, one]) => one.url === url).slice(0, 100)
+      const batch = nextBatch(url)
       if (batch.length === 0) break
       const body = JSON.stringify({ type: 'receipts', receipts: batch.map(([, one]) => one.body) })
       const id = `rcp_${createHash('sha256').update(body).digest('hex')}`
@@ -318,10 +344,16 @@ export async function serve(options, gateway) {
         const answer = await ask(url, { method: 'POST', headers: signed(id, body), body, timeoutMs: 15_000 }).catch(
           () => null,
         )
-        const isTaken =
-          answer?.status === 200 && answer.headers['webhook-id'] === id && isSigned(answer.headers, answer.text)
-        // After three days nobody waits for it. No unsigned answer ends it: a proxy may have given it.
-        isDone = isTaken || Date.now() - batch[0][1].body.at > 3 * 86_400_000
+        // No unsigned answer ends it: a proxy may have given it. A signed 400 says that Nuncio can never read it.
+        const isTold = answer?.headers['webhook-id'] === id && isSigned(answer.headers, answer.text)
+        const [isTaken, isRefused] = [isTold && answer.status === 200, isTold && answer.status === 400]
+        // After three days nobody waits for it.
+        const isOld = Date.now() - batch[0][1].body.at > 3 * 86_400_000
+        isDone = isTaken || isRefused || isOld
+        if (isDone && !isTaken)
+          console.error(
+            `Receipts of ${batch.length} attempts, the first of ${batch[0][1].body.attemptId}, are dropped: ${isRefused ? `Nuncio cannot read them (${answer.text})` : 'nobody took them for three days'}.`,
+          )
         if (!isDone) await new Promise((resolve) => setTimeout(resolve, waitMs))
       }
       await append({ taken: batch.map(([number]) => number) }).catch(() => {})
@@ -405,46 +437,111 @@ async function bodyOf(request) {
 /** Reads the log, drops what is too old, and opens it for appending. `logSince`: from when on nothing is missing. */
 async function openLog(path, mediaFolder, { rows, closed, outbox }) {
   mkdirSync(mediaFolder, { recursive: true })
-  const lock = `${path}.lock`
-  const holder = existsSync(lock) ? Number(readFileSync(lock, 'utf8')) : 0
-  if (holder > 0 && holder !== process.pid && isAlive(holder))
-    fail(`Process ${holder} uses ${path}: two adapters cannot share a log.`)
-  writeFileSync(lock, String(process.pid))
-  const entries = existsSync(path) ? readFileSync(path, 'utf8').split('\n').flatMap(parsed) : []
+  if (!(await holdAlone(path))) fail(`Another adapter uses ${path}: two cannot share a log.`)
   const oldest = Date.now() - KEPT_MS
-  const bornAt = entries.find((entry) => entry.born)?.born ?? Date.now()
-  for (const entry of entries) {
-    if (entry.open && entry.at > oldest) rows.set(entry.open, { ...entry, result: null })
+  let bornAt = null
+  for await (const line of linesOf(path)) {
+    const entry = parsed(line)
+    if (!entry) continue
+    if (entry.born) bornAt ??= entry.born
+    else if (entry.open && entry.at > oldest) rows.set(entry.open, { ...entry, result: null })
     else if (entry.done && rows.has(entry.done)) rows.get(entry.done).result = entry.result
     else if (entry.closed && entry.at > oldest) closed.set(entry.closed, entry.at)
     else if (entry.receipt) outbox.set(entry.receipt, { url: entry.url, body: entry.body })
     else if (entry.taken) for (const number of entry.taken) outbox.delete(number)
   }
-  const logSince = Math.max(bornAt, bornAt > oldest ? 0 : oldest)
-  const kept = [{ born: logSince }]
-  for (const [id, row] of rows)
-    kept.push({ ...row, open: id, result: undefined }, ...(row.result ? [{ done: id, result: row.result }] : []))
-  for (const [id, at] of closed) kept.push({ closed: id, at })
-  for (const [number, one] of outbox) kept.push({ receipt: number, ...one })
-  writeFileSync(`${path}.new`, `${kept.map((entry) => JSON.stringify(entry)).join('\n')}\n`, { flush: true })
+  const logSince = Math.max(bornAt ?? Date.now(), oldest)
+  function* kept() {
+    yield { born: logSince }
+    for (const [id, row] of rows) {
+      yield { ...row, open: id, result: undefined }
+      if (row.result) yield { done: id, result: row.result }
+    }
+    for (const [id, at] of closed) yield { closed: id, at }
+    for (const [number, one] of outbox) yield { receipt: number, ...one }
+  }
+  writeLines(`${path}.new`, kept())
   renameSync(`${path}.new`, path)
   const folder = openSync(dirname(path), 'r')
   fsyncSync(folder)
   return { file: await open(path, 'a'), logSince }
 }
 
+/** One after the other, so that a log of any size can be read. A line that is too long is left out. */
+async function* linesOf(path) {
+  if (!existsSync(path)) return
+  let [rest, isTooLong] = ['', false]
+  for await (const piece of createReadStream(path, 'utf8')) {
+    const [first, ...more] = piece.split('\n')
+    if (!isTooLong) rest += first
+    isTooLong ||= rest.length > MOST_LINE
+    if (isTooLong) rest = ''
+    for (const next of more) {
+      yield rest
+      rest = next
+      isTooLong = false
+    }
+  }
+  yield rest
+}
+
+function writeLines(path, entries) {
+  const file = openSync(path, 'w')
+  let lines = []
+  const write = () => {
+    const bytes = Buffer.from(lines.join(''))
+    // A full disk may take only a part at first; the next try says that it is full.
+    for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done)
+    lines = []
+  }
+  for (const entry of entries) if (lines.push(`${JSON.stringify(entry)}\n`) === WRITTEN_AT_ONCE) write()
+  write()
+  fsyncSync(file)
+  closeSync(file)
+}
+
+/** Null for what is no entry. */
 function parsed(line) {
   try {
-    return [JSON.parse(line)]
+    return JSON.parse(line)
   } catch {
-    return []
+    return null
   }
 }
 
-function isAlive(pid) {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return error.code === 'EPERM'
-  }
+/**
+ * False while another process holds the log. A socket beside it is what holds it: unlike the number of a process in a file it
+ * ends with the process, is no other's after a restart, and is seen from other containers as well.
+ */
+async function holdAlone(path) {
+  // By way of the open folder, because the path of a socket may have about a hundred bytes only.
+  const folder = existsSync('/proc/self/fd') ? `/proc/self/fd/${openSync(dirname(path), 'r')}` : dirname(path)
+  const file = `${folder}/${basename(path)}.lock`
+  const lock =
+    process.platform === 'win32' ? `\\\\.\\pipe\\${createHash('sha256').update(resolve(path)).digest('hex')}` : file
+  if (await listens(lock)) return true
+  if (await isServed(lock)) return false
+  // What is left of a process that was killed. Another one may find it at the same moment: the later one has the file.
+  rmSync(lock, { force: true })
+  if (!(await listens(lock))) return false
+  const { ino } = statSync(lock)
+  await new Promise((done) => setTimeout(done, 100))
+  return statSync(lock, { throwIfNoEntry: false })?.ino === ino
+}
+
+function listens(lock) {
+  return new Promise((done, reject) => {
+    const server = net.createServer((socket) => socket.destroy())
+    server.on('error', (error) => (error.code === 'EADDRINUSE' ? done(false) : reject(error)))
+    server.listen(lock, () => done(true)).unref()
+  })
+}
+
+function isServed(lock) {
+  return new Promise((done) => {
+    const socket = net.connect(lock, () => socket.destroy())
+    socket
+      .on('connect', () => done(true))
+      .on('error', (error) => done(!['ECONNREFUSED', 'ENOENT'].includes(error.code)))
+  })
 }

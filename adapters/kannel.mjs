@@ -2,7 +2,7 @@
 // node kannel.mjs --listen 127.0.0.1:7900 --secret-file secret.txt --log kannel.log --gateway http://127.0.0.1:13013 \
 //   --user nuncio --password-file password.txt [--status http://127.0.0.1:13000/status.xml?password=…]
 import { createHmac } from 'node:crypto'
-import { ask, fail, readArguments, readKeys, readText, rejected, serve, unknown } from './adapter.mjs'
+import { ask, fail, readArguments, readKeys, readText, rejected, serve, unknown, unreachable } from './adapter.mjs'
 
 // What GSM-7 has; of the second list each sign counts twice.
 const GSM = new Set(
@@ -55,6 +55,13 @@ function outcomeOf({ status, text }, attemptId) {
   return unknown(`Kannel answered ${status}: ${text.slice(0, 80)}`)
 }
 
+/** By its status page. A message goes by smsbox to bearerbox, and from there to an SMSC. */
+function whyNotReady(status) {
+  if (status === null) return 'Kannel (bearerbox) does not answer.'
+  if (!/<type>smsbox</.test(status)) return 'Kannel has no smsbox.'
+  return /<status>online/.test(status) ? null : 'Kannel has no SMSC that is online.'
+}
+
 serve(options, {
   name: 'kannel',
   title: 'Kannel',
@@ -75,12 +82,13 @@ serve(options, {
       const answer = await ask(`${gateway}/cgi-bin/sendsms`, { timeoutMs: 5_000 }).catch(() => null)
       return { ready: answer !== null, words: answer ? null : 'Kannel (smsbox) does not answer.' }
     }
-    const answer = await ask(options.status, { timeoutMs: 5_000 }).catch(() => null)
-    const isOnline = /<status>online/.test(answer?.text ?? '')
-    return {
-      ready: isOnline,
-      words: isOnline ? null : answer ? 'Kannel has no SMSC that is online.' : 'Kannel (bearerbox) does not answer.',
-    }
+    const text = await ask(options.status, { timeoutMs: 5_000 }).then(
+      (answer) => answer.text,
+      () => null,
+    )
+    const words = whyNotReady(text)
+    const version = /bearerbox version `([0-9.]+)/.exec(text ?? '')?.[1]
+    return { ready: words === null, words, gateway: version ? `Kannel ${version}` : 'Kannel' }
   },
   check({ content }) {
     const { words } = tooLong(content.text)
@@ -104,9 +112,7 @@ serve(options, {
         attemptId,
       )
     } catch (error) {
-      return error.mayHaveLeft
-        ? unknown(error.message)
-        : rejected('transient', 'gateway_unreachable', { words: error.message })
+      return error.mayHaveLeft ? unknown(error.message) : unreachable(error)
     }
   },
   async routes({ url, report }) {

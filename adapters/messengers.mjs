@@ -2,7 +2,7 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import { createReadStream, statSync } from 'node:fs'
 import { Readable } from 'node:stream'
-import { ask, fail, readText, rejected, unknown } from './adapter.mjs'
+import { ask, fail, readText, unknown, unreachable } from './adapter.mjs'
 
 export const MESSENGER_CAPABILITIES = {
   types: ['message', 'image', 'document', 'video', 'audio'],
@@ -24,9 +24,7 @@ export async function send(url, { headers, body, timeoutMs }, outcomeOf) {
     })
     return outcomeOf({ ...answer, value: parsedJson(answer.text) })
   } catch (error) {
-    return error.mayHaveLeft
-      ? unknown(error.message)
-      : rejected('transient', 'gateway_unreachable', { words: error.message })
+    return error.mayHaveLeft ? unknown(error.message) : unreachable(error)
   }
 }
 

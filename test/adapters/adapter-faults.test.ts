@@ -1,5 +1,16 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readlinkSync, statSync, truncateSync } from 'node:fs'
+import {
+  closeSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, it } from 'vitest'
 import { putFile } from '../../src/operations/verify-adapter/request-cases.ts'
@@ -7,6 +18,8 @@ import { waitUntil } from '../support/black-box/wait-until.ts'
 import { DIALECTS, sha256Of } from '../support/bridge/fake-messengers.ts'
 import { type MessengerName, openWorld } from '../support/bridge/messenger-world.ts'
 
+const LARGE_LOG_BYTES = 80e6
+const JUNK = `${'x'.repeat(4_095)}\n`.repeat(1_024)
 const NAMES = Object.keys(DIALECTS) as MessengerName[]
 
 describe('an adapter', () => {
@@ -26,6 +39,59 @@ describe('an adapter', () => {
     await world.attempt({ receiptsUrl: receiver.url })
 
     await waitUntil('both receipts came', async () => receiver.receipts.length === 2, { deadlineMs: 10_000 })
+  })
+
+  it('drops a batch that Nuncio itself can never read, says so, and goes on with the next', async () => {
+    await using world = await openWorld('waha')
+    const receiver = await world.takeReceipts([400], true)
+
+    await world.attempt({ receiptsUrl: receiver.url })
+    await waitUntil('it says so', async () => /are dropped: Nuncio cannot read them/.test(world.process.output), {
+      deadlineMs: 5_000,
+    })
+    await world.attempt({ receiptsUrl: receiver.url })
+
+    await waitUntil('the next came', async () => receiver.receipts.length >= 2, { deadlineMs: 5_000 })
+    assert.ok(receiver.receipts.length <= 3)
+  })
+
+  it('starts with a log that is larger than its memory, and what a killed one left', async () => {
+    await using world = await openWorld('waha', { mostHeapMb: 64 })
+    const { networkId } = await world.attempt({})
+    await world.process.kill()
+    const known = readFileSync(world.log, 'utf8')
+    // As a process that was killed leaves it; in this one the number is of another program.
+    rmSync(`${world.log}.lock`, { force: true })
+    writeFileSync(`${world.log}.lock`, String(process.pid))
+    const file = openSync(world.log, 'a')
+    for (const junk of [JUNK, JUNK.replaceAll('\n', 'x')])
+      for (let written = 0; written < LARGE_LOG_BYTES; written += junk.length) writeSync(file, junk)
+    writeSync(
+      file,
+      `\n${known
+        .split('\n')
+        .findLast((line) => line.includes('"open"'))
+        ?.replaceAll(/[0-9a-f]{8}-/g, 'ffffffff-')}\n`,
+    )
+    closeSync(file)
+
+    await world.process.start()
+    const [open] = known.split('\n').flatMap((line) => /"open":"([^"]+)"/.exec(line)?.[1] ?? [])
+    const evidence = await world.evidenceOf(String(open))
+    const last = await world.evidenceOf(String(open).replace(/^.{8}/, 'ffffffff'))
+
+    assert.deepEqual([evidence['state'], evidence['networkId']], ['accepted', networkId])
+    assert.equal(last['state'], 'pending')
+    assert.ok(statSync(world.log).size < 10_000)
+  })
+
+  it('is the only one of its log, for as long as it runs', async () => {
+    await using world = await openWorld('waha')
+
+    await assert.rejects(world.startAnother(), /Another adapter uses .*log: two cannot share a log\.\n/)
+    await world.process.kill()
+    await world.process.start()
+    await assert.rejects(world.startAnother(), /two cannot share a log/)
   })
 
   it('does not let an address that takes no receipts hold back those to another', async () => {

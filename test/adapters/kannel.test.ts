@@ -31,6 +31,31 @@ describe('the adapter for kannel', () => {
     assert.deepEqual(world.paths, ['/cgi-bin/sendsms'])
   })
 
+  it.each([
+    ['<type>smsbox</type>…<status>on-line 0d', 'Kannel has no SMSC that is online.'],
+    ['<status>online 3s</status>', 'Kannel has no smsbox.'],
+    ['<type>smsbox</type><status>online 3s</status>', null],
+  ])('is ready only when Kannel has an SMSC and an smsbox: %s', async (page, words) => {
+    await using world = await openWorld({
+      status: 200,
+      text: `Kannel bearerbox version \`1.4.5'.${page}`,
+      hasStatus: true,
+    })
+
+    const health = await world.health()
+
+    assert.deepEqual([health['ready'], health['words'], health['gateway']], [words === null, words, 'Kannel 1.4.5'])
+  })
+
+  it('says of a Kannel that takes no connection that this is no fault of the message', async () => {
+    await using world = await openWorld({ status: 202, text: '' })
+    await world.closeKannel()
+
+    const { code, class: kind, suspectsGateway } = await world.attempt()
+
+    assert.deepEqual([kind, code, suspectsGateway], ['transient', 'gateway_unreachable', true])
+  })
+
   it('believes a report about what it sent under the secret before', async () => {
     await using world = await openWorld({ status: 202, text: '0: Accepted for delivery' })
     await world.attempt()
@@ -43,7 +68,14 @@ describe('the adapter for kannel', () => {
   })
 })
 
-async function openWorld({ status, text }: { readonly status: number; readonly text: string }) {
+interface Given {
+  readonly status: number
+  readonly text: string
+  /** The adapter is told where its status page is. */
+  readonly hasStatus?: boolean
+}
+
+async function openWorld({ status, text, hasStatus = false }: Given) {
   const folder = mkdtempSync(join(tmpdir(), 'nuncio-kannel-'))
   const secretFile = join(folder, 'secret')
   const secret = newSecret()
@@ -56,16 +88,27 @@ async function openWorld({ status, text }: { readonly status: number; readonly t
     response.writeHead(status).end(text)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const closeKannel = async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
   const process = await AdapterProcess.create({
     program: ['adapters/kannel.mjs'],
     secretFile,
     log: join(folder, 'log'),
-    arguments: ['--gateway', `http://127.0.0.1:${(server.address() as AddressInfo).port}/`],
+    arguments: ['--gateway', `${url}/`, ...(hasStatus ? ['--status', `${url}/status.xml`] : [])],
   })
   await process.start()
   const adapter = new AdapterUnderTest({ url: process.origin, keys: [keyOf(secret) ?? Buffer.alloc(0)] })
   return {
     paths,
+    closeKannel,
+    async health(): Promise<Readonly<Record<string, unknown>>> {
+      const answer = await adapter.signed({ method: 'GET', path: '/health', id: `hea_${crypto.randomUUID()}` })
+      if ('problem' in answer) throw new Error(answer.problem)
+      return answer.value as Readonly<Record<string, unknown>>
+    },
     reportUrl: () => reportUrl.replace('%d', '8').replace('%A', ''),
     async attempt(): Promise<Readonly<Record<string, unknown>>> {
       const attempted = await adapter.attempt(adapter.fieldsOf())
@@ -80,8 +123,7 @@ async function openWorld({ status, text }: { readonly status: number; readonly t
     },
     async [Symbol.asyncDispose]() {
       await process.kill()
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
+      await closeKannel()
       rmSync(folder, { recursive: true })
     },
   }

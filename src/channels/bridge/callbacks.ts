@@ -97,7 +97,8 @@ class Receiver {
   async #take(request: CallbackRequest, app: App, startedMs: number): Promise<CallbackReply> {
     const { clock, note, queue } = this.#parts
     const read = parseReceipts(parseBody(request.body)?.value)
-    if (!read) return this.#reply(NOT_RECEIPTS, startedMs)
+    // Signed, so that the adapter knows that no proxy says it, and stops repeating what can never be read.
+    if (!read) return this.#signed(this.#reply(NOT_RECEIPTS, startedMs), request, app)
     const ids = new Set<string>(app.connections.map(({ id }) => id))
     const hidden = hiddenOf(secretsOf(app))
     const ours = read.receipts
@@ -115,8 +116,13 @@ class Receiver {
     )
     this.#noteReceived(ours.length > 0 ? 'stored' : 'nothing-of-ours', startedMs)
     const body = JSON.stringify({ type: 'stored', stored: ours.length, ignored: read.ignored })
-    const signed = { id: request.headers['webhook-id'] ?? '', timestamp: Math.floor(now / 1_000), content: body }
-    return { status: 200, body, headers: { 'content-type': 'application/json', ...sign(keysOf(app), signed) } }
+    return this.#signed({ status: 200, body, headers: { 'content-type': 'application/json' } }, request, app)
+  }
+
+  #signed({ status, body, headers }: CallbackReply, request: CallbackRequest, app: App): CallbackReply {
+    const timestamp = Math.floor(this.#parts.clock.now() / 1_000)
+    const signed = sign(keysOf(app), { id: request.headers['webhook-id'] ?? '', timestamp, content: body })
+    return { status, body, headers: { ...headers, ...signed } }
   }
 
   /** With the connections whose secret signed it; null when none did. */

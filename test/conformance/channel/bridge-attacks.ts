@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { keyOf, verifySigned } from '../../../src/channels/bridge/signing.ts'
 import { type Fault, newSecret, ScriptedAdapter } from '../../support/bridge/scripted-adapter.ts'
 import type { BridgeWorld } from './bridge-world.ts'
 import { becomes, promisingIn, type Suite, sendBy } from './channel-world.ts'
@@ -165,6 +166,7 @@ export function receiptsAreVerified(suite: Suite, newWorld: NewBridgeWorld): voi
     const { adapter, callbackUrl } = world
     const receipt = await receiptOf(world)
     const statuses: number[] = []
+    const signatures: (string | null)[] = []
     for (const value of [
       { type: 'receipt', receipts: [receipt] },
       { type: 'receipts', receipts: receipt },
@@ -172,11 +174,18 @@ export function receiptsAreVerified(suite: Suite, newWorld: NewBridgeWorld): voi
       [receipt],
       null,
     ]) {
-      const { headers, body } = adapter.signed(`rcp_${crypto.randomUUID()}`, value)
-      statuses.push(await fetch(callbackUrl, { method: 'POST', headers, body }).then(({ status }) => status))
+      const id = `rcp_${crypto.randomUUID()}`
+      const { headers, body } = adapter.signed(id, value)
+      const answer = await fetch(callbackUrl, { method: 'POST', headers, body })
+      statuses.push(answer.status)
+      const received = { header: (name: string) => answer.headers.get(name), now: Date.now() }
+      const keys = world.secrets.flatMap((secret) => keyOf(secret) ?? [])
+      signatures.push(verifySigned(keys, { ...received, content: await answer.bytes() }) === id ? 'signed' : null)
     }
 
     assert.deepEqual(statuses, Array(5).fill(400))
+    // Else an adapter would repeat them for days, because a proxy may answer 400 as well.
+    assert.deepEqual(signatures, Array(5).fill('signed'))
     assert.deepEqual(world.receipts, [])
   })
 

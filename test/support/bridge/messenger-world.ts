@@ -21,12 +21,13 @@ interface Wanted {
   readonly isBetween?: boolean
   readonly webhookKey?: string
   readonly mostFileBytes?: number
+  readonly mostHeapMb?: number
 }
 
 /** The adapter of a messenger as a process, in front of one that is only played. */
 export async function openWorld(
   name: MessengerName,
-  { isBetween = false, webhookKey = WEBHOOK_KEY, mostFileBytes }: Wanted = {},
+  { isBetween = false, webhookKey = WEBHOOK_KEY, mostFileBytes, mostHeapMb }: Wanted = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), `nuncio-${name}-`))
   const fileWith = (file: string, text: string) => {
@@ -37,13 +38,15 @@ export async function openWorld(
   const gateway = await FakeMessenger.start(DIALECTS[name])
   const between = `127.0.0.1:${await findFreePort()}`
   const given = DIALECTS[name].given({ key: fileWith('key', KEY), webhook: fileWith('webhook', webhookKey) })
-  const process = await AdapterProcess.create({
+  const settings = {
     program: [`adapters/${name}.mjs`],
     secretFile: fileWith('secret', secret),
     log: join(folder, 'log'),
     mostFileBytes,
+    mostHeapMb,
     arguments: ['--gateway', isBetween ? `http://${between}` : gateway.url, ...given],
-  })
+  } as const
+  const process = await AdapterProcess.create(settings)
   await process.start()
   gateway.webhook = process.origin
   const adapter = new AdapterUnderTest({ url: process.origin, keys: [keyOf(secret) ?? Buffer.alloc(0)] })
@@ -62,13 +65,22 @@ export async function openWorld(
       if ('problem' in attempted) throw new Error(attempted.problem)
       return { ...attempted.outcome }
     },
+    /** What it says of an attempt that began now. */
+    async evidenceOf(attemptId: string): Promise<Fields> {
+      const answer = await adapter.evidence(attemptId, Date.now())
+      if ('problem' in answer) throw new Error(answer.problem)
+      return answer.value as Fields
+    },
+    /** A second one on the same log. */
+    startAnother: async () => (await AdapterProcess.create(settings)).start(),
     async health(): Promise<Fields> {
       const answer = await adapter.signed({ method: 'GET', path: '/health', id: `hea_${crypto.randomUUID()}` })
       if ('problem' in answer) throw new Error(answer.problem)
       return answer.value as Fields
     },
-    async takeReceipts(refusals?: readonly number[]) {
-      const receiver = await takeReceipts(secret, refusals)
+    /** `isSigned`: it refuses as Nuncio itself does. */
+    async takeReceipts(refusals?: readonly number[], isSigned = false) {
+      const receiver = await takeReceipts(secret, refusals, isSigned)
       closing.push(receiver.close)
       return receiver
     },
@@ -85,19 +97,23 @@ export async function openWorld(
   }
 }
 
-/** As Nuncio takes them, once these statuses were answered, unsigned, as a proxy may answer them. */
-async function takeReceipts(secret: string, refusals: readonly number[] = []) {
+/** As Nuncio takes them, once these statuses were answered: unsigned, as a proxy may answer them, or by Nuncio. */
+async function takeReceipts(secret: string, refusals: readonly number[] = [], isSigned = false) {
   const receipts: Fields[] = []
+  const batches: { readonly receipts: number; readonly bytes: number }[] = []
   const left = [...refusals]
   const server = createServer((request, response) => {
     void buffer(request).then((body) => {
+      const id = String(request.headers['webhook-id'])
       const refusal = left.shift()
       if (refusal !== undefined) {
-        response.writeHead(refusal).end()
+        const signed = ScriptedAdapter.signedBy(secret, id, 'it cannot be read')
+        response.writeHead(refusal, isSigned ? signed.headers : {}).end(isSigned ? signed.body : '')
         return
       }
-      receipts.push(...(JSON.parse(body.toString()) as { receipts: Fields[] }).receipts)
-      const id = String(request.headers['webhook-id'])
+      const batch = (JSON.parse(body.toString()) as { receipts: Fields[] }).receipts
+      receipts.push(...batch)
+      batches.push({ receipts: batch.length, bytes: body.length })
       const answer = ScriptedAdapter.signedBy(secret, id, { type: 'stored', stored: 1, ignored: [] })
       response.writeHead(200, answer.headers).end(answer.body)
     })
@@ -105,6 +121,7 @@ async function takeReceipts(secret: string, refusals: readonly number[] = []) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     receipts,
+    batches,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/receipts`,
     close: async () => {
       server.closeAllConnections()

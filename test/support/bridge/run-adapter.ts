@@ -14,6 +14,8 @@ interface AdapterSettings {
   readonly arguments: readonly string[]
   /** No file of it gets longer, as on a full disk. A multiple of 512. */
   readonly mostFileBytes?: number | undefined
+  /** Its process has no more memory for what it holds. */
+  readonly mostHeapMb?: number | undefined
 }
 
 /** An adapter of the project as a process of its own, which may be killed and started again on the same log. */
@@ -35,13 +37,14 @@ export class AdapterProcess {
   }
 
   async start(): Promise<void> {
-    const { secretFile, log, arguments: more, mostFileBytes } = this.#settings
+    const { secretFile, log, arguments: more, mostFileBytes, mostHeapMb } = this.#settings
     const [path, ...first] = this.#settings.program
     const file = resolve(ROOT, path)
     const given = [...first, '--listen', `127.0.0.1:${this.#port}`, '--secret-file', secretFile, '--log', log, ...more]
     const limited =
       mostFileBytes === undefined ? [] : ['sh', '-c', `ulimit -f ${mostFileBytes / 512} && exec "$0" "$@"`]
-    const [command = '', ...args] = [...limited, process.execPath, file, ...given]
+    const node = [process.execPath, ...(mostHeapMb === undefined ? [] : [`--max-old-space-size=${mostHeapMb}`])]
+    const [command = '', ...args] = [...limited, ...node, file, ...given]
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
     this.#child = child
     this.output = ''
