@@ -36,6 +36,12 @@ describe('the bench', () => {
       expected: 'a lane at rest, p50',
       expectedNote: /; pages written out after \d/,
     },
+    {
+      part: 'bridge',
+      engine: 'sqlite',
+      expected: 'bridge, 1 lane beside hanging adapters / alone',
+      expectedNote: /; pages written out after \d/,
+    },
   ])(
     'measures $part on $engine, writes it as JSON, and notes the machine and its settings',
     async ({ part, engine, expected, expectedNote }) => {

@@ -3,6 +3,7 @@ import { ENGINES, type EngineName } from './engine.ts'
 import type { Figure, PlacedFigure } from './figure.ts'
 import { measureAcceptAndDeliver } from './parts/accept-and-deliver.ts'
 import { measureBodies } from './parts/bodies.ts'
+import { measureBridge } from './parts/bridge.ts'
 import { measureCallbacks } from './parts/callbacks.ts'
 import { measureConsole } from './parts/console.ts'
 import { measureDeferred } from './parts/deferred.ts'
@@ -87,6 +88,13 @@ export const PARTS: readonly Part[] = [
     isForQuick: true,
     engines: ENGINES,
     measure: measureCallbacks,
+  },
+  {
+    name: 'bridge',
+    what: 'one lane behind an adapter, alone and beside adapters that hang',
+    isForQuick: true,
+    engines: ENGINES,
+    measure: measureBridge,
   },
   {
     name: 'bodies',
