@@ -74,6 +74,8 @@ export class ScriptedAdapter {
   isSilentAboutHealth = false
   signsHealth = true
   secret: string
+  /** Whether it reports by itself what became of attempts. */
+  reports = true
   closesAttempts = true
   clockOffsetMs = 0
   /** Members of its health that are otherwise. */
@@ -293,7 +295,7 @@ export class ScriptedAdapter {
   }
 
   async #report(attemptId: string, { connectionId, receiptsUrl, result }: Row): Promise<void> {
-    if (receiptsUrl === null) return
+    if (receiptsUrl === null || !this.reports) return
     for (const kind of this.#options.receipts ?? ['sent', 'delivered', 'read'])
       await this.postReceipts(receiptsUrl, [
         {
