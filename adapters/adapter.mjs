@@ -347,7 +347,7 @@ export async function serve(options, gateway) {
         // No unsigned answer ends it: a proxy may have given it. A signed 400 says that Nuncio can never read it.
         const isTold = answer?.headers['webhook-id'] === id && isSigned(answer.headers, answer.text)
         const [isTaken, isRefused] = [isTold && answer.status === 200, isTold && answer.status === 400]
-        // After three days nobody waits for it.
+        // After three days no one waits for it.
         const isOld = Date.now() - batch[0][1].body.at > 3 * 86_400_000
         isDone = isTaken || isRefused || isOld
         if (isDone && !isTaken)

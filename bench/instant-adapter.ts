@@ -53,7 +53,7 @@ const calls = {
     await new Promise<void>((resolve) => listening.listen(port, '127.0.0.1', resolve))
     return (listening.address() as AddressInfo).port
   },
-  /** As a process that ends: whoever waits for an answer gets none. */
+  /** As a process that ends: open calls get no answer. */
   async close() {
     const closing = server
     closing?.closeAllConnections()

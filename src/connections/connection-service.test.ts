@@ -28,6 +28,8 @@ class PaperNetwork implements ChannelSetUp {
   answers: Promise<void> = Promise.resolve()
   /** The ids of numbers that are of another app than the one whose secret is asked about. */
   readonly ofAnotherApp = new Set<unknown>()
+  /** It sends callbacks only to those that are at least as fast. */
+  reportsFrom = 0
   /** What is asked about these is never answered. */
   readonly silent = new Set<unknown>()
 
@@ -55,6 +57,7 @@ class PaperNetwork implements ChannelSetUp {
   }
 
   callbackSecretOf(settings: Readonly<Record<string, unknown>>) {
+    if (Number(settings['throughputPerSecond'] ?? this.reportsFrom) < this.reportsFrom) return null
     return typeof settings['appSecret'] === 'string' ? settings['appSecret'] : null
   }
 }
@@ -196,13 +199,38 @@ describe('a new connection', () => {
 })
 
 describe('asking the network', () => {
+  it('returns what it says otherwise than is stored, to be stored while nothing else was changed', async () => {
+    const connection = await add()
+    const same = await connecting.check(connection, others)
+    const slower = { ...connection, channelSettings: { ...connection.channelSettings, throughputPerSecond: 20 } }
+
+    const { facts, change } = await connecting.check(slower, others)
+
+    assert.deepEqual([same.change, facts.length], [null, 1])
+    assert.deepEqual(change, { channelSettings: connection.channelSettings, expected: slower.channelSettings })
+  })
+
+  it('gives an address to one that reports from now on', async () => {
+    const connection = await add()
+    const unlinked = {
+      ...connection,
+      channelSettings: { ...connection.channelSettings, throughputPerSecond: 20 },
+      link: { networkKey: '1001', callbackApp: null },
+    }
+    network.reportsFrom = 80
+
+    const { change } = await connecting.check(unlinked, async () => [])
+
+    assert.deepEqual(change?.link, connection.link)
+  })
+
   it('G8: many times at once keeps no other account waiting', async () => {
     const [ours, theirs] = [await add(), await add({ phone_number_id: '1002' }, OTHERS)]
     const before = network.asked.length
     const { promise, resolve } = Promise.withResolvers<void>()
     network.answers = promise
-    const flood = Array.from({ length: 20 }, () => connecting.check(ours))
-    const single = connecting.check(theirs)
+    const flood = Array.from({ length: 20 }, () => connecting.check(ours, others))
+    const single = connecting.check(theirs, others)
     await new Promise((done) => {
       setImmediate(done)
     })
@@ -212,7 +240,7 @@ describe('asking the network', () => {
       ['1001', '1001', '1001', '1001', '1002'],
     )
     resolve()
-    assert.equal((await single).length, 1)
+    assert.equal((await single).facts.length, 1)
     await Promise.all(flood)
     assert.equal(network.asked.length, before + 21)
   })
@@ -357,7 +385,7 @@ describe('a change', () => {
     // The value must have the form of a sealed one, or this test checks something else.
     assert.ok(secrets.isSealed(broken.channelSettings.accessToken))
 
-    await assert.rejects(connecting.check(broken), { code: 'setting_invalid', field: 'access_token' })
+    await assert.rejects(connecting.check(broken, others), { code: 'setting_invalid', field: 'access_token' })
     const { changed } = await change(broken, { access_token: TOKEN })
 
     assert.equal(opened(changed, 'accessToken'), TOKEN)

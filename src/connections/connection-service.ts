@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import { KNOWN_CHANNELS, type OpenSetUp, parseChannelSettings } from '../channels/registry.ts'
 import type { ConnectionView } from '../core/ports/administration.ts'
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
 import type {
   CallbackAddress,
+  CheckedConnection,
   ConnectionService,
   PreparedChange,
   PreparedConnection,
@@ -71,11 +73,11 @@ export function createConnectionService(parts: ConnectionServiceParts): Connecti
       const network = await networkOf(description)
       return turns.run(connection.accountId, () => prepareChange({ description, network, connection }, pairs, others))
     },
-    async check(connection) {
-      const network = await networkOf(describe(connection.channel))
-      if (!network) return []
-      const { number, channelSettings, accountId } = connection
-      return (await turns.run(accountId, () => network.prove(number, channelSettings, connection))).facts
+    async check(connection, others) {
+      const description = describe(connection.channel)
+      const network = await networkOf(description)
+      if (!network) return { facts: [], change: null }
+      return turns.run(connection.accountId, () => check({ description, network, connection }, others))
     },
     readReported: async (connection, after) => (await readReported?.(connection, after)) ?? [],
     async listTemplates(connection) {
@@ -90,6 +92,11 @@ interface Trade {
   readonly description: ChannelDescription
   /** Null: the channel has none, such as the sandbox. */
   readonly network: ConnectionVerifier | null
+}
+
+interface Checked extends Trade {
+  readonly network: ConnectionVerifier
+  readonly connection: StoredConnection
 }
 
 async function prepareNew(
@@ -135,6 +142,23 @@ async function prepareChange(
   const untouched = Object.fromEntries(description.secretKeys.map((key) => [key, settings[key]]))
   const channelSettings = network.secrets.seal({ ...proven, ...untouched }, connection)
   return { channelSettings, link: { networkKey, callbackApp }, facts, ...neighbours }
+}
+
+async function check({ description, network, connection }: Checked, others: ReadPeers): Promise<CheckedConnection> {
+  const { channelSettings: stored, link } = connection
+  const { proof, callbackApp } = await network.proveChange(connection, stored, others)
+  const untouched = Object.fromEntries(description.secretKeys.map((key) => [key, stored[key]]))
+  const channelSettings = network.secrets.seal({ ...proof.settings, ...untouched }, connection)
+  if (isDeepStrictEqual(withoutUndefined(channelSettings), withoutUndefined(stored)))
+    return { facts: proof.facts, change: null }
+  // The network knows the number as before; only where it reports to may be new, because it did not report until now.
+  const isLinkNew = link !== null && link.callbackApp !== callbackApp
+  const change = { channelSettings, expected: stored, ...(isLinkNew && { link: { ...link, callbackApp } }) }
+  return { facts: proof.facts, change }
+}
+
+function withoutUndefined(settings: StoredSettings): unknown {
+  return JSON.parse(JSON.stringify(settings))
 }
 
 function tooMany(): Refusal {

@@ -109,6 +109,7 @@ export function withCommand({ nextStep, command }: Pick<ExplainedReason, 'nextSt
 }
 
 const NETWORKS: Readonly<Record<string, string>> = {
+  bridge: 'the adapter',
   sandbox: 'the sandbox',
   'whatsapp-cloud': 'Meta',
   'whatsapp-web': 'WhatsApp',

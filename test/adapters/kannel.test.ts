@@ -71,7 +71,7 @@ describe('the adapter for kannel', () => {
 interface Given {
   readonly status: number
   readonly text: string
-  /** The adapter is told where its status page is. */
+  /** The adapter asks its status page. */
   readonly hasStatus?: boolean
 }
 

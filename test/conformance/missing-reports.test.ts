@@ -78,6 +78,32 @@ describe.each(openWorlds())('missing reports of a network, on %s', (_, newWorld)
     })
   })
 
+  it('count what adapters took, under whatever ids, unless they report only failures', async () => {
+    await withCallbacks(newWorld, async (world) => {
+      const { administration } = world.storage
+      const [silent, failures] = [await world.addSender(), await world.addSender()]
+      for (const [{ connectionId }, receipts] of [
+        [silent, ['sent', 'failed']],
+        [failures, ['failed']],
+      ] as const)
+        await administration.changeConnection(connectionId, { channelSettings: { capabilities: { receipts } } }, 'test')
+      const watch = watching(world)
+      await beat(world.storage, ANNA, MINUTE_MS)
+      await world.storage.clock.pass(SECOND_MS)
+      for (const id of ['a', 'bridge:b', '+'].flatMap((text) => [`bridge:${text}`, `bridge:${text}2`])) {
+        await world.publish(silent, id)
+        await world.publish(failures, id)
+      }
+
+      const alarms = await watch.watchFor(12 * MINUTE_MS)
+
+      assert.deepEqual(
+        alarms.map(({ object, facts }) => [object, facts['count']]),
+        [[silent.connectionId, 6]],
+      )
+    })
+  })
+
   it('raise no alarm for a channel without callbacks', async () => {
     await withCallbacks(newWorld, async (world) => {
       const { storage } = world

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
+import type { AdapterCapabilities } from '../../src/core/connection/adapter-capabilities.ts'
 import type { LanePolicy } from '../../src/core/connection/lane-policy.ts'
 import type { SpoolId, WorkerId } from '../../src/core/ids.ts'
 import type { JournalEvent } from '../../src/core/ports/journal.ts'
@@ -386,6 +387,40 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
       /^The adapter of \d+ broke its protocol\. It said .* not sent .* later that it was\. It reported that .* failed\. The message msg of sent-after-rejection shows it, since \d\d:\d\d UTC\.$/,
     )
     assert.deepEqual([raised, gone], [2, []])
+  })
+
+  it('raises an alarm for what an adapter says otherwise than when it was checked, until a check takes it over', async () => {
+    const sender = await addSender(world)
+    const { connectionId } = sender
+    const memory = world.channelState('bridge')
+    const texts: AdapterCapabilities = {
+      ...{ types: ['message'], maxTextLength: 160, maxCaptionLength: null },
+      ...{ recognisesRepeat: false, receipts: ['delivered'], evidence: false },
+    }
+    const said = { ...texts, types: ['message', 'image'], receipts: [], maxTextLength: null }
+    const check = (capabilities: unknown) =>
+      world.administration.changeConnection(connectionId, { channelSettings: { capabilities } }, 'test')
+    await memory.add('capabilities', {
+      connectionId,
+      key: 'said',
+      value: JSON.stringify(said),
+      at: world.clock.now(),
+    })
+    const unknown = await watchFor(15 * SECOND_MS)
+    await check(texts)
+    const found = await watchFor(15 * SECOND_MS)
+    await check(said)
+    const taken = await watchFor(15 * SECOND_MS)
+
+    assert.deepEqual(
+      found.map(({ kind, object, severity }) => [kind, object, severity]),
+      [['bridge_capabilities_changed', connectionId, 'info']],
+    )
+    assert.match(
+      alarmText(found[0] as OpenAlarm, world.clock.now()).cause,
+      /: the types of messages were text, now text, image; the reports were delivered, now none; the longest text was 160 characters, now not limited\.$/,
+    )
+    assert.deepEqual([unknown, taken], [[], []])
   })
 
   it('raises one alarm for each step as a disk fills, and none while it goes to and fro at the limit', async () => {

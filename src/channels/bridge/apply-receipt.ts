@@ -6,7 +6,7 @@ import type { Echoes } from '../receipts/echoes.ts'
 import type { ReportOf } from '../receipts/report-queue.ts'
 import type { BrokenPromises } from './broken-promises.ts'
 import { BRIDGE } from './name.ts'
-import type { AdapterReceipt } from './protocol.ts'
+import { type AdapterReceipt, storedNetworkId } from './protocol.ts'
 import type { RejectedAttempts } from './rejected-attempts.ts'
 
 interface ApplyParts {
@@ -27,7 +27,8 @@ export async function applyReceipt(
   { report, receivedAt }: ReportOf<AdapterReceipt>,
   now: Instant,
 ): Promise<'done' | 'later'> {
-  const { connectionId, messageId, attemptNumber, kind, networkId } = report
+  const { connectionId, messageId, attemptNumber, kind } = report
+  const networkId = report.networkId && storedNetworkId(report.networkId)
   // Asked first, and the same in each repeat: such a report is known by its code.
   const wasRejected = kind !== 'failed' && (await rejectedAttempts.has(report))
   const code = report.code === null ? null : bridgeReason(report.code)
@@ -47,7 +48,10 @@ export async function applyReceipt(
   if (end === 'second-id') await brokenPromises.keep('second-id', report)
   // The attempt is still open, so the result of the call is not known yet. But now there is evidence of it (G5).
   if (end === 'too-early')
-    await echoes.keep(connectionId, report, { networkId: networkId ?? `${BRIDGE}:${messageId}_${attemptNumber}`, now })
+    await echoes.keep(connectionId, report, {
+      networkId: networkId ?? storedNetworkId(`${messageId}_${attemptNumber}`),
+      now,
+    })
   if (end !== 'too-early') note({ event: 'callback.applied', channel: BRIDGE, kind, end })
   return end === 'too-early' ? 'later' : 'done'
 }

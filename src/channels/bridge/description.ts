@@ -11,7 +11,7 @@ export const BRIDGE_DESCRIPTION: ChannelDescription = {
   abilities: { hasCallbacks: false, hasTemplates: false, isLinkedDevice: false },
   startFirst: {
     about:
-      'Start the adapter, because Nuncio asks it before it adds the number. Save the secret as secret.txt where the adapter runs. For Kannel the command is this; any other adapter takes the same secret.',
+      'Start the adapter, because Nuncio asks it before it adds the number. Save the secret as secret.txt where the adapter runs. For Kannel the command is this, with the name of its sendsms-user for USER and the password of that user in password.txt; any other adapter takes the same secret.',
     command: commandLine`adapter kannel --listen LISTEN --secret-file secret.txt --log kannel-adapter.log --gateway http://127.0.0.1:13013 --user USER --password-file password.txt`,
   },
   settings: [

@@ -1,7 +1,9 @@
 import type { ConnectionId } from '../../core/ids.ts'
 import type { Clock } from '../../core/ports/clock.ts'
-import { type Adapter, type AdapterClient, withoutSecrets } from './adapter-client.ts'
+import { type Adapter, type AdapterClient, type AskedConnection, withoutSecrets } from './adapter-client.ts'
+import type { CapabilityChanges } from './capability-changes.ts'
 import { VERSION } from './protocol.ts'
+import { readBridgeSettings } from './settings.ts'
 
 /** Within this time of a signed answer nothing is asked before a message is sent. */
 const PROVEN_FOR_MS = 60_000
@@ -29,6 +31,12 @@ interface Door {
   words: string | null
 }
 
+interface GateParts {
+  readonly client: AdapterClient
+  readonly clock: Clock
+  readonly changes: Pick<CapabilityChanges, 'compare'>
+}
+
 /**
  * Whether the adapter of a connection is known to be there, to have the right secret, and to reach its gateway. Without it a
  * wrong secret would leave each message of a backlog with an unknown result; with it one message, or two where the line breaks.
@@ -38,40 +46,35 @@ interface Door {
  * It is asked as messages need it, so a connection without messages costs nothing. In memory: a new process asks anew.
  */
 export class Gate {
-  readonly #client: AdapterClient
+  readonly #parts: GateParts
   readonly #clock: Clock
   readonly #doors = new Map<ConnectionId, Door>()
 
-  constructor(client: AdapterClient, clock: Clock) {
-    this.#client = client
-    this.#clock = clock
+  constructor(parts: GateParts) {
+    this.#parts = parts
+    this.#clock = parts.clock
   }
 
   /** Whether this connection is known not to be ready: for how long at least, and why. Asks in the background when it is time. */
   closedFor(
-    id: ConnectionId,
-    settingsKey: string,
+    asked: AskedConnection,
     open: () => Adapter | null,
   ): { readonly ms: number; readonly words: string | null } | null {
-    const door = this.#doorOf(id, settingsKey)
+    const door = this.#doorOf(asked)
     if (door.provenAt !== null || door.failedProbes + door.unsignedInARow + door.brokenInARow === 0) return null
     const leftMs = door.restsUntil - this.#clock.monotonic()
     const adapter = leftMs <= 0 ? open() : null
-    if (adapter) void this.#probe(door, adapter)
+    if (adapter) void this.#probe(door, asked, adapter)
     return { ms: Math.max(leftMs, FIRST_PROBE_AFTER_MS / 4), words: door.words }
   }
 
   /** Resolves with null when a message may be sent now, and else with the reason why not. */
-  async enter(
-    id: ConnectionId,
-    settingsKey: string,
-    adapter: Adapter,
-  ): Promise<{ readonly words: string | null } | null> {
-    const door = this.#doorOf(id, settingsKey)
+  async enter(asked: AskedConnection, adapter: Adapter): Promise<{ readonly words: string | null } | null> {
+    const door = this.#doorOf(asked)
     const now = this.#clock.monotonic()
     if (door.provenAt !== null && now - door.provenAt < PROVEN_FOR_MS) return null
     if (now < door.restsUntil) return { words: door.words }
-    await this.#probe(door, adapter)
+    await this.#probe(door, asked, adapter)
     return door.provenAt === null ? { words: door.words } : null
   }
 
@@ -96,7 +99,10 @@ export class Gate {
     Object.assign(door, { provenAt: null, words, restsUntil: now + restMs })
   }
 
-  #doorOf(id: ConnectionId, settingsKey: string): Door {
+  #doorOf({ id, settings }: AskedConnection): Door {
+    const { url, secret, oldSecret } = readBridgeSettings(settings)
+    // Changes with whatever decides whether the adapter answers.
+    const settingsKey = [url, secret, oldSecret].join(' ')
     const known = this.#doors.get(id)
     if (known?.settingsKey === settingsKey) return known
     const door: Door = {
@@ -117,15 +123,17 @@ export class Gate {
   }
 
   /** Concurrent callers share one. */
-  #probe(door: Door, adapter: Adapter): Promise<void> {
-    door.probing ??= this.#ask(door, adapter).finally(() => {
+  #probe(door: Door, asked: AskedConnection, adapter: Adapter): Promise<void> {
+    door.probing ??= this.#ask(door, asked, adapter).finally(() => {
       door.probing = null
     })
     return door.probing
   }
 
-  async #ask(door: Door, adapter: Adapter): Promise<void> {
-    const health = await this.#client.health(adapter, new AbortController().signal)
+  async #ask(door: Door, asked: AskedConnection, adapter: Adapter): Promise<void> {
+    const { client, changes } = this.#parts
+    const health = await client.health(adapter, new AbortController().signal)
+    if (!('kind' in health)) void changes.compare(asked, health.capabilities)
     const now = this.#clock.monotonic()
     const isReady = !('kind' in health) && health.isReady && health.versions.includes(VERSION)
     if (isReady) {

@@ -1,7 +1,7 @@
 import type { ConnectionId } from '../../core/ids.ts'
 import { MESSAGE_TYPES } from '../../core/message/message.ts'
 import type { CallbackReceiver } from '../../core/ports/callbacks.ts'
-import type { Channel, Handover, RateLimitDelay } from '../../core/ports/channel.ts'
+import type { Channel, ChannelCapabilities, Handover, RateLimitDelay } from '../../core/ports/channel.ts'
 import type { ChannelConnections } from '../../core/ports/channel-connections.ts'
 import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
@@ -15,13 +15,14 @@ import { AdapterClient, openAdapter } from './adapter-client.ts'
 import { applyReceipt } from './apply-receipt.ts'
 import { BrokenPromises, PROMISE_KIND } from './broken-promises.ts'
 import { createCallbackReceiver } from './callbacks.ts'
+import { CapabilityChanges } from './capability-changes.ts'
 import { Gate } from './gate.ts'
 import { BRIDGE } from './name.ts'
 import type { AdapterReceipt } from './protocol.ts'
 import { findEvidence } from './reconcile.ts'
 import { REJECTED_KIND, RejectedAttempts } from './rejected-attempts.ts'
-import { askedOf, prepareMedia, type SendParts, sendToAdapter, settingsKeyOf } from './send.ts'
-import { EVIDENCE_WAIT, parseBridgeSettings, readBridgeSettings, SEND_TIMEOUT } from './settings.ts'
+import { askedOf, prepareMedia, type SendParts, sendToAdapter } from './send.ts'
+import { EVIDENCE_WAIT, hasReceipts, parseBridgeSettings, readBridgeSettings, SEND_TIMEOUT } from './settings.ts'
 
 interface BridgeParts {
   readonly memory: ChannelState
@@ -45,11 +46,22 @@ const MOST_ADDRESSES = 10_000
 // Beyond the time that the adapter has: the gate may ask first whether it is there.
 const PROBE_MS = 10_000
 
+const CAPABILITIES: ChannelCapabilities = {
+  types: MESSAGE_TYPES,
+  maxTextLength: null,
+  maxCaptionLength: null,
+  // No adapter known claims it.
+  recognisesRepeat: false,
+  // The longest that a connection may set; what it has set ends earlier, by the channel itself.
+  evidenceWaitMs: EVIDENCE_WAIT.most,
+  callBudgetMs: SEND_TIMEOUT.most + PROBE_MS,
+}
+
 /** Any gateway, behind an adapter that speaks the protocol of docs/channels/bridge-protocol.md. */
 export function createBridge(parts: BridgeParts): Bridge {
   const { memory, clock, secrets, connections, guarded, note = () => {} } = parts
   const client = new AdapterClient({ guarded, clock, note })
-  const gate = new Gate(client, clock)
+  const gate = new Gate({ client, clock, changes: new CapabilityChanges(memory, clock) })
   const echoes = new Echoes(memory)
   const rejectedAttempts = new RejectedAttempts(memory)
   const brokenPromises = new BrokenPromises({ memory, clock, note })
@@ -74,16 +86,8 @@ export function createBridge(parts: BridgeParts): Bridge {
   }
   return {
     name: BRIDGE,
-    capabilities: {
-      // What an adapter cannot send it refuses, with a reason.
-      types: MESSAGE_TYPES,
-      maxTextLength: null,
-      maxCaptionLength: null,
-      recognisesRepeat: false,
-      // The longest that a connection may set; what it has set ends earlier, by the channel itself.
-      evidenceWaitMs: EVIDENCE_WAIT.most,
-      callBudgetMs: SEND_TIMEOUT.most + PROBE_MS,
-    },
+    capabilities: CAPABILITIES,
+    capabilitiesOf,
     callbacks: createCallbackReceiver({ connections, secrets, clock, note, queue }),
     parseSettings: parseBridgeSettings,
     async start(events) {
@@ -102,6 +106,12 @@ export function createBridge(parts: BridgeParts): Bridge {
   }
 }
 
+function capabilitiesOf(stored: Handover['settings']): ChannelCapabilities {
+  const { capabilities, sendTimeoutMs } = readBridgeSettings(stored)
+  const { types, maxTextLength, maxCaptionLength } = capabilities ?? CAPABILITIES
+  return { ...CAPABILITIES, types, maxTextLength, maxCaptionLength, callBudgetMs: sendTimeoutMs + PROBE_MS }
+}
+
 type Next = Parameters<NonNullable<Channel['rateLimitDelayOf']>>[0]
 
 function gateDelay(
@@ -111,7 +121,7 @@ function gateDelay(
 ): RateLimitDelay | null {
   const asked = askedOf(next)
   // Opened only where it matters: a message that may go opens it anyway.
-  const closed = gate.closedFor(asked.id, settingsKeyOf(asked), () => openAdapter(asked, secrets))
+  const closed = gate.closedFor(asked, () => openAdapter(asked, secrets))
   return closed && { scope: 'connection', until: now + closed.ms, reason: 'bridge_not_ready', words: closed.words }
 }
 
@@ -126,7 +136,7 @@ class ReceiptAddresses {
 
   /** Null when its adapter has nothing to report. Rejects with `StorageUnavailable`. */
   async of({ connectionId, settings }: Handover): Promise<string | null> {
-    if (!readBridgeSettings(settings).hasReceipts) return null
+    if (!hasReceipts(readBridgeSettings(settings))) return null
     const { connections, clock, publicUrl } = this.#parts
     const known = this.#known.get(connectionId)
     if (known && clock.monotonic() - known.readAt < ADDRESS_KEPT_MS) return known.url

@@ -26,7 +26,30 @@ describe('an adapter that is asked before its connection is added', () => {
     assert.equal(value['Types'], 'text; of image, document, video, audio each message fails')
     assert.ok(facts.every(({ tone }) => tone !== 'warning'))
     assert.equal(networkKey, `${adapter.origin}#${NUMBER}`)
-    assert.equal(settings['hasReceipts'], true)
+    assert.deepEqual(settings['capabilities'], { ...TEXTS_ONLY, maxCaptionLength: null, recognisesRepeat: false })
+  })
+
+  it('warns of what it says otherwise than before, and takes it over', async () => {
+    const { adapter, prove } = await openWorld()
+    adapter.describes = { capabilities: TEXTS_ONLY }
+    const { settings: before } = await prove()
+    const same = await prove(before)
+    adapter.describes = { capabilities: { ...TEXTS_ONLY, types: ['image', 'message'], receipts: [] } }
+
+    const { facts, settings } = await prove(before)
+
+    assert.ok(same.facts.every(({ label }) => label !== 'Changed'))
+    assert.deepEqual(
+      facts.filter(({ tone }) => tone === 'warning'),
+      [
+        {
+          label: 'Changed',
+          value: 'the types of messages were text, now text, image; the reports were delivered, now none',
+          tone: 'warning',
+        },
+      ],
+    )
+    assert.deepEqual((settings['capabilities'] as { types: unknown }).types, ['message', 'image'])
   })
 
   it('warns of a clock that is off by more than a minute', async () => {
@@ -111,8 +134,9 @@ async function openWorld({ origins }: { readonly origins?: readonly string[] } =
   const adapter = await ScriptedAdapter.start({ secret })
   onTestFinished(() => adapter.close().catch(() => {}))
   const guarded = createGuardedCall({ origins: origins ?? [adapter.origin] })
-  const settings = parseBridgeSettings({ url: adapter.origin, secret })
-  return { adapter, prove: () => createOnboarding({ guarded, clock: systemClock }).prove({ number: NUMBER, settings }) }
+  const parsed = parseBridgeSettings({ url: adapter.origin, secret })
+  const onboarding = createOnboarding({ guarded, clock: systemClock })
+  return { adapter, prove: (settings = parsed) => onboarding.prove({ number: NUMBER, settings }) }
 }
 
 async function refusalOf(running: Promise<unknown>): Promise<Refusal> {

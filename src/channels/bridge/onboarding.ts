@@ -1,3 +1,4 @@
+import { capabilityDifferences, STORED_CAPABILITIES, typeName } from '../../core/connection/adapter-capabilities.ts'
 import { MESSAGE_TYPES, type MessageType } from '../../core/message/message.ts'
 import { isSameNumber } from '../../core/number-spellings.ts'
 import type { ChannelSetUp, ConnectionFact, ConnectionProof } from '../../core/ports/channel-onboarding.ts'
@@ -7,7 +8,7 @@ import { Refusal } from '../../core/refusals.ts'
 import { durationText } from '../../format/durations.ts'
 import { type Adapter, AdapterClient, hiddenOf, withoutSecrets } from './adapter-client.ts'
 import { type AdapterHealth, VERSION } from './protocol.ts'
-import { readBridgeSettings, type StoredSettings } from './settings.ts'
+import { hasReceipts, readBridgeSettings, type StoredSettings } from './settings.ts'
 import { keyOf } from './signing.ts'
 
 interface OnboardingParts {
@@ -27,8 +28,8 @@ export function createOnboarding({ guarded, clock }: OnboardingParts): ChannelSe
     // A gateway has none that Nuncio could choose from.
     listTemplates: () => Promise.resolve([]),
     callbackSecretOf(settings) {
-      const { secret, hasReceipts } = readBridgeSettings(settings)
-      return hasReceipts ? secret : null
+      const read = readBridgeSettings(settings)
+      return hasReceipts(read) ? read.secret : null
     },
     // Each adapter has a secret of its own, so a new one of a connection concerns no other.
     takesCallbackSecret: () => Promise.resolve(false),
@@ -40,7 +41,7 @@ async function prove(
   number: string,
   settings: StoredSettings,
 ): Promise<ConnectionProof> {
-  const { url, secret, oldSecret } = readBridgeSettings(settings)
+  const { url, secret, oldSecret, capabilities: before } = readBridgeSettings(settings)
   const texts = [secret, oldSecret].filter((text) => text !== null)
   const adapter: Adapter = { url, keys: texts.flatMap((text) => keyOf(text) ?? []), hidden: hiddenOf(texts) }
   const health = await client.health(adapter, new AbortController().signal)
@@ -67,11 +68,15 @@ async function prove(
     throw refuse(
       `The gateway sends from ${health.senders.map((sender) => `+${sender}`).join(', ') || 'no number'}, and this connection from +${number}.`,
     )
+  const change = before && capabilityDifferences(before, health.capabilities)
   return {
     // Two connections may share an adapter with two numbers, but not one number of it.
     networkKey: `${url}#${number}`,
-    facts: factsOf(health, { skewMs, adapter }),
-    settings: { ...settings, hasReceipts: health.capabilities.receipts.length > 0 },
+    facts: [
+      ...factsOf(health, { skewMs, adapter }),
+      ...(change ? [{ label: 'Changed', value: change, tone: 'warning' } as const] : []),
+    ],
+    settings: { ...settings, [STORED_CAPABILITIES]: health.capabilities },
   }
 }
 
@@ -103,10 +108,6 @@ function typesInWords(types: readonly MessageType[]): string {
   const others = MESSAGE_TYPES.filter((type) => !types.includes(type))
   const sent = types.map(typeName).join(', ')
   return others.length === 0 ? sent : `${sent}; of ${others.map(typeName).join(', ')} each message fails`
-}
-
-function typeName(type: MessageType): string {
-  return type === 'message' ? 'text' : type
 }
 
 function plain(label: string, value: string): ConnectionFact {

@@ -1,6 +1,8 @@
+import type { AdapterCapabilities } from '../../core/connection/adapter-capabilities.ts'
 import type { ConnectionId, Instant, MessageId } from '../../core/ids.ts'
 import { MESSAGE_TYPES, type MessageType } from '../../core/message/message.ts'
 import type { Failure, Handover, Receipt } from '../../core/ports/channel.ts'
+import { BRIDGE } from './name.ts'
 
 /** The version of the protocol that this is. */
 export const VERSION = 1
@@ -75,15 +77,6 @@ export interface AdapterHealth {
   readonly capabilities: AdapterCapabilities
 }
 
-interface AdapterCapabilities {
-  readonly types: readonly MessageType[]
-  readonly maxTextLength: number | null
-  readonly maxCaptionLength: number | null
-  readonly recognisesRepeat: boolean
-  readonly receipts: readonly Receipt['kind'][]
-  readonly evidence: boolean
-}
-
 /** One report of an adapter about an attempt. */
 export interface AdapterReceipt {
   readonly messageId: MessageId
@@ -130,6 +123,14 @@ function contentOf({ content, media }: Handover): AttemptContent {
   const { type, caption, name } = content
   const { sha256 = '', sizeBytes = 0, mime = '' } = media ?? {}
   return { type, caption, name, media: { sha256, sizeBytes, mime } }
+}
+
+/**
+ * What an adapter calls a message, as Nuncio stores it. An adapter may choose anything, so what it chose is marked as its own: it is
+ * no id of another network, and storage has an index of those that begin so (`message_undelivered`).
+ */
+export function storedNetworkId(given: string): string {
+  return `${BRIDGE}:${given}`
 }
 
 /** The value of a body; undefined when it is no JSON. */
@@ -213,7 +214,8 @@ export function parseMediaAnswer(
   return { isReady: false, rejection: rejectionOf(answer) }
 }
 
-const RECEIPT_KINDS: ReadonlySet<unknown> = new Set(['sent', 'delivered', 'read', 'failed'])
+const RECEIPTS = ['sent', 'delivered', 'read', 'failed'] as const satisfies readonly Receipt['kind'][]
+const RECEIPT_KINDS: ReadonlySet<unknown> = new Set(RECEIPTS)
 const MOST_SENDERS = 1_000
 
 /** Null for what does not describe an adapter. */
@@ -243,7 +245,8 @@ function capabilitiesOf(given: unknown): AdapterCapabilities | null {
     maxTextLength: maxTextLength as number | null,
     maxCaptionLength: maxCaptionLength as number | null,
     recognisesRepeat,
-    receipts,
+    // In our order, so that the same ones are the same text.
+    receipts: RECEIPTS.filter((kind) => receipts.includes(kind)),
     evidence,
   }
 }

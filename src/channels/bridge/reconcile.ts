@@ -6,7 +6,7 @@ import type { Secrets } from '../../core/ports/secrets.ts'
 import type { Echoes } from '../receipts/echoes.ts'
 import { type Adapter, type AdapterClient, openAdapter, withoutSecrets } from './adapter-client.ts'
 import type { BrokenPromises } from './broken-promises.ts'
-import { type AdapterEvidence, answersForOther, attemptIdOf, parseEvidence } from './protocol.ts'
+import { type AdapterEvidence, answersForOther, attemptIdOf, parseEvidence, storedNetworkId } from './protocol.ts'
 import type { RejectedAttempts } from './rejected-attempts.ts'
 import { readBridgeSettings } from './settings.ts'
 import { CLOCK_TOLERANCE_SECONDS } from './signing.ts'
@@ -81,7 +81,7 @@ function evidenceOf(answer: AdapterEvidence, { open, adapter, unanswered }: Aske
   const words = withoutSecrets(answer.words, adapter)
   switch (answer.state) {
     case 'accepted':
-      return { kind: 'accepted', networkId: answer.networkId ?? '' }
+      return { kind: 'accepted', networkId: storedNetworkId(answer.networkId ?? '') }
     case 'rejected':
       return { kind: 'not-sent', words: words ?? 'The adapter says that its gateway did not take it.' }
     case 'not_received':

@@ -21,6 +21,7 @@ import {
   MOST_ATTEMPT_BYTES,
   parseMediaAnswer,
   parseOutcome,
+  storedNetworkId,
 } from './protocol.ts'
 import type { RejectedAttempts } from './rejected-attempts.ts'
 import { readBridgeSettings } from './settings.ts'
@@ -58,7 +59,7 @@ export async function sendToAdapter(parts: SendParts, handover: Handover, limits
   const asked = askedOf(handover)
   const adapter = openAdapter(asked, parts.secrets)
   if (!adapter) return rejected(unreadable())
-  const closed = await unlessAborted(parts.gate.enter(asked.id, settingsKeyOf(asked), adapter), limits.signal)
+  const closed = await unlessAborted(parts.gate.enter(asked, adapter), limits.signal)
   if (closed === 'aborted') return rejected(interrupted())
   if (closed) return rejected(connectionFailure('bridge_not_ready', closed.words, GATE_CLOSED_MS))
   const receiptsUrl = await parts.receiptsUrlOf(handover).catch(() => undefined)
@@ -117,7 +118,7 @@ async function endOf(parts: SendParts, { handover, adapter, attemptId }: Attempt
 function outcomeOf(answer: AdapterOutcome, adapter: Adapter): Outcome {
   switch (answer.result) {
     case 'accepted':
-      return { kind: 'accepted', networkId: answer.networkId }
+      return { kind: 'accepted', networkId: storedNetworkId(answer.networkId) }
     case 'rejected':
       return rejected(failureOf(answer, adapter))
     case 'unknown':
@@ -148,7 +149,7 @@ export async function prepareMedia(parts: SendParts, handover: Handover, signal:
   const found = await stat(media.path).catch(() => null)
   if (found?.size !== media.sizeBytes)
     return failed(transient('media_lost', 'the fetched file is no longer in the spool'))
-  const closed = await unlessAborted(parts.gate.enter(asked.id, settingsKeyOf(asked), adapter), signal)
+  const closed = await unlessAborted(parts.gate.enter(asked, adapter), signal)
   if (closed === 'aborted') return failed(interrupted())
   if (closed) return failed(connectionFailure('bridge_not_ready', closed.words, GATE_CLOSED_MS))
   const { sha256, sizeBytes } = media
@@ -190,12 +191,6 @@ export function askedOf({
   settings,
 }: Pick<Handover, 'connectionId' | 'accountId' | 'settings'>): AskedConnection {
   return { id: connectionId, accountId, settings }
-}
-
-/** Changes with whatever decides whether the adapter answers. */
-export function settingsKeyOf({ settings }: AskedConnection): string {
-  const { url, secret, oldSecret } = readBridgeSettings(settings)
-  return [url, secret, oldSecret].join(' ')
 }
 
 function unlessAborted<Result>(running: Promise<Result>, signal: AbortSignal): Promise<Result | 'aborted'> {

@@ -1,3 +1,4 @@
+import { type AdapterCapabilities, storedCapabilities } from '../../core/connection/adapter-capabilities.ts'
 import { parseWebUrl } from '../../core/media-address/check-url.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { hasSealedForm } from '../../core/sealed-form.ts'
@@ -16,8 +17,8 @@ export interface BridgeSettings {
   readonly oldSecret: string | null
   readonly sendTimeoutMs: number
   readonly evidenceWaitMs: number
-  /** Whether the adapter said, when the connection was verified, that it reports what became of messages. */
-  readonly hasReceipts: boolean
+  /** What the adapter said, when the connection was checked, that it can do. Null: it was not asked. */
+  readonly capabilities: AdapterCapabilities | null
 }
 
 /** The stored names of the secrets; each is its own place under the connection (core/ports/secrets.ts). */
@@ -62,15 +63,20 @@ export function writeBridgeSettings(stored: StoredSettings): Readonly<Record<str
 
 /** Stored settings with what they leave out. */
 export function readBridgeSettings(stored: StoredSettings): BridgeSettings {
-  const { url, secret, oldSecret, sendTimeoutMs, evidenceWaitMs, hasReceipts } = stored
+  const { url, secret, oldSecret, sendTimeoutMs, evidenceWaitMs } = stored
   return {
     url: typeof url === 'string' ? url : '',
     secret: typeof secret === 'string' ? secret : null,
     oldSecret: typeof oldSecret === 'string' ? oldSecret : null,
     sendTimeoutMs: typeof sendTimeoutMs === 'number' ? sendTimeoutMs : SEND_TIMEOUT.unset,
     evidenceWaitMs: typeof evidenceWaitMs === 'number' ? evidenceWaitMs : EVIDENCE_WAIT.unset,
-    hasReceipts: hasReceipts !== false,
+    capabilities: storedCapabilities(stored),
   }
+}
+
+/** Whether its attempts name an address for receipts. */
+export function hasReceipts({ capabilities }: BridgeSettings): boolean {
+  return capabilities === null || capabilities.receipts.length > 0
 }
 
 // None of these sentences repeats what was given: it may be a secret in the wrong field.

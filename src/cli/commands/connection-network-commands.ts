@@ -10,7 +10,7 @@ import { settingLine, settingTexts } from '../format/setting-texts.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { ACCOUNT_OPTION, withConnection } from '../parse/connection-argument.ts'
 
-/** Commands that ask the network of a connection, and change nothing. */
+/** Commands that ask the network of a connection, and take over what it says now. */
 export function addConnectionNetworkCommands(group: NuncioCommand, cli: Cli): void {
   addCheck(group, cli)
   addTemplates(group, cli)
@@ -29,7 +29,9 @@ function addCheck(group: NuncioCommand, cli: Cli): void {
         const { administration, connecting, channels } = session
         if (connecting.abilitiesOf(connection.channel).isLinkedDevice)
           return checkPhone(cli, session, { connection, options })
-        const facts = await connecting.check(connection)
+        const others = () => administration.listConnections(connection.accountId)
+        const { facts, change } = await connecting.check(connection, others)
+        if (change) await administration.changeConnection(connection.id, change, ACTOR)
         await administration.noteCheck(connection.id, facts, ACTOR)
         const callback = connecting.callbackOf(connection)
         if (options.json)

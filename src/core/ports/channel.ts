@@ -2,7 +2,7 @@ import type { AccountId, ConnectionId, Instant, MessageId } from '../ids.ts'
 import type { MediaFile, MessageContent, MessageType } from '../message/message.ts'
 
 /** What a channel can do, as positive statements. */
-interface ChannelCapabilities {
+export interface ChannelCapabilities {
   readonly types: readonly MessageType[]
   /** Most code points of a caption and of a text; null means the contract's own limit holds. */
   readonly maxTextLength: number | null
@@ -185,7 +185,10 @@ export interface ChannelSessions {
 
 export interface Channel {
   readonly name: string
+  /** Of every connection, whatever its settings: the most that one may have. */
   readonly capabilities: ChannelCapabilities
+  /** What a connection with these settings can do. Pure. Left out where all can do the same. */
+  capabilitiesOf?(settings: Readonly<Record<string, unknown>>): ChannelCapabilities
   /**
    * Checks a connection's settings for this channel as text pairs (from the CLI or a form).
    * Throws a Refusal that names the setting and how to correct it.

@@ -1,5 +1,5 @@
 import type { AccountId, ConnectionId, Instant } from '../ids.ts'
-import type { ConnectionView, NetworkLink } from './administration.ts'
+import type { ConnectionChange, ConnectionView, NetworkLink } from './administration.ts'
 import type { ConnectionFact, TemplateView } from './channel-onboarding.ts'
 
 /** A connection as it is stored, as far as asking its network takes it. */
@@ -51,6 +51,13 @@ export interface PreparedChange {
   readonly notChanged: readonly string[]
 }
 
+export interface CheckedConnection {
+  /** What the network says now; empty where there is none. */
+  readonly facts: readonly ConnectionFact[]
+  /** What to store, where the network says other things than are stored; null where it says the same. */
+  readonly change: ConnectionChange | null
+}
+
 /** Where a network is to send its callbacks about a connection. */
 export interface CallbackAddress {
   readonly url: string
@@ -100,8 +107,8 @@ export interface ConnectionService {
     pairs: Readonly<Record<string, string>>,
     others: ReadPeers,
   ): Promise<PreparedChange>
-  /** Asks the network now. Empty for a channel without one. */
-  check(connection: StoredConnection): Promise<readonly ConnectionFact[]>
+  /** Asks the network now. */
+  check(connection: StoredConnection, others: ReadPeers): Promise<CheckedConnection>
   /** What the network has reported by itself after this moment, or ever if it is null; empty if nothing. */
   readReported(connection: StoredConnection, after: Instant | null): Promise<readonly ConnectionFact[]>
   /** Empty for a channel that has none. */

@@ -1,3 +1,4 @@
+import type { AdapterCapabilities } from '../connection/adapter-capabilities.ts'
 import type { LanePolicy } from '../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, TokenId, WorkerId } from '../ids.ts'
 import type { Sequence } from '../message/message.ts'
@@ -83,6 +84,19 @@ export interface Unreported {
 /** Where the channel `bridge` keeps what adapters did that the protocol forbids: the key is which promise, the value a message. */
 export const BROKEN_PROMISE_KIND = 'bridge.broken-promise'
 
+/** Where it keeps what an adapter says that it can do, as JSON, while that is not what is stored with its connection. */
+export const CHANGED_CAPABILITIES_KIND = 'bridge.capabilities'
+
+/** A connection whose adapter says other things of itself than when it was checked. */
+export interface ChangedCapabilities {
+  readonly accountId: AccountId
+  readonly connectionId: ConnectionId
+  readonly number: string
+  readonly stored: AdapterCapabilities
+  readonly said: AdapterCapabilities
+  readonly since: Instant
+}
+
 /** A connection whose adapter has broken promises lately. */
 export interface BrokenPromises {
   readonly accountId: AccountId
@@ -142,6 +156,7 @@ export interface Watch {
   /** Connections whose network has reported nothing for this long, and accepted a message that long ago. */
   readUnreported(silentForMs: number): Promise<readonly Unreported[]>
   readBrokenPromises(): Promise<readonly BrokenPromises[]>
+  readChangedCapabilities(): Promise<readonly ChangedCapabilities[]>
   /** Tokens that are not deleted and end between these two times, ordered by their end. */
   readTokens(ending: { readonly from: Instant; readonly to: Instant }): Promise<readonly WatchedToken[]>
   /** Which of these tokens were called with after their end, as the newest requests of their account show. */

@@ -104,6 +104,16 @@ export const ALARM_KINDS = {
     raisedAfterMs: 0,
     clearedAfterMs: 0,
   },
+  bridge_capabilities_changed: {
+    of: 'connection',
+    severity: 'info',
+    means:
+      'The adapter of a bridge connection says that it can do other things than when the connection was last checked. Until it is checked again, Nuncio goes by what it said then.',
+    nextStep: 'Check the connection: that takes over what the adapter says now.',
+    command: commandLine`connection check NUMBER`,
+    raisedAfterMs: 0,
+    clearedAfterMs: 0,
+  },
   oldest_waiting: {
     of: 'connection',
     severity: 'warning',

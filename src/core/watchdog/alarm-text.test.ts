@@ -22,6 +22,7 @@ const FACTS: AlarmFacts = {
     folder: '/data',
     messageId: 'm1',
   },
+  what: 'the types of messages were text, now text, image',
   ...{ reason: 'pace', waiting: 3, count: 3, limit: 100, refused: '2', cause: 'The disk is full.', lastedMs: 40_000 },
   ...{ freeBytes: 1e9, totalBytes: 1e11, timeToLiveMs: 3_600_000, at: AGO, until: AGO, lastAt: AGO, oldestAt: AGO },
   ...{ lastAttemptAt: AGO, expiresAt: AGO, lastCallAt: AGO, lastUsedAt: AGO, lastReportAt: AGO },
@@ -37,6 +38,8 @@ function variantsOf(kind: AlarmKind): readonly AlarmFacts[] {
       return Object.keys(REASONS).map((reason) => ({ reason }))
     case 'lane_stalled':
       return STALLS.map((why) => ({ why }))
+    case 'reports_missing':
+      return [{}, { channel: 'bridge' }, { channel: 'bridge', lastReportAt: null }]
     case 'promise_broken':
       return Object.keys(BROKEN_PROMISES).map((stage) => ({ stage }))
     case 'messages_will_expire':
@@ -60,6 +63,15 @@ describe('the text of an alarm', () => {
       if (command !== null) assert.match(command, new RegExp(`^${commandPrefix()} [a-z]+`))
       assert.doesNotMatch(command ?? '', /NUMBER/)
     }
+  })
+
+  it('says of missing reports what to check, by the channel', () => {
+    const step = (channel: string) =>
+      alarmText({ kind: 'reports_missing', since: AGO, facts: { ...FACTS, channel } }, NOW)
+
+    assert.match(step('whatsapp-cloud').nextStep, /^Check the callback address that the network knows/)
+    assert.match(step('bridge').nextStep, /^Check that the adapter reaches NUNCIO_PUBLIC_URL/)
+    assert.match(step('bridge').cause, /^The adapter has reported nothing for 3 messages/)
   })
 
   it('says first what the cause of a wait asks for, then to check the connection', () => {

@@ -101,6 +101,8 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
       : `${network(facts)} has never reported anything for ${facts.text('number')}, though it took ${facts.is('isMore') ? 'over ' : ''}${messages(facts, 'count')} since ${facts.time('oldestAt')} (${facts.age('oldestAt')} ago). Without reports nothing becomes DELIVERED.`,
   promise_broken: (facts) =>
     `The adapter of ${facts.text('number')} broke its protocol. ${brokenPromises(facts)} The message ${facts.text('messageId')} shows it, since ${facts.time('at')}.`,
+  bridge_capabilities_changed: (facts) =>
+    `The adapter of ${facts.text('number')} says other things of itself than when the connection was last checked: ${facts.text('what')}.`,
   oldest_waiting: (facts) =>
     `${waiting(facts)}. ${facts.text('reason') === 'due' || facts.text('reason') === 'sending' ? `It sends${lastAttempt(facts)}, but more comes in than it can send.` : `${reason(facts)}`}`,
   messages_will_expire: (facts) =>
@@ -142,6 +144,10 @@ function whatToDo(kind: AlarmKind, facts: Facts): Omit<AlarmText, 'cause'> {
   return { nextStep, command: command === null ? null : withNumber(command, facts) }
 }
 
+// Each attempt names the address for reports, so there is none to enter.
+const BRIDGE_REPORTS_STEP =
+  'Check that the adapter reaches NUNCIO_PUBLIC_URL, and that the gateway reports to the adapter.'
+
 function nextStepOf(kind: AlarmKind, facts: Facts): string {
   const { nextStep } = ALARM_KINDS[kind]
   if (kind === 'connection_offline') {
@@ -149,6 +155,7 @@ function nextStepOf(kind: AlarmKind, facts: Facts): string {
     if (own !== '' && !own.startsWith(NO_ACTION.slice(0, -1)))
       return withNumber(`${own} Then check the connection.`, facts)
   }
+  if (kind === 'reports_missing' && facts.text('channel') === 'bridge') return BRIDGE_REPORTS_STEP
   return withNumber(nextStep, facts)
 }
 

@@ -1,6 +1,14 @@
+import { capabilityDifferences } from '../connection/adapter-capabilities.ts'
 import type { Instant } from '../ids.ts'
 import type { Outage } from '../ports/lanes.ts'
-import type { BrokenPromises, FullLane, InstallationFacts, Unconfirmed, Unreported } from '../ports/watch.ts'
+import type {
+  BrokenPromises,
+  ChangedCapabilities,
+  FullLane,
+  InstallationFacts,
+  Unconfirmed,
+  Unreported,
+} from '../ports/watch.ts'
 import { BROKEN_PROMISES } from '../reasons/bridge.ts'
 import type { Finding } from './alarm.ts'
 import { ALARM_KINDS } from './alarm-kinds.ts'
@@ -86,6 +94,30 @@ export function checkBrokenPromises({ accountId, connectionId, number, broken }:
     },
     raises: true,
   }
+}
+
+/** None for what people need not know. */
+export function checkChangedCapabilities({
+  accountId,
+  connectionId,
+  number,
+  stored,
+  said,
+  since,
+}: ChangedCapabilities): readonly Finding[] {
+  const what = capabilityDifferences(stored, said)
+  if (what === null) return []
+  return [
+    {
+      kind: 'bridge_capabilities_changed',
+      accountId,
+      object: connectionId,
+      severity: ALARM_KINDS.bridge_capabilities_changed.severity,
+      since,
+      facts: { number, what },
+      raises: true,
+    },
+  ]
 }
 
 /** Of the limit; what waits in between raises nothing and clears nothing. */

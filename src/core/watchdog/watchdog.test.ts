@@ -166,6 +166,7 @@ function watching({
     releaseLease: async () => {},
     readLanes: async () => lanes,
     readLanesOf: async () => [],
+    readChangedCapabilities: async () => [],
     measureLanes: async (wanted) => {
       countedMs += countTakesMs
       counted.push(...wanted.map(({ id }) => id))

@@ -8,6 +8,7 @@ import type { Finding, OpenAlarm } from './alarm.ts'
 import { checkDisk, type DiskRoom } from './check-disk.ts'
 import {
   checkBrokenPromises,
+  checkChangedCapabilities,
   checkFull,
   checkInstallation,
   checkOutage,
@@ -184,6 +185,7 @@ export class Watchdog {
       ...(await watch.readUnconfirmed()).map(checkUnconfirmed),
       ...(await watch.readUnreported(SILENT_FOR_MS)).map(checkUnreported),
       ...(await watch.readBrokenPromises()).map(checkBrokenPromises),
+      ...(await watch.readChangedCapabilities()).flatMap(checkChangedCapabilities),
       ...(full ?? []).map((lane) => checkFull(lane, now)),
     ]
     return { findings, oldestAt: lanes.oldestAt, isFullKnown: full !== null }

@@ -212,7 +212,8 @@ create index settled_unsent_of_account on settled (account_id, sequence)
 create index settled_network_id on settled (network_id) where network_id like 'wamid.%';
 -- What networks that call back have taken and not yet said to be delivered: for the watchdog, which finds reports that are
 -- missing. Only messages with such ids.
-create index settled_undelivered on settled (connection_id, published_at) where state = 'PUBLISHED' and network_id like 'wamid.%';
+create index settled_undelivered on settled (connection_id, published_at)
+  where state = 'PUBLISHED' and (network_id like 'bridge:%' or network_id like 'wamid.%');
 
 -- Attempts that ended, except those of which `settled` has all there is to say.
 create table ended_attempt (

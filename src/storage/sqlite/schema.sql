@@ -130,9 +130,9 @@ create index message_with_reason on message (account_id) where reason is not nul
 create index message_network_id on message (network_id) where network_id >= 'wamid.' and network_id < 'wamid/';
 
 -- What networks that call back have taken and not yet said to be delivered: for the watchdog, which finds reports that are
--- missing. Only messages with ids that begin with `wamid.`, so that others pay nothing.
-create index message_undelivered on message (connection_id, published_at)
-  where state = 'PUBLISHED' and network_id >= 'wamid.' and network_id < 'wamid/';
+-- missing. Only messages with ids that begin with `wamid.` or `bridge:`, so that others pay nothing.
+create index message_undelivered on message (connection_id, published_at) where state = 'PUBLISHED'
+  and (network_id >= 'bridge:' and network_id < 'bridge;' or network_id >= 'wamid.' and network_id < 'wamid/');
 
 -- How long shared commits took, so that the log can show the whole duration of accepted requests. A commit's row is
 -- written with the next commit, so only the row of the last commit before a crash is missing.

@@ -85,6 +85,21 @@ describe('an adapter that breaks a promise', () => {
   })
 })
 
+describe('an adapter that keeps its promises', () => {
+  const promises = promisingIn({ it }, () => newBridgeWorld())
+
+  promises('has one id for an attempt, marked as its own, in its answer, as evidence and in reports', async (world) => {
+    const handover = await world.handover()
+    const outcome = await sendBy(world.channel, handover)
+    const evidence = await world.channel.reconcile({ ...handover, startedAt: Date.now() })
+    const reported = await becomes(REPORTED_WITHIN_MS, () => world.receipts.length === 3)
+
+    const ids = [outcome, evidence, ...world.receipts].map((one) => ('networkId' in one ? one.networkId : null))
+    assert.match(ids[0] ?? '', /^bridge:net-/)
+    assert.deepEqual([reported, ids], [true, Array(5).fill(ids[0])])
+  })
+})
+
 /** Until it has been applied. */
 async function report(world: BridgeWorld, messageId: string, kind: string): Promise<void> {
   const before = applied(world)

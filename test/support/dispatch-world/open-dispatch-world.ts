@@ -62,6 +62,8 @@ export class DispatchWorld {
   readonly uploads: Upload[] = []
   /** What getting a message ready comes to at once; null: it lasts. Undefined: the channel gets nothing ready. */
   ready: ((upload: Upload) => Prepared | null) | undefined
+  /** Which types a connection with these settings can send. Undefined: texts and pictures. */
+  typesOf: ((settings: Handover['settings']) => Channel['capabilities']['types']) | undefined
   /** Undefined: the network sets no pace. */
   rest: ((to: string, now: number) => RateLimitDelay | null) | undefined
   /** What happened to sessions, in order. Undefined: the channel has none. */
@@ -183,18 +185,21 @@ export class TestWorker {
   }
 
   #channel(world: DispatchWorld): Channel {
+    const { typesOf } = world
+    const capabilities: Channel['capabilities'] = {
+      types: ['message', 'image'],
+      maxTextLength: null,
+      maxCaptionLength: null,
+      recognisesRepeat: false,
+      get evidenceWaitMs() {
+        return world.evidenceWaitMs
+      },
+      callBudgetMs: 60_000,
+    }
     return {
       name: 'sandbox',
-      capabilities: {
-        types: ['message', 'image'],
-        maxTextLength: null,
-        maxCaptionLength: null,
-        recognisesRepeat: false,
-        get evidenceWaitMs() {
-          return world.evidenceWaitMs
-        },
-        callBudgetMs: 60_000,
-      },
+      capabilities,
+      ...(typesOf && { capabilitiesOf: (settings) => ({ ...capabilities, types: typesOf(settings) }) }),
       parseSettings: () => ({}),
       start: () => Promise.resolve(),
       stop: () => Promise.resolve(),

@@ -39,10 +39,10 @@ export async function requestEvidenceAfterCrash(
 export async function requestEvidenceUntil(
   parts: GatherParts,
   started: StartedAttempt,
-  { until, words }: { readonly until: Instant; readonly words: string },
+  { until, words, mostMs }: { readonly until: Instant; readonly words: string; readonly mostMs: number },
 ): Promise<Found | null> {
   // The wait is measured by the monotonic clock, so setting the wall clock back does not make the lane wait for days.
-  const forMs = Math.min(until - parts.clock.now(), parts.channel.capabilities.evidenceWaitMs)
+  const forMs = Math.min(until - parts.clock.now(), mostMs)
   const evidence = await gatherEvidence(parts, question(started), forMs)
   return evidence && { outcome: outcomeOf(discountEvidence(evidence, started), words), isEvidenceFinal: true }
 }

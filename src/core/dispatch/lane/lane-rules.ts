@@ -1,7 +1,7 @@
 import { type LanePolicy, notesAttempts } from '../../connection/lane-policy.ts'
 import type { Instant } from '../../ids.ts'
 import type { QueuedMessage } from '../../message/message.ts'
-import type { Channel, RateLimitDelay } from '../../ports/channel.ts'
+import type { Channel, ChannelCapabilities, RateLimitDelay } from '../../ports/channel.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Journal } from '../../ports/journal.ts'
 import type { ClaimedLane, Disposition, LaneMemory, LaneWait } from '../../ports/lanes.ts'
@@ -28,6 +28,7 @@ interface LaneRulesParts {
 export class LaneRules {
   readonly #parts: LaneRulesParts
   #claimed: ClaimedLane
+  #capabilities: ChannelCapabilities
   #memory: LaneMemory
   #savedMemory: LaneMemory
   #lastAttemptAt: Instant | null
@@ -40,6 +41,7 @@ export class LaneRules {
   constructor(claimed: ClaimedLane, parts: LaneRulesParts) {
     this.#parts = parts
     this.#claimed = claimed
+    this.#capabilities = this.#capabilitiesNow()
     this.#memory = claimed.memory
     this.#savedMemory = claimed.memory
     this.#lastAttemptAt = claimed.lastAttemptAt
@@ -54,6 +56,11 @@ export class LaneRules {
   /** When the last attempt began; null when there was none. */
   get lastAttemptAt(): Instant | null {
     return this.#lastAttemptAt
+  }
+
+  /** Of this connection. */
+  get capabilities(): ChannelCapabilities {
+    return this.#capabilities
   }
 
   get policy(): LanePolicy {
@@ -85,6 +92,7 @@ export class LaneRules {
   /** The lane as storage has it now. */
   reload(claimed: ClaimedLane): void {
     this.#claimed = claimed
+    this.#capabilities = this.#capabilitiesNow()
     this.#memory = claimed.memory
     this.#savedMemory = claimed.memory
     // A person may have confirmed the backlog, or the newest attempts of this lane may not have been written.
@@ -109,7 +117,7 @@ export class LaneRules {
       now,
       lastAttemptAt: this.#lastAttemptAt,
       paceJitter: this.#paceJitter,
-      channelTypes: channel.capabilities.types,
+      channelTypes: this.#capabilities.types,
       isReady,
       isRateLimitDelay: this.#isRateLimitDelay,
       isBlocked,
@@ -183,15 +191,20 @@ export class LaneRules {
     return decision
   }
 
+  #capabilitiesNow(): ChannelCapabilities {
+    const { channel } = this.#parts
+    return channel.capabilitiesOf?.(this.#claimed.channelSettings) ?? channel.capabilities
+  }
+
   #context(now: Instant): StepContext {
-    const { clock, channel } = this.#parts
+    const { clock } = this.#parts
     return {
       policy: this.policy,
       memory: this.#memory,
       now,
       jitter: clock.random(),
-      recognisesRepeat: channel.capabilities.recognisesRepeat,
-      evidenceWaitMs: channel.capabilities.evidenceWaitMs,
+      recognisesRepeat: this.#capabilities.recognisesRepeat,
+      evidenceWaitMs: this.#capabilities.evidenceWaitMs,
     }
   }
 }

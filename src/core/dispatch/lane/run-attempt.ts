@@ -65,7 +65,7 @@ export class AttemptRunner {
     // since the attempt was recorded does not count: another worker may have had the lane in between.
     const stillHolds = () => lease.isHeld() && lease.generation === generation
     if (!stillHolds()) return this.#interrupted(started)
-    this.#call = new ChannelCall(clock, channel.capabilities.callBudgetMs, stillHolds)
+    this.#call = new ChannelCall(clock, rules.capabilities.callBudgetMs, stillHolds)
     const outcome = await this.#call.run(channel, handover(claimed(), started), journal)
     this.#call = null
     return this.finish(started, { outcome, isEvidenceFinal: false })
@@ -89,7 +89,11 @@ export class AttemptRunner {
     { until, words }: Pick<Extract<Disposition, { do: 'await-evidence' }>, 'until' | 'words'>,
   ): Promise<FinishedAttempt | null> {
     const parts = { ...this.#parts, goesOn: () => !this.#parts.ending() }
-    const found = await requestEvidenceUntil(parts, started, { until, words })
+    const found = await requestEvidenceUntil(parts, started, {
+      until,
+      words,
+      mostMs: this.#parts.rules.capabilities.evidenceWaitMs,
+    })
     return found && this.finish(started, found)
   }
 

@@ -16,9 +16,11 @@ export function noticeLostMedia(channel: Channel, onLost: () => void): Channel {
   }
   const prepare = channel.prepare?.bind(channel)
   const rateLimitDelayOf = channel.rateLimitDelayOf?.bind(channel)
+  const capabilitiesOf = channel.capabilitiesOf?.bind(channel)
   return {
     name: channel.name,
     capabilities: channel.capabilities,
+    ...(capabilitiesOf && { capabilitiesOf }),
     ...(channel.sessions && { sessions: channel.sessions }),
     parseSettings: (given) => channel.parseSettings(given),
     start: (events) => channel.start(events),

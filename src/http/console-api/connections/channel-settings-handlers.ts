@@ -67,7 +67,9 @@ export function channelSettingsHandlers(deps: ConsoleDeps): Handlers<ChannelSett
     async checkConnection({ params }, context) {
       const of = own(params, context)
       const connection = stored(await store.lanes.readLane(of), of)
-      await store.administration.noteCheck(of.id, await connectionService.check(connection), context.actor)
+      const { facts, change } = await connectionService.check(connection, () => readPeers(deps, of.accountId))
+      if (change) await store.lanes.changeSettings(of, change, context.actor)
+      await store.administration.noteCheck(of.id, facts, context.actor)
       return showConnection(deps, of)
     },
     async listConnectionTemplates({ params }, context) {

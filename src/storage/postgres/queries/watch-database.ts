@@ -21,7 +21,8 @@ export class PostgresWatchDatabase implements WatchDatabase {
   readonly headOfC =
     'select m.sequence from queued m where m.connection_id >= c.id and m.connection_id <= c.id order by m.connection_id, m.sequence limit 1'
   readonly unfinished = 'queued'
-  readonly undelivered = `from settled m where m.state = 'PUBLISHED' and m.network_id like 'wamid.%'`
+  readonly undelivered = `from settled m where m.state = 'PUBLISHED'
+    and (m.network_id like 'bridge:%' or m.network_id like 'wamid.%')`
   readonly #link: PgConnection
   readonly #full: FullCount
 

@@ -1,9 +1,16 @@
+import {
+  type AdapterCapabilities,
+  reportsArrival,
+  storedCapabilities,
+} from '../../../core/connection/adapter-capabilities.ts'
 import { LONGEST_LEASE_MS, validLeaseSql } from '../../../core/dispatch/workers/lease.ts'
 import type { AccountId, ConnectionId, Instant, TokenId } from '../../../core/ids.ts'
 import { REPORTS_NOTED_EVERY_MS } from '../../../core/ports/channel-connections.ts'
 import {
   BROKEN_PROMISE_KIND,
   type BrokenPromises,
+  CHANGED_CAPABILITIES_KIND,
+  type ChangedCapabilities,
   type ExpiredUse,
   type FullLane,
   type Throttle,
@@ -47,6 +54,7 @@ export function createWatch({ database, now, limits }: WatchParts): Watch {
     readUnconfirmed: () => database.readUnconfirmed(),
     readUnreported: (silentForMs) => readUnreported(database, { silentForMs, now: now() }),
     readBrokenPromises: () => readBrokenPromises(database),
+    readChangedCapabilities: () => readChangedCapabilities(database),
     readOnlyAccount: () => readOnlyAccount(database),
     readTokens: (ending) => readTokens(database, ending),
     readExpiredUse: (tokens) => readExpiredUse(database, tokens),
@@ -264,11 +272,33 @@ async function readBrokenPromises(database: WatchDatabase): Promise<readonly Bro
   }))
 }
 
+/** A connection has one row at most. It is left out once a check has stored what it holds. */
+async function readChangedCapabilities(database: WatchDatabase): Promise<readonly ChangedCapabilities[]> {
+  const rows = await database.ask(
+    `select c.id, c.account_id, c.number, c.channel_settings, m.value, m.at
+      from channel_memory m join connection c on c.id = m.connection_id
+      where m.kind = ? and c.state <> 'removed' order by m.connection_id limit ${MOST_OPEN}`,
+    [CHANGED_CAPABILITIES_KIND],
+  )
+  return rows.flatMap((row) => {
+    const stored = storedCapabilities(readSettings(row['channel_settings']))
+    const said = JSON.parse(String(row['value'])) as AdapterCapabilities
+    if (stored === null) return []
+    const [connectionId, accountId] = [row['id'] as ConnectionId, row['account_id'] as AccountId]
+    return [{ connectionId, accountId, number: String(row['number']), stored, said, since: Number(row['at']) }]
+  })
+}
+
+function readSettings(stored: unknown): Readonly<Record<string, unknown>> {
+  return JSON.parse(String(stored)) as Readonly<Record<string, unknown>>
+}
+
 interface Candidate {
   readonly id: ConnectionId
   readonly account_id: AccountId
   readonly number: string
   readonly channel: string
+  readonly channel_settings: string
   readonly last_report_at: Instant | null
   readonly counted_from: Instant
   readonly oldest_at: Instant | null
@@ -294,7 +324,9 @@ async function readUnreported(
     const rows = (await database.ask(selectCandidates(database), values)) as unknown as readonly Candidate[]
     for (const row of rows) {
       const { oldest_at: oldestAt } = row
-      if (oldestAt !== null && oldestAt <= now - silentForMs) found.push(await toUnreported(database, row, oldestAt))
+      if (oldestAt === null || oldestAt > now - silentForMs || !reportsArrival(readSettings(row.channel_settings)))
+        continue
+      found.push(await toUnreported(database, row, oldestAt))
     }
     if (rows.length < CONNECTIONS_AT_ONCE) return found
     after = rows.at(-1)?.id ?? ''
@@ -316,7 +348,7 @@ function selectCandidates({ undelivered }: WatchDatabase): string {
   return `select y.*, (select m.published_at ${undelivered}
         and m.connection_id = y.id and m.published_at > y.counted_from order by m.published_at limit 1) as oldest_at
     from (select x.*, case when x.reported_from > x.started_from then x.reported_from else x.started_from end as counted_from
-      from (select c.id, c.account_id, c.number, c.channel, l.last_report_at,
+      from (select c.id, c.account_id, c.number, c.channel, c.channel_settings, l.last_report_at,
           coalesce(l.last_report_at + ${REPORTS_NOTED_EVERY_MS}, 0) as reported_from,
           case when exists (select 1 from alarm a where a.kind = 'reports_missing' and a.object = c.id and a.cleared_at is null)
             then 0 else cast(? as bigint) end as started_from

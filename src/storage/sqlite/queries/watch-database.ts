@@ -25,8 +25,8 @@ export class SqliteWatchDatabase implements WatchDatabase {
   readonly headOfC = `select e.sequence from lane_entry e cross join message m
     where e.connection_id = c.id and m.sequence = e.sequence and m.state = 'QUEUED' order by e.sequence limit 1`
   readonly unfinished = 'message'
-  readonly undelivered =
-    `from message m where m.state = 'PUBLISHED' and m.network_id >= 'wamid.' and m.network_id < 'wamid/'`
+  readonly undelivered = `from message m where m.state = 'PUBLISHED'
+    and (m.network_id >= 'bridge:' and m.network_id < 'bridge;' or m.network_id >= 'wamid.' and m.network_id < 'wamid/')`
   readonly #database: DatabaseSync
   readonly #commits: GroupCommit
   readonly #counts: WaitingCounts

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import type { Handover } from '../../../src/core/ports/channel.ts'
+import { type BridgeWorld, newBridgeWorld } from './bridge-world.ts'
+import { becomes, promisingIn, sendBy } from './channel-world.ts'
+
+const TEXTS = {
+  ...{ types: ['message'], maxTextLength: 160, maxCaptionLength: null },
+  ...{ recognisesRepeat: false, receipts: ['delivered'], evidence: false },
+}
+const MORE = { ...TEXTS, types: ['message', 'image'] }
+
+describe('what an adapter can do', () => {
+  const promises = promisingIn({ it }, () => newBridgeWorld())
+
+  promises('is what it said when its connection was checked, and everything before', async (world) => {
+    const { settings } = await world.handover()
+    const typesOf = (given: Handover['settings']) => world.channel.capabilitiesOf?.(given).types
+
+    assert.deepEqual(typesOf({ ...settings, capabilities: TEXTS }), ['message'])
+    assert.deepEqual(typesOf(settings), ['message', 'image', 'document', 'video', 'audio'])
+  })
+
+  promises('is kept for the watchdog where it says otherwise, until it says the same', async (world) => {
+    const handover = await world.handover()
+    const asked = { ...handover, settings: { ...handover.settings, capabilities: TEXTS } }
+    world.adapter.describes = { capabilities: MORE }
+    await sendBy(world.channel, asked)
+    const changed = await becomes(5_000, async () => (await said(world)).length > 0)
+    const kept = await said(world)
+    // Another process asks it anew.
+    world.adapter.describes = { capabilities: TEXTS }
+    await sendBy(await world.startAnother(), { ...(await world.handover()), settings: asked.settings })
+    const isGone = await becomes(5_000, async () => (await said(world)).length === 0)
+
+    assert.deepEqual([changed, kept, isGone], [true, [MORE], true])
+  })
+
+  promises('is not compared while nothing is stored', async (world) => {
+    world.adapter.describes = { capabilities: MORE }
+    await sendBy(world.channel, await world.handover())
+
+    assert.deepEqual(await said(world), [])
+  })
+})
+
+async function said({ storage }: BridgeWorld): Promise<readonly unknown[]> {
+  const memory = storage.channelState('bridge')
+  const entries = await memory.list('capabilities', { connectionId: null, after: 0, limit: 10 })
+  return entries.map(({ value }) => JSON.parse(value))
+}
