@@ -36,8 +36,8 @@ const STOP = `(() => {
   const what = at.tagName.toLowerCase() + ' “' + (words || at.getAttribute('name') || at.id) + '”'
   // A hidden radio button or switch shows its focus in what stands for it.
   const around = [at, at.parentElement, at.parentElement?.parentElement, at.nextElementSibling].filter(Boolean)
-  const look = () => {
-    // A colour that is on its way still looks like the one before.
+  const readStyle = () => {
+    // A colour that is on its way still has the value of the one before.
     for (const animation of document.getAnimations()) if (animation.effect?.getComputedTiming().endTime !== Infinity) animation.finish()
     return around.map((one) => {
     const { outlineStyle, outlineWidth, outlineColor, boxShadow, borderColor, backgroundColor, textDecorationLine } = getComputedStyle(one)
@@ -45,9 +45,9 @@ const STOP = `(() => {
     return [outline, boxShadow, borderColor, backgroundColor, textDecorationLine].join()
   }).join(';')
   }
-  const focused = look()
+  const focused = readStyle()
   at.blur()
-  const blurred = look()
+  const blurred = readStyle()
   at.focus()
   if (focused === blurred) return { what, isSeenBefore, fault: 'nothing shows that it has the focus' }
   const box = [at, at.closest('label'), at.nextElementSibling, at.parentElement]
