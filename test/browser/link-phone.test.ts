@@ -34,7 +34,7 @@ describe.skipIf(obstacle !== null)(`a phone in the console, against the simulato
     await page.getByRole('textbox', { name: /^Number/ }).fill(NUMBER)
     await page.getByRole('radio', { name: 'WhatsApp Web' }).click()
     const add = page.getByRole('button', { name: 'Add connection' })
-    await expect(page.getByRole('main')).toContainText('nuncio channel install whatsapp-web')
+    await expect(page.getByRole('main')).toContainText('channel install whatsapp-web')
     await page.getByRole('checkbox', { name: /may be restricted or banned/ }).check()
     await expect(add).toBeDisabled()
     assert.deepEqual(await opened.axe(), [])
