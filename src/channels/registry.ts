@@ -3,6 +3,7 @@ import type { ChannelDescription } from '../core/ports/channel-description.ts'
 import type { ChannelSetUp, ConnectionFact } from '../core/ports/channel-onboarding.ts'
 import type { ChannelState } from '../core/ports/channel-state.ts'
 import type { Clock } from '../core/ports/clock.ts'
+import type { ConnectionService } from '../core/ports/connection-service.ts'
 import type { GuardedCall } from '../core/ports/guarded-call.ts'
 import { Refusal } from '../core/refusals.ts'
 import { BRIDGE_DESCRIPTION } from './bridge/description.ts'
@@ -10,10 +11,11 @@ import { parseBridgeSettings } from './bridge/settings.ts'
 import { SANDBOX_DESCRIPTION } from './sandbox/description.ts'
 import { parseSandboxSettings } from './sandbox/settings.ts'
 import { WHATSAPP_CLOUD_DESCRIPTION } from './whatsapp-cloud/description.ts'
-import { NumberMemory } from './whatsapp-cloud/number-memory.ts'
+import { readNumberFacts } from './whatsapp-cloud/number-memory.ts'
 import { reportedFacts } from './whatsapp-cloud/reported-facts.ts'
 import { parseWhatsAppCloudSettings } from './whatsapp-cloud/settings.ts'
 import { WHATSAPP_WEB_DESCRIPTION } from './whatsapp-web/description.ts'
+import { readReportedFacts } from './whatsapp-web/reported-facts.ts'
 import { parseWhatsAppWebSettings } from './whatsapp-web/settings.ts'
 
 /** Opens the client of a network. Loaded only on demand, because it is large. */
@@ -28,7 +30,15 @@ interface NetworkParts {
   readonly extraFolder: (channel: string) => string
 }
 
-type ReadReported = (connectionId: ConnectionId, after: Instant | null) => Promise<readonly ConnectionFact[]>
+/** What a channel remembers, for those who only show it. */
+type ReadableState = Pick<ChannelState, 'list'>
+
+interface ReportedConnection {
+  readonly memory: ReadableState
+  readonly id: ConnectionId
+  readonly settings: Readonly<Record<string, unknown>>
+  readonly now: Instant
+}
 
 /** Everything about a channel but the sending itself, which `createChannels` puts together. */
 interface ChannelDefinition {
@@ -36,8 +46,8 @@ interface ChannelDefinition {
   readonly parseSettings: (given: Readonly<Record<string, string>>) => Readonly<Record<string, unknown>>
   /** Of a channel whose network can be asked; left out where there is none. */
   readonly openSetUp?: (parts: NetworkParts) => Promise<ChannelSetUp>
-  /** Of a channel whose network reports about its numbers by callback. */
-  readonly createReadReported?: (memory: ChannelState, clock: Clock) => ReadReported
+  /** Of a channel that learns about its numbers while it sends, or whose network reports about them by callback. */
+  readonly readReported?: (of: ReportedConnection, after: Instant | null) => Promise<readonly ConnectionFact[]>
 }
 
 const DEFINITIONS: readonly ChannelDefinition[] = [
@@ -52,10 +62,7 @@ const DEFINITIONS: readonly ChannelDefinition[] = [
       const { createOnboarding } = await import('./whatsapp-cloud/onboarding.ts')
       return createOnboarding({ baseUrl: settings.whatsappCloudUrl, clock })
     },
-    createReadReported(memory, clock) {
-      const numbers = new NumberMemory(memory, clock)
-      return async (connectionId, after) => reportedFacts(await numbers.readAfter(connectionId, after))
-    },
+    readReported: async ({ memory, id }, after) => reportedFacts(await readNumberFacts(memory, id, after)),
   },
   {
     description: BRIDGE_DESCRIPTION,
@@ -74,6 +81,7 @@ const LINKED: ChannelDefinition = {
     const { createOnboarding } = await import('./whatsapp-web/onboarding.ts')
     return createOnboarding(extraFolder(WHATSAPP_WEB_DESCRIPTION.name))
   },
+  readReported: readReportedFacts,
 }
 
 const ALL = [...DEFINITIONS, LINKED]
@@ -103,14 +111,13 @@ export function createSetUps(parts: NetworkParts): ReadonlyMap<string, OpenSetUp
   )
 }
 
-/** By channel: reads what its network has reported about a connection by callback. */
+/** Reads what is known about a connection besides what its network answers. */
 export function createReadReported(
-  channelState: (channel: string) => ChannelState,
-  clock: Clock,
-): ReadonlyMap<string, ReadReported> {
-  return new Map(
-    DEFINITIONS.flatMap(({ description: { name }, createReadReported: create }) =>
-      create ? [[name, create(channelState(name), clock)] as const] : [],
-    ),
-  )
+  stateOf: (channel: string) => ReadableState,
+  clock: Pick<Clock, 'now'>,
+): ConnectionService['readReported'] {
+  return async ({ id, channel, channelSettings: settings }, after) => {
+    const read = ALL.find(({ description }) => description.name === channel)?.readReported
+    return (await read?.({ memory: stateOf(channel), id, settings, now: clock.now() }, after)) ?? []
+  }
 }

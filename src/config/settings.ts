@@ -24,6 +24,7 @@ import {
   yesOrNo,
 } from './setting-kinds.ts'
 import { whatsAppWebUrl } from './whatsapp-web-url.ts'
+import { whatsAppWebVersion } from './whatsapp-web-version.ts'
 
 const LARGEST_COUNT = 1_000_000_000
 
@@ -282,6 +283,15 @@ export const SETTINGS = {
     default: 'wss://web.whatsapp.com/ws/chat',
     purpose:
       'Where connections of the channel whatsapp-web log in; another one than WhatsApp’s own is for a simulator of it.',
+  }),
+  whatsappWebVersion: setting({
+    name: 'NUNCIO_WHATSAPP_WEB_VERSION',
+    kind: whatsAppWebVersion,
+    default: '',
+    whenUnset: null,
+    otherwise: 'the last one that WhatsApp took; if it takes none any more, the one that its page names',
+    purpose:
+      'The version of WhatsApp Web that connections of the channel whatsapp-web log in as, such as 2.3000.1043857760.',
   }),
   bridgeOrigins: setting({
     name: 'NUNCIO_BRIDGE_ORIGINS',

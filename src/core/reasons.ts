@@ -122,7 +122,7 @@ export function networkOf(code: string, channel: string | null): string | undefi
 
 // Whose words these are depends on the code alone: Nuncio writes them itself.
 const OWN_WORDS =
-  /^(?:media_|paused|database_went_back|storage_|service_|process_|backlog_|hold|network_error|channel_fault|call_|secret_|template_|stopped_)/
+  /^(?:media_|paused|database_went_back|storage_|service_|process_|backlog_|hold|network_error|channel_fault|call_|secret_|template_|stopped_|new_recipients)/
 
 function speakerOf(code: string, channel: string | null): string {
   if (OWN_WORDS.test(code)) return 'Nuncio noted'

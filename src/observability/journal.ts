@@ -26,6 +26,7 @@ function levelOf(event: JournalEvent): Level {
     case 'messages.expired':
     case 'media.failed':
     case 'session.changed':
+    case 'network.refused':
     case 'alarm.cleared':
     case 'retention.swept':
       return 'info'

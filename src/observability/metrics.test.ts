@@ -136,6 +136,34 @@ describe('the metrics of one process', () => {
     assert.equal(line(after, 'nuncio_attempts_open'), 0)
   })
 
+  it('count sessions by how they stand, logins, and lines by the code that ended them', async () => {
+    const metrics = new Metrics(NOTHING)
+    const change = (id: string, status: string, code: number | null = null) =>
+      metrics.record({
+        event: 'session.changed',
+        channel: 'whatsapp-web',
+        connectionId: id as ConnectionId,
+        status,
+        code,
+      })
+    change('one', 'ready')
+    change('two', 'ready')
+    change('one', 'connecting')
+    change('one', 'ready')
+    change('two', 'taken-elsewhere', 440)
+    change('three', 'ready')
+    change('three', 'closed')
+
+    const text = await metrics.text()
+
+    assert.equal(line(text, 'nuncio_sessions{status="ready"}'), 1)
+    assert.equal(line(text, 'nuncio_sessions{status="taken-elsewhere"}'), 1)
+    assert.equal(line(text, 'nuncio_sessions{status="connecting"}'), 0)
+    assert.equal(line(text, 'nuncio_session_logins_total'), 4)
+    assert.equal(line(text, 'nuncio_session_lines_ended_total{code="440"}'), 1)
+    assert.equal(line(text, 'nuncio_session_lines_ended_total{code="none"}'), 1)
+  })
+
   it('sample the event loop ten times a second, from when they are first read, and show how late it was', async () => {
     const perfHooks = createRequire(import.meta.url)('node:perf_hooks') as typeof import('node:perf_hooks')
     const made: { resolution: number; isEnabled: boolean }[] = []

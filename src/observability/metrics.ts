@@ -42,6 +42,8 @@ export class Metrics implements HttpObserver {
   readonly #requestSeconds: Distribution
   readonly #firstWait: Distribution
   #refusedForStorage = 0
+  /** How the sessions that this process has stand. */
+  readonly #sessions = new Map<string, string>()
   readonly #ofChannels = new Map<string, OfChannel>()
   readonly #ofCommits = new Map<string, { readonly seconds: Distribution; readonly rows: Distribution }>()
 
@@ -171,6 +173,12 @@ export class Metrics implements HttpObserver {
           event.tookMs / 1000,
         )
         break
+      case 'session.changed':
+        this.#sessionChanged(event)
+        break
+      case 'network.refused':
+        this.count('nuncio_network_refusals_total', { code: event.code })
+        break
       case 'retention.swept':
         for (const [kind, count] of Object.entries(event.removed))
           this.count('nuncio_retention_removed_total', { kind }, count)
@@ -180,6 +188,19 @@ export class Metrics implements HttpObserver {
       default:
         this.count('nuncio_events_total', { event: event.event })
     }
+  }
+
+  #sessionChanged({ connectionId, status, code }: Extract<JournalEvent, { event: 'session.changed' }>): void {
+    const before = this.#sessions.get(connectionId)
+    if (before !== undefined) this.#tally('nuncio_sessions', { status: before }).value -= 1
+    if (status === 'closed') this.#sessions.delete(connectionId)
+    else {
+      this.#sessions.set(connectionId, status)
+      this.#tally('nuncio_sessions', { status }).value += 1
+    }
+    if (status === 'ready') this.count('nuncio_session_logins_total', {})
+    const hasEnded = code !== null || (before === 'ready' && status === 'connecting')
+    if (hasEnded) this.count('nuncio_session_lines_ended_total', { code: code === null ? 'none' : String(code) })
   }
 
   #addChannel(channel: string): OfChannel {

@@ -48,18 +48,9 @@ export class NumberMemory implements NumberNews {
   }
 
   async read(connectionId: ConnectionId): Promise<NumberFacts> {
-    const read = await this.readAfter(connectionId, null)
+    const read = await readNumberFacts(this.#memory, connectionId, null)
     this.#known.set(connectionId, { facts: read, readMonotonic: this.#clock.monotonic() })
     return read
-  }
-
-  /** What was reported after this moment; null: ever. */
-  async readAfter(connectionId: ConnectionId, after: Instant | null): Promise<NumberFacts> {
-    const facts: Record<string, unknown> = { ...NOTHING_REPORTED }
-    const entries = await this.#memory.list(KIND, { connectionId, after: 0, limit: MOST_ENTRIES })
-    for (const { key, value, at } of entries)
-      if (Object.hasOwn(NOTHING_REPORTED, key) && (after === null || at > after)) facts[key] = JSON.parse(value)
-    return facts as unknown as NumberFacts
   }
 
   /** What this process knows, at once; it reads anew behind the caller's back when that is old. */
@@ -91,6 +82,19 @@ export class NumberMemory implements NumberNews {
       .catch(() => {})
       .finally(() => this.#reading.delete(connectionId))
   }
+}
+
+/** What was reported after this moment; null: ever. */
+export async function readNumberFacts(
+  memory: Pick<ChannelState, 'list'>,
+  connectionId: ConnectionId,
+  after: Instant | null,
+): Promise<NumberFacts> {
+  const facts: Record<string, unknown> = { ...NOTHING_REPORTED }
+  const entries = await memory.list(KIND, { connectionId, after: 0, limit: MOST_ENTRIES })
+  for (const { key, value, at } of entries)
+    if (Object.hasOwn(NOTHING_REPORTED, key) && (after === null || at > after)) facts[key] = JSON.parse(value)
+  return facts as unknown as NumberFacts
 }
 
 function changedBy({ quality, throughput, messagingLimit, account }: NumberReport): Partial<NumberFacts> {

@@ -29,7 +29,7 @@ interface Close {
   readonly random: number
 }
 
-interface AfterClose {
+export interface AfterClose {
   readonly status: SessionStatus
   /** Null: never by itself. */
   readonly reconnectAfterMs: number | null

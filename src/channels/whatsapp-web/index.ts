@@ -8,6 +8,8 @@ import type { JournalEvent } from '../../core/ports/journal.ts'
 import type { SessionStore } from '../../core/ports/session-store.ts'
 import { StateCleanup } from '../receipts/state-cleanup.ts'
 import { ATTEMPT_KIND, Attempts, EVIDENCE_WAIT_MS, MESSAGE_KIND, TAKEN_KIND } from './attempts.ts'
+import { type ClientVersion, ClientVersions } from './client-version.ts'
+import { CONTACT_KIND, FIRST_CONTACT_KIND, FirstContacts, LOCK_KIND } from './first-contacts.ts'
 import { LOGINS_AT_ONCE, LoginTurns } from './login-turns.ts'
 import { Lookups } from './lookups.ts'
 import { WHATSAPP_WEB } from './name.ts'
@@ -16,7 +18,7 @@ import { prepareAttachment } from './prepare.ts'
 import { Receipts } from './receipts.ts'
 import { Refusals } from './refusals.ts'
 import { sendByWhatsApp } from './send.ts'
-import { type SessionParts, stateOf, WebSession } from './session.ts'
+import { type ReadySession, type SessionParts, stateOf, WebSession } from './session.ts'
 import { parseWhatsAppWebSettings } from './settings.ts'
 import { deadlineIn, isOver } from './thread/deadline.ts'
 import { ThreadHost } from './thread/host.ts'
@@ -29,8 +31,10 @@ interface WhatsAppWebParts extends Pick<SessionParts, 'url'> {
   readonly folder: string
   /** Of a simulator's certificates, in base64; null: WhatsApp's. */
   readonly rootKey: string | null
-  /** What uploads files. */
+  /** Uploads files, and asks for the version of WhatsApp Web. */
   readonly guarded: GuardedCall
+  /** The version to log in as; null: the last one that WhatsApp took. */
+  readonly version: ClientVersion | null
   /** Called with events that no request caused. */
   readonly note?: (event: JournalEvent) => void
 }
@@ -39,18 +43,20 @@ interface WhatsAppWebParts extends Pick<SessionParts, 'url'> {
 const CALL_BUDGET_MS = 30_000
 // Most logins take less.
 const LOGIN_MS = 250
+const FORGOTTEN_KINDS = [MESSAGE_KIND, ATTEMPT_KIND, TAKEN_KIND, CONTACT_KIND, FIRST_CONTACT_KIND, LOCK_KIND]
 const UNLINKS_WITHIN_MS = 4_000
 const CLOSES_WITHIN_MS = 5_000
 const PAIRINGS_AT_ONCE = 3
 
 /** Numbers that send as linked devices of their phones, as WhatsApp Web does. */
 export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
-  const { memory, clock, folder, rootKey, url, guarded, note = () => {} } = parts
+  const { memory, clock, folder, rootKey, url, guarded, version, note = () => {} } = parts
   const attempts = new Attempts(memory)
   const receipts = new Receipts({ memory, clock, attempts, note })
-  const refusals = new Refusals(clock)
   const lookups = new Lookups(clock)
-  const cleanup = new StateCleanup(memory, clock, [MESSAGE_KIND, ATTEMPT_KIND, TAKEN_KIND])
+  const contacts = new FirstContacts({ memory, clock, findReady: (id) => readyOf(held.find(id)) })
+  const refusals = new Refusals({ clock, contacts, note })
+  const cleanup = new StateCleanup(memory, clock, FORGOTTEN_KINDS)
   const host = new ThreadHost({ folder, rootKey, clock, channel: WHATSAPP_WEB, note })
   // A service without the channel asks the database nothing for it. It may be installed while the service runs.
   let events: ChannelEvents | null = null
@@ -66,11 +72,18 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
     logins: new LoginTurns(LOGINS_AT_ONCE),
     pairings: new LoginTurns(PAIRINGS_AT_ONCE),
     receipts,
+    versions: new ClientVersions({ set: version, url, guarded, clock }),
     clock,
     url,
     note,
-    onOpen: begin,
-    onClosed: (connectionId) => refusals.forget(connectionId),
+    onOpen: (connectionId) => {
+      begin()
+      contacts.open(connectionId)
+    },
+    onClosed: (connectionId) => {
+      refusals.forget(connectionId)
+      contacts.close(connectionId)
+    },
   })
   return {
     name: WHATSAPP_WEB,
@@ -101,16 +114,21 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
         { handover, session: held.find(handover.connectionId) },
         signal,
       ),
-    rateLimitDelayOf: ({ connectionId }, now) => delayOf(held.find(connectionId), now),
+    rateLimitDelayOf: (next, now) => delayOf(held.find(next.connectionId), now) ?? contacts.delayOf(next, now),
     send: (handover, signal, stillHolds) =>
       sendByWhatsApp(
-        { attempts, lookups, refusals, clock },
+        { attempts, contacts, lookups, refusals, clock },
         { handover, session: held.find(handover.connectionId) },
         { signal, stillHolds },
       ),
     // Storage is away, and says so itself: what is not known now may be known later.
     reconcile: (open) => attempts.reconcile(open, clock.now()).catch(() => ({ kind: 'nothing-yet' })),
   }
+}
+
+function readyOf(session: WebSession | undefined): ReadySession | null {
+  const state = stateOf(session)
+  return 'name' in state ? null : state
 }
 
 /** No attempt begins while the session is not ready: it would have to wait for it, and the recipient may be blocked meanwhile. */
@@ -123,7 +141,7 @@ function delayOf(session: WebSession | undefined, now: Instant): RateLimitDelay 
 }
 
 interface HeldParts extends SessionParts {
-  readonly onOpen: () => void
+  readonly onOpen: (connectionId: ConnectionId) => void
   readonly onClosed: (connectionId: ConnectionId) => void
 }
 
@@ -141,7 +159,7 @@ class HeldSessions implements ChannelSessions {
   }
 
   open(lane: Parameters<ChannelSessions['open']>[0]): void {
-    this.#parts.onOpen()
+    this.#parts.onOpen(lane.connectionId)
     const session = new WebSession(lane, this.#parts)
     this.#sessions.set(lane.connectionId, session)
     session.open()

@@ -15,7 +15,6 @@ describe('the person that a stored key is about', () => {
     { kind: 'devices', id: '15551234567', person: { lid: '15551234567' } },
     { kind: 'device-list', id: '915551234567', person: { lid: '915551234567' } },
     { kind: 'recipient', id: '15551234567', person: { number: '15551234567' } },
-    { kind: 'contact', id: '15551234567', person: { number: '15551234567' } },
     { kind: 'pre-key', id: '12', person: null },
     { kind: 'app-state-sync-key', id: 'AAAAAA', person: null },
   ])('is found by $kind $id', ({ kind, id, person }) => {

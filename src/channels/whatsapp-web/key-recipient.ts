@@ -29,7 +29,6 @@ export function personOf({ kind, id }: KeyPlace): { readonly number: string } | 
     case 'devices':
       return { lid: id }
     case 'recipient':
-    case 'contact':
       return { number: id }
     default:
       return null

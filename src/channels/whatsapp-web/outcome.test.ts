@@ -9,7 +9,14 @@ import type { RelayEnd } from './thread/messages.ts'
 const NOW = Date.UTC(2026, 10, 27)
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
-const FACTS: RefusalFacts = { now: NOW, lockedUntil: null, isKnown: false, inARow: 1, timesOfMessage: 1 }
+const FACTS: RefusalFacts = {
+  now: NOW,
+  lockedUntil: null,
+  isLockSaid: false,
+  isKnown: false,
+  inARow: 1,
+  timesOfMessage: 1,
+}
 
 describe('what keeps a session from being ready', () => {
   it.each<{ status: SessionStatus; code: string; retryAfterMs: number }>([
@@ -67,7 +74,6 @@ describe('the outcome of a message', () => {
   })
 
   it.each<{ error: string; facts?: Partial<RefusalFacts>; expected: readonly [string, string, number | null] }>([
-    { error: '463', expected: ['recipient', 'first_contacts_locked', 24 * HOUR] },
     {
       error: '463',
       facts: { lockedUntil: NOW + HOUR },
@@ -75,17 +81,17 @@ describe('the outcome of a message', () => {
     },
     {
       error: '463',
-      facts: { lockedUntil: NOW + HOUR, isKnown: true, inARow: 2 },
+      facts: { lockedUntil: NOW + HOUR, isLockSaid: true, isKnown: true, inARow: 2 },
       expected: ['recipient', 'first_contacts_locked', HOUR],
     },
     {
       error: '463',
-      facts: { lockedUntil: NOW + 2 * HOUR, isKnown: true, inARow: 3 },
+      facts: { lockedUntil: NOW + 2 * HOUR, isLockSaid: true, isKnown: true, inARow: 3 },
       expected: ['connection', 'number_restricted', HOUR],
     },
     {
       error: '463',
-      facts: { isKnown: true, inARow: 3 },
+      facts: { lockedUntil: NOW + 24 * HOUR, isKnown: true, inARow: 3 },
       expected: ['recipient', 'first_contacts_locked', 24 * HOUR],
     },
     { error: '479', expected: ['transient', 'stanza_refused', null] },

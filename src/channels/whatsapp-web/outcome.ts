@@ -1,12 +1,10 @@
-import type { Failure, Outcome } from '../../core/ports/channel.ts'
+import type { Failure, Outcome, RateLimitDelay } from '../../core/ports/channel.ts'
 import type { SessionStatus } from './close-code.ts'
 import type { Found, RelayEnd } from './thread/messages.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const SOON_MS = 1_000
-/** When WhatsApp does not say how long it locks first contacts. */
-const LOCK_OF_UNKNOWN_LENGTH_MS = 24 * HOUR_MS
 // A person has to do something. Asking again now and then finds out that it is done.
 const PERSON_ACTS_MS = 10 * MINUTE_MS
 // Another worker may have the packages, and take the lane over.
@@ -17,8 +15,10 @@ const REFUSALS_OF_KNOWN = 3
 /** What is known where WhatsApp has refused a message. */
 export interface RefusalFacts {
   readonly now: number
-  /** Until when first contacts are locked; null: not, or it is not known. */
+  /** Until when first contacts are locked; null where it was refused for something else. */
   readonly lockedUntil: number | null
+  /** WhatsApp says itself that they are. */
+  readonly isLockSaid: boolean
   /** WhatsApp has taken a message to this recipient before. */
   readonly isKnown: boolean
   /** How many messages in a row it has refused with this code, this one included. */
@@ -68,6 +68,11 @@ export function mediaNotReady(): Failure {
   return of('transient', 'media_not_ready')
 }
 
+/** To a new recipient, who may not be written to yet. */
+export function deferred({ until, reason, words }: RateLimitDelay, now: number): Failure {
+  return { ...of('recipient', reason), words, retryAfterMs: Math.max(SOON_MS, until - now) }
+}
+
 export function storageAway(): Failure {
   return of('transient', 'storage_unavailable')
 }
@@ -96,15 +101,14 @@ const WITHOUT_ANSWER: Readonly<Record<Extract<RelayEnd, { kind: 'unanswered' }>[
 export const THREAD_ENDED: Outcome = { kind: 'unknown', words: WITHOUT_ANSWER.closed }
 
 function failureOfCode(error: string, facts: RefusalFacts): Failure {
-  const { now, lockedUntil, isKnown, inARow, timesOfMessage } = facts
+  const { now, lockedUntil, isLockSaid, isKnown, inARow, timesOfMessage } = facts
   const words = `WhatsApp refused it with error ${error}`
   switch (error) {
     case '463': {
-      const lockMs = lockedUntil === null ? null : Math.max(SOON_MS, lockedUntil - now)
-      if (isKnown && inARow >= REFUSALS_OF_KNOWN && lockMs !== null)
+      const lockMs = Math.max(SOON_MS, (lockedUntil ?? now) - now)
+      if (isKnown && isLockSaid && inARow >= REFUSALS_OF_KNOWN)
         return { ...ofConnection('number_restricted', Math.min(lockMs, HOUR_MS)), words }
-      const retryAfterMs = lockMs ?? LOCK_OF_UNKNOWN_LENGTH_MS
-      return { ...of('recipient', 'first_contacts_locked'), words, retryAfterMs }
+      return { ...of('recipient', 'first_contacts_locked'), words, retryAfterMs: lockMs }
     }
     case '479':
       return { ...of(timesOfMessage > 1 ? 'permanent' : 'transient', 'stanza_refused'), words }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/ports/clock.ts'
 import type { SessionRequestEnd, SessionRequestProgress } from '../../core/ports/session-requests.ts'
+import type { ClientVersions } from './client-version.ts'
 import type { HostedSocket, ThreadHost } from './thread/host.ts'
 import type { PairingOptions, SocketChange } from './thread/messages.ts'
 
@@ -7,6 +8,7 @@ interface PairingParts {
   readonly host: ThreadHost
   readonly clock: Clock
   readonly url: string
+  readonly versions: ClientVersions
   /** While true, this worker may go on. */
   readonly stillHolds: () => boolean
   /** False when it must not go on. */
@@ -49,11 +51,11 @@ export class Pairing {
 
   /** Null when it must not go on. */
   async run(signal: AbortSignal): Promise<PairingEnd | 'linked' | null> {
-    const { host, url, stillHolds } = this.#parts
+    const { host, url, versions, stillHolds } = this.#parts
     const stop = () => this.#ended.resolve(null)
     signal.addEventListener('abort', stop, { once: true })
     this.#socket = host.open(
-      { url, credentials: null, pairing: this.#options },
+      { url, credentials: null, version: versions.choose(null), pairing: this.#options },
       {
         stillHolds,
         // They begin with the first login.

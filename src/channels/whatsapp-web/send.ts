@@ -1,8 +1,10 @@
 import type { Failure, Handover, Outcome, StillHolds } from '../../core/ports/channel.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { Attempts } from './attempts.ts'
+import type { FirstContacts } from './first-contacts.ts'
 import type { Lookups } from './lookups.ts'
 import {
+  deferred,
   failureOfSearch,
   failureOfStatus,
   interrupted,
@@ -15,12 +17,14 @@ import {
 } from './outcome.ts'
 import type { Refusals } from './refusals.ts'
 import { type ReadySession, stateOf, type WebSession } from './session.ts'
+import { readWhatsAppWebSettings } from './settings.ts'
 import type { MessageFields, RelayEnd, SocketOrder } from './thread/messages.ts'
 import { wireIdOf } from './wire-id.ts'
 
 interface SendParts {
   readonly attempts: Attempts
   readonly lookups: Lookups
+  readonly contacts: FirstContacts
   readonly refusals: Refusals
   readonly clock: Clock
 }
@@ -32,6 +36,9 @@ interface Limits {
 
 // The lane has checked right before that the recipient is not blocked. What is not written by then, this attempt never writes (G13).
 const LEAVES_WITHIN_MS = 1_000
+// Short, because it is part of that second.
+const TYPES_LEAST_MS = 300
+const TYPES_MORE_MS = 300
 
 /** One attempt: at most one message that may leave. `session` is undefined for a number that was never linked. */
 export async function sendByWhatsApp(
@@ -39,24 +46,43 @@ export async function sendByWhatsApp(
   { handover, session }: { readonly handover: Handover; readonly session: WebSession | undefined },
   { signal, stillHolds }: Limits,
 ): Promise<Outcome> {
-  const { lookups, clock } = parts
+  const { contacts, lookups, clock } = parts
   const until = clock.monotonic() + LEAVES_WITHIN_MS
   const mayLeave = () => !signal.aborted && stillHolds() && clock.monotonic() < until
   const ready = stateOf(session)
   if (!mayLeave()) return rejected(interrupted())
   if ('name' in ready) return rejected(failureOfStatus(ready, clock.now()))
+  // The lane asks from memory, and what it needs may have been read only now.
+  const delay = await contacts.check(handover).catch(() => 'storage-away' as const)
+  if (delay === 'storage-away') return rejected(storageAway())
+  if (delay) return rejected(deferred(delay, clock.now()))
   const found = await lookups.find(ready.socket, handover, signal)
   if (!mayLeave()) return rejected(interrupted())
   if (found === 'running') return rejected(lookingUp())
   if (found.kind !== 'found') return rejected(failureOfSearch(found))
+  await show({ handover, ready, jid: found.jid }, clock)
   const wireId = wireIdOf(handover)
   const begun = await begin(parts, { handover, ready, wireId }, mayLeave)
   if (begun.kind === 'failed') return rejected(begun.failure)
   const order = { jid: found.jid, wireId, fields: begun.fields }
   const end = await relay(ready, order, { signal, mayLeave })
   if (end === 'not-left') return rejected(interrupted())
-  if (end === 'thread-ended') return THREAD_ENDED
+  if (end === 'thread-ended') {
+    void contacts.noteSent(handover, THREAD_ENDED)
+    return THREAD_ENDED
+  }
   return settle(parts, { handover, ready, wireId }, end)
+}
+
+/** As a person would be seen, where the connection is set so. */
+async function show(
+  { handover, ready, jid }: Pick<Settled, 'handover' | 'ready'> & { readonly jid: string },
+  clock: Clock,
+): Promise<void> {
+  const { typing, presence: isOnline } = readWhatsAppWebSettings(handover.settings)
+  const types = typing && handover.content.type === 'message'
+  ready.socket.show({ isOnline, typesTo: types ? jid : null })
+  if (types) await new Promise<void>((resolve) => clock.after(TYPES_LEAST_MS + clock.random() * TYPES_MORE_MS, resolve))
 }
 
 type Begun =
@@ -113,17 +139,22 @@ interface Settled {
 }
 
 async function settle(
-  { refusals, clock }: SendParts,
+  { contacts, refusals, clock }: SendParts,
   { handover, ready, wireId }: Settled,
   end: RelayEnd,
 ): Promise<Outcome> {
   const error = end.kind === 'acked' ? end.error : null
-  let facts: RefusalFacts = { now: clock.now(), lockedUntil: null, isKnown: false, inARow: 0, timesOfMessage: 0 }
+  let facts = noFacts(clock.now())
   if (error !== null) facts = await refusals.note(handover, error, ready)
   const outcome = outcomeOfRelay(end, wireId, facts)
+  if (outcome.kind === 'accepted') refusals.accepted(handover)
   // Not waited for: what WhatsApp has said must be recorded whatever storage does.
-  if (outcome.kind === 'accepted') void refusals.accepted(handover, ready)
+  if (outcome.kind !== 'rejected') void contacts.noteSent(handover, outcome)
   return outcome
+}
+
+function noFacts(now: number): RefusalFacts {
+  return { now, lockedUntil: null, isLockSaid: false, isKnown: false, inARow: 0, timesOfMessage: 0 }
 }
 
 function rejected(failure: Failure): Outcome {

@@ -3,6 +3,7 @@ import type { Clock } from '../../core/ports/clock.ts'
 import { SecretUnreadable } from '../../core/ports/secrets.ts'
 import type { SessionRequest, SessionRequestEnd, SessionRequestProgress } from '../../core/ports/session-requests.ts'
 import type { SessionStore } from '../../core/ports/session-store.ts'
+import type { ClientVersions } from './client-version.ts'
 import type { SessionStatus } from './close-code.ts'
 import type { LoginTurns } from './login-turns.ts'
 import { Pairing } from './pairing.ts'
@@ -18,6 +19,7 @@ interface RequestedSession {
 }
 
 interface RequestsParts {
+  readonly versions: ClientVersions
   readonly store: SessionStore
   readonly host: ThreadHost
   readonly clock: Clock

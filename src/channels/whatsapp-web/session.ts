@@ -4,12 +4,15 @@ import type { JournalEvent } from '../../core/ports/journal.ts'
 import { SecretUnreadable } from '../../core/ports/secrets.ts'
 import type { SessionLogin } from '../../core/ports/session-requests.ts'
 import type { SessionStore } from '../../core/ports/session-store.ts'
-import { backoffMs, CONNECTING, decideAfterClose, type SessionStatus } from './close-code.ts'
+import type { ClientVersions } from './client-version.ts'
+import { type AfterClose, backoffMs, CONNECTING, decideAfterClose, type SessionStatus } from './close-code.ts'
+import { readKeptStatus } from './kept-status.ts'
 import type { LoginTurns } from './login-turns.ts'
 import { WHATSAPP_WEB } from './name.ts'
 import type { Receipts } from './receipts.ts'
 import { SentContents } from './sent-contents.ts'
 import { SessionRequests } from './session-requests.ts'
+import { SessionVersion } from './session-version.ts'
 import { StoredSession } from './stored-session.ts'
 import { type Deadline, deadlineIn } from './thread/deadline.ts'
 import type { HostedSocket, SocketOwner, ThreadHost } from './thread/host.ts'
@@ -23,6 +26,7 @@ export interface SessionParts {
   /** For linking devices. */
   readonly pairings: LoginTurns
   readonly receipts: Receipts
+  readonly versions: ClientVersions
   readonly clock: Clock
   readonly url: string
   readonly note: (event: JournalEvent) => void
@@ -45,6 +49,7 @@ export function stateOf(session: WebSession | undefined): ReadySession | Session
 // A device that could not read it twice more never will.
 const MOST_REPEATS = 2
 const LOGIN_USUALLY_MS = 5_000
+const VERSION_REFUSED = 405
 const LOGIN_WITHIN_MS = 60_000
 const UNREADABLE_RETRY_MS = 60_000
 const NOT_INSTALLED_RETRY_MS = 10_000
@@ -75,6 +80,7 @@ export class WebSession {
   /** Of a session that is not ready. */
   #status: SessionStatus = CONNECTING
   #ready: ReadySession | null = null
+  #noted = ''
   #socket: HostedSocket | null = null
   #stored: StoredSession | null = null
   #endLogin: () => void = () => {}
@@ -89,6 +95,7 @@ export class WebSession {
   #sent: Promise<unknown> = Promise.resolve()
   #written: Promise<void> = Promise.resolve()
   readonly #requests: SessionRequests
+  readonly #version: SessionVersion
   #isClosed = false
   // One step after another: a socket that closes while the next is being opened must not be taken for that one.
   #generation = 0
@@ -96,6 +103,7 @@ export class WebSession {
   constructor(lane: HeldLane, parts: SessionParts) {
     this.#lane = lane
     this.#parts = parts
+    this.#version = new SessionVersion(parts.versions)
     this.#requests = new SessionRequests({ ...parts, lane, session: this })
   }
 
@@ -104,7 +112,7 @@ export class WebSession {
   }
 
   open(): void {
-    this.#writeStatus(null)
+    this.#changed(this.#status.name, null)
     void this.#connect()
   }
 
@@ -202,6 +210,7 @@ export class WebSession {
   async close({ remove }: { readonly remove: boolean }): Promise<void> {
     this.#isClosed = true
     this.#mayLeave = () => false
+    this.#note('closed', null)
     await Promise.all([this.#requests.stop(), this.#leave({ logsOut: remove && this.isReady })])
     if (remove) await this.#remove()
   }
@@ -229,15 +238,17 @@ export class WebSession {
       if (!stored) return this.#retryIn(this.#backoff())
       this.#stored = stored
       if (isForced) await stored.forgetStatus()
-      const kept = await this.#readStatus(stored)
+      const kept = await readKeptStatus(stored, this.#parts.clock.now())
       if (isOld()) return
       if (kept) return this.#set(kept.status, kept.retryInMs)
       const credentials = await stored.readCredentials()
       if (isOld()) return
       if (credentials === null) return this.#set({ name: 'unlinked' }, null)
+      const version = await this.#version.choose(stored)
+      if (isOld()) return
       // To log in puts another worker out that has the lane by now.
       if (!this.#lane.stillHolds()) return this.#retryIn(this.#backoff())
-      this.#socket = host.open({ url, credentials }, this.#ownerOf(stored, generation))
+      this.#socket = host.open({ url, credentials, version }, this.#ownerOf(stored, generation))
       // A server that answers some of it would keep the session, and a turn to log in, for ever.
       this.#cancelLoginLimit = this.#parts.clock.after(LOGIN_WITHIN_MS, () => this.#giveUp(generation))
     } catch (error) {
@@ -282,6 +293,7 @@ export class WebSession {
     this.#status = CONNECTING
     this.#changed('ready', null, { at: this.#parts.clock.now(), device: change.device, version: change.version })
     void unlinkFormer(this.#parts, known.stored, this.#lane.stillHolds)
+    this.#version.keep(known.stored)
   }
 
   #lineEnded({ code, expiresInMs }: Extract<SocketChange, { kind: 'closed' }>, stored: StoredSession): void {
@@ -294,7 +306,7 @@ export class WebSession {
     const now = clock.monotonic()
     const restarts = this.#restartedAt.filter((at) => now - at < RESTARTS_COUNTED_MS)
     this.#restartedAt = code === 515 ? [...restarts, now] : restarts
-    const { status, reconnectAfterMs } = decideAfterClose({
+    const decided = decideAfterClose({
       code,
       expiresInMs,
       failures: this.#failures,
@@ -302,8 +314,22 @@ export class WebSession {
       now: clock.now(),
       random: clock.random(),
     })
-    this.#set(status, reconnectAfterMs, code)
-    void this.#keepStatus(stored, status)
+    if (code === VERSION_REFUSED) {
+      this.#tryAnotherVersion(decided, code)
+      return
+    }
+    this.#set(decided.status, decided.reconnectAfterMs, code)
+    void this.#keepStatus(stored, decided.status)
+  }
+
+  #tryAnotherVersion(otherwise: AfterClose, code: number): void {
+    this.#set(CONNECTING, null, code)
+    const generation = this.#generation
+    void this.#version.findAnother().then((isThere) => {
+      if (this.#isClosed || generation !== this.#generation) return
+      if (isThere) void this.#connect()
+      else this.#set(otherwise.status, otherwise.reconnectAfterMs)
+    })
   }
 
   /** What must outlast a restart. */
@@ -317,17 +343,6 @@ export class WebSession {
     } catch {
       // Storage is away, and says so itself. The next login brings the same code again.
     }
-  }
-
-  /** What keeps it closed, and for how long yet; null: nothing does. */
-  async #readStatus(stored: StoredSession): Promise<{ status: SessionStatus; retryInMs: number | null } | null> {
-    const status = await stored.readStatus()
-    if (!status) return null
-    const until = status.name === 'banned' ? status.until : null
-    const retryInMs = until === null ? null : until - this.#parts.clock.now()
-    if (retryInMs === null || retryInMs > 0) return { status, retryInMs }
-    await stored.forgetStatus()
-    return null
   }
 
   #failed(error: unknown): void {
@@ -359,9 +374,8 @@ export class WebSession {
   }
 
   #set(status: SessionStatus, retryInMs: number | null, code: number | null = null): void {
-    const isNew = status.name !== this.#status.name
     this.#status = status
-    if (isNew || code !== null) this.#changed(status.name, code)
+    if (status.name !== this.#noted || code !== null) this.#changed(status.name, code)
     this.#cancelRetry()
     this.#cancelRetry = () => {}
     if (retryInMs !== null && !this.#isClosed)
@@ -372,12 +386,17 @@ export class WebSession {
   }
 
   #changed(status: string, code: number | null, login: SessionLogin | null = null): void {
+    this.#noted = status
     const woken = this.#wakeWaiting
     this.#wakeWaiting = Promise.withResolvers()
     woken.resolve()
+    this.#note(status, code)
+    this.#writeStatus(code, login)
+  }
+
+  #note(status: string, code: number | null): void {
     const { connectionId } = this.#lane
     this.#parts.note({ event: 'session.changed', channel: WHATSAPP_WEB, connectionId, status, code })
-    this.#writeStatus(code, login)
   }
 
   /** For people. One after the other, so that the last one stays. */

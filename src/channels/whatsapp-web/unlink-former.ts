@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/ports/clock.ts'
+import type { ClientVersions } from './client-version.ts'
 import type { StoredSession } from './stored-session.ts'
 import type { ThreadHost } from './thread/host.ts'
 import type { SocketOptions } from './thread/messages.ts'
@@ -14,14 +15,15 @@ const UNKNOWN_DEVICE = 401
 
 /** The phone lists two devices until the one from before is unlinked. What fails is tried again with the next login. */
 export async function unlinkFormer(
-  { host, clock, url }: UnlinkParts & Pick<SocketOptions, 'url'>,
+  { host, clock, url, versions }: UnlinkParts & Pick<SocketOptions, 'url'> & { readonly versions: ClientVersions },
   stored: StoredSession,
   stillHolds: () => boolean,
 ): Promise<void> {
   try {
     const credentials = await stored.readFormer()
     if (credentials === null) return
-    if (await unlinkDevice({ host, clock }, { url, credentials }, stillHolds)) await stored.forgetFormer()
+    if (await unlinkDevice({ host, clock }, { url, credentials, version: versions.choose(null) }, stillHolds))
+      await stored.forgetFormer()
   } catch {
     // Storage is away, and says so itself.
   }

@@ -30,9 +30,10 @@ function addCheck(group: NuncioCommand, cli: Cli): void {
         if (connecting.abilitiesOf(connection.channel).isLinkedDevice)
           return checkPhone(cli, session, { connection, options })
         const others = () => administration.listConnections(connection.accountId)
-        const { facts, change } = await connecting.check(connection, others)
+        const { facts: checked, change } = await connecting.check(connection, others)
         if (change) await administration.changeConnection(connection.id, change, ACTOR)
-        await administration.noteCheck(connection.id, facts, ACTOR)
+        await administration.noteCheck(connection.id, checked, ACTOR)
+        const facts = [...checked, ...(await connecting.readReported(connection, cli.surroundings.now()))]
         const callback = connecting.callbackOf(connection)
         if (options.json)
           return cli.json({
@@ -51,13 +52,16 @@ function addCheck(group: NuncioCommand, cli: Cli): void {
 /** WhatsApp is not asked: the worker that holds the lane knows how the session stands. */
 async function checkPhone(
   cli: Cli,
-  { deviceSessions }: AdministrationSession,
+  { deviceSessions, connecting }: AdministrationSession,
   { connection, options }: { readonly connection: ConnectionView; readonly options: CommonOptions },
 ): Promise<void> {
   const { accountId, id, number } = connection
   const view = await deviceSessions.read({ accountId, id })
-  if (options.json) await cli.json({ ...connectionJson(connection), session: deviceSessionJson(number, view) })
-  else await cli.say(deviceSessionLines(number, view).join('\n'))
+  const facts = await connecting.readReported(connection, null)
+  const session = deviceSessionJson(number, view)
+  if (options.json)
+    await cli.json({ ...connectionJson(connection), session, ...networkJson({ facts, callback: null }) })
+  else await cli.say([...deviceSessionLines(number, view), ...factLines(facts)].join('\n'))
   if (view?.status !== 'ready') cli.exitCode = 1
 }
 

@@ -51,10 +51,12 @@ type AddOptions = CommonOptions & { readonly channel: string; readonly set?: rea
 async function add(cli: Cli, given: string, options: AddOptions): Promise<void> {
   const number = parseNumber(given)
   const { lane, channel: pairs } = splitSettings(options.set ?? [])
-  const policy = changePolicy(DEFAULT_LANE_POLICY, lane)
+  // What is wrong with them is said before anything is opened.
+  changePolicy(DEFAULT_LANE_POLICY, lane)
   await cli.withAdministration(async (session) => {
     const { administration, connecting } = session
     const description = findChannel(session, options.channel)
+    const policy = changePolicy({ ...DEFAULT_LANE_POLICY, ...description.laneDefaults }, lane)
     const { id: accountId } = await findAccount(administration, options.account)
     const values = await readSettingValues(cli, description, pairs)
     const wanted = {

@@ -1,3 +1,5 @@
+import type { LanePolicy } from '../connection/lane-policy.ts'
+
 /** One setting that a channel has for each of its connections, for forms and pages. */
 export interface SettingDescription {
   /** As `parseSettings` of the channel reads it. */
@@ -31,6 +33,8 @@ export interface ChannelDescription {
   /** One sentence: what becomes of what is sent there. */
   readonly description: string
   readonly settings: readonly SettingDescription[]
+  /** How the lanes of new connections differ from others. */
+  readonly laneDefaults?: Partial<LanePolicy>
   /** What must run before a number can be connected. LISTEN stands for host and port of its setting `url`. */
   readonly startFirst?: { readonly about: string; readonly command: string }
   /** What a person must know before a number is connected, one sentence each, and what they say to it. */

@@ -137,7 +137,18 @@ export type JournalEvent =
       readonly messageId: MessageId
       readonly number: number
     }
-  /** The session of a connection with its network. `code`: the network's own, when it ended a line; null when there was none. */
+  /** The network refused a message of a session with this code. */
+  | {
+      readonly event: 'network.refused'
+      readonly channel: string
+      readonly connectionId: ConnectionId
+      readonly messageId: MessageId
+      readonly code: string
+    }
+  /**
+   * The session of a connection with its network; `closed` when this process has it no more. `code`: the network's own, when it
+   * ended a line; null when there was none.
+   */
   | {
       readonly event: 'session.changed'
       readonly channel: string

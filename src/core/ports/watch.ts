@@ -105,6 +105,19 @@ export interface BrokenPromises {
   readonly broken: readonly { readonly promise: string; readonly messageId: string; readonly at: Instant }[]
 }
 
+/** Under which WhatsApp Web stores until when WhatsApp lets a number write to no new recipients. */
+export const CONTACT_LOCK_KIND = 'whatsapp-web.first-contact-lock'
+
+/** A network lets a connection write to no new recipients for a while. */
+export interface ContactLock {
+  readonly accountId: AccountId
+  readonly connectionId: ConnectionId
+  readonly number: string
+  readonly channel: string
+  readonly since: Instant
+  readonly until: Instant
+}
+
 /** A backlog near its limit. `connectionId` null: that of the whole account. */
 export interface FullLane {
   readonly accountId: AccountId
@@ -157,6 +170,7 @@ export interface Watch {
   readUnreported(silentForMs: number): Promise<readonly Unreported[]>
   readBrokenPromises(): Promise<readonly BrokenPromises[]>
   readChangedCapabilities(): Promise<readonly ChangedCapabilities[]>
+  readContactLocks(): Promise<readonly ContactLock[]>
   /** Tokens that are not deleted and end between these two times, ordered by their end. */
   readTokens(ending: { readonly from: Instant; readonly to: Instant }): Promise<readonly WatchedToken[]>
   /** Which of these tokens were called with after their end, as the newest requests of their account show. */

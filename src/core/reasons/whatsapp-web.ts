@@ -28,7 +28,7 @@ export const WHATSAPP_WEB_REASONS = {
   },
   number_banned: {
     list: 'Number banned by WhatsApp',
-    cause: 'WhatsApp has locked or banned {number}.',
+    cause: ['WhatsApp has banned {number} until {until}.', 'WhatsApp has locked or banned {number}.'],
     nextStep: 'Open WhatsApp on the phone of the number and follow what it says. Then log in again: “Use here”.',
     command: commandLine`connection use-here NUMBER`,
     ...SETTINGS,
@@ -51,7 +51,19 @@ export const WHATSAPP_WEB_REASONS = {
       'WhatsApp does not let {number} write to people who never wrote to it, until {until}.',
       'WhatsApp does not let {number} write to people who never wrote to it.',
     ],
-    nextStep: 'Wait, or let {to} write to {number} first. Send less to new people.',
+    nextStep: 'You need not do anything: it is sent then. Until then, send to people who know the number.',
+  },
+  new_recipients: {
+    list: 'Enough new recipients for now',
+    cause: [
+      '{words} More is allowed from {until} on.',
+      '{words}',
+      '{number} has written to as many new recipients within 24 hours as it may.',
+    ],
+    nextStep:
+      'You need not do anything: it is sent then, and recipients of earlier messages go on. The settings of the connection say how many are allowed.',
+    command: commandLine`connection set NUMBER new_recipients_per_day=…`,
+    ...SETTINGS,
   },
   not_on_whatsapp: {
     list: 'Not on WhatsApp',

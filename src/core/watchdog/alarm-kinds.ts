@@ -114,6 +114,47 @@ export const ALARM_KINDS = {
     raisedAfterMs: 0,
     clearedAfterMs: 0,
   },
+  device_unlinked: {
+    of: 'connection',
+    severity: 'critical',
+    means:
+      'Messages wait on a WhatsApp Web connection whose phone is not linked: somebody has unlinked it there, or WhatsApp has.',
+    nextStep: 'Link the phone of the number again. What waits is then sent.',
+    command: commandLine`connection check NUMBER`,
+    raisedAfterMs: SOON_MS,
+    clearedAfterMs: SOON_MS,
+  },
+  session_taken: {
+    of: 'connection',
+    severity: 'critical',
+    means:
+      'Messages wait on a WhatsApp Web connection whose device has logged in somewhere else, such as a second installation on a copy of the database. It does not log in again by itself, because the two would put each other out for ever.',
+    nextStep: 'End the other installation.',
+    command: commandLine`connection check NUMBER`,
+    raisedAfterMs: SOON_MS,
+    clearedAfterMs: SOON_MS,
+  },
+  number_restricted: {
+    of: 'connection',
+    severity: 'critical',
+    means:
+      'Messages wait on a WhatsApp Web connection whose number WhatsApp has locked, banned or restricted. As a warning: it lets the number write to no new recipients for a while.',
+    nextStep:
+      'Open WhatsApp on the phone of the number and follow what it says. Send less to people who do not know it.',
+    command: commandLine`connection check NUMBER`,
+    raisedAfterMs: SOON_MS,
+    clearedAfterMs: SOON_MS,
+  },
+  client_refused: {
+    of: 'connection',
+    severity: 'critical',
+    means:
+      'Messages wait on a WhatsApp Web connection that WhatsApp does not let log in: the version of this program is too old, or the certificate of the other side is wrong. It is tried again by itself.',
+    nextStep: 'Wait a quarter of an hour. If it lasts, ask the person who runs Nuncio to update it.',
+    command: commandLine`connection check NUMBER`,
+    raisedAfterMs: SOON_MS,
+    clearedAfterMs: SOON_MS,
+  },
   oldest_waiting: {
     of: 'connection',
     severity: 'warning',

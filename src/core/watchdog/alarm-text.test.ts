@@ -36,6 +36,12 @@ function variantsOf(kind: AlarmKind): readonly AlarmFacts[] {
     case 'connection_offline':
     case 'oldest_waiting':
       return Object.keys(REASONS).map((reason) => ({ reason }))
+    case 'device_unlinked':
+    case 'session_taken':
+    case 'client_refused':
+      return [{ reason: kind }]
+    case 'number_restricted':
+      return [{ reason: 'number_banned' }, { reason: 'first_contacts_locked' }]
     case 'lane_stalled':
       return STALLS.map((why) => ({ why }))
     case 'reports_missing':
@@ -72,6 +78,15 @@ describe('the text of an alarm', () => {
     assert.match(step('whatsapp-cloud').nextStep, /^Check the callback address that the network knows/)
     assert.match(step('bridge').nextStep, /^Check that the adapter reaches NUNCIO_PUBLIC_URL/)
     assert.match(step('bridge').cause, /^The adapter has reported nothing for 3 messages/)
+  })
+
+  it('says until when WhatsApp restricts a number, also when that is days ahead', () => {
+    const facts = { ...FACTS, reason: 'first_contacts_locked', until: NOW + 3 * 86_400_000 }
+
+    assert.equal(
+      alarmText({ kind: 'number_restricted', since: AGO, facts }, NOW).cause,
+      'WhatsApp does not let 15550001000 write to people who never wrote to it, until 2026-01-18 12:00 UTC. 3 messages wait on 15550001000, the oldest for 10 min.',
+    )
   })
 
   it('says first what the cause of a wait asks for, then to check the connection', () => {

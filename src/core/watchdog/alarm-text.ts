@@ -3,7 +3,7 @@ import { capitalized } from '../../format/capitalized.ts'
 import { durationText } from '../../format/durations.ts'
 import type { Instant } from '../ids.ts'
 import { BROKEN_PROMISES, type BrokenPromise } from '../reasons/bridge.ts'
-import { explainReason, networkOf } from '../reasons.ts'
+import { type ExplainedReason, explainReason, networkOf } from '../reasons.ts'
 import { NO_ACTION } from '../sentences/texts.ts'
 import type { OpenAlarm } from './alarm.ts'
 import { ALARM_KINDS, type AlarmKind } from './alarm-kinds.ts'
@@ -63,7 +63,7 @@ class Facts {
   /** Of today the time, else the day too. */
   time(name: string): string {
     const at = new Date(this.#number(name)).toISOString()
-    const isRecent = this.#now - this.#number(name) < 24 * 3_600_000
+    const isRecent = Math.abs(this.#now - this.#number(name)) < 24 * 3_600_000
     return `${isRecent ? at.slice(11, 16) : at.slice(0, 16).replace('T', ' ')} UTC`
   }
 
@@ -103,6 +103,10 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
     `The adapter of ${facts.text('number')} broke its protocol. ${brokenPromises(facts)} The message ${facts.text('messageId')} shows it, since ${facts.time('at')}.`,
   bridge_capabilities_changed: (facts) =>
     `The adapter of ${facts.text('number')} says other things of itself than when the connection was last checked: ${facts.text('what')}.`,
+  device_unlinked: reasonAndWaiting,
+  session_taken: reasonAndWaiting,
+  number_restricted: reasonAndWaiting,
+  client_refused: reasonAndWaiting,
   oldest_waiting: (facts) =>
     `${waiting(facts)}. ${facts.text('reason') === 'due' || facts.text('reason') === 'sending' ? `It sends${lastAttempt(facts)}, but more comes in than it can send.` : `${reason(facts)}`}`,
   messages_will_expire: (facts) =>
@@ -148,8 +152,17 @@ function whatToDo(kind: AlarmKind, facts: Facts): Omit<AlarmText, 'cause'> {
 const BRIDGE_REPORTS_STEP =
   'Check that the adapter reaches NUNCIO_PUBLIC_URL, and that the gateway reports to the adapter.'
 
+/** Each says what its reason says. */
+const OF_SESSIONS: ReadonlySet<AlarmKind> = new Set([
+  'device_unlinked',
+  'session_taken',
+  'number_restricted',
+  'client_refused',
+])
+
 function nextStepOf(kind: AlarmKind, facts: Facts): string {
   const { nextStep } = ALARM_KINDS[kind]
+  if (OF_SESSIONS.has(kind)) return explained(facts).nextStep
   if (kind === 'connection_offline') {
     const own = explainReason(facts.text('reason')).nextStep
     if (own !== '' && !own.startsWith(NO_ACTION.slice(0, -1)))
@@ -186,8 +199,18 @@ function requests(facts: Facts, name: string): string {
 
 /** The network's own words may name what must not leave the house: they stay on the page of the connection. */
 function reason(facts: Facts): string {
-  const context = { channel: facts.text('channel') || null, facts: { number: facts.text('number') } }
-  return explainReason(facts.text('reason'), context).cause
+  return explained(facts).cause
+}
+
+/** A limit for new recipients alone says nothing of what waits. */
+function reasonAndWaiting(facts: Facts): string {
+  return facts.has('waiting') ? `${reason(facts)} ${waiting(facts)}.` : reason(facts)
+}
+
+function explained(facts: Facts): ExplainedReason {
+  const until = facts.has('until') ? facts.time('until') : undefined
+  const context = { channel: facts.text('channel') || null, facts: { number: facts.text('number'), until } }
+  return explainReason(facts.text('reason'), context)
 }
 
 function lastAttempt(facts: Facts): string {

@@ -4,6 +4,7 @@ import type { Outage } from '../ports/lanes.ts'
 import type {
   BrokenPromises,
   ChangedCapabilities,
+  ContactLock,
   FullLane,
   InstallationFacts,
   Unconfirmed,
@@ -118,6 +119,19 @@ export function checkChangedCapabilities({
       raises: true,
     },
   ]
+}
+
+/** Known recipients go on, so it is no more than a warning. */
+export function checkContactLock({ accountId, connectionId, number, channel, since, until }: ContactLock): Finding {
+  return {
+    kind: 'number_restricted',
+    accountId,
+    object: connectionId,
+    severity: 'warning',
+    since,
+    facts: { number, channel, reason: 'first_contacts_locked', until },
+    raises: true,
+  }
 }
 
 /** Of the limit; what waits in between raises nothing and clears nothing. */

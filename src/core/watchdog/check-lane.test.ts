@@ -85,6 +85,23 @@ describe('what is wrong with a lane', () => {
       { reason: 'connection_away', lastWait: 'connection_away', failingSince: NOW - 2 * MINUTE_MS + 1, until: NOW + 1 },
       [],
     ],
+    ...(['device_unlinked', 'session_taken', 'number_restricted', 'client_refused'] as const).map(
+      (reason): [string, Partial<WatchedLane>, string[]] => [
+        `waits for ${reason}`,
+        { reason, lastWait: reason, failingSince: NOW - 1, until: NOW + 1 },
+        [reason],
+      ],
+    ),
+    [
+      'waits because its number is banned',
+      { reason: 'number_banned', lastWait: 'number_banned', failingSince: NOW - 1, until: NOW + 1 },
+      ['number_restricted'],
+    ],
+    [
+      'has a phone that is not linked, and nothing to send',
+      { head: null, reason: 'idle', lastWait: 'device_unlinked', failingSince: NOW - 1, until: NOW + 1 },
+      [],
+    ],
     [
       'has failures of one message alone',
       { reason: 'all_deferred', lastWait: 'all_deferred', failingSince: NOW - 5 * MINUTE_MS, until: NOW + 1 },

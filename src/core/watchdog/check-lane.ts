@@ -13,6 +13,16 @@ const OLDEST_KEPT_SHARE = 0.5
 
 /** What a lane waits for that is not its connection's doing. */
 const NOT_THE_CONNECTIONS: ReadonlySet<string> = new Set(['all_deferred', 'pace', 'quiet_hours'])
+/** What keeps a session from sending has an alarm of its own, which says more. */
+const KIND_OF_WAIT: ReadonlyMap<string, AlarmKind> = new Map([
+  ['device_unlinked', 'device_unlinked'],
+  ['session_taken', 'session_taken'],
+  ['number_banned', 'number_restricted'],
+  ['number_restricted', 'number_restricted'],
+  ['client_refused', 'client_refused'],
+])
+export const CONNECTION_ALARMS: ReadonlySet<AlarmKind> = new Set(['connection_offline', ...KIND_OF_WAIT.values()])
+
 /** The alarms about the whole installation speak of these. */
 const OF_THE_INSTALLATION: ReadonlySet<string> = new Set(['service_stopped', 'database_went_back'])
 
@@ -78,8 +88,9 @@ function checkConnection(lane: WatchedLane, { measure, now }: LaneContext): Find
   if (state !== 'active' || since === null || since > now) return null
   if (lastWait === null || NOT_THE_CONNECTIONS.has(lastWait)) return null
   const facts = { ...factsOf(lane, measure), reason: lastWait }
-  const raises = lane.head !== null && now - since >= OFFLINE_AFTER_MS
-  return finding(lane, 'connection_offline', { since, facts, raises })
+  const kind = KIND_OF_WAIT.get(lastWait) ?? 'connection_offline'
+  const raises = lane.head !== null && (kind !== 'connection_offline' || now - since >= OFFLINE_AFTER_MS)
+  return finding(lane, kind, { since, facts, raises })
 }
 
 function checkOldest(lane: WatchedLane, { mark, measure, oldestWaitingMs, now }: LaneContext): Finding | null {

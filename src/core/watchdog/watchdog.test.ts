@@ -176,6 +176,7 @@ function watching({
     readUnconfirmed: async () => [],
     readUnreported: async () => [],
     readBrokenPromises: async () => [],
+    readContactLocks: async () => [],
     readTokens: async () => [],
     readExpiredUse: async () => [],
     readFullLanes: async () => [],

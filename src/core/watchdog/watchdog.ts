@@ -9,6 +9,7 @@ import { checkDisk, type DiskRoom } from './check-disk.ts'
 import {
   checkBrokenPromises,
   checkChangedCapabilities,
+  checkContactLock,
   checkFull,
   checkInstallation,
   checkOutage,
@@ -17,7 +18,7 @@ import {
   KEPT_NEAR_LIMIT_SHARE,
   SILENT_FOR_MS,
 } from './check-installation.ts'
-import { checkLane } from './check-lane.ts'
+import { CONNECTION_ALARMS, checkLane } from './check-lane.ts'
 import { checkTokens, EXPIRED_WATCHED_MS, TOKEN_WARNED_MS } from './check-tokens.ts'
 import { followLanes, type LaneMarks } from './follow-lanes.ts'
 import { LaneMeasures } from './lane-measures.ts'
@@ -186,6 +187,7 @@ export class Watchdog {
       ...(await watch.readUnreported(SILENT_FOR_MS)).map(checkUnreported),
       ...(await watch.readBrokenPromises()).map(checkBrokenPromises),
       ...(await watch.readChangedCapabilities()).flatMap(checkChangedCapabilities),
+      ...(await watch.readContactLocks()).map(checkContactLock).filter((lock) => !isReported(lock, lanes.findings)),
       ...(full ?? []).map((lane) => checkFull(lane, now)),
     ]
     return { findings, oldestAt: lanes.oldestAt, isFullKnown: full !== null }
@@ -223,7 +225,7 @@ export class Watchdog {
       await this.#rest.sleep(REST_MS)
     }
     // Nothing waits in these any more, but their connection may be as broken as before.
-    const others = open.filter(({ kind, object }) => kind === 'connection_offline' && !marks.has(object as never))
+    const others = open.filter(({ kind, object }) => CONNECTION_ALARMS.has(kind) && !marks.has(object as never))
     if (others.length > 0) await take(await watch.readLanesOf(others.map(({ object }) => object as never)))
     this.#marks = marks
     this.#measures.keepOnly(marks)
@@ -280,4 +282,9 @@ export class Watchdog {
     this.#givesWayMs -= restMs
     await this.#rest.sleep(restMs)
   }
+}
+
+/** The whole number is restricted, which is worse. */
+function isReported({ kind, object }: Finding, findings: readonly Finding[]): boolean {
+  return findings.some((other) => other.kind === kind && other.object === object)
 }

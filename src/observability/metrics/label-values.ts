@@ -21,6 +21,8 @@ type Counted = Exclude<
   | 'delivery.tried'
   | 'retention.swept'
   | 'bridge.called'
+  | 'session.changed'
+  | 'network.refused'
 >
 type Received = Extract<CallbackEvent, { event: 'callback.received' }>
 type Applied = Extract<CallbackEvent, { event: 'callback.applied' }>
@@ -45,7 +47,6 @@ export const otherEvents = allOf<Exclude<Counted, CallbackEvent['event']>>({
   'media.lost': true,
   'network.code_unknown': true,
   'bridge.promise_broken': true,
-  'session.changed': true,
   'channel.thread_ended': true,
   'retention.waiting': true,
   'alarm.raised': true,
@@ -68,6 +69,37 @@ export const callbackOutcomes = allOf<Received['outcome']>({
 type Called = Extract<JournalEvent, { event: 'bridge.called' }>
 export const bridgeOperations = allOf<Called['operation']>({ attempt: true, evidence: true, media: true, health: true })
 export const bridgeResults = allOf<Called['result']>({ signed: true, unsigned: true, broken: true, 'not-sent': true })
+
+/** How sessions stand, by the names that channels give it. */
+export const sessionStatuses = [
+  'ready',
+  'connecting',
+  'unlinked',
+  'banned',
+  'taken-elsewhere',
+  'client-refused',
+  'not-installed',
+  'unreadable',
+  OTHER,
+]
+/** Codes with which WhatsApp ends a line, and refuses a message. `none`: it broke without a code. */
+export const lineCodes = [
+  'none',
+  '400',
+  '401',
+  '402',
+  '403',
+  '405',
+  '406',
+  '409',
+  '411',
+  '440',
+  '500',
+  '503',
+  '515',
+  OTHER,
+]
+export const refusalCodes = ['463', '479', '429', '400', '500', '503', OTHER]
 
 export const reportKinds = allOf<Applied['kind']>({
   sent: true,

@@ -11,11 +11,14 @@ import {
   fetchOutcomes,
   httpStatuses,
   ignoredReasons,
+  lineCodes,
   otherEvents,
   prepareOutcomes,
+  refusalCodes,
   reportKinds,
   reportResults,
   requestOutcomes,
+  sessionStatuses,
   statuses,
   tryOutcomes,
 } from './label-values.ts'
@@ -184,6 +187,29 @@ export const METRICS = {
     title: 'Parts ignored',
   }),
 
+  nuncio_sessions: gauge('count', {
+    help: 'Sessions of linked devices that this process has, by how they stand.',
+    labels: { status: sessionStatuses },
+    row: 'Lanes',
+    title: 'Sessions by status',
+  }),
+  nuncio_session_logins_total: counter({
+    help: 'Logins of linked devices that came to their end.',
+    row: 'Lanes',
+    title: 'Logins of linked devices',
+  }),
+  nuncio_session_lines_ended_total: counter({
+    help: 'Lines of linked devices that ended, by the code with which their network ended them.',
+    labels: { code: lineCodes },
+    row: 'Lanes',
+    title: 'Ended lines of linked devices',
+  }),
+  nuncio_network_refusals_total: counter({
+    help: 'Messages of linked devices that their network refused, by its code.',
+    labels: { code: refusalCodes },
+    row: 'Attempts',
+    title: 'Refusals by code',
+  }),
   nuncio_bridge_calls_total: counter({
     help: 'Requests to adapters of the channel bridge, by operation and by what came back; only signed is an answer.',
     labels: { operation: bridgeOperations, result: bridgeResults },

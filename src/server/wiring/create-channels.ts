@@ -70,6 +70,7 @@ export function createChannels(parts: ChannelsParts): Channels {
     clock: storage.clock,
     folder: extraFolder(settings, WHATSAPP_WEB),
     guarded: guardedCallOf(settings, { isLoopbackOpened: settings.whatsappWebUrl.rootKey !== null }),
+    version: settings.whatsappWebVersion,
     note: (event) => journal.record(event),
   })
   const all: readonly Channel[] = [sandbox, whatsAppCloud, bridge, whatsAppWeb, ...others]

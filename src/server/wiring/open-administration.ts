@@ -1,4 +1,4 @@
-import { createSetUps, KNOWN_CHANNELS } from '../../channels/registry.ts'
+import { createReadReported, createSetUps, KNOWN_CHANNELS } from '../../channels/registry.ts'
 import { type InboxRecord, readInboxEntry } from '../../channels/sandbox/inbox.ts'
 import type { Settings } from '../../config/read-settings.ts'
 import { createConnectionService } from '../../connections/connection-service.ts'
@@ -18,6 +18,7 @@ import type { Webhooks } from '../../core/ports/webhooks.ts'
 import { createAlarms } from '../../storage/queries/alarms/alarms.ts'
 import { createDeviceSessions } from '../../storage/queries/connections/device-sessions.ts'
 import type { RememberedEntry } from '../../storage/queries/connections/list-channel-state.ts'
+import { createReadableState } from '../../storage/queries/connections/list-channel-state.ts'
 import { createLaneViews } from '../../storage/queries/lanes/lane-views.ts'
 import { createPeople } from '../../storage/queries/people/people.ts'
 import { createBlockLists } from '../../storage/queries/recipients/block-lists.ts'
@@ -133,6 +134,7 @@ export async function openAdministration(
       setUps: createSetUps(networkParts(settings, systemClock)),
       openSecrets: openSecretsOnce,
       publicUrl: settings.publicUrl,
+      readReported: createReadReported((channel) => createReadableState(storage.store.database, channel), systemClock),
     }),
     async *inbox({ accountId, number, limit }) {
       for await (const entry of storage.listChannelMemory({ kind: 'sandbox.inbox', accountId, number, limit })) {

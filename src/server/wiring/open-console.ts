@@ -45,7 +45,6 @@ export async function openConsole({
   readonly settings: ConsoleSettings
 }> {
   const storage = await openConsoleStore(settings, { now: () => clock.now(), findError, onError })
-  const readReported = createReadReported(channelState, clock)
   return {
     storage,
     settings: {
@@ -58,7 +57,7 @@ export async function openConsole({
         setUps: createSetUps(networkParts(settings, clock)),
         openSecrets: async () => secrets,
         publicUrl: settings.publicUrl,
-        readReported: async ({ channel, id }, after) => (await readReported.get(channel)?.(id, after)) ?? [],
+        readReported: createReadReported(channelState, clock),
       }),
       dataDir: settings.dataDir,
       sandbox: createSandboxShow(sandboxMediaFolder(settings), channelState(SANDBOX), clock),

@@ -47,6 +47,10 @@ const STOPS_WITHIN_MS = 5_000
 export class ChannelWorld {
   readonly storage: StorageWorld
   readonly events: JournalEvent[] = []
+  /** Of connections that are linked from now on. */
+  settings: Readonly<Record<string, unknown>> = {}
+  /** What the owner of the phone is called; null: not known yet. */
+  ownName: string | null = null
   readonly #simulator: Simulator
   readonly #workers: RunningWorker[] = []
   readonly #spool = mkdtempSync(join(tmpdir(), 'nuncio-web-'))
@@ -74,7 +78,9 @@ export class ChannelWorld {
     const lane = await holdLane(storage, LINKER, sender.connectionId)
     const session = await this.sessions.open({ ...lane, accountId: sender.accountId })
     const { rows } = client.state
-    await session?.write({ credentials: Buffer.from(rows.get('creds') ?? '') })
+    const { me, ...credentials } = JSON.parse(rows.get('creds') ?? '') as { me: object }
+    const named = this.ownName === null ? me : { ...me, name: this.ownName }
+    await session?.write({ credentials: Buffer.from(JSON.stringify({ ...credentials, me: named })) })
     const keys = [...rows].filter(([row]) => row !== 'creds').map(([row, text]) => keyOf(row, text))
     await session?.write({ keys })
     await storage.lanes.release([lane])
@@ -146,6 +152,7 @@ export class ChannelWorld {
         isLoopbackOpened: true,
         trustedCertificates: [this.#simulator.media.authority],
       }),
+      version: null,
       note: (event) => this.events.push(event),
     })
   }
@@ -180,7 +187,8 @@ export class ChannelWorld {
   }
 
   async reasonOf(id: MessageId): Promise<string | null> {
-    return (await this.storage.administration.explainMessage(id)).message.reason
+    const { message, laneWait } = await this.storage.administration.explainMessage(id)
+    return message.reason ?? laneWait?.reason ?? null
   }
 
   async timelineOf(id: MessageId): Promise<readonly string[]> {
@@ -227,7 +235,7 @@ export class ChannelWorld {
     const policy = DEFAULT_LANE_POLICY
     const { accountId } = sender
     const { id } = await administration.addConnection(
-      { accountId, number, channel: WHATSAPP_WEB, policy, channelSettings: {} },
+      { accountId, number, channel: WHATSAPP_WEB, policy, channelSettings: { ...this.settings } },
       'test',
     )
     return { ...sender, connectionId: id }

@@ -16,6 +16,7 @@ interface Codec<Value> {
 }
 
 export interface ClientPayload {
+  readonly userAgent?: { readonly appVersion?: { readonly tertiary?: number } }
   readonly username?: number | { toString(): string } | null
   readonly device?: number | null
   readonly devicePairingData?: PairingData | null

@@ -21,6 +21,7 @@ import { QueryDesk } from './query-desk.ts'
 
 interface SimulatorParts {
   readonly http: Server
+  readonly pages: string[]
   readonly webSockets: WebSocketServer
   readonly media: MediaServer
   /** What the parts complain of, too. */
@@ -44,6 +45,14 @@ export class Simulator {
   readonly queries = new QueryDesk(this)
   /** Login attempts of these numbers fail with this reason. */
   readonly refusedLogins = new Map<string, string>()
+  /** Logins of clients with an older version fail with reason 405. */
+  leastRevision = 0
+  /** The version of the last login. */
+  lastRevision = 0
+  /** Which version the page of WhatsApp Web names; null: there is no page. */
+  namedRevision: number | null = null
+  /** What was asked for over HTTP. */
+  readonly pages: readonly string[]
   isCertificateForged = false
   /** Every number is on WhatsApp, but those in `unregistered`. */
   isEveryoneRegistered = false
@@ -57,19 +66,27 @@ export class Simulator {
 
   static async start({ port = 0 }: { readonly port?: number } = {}): Promise<Simulator> {
     const [library, { WebSocketServer }] = await Promise.all([loadLibrary(), loadWebSockets()])
-    const http = createServer()
+    const http = createServer((request, response) => {
+      pages.push(`${request.method} ${request.url}`)
+      const isFound = request.url === '/sw.js' && simulator.namedRevision !== null
+      response.writeHead(isFound ? 200 : 404).end(isFound ? `"client_revision":${simulator.namedRevision}` : '')
+    })
     http.listen(port, '127.0.0.1')
     await once(http, 'listening')
     const complaints: string[] = []
-    return new Simulator(library, {
+    const pages: string[] = []
+    const simulator = new Simulator(library, {
       http,
+      pages,
       webSockets: new WebSocketServer({ server: http, path: '/ws/chat' }),
       media: await MediaServer.start((problem) => complaints.push(problem)),
       complaints,
     })
+    return simulator
   }
 
-  private constructor(library: WhatsAppLibrary, { http, webSockets, media, complaints }: SimulatorParts) {
+  private constructor(library: WhatsAppLibrary, { http, webSockets, media, complaints, pages }: SimulatorParts) {
+    this.pages = pages
     this.library = library
     this.media = media
     this.complaints = complaints
@@ -220,7 +237,9 @@ export class Simulator {
     const phone = this.phones.get(number)
     const device = phone?.devices.get(payload.device ?? 0)
     const isKnown = device?.noise.equals(clientStatic) ?? false
-    const reason = this.refusedLogins.get(number) ?? (isKnown ? null : '401')
+    this.lastRevision = payload.userAgent?.appVersion?.tertiary ?? 0
+    const isTooOld = this.lastRevision < this.leastRevision
+    const reason = this.refusedLogins.get(number) ?? (isTooOld ? '405' : isKnown ? null : '401')
     if (reason !== null || !phone || !device) {
       line.endWith({ tag: 'failure', attrs: { reason: reason ?? '401', location: 'sim' } })
       return

@@ -5,10 +5,12 @@ import { isInstalled } from '../is-installed.ts'
 import { type CallMessage, Calls } from './calls.ts'
 import { type Deadline, deadlineIn } from './deadline.ts'
 import type {
+  ContactLock,
   Found,
   HostMethods,
   MediaHosts,
   RelayEnd,
+  Shown,
   SocketChange,
   SocketOptions,
   SocketOrder,
@@ -35,8 +37,9 @@ export interface SocketOwner {
 /** A socket in the thread. What it is asked rejects when the thread ends. */
 export interface HostedSocket {
   find(number: string): Promise<Found>
-  lockedUntil(): Promise<number | null>
   mediaHosts(isFresh: boolean): Promise<MediaHosts>
+  contactLock(): Promise<ContactLock>
+  show(shown: Shown): void
   relay(order: SocketOrder): Promise<RelayEnd>
   cancel(): void
   /** Resolves once nothing can be written any more, within 2 s; with `logsOut` within 3 s. */
@@ -96,8 +99,9 @@ export class ThreadHost {
     calls.call('open', id, options, deadlineIn(MAY_WRITE_MS)).catch(() => this.#report(id, LOST))
     return {
       find: (number) => calls.call('find', id, number),
-      lockedUntil: () => calls.call('lockedUntil', id),
       mediaHosts: (isFresh) => calls.call('mediaHosts', id, isFresh),
+      contactLock: () => calls.call('contactLock', id),
+      show: (shown) => void calls.call('show', id, shown).catch(() => {}),
       relay: (order) => calls.call('relay', id, order),
       cancel: () => void calls.call('cancel', id).catch(() => {}),
       close: (how) => this.#close(calls, id, how),

@@ -16,13 +16,13 @@ interface KeyPair {
 
 export interface Credentials {
   readonly signedIdentityKey: KeyPair
-  readonly me?: { readonly id: string; readonly lid?: string }
   /** Signed by the phone, once it has linked the device. */
   readonly account?: object
   /** In base64. The code that a phone scans holds it. */
   advSecretKey: string
   /** The last one that was asked for. */
   readonly pairingCode?: string
+  readonly me?: { readonly id: string; readonly lid?: string; readonly name?: string }
 }
 
 type KeyChanges = Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -118,6 +118,7 @@ export interface LibrarySocket {
   refreshMediaConn(isFresh: boolean): Promise<MediaHosts>
   /** Resolves with the code before WhatsApp has answered. */
   requestPairingCode(number: string): Promise<string>
+  sendPresenceUpdate(type: 'available' | 'unavailable' | 'composing', to?: string): Promise<void>
   fetchAccountReachoutTimelock(): Promise<{ readonly isActive: boolean; readonly timeEnforcementEnds?: Date }>
   logout(): Promise<void>
   end(error: Error | undefined): Promise<void>
@@ -145,7 +146,7 @@ export interface Library {
   readonly Curve: { verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean }
   readonly DEFAULT_CONNECTION_CONFIG: {
     readonly makeSignalRepository: MakeSignalRepository
-    readonly version: readonly number[]
+    readonly version: readonly [number, number, number]
   }
   /** The root of the certificates. */
   readonly WA_CERT_DETAILS: { PUBLIC_KEY: Uint8Array }

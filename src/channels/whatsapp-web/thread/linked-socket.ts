@@ -4,7 +4,16 @@ import { changeDevices, NOTIFICATION_EVENT } from './device-changes.ts'
 import { findRecipient } from './find-recipient.ts'
 import { type ConnectionUpdate, type Credentials, type Library, type LibrarySocket, SILENT_LOGGER } from './library.ts'
 import { LineWatch } from './line-watch.ts'
-import type { Found, MediaHosts, RelayEnd, SocketChange, SocketOptions, SocketOrder } from './messages.ts'
+import type {
+  ContactLock,
+  Found,
+  MediaHosts,
+  RelayEnd,
+  Shown,
+  SocketChange,
+  SocketOptions,
+  SocketOrder,
+} from './messages.ts'
 import { CODE_LASTS_MS, Pairing } from './pairing.ts'
 import { RECEIPT_EVENT, readReceipt } from './receipts.ts'
 import { Relay } from './relay.ts'
@@ -51,6 +60,7 @@ export class LinkedSocket {
   #hasCode = false
   #isOpen = false
   #isReady = false
+  #isOnline = false
 
   constructor(parts: SocketParts, until: Deadline) {
     const { library, host, id, options } = parts
@@ -75,9 +85,20 @@ export class LinkedSocket {
     this.#until = until
   }
 
-  async lockedUntil(): Promise<number | null> {
+  async contactLock(): Promise<ContactLock> {
     const { isActive, timeEnforcementEnds } = await this.#socket.fetchAccountReachoutTimelock()
-    return isActive && timeEnforcementEnds ? timeEnforcementEnds.getTime() : null
+    return { isActive, until: isActive && timeEnforcementEnds ? timeEnforcementEnds.getTime() : null }
+  }
+
+  /** Without an answer, so nothing waits for it. */
+  show({ isOnline, typesTo }: Shown): void {
+    // The library shows nothing of a number whose name it does not know yet.
+    const isKnown = this.#credentials.me?.name !== undefined
+    if (isOnline !== this.#isOnline && isKnown) {
+      this.#isOnline = isOnline
+      this.#socket.sendPresenceUpdate(isOnline ? 'available' : 'unavailable').catch(() => {})
+    }
+    if (typesTo !== null) this.#socket.sendPresenceUpdate('composing', typesTo).catch(() => {})
   }
 
   async mediaHosts(isFresh: boolean): Promise<MediaHosts> {
@@ -127,6 +148,7 @@ export class LinkedSocket {
         keys: { get: this.#state.get.bind(this.#state), set: this.#state.set.bind(this.#state) },
       },
       browser: BROWSER,
+      version: versionOf(library, options.version),
       waWebSocketUrl: url,
       logger: SILENT_LOGGER,
       makeSignalRepository: durableRepository(library, { keys: this.#state, onEncrypted }),
@@ -234,6 +256,14 @@ export class LinkedSocket {
     if (ws.socket) ws.socket.terminate()
     else void this.#socket.end(undefined)
   }
+}
+
+/** The newer one, unless it must be the wanted one. */
+function versionOf(library: Library, wanted: SocketOptions['version']): readonly [number, number, number] {
+  const own = library.DEFAULT_CONNECTION_CONFIG.version
+  if (!wanted) return own
+  const revision = Number(wanted.version.split('.')[2])
+  return wanted.isExact || revision > own[2] ? [own[0], own[1], revision] : own
 }
 
 function readExpiry(data: unknown): number | null {

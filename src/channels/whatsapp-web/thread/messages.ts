@@ -1,3 +1,4 @@
+import type { WantedVersion } from '../client-version.ts'
 import type { Deadline } from './deadline.ts'
 
 /** With what the thread is started. */
@@ -12,6 +13,8 @@ export interface SocketOptions {
   readonly url: string
   /** As JSON of the library; null: new ones are made, for a device that is to be linked. */
   readonly credentials: string | null
+  /** Null: the library's own. */
+  readonly version: WantedVersion | null
   /** Of a device that is to be linked; left out for a login. */
   readonly pairing?: PairingOptions
 }
@@ -87,6 +90,13 @@ export interface SocketOrder {
   readonly fields: MessageFields
 }
 
+/** What people see of a number besides its messages. */
+export interface Shown {
+  readonly isOnline: boolean
+  /** Who sees that something is typed, as WhatsApp addresses them; null: not shown. */
+  readonly typesTo: string | null
+}
+
 export type Found =
   | { readonly kind: 'found'; readonly jid: string }
   | { readonly kind: 'not-on-whatsapp' }
@@ -100,6 +110,13 @@ export type RelayEnd =
   | { readonly kind: 'not-left'; readonly why: 'held-back' | 'not-encrypted' }
   /** It was written, or may have been. */
   | { readonly kind: 'unanswered'; readonly why: 'late' | 'closed' | 'cancelled' }
+
+/** Whether WhatsApp lets a number write to people who never wrote to it. */
+export interface ContactLock {
+  readonly isActive: boolean
+  /** Null: it does not say until when. */
+  readonly until: number | null
+}
 
 /** What the thread asks for. `socket` is the number that `open` was given. */
 export interface HostMethods {
@@ -134,10 +151,10 @@ export interface ThreadMethods {
   close(socket: number, how: { readonly logsOut: boolean }): Promise<void>
   /** Finds the recipient and opens encrypted sessions with its devices. Repeating it is harmless. */
   find(socket: number, number: string): Promise<Found>
-  /** Until when WhatsApp locks first contacts; null when it does not, or does not say. */
-  lockedUntil(socket: number): Promise<number | null>
   /** Where files go; `isFresh`: what WhatsApp said before was refused. */
   mediaHosts(socket: number, isFresh: boolean): Promise<MediaHosts>
+  contactLock(socket: number): Promise<ContactLock>
+  show(socket: number, shown: Shown): void
   /** Writes the message at most once. */
   relay(socket: number, order: SocketOrder): Promise<RelayEnd>
   /** Ends a `relay` soon. */

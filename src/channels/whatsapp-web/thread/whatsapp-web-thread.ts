@@ -24,8 +24,9 @@ function serve(port: NonNullable<typeof parentPort>, library: Library): void {
       await sockets.get(id)?.close(how)
     },
     find: (id, number) => socketOf(id).find(number),
-    lockedUntil: (id) => socketOf(id).lockedUntil(),
     mediaHosts: (id, isFresh) => socketOf(id).mediaHosts(isFresh),
+    contactLock: (id) => socketOf(id).contactLock(),
+    show: (id, shown) => socketOf(id).show(shown),
     relay: (id, order) => socketOf(id).relay(order),
     cancel: (id) => sockets.get(id)?.cancelRelay(),
   }

@@ -41,8 +41,9 @@ export function channelSettingsHandlers(deps: ConsoleDeps): Handlers<ChannelSett
       const { id, channelSettings, link, facts } = await namingFields(description, () =>
         connectionService.prepareNew(wanted, () => readPeers(deps, accountId)),
       )
+      const policy = { ...DEFAULT_LANE_POLICY, ...description.laneDefaults }
       await store.administration.addConnection(
-        { id, accountId, number, channel, policy: DEFAULT_LANE_POLICY, channelSettings: { ...channelSettings }, link },
+        { id, accountId, number, channel, policy, channelSettings: { ...channelSettings }, link },
         actor,
       )
       await store.administration.noteCheck(id, facts, actor)

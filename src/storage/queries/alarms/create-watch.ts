@@ -11,6 +11,8 @@ import {
   type BrokenPromises,
   CHANGED_CAPABILITIES_KIND,
   type ChangedCapabilities,
+  CONTACT_LOCK_KIND,
+  type ContactLock,
   type ExpiredUse,
   type FullLane,
   type Throttle,
@@ -55,6 +57,7 @@ export function createWatch({ database, now, limits }: WatchParts): Watch {
     readUnreported: (silentForMs) => readUnreported(database, { silentForMs, now: now() }),
     readBrokenPromises: () => readBrokenPromises(database),
     readChangedCapabilities: () => readChangedCapabilities(database),
+    readContactLocks: () => readContactLocks(database, now()),
     readOnlyAccount: () => readOnlyAccount(database),
     readTokens: (ending) => readTokens(database, ending),
     readExpiredUse: (tokens) => readExpiredUse(database, tokens),
@@ -291,6 +294,25 @@ async function readChangedCapabilities(database: WatchDatabase): Promise<readonl
 
 function readSettings(stored: unknown): Readonly<Record<string, unknown>> {
   return JSON.parse(String(stored)) as Readonly<Record<string, unknown>>
+}
+
+/** The key of the entry is the end of the lock. */
+async function readContactLocks(database: WatchDatabase, now: Instant): Promise<readonly ContactLock[]> {
+  const rows = await database.ask(
+    `select c.id, c.account_id, c.number, c.channel, m.key, m.at from channel_memory m join connection c on c.id = m.connection_id
+      where m.kind = ? and c.state <> 'removed' order by m.connection_id, m.at limit ${MOST_OPEN}`,
+    [CONTACT_LOCK_KIND],
+  )
+  const locks = rows.map((row) => ({
+    connectionId: row['id'] as ConnectionId,
+    accountId: row['account_id'] as AccountId,
+    number: String(row['number']),
+    channel: String(row['channel']),
+    since: Number(row['at']),
+    until: Number(row['key']),
+  }))
+  // Of several the last one holds.
+  return [...new Map(locks.filter(({ until }) => until > now).map((lock) => [lock.connectionId, lock])).values()]
 }
 
 interface Candidate {

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
-import type { AccountId, Instant } from '../../../core/ids.ts'
+import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
+import type { ChannelState } from '../../../core/ports/channel-state.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import type { Tables } from '../tables.generated.ts'
 
@@ -21,6 +22,24 @@ export interface WantedMemory {
 }
 
 const PAGE = 1_000
+
+/** What a channel remembers, for a short visitor. */
+export function createReadableState(database: Kysely<Tables>, channel: string): Pick<ChannelState, 'list'> {
+  return {
+    async list(kind, { connectionId, after, limit }) {
+      const rows = await database
+        .selectFrom('channel_memory')
+        .select(['position', 'connection_id', 'key', 'value', 'at'])
+        .where('kind', '=', `${channel}.${kind}`)
+        .where('position', '>', after)
+        .$if(connectionId !== null, (query) => query.where('connection_id', '=', connectionId))
+        .orderBy('position')
+        .limit(limit)
+        .execute()
+      return rows.map(({ connection_id: id, ...entry }) => ({ ...entry, connectionId: id as ConnectionId }))
+    },
+  }
+}
 
 /** What a channel remembers of one kind (`sandbox.inbox`), oldest first; with a limit the newest, in the same order. Streams in pages, so that millions fit. */
 export async function* listChannelMemory(

@@ -1,0 +1,95 @@
+import type { Clock } from '../../core/ports/clock.ts'
+import type { GuardedCall } from '../../core/ports/guarded-call.ts'
+
+/** As WhatsApp Web numbers itself, such as `2.3000.1043857760`. */
+export type ClientVersion = `2.3000.${number}`
+
+/** With which version to log in. */
+export interface WantedVersion {
+  readonly version: ClientVersion
+  /** Not a newer one of the library either. */
+  readonly isExact: boolean
+}
+
+interface VersionsParts {
+  /** As the operator has set it; null: not. */
+  readonly set: ClientVersion | null
+  /** Where sessions log in. */
+  readonly url: string
+  readonly guarded: GuardedCall
+  readonly clock: Clock
+}
+
+const ASKED_AGAIN_MS = 6 * 3_600_000
+const ANSWERS_WITHIN_MS = 15_000
+const MOST_BYTES = 1_000_000
+// What the device is linked as is a browser, and only browsers get this file.
+const HEADERS = {
+  'user-agent':
+    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36',
+  'sec-fetch-site': 'none',
+}
+const REVISION = /"?client_revision\\?"?:\s*(\d{1,12})/
+
+/** WhatsApp refuses the login of a client that is too old. The page of WhatsApp Web says which version is current. */
+export class ClientVersions {
+  readonly #parts: VersionsParts
+  #found: ClientVersion | null = null
+  #askedAt: number | null = null
+  #asking: Promise<void> | null = null
+
+  constructor(parts: VersionsParts) {
+    this.#parts = parts
+  }
+
+  /** `lastLogin`: with which version the session logged in last. Null: with the library's own. */
+  choose(lastLogin: ClientVersion | null): WantedVersion | null {
+    const { set } = this.#parts
+    if (set) return { version: set, isExact: true }
+    const version = this.#found ?? lastLogin
+    return version && { version, isExact: false }
+  }
+
+  /** After a login was refused: whether there is another version to try. Asks at most once in six hours. */
+  async findAnother(): Promise<boolean> {
+    const { set, clock } = this.#parts
+    if (set) return false
+    const before = this.#found
+    const mayAsk = this.#askedAt === null || clock.monotonic() - this.#askedAt >= ASKED_AGAIN_MS
+    if (mayAsk) {
+      this.#askedAt = clock.monotonic()
+      this.#asking = this.#ask().finally(() => {
+        this.#asking = null
+      })
+    }
+    // Many sessions are refused together: all wait for the one answer.
+    if (!this.#asking) return false
+    await this.#asking
+    return this.#found !== null && this.#found !== before
+  }
+
+  async #ask(): Promise<void> {
+    const { guarded, url } = this.#parts
+    const end = await guarded.call(
+      {
+        method: 'GET',
+        url: pageOf(url),
+        headers: HEADERS,
+        body: null,
+        timeoutMs: ANSWERS_WITHIN_MS,
+        mostAnswerBytes: MOST_BYTES,
+      },
+      { signal: new AbortController().signal },
+    )
+    if (end.kind !== 'answered' || end.status !== 200) return
+    const [, revision] = REVISION.exec(Buffer.from(end.body).toString()) ?? []
+    if (revision !== undefined) this.#found = `2.3000.${Number(revision)}`
+  }
+}
+
+/** Beside the WebSocket. */
+function pageOf(url: string): string {
+  const page = new URL('/sw.js', url)
+  page.protocol = page.protocol === 'ws:' ? 'http:' : 'https:'
+  return page.href
+}

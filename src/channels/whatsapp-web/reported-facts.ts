@@ -1,0 +1,40 @@
+import type { ConnectionId, Instant } from '../../core/ids.ts'
+import type { ConnectionFact } from '../../core/ports/channel-onboarding.ts'
+import type { ChannelState } from '../../core/ports/channel-state.ts'
+import { shortTime } from '../../format/instants.ts'
+import { allowanceAt, readFirstContacts } from './first-contacts.ts'
+import { readWhatsAppWebSettings, type StoredSettings } from './settings.ts'
+
+interface Reported {
+  readonly memory: Pick<ChannelState, 'list'>
+  readonly id: ConnectionId
+  readonly settings: StoredSettings
+  readonly now: Instant
+}
+
+/** How many new recipients a number may still write to, for people to read. */
+export async function readReportedFacts({ memory, id, settings, now }: Reported): Promise<readonly ConnectionFact[]> {
+  const { firsts, lock } = await readFirstContacts(memory, id)
+  const { newRecipientsPerDay: allowed } = readWhatsAppWebSettings(settings)
+  const facts: ConnectionFact[] = [newRecipientsFact(firsts, { allowed, now })]
+  if (lock && lock.until > now)
+    facts.push({
+      label: 'First contacts',
+      value: `Locked by WhatsApp until ${shortTime(lock.until, now)}: messages to new recipients wait`,
+      tone: 'bad',
+    })
+  return facts
+}
+
+function newRecipientsFact(
+  firsts: ReadonlyMap<string, Instant>,
+  { allowed, now }: { readonly allowed: number | null; readonly now: Instant },
+): ConnectionFact {
+  const label = 'New recipients'
+  const { used, nextAt } = allowanceAt(firsts, allowed, now)
+  if (allowed === null) return { label, value: `${used} within 24 hours, without a limit`, tone: 'plain' }
+  if (nextAt === null)
+    return { label, value: `${used} of ${allowed} within 24 hours, ${allowed - used} left`, tone: 'plain' }
+  const more = `none left; more is allowed from ${shortTime(nextAt, now)} on`
+  return { label, value: `${used} of ${allowed} within 24 hours, ${more}`, tone: 'warning' }
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { ANNA, BEN } from '../conformance/storage-world.ts'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { waitUntil } from '../support/black-box/wait-until.ts'
+import { type ChannelWorld, openChannelWorld } from '../support/whatsapp-web/channel-world.ts'
+import { whyNoLibrary } from '../support/whatsapp-web/library.ts'
+import { newNumber, openSimulator, RECIPIENT, simulator } from '../support/whatsapp-web/library-world.ts'
+
+const REASON = whyNoLibrary()
+const DAY_MS = 24 * 3_600_000
+
+describe.skipIf(REASON)(`WhatsApp Web and new recipients, against the simulator${skipNote(REASON)}`, () => {
+  openSimulator()
+
+  it('writes to no new recipient while WhatsApp locks them, also after a restart, and to known ones all the time', async () => {
+    const world = await openWorld()
+    const number = newNumber()
+    const { sender, messageId } = await world.link(number, 'known', RECIPIENT)
+    const anna = await world.startWorker(ANNA)
+    await world.reaches(messageId, 'READ')
+    simulator.messages.lockedUntil.set(number, new Date(Date.now() + DAY_MS))
+    const [first, second, third] = [newRecipient(), newRecipient(), newRecipient()]
+
+    const refused = await world.accept(sender, 'refused', first)
+    await world.waitsFor(refused, 'first_contacts_locked')
+    const stanzas = simulator.messages.sent.length
+    const held = await world.accept(sender, 'held', second)
+    await world.waitsFor(held, 'first_contacts_locked')
+    await anna.stop()
+    await world.startWorker(BEN)
+    const heldLater = await world.accept(sender, 'held after the restart', third)
+    await world.waitsFor(heldLater, 'first_contacts_locked')
+    await world.reaches(await world.accept(sender, 'known again', RECIPIENT), 'READ')
+
+    // The one to the known recipient.
+    assert.equal(simulator.messages.sent.length, stanzas + 1)
+    forgetRecovery()
+  })
+
+  it('sends what waited when WhatsApp ends the lock early', async () => {
+    const world = await openWorld()
+    const number = newNumber()
+    const { sender, messageId } = await world.link(number, 'known', RECIPIENT)
+    await world.startWorker(ANNA)
+    await world.reaches(messageId, 'READ')
+    simulator.messages.lockedUntil.set(number, new Date(Date.now() + DAY_MS))
+    const held = await world.accept(sender, 'held', newRecipient())
+    await world.waitsFor(held, 'first_contacts_locked')
+
+    simulator.messages.lockedUntil.delete(number)
+
+    // It asks every ten minutes, and each message is decided anew once a minute.
+    world.skip(10 * 60_000)
+    await waitUntil(
+      'the end of the wait',
+      async () => {
+        world.skip(60_000)
+        return simulator.phone(lastRecipient()).texts.includes('held')
+      },
+      { deadlineMs: 30_000, everyMs: 500 },
+    )
+    forgetRecovery()
+  })
+
+  it('says of a message that waits how many new recipients were used, and sends to known ones meanwhile', async () => {
+    const world = await openWorld({ newRecipientsPerDay: 1 })
+    const { sender, messageId } = await world.link(newNumber(), 'first', RECIPIENT)
+    await world.startWorker(ANNA)
+    await world.reaches(messageId, 'READ')
+
+    const waiting = await world.accept(sender, 'waits', newRecipient())
+    await world.waitsFor(waiting, 'new_recipients')
+    const { laneWait } = await world.storage.administration.explainMessage(waiting)
+    await world.reaches(await world.accept(sender, 'to a known one', RECIPIENT), 'READ')
+
+    assert.match(laneWait?.words ?? '', /^1 of 1 new recipients were written to within 24 hours, so none is left\.$/)
+  })
+
+  it('shows that it types and that the number is online, where the connection is set so', async () => {
+    const world = await openWorld({ typing: true, presence: true })
+    const { messageId } = await world.link(newNumber(), 'typed', RECIPIENT)
+    const before = simulator.requests.length
+
+    await world.startWorker(ANNA)
+    await world.reaches(messageId, 'READ')
+
+    const asked = simulator.requests.slice(before)
+    const place = (request: string) => asked.indexOf(request)
+    assert.ok(place('chatstate <composing>') >= 0, asked.join('\n'))
+    assert.ok(place('presence available') >= 0, asked.join('\n'))
+    assert.ok(place('chatstate <composing>') < asked.findIndex((request) => request.startsWith('message')))
+  })
+
+  it('shows neither where it is not', async () => {
+    const world = await openWorld()
+    const { messageId } = await world.link(newNumber(), 'plain', RECIPIENT)
+    const before = simulator.requests.length
+
+    await world.startWorker(ANNA)
+    await world.reaches(messageId, 'READ')
+
+    const asked = simulator.requests.slice(before)
+    assert.deepEqual(
+      asked.filter((request) => request.startsWith('chatstate') || request === 'presence available'),
+      [],
+    )
+  })
+})
+
+/** After a refused first contact the library asks for its token once more. */
+function forgetRecovery(): void {
+  const complaints = simulator.takeComplaints()
+  assert.deepEqual(
+    complaints.map((complaint) => complaint.replace(/\d{11}/, 'NUMBER')),
+    ['a token for NUMBER@s.whatsapp.net was asked for again'],
+  )
+}
+
+let recipients = 15_557_000_000
+
+function newRecipient(): string {
+  recipients += 1
+  const number = String(recipients)
+  simulator.phone(number)
+  return number
+}
+
+function lastRecipient(): string {
+  return String(recipients)
+}
+
+async function openWorld(settings: ChannelWorld['settings'] = {}): Promise<ChannelWorld> {
+  const world = await openChannelWorld(simulator)
+  world.settings = settings
+  world.ownName = 'Shop'
+  return world
+}

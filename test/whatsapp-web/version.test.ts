@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { describe, it, onTestFinished } from 'vitest'
+import { ANNA, BEN } from '../conformance/storage-world.ts'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { openChannelWorld } from '../support/whatsapp-web/channel-world.ts'
+import { whyNoLibrary } from '../support/whatsapp-web/library.ts'
+import { newNumber, openSimulator, RECIPIENT, simulator } from '../support/whatsapp-web/library-world.ts'
+
+const REASON = whyNoLibrary()
+
+describe.skipIf(REASON)(`WhatsApp Web, against a simulator that refuses old versions${skipNote(REASON)}`, () => {
+  openSimulator()
+
+  it('logs in as the version that WhatsApp names once its own is refused, and with it at first after a restart', async () => {
+    const world = await openChannelWorld(simulator)
+    const { messageId, sender } = await world.link(newNumber(), 'hello', RECIPIENT)
+    const newest = 1_999_999_999
+    const pages = simulator.pages.length
+    simulator.namedRevision = newest
+    simulator.leastRevision = newest
+    onTestFinished(() => {
+      simulator.leastRevision = 0
+      simulator.namedRevision = null
+    })
+
+    const anna = await world.startWorker(ANNA)
+    await world.reaches(messageId, 'READ')
+    await anna.stop()
+    await world.startWorker(BEN)
+    await world.reaches(await world.accept(sender, 'again', RECIPIENT), 'READ')
+
+    assert.deepEqual([simulator.pages.slice(pages), simulator.lastRevision], [['GET /sw.js'], newest])
+    assert.ok(!world.statusesOf(sender.connectionId).includes('client-refused'))
+  })
+})
