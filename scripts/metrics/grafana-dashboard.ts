@@ -1,4 +1,5 @@
-import { METRIC_LIST, type MetricDefinition, ROWS, type Row } from '../../src/observability/metrics/metric-table.ts'
+import { type MetricDefinition, ROWS, type Row } from '../../src/observability/metrics/metric-definition.ts'
+import { METRIC_LIST } from '../../src/observability/metrics/metric-table.ts'
 import { DEFAULT_PANELS } from './default-panels.ts'
 import { type PanelQuery, queriesOf, unitOf } from './panel-queries.ts'
 

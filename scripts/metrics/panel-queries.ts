@@ -1,4 +1,4 @@
-import type { MetricDefinition } from '../../src/observability/metrics/metric-table.ts'
+import type { MetricDefinition } from '../../src/observability/metrics/metric-definition.ts'
 
 /** One line of a panel, or several that differ by labels. */
 export interface PanelQuery {

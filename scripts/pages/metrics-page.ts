@@ -1,4 +1,5 @@
-import { METRIC_LIST, type MetricDefinition } from '../../src/observability/metrics/metric-table.ts'
+import type { MetricDefinition } from '../../src/observability/metrics/metric-definition.ts'
+import { METRIC_LIST } from '../../src/observability/metrics/metric-table.ts'
 import { ALERT_RULES } from '../metrics/alert-rules.ts'
 import { markdownTable } from './markdown.ts'
 

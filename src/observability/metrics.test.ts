@@ -3,7 +3,8 @@ import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { describe, it, vi } from 'vitest'
 import type { ConnectionId, MessageId } from '../core/ids.ts'
 import type { JournalEvent } from '../core/ports/journal.ts'
-import { METRIC_LIST, type MetricDefinition } from './metrics/metric-table.ts'
+import type { MetricDefinition } from './metrics/metric-definition.ts'
+import { METRIC_LIST } from './metrics/metric-table.ts'
 import { Metrics } from './metrics.ts'
 
 const HOUR_MS = 3_600_000

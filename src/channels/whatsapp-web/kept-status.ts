@@ -15,3 +15,17 @@ export async function readKeptStatus(
   await stored.forgetStatus()
   return null
 }
+
+/** Keeps what must outlast a restart. Whether the session is that of the device before now. */
+export async function keepStatus(stored: StoredSession, status: SessionStatus): Promise<boolean> {
+  try {
+    if (status.name === 'unlinked') {
+      if (await stored.restoreFormer()) return true
+      await stored.remove()
+    }
+    if (status.name === 'taken-elsewhere' || status.name === 'banned') await stored.keepStatus(status)
+  } catch {
+    // Storage is away, and says so itself. The next login brings the same code again.
+  }
+  return false
+}

@@ -6,7 +6,7 @@ import type { SessionLogin } from '../../core/ports/session-requests.ts'
 import type { SessionStore } from '../../core/ports/session-store.ts'
 import type { ClientVersions } from './client-version.ts'
 import { type AfterClose, backoffMs, CONNECTING, decideAfterClose, type SessionStatus } from './close-code.ts'
-import { readKeptStatus } from './kept-status.ts'
+import { keepStatus, readKeptStatus } from './kept-status.ts'
 import type { LoginTurns } from './login-turns.ts'
 import { WHATSAPP_WEB } from './name.ts'
 import type { Receipts } from './receipts.ts'
@@ -319,7 +319,7 @@ export class WebSession {
       return
     }
     this.#set(decided.status, decided.reconnectAfterMs, code)
-    void this.#keepStatus(stored, decided.status)
+    void keepStatus(stored, decided.status).then((isFormer) => isFormer && this.#retryIn(0))
   }
 
   #tryAnotherVersion(otherwise: AfterClose, code: number): void {
@@ -330,19 +330,6 @@ export class WebSession {
       if (isThere) void this.#connect()
       else this.#set(otherwise.status, otherwise.reconnectAfterMs)
     })
-  }
-
-  /** What must outlast a restart. */
-  async #keepStatus(stored: StoredSession, status: SessionStatus): Promise<void> {
-    try {
-      if (status.name === 'unlinked') {
-        if (await stored.restoreFormer()) return this.#retryIn(0)
-        await stored.remove()
-      }
-      if (status.name === 'taken-elsewhere' || status.name === 'banned') await stored.keepStatus(status)
-    } catch {
-      // Storage is away, and says so itself. The next login brings the same code again.
-    }
   }
 
   #failed(error: unknown): void {

@@ -1,6 +1,7 @@
 import type { Aggregator } from 'prom-client'
 import { OTHER } from './label-values.ts'
-import { METRICS, type MetricDefinition, type MetricName } from './metric-table.ts'
+import type { MetricDefinition } from './metric-definition.ts'
+import { METRICS, type MetricName } from './metric-table.ts'
 
 /** One line of a counter or a gauge. */
 export interface Tally {

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
+import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { ChannelState } from '../../../core/ports/channel-state.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import type { Tables } from '../tables.generated.ts'
@@ -36,7 +36,7 @@ export function createReadableState(database: Kysely<Tables>, channel: string): 
         .orderBy('position')
         .limit(limit)
         .execute()
-      return rows.map(({ connection_id: id, ...entry }) => ({ ...entry, connectionId: id as ConnectionId }))
+      return rows.map(({ connection_id: id, ...entry }) => ({ ...entry, connectionId: id }))
     },
   }
 }
