@@ -194,7 +194,11 @@ describe('a new connection', () => {
     const { channelSettings, link, facts } = await without.prepareNew(wanted, others)
 
     assert.deepEqual([channelSettings, link, facts], [{ latencyMs: 1_000 }, null, []])
-    assert.deepEqual(without.abilitiesOf('sandbox'), { hasCallbacks: false, hasTemplates: false })
+    assert.deepEqual(without.abilitiesOf('sandbox'), {
+      hasCallbacks: false,
+      hasTemplates: false,
+      isLinkedDevice: false,
+    })
   })
 })
 

@@ -6,9 +6,11 @@ import { ENGINES } from '../support/administration-world/open-administration-wor
 import { BODIES, makeThings, paramsOf, type Things } from '../support/console-world/account-things.ts'
 import { ConsoleWorld } from '../support/console-world/console-world.ts'
 
-/** These change nothing, or need a code, a passkey or a link. */
+/** These change nothing, or need a code, a passkey, a link or a connection of another channel. */
 const CHANGES_NOTHING: readonly ConsoleRouteName[] = [
   'checkConnection',
+  'requestPhone',
+  'watchPhone',
   'stepUp',
   'requestPasskeyStepUp',
   'stepUpByPasskey',

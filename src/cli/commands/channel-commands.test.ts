@@ -31,13 +31,6 @@ describe('nuncio channel', () => {
     assert.match((await world.cli('channel', 'list')).stdout, /^whatsapp-web +WhatsApp Web +not installed$/m)
   })
 
-  it('is not shown in the help while no channel uses what it installs', async () => {
-    const { stdout } = await world.cli('--help')
-
-    assert.match(stdout, /^ {2}connection/m)
-    assert.doesNotMatch(stdout, /^ {2}channel/m)
-  })
-
   it('shows the licences, and installs only what a person says yes to', async () => {
     const unasked = await world.cli('channel', 'install', 'whatsapp-web')
     world.typed = { them: 'no' }

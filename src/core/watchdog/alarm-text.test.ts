@@ -102,8 +102,8 @@ describe('the text of an alarm', () => {
 
   it.each([
     ['holder_silent', /restart that process/],
-    ['process_gone', /check its processes, and to start one/],
-    ['not_claimed', /check its processes, and to start one/],
+    ['process_gone', /check its processes and start one/],
+    ['not_claimed', /check its processes and start one/],
   ])('asks to restart a process only where one is there: %s', (why, step) => {
     assert.match(alarmText({ kind: 'lane_stalled', since: AGO, facts: { ...FACTS, why } }, NOW).nextStep, step)
   })

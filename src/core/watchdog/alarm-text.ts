@@ -124,7 +124,7 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
 }
 
 /** Without a process there is none to restart. */
-const START_ONE = 'Ask the person who runs Nuncio to check its processes, and to start one that sends.'
+const START_ONE = 'Ask the person who runs Nuncio to check its processes and start one that sends.'
 
 const STALLS: Readonly<Record<string, { readonly cause: string; readonly nextStep?: string }>> = {
   call_open: { cause: 'a call to its network has been open for longer than it may' },

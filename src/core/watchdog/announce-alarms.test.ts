@@ -62,7 +62,7 @@ describe('announcing alarms', () => {
       object: '15550001000',
       since: '2026-01-15T11:59:00.000Z',
       cause: '3 messages wait on 15550001000, but nothing has moved for 1 min: no process takes them.',
-      nextStep: 'Restart that process: another takes over within 20 seconds. → nuncio workers',
+      nextStep: 'Check its processes and start one that sends. → nuncio workers',
     })
     assert.deepEqual(marked, [7])
   })

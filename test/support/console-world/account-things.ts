@@ -12,6 +12,7 @@ const RECIPIENT = '15550100000'
 const NAMED_IN_PATHS: Readonly<Record<string, ThingName>> = {
   '/connections/:id': 'connection',
   '/tokens/:id': 'token',
+  '/phone/:request': 'phoneRequest',
   '/webhooks/:id': 'webhook',
   '/deliveries/:position': 'position',
   '/log/:id': 'message',
@@ -85,6 +86,7 @@ export interface Things {
   readonly recipient: string
   readonly session: string
   readonly passkey: string
+  readonly phoneRequest: string
 }
 
 export type ThingName = Exclude<keyof Things, 'owner'>
@@ -125,6 +127,14 @@ export async function makeThings(world: ConsoleWorld, name: string, number: stri
     JSON.stringify({ to: RECIPIENT, type: 'message', text: 'Hello', caption: null, name: null, path: null }),
     world.now,
   )
+  const phoneRequest = `request-of-${name}-0123`
+  await world.run(
+    `insert into session_request (connection_id, id, kind, requested_by, watched_until, progress, begun)
+       values (?, ?, 'qr', 'test', ?, '{"state":"waiting"}', '[]')`,
+    connectionId,
+    phoneRequest,
+    world.now + 60_000,
+  )
   const invitation = await people.createPersonLink(
     {
       kind: 'invitation',
@@ -160,6 +170,7 @@ export async function makeThings(world: ConsoleWorld, name: string, number: stri
     recipient: RECIPIENT,
     session: owner.sessionId,
     passkey: passkey!.id,
+    phoneRequest,
   }
 }
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
@@ -12,7 +12,8 @@ import { OwnedFolder } from '../postgres/owned-folder.ts'
  */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const folder = OwnedFolder.open(memoryFolder())
-  // As the folder that it stands for: some tests work as several users.
+  // As the folder that it stands for: some tests work as several users, who may not exchange each other's files.
+  chownSync(folder.path, process.getuid?.() ?? 0, process.getgid?.() ?? 0)
   chmodSync(folder.path, 0o1777)
   provide('temporaryFolder', mayRunPrograms(folder.path) ? folder.path : tmpdir())
   return () => folder.close()

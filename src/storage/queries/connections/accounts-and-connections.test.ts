@@ -56,6 +56,7 @@ describe.each(ENGINES)('connections, on %s', (engine) => {
       policy: DEFAULT_LANE_POLICY,
       channelSettings: {},
       link: null,
+      name: null,
       lastReportAt: null,
     })
     assert.equal((await world.administration.findConnection('15550001000', null)).id, id)

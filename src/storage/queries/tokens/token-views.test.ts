@@ -94,7 +94,7 @@ describe.each(ENGINES)('the list of tokens, on %s', (engine) => {
           name: 'shop',
           prefix: 'prefix00',
           events: ['messaging.send_message'],
-          connections: [{ id: connectionId, number: '15550001000', channel: 'sandbox', state: 'active' }],
+          connections: [{ id: connectionId, name: null, number: '15550001000', channel: 'sandbox', state: 'active' }],
           sourceRanges: ['10.0.0.0/8'],
           createdAt: NOON,
           createdBy: 'anna',
