@@ -94,7 +94,7 @@ function NothingBlocked() {
       text={
         <>
           Block people who ask to stop. The person who runs Nuncio can also{' '}
-          <Anchor href={`${SERVICE_PATH}/docs/guides/recipients`} inherit>
+          <Anchor href={`${SERVICE_PATH}/docs/guides/recipients`} underline="always" inherit>
             export or erase everything about one number
           </Anchor>
           .
