@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, onTestFinished } from 'vitest'
-import { percentile } from '../../../bench/statistics.ts'
 import { findFreePort } from '../../support/black-box/free-port.ts'
 import { newSecret, ScriptedAdapter } from '../../support/bridge/scripted-adapter.ts'
 import { CliOn } from '../../support/journey/cli-on.ts'
@@ -14,10 +13,8 @@ const AT_ONCE = 100
 const SENDERS = 16
 const OWN = 100
 const KINDS = ['read', 'delivered', 'sent']
-const SOON_MS = 1_000
-// The senders of the flood are in this process as well.
-const LONGEST_MS = 5_000
-const LEAST_MEASURED = 5
+// While it lasts. Behind a queue of all receipts, not one would be reported before its end.
+const LEAST_OF_ANOTHER = 5
 // A batch is 25 kB, and 16 of them are under way. The rest is what Node has not collected yet.
 const MOST_GROWTH_BYTES = 250e6
 
@@ -30,28 +27,20 @@ describe('a hundred thousand receipts that one account signs at once', () => {
     const memoryBefore = process.memoryUsage().rss
 
     const flood = startFlood(loud, own)
-    const sentAfterMs: number[] = []
-    const reportedAfterMs: number[] = []
+    let ofAnother = 0
     let memory = memoryBefore
     while (!flood.isOver()) {
-      const startedMs = performance.now()
       const id = await send(nuncio, quiet)
       await nuncio.reaches(id, 'PUBLISHED')
-      const reportedMs = performance.now()
       assert.equal(await quiet.adapter.postReceipts(quiet.url, [receipt(quiet, id, 'delivered')]), 200)
       await nuncio.reaches(id, 'DELIVERED')
-      sentAfterMs.push(reportedMs - startedMs)
-      reportedAfterMs.push(performance.now() - reportedMs)
+      if (!flood.isOver()) ofAnother += 1
       memory = Math.max(memory, process.memoryUsage().rss)
     }
     const statuses = await flood.ended
 
     assert.deepEqual([statuses.get(200), statuses.size], [RECEIPTS / AT_ONCE, 1])
-    assert.ok(sentAfterMs.length >= LEAST_MEASURED, `only ${sentAfterMs.length} messages of another account were sent`)
-    for (const tookMs of [sentAfterMs, reportedAfterMs]) {
-      const [middle = 0, longest = 0] = [0.5, 1].map((share) => percentile(tookMs, share))
-      assert.ok(middle <= SOON_MS && longest <= LONGEST_MS, `another account waited for ${tookMs.map(Math.round)} ms`)
-    }
+    assert.ok(ofAnother >= LEAST_OF_ANOTHER, `only ${ofAnother} messages of another account were delivered meanwhile`)
     assert.ok(memory - memoryBefore <= MOST_GROWTH_BYTES, `the memory grew by ${(memory - memoryBefore) / 1e6} MB`)
     // Whatever order they came in.
     for (const id of own) await nuncio.reaches(id, 'READ')
