@@ -22,6 +22,8 @@ interface Door {
   readonly settingsKey: string
   /** When the adapter last signed an answer; null when it is not known to be ready. */
   provenAt: number | null
+  /** When it was last asked how it is. Signed answers to attempts say nothing of what it can do. */
+  askedAt: number
   /** Nothing is asked or sent before. */
   restsUntil: number
   failedProbes: number
@@ -72,7 +74,10 @@ export class Gate {
   async enter(asked: AskedConnection, adapter: Adapter): Promise<{ readonly words: string | null } | null> {
     const door = this.#doorOf(asked)
     const now = this.#clock.monotonic()
-    if (door.provenAt !== null && now - door.provenAt < PROVEN_FOR_MS) return null
+    if (door.provenAt !== null && now - door.provenAt < PROVEN_FOR_MS) {
+      if (now - door.askedAt >= PROVEN_FOR_MS) void this.#probe(door, asked, adapter)
+      return null
+    }
     if (now < door.restsUntil) return { words: door.words }
     await this.#probe(door, asked, adapter)
     return door.provenAt === null ? { words: door.words } : null
@@ -108,6 +113,7 @@ export class Gate {
     const door: Door = {
       settingsKey,
       provenAt: null,
+      askedAt: 0,
       restsUntil: 0,
       failedProbes: 0,
       unsignedInARow: 0,
@@ -132,6 +138,7 @@ export class Gate {
 
   async #ask(door: Door, asked: AskedConnection, adapter: Adapter): Promise<void> {
     const { client, changes } = this.#parts
+    door.askedAt = this.#clock.monotonic()
     const health = await client.health(adapter, new AbortController().signal)
     if (!('kind' in health)) void changes.compare(asked, health.capabilities)
     const now = this.#clock.monotonic()
