@@ -400,17 +400,22 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     const said = { ...texts, types: ['message', 'image'], receipts: [], maxTextLength: null }
     const check = (capabilities: unknown) =>
       world.administration.changeConnection(connectionId, { channelSettings: { capabilities } }, 'test')
-    await memory.add('capabilities', {
-      connectionId,
-      key: 'said',
-      value: JSON.stringify(said),
-      at: world.clock.now(),
-    })
+    const keep = () =>
+      memory.add('capabilities', { connectionId, key: 'said', value: JSON.stringify(said), at: world.clock.now() })
+    const noteCheck = async (isTakenOver: boolean) => {
+      await world.administration.noteCheck(connectionId, { facts: [], isTakenOver }, 'test')
+      return (await watchFor(15 * SECOND_MS)).length
+    }
+    await keep()
     const unknown = await watchFor(15 * SECOND_MS)
     await check(texts)
     const found = await watchFor(15 * SECOND_MS)
     await check(said)
     const taken = await watchFor(15 * SECOND_MS)
+    await check(texts)
+    // By then the adapter says again what is stored, so a check changes nothing.
+    const ends = [await noteCheck(false), await noteCheck(true)]
+    const isKeptAnew = await keep()
 
     assert.deepEqual(
       found.map(({ kind, object, severity }) => [kind, object, severity]),
@@ -421,6 +426,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
       /: the types of messages were text, now text, image; the reports were delivered, now none; the longest text was 160 characters, now not limited\.$/,
     )
     assert.deepEqual([unknown, taken], [[], []])
+    assert.deepEqual([ends, isKeptAnew], [[1, 0], true])
   })
 
   it('reports that WhatsApp lets a number write to no new recipients, until that is over', async () => {

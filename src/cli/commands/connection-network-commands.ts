@@ -32,7 +32,7 @@ function addCheck(group: NuncioCommand, cli: Cli): void {
         const others = () => administration.listConnections(connection.accountId)
         const { facts: checked, change } = await connecting.check(connection, others)
         if (change) await administration.changeConnection(connection.id, change, ACTOR)
-        await administration.noteCheck(connection.id, checked, ACTOR)
+        await administration.noteCheck(connection.id, { facts: checked, isTakenOver: true }, ACTOR)
         const facts = [...checked, ...(await connecting.readReported(connection, cli.surroundings.now()))]
         const callback = connecting.callbackOf(connection)
         if (options.json)

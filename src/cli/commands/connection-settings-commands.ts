@@ -79,7 +79,7 @@ async function add(cli: Cli, given: string, options: AddOptions): Promise<void> 
       },
       ACTOR,
     )
-    await administration.noteCheck(id, facts, ACTOR)
+    await administration.noteCheck(id, { facts, isTakenOver: true }, ACTOR)
     const callback = connecting.callbackOf(connection)
     if (options.json) return cli.json({ ...connectionJson(connection), ...(link && networkJson({ facts, callback })) })
     await cli.say(`Connected ${number} (${wanted.channel}) for the account “${connection.account}”.`)
@@ -166,7 +166,7 @@ async function change(cli: Cli, session: AdministrationSession, wanted: WantedCh
     { ...(policy && { policy }), ...changeOf(before, { channelSettings, link }) },
     ACTOR,
   )
-  if (facts) await administration.noteCheck(id, facts, ACTOR)
+  if (facts) await administration.noteCheck(id, { facts, isTakenOver: false }, ACTOR)
   return { connection, facts, alsoChanged: alongside.map((other) => other.connection.number), notChanged }
 }
 

@@ -5,7 +5,7 @@ import type { Role } from '../people/role.ts'
 import type { OwnTimes, RetentionTimes } from '../retention/retention-times.ts'
 import type { EndedToken, TokenEvent } from '../token/token.ts'
 import type { AlarmText } from '../watchdog/alarm-text.ts'
-import type { ConnectionFact } from './channel-onboarding.ts'
+import type { ConnectionFact, NetworkAnswer } from './channel-onboarding.ts'
 import type { RetentionState } from './retention.ts'
 
 export interface AccountView {
@@ -344,7 +344,7 @@ export interface Administration {
   /** What is left out stays as it is. Refuses as `addConnection` does, and with `connection_changed`. */
   changeConnection(id: ConnectionId, change: ConnectionChange, actor: Actor): Promise<ConnectionView>
   /** Keeps what its network has just said, and nothing where it has none. That it was asked is no change of the connection. */
-  noteCheck(id: ConnectionId, facts: readonly ConnectionFact[], actor: Actor): Promise<void>
+  noteCheck(id: ConnectionId, answer: NetworkAnswer, actor: Actor): Promise<void>
   /** Forgets its secrets. Cancels what waits if `cancelWaiting`, else refuses when anything does. The open attempt is let finish. */
   removeConnection(id: ConnectionId, cancelWaiting: boolean, actor: Actor): Promise<TakenOut>
 

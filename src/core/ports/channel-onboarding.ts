@@ -6,6 +6,13 @@ export interface ConnectionFact {
   readonly tone: 'plain' | 'good' | 'warning' | 'bad'
 }
 
+/** What a network said of a connection when it was asked. */
+export interface NetworkAnswer {
+  readonly facts: readonly ConnectionFact[]
+  /** Whether all of it is stored with the connection now. A change of its settings stores no more than these. */
+  readonly isTakenOver: boolean
+}
+
 /** What a network showed when it was asked with a connection's settings. */
 export interface ConnectionProof {
   /** What the network knows the number by: only one connection of the installation may have it. */

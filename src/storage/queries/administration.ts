@@ -31,7 +31,7 @@ export function createAdministration(store: Store): Administration {
     findConnection: (number, accountId) => findConnection(store, number, accountId),
     setConnectionState: (id, state, actor) => setConnectionState(store, { id, state }, actor),
     changeConnection: (id, wanted, actor) => changeConnection(store, { id, changed: wanted }, actor),
-    noteCheck: (id, facts, actor) => noteCheck(store, { id, facts }, actor),
+    noteCheck: (id, answer, actor) => noteCheck(store, { id, ...answer }, actor),
     removeConnection: (id, cancelWaiting, actor) => removeConnection(store, { id, cancelWaiting }, actor),
 
     createToken: (token, actor) => createToken(store, token, actor),

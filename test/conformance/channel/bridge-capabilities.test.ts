@@ -36,6 +36,17 @@ describe('what an adapter can do', () => {
     assert.deepEqual([changed, kept, isGone], [true, [MORE], true])
   })
 
+  promises('is kept no longer once it is what is stored', async (world) => {
+    const handover = await world.handover()
+    const memory = world.storage.channelState('bridge')
+    const entry = { connectionId: world.connectionId, key: 'said', value: JSON.stringify(MORE), at: 1 }
+    await memory.add('capabilities', entry)
+    world.adapter.describes = { capabilities: MORE }
+    await sendBy(world.channel, { ...handover, settings: { ...handover.settings, capabilities: MORE } })
+
+    assert.ok(await becomes(5_000, async () => (await said(world)).length === 0))
+  })
+
   promises('is not compared while nothing is stored', async (world) => {
     world.adapter.describes = { capabilities: MORE }
     await sendBy(world.channel, await world.handover())

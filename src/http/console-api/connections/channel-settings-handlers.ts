@@ -46,7 +46,7 @@ export function channelSettingsHandlers(deps: ConsoleDeps): Handlers<ChannelSett
         { id, accountId, number, channel, policy, channelSettings: { ...channelSettings }, link },
         actor,
       )
-      await store.administration.noteCheck(id, facts, actor)
+      await store.administration.noteCheck(id, { facts, isTakenOver: true }, actor)
       return showConnection(deps, { accountId, id })
     },
     async changeChannelSettings({ params, body }, context) {
@@ -61,7 +61,7 @@ export function channelSettingsHandlers(deps: ConsoleDeps): Handlers<ChannelSett
         await store.lanes.changeSettings(its, changeOf(other.connection, other), context.actor)
       }
       await store.lanes.changeSettings(of, changeOf(connection, { channelSettings, link }), context.actor)
-      if (facts) await store.administration.noteCheck(of.id, facts, context.actor)
+      if (facts) await store.administration.noteCheck(of.id, { facts, isTakenOver: false }, context.actor)
       const shown = await showConnection(deps, of)
       return { ...shown, alsoChanged: alongside.map((other) => other.connection.number), notChanged: [...notChanged] }
     },
@@ -70,7 +70,7 @@ export function channelSettingsHandlers(deps: ConsoleDeps): Handlers<ChannelSett
       const connection = stored(await store.lanes.readLane(of), of)
       const { facts, change } = await connectionService.check(connection, () => readPeers(deps, of.accountId))
       if (change) await store.lanes.changeSettings(of, change, context.actor)
-      await store.administration.noteCheck(of.id, facts, context.actor)
+      await store.administration.noteCheck(of.id, { facts, isTakenOver: true }, context.actor)
       return showConnection(deps, of)
     },
     async listConnectionTemplates({ params }, context) {

@@ -9,7 +9,8 @@ import type {
   NetworkCheck,
   NetworkLink,
 } from '../../../core/ports/administration.ts'
-import type { ConnectionFact } from '../../../core/ports/channel-onboarding.ts'
+import type { NetworkAnswer } from '../../../core/ports/channel-onboarding.ts'
+import { CHANGED_CAPABILITIES_KIND } from '../../../core/ports/watch.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { laneFacts, type SinceColumn, timelineEntryOf, whyStandsStill } from '../lanes/lane-reason.ts'
 import { beginPause, endLaneWait, endPause } from '../lanes/standstills.ts'
@@ -137,7 +138,7 @@ export function changeConnection(
 
 export function noteCheck(
   store: Store,
-  { id, facts }: { readonly id: ConnectionId; readonly facts: readonly ConnectionFact[] },
+  { id, facts, isTakenOver }: { readonly id: ConnectionId } & NetworkAnswer,
   actor: Actor,
 ): Promise<void> {
   return change(store, actor, async ({ tables, at }) => {
@@ -146,6 +147,12 @@ export function noteCheck(
       .updateTable('connection')
       .set({ network_check: check && JSON.stringify(check) })
       .where('id', '=', id)
+      .execute()
+    if (!isTakenOver) return
+    await tables
+      .deleteFrom('channel_memory')
+      .where('kind', '=', CHANGED_CAPABILITIES_KIND)
+      .where('connection_id', '=', id)
       .execute()
   })
 }
