@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { KNOWN_CHANNELS, type OpenSetUp, parseChannelSettings } from '../channels/registry.ts'
+import { STORED_CAPABILITIES } from '../core/connection/adapter-capabilities.ts'
 import type { ConnectionView } from '../core/ports/administration.ts'
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
 import type {
@@ -137,10 +138,12 @@ async function prepareChange(
     const differences = differencesOf(parseChannelSettings(channel, before), settings)
     return { ...unproven, channelSettings: { ...stored, ...differences } }
   }
-  const { proof, callbackApp, ...neighbours } = await network.proveChange(connection, settings, others)
+  // Only a check takes over what an adapter can do: here nobody asked for it.
+  const kept = pick(stored, STORED_CAPABILITIES)
+  const { proof, callbackApp, ...neighbours } = await network.proveChange(connection, { ...settings, ...kept }, others)
   const { networkKey, facts, settings: proven } = proof
   const untouched = Object.fromEntries(description.secretKeys.map((key) => [key, settings[key]]))
-  const channelSettings = network.secrets.seal({ ...proven, ...untouched }, connection)
+  const channelSettings = network.secrets.seal({ ...proven, ...untouched, ...kept }, connection)
   return { channelSettings, link: { networkKey, callbackApp }, facts, ...neighbours }
 }
 
@@ -155,6 +158,10 @@ async function check({ description, network, connection }: Checked, others: Read
   const isLinkNew = link !== null && link.callbackApp !== callbackApp
   const change = { channelSettings, expected: stored, ...(isLinkNew && { link: { ...link, callbackApp } }) }
   return { facts: proof.facts, change }
+}
+
+function pick(settings: StoredSettings, key: string): StoredSettings {
+  return settings[key] === undefined ? {} : { [key]: settings[key] }
 }
 
 function withoutUndefined(settings: StoredSettings): unknown {
