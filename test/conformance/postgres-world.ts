@@ -45,7 +45,9 @@ export class KeptPostgres {
     const place = this.#free ?? (await WorldDatabase.open())
     this.#free = null
     const leave = async () => {
-      if (this.#free === null && (await place.empty())) this.#free = place
+      const isEmpty = this.#free === null && (await place.empty())
+      // Another world may have left in the meantime.
+      if (isEmpty && this.#free === null) this.#free = place
       else await place.drop()
     }
     return worldIn(place, { ...options, leave })
