@@ -6,6 +6,8 @@ interface Stop {
   /** What has the focus, in a few words; null: the page itself, so the walk is over. */
   readonly what: string | null
   readonly isSeenBefore: boolean
+  /** Whether the walk began with it: a browser without a bar of its own goes on there. */
+  readonly isFirst: boolean
   /** What is wrong with it; null: nothing. */
   readonly fault: string | null
 }
@@ -19,8 +21,9 @@ export async function findTabFaults(page: Page): Promise<string[]> {
   await page.evaluate('window.tabStops = new Set(); document.activeElement?.blur(); window.scrollTo(0, 0)')
   for (let count = 0; count < MOST_STOPS; count += 1) {
     await page.keyboard.press('Tab')
-    const { what, isSeenBefore, fault } = await page.evaluate<Stop>(STOP)
-    if (what === null || isSeenBefore) return faults
+    const { what, isSeenBefore, isFirst, fault } = await page.evaluate<Stop>(STOP)
+    if (what === null) return count === 0 ? [`${page.url()}: Tab reaches nothing`] : faults
+    if (isSeenBefore) return isFirst ? faults : [...faults, `${page.url()}: ${what}: Tab goes back to it`]
     if (fault !== null) faults.push(`${page.url()}: ${what}: ${fault}`)
   }
   return [...faults, `${page.url()}: Tab does not come to an end`]
@@ -29,9 +32,10 @@ export async function findTabFaults(page: Page): Promise<string[]> {
 // As text, because these names are the browser's and not Node's.
 const STOP = `(() => {
   const at = document.activeElement
-  if (!at || at === document.body) return { what: null, isSeenBefore: false, fault: null }
+  if (!at || at === document.body) return { what: null, fault: null }
   const isSeenBefore = window.tabStops.has(at)
   window.tabStops.add(at)
+  const isFirst = window.tabStops.values().next().value === at
   const words = (at.getAttribute('aria-label') ?? at.textContent ?? '').trim().slice(0, 40)
   const what = at.tagName.toLowerCase() + ' “' + (words || at.getAttribute('name') || at.id) + '”'
   // A hidden radio button or switch shows its focus in what stands for it.
@@ -49,13 +53,13 @@ const STOP = `(() => {
   at.blur()
   const blurred = readStyle()
   at.focus()
-  if (focused === blurred) return { what, isSeenBefore, fault: 'nothing shows that it has the focus' }
+  if (focused === blurred) return { what, isSeenBefore, isFirst, fault: 'nothing shows that it has the focus' }
   const box = [at, at.closest('label'), at.nextElementSibling, at.parentElement]
     .map((one) => one?.getBoundingClientRect()).find((one) => one && one.width > 3 && one.height > 3)
-  if (!box) return { what, isSeenBefore, fault: 'it has no size' }
+  if (!box) return { what, isSeenBefore, isFirst, fault: 'it has no size' }
   const [x, y] = [box.left + Math.min(box.width, 20) / 2, box.top + Math.min(box.height, 20) / 2]
-  if (x < 0 || y < 0 || x > innerWidth || y > innerHeight) return { what, isSeenBefore, fault: 'it lies outside of the window' }
+  if (x < 0 || y < 0 || x > innerWidth || y > innerHeight) return { what, isSeenBefore, isFirst, fault: 'it lies outside of the window' }
   const top = document.elementFromPoint(x, y)
   const isOwn = !top || around.some((one) => one.contains(top) || top.contains(one)) || top.closest('[role=tooltip]')
-  return { what, isSeenBefore, fault: isOwn ? null : 'it lies under ' + top.tagName + ' ' + top.className }
+  return { what, isSeenBefore, isFirst, fault: isOwn ? null : 'it lies under ' + top.tagName + ' ' + top.className }
 })()`
