@@ -22,9 +22,9 @@ export function storedCapabilities(settings: Settings): AdapterCapabilities | nu
   return typeof found === 'object' && found !== null ? (found as AdapterCapabilities) : null
 }
 
-/** Whether the network of a connection reports that messages arrive, and not only that some fail. */
+/** Whether the network of a connection reports of each message, and not only that some fail or are read. */
 export function reportsArrival(settings: Settings): boolean {
-  return storedCapabilities(settings)?.receipts.some((kind) => kind !== 'failed') ?? true
+  return storedCapabilities(settings)?.receipts.some((kind) => kind === 'sent' || kind === 'delivered') ?? true
 }
 
 /** What differs, for people, such as “the types of messages were text and are text, image”; null when nothing does. */
