@@ -95,6 +95,25 @@ describe.each(ENGINES)('the messages of a lane for the console, on %s', (engine)
     assert.deepEqual([first.items.length, second.next, first.items[0]?.preview], [20, null, 'Hello'])
   })
 
+  it('show deferred ones beyond the fiftieth in their place, with what each waits for', async () => {
+    await world.acceptMany(60, id)
+    const state = {
+      tries: 1,
+      resent: false,
+      crashes: 0,
+      wait: { kind: 'retry', reason: 'retrying', words: null, until: NOON + 1 },
+    }
+    await world.run('update message set retry = ?', JSON.stringify(state))
+
+    const page = await lanes.listWaiting({ accountId, id }, null)
+
+    assert.deepEqual([page.deferred.count, page.deferred.items.length, page.next], [60, 50, null])
+    assert.deepEqual(
+      page.items.map(({ position, behind, wait }) => [position, behind !== null || wait !== null]),
+      Array.from({ length: 10 }, (_, at) => [at + 51, true]),
+    )
+  })
+
   it('show what waits far back in a lane in its place', async () => {
     await world.acceptMany(530, id)
     const state = {

@@ -32,7 +32,7 @@ interface Deferred extends Waiting {
   readonly behind: number | null
 }
 
-/** One page of a lane: first the deferred messages, each with those behind it, then the others in order. */
+/** One page of a lane: first up to fifty deferred messages, each with those behind it, then the others in order. */
 export async function listWaiting(store: Store, of: OfConnection, after: string | null): Promise<LanePage> {
   const { now } = await timelineEntryOf(store)
   return snapshot(store, async (tables) => {
@@ -40,23 +40,25 @@ export async function listWaiting(store: Store, of: OfConnection, after: string 
     const open = await readOpen(tables, of)
     const front = await readWaiting(tables, of, { from: FRONT, count: MOST_SCANNED, now })
     const deferred = defer(front.filter(({ sequence }) => sequence !== open?.sequence))
-    const isOther = ({ sequence }: Place) => sequence !== open?.sequence && !deferred.has(sequence)
+    const atFront = [...deferred.values()].slice(0, MOST_DEFERRED)
+    const atFrontBy = new Set(atFront.map(({ sequence }) => sequence))
+    const isOther = ({ sequence }: Place) => sequence !== open?.sequence && !atFrontBy.has(sequence)
     const from = readPlace(after)
     const known = front.filter(({ sequence }) => sequence > from.sequence)
     const isEnough = front.length < MOST_SCANNED || known.filter(isOther).length > PAGE
     // One more than a page tells that there is a next one, and another may be open.
     const range = { from: known.at(-1) ?? from, count: PAGE + 2, now }
     const others = [...known, ...(isEnough ? [] : await readWaiting(tables, of, range))].filter(isOther)
-    const page = others.slice(0, PAGE)
+    // Those beyond the most that are shown at the front keep what they wait for.
+    const page = others.slice(0, PAGE).map((one) => deferred.get(one.sequence) ?? one)
     const last = page.at(-1)
-    const shown = after === null ? [...deferred.values()].slice(0, MOST_DEFERRED) : []
     return {
       open: open?.message ?? null,
       deferred: {
         count: deferred.size,
         recipients: new Set([...deferred.values()].map(({ recipient }) => recipient)).size,
         isMore: front.length === MOST_SCANNED,
-        items: await readItems(tables, shown),
+        items: await readItems(tables, after === null ? atFront : []),
       },
       items: await readItems(tables, page),
       next: others.length > PAGE && last ? `${last.sequence}.${last.position}` : null,
