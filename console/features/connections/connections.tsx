@@ -1,5 +1,4 @@
 import { Group, Kbd, SegmentedControl, Tabs, Text, TextInput } from '@mantine/core'
-import { useDebouncedCallback } from '@mantine/hooks'
 import { Plus, Search } from 'lucide-react'
 import { z } from 'zod'
 import { type ConnectionRow, connectionRoutes } from '../../../src/contract/console/connections.ts'
@@ -12,12 +11,11 @@ import { ButtonLink, RowLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { useSearchState } from '../../components/search-state.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { useTypedSearch } from '../../components/typed-search.ts'
 import classes from './connection.module.css'
 import { countText, listFilters, noMatchText, paceText, soughtOf } from './connection-labels.ts'
 import { LaneBadge } from './lane-badge.tsx'
 import { UnresolvedList } from './unresolved-list.tsx'
-
-const FIND_AFTER_MS = 250
 
 const search = z.object({
   tab: z.enum(['all', 'unconfirmed']).catch('all'),
@@ -80,7 +78,7 @@ function ConnectionList() {
     <>
       <Group gap="xs" mb="sm">
         <GroupFilter group={group} counts={source.pages[0]?.counts} />
-        <FindField key={find === undefined ? 'none' : 'some'} />
+        <FindField />
       </Group>
       <DataTable
         caption="Connections: those that need a person first"
@@ -133,7 +131,7 @@ function GroupFilter({ group, counts }: GroupFilterProps) {
 
 function FindField() {
   const [{ find }, change] = useSearchState(search)
-  const changeLater = useDebouncedCallback((words: string) => change({ find: soughtOf(words) }), FIND_AFTER_MS)
+  const [words, type] = useTypedSearch({ find, onFind: (sought) => change({ find: sought }), read: soughtOf })
   return (
     <div className={classes['find']} data-filters>
       <TextInput
@@ -141,11 +139,11 @@ function FindField() {
         placeholder="Number or name"
         type="search"
         maxLength={60}
-        defaultValue={find ?? ''}
+        value={words}
         autoComplete="off"
         leftSection={<Search size={16} aria-hidden />}
         rightSection={<Kbd size="xs">/</Kbd>}
-        onChange={(event) => changeLater(event.currentTarget.value)}
+        onChange={(event) => type(event.currentTarget.value)}
       />
     </div>
   )

@@ -11,10 +11,9 @@ import {
   TextInput,
   VisuallyHidden,
 } from '@mantine/core'
-import { useDebouncedCallback } from '@mantine/hooks'
 import { createLink } from '@tanstack/react-router'
 import { Search } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useRef } from 'react'
 import type { Chat } from '../../../src/contract/console/sandbox.ts'
 import { useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
@@ -22,6 +21,7 @@ import type { Native } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { useTypedSearch } from '../../components/typed-search.ts'
 import classes from './sandbox.module.css'
 import { typeWord } from './sandbox-labels.ts'
 import { usePlace } from './use-place.ts'
@@ -43,7 +43,7 @@ export function ChatList({ connection, open }: ChatListProps) {
   useNewestChat(open === undefined && find === undefined ? chats.rows[0]?.to : undefined)
   return (
     <Stack component="section" gap="xs" aria-label="Chats" className={classes['chats'] ?? ''}>
-      <SearchField key={find === undefined ? 'none' : 'some'} />
+      <SearchField />
       {chats.problem ? <ProblemNote problem={chats.problem} onRetry={chats.retry} /> : null}
       {chats.isLoading ? <Waiting /> : null}
       {!chats.isLoading && !chats.problem && chats.rows.length === 0 ? (
@@ -133,13 +133,14 @@ function ChatLink({ account, connection, chat, isOpen }: ChatLinkProps) {
   )
 }
 
-const FIND_AFTER_MS = 250
-
 /** Narrows the list; Enter opens the chat of a whole number, also one that is not listed. */
 function SearchField() {
   const [{ find }, go] = usePlace()
-  const [words, setWords] = useState(find ?? '')
-  const findLater = useDebouncedCallback((typed: string) => go({ find: typed.trim() || undefined }), FIND_AFTER_MS)
+  const [words, type] = useTypedSearch({
+    find,
+    onFind: (sought) => go({ find: sought }),
+    read: (typed) => typed.trim() || undefined,
+  })
   return (
     <form
       noValidate
@@ -158,10 +159,7 @@ function SearchField() {
         value={words}
         leftSection={<Search size={16} aria-hidden />}
         rightSection={<Kbd size="xs">/</Kbd>}
-        onChange={({ currentTarget }) => {
-          setWords(currentTarget.value)
-          findLater(currentTarget.value)
-        }}
+        onChange={({ currentTarget }) => type(currentTarget.value)}
       />
     </form>
   )
