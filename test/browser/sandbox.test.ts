@@ -132,7 +132,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     await page.getByText('Read: the report of 1 message comes within seconds.').waitFor()
     await page.locator('article').getByText('Read', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Mark read' }).waitFor({ state: 'detached' })
-    await search.fill(LOST)
+    await search.fill(`+${LOST.slice(0, 4)} ${LOST.slice(4)}`)
     await page.getByRole('button', { name: `Open the chat of ${LOST}` }).click()
     await page.getByRole('heading', { name: LOST }).waitFor()
     assert.deepEqual(await opened.axe(), [])

@@ -22,6 +22,7 @@ import { MaskedNumber } from '../../components/masked-number.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useTypedSearch } from '../../components/typed-search.ts'
+import { soughtOf } from '../connections/connection-labels.ts'
 import classes from './sandbox.module.css'
 import { typeWord } from './sandbox-labels.ts'
 import { usePlace } from './use-place.ts'
@@ -139,7 +140,7 @@ function SearchField() {
   const [words, type] = useTypedSearch({
     find,
     onFind: (sought) => go({ find: sought }),
-    read: (typed) => typed.trim() || undefined,
+    read: soughtOf,
   })
   return (
     <form
@@ -147,7 +148,8 @@ function SearchField() {
       data-filters
       onSubmit={(event) => {
         event.preventDefault()
-        if (WHOLE_NUMBER.test(words.trim())) go({ to: words.trim(), at: undefined }, { isStep: true })
+        const to = soughtOf(words)
+        if (to !== undefined && WHOLE_NUMBER.test(to)) go({ to, at: undefined }, { isStep: true })
       }}
     >
       <TextInput
