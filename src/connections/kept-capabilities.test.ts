@@ -36,7 +36,7 @@ it('what an adapter can do is taken over by a check, and by no other change', as
     [added, changed].map(({ channelSettings }) => channelSettings['capabilities']),
     [before, before],
   )
-  assert.deepEqual(checked.change?.channelSettings['capabilities'], capabilities)
+  assert.deepEqual(checked.change?.channelSettings?.['capabilities'], capabilities)
   // By what is stored it tells people what has changed.
   assert.deepEqual(asked, [undefined, before, before])
 })
