@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type SqlBool, sql } from 'kysely'
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
@@ -27,6 +28,7 @@ import {
 } from '../store.ts'
 import { announceConnection } from '../webhooks/write-notifications.ts'
 
+type ChannelSettings = NonNullable<ConnectionChange['channelSettings']>
 type WantedConnection = Parameters<Administration['addConnection']>[0]
 
 export function addConnection(store: Store, wanted: WantedConnection, actor: Actor): Promise<ConnectionView> {
@@ -188,7 +190,7 @@ export async function writeSettings(
   const detail = {
     ...(name !== undefined && { name }),
     ...(policy && { policy }),
-    ...(channelSettings && { channelSettings: Object.keys(channelSettings) }),
+    ...(channelSettings && { channelSettings: changedKeys(expected ?? {}, channelSettings) }),
     ...(link && { link: Object.keys(link) }),
   }
   await writeAudit(making, { action: 'connection.change', object: id, accountId, detail })
@@ -199,6 +201,10 @@ export async function writeSettings(
     .executeTakeFirstOrThrow()
   const what = { kind: 'connection.changed', accountId, id, number, channel, changed: Object.keys(detail) } as const
   await announceConnection(making, what)
+}
+
+function changedKeys(before: ChannelSettings, after: ChannelSettings): readonly string[] {
+  return Object.keys({ ...before, ...after }).filter((key) => !isDeepStrictEqual(before[key], after[key]))
 }
 
 interface OfAccount {
