@@ -229,8 +229,9 @@ export class WebSession {
     if (!host.isInstalled()) return this.#set({ name: 'not-installed' }, NOT_INSTALLED_RETRY_MS)
     const restsMs = host.restsMs()
     if (restsMs > 0) return this.#retryIn(restsMs)
-    this.#endLogin = await logins.take()
-    if (isOld()) return this.#endLogin()
+    const endLogin = await logins.take()
+    if (isOld()) return endLogin()
+    this.#endLogin = endLogin
     try {
       const stored = await StoredSession.open(this.#parts.store, this.#lane, () => this.#giveUp(generation))
       if (isOld()) return
@@ -255,7 +256,7 @@ export class WebSession {
       if (!isOld()) this.#failed(error)
     } finally {
       // A login goes on until the socket is ready or closed.
-      if (generation !== this.#generation || this.#socket === null) this.#endLogin()
+      if (generation !== this.#generation || this.#socket === null) endLogin()
     }
   }
 

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { describe, it, onTestFinished } from 'vitest'
+import { newSqliteWorld } from '../../../test/conformance/sqlite-world.ts'
+import { ANNA, accept, addSender, holdLane } from '../../../test/conformance/storage-world.ts'
+import { testSecrets } from '../../../test/support/secrets.ts'
+import { EncryptedSessionStore } from '../../secrets/session-store.ts'
+import { LoginTurns } from './login-turns.ts'
+import { type SessionParts, WebSession } from './session.ts'
+
+describe('the session of a held lane', () => {
+  it('ends each turn to log in that it took, also when a person wants it while a login begins', async () => {
+    const { session, logins, store } = await openSession()
+    const found = Promise.withResolvers<void>()
+    store.found = found.promise
+    session.open()
+    await settled()
+
+    const connecting = session.connectNow()
+    await settled()
+    found.resolve()
+    await connecting
+    await settled()
+
+    const ends: (() => void)[] = []
+    for (let index = 0; index < TURNS; index += 1) void logins.take().then((end) => ends.push(end))
+    await settled()
+    assert.equal(ends.length, TURNS)
+  })
+})
+
+const TURNS = 2
+
+class SlowStore extends EncryptedSessionStore {
+  found: Promise<void> = Promise.resolve()
+
+  override async open(lane: Parameters<EncryptedSessionStore['open']>[0]): ReturnType<EncryptedSessionStore['open']> {
+    await this.found
+    return super.open(lane)
+  }
+}
+
+async function openSession() {
+  const world = await newSqliteWorld()
+  const sender = await addSender(world)
+  await accept(world, sender)
+  const claimed = await holdLane(world, ANNA, sender.connectionId)
+  const lane = { ...claimed, ...sender, stillHolds: () => true }
+  const store = new SlowStore({ rows: world.sessions, secrets: testSecrets() })
+  const logins = new LoginTurns(TURNS)
+  const host = { isInstalled: () => true, restsMs: () => 0 }
+  const parts = { store, host, logins, clock: world.clock, note: () => {} }
+  const session = new WebSession(lane, parts as unknown as SessionParts)
+  onTestFinished(async () => {
+    await session.close({ remove: false })
+    await world.close()
+  })
+  return { world, lane, store, session, logins }
+}
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
