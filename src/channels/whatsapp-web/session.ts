@@ -293,7 +293,7 @@ export class WebSession {
     this.#ready = { ...known, socket, relay: (order, mayLeave) => this.#relay(socket, order, mayLeave) }
     this.#status = CONNECTING
     this.#changed('ready', null, { at: this.#parts.clock.now(), device: change.device, version: change.version })
-    void unlinkFormer(this.#parts, known.stored, this.#lane.stillHolds)
+    void unlinkFormer(this.#parts, known.stored, this.#lane)
     this.#version.keep(known.stored)
   }
 

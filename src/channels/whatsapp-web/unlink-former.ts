@@ -1,5 +1,7 @@
+import type { HeldLane } from '../../core/ports/channel.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { ClientVersions } from './client-version.ts'
+import type { Receipts } from './receipts.ts'
 import type { StoredSession } from './stored-session.ts'
 import type { ThreadHost } from './thread/host.ts'
 import type { SocketOptions } from './thread/messages.ts'
@@ -7,7 +9,10 @@ import type { SocketOptions } from './thread/messages.ts'
 interface UnlinkParts {
   readonly host: ThreadHost
   readonly clock: Clock
+  readonly receipts: Pick<Receipts, 'keep'>
 }
+
+type UnlinkLane = Pick<HeldLane, 'connectionId' | 'stillHolds'>
 
 const WITHIN_MS = 30_000
 // The device was unlinked already.
@@ -15,14 +20,14 @@ const UNKNOWN_DEVICE = 401
 
 /** The phone lists two devices until the one from before is unlinked. What fails is tried again with the next login. */
 export async function unlinkFormer(
-  { host, clock, url, versions }: UnlinkParts & Pick<SocketOptions, 'url'> & { readonly versions: ClientVersions },
+  { url, versions, ...parts }: UnlinkParts & Pick<SocketOptions, 'url'> & { readonly versions: ClientVersions },
   stored: StoredSession,
-  stillHolds: () => boolean,
+  lane: UnlinkLane,
 ): Promise<void> {
   try {
     const credentials = await stored.readFormer()
     if (credentials === null) return
-    if (await unlinkDevice({ host, clock }, { url, credentials, version: versions.choose(null) }, stillHolds))
+    if (await unlinkDevice(parts, { url, credentials, version: versions.choose(null) }, lane))
       await stored.forgetFormer()
   } catch {
     // Storage is away, and says so itself.
@@ -31,9 +36,9 @@ export async function unlinkFormer(
 
 /** Logs a device in that is used no more, only to log it out. False when that did not succeed. */
 async function unlinkDevice(
-  { host, clock }: UnlinkParts,
+  { host, clock, receipts }: UnlinkParts,
   options: SocketOptions,
-  stillHolds: () => boolean,
+  { connectionId, stillHolds }: UnlinkLane,
 ): Promise<boolean> {
   const keys = new Map<string, string>()
   const login = Promise.withResolvers<'ready' | 'gone' | 'failed'>()
@@ -50,7 +55,8 @@ async function unlinkDevice(
         else keys.set(`${kind}/${id}`, text)
     },
     writeCredentials: async () => {},
-    keepReceipt: async () => {},
+    // Of what this device sent. What is acknowledged does not come again.
+    keepReceipt: (receipt) => receipts.keep(connectionId, receipt),
     countRepeat: async () => null,
     mayLeave: () => null,
     changed(change) {
