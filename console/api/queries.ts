@@ -24,19 +24,42 @@ interface QueryOptions {
   readonly isLive?: boolean
 }
 
+/** Calls a route. When the server requires step-up, the person is asked to confirm their identity, and it is called again. */
+function useProvenCall() {
+  const proveIdentity = useProveIdentity()
+  return async <Name extends RouteName>(
+    name: Name,
+    input: InputFor<Name>,
+    signal?: AbortSignal,
+  ): Promise<ReplyFor<Name>> => {
+    try {
+      return await call(name, input, signal)
+    } catch (error) {
+      if (!needsProof(error) || !(await proveIdentity())) throw error
+      return await call(name, input, signal)
+    }
+  }
+}
+
+function needsProof(error: unknown): boolean {
+  return error instanceof CallProblem && error.code === 'step_up_required'
+}
+
 /** The reply of a route, kept fresh while it is on screen. */
 export function useApiQuery<Name extends RouteName>(
   name: Name,
   input: InputFor<Name>,
   { enabled = true, keepsPrevious = false, everyMs, isLive = true }: QueryOptions = {},
 ): UseQueryResult<ReplyFor<Name>, CallProblem> {
+  const provenCall = useProvenCall()
   return useQuery<ReplyFor<Name>, CallProblem>({
     queryKey: [name, input],
-    queryFn: ({ signal }) => call(name, input, signal),
+    queryFn: ({ signal }) => provenCall(name, input, signal),
     enabled,
     meta: { isLive },
     ...(keepsPrevious ? { placeholderData: keepPreviousData } : {}),
-    ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
+    // A person who did not confirm it is not asked again by itself.
+    ...(everyMs === undefined ? {} : { refetchInterval: ({ state }) => (needsProof(state.error) ? false : everyMs) }),
   })
 }
 
@@ -114,25 +137,14 @@ export function rowsOf<Reply, Row>(
   }
 }
 
-/**
- * A route that changes data. The data on screen is reloaded afterwards. When the server requires step-up, the person is
- * asked to confirm their identity, and the call is repeated.
- */
+/** A route that changes data. The data on screen is reloaded afterwards. */
 export function useApiMutation<Name extends RouteName>(
   name: Name,
 ): UseMutationResult<ReplyFor<Name>, CallProblem, InputFor<Name>> {
   const client = useQueryClient()
-  const proveIdentity = useProveIdentity()
+  const provenCall = useProvenCall()
   return useMutation<ReplyFor<Name>, CallProblem, InputFor<Name>>({
-    mutationFn: async (input) => {
-      try {
-        return await call(name, input)
-      } catch (error) {
-        if (!(error instanceof CallProblem) || error.code !== 'step_up_required') throw error
-        if (!(await proveIdentity())) throw error
-        return await call(name, input)
-      }
-    },
+    mutationFn: (input) => provenCall(name, input),
     onSuccess: () => client.invalidateQueries(),
     meta: { route: name },
   })
