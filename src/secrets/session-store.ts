@@ -48,6 +48,11 @@ export class EncryptedSessionStore implements SessionStore {
     })
   }
 
+  async remove({ connectionId, epoch }: Parameters<SessionStore['remove']>[0]): Promise<boolean> {
+    const found = await this.#rows.find({ connectionId, epoch })
+    return found !== null && this.#rows.remove({ connectionId, epoch, holds: found.holds })
+  }
+
   findRequest(lane: Parameters<SessionStore['findRequest']>[0]): ReturnType<SessionStore['findRequest']> {
     return this.#rows.findRequest(lane)
   }

@@ -26,6 +26,20 @@ describe('the session of a held lane', () => {
     await settled()
     assert.equal(ends.length, TURNS)
   })
+
+  it('removes what is stored also when it does not open', async () => {
+    const { world, lane, session, store } = await openSession()
+    await (await store.open(lane))?.write({ credentials: Buffer.from('{}') })
+    await world.sql("update channel_session set data_key = 'of another ring'")
+    session.open()
+    await settled()
+    const before = session.state
+
+    await session.close({ remove: true })
+
+    assert.deepEqual(before, { name: 'unreadable' })
+    assert.deepEqual(await world.sql('select * from channel_session'), [])
+  })
 })
 
 const TURNS = 2

@@ -82,7 +82,6 @@ export class WebSession {
   #ready: ReadySession | null = null
   #noted = ''
   #socket: HostedSocket | null = null
-  #stored: StoredSession | null = null
   #endLogin: () => void = () => {}
   #cancelRetry: () => void = () => {}
   #cancelLoginLimit: () => void = () => {}
@@ -216,9 +215,7 @@ export class WebSession {
   }
 
   async #remove(): Promise<void> {
-    const { store } = this.#parts
-    const stored = this.#stored ?? (await StoredSession.open(store, this.#lane, () => {}).catch(() => null))
-    await stored?.remove().catch(() => {})
+    await this.#parts.store.remove(this.#lane).catch(() => {})
   }
 
   async #connect({ isForced = false } = {}): Promise<void> {
@@ -237,7 +234,6 @@ export class WebSession {
       if (isOld()) return
       // The lane is another worker's, or all lanes are held.
       if (!stored) return this.#retryIn(this.#backoff())
-      this.#stored = stored
       if (isForced) await stored.forgetStatus()
       const kept = await readKeptStatus(stored, this.#parts.clock.now())
       if (isOld()) return

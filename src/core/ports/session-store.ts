@@ -54,6 +54,8 @@ export interface SessionStore {
     readonly accountId: AccountId
     readonly epoch: number
   }): Promise<OpenedSession | null>
+  /** Removes all that is stored, also what does not open. False as for `OpenedSession.write`. */
+  remove(lane: Pick<SessionRight, 'connectionId' | 'epoch'>): Promise<boolean>
   /** What a person wants of the session, until it has ended; null: nothing, or the lane has been claimed again. */
   findRequest(lane: Pick<SessionRight, 'connectionId' | 'epoch'>): Promise<SessionRequest | null>
   /**
