@@ -12,6 +12,8 @@ export const CODE_LASTS_MS = 180_000
 const SECRET_BYTES = 32
 /** Where the secret stands in the text of a QR code, whose parts commas separate. */
 const SECRET_PART = 3
+/** What the phone sends once the code was typed. */
+const TYPED_PARTS = ['link_code_pairing_wrapped_primary_ephemeral_pub', 'primary_identity_pub', 'link_code_pairing_ref']
 
 interface PairingParts {
   readonly socket: LibrarySocket
@@ -93,7 +95,9 @@ export class Pairing {
     const { type } = node.attrs
     if (type === 'companion_reg_refresh' || childOf(node, 'pair-device-rotate-qr')) this.#renewSecret(node)
     const code = childOf(node, 'link_code_companion_reg')
-    if (code?.attrs['stage'] === 'primary_hello') this.#parts.report({ kind: 'confirmed' })
+    // An early one lacks some of it: the code has not been typed yet.
+    const isTyped = TYPED_PARTS.every((part) => childOf(code, part) !== undefined)
+    if (code?.attrs['stage'] === 'primary_hello' && isTyped) this.#parts.report({ kind: 'confirmed' })
   }
 
   /** The phone refuses the secret of the codes so far. The library neither acknowledges that nor makes another one. */
