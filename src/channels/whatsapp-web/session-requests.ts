@@ -127,13 +127,16 @@ export class SessionRequests {
     const wasLinked = await session.wasLinkedBy(request.id)
     if (!wasLinked && request.watchedUntil <= this.#parts.clock.now()) await this.#end(request, { end: 'unwatched' })
     else if (!host.isInstalled()) await this.#end(request, { end: 'not-installed' })
-    else if (request.kind === 'unlink') await this.#end(request, await this.#unlink())
+    else if (request.kind === 'unlink') await this.#unlink(request)
     else if (request.kind === 'use-here' || wasLinked) await this.#logIn(request, signal)
     else await this.#link(request, signal)
   }
 
-  async #unlink(): Promise<End> {
-    return { end: (await this.#parts.session.unlink()) ? 'done' : 'done-here-only' }
+  async #unlink(request: SessionRequest): Promise<void> {
+    // From here on it cannot be cancelled.
+    if (!(await this.#report(request, { state: 'logging-in' }))) return
+    const isUnlinked = await this.#parts.session.unlink()
+    await this.#end(request, { end: isUnlinked ? 'done' : 'done-here-only' })
   }
 
   async #link(request: SessionRequest, signal: AbortSignal): Promise<void> {

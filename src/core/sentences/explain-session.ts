@@ -42,6 +42,7 @@ export function explainRequestEnd(
   { end = 'failed', detail }: Pick<SessionRequestProgress, 'end' | 'detail'>,
 ): SessionText {
   const again = { command: againCommand({ number, kind }) }
+  const nothing = kind === 'qr' || kind === 'code' ? 'Nothing was linked.' : 'Nothing was changed.'
   switch (end) {
     case 'done':
       return just(DONE[kind](number))
@@ -77,10 +78,10 @@ export function explainRequestEnd(
         ...again,
       }
     case 'cancelled':
-      return { sentence: 'It was cancelled. Nothing was linked.', nextStep: null, ...again }
+      return { sentence: `It was cancelled. ${nothing}`, nextStep: null, ...again }
     case 'unwatched':
       return {
-        sentence: 'It was not watched for a minute, so it ended. Nothing was linked.',
+        sentence: `It was not watched for a minute, so it ended. ${nothing}`,
         nextStep: 'Begin again.',
         ...again,
       }

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { HandClock } from '../../../test/conformance/hand-clock.ts'
+import type { SessionRequest, SessionRequestProgress } from '../../core/ports/session-requests.ts'
+import { SessionRequests } from './session-requests.ts'
+
+describe('a request about a session', () => {
+  it('unlinks nothing once it was cancelled, and cannot be cancelled while it unlinks', async () => {
+    const cancelled = open({ kind: 'unlink', isCancelled: true })
+    const carried = open({ kind: 'unlink' })
+
+    for (const { requests } of [cancelled, carried]) requests.check()
+    await settled()
+
+    assert.deepEqual(cancelled.events, [])
+    assert.deepEqual(carried.events, ['logging-in', 'unlinks', 'ended'])
+  })
+})
+
+interface Given {
+  readonly kind: SessionRequest['kind']
+  readonly isCancelled?: boolean
+}
+
+function open({ kind, isCancelled = false }: Given) {
+  const clock = new HandClock()
+  const events: string[] = []
+  const request: SessionRequest = {
+    id: 'req',
+    kind,
+    watchedUntil: clock.now() + 60_000,
+    progress: { state: 'waiting' },
+  }
+  const parts = {
+    clock,
+    lane: {},
+    host: { isInstalled: () => true },
+    store: {
+      findRequest: async () => request,
+      async report(_: unknown, { progress }: { readonly progress: SessionRequestProgress }) {
+        if (!isCancelled) events.push(progress.state)
+        return !isCancelled
+      },
+    },
+    session: {
+      wasLinkedBy: async () => false,
+      async unlink() {
+        events.push('unlinks')
+        return true
+      },
+    },
+  }
+  return { events, requests: new SessionRequests(parts as unknown as ConstructorParameters<typeof SessionRequests>[0]) }
+}
+
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
