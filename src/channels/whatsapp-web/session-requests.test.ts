@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { HandClock } from '../../../test/conformance/hand-clock.ts'
 import type { SessionRequest, SessionRequestProgress } from '../../core/ports/session-requests.ts'
+import { LoginTurns } from './login-turns.ts'
 import { SessionRequests } from './session-requests.ts'
 
 describe('a request about a session', () => {
@@ -15,14 +16,30 @@ describe('a request about a session', () => {
     assert.deepEqual(cancelled.events, [])
     assert.deepEqual(carried.events, ['logging-in', 'unlinks', 'ended'])
   })
+
+  it('stops at once while it waits for its turn to link a device, and takes no turn then', async () => {
+    const pairings = new LoginTurns(1)
+    const end = await pairings.take()
+    const { requests, events } = open({ kind: 'qr', pairings })
+    requests.check()
+    await settled()
+
+    await requests.stop()
+    end()
+    await settled()
+
+    await pairings.take()
+    assert.deepEqual(events, [])
+  })
 })
 
 interface Given {
   readonly kind: SessionRequest['kind']
   readonly isCancelled?: boolean
+  readonly pairings?: LoginTurns
 }
 
-function open({ kind, isCancelled = false }: Given) {
+function open({ kind, isCancelled = false, pairings = new LoginTurns(1) }: Given) {
   const clock = new HandClock()
   const events: string[] = []
   const request: SessionRequest = {
@@ -33,6 +50,7 @@ function open({ kind, isCancelled = false }: Given) {
   }
   const parts = {
     clock,
+    pairings,
     lane: {},
     host: { isInstalled: () => true },
     store: {

@@ -141,7 +141,9 @@ export class SessionRequests {
 
   async #link(request: SessionRequest, signal: AbortSignal): Promise<void> {
     const { pairings, session, lane } = this.#parts
-    const endTurn = await pairings.take()
+    const turn = pairings.take()
+    const endTurn = await Promise.race([turn, aborted(signal)])
+    if (!endTurn) return void turn.then((end) => end())
     try {
       if (signal.aborted || !(await this.#report(request, { state: 'connecting' }))) return
       const pairing = new Pairing(
@@ -184,4 +186,11 @@ export class SessionRequests {
     const endsWaits = progress.end === 'done' ? WAITS : []
     return store.report(lane, { id, progress, endsWaits, at: clock.now(), ...(code !== undefined && { code }) })
   }
+}
+
+function aborted(signal: AbortSignal): Promise<null> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(null)
+    signal.addEventListener('abort', () => resolve(null), { once: true })
+  })
 }
