@@ -72,6 +72,8 @@ export class Pairing {
     signal.removeEventListener('abort', stop)
     this.#cancelExpiry()
     await this.#socket.close({ logsOut: false })
+    // Nothing is stored any more once it has ended.
+    await this.#linking?.catch(() => {})
     await this.#reported
     return end
   }

@@ -40,6 +40,15 @@ describe('the session of a held lane', () => {
     assert.deepEqual(before, { name: 'unreadable' })
     assert.deepEqual(await world.sql('select * from channel_session'), [])
   })
+
+  it('stores no device that a phone links while the session is closed', async () => {
+    const { world, session } = await openSession()
+    await session.close({ remove: false })
+
+    await assert.rejects(session.adopt('{}', 'req'), /not of this worker any more/)
+
+    assert.deepEqual(await world.sql('select * from channel_session'), [])
+  })
 })
 
 const TURNS = 2

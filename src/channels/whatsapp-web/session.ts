@@ -154,7 +154,7 @@ export class WebSession {
     await this.#leave({ logsOut: false })
     this.#status = CONNECTING
     const stored = await StoredSession.open(this.#parts.store, this.#lane, () => {})
-    if (!stored) throw new Error('the session is not of this worker any more')
+    if (!stored || this.#isClosed) throw new Error('the session is not of this worker any more')
     await stored.adopt(credentials, request)
   }
 
