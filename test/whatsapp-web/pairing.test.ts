@@ -216,8 +216,8 @@ describe.skipIf(REASON)(`linking a number, against the simulator${skipNote(REASO
 
     const request = await world.request(sender, 'qr')
     simulator.pairing.scan(number, await request.code())
-    await request.end()
 
+    assert.deepEqual(await request.end(), ['failed', 'unlinked'])
     await world.reaches(await world.accept(sender, 'second', RECIPIENT), 'READ')
     assert.deepEqual([...simulator.phone(number).devices.keys()], [1])
     // Its ratchets are gone, so new sessions are opened with devices that it knew.

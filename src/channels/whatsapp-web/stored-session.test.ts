@@ -60,6 +60,20 @@ describe('the stored session of a linked device', () => {
     assert.deepEqual(await world.sql('select * from channel_session_key'), [])
   })
 
+  it('goes back to the device that worked, however often others were linked, and forgets who linked them', async () => {
+    const { world, session } = await openSession()
+    for (const [index, request] of ['req_1', 'req_2'].entries())
+      await (await open(world, session.lane, [])).adopt(JSON.stringify({ noiseKey: `new ${index}` }), request)
+    const again = await open(world, session.lane, [])
+    const before = await again.wasLinkedBy('req_2')
+
+    const isRestored = await again.restoreFormer()
+
+    const credentials = JSON.parse((await (await open(world, session.lane, [])).readCredentials()) ?? '')
+    assert.deepEqual([before, isRestored, credentials.noiseKey], [true, true, 'kept'])
+    assert.deepEqual([await again.wasLinkedBy('req_2'), await again.readFormer()], [false, null])
+  })
+
   it('G12: forgets its ratchets and skips keys once all lanes were held, because they may have been used already', async () => {
     const { world, session } = await openSession()
     const kinds = ['session', 'sender-key', 'device-list', 'devices', 'pre-key', 'lid-mapping']

@@ -120,9 +120,13 @@ export class StoredSession {
     if (await this.readStatus()) await this.writeKeys([[STATUS_KIND, '', null]])
   }
 
-  /** A device that a phone has just linked takes the place of the one before. */
+  /**
+   * A device that a phone has just linked takes the place of the one before. One that is kept already stays: the device since
+   * then may never have logged in.
+   */
   async adopt(credentials: string, request: string): Promise<void> {
-    const before = this.#session.credentials && Buffer.from(this.#session.credentials)
+    const isKept = (await this.readFormer()) !== null
+    const before = isKept ? null : this.#session.credentials && Buffer.from(this.#session.credentials)
     const entry = (kind: string, value: Buffer): SessionKey => ({ kind, id: '', recipient: null, value })
     await this.#write({
       credentials: Buffer.from(credentials),
@@ -150,8 +154,9 @@ export class StoredSession {
   async restoreFormer(): Promise<boolean> {
     const former = await this.readFormer()
     if (former === null) return false
+    const reset = [...DEVICE_KINDS, FORMER_KIND, REQUEST_KIND]
     // Its ratchets are gone, and its uploaded keys with them.
-    await this.#write({ credentials: Buffer.from(withUnusedKeys(former)), reset: [...DEVICE_KINDS, FORMER_KIND] })
+    await this.#write({ credentials: Buffer.from(withUnusedKeys(former)), reset })
     return true
   }
 
