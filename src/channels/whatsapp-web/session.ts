@@ -324,8 +324,10 @@ export class WebSession {
     const generation = this.#generation
     void this.#version.findAnother().then((isThere) => {
       if (this.#isClosed || generation !== this.#generation) return
-      if (isThere) void this.#connect()
-      else this.#set(otherwise.status, otherwise.reconnectAfterMs)
+      if (isThere) return void this.#connect()
+      this.#set(otherwise.status, otherwise.reconnectAfterMs)
+      // That the line was closed is noted already.
+      this.#writeStatus(code)
     })
   }
 
