@@ -184,6 +184,7 @@ export const REFUSALS = {
   key_unknown: 'There is no key of this id in the key ring.',
   key_in_use: 'This key is still in use.',
   key_elsewhere_missing: 'Other machines do not have the new key yet.',
+  lanes_held: `All numbers are held, so no phone can be linked, unlinked or logged in again. Check what was sent, then: ${commandLine`hold --release`}`,
   lanes_held_already: 'All numbers are held already.',
   lanes_not_held: 'The numbers are not held, so there is nothing to release.',
   hold_of_installation: 'The numbers of other accounts are held, too. Ask the person who runs Nuncio to release them.',

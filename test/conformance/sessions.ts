@@ -230,6 +230,18 @@ export function sessionRequestsAreCarried({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
+  it('refuses a request while all lanes are held, because no worker would take it up', async () => {
+    const world = await newWorld()
+    const { of, requests } = requestsOf(world, await addSender(world))
+    await world.administration.holdLanes('the database may have gone back', 'test')
+
+    await assert.rejects(requests.request(of, 'qr', 'test'), { code: 'lanes_held' })
+
+    await world.administration.releaseHold('test')
+    await requests.request(of, 'qr', 'test')
+    await world.close()
+  })
+
   it('shows what the worker of the lane reports, and takes nothing of another one, nor after the end', async () => {
     const world = await newWorld()
     const sender = await addSender(world)

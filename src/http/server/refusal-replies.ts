@@ -133,6 +133,7 @@ const REPLY_OF: Record<RefusalCode, Reply | InConsole | null> = {
   channel_without_phone: inConsole(409),
   number_not_linked: inConsole(409),
   session_request_running: inConsole(409),
+  lanes_held: inConsole(409),
   session_request_unknown: inConsole(404),
   no_worker: null,
   links_exhausted: inConsole(429),

@@ -71,6 +71,7 @@ function request(
   return change(store, actor, async (making) => {
     const { tables, at, person } = making
     const { number } = await livingConnection(tables, of)
+    if (await tables.selectFrom('hold').select('since').executeTakeFirst()) throw new Refusal('lanes_held')
     const before = await selectRequest(tables, of)
     if (before) refuseRunning(before, making)
     const isLink = kind === 'qr' || kind === 'code'
