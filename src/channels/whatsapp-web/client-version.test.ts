@@ -11,7 +11,7 @@ describe('the version of WhatsApp Web', () => {
   it('is the one that is set, and no other is asked for then', async () => {
     const world = openWorld({ set: '2.3000.7' })
 
-    const another = await world.versions.findAnother()
+    const another = await world.versions.findAnother('2.3000.7')
 
     assert.deepEqual(world.versions.choose('2.3000.5'), { version: '2.3000.7', isExact: true })
     assert.deepEqual([another, world.calls], [false, []])
@@ -21,7 +21,7 @@ describe('the version of WhatsApp Web', () => {
     const world = openWorld({ answer: 'self.x="{\\"client_revision\\":1049999999,\\"y\\":1}"' })
     const before = world.versions.choose('2.3000.5')
 
-    const another = await world.versions.findAnother()
+    const another = await world.versions.findAnother('2.3000.5')
 
     assert.deepEqual(before, { version: '2.3000.5', isExact: false })
     assert.equal(another, true)
@@ -35,13 +35,22 @@ describe('the version of WhatsApp Web', () => {
   it('is asked for once in six hours, however many sessions are refused', async () => {
     const world = openWorld({ answer: '"client_revision":8' })
 
-    const together = await Promise.all([world.versions.findAnother(), world.versions.findAnother()])
+    const together = await Promise.all([world.versions.findAnother(null), world.versions.findAnother('2.3000.5')])
     world.at += 6 * HOUR_MS - 1
-    const early = await world.versions.findAnother()
+    const early = await world.versions.findAnother('2.3000.8')
     world.at += 1
-    const later = await world.versions.findAnother()
+    const later = await world.versions.findAnother('2.3000.8')
 
     assert.deepEqual([together, early, later, world.calls.length], [[true, true], false, false, 2])
+  })
+
+  it('is another one also for a session that began to log in before it was named', async () => {
+    const world = openWorld({ answer: '"client_revision":8' })
+    await world.versions.findAnother('2.3000.5')
+
+    const another = await world.versions.findAnother('2.3000.5')
+
+    assert.deepEqual([another, world.calls.length], [true, 1])
   })
 
   it.each(['', 'no revision', '"client_revision":"soon"'])(
@@ -49,7 +58,7 @@ describe('the version of WhatsApp Web', () => {
     async (answer) => {
       const world = openWorld({ answer })
 
-      assert.equal(await world.versions.findAnother(), false)
+      assert.equal(await world.versions.findAnother(null), false)
       assert.equal(world.versions.choose(null), null)
     },
   )
@@ -57,7 +66,7 @@ describe('the version of WhatsApp Web', () => {
   it('stays when the page cannot be read', async () => {
     const world = openWorld({ answer: null })
 
-    assert.equal(await world.versions.findAnother(), false)
+    assert.equal(await world.versions.findAnother(null), false)
   })
 })
 

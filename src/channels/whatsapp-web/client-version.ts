@@ -50,11 +50,10 @@ export class ClientVersions {
     return version && { version, isExact: false }
   }
 
-  /** After a login was refused: whether there is another version to try. Asks at most once in six hours. */
-  async findAnother(): Promise<boolean> {
+  /** After a login as `tried` was refused: whether there is another version to try. Asks at most once in six hours. */
+  async findAnother(tried: ClientVersion | null): Promise<boolean> {
     const { set, clock } = this.#parts
     if (set) return false
-    const before = this.#found
     const mayAsk = this.#askedAt === null || clock.monotonic() - this.#askedAt >= ASKED_AGAIN_MS
     if (mayAsk) {
       this.#askedAt = clock.monotonic()
@@ -63,9 +62,8 @@ export class ClientVersions {
       })
     }
     // Many sessions are refused together: all wait for the one answer.
-    if (!this.#asking) return false
     await this.#asking
-    return this.#found !== null && this.#found !== before
+    return this.#found !== null && this.#found !== tried
   }
 
   async #ask(): Promise<void> {

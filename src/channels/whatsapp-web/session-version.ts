@@ -28,6 +28,6 @@ export class SessionVersion {
   }
 
   findAnother(): Promise<boolean> {
-    return this.#versions.findAnother()
+    return this.#versions.findAnother(this.#wanted?.version ?? null)
   }
 }
