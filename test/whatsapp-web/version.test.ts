@@ -7,6 +7,7 @@ import { whyNoLibrary } from '../support/whatsapp-web/library.ts'
 import { newNumber, openSimulator, RECIPIENT, simulator } from '../support/whatsapp-web/library-world.ts'
 
 const REASON = whyNoLibrary()
+const NEWEST = 1_999_999_999
 
 describe.skipIf(REASON)(`WhatsApp Web, against a simulator that refuses old versions${skipNote(REASON)}`, () => {
   openSimulator()
@@ -14,14 +15,8 @@ describe.skipIf(REASON)(`WhatsApp Web, against a simulator that refuses old vers
   it('logs in as the version that WhatsApp names once its own is refused, and with it at first after a restart', async () => {
     const world = await openChannelWorld(simulator)
     const { messageId, sender } = await world.link(newNumber(), 'hello', RECIPIENT)
-    const newest = 1_999_999_999
     const pages = simulator.pages.length
-    simulator.namedRevision = newest
-    simulator.leastRevision = newest
-    onTestFinished(() => {
-      simulator.leastRevision = 0
-      simulator.namedRevision = null
-    })
+    refuseOlderThan(NEWEST)
 
     const anna = await world.startWorker(ANNA)
     await world.reaches(messageId, 'READ')
@@ -29,7 +24,29 @@ describe.skipIf(REASON)(`WhatsApp Web, against a simulator that refuses old vers
     await world.startWorker(BEN)
     await world.reaches(await world.accept(sender, 'again', RECIPIENT), 'READ')
 
-    assert.deepEqual([simulator.pages.slice(pages), simulator.lastRevision], [['GET /sw.js'], newest])
+    assert.deepEqual([simulator.pages.slice(pages), simulator.lastRevision], [['GET /sw.js'], NEWEST])
     assert.ok(!world.statusesOf(sender.connectionId).includes('client-refused'))
   })
+
+  it('links a phone as the version that WhatsApp names once its own is refused', async () => {
+    const world = await openChannelWorld(simulator)
+    const number = newNumber()
+    const sender = await world.addSender(number)
+    refuseOlderThan(NEWEST)
+    await world.startWorker(ANNA)
+
+    const request = await world.request(sender, 'qr')
+    simulator.pairing.scan(number, await request.code())
+
+    assert.deepEqual(await request.end(), ['done', undefined])
+  })
 })
+
+function refuseOlderThan(revision: number): void {
+  simulator.namedRevision = revision
+  simulator.leastRevision = revision
+  onTestFinished(() => {
+    simulator.leastRevision = 0
+    simulator.namedRevision = null
+  })
+}

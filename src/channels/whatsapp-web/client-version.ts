@@ -20,6 +20,9 @@ interface VersionsParts {
   readonly clock: Clock
 }
 
+/** With this code WhatsApp ends the line of a client that is too old. */
+export const VERSION_REFUSED = 405
+
 const ASKED_AGAIN_MS = 6 * 3_600_000
 const ANSWERS_WITHIN_MS = 15_000
 const MOST_BYTES = 1_000_000

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/ports/clock.ts'
 import type { SessionRequestEnd, SessionRequestProgress } from '../../core/ports/session-requests.ts'
-import type { ClientVersions } from './client-version.ts'
+import type { WantedVersion } from './client-version.ts'
 import type { HostedSocket, ThreadHost } from './thread/host.ts'
 import type { PairingOptions, SocketChange } from './thread/messages.ts'
 
@@ -8,7 +8,7 @@ interface PairingParts {
   readonly host: ThreadHost
   readonly clock: Clock
   readonly url: string
-  readonly versions: ClientVersions
+  readonly version: WantedVersion | null
   /** While true, this worker may go on. */
   readonly stillHolds: () => boolean
   /** False when it must not go on. */
@@ -17,7 +17,7 @@ interface PairingParts {
   readonly adopt: (credentials: string) => Promise<void>
 }
 
-interface PairingEnd {
+export interface PairingEnd {
   readonly end: SessionRequestEnd
   readonly detail?: string
 }
@@ -51,11 +51,11 @@ export class Pairing {
 
   /** Null when it must not go on. */
   async run(signal: AbortSignal): Promise<PairingEnd | 'linked' | null> {
-    const { host, url, versions, stillHolds } = this.#parts
+    const { host, url, version, stillHolds } = this.#parts
     const stop = () => this.#ended.resolve(null)
     signal.addEventListener('abort', stop, { once: true })
     this.#socket = host.open(
-      { url, credentials: null, version: versions.choose(null), pairing: this.#options },
+      { url, credentials: null, version, pairing: this.#options },
       {
         stillHolds,
         // They begin with the first login.

@@ -1,12 +1,12 @@
 import type { HeldLane } from '../../core/ports/channel.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { SecretUnreadable } from '../../core/ports/secrets.ts'
-import type { SessionRequest, SessionRequestEnd, SessionRequestProgress } from '../../core/ports/session-requests.ts'
+import type { SessionRequest, SessionRequestProgress } from '../../core/ports/session-requests.ts'
 import type { SessionStore } from '../../core/ports/session-store.ts'
-import type { ClientVersions } from './client-version.ts'
+import { type ClientVersions, VERSION_REFUSED, type WantedVersion } from './client-version.ts'
 import type { SessionStatus } from './close-code.ts'
 import type { LoginTurns } from './login-turns.ts'
-import { Pairing } from './pairing.ts'
+import { Pairing, type PairingEnd } from './pairing.ts'
 import type { ThreadHost } from './thread/host.ts'
 
 /** The session that people want something of: see `WebSession`. */
@@ -27,11 +27,6 @@ interface RequestsParts {
   readonly pairings: LoginTurns
   readonly lane: HeldLane
   readonly session: RequestedSession
-}
-
-interface End {
-  readonly end: SessionRequestEnd
-  readonly detail?: string
 }
 
 // A person waits for it. That they cancel or stop watching is noticed as soon.
@@ -140,22 +135,16 @@ export class SessionRequests {
   }
 
   async #link(request: SessionRequest, signal: AbortSignal): Promise<void> {
-    const { pairings, session, lane } = this.#parts
+    const { pairings, versions } = this.#parts
     const turn = pairings.take()
     const endTurn = await Promise.race([turn, aborted(signal)])
     if (!endTurn) return void turn.then((end) => end())
     try {
       if (signal.aborted || !(await this.#report(request, { state: 'connecting' }))) return
-      const pairing = new Pairing(
-        {
-          ...this.#parts,
-          stillHolds: () => !signal.aborted && lane.stillHolds(),
-          report: (progress, code) => this.#report(request, progress, code),
-          adopt: (credentials) => session.adopt(credentials, request.id),
-        },
-        { number: lane.number, byCode: request.kind === 'code' },
-      )
-      const end = await pairing.run(signal)
+      const version = versions.choose(null)
+      let end = await this.#pairAs(version, request, signal)
+      if (isTooOld(end) && (await versions.findAnother(version?.version ?? null)) && !signal.aborted)
+        end = await this.#pairAs(versions.choose(null), request, signal)
       if (end !== 'linked') {
         if (end) await this.#end(request, end)
         return
@@ -164,6 +153,21 @@ export class SessionRequests {
       endTurn()
     }
     await this.#logIn(request, signal)
+  }
+
+  #pairAs(version: WantedVersion | null, request: SessionRequest, signal: AbortSignal): ReturnType<Pairing['run']> {
+    const { session, lane } = this.#parts
+    const pairing = new Pairing(
+      {
+        ...this.#parts,
+        version,
+        stillHolds: () => !signal.aborted && lane.stillHolds(),
+        report: (progress, code) => this.#report(request, progress, code),
+        adopt: (credentials) => session.adopt(credentials, request.id),
+      },
+      { number: lane.number, byCode: request.kind === 'code' },
+    )
+    return pairing.run(signal)
   }
 
   async #logIn(request: SessionRequest, signal: AbortSignal): Promise<void> {
@@ -177,7 +181,7 @@ export class SessionRequests {
     else await this.#end(request, { end: 'failed', detail: found.name })
   }
 
-  #end(request: SessionRequest, end: End): Promise<boolean> {
+  #end(request: SessionRequest, end: PairingEnd): Promise<boolean> {
     return this.#report(request, { state: 'ended', ...end })
   }
 
@@ -193,4 +197,8 @@ function aborted(signal: AbortSignal): Promise<null> {
     if (signal.aborted) resolve(null)
     signal.addEventListener('abort', () => resolve(null), { once: true })
   })
+}
+
+function isTooOld(end: PairingEnd | 'linked' | null): boolean {
+  return end !== null && end !== 'linked' && end.end === 'failed' && end.detail === String(VERSION_REFUSED)
 }

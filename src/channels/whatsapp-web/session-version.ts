@@ -6,7 +6,8 @@ const VERSION_KIND = 'version'
 /** With which version one session logs in, over restarts. */
 export class SessionVersion {
   readonly #versions: ClientVersions
-  #wanted: WantedVersion | null = null
+  /** Chosen last. */
+  wanted: WantedVersion | null = null
   #last: ClientVersion | null = null
 
   constructor(versions: ClientVersions) {
@@ -16,18 +17,18 @@ export class SessionVersion {
   async choose(stored: StoredSession): Promise<WantedVersion | null> {
     const [entry] = await stored.readKeys(VERSION_KIND, [''])
     this.#last = entry ? (entry[1] as ClientVersion) : null
-    this.#wanted = this.#versions.choose(this.#last)
-    return this.#wanted
+    this.wanted = this.#versions.choose(this.#last)
+    return this.wanted
   }
 
   /** WhatsApp took it. The library's own is not kept, because the next library has a newer one. */
   keep(stored: StoredSession): void {
-    if (!this.#wanted || this.#wanted.isExact || this.#wanted.version === this.#last) return
+    if (!this.wanted || this.wanted.isExact || this.wanted.version === this.#last) return
     // Only a hint: without it, it is asked for again.
-    stored.writeKeys([[VERSION_KIND, '', this.#wanted.version]]).catch(() => {})
+    stored.writeKeys([[VERSION_KIND, '', this.wanted.version]]).catch(() => {})
   }
 
   findAnother(): Promise<boolean> {
-    return this.#versions.findAnother(this.#wanted?.version ?? null)
+    return this.#versions.findAnother(this.wanted?.version ?? null)
   }
 }

@@ -4,7 +4,7 @@ import type { JournalEvent } from '../../core/ports/journal.ts'
 import { SecretUnreadable } from '../../core/ports/secrets.ts'
 import type { SessionLogin } from '../../core/ports/session-requests.ts'
 import type { SessionStore } from '../../core/ports/session-store.ts'
-import type { ClientVersions } from './client-version.ts'
+import { type ClientVersions, VERSION_REFUSED } from './client-version.ts'
 import { type AfterClose, backoffMs, CONNECTING, decideAfterClose, type SessionStatus } from './close-code.ts'
 import { keepStatus, readKeptStatus } from './kept-status.ts'
 import type { LoginTurns } from './login-turns.ts'
@@ -49,7 +49,6 @@ export function stateOf(session: WebSession | undefined): ReadySession | Session
 // A device that could not read it twice more never will.
 const MOST_REPEATS = 2
 const LOGIN_USUALLY_MS = 5_000
-const VERSION_REFUSED = 405
 const LOGIN_WITHIN_MS = 60_000
 const UNREADABLE_RETRY_MS = 60_000
 const NOT_INSTALLED_RETRY_MS = 10_000
@@ -289,7 +288,7 @@ export class WebSession {
     this.#ready = { ...known, socket, relay: (order, mayLeave) => this.#relay(socket, order, mayLeave) }
     this.#status = CONNECTING
     this.#changed('ready', null, { at: this.#parts.clock.now(), device: change.device, version: change.version })
-    void unlinkFormer(this.#parts, known.stored, this.#lane)
+    void unlinkFormer({ ...this.#parts, version: this.#version.wanted }, known.stored, this.#lane)
     this.#version.keep(known.stored)
   }
 

@@ -1,6 +1,5 @@
 import type { HeldLane } from '../../core/ports/channel.ts'
 import type { Clock } from '../../core/ports/clock.ts'
-import type { ClientVersions } from './client-version.ts'
 import type { Receipts } from './receipts.ts'
 import type { StoredSession } from './stored-session.ts'
 import type { ThreadHost } from './thread/host.ts'
@@ -20,14 +19,14 @@ const UNKNOWN_DEVICE = 401
 
 /** The phone lists two devices until the one from before is unlinked. What fails is tried again with the next login. */
 export async function unlinkFormer(
-  { url, versions, ...parts }: UnlinkParts & Pick<SocketOptions, 'url'> & { readonly versions: ClientVersions },
+  { url, version, ...parts }: UnlinkParts & Pick<SocketOptions, 'url' | 'version'>,
   stored: StoredSession,
   lane: UnlinkLane,
 ): Promise<void> {
   try {
     const credentials = await stored.readFormer()
     if (credentials === null) return
-    if (await unlinkDevice(parts, { url, credentials, version: versions.choose(null) }, lane))
+    if (await unlinkDevice(parts, { url, credentials, version }, lane))
       await stored.forgetFormer()
   } catch {
     // Storage is away, and says so itself.

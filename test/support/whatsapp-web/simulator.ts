@@ -229,7 +229,9 @@ export class Simulator {
   }
 
   #logIn(line: Line, clientStatic: Buffer, payload: ClientPayload): void {
-    if (!payload.username) {
+    this.lastRevision = payload.userAgent?.appVersion?.tertiary ?? 0
+    const isTooOld = this.lastRevision < this.leastRevision
+    if (!payload.username && !isTooOld) {
       this.pairing.begin(line, clientStatic, payload)
       return
     }
@@ -237,8 +239,6 @@ export class Simulator {
     const phone = this.phones.get(number)
     const device = phone?.devices.get(payload.device ?? 0)
     const isKnown = device?.noise.equals(clientStatic) ?? false
-    this.lastRevision = payload.userAgent?.appVersion?.tertiary ?? 0
-    const isTooOld = this.lastRevision < this.leastRevision
     const reason = this.refusedLogins.get(number) ?? (isTooOld ? '405' : isKnown ? null : '401')
     if (reason !== null || !phone || !device) {
       line.endWith({ tag: 'failure', attrs: { reason: reason ?? '401', location: 'sim' } })
