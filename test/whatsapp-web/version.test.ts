@@ -25,6 +25,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against a simulator that refuses old vers
     await world.reaches(await world.accept(sender, 'again', RECIPIENT), 'READ')
 
     assert.deepEqual([simulator.pages.slice(pages), simulator.lastRevision], [['GET /sw.js'], NEWEST])
+    assert.equal((await world.statusOf(sender))?.lastLogin?.version, `2.3000.${NEWEST}`)
     assert.ok(!world.statusesOf(sender.connectionId).includes('client-refused'))
   })
 

@@ -22,8 +22,8 @@ export class SessionVersion {
   }
 
   /** WhatsApp took it. The library's own is not kept, because the next library has a newer one. */
-  keep(stored: StoredSession): void {
-    if (!this.wanted || this.wanted.isExact || this.wanted.version === this.#last) return
+  keep(stored: StoredSession, taken: string): void {
+    if (this.wanted?.version !== taken || this.wanted.isExact || taken === this.#last) return
     // Only a hint: without it, it is asked for again.
     stored.writeKeys([[VERSION_KIND, '', this.wanted.version]]).catch(() => {})
   }

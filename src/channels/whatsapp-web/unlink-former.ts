@@ -26,8 +26,7 @@ export async function unlinkFormer(
   try {
     const credentials = await stored.readFormer()
     if (credentials === null) return
-    if (await unlinkDevice(parts, { url, credentials, version }, lane))
-      await stored.forgetFormer()
+    if (await unlinkDevice(parts, { url, credentials, version }, lane)) await stored.forgetFormer()
   } catch {
     // Storage is away, and says so itself.
   }

@@ -229,7 +229,8 @@ export class LinkedSocket {
     else if (this.#isOpen && this.#isReady) {
       this.#isReady = false
       const [, device = '0'] = /:(\d+)@/.exec(this.#credentials.me?.id ?? '') ?? []
-      const version = this.#parts.library.DEFAULT_CONNECTION_CONFIG.version.join('.')
+      const { library, options } = this.#parts
+      const version = versionOf(library, options.version).join('.')
       this.#report({ kind: 'ready', device, version })
     }
   }
