@@ -18,8 +18,10 @@ import { prepareAttachment } from './prepare.ts'
 import { Receipts } from './receipts.ts'
 import { Refusals } from './refusals.ts'
 import { sendByWhatsApp } from './send.ts'
+import { SentContents } from './sent-contents.ts'
 import { type ReadySession, type SessionParts, stateOf, WebSession } from './session.ts'
 import { parseWhatsAppWebSettings } from './settings.ts'
+import { StoredSession } from './stored-session.ts'
 import { deadlineIn, isOver } from './thread/deadline.ts'
 import { ThreadHost } from './thread/host.ts'
 
@@ -46,6 +48,7 @@ const LOGIN_MS = 250
 const FORGOTTEN_KINDS = [MESSAGE_KIND, ATTEMPT_KIND, TAKEN_KIND, CONTACT_KIND, FIRST_CONTACT_KIND, LOCK_KIND]
 const UNLINKS_WITHIN_MS = 4_000
 const CLOSES_WITHIN_MS = 5_000
+const SWEPT_EVERY_MS = 24 * 3_600_000
 const PAIRINGS_AT_ONCE = 3
 
 /** Numbers that send as linked devices of their phones, as WhatsApp Web does. */
@@ -149,6 +152,7 @@ interface HeldParts extends SessionParts {
 class HeldSessions implements ChannelSessions {
   readonly #parts: HeldParts
   readonly #sessions = new Map<ConnectionId, WebSession>()
+  readonly #cancelSweep = new Map<ConnectionId, () => void>()
 
   constructor(parts: HeldParts) {
     this.#parts = parts
@@ -159,15 +163,19 @@ class HeldSessions implements ChannelSessions {
   }
 
   open(lane: Parameters<ChannelSessions['open']>[0]): void {
+    this.#cancelSweep.get(lane.connectionId)?.()
     this.#parts.onOpen(lane.connectionId)
     const session = new WebSession(lane, this.#parts)
     this.#sessions.set(lane.connectionId, session)
     session.open()
+    this.#sweepDaily(lane, session)
   }
 
   async close(lane: Parameters<ChannelSessions['close']>[0], how: { readonly remove: boolean }): Promise<void> {
     const known = this.#sessions.get(lane.connectionId)
     this.#sessions.delete(lane.connectionId)
+    this.#cancelSweep.get(lane.connectionId)?.()
+    this.#cancelSweep.delete(lane.connectionId)
     this.#parts.onClosed(lane.connectionId)
     if (!how.remove || known?.isReady) {
       await known?.close(how)
@@ -179,6 +187,23 @@ class HeldSessions implements ChannelSessions {
 
   requested(connectionId: ConnectionId): void {
     this.#sessions.get(connectionId)?.requested()
+  }
+
+  /** While the lane is held. A session that becomes ready begins with it. */
+  #sweepDaily(lane: Parameters<ChannelSessions['open']>[0], session: WebSession): void {
+    const cancel = this.#parts.clock.after(SWEPT_EVERY_MS, () => {
+      void this.#sweep(lane, session)
+      this.#sweepDaily(lane, session)
+    })
+    this.#cancelSweep.set(lane.connectionId, cancel)
+  }
+
+  async #sweep(lane: Parameters<ChannelSessions['open']>[0], session: WebSession): Promise<void> {
+    const { store, clock } = this.#parts
+    // Also of a session that is not ready for weeks. What cannot be opened now, is swept later.
+    const stored = readyOf(session) ? null : await StoredSession.open(store, lane, () => {}).catch(() => null)
+    const contents = readyOf(session)?.contents ?? (stored && new SentContents(stored, clock))
+    await contents?.sweep()
   }
 
   /**

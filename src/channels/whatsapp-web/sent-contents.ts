@@ -25,8 +25,8 @@ type Kind = (typeof KINDS)[number]
 export class SentContents {
   readonly #stored: StoredSession
   readonly #clock: Clock
-  /** The weeks of which the kinds are known to have no older contents. */
-  readonly #begun = new Set<number>()
+  /** The weeks of which the kinds have no older contents, or soon have none. */
+  readonly #begun = new Map<number, Promise<void>>()
 
   constructor(stored: StoredSession, clock: Clock) {
     this.#stored = stored
@@ -38,6 +38,19 @@ export class SentContents {
     const week = this.#week()
     await this.#beginWeek(week)
     await this.#write(kindOf(week), wireId, { to, fields, repeats: {} })
+  }
+
+  /** Removes what is too old, also of a number that sends nothing any more. Never rejects. */
+  async sweep(): Promise<void> {
+    const week = this.#week()
+    try {
+      for (const each of [week, week - 1]) {
+        const [entry] = await this.#stored.readKeys(WEEK_KIND, [kindOf(each)])
+        if (entry && Number(entry[1]) < each) await this.#beginWeek(each)
+      }
+    } catch {
+      // Storage is away, and says so itself.
+    }
   }
 
   /** Null when there is none. */
@@ -69,12 +82,22 @@ export class SentContents {
     return this.#stored.writeAbout(content.to, [kind, wireId, JSON.stringify(content)])
   }
 
-  async #beginWeek(week: number): Promise<void> {
-    if (this.#begun.has(week)) return
+  /** Once for all that ask together: to empty it again would remove what one of them has kept meanwhile. */
+  #beginWeek(week: number): Promise<void> {
+    const known = this.#begun.get(week)
+    if (known) return known
+    const begun = this.#emptyOlder(week).catch((error: unknown) => {
+      this.#begun.delete(week)
+      throw error
+    })
+    this.#begun.set(week, begun)
+    return begun
+  }
+
+  async #emptyOlder(week: number): Promise<void> {
     const kind = kindOf(week)
     const [entry] = await this.#stored.readKeys(WEEK_KIND, [kind])
     if (entry?.[1] !== String(week)) await this.#stored.empty(kind, [WEEK_KIND, kind, String(week)])
-    this.#begun.add(week)
   }
 
   #week(): number {

@@ -290,6 +290,7 @@ export class WebSession {
     this.#changed('ready', null, { at: this.#parts.clock.now(), device: change.device, version: change.version })
     void unlinkFormer({ ...this.#parts, version: this.#version.wanted }, known.stored, this.#lane)
     this.#version.keep(known.stored, change.version)
+    void known.contents.sweep()
   }
 
   #lineEnded({ code, expiresInMs }: Extract<SocketChange, { kind: 'closed' }>, stored: StoredSession): void {
