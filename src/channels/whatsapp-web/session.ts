@@ -275,10 +275,7 @@ export class WebSession {
   }
 
   #follow(change: SocketChange, known: Pick<ReadySession, 'stored' | 'contents'>): void {
-    if (change.kind === 'closed') {
-      this.#lineEnded(change, known.stored)
-      return
-    }
+    if (change.kind === 'closed') this.#lineEnded(change, known.stored)
     if (change.kind !== 'ready') return
     const socket = this.#socket
     if (!socket) return
@@ -316,7 +313,10 @@ export class WebSession {
       return
     }
     this.#set(decided.status, decided.reconnectAfterMs, code)
-    void keepStatus(stored, decided.status).then((isFormer) => isFormer && this.#retryIn(0))
+    const generation = this.#generation
+    void keepStatus(stored, decided.status).then((isFormer) => {
+      if (isFormer && !this.#isClosed && generation === this.#generation) this.#retryIn(0)
+    })
   }
 
   #tryAnotherVersion(otherwise: AfterClose, code: number): void {
@@ -381,6 +381,8 @@ export class WebSession {
   }
 
   #note(status: string, code: number | null): void {
+    // What was under way ends later, and the session would count as one that is there.
+    if (this.#isClosed && status !== 'closed') return
     const { connectionId } = this.#lane
     this.#parts.note({ event: 'session.changed', channel: WHATSAPP_WEB, connectionId, status, code })
   }
