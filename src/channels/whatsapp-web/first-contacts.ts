@@ -92,7 +92,10 @@ export class FirstContacts {
   }
 
   /** An attempt has ended after which the recipient may have a message. Counts at once; never rejects. */
-  noteSent({ connectionId, to }: Handover, { kind }: Outcome): Promise<void> {
+  noteSent(
+    { connectionId, to }: Pick<Handover, 'connectionId' | 'to'>,
+    { kind }: Pick<Outcome, 'kind'>,
+  ): Promise<void> {
     return this.#of(connectionId).noteSent(to, { isTaken: kind === 'accepted' })
   }
 

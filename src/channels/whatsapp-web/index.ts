@@ -124,8 +124,13 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
         { handover, session: held.find(handover.connectionId) },
         { signal, stillHolds },
       ),
-    // Storage is away, and says so itself: what is not known now may be known later.
-    reconcile: (open) => attempts.reconcile(open, clock.now()).catch(() => ({ kind: 'nothing-yet' })),
+    async reconcile(open) {
+      // Storage is away, and says so itself: what is not known now may be known later.
+      const evidence = await attempts.reconcile(open, clock.now()).catch(() => ({ kind: 'nothing-yet' }) as const)
+      if (evidence.kind === 'accepted') await contacts.noteSent(open, evidence)
+      if (evidence.kind === 'nothing-ever') await contacts.noteSent(open, { kind: 'unknown' })
+      return evidence
+    },
   }
 }
 
