@@ -15,7 +15,7 @@ const FACTS: RefusalFacts = {
   isLockSaid: false,
   isKnown: false,
   inARow: 1,
-  timesOfMessage: 1,
+  timesOfForm: 1,
 }
 
 describe('what keeps a session from being ready', () => {
@@ -95,7 +95,7 @@ describe('the outcome of a message', () => {
       expected: ['recipient', 'first_contacts_locked', 24 * HOUR],
     },
     { error: '479', expected: ['transient', 'stanza_refused', null] },
-    { error: '479', facts: { timesOfMessage: 2 }, expected: ['permanent', 'stanza_refused', null] },
+    { error: '479', facts: { timesOfForm: 2 }, expected: ['permanent', 'stanza_refused', null] },
     { error: '429', expected: ['connection', 'rate_limited', MINUTE] },
     { error: '429', facts: { inARow: 3 }, expected: ['connection', 'rate_limited', 4 * MINUTE] },
     { error: '429', facts: { inARow: 50 }, expected: ['connection', 'rate_limited', HOUR] },

@@ -23,8 +23,8 @@ export interface RefusalFacts {
   readonly isKnown: boolean
   /** How many messages in a row it has refused with this code, this one included. */
   readonly inARow: number
-  /** How often it has refused this message with this code, this time included. */
-  readonly timesOfMessage: number
+  /** How often it has refused the form of this message, this time included. */
+  readonly timesOfForm: number
 }
 
 /** Which state of the session keeps a message from being sent. */
@@ -101,7 +101,7 @@ const WITHOUT_ANSWER: Readonly<Record<Extract<RelayEnd, { kind: 'unanswered' }>[
 export const THREAD_ENDED: Outcome = { kind: 'unknown', words: WITHOUT_ANSWER.closed }
 
 function failureOfCode(error: string, facts: RefusalFacts): Failure {
-  const { now, lockedUntil, isLockSaid, isKnown, inARow, timesOfMessage } = facts
+  const { now, lockedUntil, isLockSaid, isKnown, inARow, timesOfForm } = facts
   const words = `WhatsApp refused it with error ${error}`
   switch (error) {
     case '463': {
@@ -111,7 +111,7 @@ function failureOfCode(error: string, facts: RefusalFacts): Failure {
       return { ...of('recipient', 'first_contacts_locked'), words, retryAfterMs: lockMs }
     }
     case '479':
-      return { ...of(timesOfMessage > 1 ? 'permanent' : 'transient', 'stanza_refused'), words }
+      return { ...of(timesOfForm > 1 ? 'permanent' : 'transient', 'stanza_refused'), words }
     case '429':
       return { ...ofConnection('rate_limited', Math.min(MINUTE_MS * 2 ** Math.max(0, inARow - 1), HOUR_MS)), words }
     default:

@@ -154,7 +154,7 @@ async function settle(
 }
 
 function noFacts(now: number): RefusalFacts {
-  return { now, lockedUntil: null, isLockSaid: false, isKnown: false, inARow: 0, timesOfMessage: 0 }
+  return { now, lockedUntil: null, isLockSaid: false, isKnown: false, inARow: 0, timesOfForm: 0 }
 }
 
 function rejected(failure: Failure): Outcome {
