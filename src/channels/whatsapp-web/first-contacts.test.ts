@@ -145,6 +145,33 @@ describe('new recipients of a WhatsApp Web number', () => {
     assert.equal(await world.check(ANNA), null)
   })
 
+  it('do not wait for what a clock has noted that ran ahead', async () => {
+    const world = await openWorld(1)
+    world.jump(30 * DAY_MS)
+    await world.write(ANNA)
+    await world.contacts.locked(CONNECTION, world.ready)
+    world.jump(-30 * DAY_MS)
+    world.restart()
+
+    const locked = await world.check(BEN)
+    await world.pass(DAY_MS)
+
+    assert.deepEqual([locked?.reason, locked?.until], ['first_contacts_locked', world.start + DAY_MS])
+    assert.equal(await world.check(BEN), null)
+  })
+
+  it('are asked about every ten minutes also when the clock jumps', async () => {
+    const world = await openWorld(30)
+    world.answer = { isActive: true, until: world.now() + DAY_MS }
+    await world.contacts.locked(CONNECTION, world.ready)
+    world.jump(-HOUR_MS)
+
+    await world.pass(10 * MINUTE_MS)
+    await world.check(ANNA)
+
+    assert.equal(world.questions, 2)
+  })
+
   it('are shown with how many were used, how many are left and when more is allowed', async () => {
     const world = await openWorld(2)
     await world.write(ANNA)
@@ -185,6 +212,7 @@ async function openWorld(newRecipientsPerDay: number | null) {
     questions: 0,
     now: () => clock.now(),
     pass: (ms: number) => clock.pass(ms),
+    jump: (ms: number) => clock.setNow(ms),
     restart() {
       world.contacts = open()
     },

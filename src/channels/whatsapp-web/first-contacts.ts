@@ -20,6 +20,8 @@ const DAY_MS = 24 * HOUR_MS
 const CONTACT_KEPT_MS = 365 * DAY_MS
 const LOCK_OF_UNKNOWN_LENGTH_MS = DAY_MS
 const ASKED_AGAIN_MS = 10 * 60_000
+// More than clocks differ. What lies further ahead was noted by a clock that ran ahead.
+const MOST_AHEAD_MS = HOUR_MS
 /** A message is decided again by then, when what is needed has been read. */
 const SOON_MS = 1_000
 // Far more than may be allowed in a day.
@@ -39,7 +41,8 @@ interface Lock {
   readonly until: Instant
   /** WhatsApp itself says that there is one. */
   readonly isSaid: boolean
-  readonly askedAt: Instant
+  /** By the monotonic clock. */
+  readonly askedAt: number
 }
 
 /**
@@ -64,7 +67,7 @@ export class FirstContacts {
     if (!lock && nextAt === null) return null
     const isKnown = of.isKnown(to)
     if (isKnown) return null
-    if (lock && now - lock.askedAt >= ASKED_AGAIN_MS) void this.#askAgain(connectionId, of)
+    if (lock && this.#parts.clock.monotonic() - lock.askedAt >= ASKED_AGAIN_MS) void this.#askAgain(connectionId, of)
     if (isKnown === null) of.lookUp(to)
     const until = isKnown === null ? now + SOON_MS : (lock?.until ?? nextAt ?? now + SOON_MS)
     const scope = 'recipient'
@@ -83,10 +86,11 @@ export class FirstContacts {
 
   /** WhatsApp has refused a message to a recipient that it takes for new. */
   async locked(connectionId: ConnectionId, { socket }: ReadySession): Promise<Lock> {
-    const now = this.#parts.clock.now()
+    const { clock } = this.#parts
+    const now = clock.now()
     const of = this.#of(connectionId)
     const known = of.lockAt(now)
-    if (known && now - known.askedAt < ASKED_AGAIN_MS) return known
+    if (known && clock.monotonic() - known.askedAt < ASKED_AGAIN_MS) return known
     const answer = await socket.contactLock().catch(() => null)
     return of.lock(answer, now)
   }
@@ -126,7 +130,7 @@ export class FirstContacts {
     const ready = this.#parts.findReady(connectionId)
     if (!ready) return
     const now = this.#parts.clock.now()
-    of.asked(now)
+    of.asked()
     const answer = await ready.socket.contactLock().catch(() => null)
     if (answer) await of.refresh(answer, now)
   }
@@ -159,6 +163,10 @@ class OfConnection {
   }
 
   lockAt(now: Instant): Lock | null {
+    const lock = this.#lock
+    const latest = now + LOCK_OF_UNKNOWN_LENGTH_MS
+    // A clock that ran ahead has guessed its end.
+    if (lock && !lock.isSaid && lock.until > latest) void this.#setLock({ ...lock, until: latest })
     return this.#lock && this.#lock.until > now ? this.#lock : null
   }
 
@@ -204,15 +212,15 @@ class OfConnection {
     }
   }
 
-  asked(now: Instant): void {
-    if (this.#lock) this.#lock = { ...this.#lock, askedAt: now }
+  asked(): void {
+    if (this.#lock) this.#lock = { ...this.#lock, askedAt: this.#parts.clock.monotonic() }
   }
 
   /** Also when WhatsApp says nothing of it. */
   async lock(answer: ContactLock | null, now: Instant): Promise<Lock> {
     const isSaid = answer?.isActive ?? false
     const until = Math.max(now + SOON_MS, answer?.until ?? now + LOCK_OF_UNKNOWN_LENGTH_MS)
-    const lock = { until, isSaid, askedAt: now }
+    const lock = { until, isSaid, askedAt: this.#parts.clock.monotonic() }
     await this.#setLock(lock)
     return lock
   }
@@ -251,7 +259,7 @@ class OfConnection {
     const recent = [...firsts].filter(([, at]) => at > clock.now() - DAY_MS)
     for (const [to, at] of recent) this.firsts.set(to, Math.max(at, this.firsts.get(to) ?? 0))
     // Asked again when the first message waits for it.
-    this.#lock ??= lock && { ...lock, askedAt: 0 }
+    this.#lock ??= lock && { ...lock, askedAt: Number.NEGATIVE_INFINITY }
     this.isLoaded = true
   }
 }
@@ -281,7 +289,7 @@ export function allowanceAt(
   allowed: number | null,
   now: Instant,
 ): { readonly used: number; readonly nextAt: Instant | null } {
-  const recent = [...firsts.values()].filter((at) => at > now - DAY_MS)
+  const recent = [...firsts.values()].filter((at) => at > now - DAY_MS && at <= now + MOST_AHEAD_MS)
   const used = recent.length
   if (allowed === null || used < allowed) return { used, nextAt: null }
   const frees = recent.toSorted((a, b) => a - b)[used - allowed] ?? now
