@@ -79,6 +79,13 @@ export const WHATSAPP_WEB_REASONS = {
     list: 'Refused by WhatsApp',
     cause: 'WhatsApp refused the form of the message. The devices of the recipient are asked for again.',
     nextStep: NO_ACTION,
+    causes: [
+      {
+        when: { state: 'FAILED' },
+        cause: 'WhatsApp refused the form of the message twice.',
+        nextStep: 'Send it again later.',
+      },
+    ],
   },
   network_refused: {
     list: 'Refused by WhatsApp, tried again',
