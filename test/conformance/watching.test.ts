@@ -429,22 +429,26 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual([ends, isKeptAnew], [[1, 0], true])
   })
 
-  it('reports that WhatsApp lets a number write to no new recipients, until that is over', async () => {
-    const sender = await addSender(world)
-    const memory = world.channelState('whatsapp-web')
-    const until = world.clock.now() + 600 * SECOND_MS
-    const at = world.clock.now()
-    await memory.add('first-contact-lock', { connectionId: sender.connectionId, key: String(until), value: '{}', at })
+  it.each([true, false])(
+    'reports that a number may write to no new recipients, until that is over; said until when: %s',
+    async (isSaid) => {
+      const sender = await addSender(world)
+      const memory = world.channelState('whatsapp-web')
+      const until = world.clock.now() + 600 * SECOND_MS
+      const at = world.clock.now()
+      const value = JSON.stringify({ isSaid })
+      await memory.add('first-contact-lock', { connectionId: sender.connectionId, key: String(until), value, at })
 
-    const locked = await watchFor(60 * SECOND_MS)
-    const over = await watchFor(600 * SECOND_MS)
+      const locked = await watchFor(60 * SECOND_MS)
+      const over = await watchFor(600 * SECOND_MS)
 
-    assert.deepEqual(
-      locked.map(({ kind, object, severity, facts }) => [kind, object, severity, facts['until']]),
-      [['number_restricted', sender.connectionId, 'warning', until]],
-    )
-    assert.deepEqual(over, [])
-  })
+      assert.deepEqual(
+        locked.map(({ kind, object, severity, facts }) => [kind, object, severity, facts['until']]),
+        [['number_restricted', sender.connectionId, 'warning', isSaid ? until : null]],
+      )
+      assert.deepEqual(over, [])
+    },
+  )
 
   it('raises one alarm for each step as a disk fills, and none while it goes to and fro at the limit', async () => {
     const room = (freeBytes: number): DiskRoom => ({

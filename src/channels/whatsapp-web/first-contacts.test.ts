@@ -121,9 +121,11 @@ describe('new recipients of a WhatsApp Web number', () => {
     await world.pass(DAY_MS - 1)
     const before = await world.check(ANNA)
     await world.asked()
+    const [, fact] = await world.facts()
     await world.pass(1)
 
     assert.equal(before?.reason, 'first_contacts_locked')
+    assert.match(fact?.value ?? '', /^Held back until \d\d:\d\d UTC, because WhatsApp refused one: /)
     assert.equal(await world.check(ANNA), null)
   })
 

@@ -17,12 +17,13 @@ export async function readReportedFacts({ memory, id, settings, now }: Reported)
   const { firsts, lock } = await readFirstContacts(memory, id)
   const { newRecipientsPerDay: allowed } = readWhatsAppWebSettings(settings)
   const facts: ConnectionFact[] = [newRecipientsFact(firsts, { allowed, now })]
-  if (lock && lock.until > now)
-    facts.push({
-      label: 'First contacts',
-      value: `Locked by WhatsApp until ${shortTime(lock.until, now)}: messages to new recipients wait`,
-      tone: 'bad',
-    })
+  if (lock && lock.until > now) {
+    const until = shortTime(lock.until, now)
+    const why = lock.isSaid
+      ? `Locked by WhatsApp until ${until}`
+      : `Held back until ${until}, because WhatsApp refused one`
+    facts.push({ label: 'First contacts', value: `${why}: messages to new recipients wait`, tone: 'bad' })
+  }
   return facts
 }
 

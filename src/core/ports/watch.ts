@@ -115,7 +115,8 @@ export interface ContactLock {
   readonly number: string
   readonly channel: string
   readonly since: Instant
-  readonly until: Instant
+  /** Null: it has refused a message and does not say until when. */
+  readonly until: Instant | null
 }
 
 /** A backlog near its limit. `connectionId` null: that of the whole account. */

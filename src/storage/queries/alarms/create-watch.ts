@@ -284,7 +284,7 @@ async function readChangedCapabilities(database: WatchDatabase): Promise<readonl
     [CHANGED_CAPABILITIES_KIND],
   )
   return rows.flatMap((row) => {
-    const stored = storedCapabilities(readSettings(row['channel_settings']))
+    const stored = storedCapabilities(readObject(row['channel_settings']))
     const said = JSON.parse(String(row['value'])) as AdapterCapabilities
     if (stored === null) return []
     const [connectionId, accountId] = [row['id'] as ConnectionId, row['account_id'] as AccountId]
@@ -292,27 +292,27 @@ async function readChangedCapabilities(database: WatchDatabase): Promise<readonl
   })
 }
 
-function readSettings(stored: unknown): Readonly<Record<string, unknown>> {
+function readObject(stored: unknown): Readonly<Record<string, unknown>> {
   return JSON.parse(String(stored)) as Readonly<Record<string, unknown>>
 }
 
-/** The key of the entry is the end of the lock. */
+/** The key of the entry is the end of the lock; the value says whether the network has named it. Of several the last one holds. */
 async function readContactLocks(database: WatchDatabase, now: Instant): Promise<readonly ContactLock[]> {
   const rows = await database.ask(
-    `select c.id, c.account_id, c.number, c.channel, m.key, m.at from channel_memory m join connection c on c.id = m.connection_id
+    `select c.id, c.account_id, c.number, c.channel, m.key, m.value, m.at from channel_memory m join connection c on c.id = m.connection_id
       where m.kind = ? and c.state <> 'removed' order by m.connection_id, m.at limit ${MOST_OPEN}`,
     [CONTACT_LOCK_KIND],
   )
-  const locks = rows.map((row) => ({
+  const open = rows.filter((row) => Number(row['key']) > now)
+  const locks = open.map((row) => ({
     connectionId: row['id'] as ConnectionId,
     accountId: row['account_id'] as AccountId,
     number: String(row['number']),
     channel: String(row['channel']),
     since: Number(row['at']),
-    until: Number(row['key']),
+    until: readObject(row['value'])['isSaid'] === true ? Number(row['key']) : null,
   }))
-  // Of several the last one holds.
-  return [...new Map(locks.filter(({ until }) => until > now).map((lock) => [lock.connectionId, lock])).values()]
+  return [...new Map(locks.map((lock) => [lock.connectionId, lock])).values()]
 }
 
 interface Candidate {
@@ -346,7 +346,7 @@ async function readUnreported(
     const rows = (await database.ask(selectCandidates(database), values)) as unknown as readonly Candidate[]
     for (const row of rows) {
       const { oldest_at: oldestAt } = row
-      if (oldestAt === null || oldestAt > now - silentForMs || !reportsArrival(readSettings(row.channel_settings)))
+      if (oldestAt === null || oldestAt > now - silentForMs || !reportsArrival(readObject(row.channel_settings)))
         continue
       found.push(await toUnreported(database, row, oldestAt))
     }
