@@ -49,15 +49,16 @@ async function answer(parts: RepeatsParts, receipt: StanzaNode): Promise<void> {
   }
 }
 
-/** False when the device had it often enough, or it is no message of ours. */
+/** False when the device had it often enough, it is no message of ours, or the device is of somebody else. */
 async function repeat(parts: RepeatsParts, receipt: StanzaNode): Promise<boolean> {
-  const { socket, state, host, id } = parts
+  const { socket, state, credentials, host, id } = parts
   const { id: wireId = '', from = '', participant } = receipt.attrs
   const device = participant ?? from
   // Counted first: a device that never can read it must not have it sent for ever.
   const content = await host.call('countRepeat', id, wireId, device)
   const jid = content && (await addressOf(state, content.to))
   if (!content || !jid) return false
+  if (!isOurs(credentials, device) && !(await isOf(jid, device, socket))) return false
   await openSession(parts, { receipt, device })
   await socket.sendNode(await stanzaFor(parts, { receipt, device, jid, fields: content.fields }))
   return true
@@ -78,9 +79,8 @@ async function stanzaFor(
 ): Promise<StanzaNode> {
   const wireId = receipt.attrs['id'] ?? ''
   const message = buildMessage({ library, credentials }, { wireId, fields })
-  const { me } = credentials
-  const isOurs = [me?.id, me?.lid].some((own) => own && userOf(own) === userOf(device))
-  const sealed = isOurs ? { deviceSentMessage: { destinationJid: jid, message } } : message
+  const isOwn = isOurs(credentials, device)
+  const sealed = isOwn ? { deviceSentMessage: { destinationJid: jid, message } } : message
   const { type, ciphertext } = await socket.signalRepository.encryptMessage({
     jid: device,
     data: library.encodeWAMessage(sealed),
@@ -95,13 +95,24 @@ async function stanzaFor(
       to: device,
       type: mediaType ? 'media' : 'text',
       device_fanout: 'false',
-      ...(isOurs && { recipient: jid }),
+      ...(isOwn && { recipient: jid }),
     },
     content: [
       { tag: 'enc', attrs: enc, content: ciphertext },
       { tag: 'device-identity', attrs: {}, content: library.encodeSignedDeviceIdentity(credentials.account, true) },
     ],
   }
+}
+
+function isOurs({ me }: Credentials, device: string): boolean {
+  return [me?.id, me?.lid].some((own) => own && userOf(own) === userOf(device))
+}
+
+/** WhatsApp addresses a device by the number of the person, or by its own id of them. */
+async function isOf(jid: string, device: string, { signalRepository }: LibrarySocket): Promise<boolean> {
+  if (userOf(device) === userOf(jid)) return true
+  const lid = await signalRepository.lidMapping.getLIDForPN(jid)
+  return lid !== null && userOf(device) === userOf(lid)
 }
 
 function ackOf({ attrs: { id, from, participant, recipient } }: StanzaNode): StanzaNode {
