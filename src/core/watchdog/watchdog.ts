@@ -286,5 +286,5 @@ export class Watchdog {
 
 /** The whole number is restricted, which is worse. */
 function isReported({ kind, object }: Finding, findings: readonly Finding[]): boolean {
-  return findings.some((other) => other.kind === kind && other.object === object)
+  return findings.some((other) => other.raises && other.kind === kind && other.object === object)
 }
