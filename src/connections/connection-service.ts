@@ -138,7 +138,7 @@ async function prepareChange(
     const differences = differencesOf(parseChannelSettings(channel, before), settings)
     return { ...unproven, channelSettings: { ...stored, ...differences } }
   }
-  // Only a check takes over what an adapter can do: here nobody asked for it.
+  // Only a check takes over what an adapter can do: here no check was asked for.
   const kept = pick(stored, STORED_CAPABILITIES)
   const { proof, callbackApp, ...neighbours } = await network.proveChange(connection, { ...settings, ...kept }, others)
   const { networkKey, facts, settings: proven } = proof

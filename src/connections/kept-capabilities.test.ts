@@ -37,6 +37,6 @@ it('what an adapter can do is taken over by a check, and by no other change', as
     [before, before],
   )
   assert.deepEqual(checked.change?.channelSettings?.['capabilities'], capabilities)
-  // By what is stored it tells people what has changed.
+  // By what is stored it reports what has changed.
   assert.deepEqual(asked, [undefined, before, before])
 })

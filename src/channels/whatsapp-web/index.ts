@@ -1,6 +1,13 @@
 import type { ConnectionId, Instant } from '../../core/ids.ts'
 import { MESSAGE_TYPES } from '../../core/message/message.ts'
-import type { Channel, ChannelEvents, ChannelSessions, RateLimitDelay } from '../../core/ports/channel.ts'
+import type {
+  Channel,
+  ChannelEvents,
+  ChannelSessions,
+  Evidence,
+  OpenQuestion,
+  RateLimitDelay,
+} from '../../core/ports/channel.ts'
 import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { GuardedCall } from '../../core/ports/guarded-call.ts'
@@ -124,14 +131,22 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
         { handover, session: held.find(handover.connectionId) },
         { signal, stillHolds },
       ),
-    async reconcile(open) {
-      // Storage is away, and says so itself: what is not known now may be known later.
-      const evidence = await attempts.reconcile(open, clock.now()).catch(() => ({ kind: 'nothing-yet' }) as const)
-      if (evidence.kind === 'accepted') await contacts.noteSent(open, evidence)
-      if (evidence.kind === 'nothing-ever') await contacts.noteSent(open, { kind: 'unknown' })
-      return evidence
-    },
+    reconcile: (open) => reconcile({ attempts, contacts, clock }, open),
   }
+}
+
+interface ReconcileParts {
+  readonly attempts: Attempts
+  readonly contacts: FirstContacts
+  readonly clock: Clock
+}
+
+async function reconcile({ attempts, contacts, clock }: ReconcileParts, open: OpenQuestion): Promise<Evidence> {
+  // Storage is away, and says so itself: what is not known now may be known later.
+  const evidence = await attempts.reconcile(open, clock.now()).catch(() => ({ kind: 'nothing-yet' }) as const)
+  if (evidence.kind === 'accepted') await contacts.noteSent(open, evidence)
+  if (evidence.kind === 'nothing-ever') await contacts.noteSent(open, { kind: 'unknown' })
+  return evidence
 }
 
 function readyOf(session: WebSession | undefined): ReadySession | null {

@@ -15,7 +15,7 @@ describe('what messages were sent as', () => {
     const world = await openWorld()
     await world.contents.keep('first', CONTENT)
 
-    await world.pass(15 * DAY_MS)
+    world.pass(15 * DAY_MS)
     await world.contents.sweep()
 
     assert.deepEqual(await world.stored(), [])
@@ -25,7 +25,7 @@ describe('what messages were sent as', () => {
     const world = await openWorld()
     await world.contents.keep('first', CONTENT)
 
-    await world.pass(7 * DAY_MS)
+    world.pass(7 * DAY_MS)
     await world.contents.sweep()
 
     assert.deepEqual((await world.contents.find('first'))?.fields, CONTENT.fields)

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { it } from 'vitest'
 import { HandClock, settle } from '../../../test/conformance/hand-clock.ts'
 import type { HeldLane } from '../../core/ports/channel.ts'
-import type { OpenedSession } from '../../core/ports/session-store.ts'
 import { type SessionParts, WebSession } from './session.ts'
 
 it('a session that is closed while it is being unlinked stays closed for those who count sessions', async () => {
   const statuses: string[] = []
-  const opened = Promise.withResolvers<OpenedSession | null>()
+  const removed = Promise.withResolvers<void>()
   const parts = {
-    store: { open: () => opened.promise, writeStatus: async () => {} },
+    store: { remove: () => removed.promise, writeStatus: async () => {} },
     host: { isInstalled: () => false },
     clock: new HandClock(),
     note: (event: { status: string }) => statuses.push(event.status),
@@ -19,7 +18,7 @@ it('a session that is closed while it is being unlinked stays closed for those w
   const unlinking = session.unlink()
   await settle()
   await session.close({ remove: false })
-  opened.resolve(null)
+  removed.resolve()
   await unlinking
 
   assert.deepEqual(statuses, ['not-installed', 'closed'])

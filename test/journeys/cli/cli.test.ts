@@ -53,7 +53,10 @@ describe.each(ENGINES)('the command line as a process on $name', ({ block, openS
       [connection.id],
     )
     const table = await cli.run('connection', 'list')
-    assert.match(table.stdout, /^NUMBER +NAME +ACCOUNT +CHANNEL +STATE +WAITING +OLDEST +STANDS STILL BECAUSE\n15550001000 /)
+    assert.match(
+      table.stdout,
+      /^NUMBER +NAME +ACCOUNT +CHANNEL +STATE +WAITING +OLDEST +STANDS STILL BECAUSE\n15550001000 /,
+    )
   })
 
   it('waits for another writer, and is seen by others at once', async () => {

@@ -127,14 +127,7 @@ export async function makeThings(world: ConsoleWorld, name: string, number: stri
     JSON.stringify({ to: RECIPIENT, type: 'message', text: 'Hello', caption: null, name: null, path: null }),
     world.now,
   )
-  const phoneRequest = `request-of-${name}-0123`
-  await world.run(
-    `insert into session_request (connection_id, id, kind, requested_by, watched_until, progress, begun)
-       values (?, ?, 'qr', 'test', ?, '{"state":"waiting"}', '[]')`,
-    connectionId,
-    phoneRequest,
-    world.now + 60_000,
-  )
+  const phoneRequest = await requestPhone(world, connectionId)
   const invitation = await people.createPersonLink(
     {
       kind: 'invitation',
@@ -172,6 +165,18 @@ export async function makeThings(world: ConsoleWorld, name: string, number: stri
     passkey: passkey!.id,
     phoneRequest,
   }
+}
+
+async function requestPhone(world: ConsoleWorld, connectionId: string): Promise<string> {
+  const id = `request-of-${connectionId}`
+  await world.run(
+    `insert into session_request (connection_id, id, kind, requested_by, watched_until, progress, begun)
+       values (?, ?, 'qr', 'test', ?, '{"state":"waiting"}', '[]')`,
+    connectionId,
+    id,
+    world.now + 60_000,
+  )
+  return id
 }
 
 export function paramsOf({ path }: ConsoleRoute, things: Things): Record<string, string> {

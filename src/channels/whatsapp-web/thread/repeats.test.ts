@@ -10,8 +10,8 @@ it.each([
   { title: 'the recipient', device: `${RECIPIENT}:2@s.whatsapp.net`, isSent: true },
   { title: 'the recipient, by WhatsApp’s own id', device: '77001:2@lid', isSent: true },
   { title: 'our own number', device: '15550001000:3@s.whatsapp.net', isSent: true },
-  { title: 'somebody else', device: '15559999999@s.whatsapp.net', isSent: false },
-  { title: 'somebody else, by WhatsApp’s own id', device: '77009:1@lid', isSent: false },
+  { title: 'another person', device: '15559999999@s.whatsapp.net', isSent: false },
+  { title: 'another person, by WhatsApp’s own id', device: '77009:1@lid', isSent: false },
 ])('a device that asks for a message gets it: $isSent, when it is of $title', async ({ device, isSent }) => {
   const sent: StanzaNode[] = []
   let ask: (receipt: StanzaNode) => unknown = () => {}

@@ -49,7 +49,7 @@ async function answer(parts: RepeatsParts, receipt: StanzaNode): Promise<void> {
   }
 }
 
-/** False when the device had it often enough, it is no message of ours, or the device is of somebody else. */
+/** False when the device had it often enough, it is no message of ours, or the device is another person’s. */
 async function repeat(parts: RepeatsParts, receipt: StanzaNode): Promise<boolean> {
   const { socket, state, credentials, host, id } = parts
   const { id: wireId = '', from = '', participant } = receipt.attrs
