@@ -15,7 +15,6 @@ import { assertClean } from '../../support/ledger/assert-clean.ts'
 import { assertLedgerSeesFaults } from '../../support/ledger/assert-sees-faults.ts'
 import { checkLedger } from '../../support/ledger/check-ledger.ts'
 import type { DeliveredEntry } from '../../support/ledger/ledger-input.ts'
-import { loadPauseMs } from '../run-length.ts'
 
 const NUMBERS = 3
 const FIRST_NUMBER = 15_550_009_100
@@ -74,8 +73,7 @@ export async function sendThroughKills(plan: Killed): Promise<void> {
     await world.cli.json('connection', 'add', number, '--channel', 'bridge', ...set.flatMap((pair) => ['--set', pair]))
   }
   const connections = senders.map(({ number }) => number)
-  const pauseMs = loadPauseMs(40)
-  const load = new Load({ client: world.client, connections, pauseMs, keyedShare: 1, seed, textLength: 1_000 })
+  const load = new Load({ client: world.client, connections, pauseMs: 40, keyedShare: 1, seed, textLength: 1_000 })
   load.start()
   const random = createRandom(seed)
   for (let round = 0; round < rounds; round += 1) {
