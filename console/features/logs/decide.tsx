@@ -11,7 +11,7 @@ interface DecideProps {
   readonly to: string
 }
 
-/** What a person says of a message of which nobody knows whether it arrived: each choice has the same weight, and its effect beside it. */
+/** What a person says of a message that may or may not have arrived: each choice has the same weight, and its effect beside it. */
 export function Decide({ id, to }: DecideProps) {
   const { id: account } = useAccount()
   const navigate = useNavigate()

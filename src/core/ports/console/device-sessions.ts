@@ -36,7 +36,7 @@ export interface DeviceSessions {
   read(of: OfConnection): Promise<DeviceSessionView | null>
   /**
    * Begins a request; one of the same person takes the place of the one before. Refuses with `session_request_running` while
-   * somebody else watches another, `number_not_linked` when there is no session to log in or to unlink, and `links_exhausted`
+   * another person watches another, `number_not_linked` when there is no session to log in or to unlink, and `links_exhausted`
    * when devices were linked too often in the last hour.
    */
   request(of: OfConnection, kind: SessionRequestKind, actor: Actor): Promise<SessionRequestView>

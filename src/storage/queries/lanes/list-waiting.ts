@@ -46,7 +46,7 @@ export async function listWaiting(store: Store, of: OfConnection, after: string 
     const from = readPlace(after)
     const known = front.filter(({ sequence }) => sequence > from.sequence)
     const isEnough = front.length < MOST_SCANNED || known.filter(isOther).length > PAGE
-    // One more than a page tells that there is a next one, and another may be open.
+    // One more than a page says that there is a next one, and another may be open.
     const range = { from: known.at(-1) ?? from, count: PAGE + 2, now }
     const others = [...known, ...(isEnough ? [] : await readWaiting(tables, of, range))].filter(isOther)
     // Those beyond the most that are shown at the front keep what they wait for.
