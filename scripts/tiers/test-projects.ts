@@ -44,8 +44,8 @@ export const PROJECTS: readonly TestProject[] = [
     isIsolated: false,
     isInMemory: true,
   },
-  // Power cuts, full disks, kills. They wait more than half of their time for leases to run out.
-  { name: 'faults', files: ['test/faults/**'], workers: MANY, isIsolated: true },
+  // Power cuts, full disks, kills. They wait more than half of their time for leases to run out, so one more goes on meanwhile.
+  { name: 'faults', files: ['test/faults/**'], workers: MANY + 1, isIsolated: true },
   { name: 'e2e', files: ['test/**'], workers: MANY, isIsolated: false, isInMemory: true },
 ]
 
