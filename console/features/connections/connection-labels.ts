@@ -5,6 +5,7 @@ import type {
   PaceView,
 } from '../../../src/contract/console/connections.ts'
 import { durationText } from '../../../src/format/durations.ts'
+import { digitsOfNumber } from '../../components/number-digits.ts'
 
 /** "12", or "1,000+" for at least so many. */
 export function countText({ count, isMore }: BoundedCount): string {
@@ -61,9 +62,7 @@ export function noMatchText(group: ConnectionGroup | undefined, find: string | u
 
 /** What is sought when this is typed: the digits of a number however it is written, or a part of a name. */
 export function soughtOf(typed: string): string | undefined {
-  const words = typed.trim()
-  const digits = words.replaceAll(/\D/g, '')
-  return (/^\+?[\d\s()./-]+$/.test(words) && digits !== '' ? digits : words) || undefined
+  return digitsOfNumber(typed) ?? (typed.trim() || undefined)
 }
 
 const HOUR_MS = 3_600_000

@@ -30,7 +30,7 @@ function SearchBox({ search, change }: FiltersProps) {
     <form onSubmit={submit} noValidate style={{ flex: '1 1 200px' }} data-filters>
       <TextInput
         aria-label="Search by number, id or error"
-        placeholder="Number, id or error"
+        placeholder="Number, text, id or error"
         value={words}
         maxLength={200}
         onChange={(event) => setText(event.currentTarget.value)}

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { LOG_VIEWS, logFilter } from '../../../src/contract/console/log.ts'
+import { digitsOfNumber } from '../../components/number-digits.ts'
 
 const shape = logFilter.shape
 
@@ -55,18 +56,14 @@ export function rangeOf({ range, since, until, to, text, id, reason, ...others }
 
 // The id of a message, and that of a request.
 const ID = /^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{14,}|[0-9a-z]{8}-[0-9a-z]{1,12})$/i
-// As people write phone numbers.
-const NUMBER = /^\+?[\d\s()./-]+$/
-const MOST_DIGITS = 15
 
 /** What the words of the search box mean: the beginning of a recipient's number, an id, or a text. */
 export function readWords(words: string, maySearchRecipients: boolean): Pick<LogSearch, 'to' | 'id' | 'text'> {
   const sought = words.trim()
   const nothing = { to: undefined, id: undefined, text: undefined }
   if (sought === '') return nothing
-  const digits = sought.replace(/\D/g, '')
-  const isNumber = NUMBER.test(sought) && digits !== '' && digits.length <= MOST_DIGITS
-  if (isNumber && maySearchRecipients) return { ...nothing, to: `${digits}*` }
+  const digits = maySearchRecipients ? digitsOfNumber(sought) : null
+  if (digits !== null) return { ...nothing, to: `${digits}*` }
   return ID.test(sought) ? { ...nothing, id: sought } : { ...nothing, text: sought }
 }
 

@@ -70,7 +70,7 @@ export const logFilter = z.object({
   until: z.coerce.number().int().nonnegative().optional(),
   /** The whole code of a message's reason. */
   reason: z.string().trim().min(1).max(100).optional(),
-  /** Searched in error codes, in the errors returned to the caller, and in the network's texts. */
+  /** Searched in texts and file names, error codes, the errors returned to the caller, and the network's texts. */
   text: z.string().trim().min(1).max(200).optional(),
   /** The id of a message or of a request. */
   id: z.string().trim().min(1).max(64).optional(),

@@ -25,7 +25,7 @@ export interface LogFilter {
   readonly until: Instant | null
   /** Why a message ended as it did, the whole code. Only messages are found by it: a refused request has no reason. */
   readonly reason: string | null
-  /** In codes, and unless `isMasked` in the words of errors and networks, in any case of letters. */
+  /** In codes, and unless `isMasked` in texts, names of files and the words of errors and networks, in any case of letters. */
   readonly text: string | null
   /** Of a message or of a request. */
   readonly id: string | null

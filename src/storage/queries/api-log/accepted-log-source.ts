@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import type { AccountId } from '../../../core/ids.ts'
 import { MESSAGE_STATES, type MessageState, type Sequence } from '../../../core/message/message.ts'
-import type { LogFilter } from '../../../core/ports/console/api-log.ts'
+import { type LogFilter, NO_FILTER } from '../../../core/ports/console/api-log.ts'
 import { explainReason, REASONS } from '../../../core/reasons.ts'
 import type { Span } from '../engine.ts'
 import { HAS_ENDED_BADLY, shownState } from '../messages/message-view.ts'
@@ -19,10 +19,11 @@ import {
   holds,
   type LogSearch,
   type LogSource,
+  mayHold,
   toMs,
   toToken,
 } from './log-source.ts'
-import { completeBodies, isPreviewFull, previewOf, startOf } from './request-body.ts'
+import { completeBodies, contentHolds, isPreviewFull, previewOf, startOf, textInBodies } from './request-body.ts'
 
 // Every accepted request was answered like this, so the answer is not stored.
 const ANSWER = { status: 200, code: 'HC-1' } as const
@@ -41,6 +42,7 @@ export async function acceptedLogSource(
   const excludesAnswer = statuses !== null && (statuses.from > ANSWER.status || statuses.to < ANSWER.status)
   if (view === 'rejected' || result === 'refused' || excludesAnswer || only?.length === 0) return null
   const { tables } = reading
+  const text = textInBodies(filter)
   const further = conditions(filter)
   if (filter.connection !== null) {
     const ids = await connectionsNumbered(tables, accountId, filter.connection)
@@ -53,16 +55,22 @@ export async function acceptedLogSource(
     indexed: [...indexedConditions(filter), ...amongSequences(only)],
     further,
     read: async ({ where, order }, range) => {
-      const rows = selectMessages(tables, where).orderBy(order).limit(range.limit)
+      const rows = selectMessages(tables, where, filter).orderBy(order).limit(range.limit)
       const found = await withRelated(tables, rows, range).execute()
-      return (await completeBodies(tables, 'message', { rows: found, isEnough: isPreviewFull })).map(toEntry)
+      const isEnough = (start: string) => isPreviewFull(start) && (text === null || contentHolds(start, text))
+      return (await completeBodies(tables, 'message', { rows: found, isEnough })).map((row) => toEntry(row, text))
     },
-    fits: () => true,
+    fits: ({ holdsText }) => holdsText,
   })
 }
 
-function selectMessages(tables: Reader, where: Condition) {
-  return tables.selectFrom('message').selectAll().where(where)
+function selectMessages(tables: Reader, where: Condition, { text, isMasked }: Pick<LogFilter, 'text' | 'isMasked'>) {
+  const isNamed = text === null ? sql<SqlBool>`1 = 1` : mentions(text, isMasked)
+  return tables
+    .selectFrom('message')
+    .selectAll()
+    .select(sql<number>`case when ${isNamed} then 1 else 0 end`.as('is_named'))
+    .where(where)
 }
 
 /** The parts of the filter that an index answers alone. */
@@ -100,7 +108,11 @@ function conditions(filter: LogFilter): Condition[] {
   if (until !== null) wanted.push(sql`accepted_at <= ${until}`)
   if (id !== null) wanted.push(sql`(request_id = ${id} or id = ${id})`)
   if (reason !== null) wanted.push(sql`reason = ${reason}`)
-  if (text) wanted.push(mentions(text, isMasked))
+  const inBodies = textInBodies(filter)
+  if (text) {
+    const named = mentions(text, isMasked)
+    wanted.push(inBodies === null ? named : sql`(${named} or ${mayHold('body', inBodies)})`)
+  }
   return wanted
 }
 
@@ -144,6 +156,7 @@ function withRelated(tables: Reader, rows: ReturnType<typeof selectMessages>, sp
       'm.user_agent',
       'm.took_us',
       'm.resent_as',
+      'm.is_named',
       commitUsOfM(span).as('commit_us'),
       sql<string | null>`case when m.request_id is null or m.resent_as is not null then (
         select c.facts from timeline c where c.message_sequence = m.sequence and c.kind = 'sent-again'
@@ -169,19 +182,20 @@ export async function readMessageEntry(
   accountId: AccountId,
   sequence: Sequence,
 ): Promise<FoundEntry | null> {
-  const rows = selectMessages(tables, sql`account_id = ${accountId} and sequence = ${sequence}`)
+  const rows = selectMessages(tables, sql`account_id = ${accountId} and sequence = ${sequence}`, NO_FILTER)
   const row = await withRelated(tables, rows, { from: sequence, before: sequence + 1 }).executeTakeFirst()
-  return row ? toEntry(row) : null
+  return row ? toEntry(row, null) : null
 }
 
 type MessageEntryRow = Awaited<ReturnType<ReturnType<typeof withRelated>['execute']>>[number]
 
-function toEntry(row: MessageEntryRow): FoundEntry {
+function toEntry(row: MessageEntryRow, text: string | null): FoundEntry {
   const by = row.again_facts === null ? null : ((JSON.parse(row.again_facts) as { by?: string }).by ?? null)
   const answer = row.request_id === null ? { status: null, code: null } : ANSWER
   return {
     sequence: row.sequence,
     account: row.account_name,
+    countedAt: row.accepted_at,
     id: row.id,
     requestId: row.request_id,
     token: toToken(row),
@@ -211,5 +225,6 @@ function toEntry(row: MessageEntryRow): FoundEntry {
     channel: row.channel,
     publishedAt: row.published_at,
     stateThen: null,
+    holdsText: row.is_named === 1 || (text !== null && contentHolds(row.body, text)),
   }
 }

@@ -82,6 +82,16 @@ describe.each(ENGINES)('the counts of the API log over time, on %s', (engine) =>
     assert.deepEqual(await count({ since: NOON - 30_000 }), [])
   })
 
+  it('count a text only where it is in what a message says', async () => {
+    const said = await world.accept({ connectionId, state: 'READ', acceptedAt: NOON - MINUTE_MS })
+    await world.accept({ connectionId, state: 'FAILED', reason: 'x', acceptedAt: NOON - MINUTE_MS })
+    const body = JSON.stringify({ to: '15550100000', message: { type: 'message', message: 'For 5550100 and more' } })
+    await world.database.rewriteMessage(said.sequence, { body })
+    await refused('bad', { receivedAt: NOON - MINUTE_MS, body })
+
+    assert.deepEqual(await count({ text: '5550100' }), [[-1, { published: 1, refused: 1 }]])
+  })
+
   it('have nothing of another account', async () => {
     const stranger = await world.account('Other')
     await world.accept({ connectionId: await world.connection(stranger, '15550001009'), acceptedAt: NOON - MINUTE_MS })

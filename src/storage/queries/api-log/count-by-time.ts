@@ -12,6 +12,7 @@ import { readingOf, type Store } from '../store.ts'
 import { acceptedLogSource } from './accepted-log-source.ts'
 import type { LogSource, StepCount, TimeStep } from './log-source.ts'
 import { readsBodies, rejectedLogSource } from './rejected-log-source.ts'
+import { textInBodies } from './request-body.ts'
 
 // Some ten milliseconds' worth.
 const MOST_ROWS = 10_000
@@ -102,14 +103,19 @@ function barsOf(counted: readonly Tallied[], { since, until }: Times, { ms, offs
 async function countRows(store: Store, search: Search, step: TimeStep): Promise<readonly StepCount[] | null> {
   const messages = await acceptedLogSource(readingOf(store), search, null)
   const spanOfMessages = messages && (await spanOf(store, 'message', search.filter))
-  if (spanOfMessages && (await hasMore(store, search, { table: 'message', span: spanOfMessages, most: MOST_ROWS })))
+  const isInTexts = textInBodies(search.filter) !== null
+  const mostMessages = isInTexts ? MOST_BODIES : MOST_ROWS
+  if (spanOfMessages && (await hasMore(store, search, { table: 'message', span: spanOfMessages, most: mostMessages })))
     return null
   const requests = await rejectedLogSource(readingOf(store), search, null)
   const spanOfRequests = requests && (await spanOf(store, 'request', search.filter))
   const isInBodies = readsBodies(search.filter)
   const most = isInBodies ? MOST_BODIES : MOST_ROWS
   if (spanOfRequests && (await hasMore(store, search, { table: 'request', span: spanOfRequests, most }))) return null
-  const counted = messages && spanOfMessages ? await messages.countByStep(spanOfMessages, step) : []
+  const counted =
+    messages && spanOfMessages
+      ? await (isInTexts ? countFitting(messages, spanOfMessages) : messages.countByStep(spanOfMessages, step))
+      : []
   if (!requests || !spanOfRequests) return counted
   return [
     ...counted,
@@ -117,12 +123,12 @@ async function countRows(store: Store, search: Search, step: TimeStep): Promise<
   ]
 }
 
-/** What a refused request asked for is in its body only, and only `fits` reads the fields of bodies. */
-async function countFitting(requests: LogSource, span: Span): Promise<readonly StepCount[]> {
-  const rows = await requests.read({ ...span, limit: MOST_BODIES })
+/** What stands in bodies: only `fits` reads their fields. */
+async function countFitting(source: LogSource, span: Span): Promise<readonly StepCount[]> {
+  const rows = await source.read({ ...span, limit: MOST_BODIES })
   return rows
-    .filter((row) => requests.fits(row))
-    .map(({ receivedAt, summed }) => ({ at: receivedAt, state: null, count: summed?.requests ?? 1 }))
+    .filter((row) => source.fits(row))
+    .map(({ countedAt: at, state, summed }) => ({ at, state, count: summed?.requests ?? 1 }))
 }
 
 /** Null: nothing is as late as the filter begins. */

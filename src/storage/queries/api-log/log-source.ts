@@ -13,7 +13,14 @@ const LONGEST_COMMIT = 1_000_000
 // The API log has no table of its own, so that an acceptance writes one row only: an accepted request is the row of its
 // message, every other request is a row of `request`. A source reads one of the two tables.
 
-export type FoundEntry = LogEntryView & { readonly sequence: Sequence; readonly account: string }
+export type FoundEntry = LogEntryView & {
+  readonly sequence: Sequence
+  readonly account: string
+  /** By which it is counted over time: of a message its acceptance, a moment after its request came. */
+  readonly countedAt: Instant
+  /** The text of the search is in what the message says, or none is sought. */
+  readonly holdsText: boolean
+}
 
 export interface LogSearch {
   /** Null: all accounts. */
@@ -149,6 +156,15 @@ export function holds(column: string, text: string): RawBuilder<SqlBool> {
     (form) => sql<SqlBool>`lower(${sql.ref(column)}) like ${`%${escaped(form)}%`} escape '\\'`,
   )
   return sql<SqlBool>`(${sql.join(places, sql` or `)})`
+}
+
+// All but these characters may be written in several ways in JSON.
+const OFTEN_ESCAPED = /[^a-z0-9.,:;!?()_*#%@$-]+/i
+
+/** Whether a body may say a text, however its caller wrote the JSON. It may also stand in another field: `contentHolds` decides. */
+export function mayHold(column: string, text: string): Condition {
+  const parts = text.toLowerCase().split(OFTEN_ESCAPED).map(escaped)
+  return sql<SqlBool>`lower(${sql.ref(column)}) like ${`%${parts.join('%')}%`} escape '\\'`
 }
 
 export function beginsWith(column: string, text: string): RawBuilder<SqlBool> {

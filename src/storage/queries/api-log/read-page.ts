@@ -9,6 +9,7 @@ import { readingOf, type Store } from '../store.ts'
 import { acceptedLogSource } from './accepted-log-source.ts'
 import type { FoundEntry, LogRow, LogSearch, LogSource } from './log-source.ts'
 import { locateRequests, readsBodies, rejectedLogSource } from './rejected-log-source.ts'
+import { textInBodies } from './request-body.ts'
 
 // Most searches end among the newest rows, and counting rows costs about as much as reading them.
 const FIRST_ROWS = 200
@@ -54,7 +55,8 @@ export async function* readAll(store: Store, search: LogSearch, limit: number): 
   }
 }
 
-export function toLogEntry({ sequence: _, account: _account, ...entry }: FoundEntry): LogPageView['entries'][number] {
+export function toLogEntry(found: FoundEntry): LogPageView['entries'][number] {
+  const { sequence: _, account: _account, countedAt: _counted, holdsText: _holds, ...entry } = found
   return entry
 }
 
@@ -72,7 +74,7 @@ async function readMerged(
   const wanted = { spans: await store.engine.spans(store.database), want: page.limit + 1, since: filter.since }
   const { rows, bodies } = page.most
   return mergeSources(
-    await scan(messages, page.from.messages, { ...wanted, most: rows }),
+    await scan(messages, page.from.messages, { ...wanted, most: textInBodies(filter) === null ? rows : bodies }),
     await scan(requests, page.from.requests, { ...wanted, most: readsBodies(filter) ? bodies : rows }),
     page.limit,
   )

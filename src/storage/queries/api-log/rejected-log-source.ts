@@ -18,10 +18,19 @@ import {
   holds,
   type LogSearch,
   type LogSource,
+  mayHold,
   toMs,
   toToken,
 } from './log-source.ts'
-import { completeBodies, isPreviewFull, previewOf, readFields, startOf } from './request-body.ts'
+import {
+  completeBodies,
+  contentHolds,
+  isPreviewFull,
+  previewOf,
+  readFields,
+  startOf,
+  textInBodies,
+} from './request-body.ts'
 
 // A search by id shows at most so many repeats of a message.
 const MOST_REPEATS = 1_000
@@ -44,6 +53,7 @@ export async function rejectedLogSource(
     const own = await connectionsNumbered(reading.tables, accountId, connection)
     if (own.length === 0) return null
   }
+  const text = textInBodies(filter)
   return createLogSource(reading, {
     table: 'request',
     accountId,
@@ -52,7 +62,9 @@ export async function rejectedLogSource(
     read: async ({ where, order }, range) => {
       const rows = selectRequests(reading, where).orderBy(order).limit(range.limit)
       const found = await withRelated(reading, rows, range).execute()
-      return (await completeBodies(reading.tables, 'request', { rows: found, isEnough })).map(toEntry)
+      const isWhole = (start: string) => isEnough(start) && (text === null || contentHolds(start, text))
+      const rowsWithBodies = await completeBodies(reading.tables, 'request', { rows: found, isEnough: isWhole })
+      return rowsWithBodies.map((row) => toEntry(row, text))
     },
     fits: (entry) => fits(entry, filter),
   })
@@ -79,16 +91,19 @@ function conditions(filter: LogFilter): readonly Condition[] {
   if (tokenIds !== null) wanted.push(sql`token_id in (${sql.join(tokenIds)})`)
   if (since !== null) wanted.push(sql`received_at >= ${since}`)
   if (until !== null) wanted.push(sql`received_at <= ${until}`)
-  for (const written of [connection, recipient?.digits ?? null, type]) {
+  for (const written of [connection, type]) {
     if (written !== null) wanted.push(sql`(message_id is not null or ${holds('body', written)})`)
   }
+  // With signs between its digits it was refused.
+  const isTo = (digits: string) => sql<SqlBool>`(${holds('body', digits)} or ${holds('errors', 'number_malformed')})`
+  if (recipient) wanted.push(sql`(message_id is not null or ${isTo(recipient.digits)})`)
   if (text) wanted.push(sql`(${sql.join(placesOf(text, filter.isMasked), sql` or `)})`)
   return wanted
 }
 
 function placesOf(text: string, isMasked: boolean): readonly Condition[] {
   // Escaped as in the stored JSON.
-  if (!isMasked) return [holds('code', text), holds('errors', JSON.stringify(text).slice(1, -1))]
+  if (!isMasked) return [holds('code', text), holds('errors', JSON.stringify(text).slice(1, -1)), mayHold('body', text)]
   const codes = Object.keys(REFUSALS).filter((code) => code.includes(text.toLowerCase()))
   return [holds('code', text), ...codes.map((code) => holds('errors', `"code":"${code}"`))]
 }
@@ -98,12 +113,12 @@ function fits(entry: FoundEntry, { state, type, recipient, connection, text, isM
   if (type !== null && entry.type !== type) return false
   if (connection !== null && entry.connection !== connection) return false
   if (recipient !== null && !isTo(entry.to, recipient)) return false
-  return text === null || mentions(entry, text.toLowerCase(), isMasked)
+  return text === null || entry.holdsText || mentions(entry, text.toLowerCase(), isMasked)
 }
 
-/** A caller may have written the number with a leading plus. */
+/** A caller may have written the number with signs. */
 function isTo(written: string | null, { digits, isWhole }: NonNullable<LogFilter['recipient']>): boolean {
-  const to = (written ?? '').replace(/^\+/, '')
+  const to = (written ?? '').replace('(0)', '').replaceAll(/\D/g, '').replace(/^00/, '')
   return isWhole ? to === digits : to.startsWith(digits)
 }
 
@@ -210,17 +225,18 @@ export async function readRequestEntry(
   const { sequence, body, body_deleted_at: bodyDeletedAt } = found
   const rows = selectRequests(reading, sql`sequence = ${sequence} and request_id = ${requestId}`)
   const row = await withRelated(reading, rows, { from: sequence, before: sequence + 1 }).executeTakeFirst()
-  return row ? { entry: toEntry({ ...row, body }), body, bodyDeletedAt } : null
+  return row ? { entry: toEntry({ ...row, body }, null), body, bodyDeletedAt } : null
 }
 
 type RequestEntryRow = Awaited<ReturnType<ReturnType<typeof withRelated>['execute']>>[number]
 
-function toEntry(row: RequestEntryRow): FoundEntry {
+function toEntry(row: RequestEntryRow, text: string | null): FoundEntry {
   const { state, open_sequence, received_at, summed_requests } = row
   const written = row.message_id === null ? readFields(row.body) : null
   return {
     sequence: row.sequence,
     account: row.account_name,
+    countedAt: received_at,
     id: row.request_id,
     requestId: summed_requests === null ? row.request_id : null,
     token: toToken(row),
@@ -250,6 +266,7 @@ function toEntry(row: RequestEntryRow): FoundEntry {
     channel: row.channel,
     publishedAt: row.published_at,
     stateThen: row.message_state,
+    holdsText: text === null || (row.message_id === null && contentHolds(row.body, text)),
   }
 }
 

@@ -1,11 +1,17 @@
 import { sql } from 'kysely'
 import type { Sequence } from '../../../core/message/message.ts'
+import type { LogFilter } from '../../../core/ports/console/api-log.ts'
 import type { Reader } from '../engine.ts'
 import type { LongTable } from '../overview/lower-bound-by-time.ts'
 
 const PREVIEW_CHARACTERS = 40
 // A body may have 64 KiB and a list has hundreds of rows. Nearly every beginning of this length shows what a list needs.
 const START_CHARACTERS = 1_024
+
+/** What is sought in what messages say. Null: nothing is, or viewers search, who do not see it. */
+export function textInBodies({ text, isMasked }: Pick<LogFilter, 'text' | 'isMasked'>): string | null {
+  return isMasked ? null : text
+}
 
 /** The beginning of a body. */
 export function startOf(body: 'm.body' | 'r.body') {
@@ -38,6 +44,13 @@ export function contentOf(body: string | null) {
   const text = textAt(message, 'message') ?? textAt(media, 'caption')
   const fileName = textAt(media, 'name')
   return text === null && fileName === null ? null : { text, fileName }
+}
+
+/** Whether its text, its caption or the name of its file has this in it, in any case and with any blanks. */
+export function contentHolds(body: string | null, sought: string): boolean {
+  const plain = (text: string) => text.toLowerCase().replace(/\s+/g, ' ')
+  const content = contentOf(body)
+  return [content?.text, content?.fileName].some((part) => plain(part ?? '').includes(plain(sought)))
 }
 
 /** Its beginning, in one line. */
