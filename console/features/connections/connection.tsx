@@ -25,6 +25,7 @@ import { NetworkSection } from './network-section.tsx'
 import { PhoneSection } from './phone-section.tsx'
 import { RemoveDialog } from './remove-dialog.tsx'
 import { UnresolvedList } from './unresolved-list.tsx'
+import { useSentToday } from './use-sent-today.ts'
 import { WaitNote } from './wait-note.tsx'
 
 interface PartsProps {
@@ -131,6 +132,9 @@ function Settings({ connection, onLeaving }: Pick<PartsProps, 'connection' | 'on
       <Stack>
         <Part id="name" title="Name">
           <NameForm connection={connection} />
+          <Text size="sm" c="dimmed">
+            Added <TimeAgo at={connection.createdAt} />
+          </Text>
         </Part>
         <Part id="lane-settings" title="Pace and time">
           <LaneSettingsForm connection={connection} />
@@ -268,8 +272,8 @@ function Named({ connection }: { readonly connection: ConnectionView }) {
 
 function Strip({ connection }: { readonly connection: ConnectionView }) {
   const { id: account } = useAccount()
-  const { id, waiting, oldestWaitingAt, pace, unresolved, createdAt, checkedAt, callback } = connection
-  const lastReport = callback?.lastReportAt ?? null
+  const { id, waiting, oldestWaitingAt, doneAt, pace, unresolved } = connection
+  const today = useSentToday([id])(id)
   return (
     <FactStrip label="At a glance">
       <StripFact
@@ -285,10 +289,20 @@ function Strip({ connection }: { readonly connection: ConnectionView }) {
           )
         }
       />
+      <StripFact
+        name="Done about"
+        value={doneAt === null ? '–' : <TimeAgo at={doneAt} isClock />}
+        note={doneAt === null && waiting.count > 0 ? 'not known' : null}
+      />
       <StripFact name="Pace" value={paceText(pace)} />
       <StripFact
         name="Last sent"
         value={pace.lastPublishedAt === null ? 'Not lately' : <TimeAgo at={pace.lastPublishedAt} />}
+      />
+      <StripFact
+        name="Sent today"
+        value={today === undefined ? 'Counting…' : today.sent.toLocaleString('en')}
+        note={today && today.notSent > 0 ? `${today.notSent.toLocaleString('en')} not sent` : null}
       />
       <StripFact
         name="Unconfirmed"
@@ -303,14 +317,6 @@ function Strip({ connection }: { readonly connection: ConnectionView }) {
         }
         note={unresolved.count > 0 ? 'decide' : null}
       />
-      {callback === null ? null : (
-        <StripFact
-          name="Last report"
-          value={lastReport === null ? 'None yet' : <TimeAgo at={lastReport} />}
-          note={checkedAt === null ? 'not checked yet' : null}
-        />
-      )}
-      <StripFact name="Added" value={<TimeAgo at={createdAt} />} />
     </FactStrip>
   )
 }

@@ -13,9 +13,10 @@ import { useSearchState } from '../../components/search-state.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useTypedSearch } from '../../components/typed-search.ts'
 import classes from './connection.module.css'
-import { countText, listFilters, noMatchText, paceText, soughtOf } from './connection-labels.ts'
+import { countText, listFilters, noMatchText, soughtOf } from './connection-labels.ts'
 import { LaneBadge } from './lane-badge.tsx'
 import { UnresolvedList } from './unresolved-list.tsx'
+import { useSentToday } from './use-sent-today.ts'
 
 const search = z.object({
   tab: z.enum(['all', 'unconfirmed']).catch('all'),
@@ -74,6 +75,7 @@ function ConnectionList() {
     },
   }))
   const isFiltered = find !== undefined || group !== undefined
+  const sentToday = useSentToday(source.rows.map(({ id }) => id))
   return (
     <>
       <Group gap="xs" mb="sm">
@@ -82,7 +84,7 @@ function ConnectionList() {
       </Group>
       <DataTable
         caption="Connections: those that need a person first"
-        columns={columnsOf(account)}
+        columns={columnsOf(account, sentToday)}
         source={source}
         keyOf={(row) => row.id}
         moreLabel="Load more"
@@ -149,7 +151,7 @@ function FindField() {
   )
 }
 
-function columnsOf(account: string): readonly Column<ConnectionRow>[] {
+function columnsOf(account: string, sentToday: ReturnType<typeof useSentToday>): readonly Column<ConnectionRow>[] {
   return [
     {
       key: 'number',
@@ -191,12 +193,19 @@ function columnsOf(account: string): readonly Column<ConnectionRow>[] {
       cell: ({ oldestWaitingAt }) => (oldestWaitingAt === null ? null : <TimeAgo at={oldestWaitingAt} isQuiet />),
     },
     {
-      key: 'pace',
-      header: 'Pace',
+      key: 'done',
+      header: 'Done about',
       hideBelow: 1200,
       card: 'hidden',
-      cell: ({ pace }) =>
-        pace.publishedInLastMinute.count === 0 && pace.perMessageMs === null ? null : paceText(pace),
+      cell: ({ doneAt }) => (doneAt === null ? null : <TimeAgo at={doneAt} isQuiet isClock />),
+    },
+    {
+      key: 'today',
+      header: 'Sent today',
+      align: 'right',
+      hideBelow: 1200,
+      card: 'hidden',
+      cell: ({ id }) => sentToday(id)?.sent.toLocaleString('en') ?? null,
     },
     {
       key: 'last',

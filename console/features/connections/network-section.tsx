@@ -91,11 +91,10 @@ function CallbackAddress({ callback }: { readonly callback: ConnectionCallbackVi
         <Code style={{ overflowWrap: 'anywhere' }}>{callback.url}</Code>
         <CopyButton value={callback.url} label="Copy the callback address" />
       </Group>
-      {callback.lastReportAt === null ? null : (
-        <Text size="sm">
-          Last report <TimeAgo at={callback.lastReportAt} />
-        </Text>
-      )}
+      <Text size="sm">
+        {callback.lastReportAt === null ? 'No report yet.' : 'Last report '}
+        {callback.lastReportAt === null ? null : <TimeAgo at={callback.lastReportAt} />}
+      </Text>
       {callback.problem === null ? null : (
         <Alert color="yellow" variant="light" icon={<TriangleAlert aria-hidden />} title="It cannot be reached yet">
           {callback.problem}

@@ -57,11 +57,21 @@ const connectionRow = z.object({
   /** Includes the message that is being sent. */
   waiting: boundedCount,
   oldestWaitingAt: instant.nullable(),
+  /** When the last of them should be sent; null: nothing waits, or it is unknown. */
+  doneAt: instant.nullable(),
   pace,
   /** Null while the lane moves or has nothing to do. */
   wait: laneWait.nullable(),
 })
 export type ConnectionRow = z.output<typeof connectionRow>
+
+/** Of the messages that one connection accepted since a time. */
+const sentCount = z.object({
+  connectionId: plain,
+  sent: z.int(),
+  /** Failed or expired. */
+  notSent: z.int(),
+})
 
 /** How many messages were removed from a lane. `unconfirmed`: an earlier attempt has an unknown result, so they may have arrived. */
 const takenOut = z.object({ cancelled: z.int(), unconfirmed: z.int() })
@@ -308,6 +318,20 @@ export const connectionRoutes = {
     params: inAccount,
     query: z.object({ after: cursor }),
     reply: lanePage,
+  }),
+  /** What became of the messages that these connections accepted since then; connections without any are left out. */
+  countSent: consoleRoute({
+    method: 'GET',
+    path: '/accounts/:account/sent-counts',
+    access: 'viewer',
+    params: ofAccount,
+    /** Ids of connections, separated by commas. `since` counts from the full hour. */
+    query: z.object({
+      ids: z.string().max(8_000).default(''),
+      since: z.coerce.number().int().nonnegative().default(0),
+    }),
+    /** `isComplete`: false while some of the hours are not counted yet. */
+    reply: z.object({ items: z.array(sentCount), isComplete: z.boolean() }),
   }),
   /** Where the messages of a page stand that wait; others are left out. */
   listPlaces: consoleRoute({

@@ -109,6 +109,19 @@ export interface WantedOverview {
   readonly offsetMinutes: number
 }
 
+export interface WantedSent {
+  readonly accountId: AccountId
+  readonly connectionIds: readonly ConnectionId[]
+  readonly since: Instant
+}
+
+export interface SentCount {
+  readonly connectionId: ConnectionId
+  readonly sent: number
+  /** Failed or expired. */
+  readonly notSent: number
+}
+
 /**
  * An account at a glance. Bars and totals of hours with very much in them were counted a while ago (`countedAt`), because
  * nothing here takes longer the more messages there are; all else is as it stands now. Reads in no one transaction: two
@@ -117,6 +130,11 @@ export interface WantedOverview {
  */
 export interface Overview {
   readOverview(wanted: WantedOverview): Promise<OverviewView>
+  /**
+   * What became of the messages that these connections accepted since the hour of this time, up to a while ago (`readOverview`).
+   * Connections without any are left out. `isComplete`: false while some of the hours are not counted yet.
+   */
+  countSent(wanted: WantedSent): Promise<{ readonly items: readonly SentCount[]; readonly isComplete: boolean }>
   /** What needs attention, of the last seven days. */
   readAttention(accountId: AccountId): Promise<AttentionView>
   /** A person has seen something of this key up to this time. Only the newest 200 keys are kept. */

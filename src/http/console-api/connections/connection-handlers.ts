@@ -11,7 +11,14 @@ import { own, showConnection } from './connection-info.ts'
 import { estimate, presentRow } from './present-connection.ts'
 
 type ChannelSettingsHandlers = keyof ReturnType<typeof channelSettingsHandlers>
-type LaneHandlers = 'endWait' | 'confirmBacklog' | 'cancelWaiting' | 'readLane' | 'listPlaces' | 'listUnresolved'
+type LaneHandlers =
+  | 'countSent'
+  | 'endWait'
+  | 'confirmBacklog'
+  | 'cancelWaiting'
+  | 'readLane'
+  | 'listPlaces'
+  | 'listUnresolved'
 type Routes = typeof connectionRoutes
 
 // As many as a page of the log.
@@ -24,10 +31,10 @@ export function connectionHandlers(deps: ConsoleDeps): Handlers<Routes> {
 function settingHandlers(deps: ConsoleDeps): Omit<Handlers<Routes>, LaneHandlers | ChannelSettingsHandlers> {
   const { store } = deps
   return {
-    async listConnections({ query }, { accountId }) {
+    async listConnections({ query }, { accountId, now }) {
       const { find, group = null, after = null } = query
       const page = await store.lanes.listLanes({ accountId, find: find || null, group, after })
-      return { items: page.items.map(presentRow), next: page.next, counts: { ...page.counts } }
+      return { items: page.items.map((lane) => presentRow(lane, now)), next: page.next, counts: { ...page.counts } }
     },
     readConnection: ({ params }, context) => showConnection(deps, own(params, context)),
     async pauseConnection({ params }, context) {
@@ -64,6 +71,11 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
       const present = (item: WaitingMessageView) => presentWaiting(lane, item, context.now)
       const deferred = { ...page.deferred, items: page.deferred.items.map(present) }
       return { open: page.open, deferred, items: page.items.map(present), next: page.next }
+    },
+    async countSent({ query: { ids, since } }, { accountId }) {
+      const connectionIds = ids.split(',').slice(0, MOST_PLACES) as ConnectionId[]
+      const { items, isComplete } = await store.overview.countSent({ accountId, connectionIds, since })
+      return { items: [...items], isComplete }
     },
     async listPlaces({ query }, { accountId, now }) {
       const ids = query.ids.split(',').slice(0, MOST_PLACES) as MessageId[]

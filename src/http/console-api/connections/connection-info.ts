@@ -34,6 +34,7 @@ export async function showConnection(deps: ConsoleDeps, of: OfConnection): Promi
     ...presentConnection(lane, {
       channel: findChannel(deps.channels, lane.channel),
       unresolved: { count: items.length, isMore: next !== null },
+      now: deps.clock.now(),
     }),
     hasTemplates: abilities.hasTemplates,
     facts: [...kept, ...reported].map((fact) => ({ ...fact })),

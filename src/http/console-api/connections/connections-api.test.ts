@@ -99,12 +99,12 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     await world.acceptMany(22, id)
     await world.lane(id, { reason: 'rate_limited', until: NOON + 10_000, words: 'ask 15550100001 later' })
 
-    const { wait, waiting, pace } = await world.call('readConnection', { params: of(), as: anna })
+    const { wait, waiting, pace, doneAt } = await world.call('readConnection', { params: of(), as: anna })
     const first = await world.call('readLane', { params: of(), as: anna })
     const second = await world.call('readLane', { params: of(), query: { after: first.next ?? '' }, as: anna })
 
     assert.deepEqual([wait?.code, wait?.until, wait?.canBeEnded], ['rate_limited', NOON + 10_000, true])
-    assert.deepEqual([waiting.count, pace.perMessageMs], [22, 2_500])
+    assert.deepEqual([waiting.count, pace.perMessageMs, doneAt], [22, 2_500, NOON + 10_000 + 21 * 2_500])
     const all = [...first.items, ...second.items]
     assert.deepEqual([all.length, second.next], [22, null])
     assert.deepEqual([all[0]?.position, all[0]?.estimatedAt], [1, NOON + 10_000])
@@ -115,7 +115,8 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     assert.equal(await world.refusal('endWait', { params: of(), as: anna }), '409 lane_not_waiting')
     await world.call('pauseConnection', { params: of(), as: anna })
     const paused = await world.call('readLane', { params: of(), as: anna })
-    assert.deepEqual([paused.items[0]?.estimatedAt], [null])
+    const { doneAt: unknown } = await world.call('readConnection', { params: of(), as: anna })
+    assert.deepEqual([paused.items[0]?.estimatedAt, unknown], [null, null])
   })
 
   it('hide recipients from viewers, who cannot change anything', async () => {

@@ -19,7 +19,7 @@ export function presentChannel(
   }
 }
 
-export function presentRow(lane: LaneOverview): ConnectionRow {
+export function presentRow(lane: LaneOverview, now: number): ConnectionRow {
   const { id, number, name, channel, state, group, waiting, oldestWaitingAt, pace, standsStill } = lane
   return {
     id,
@@ -30,6 +30,7 @@ export function presentRow(lane: LaneOverview): ConnectionRow {
     group,
     waiting,
     oldestWaitingAt,
+    doneAt: waiting.count === 0 || waiting.isMore ? null : estimate(lane, waiting.count, now),
     pace: { ...pace, perMessageMs: perMessageMs(lane) },
     wait: standsStill && presentWait(lane, standsStill),
   }
@@ -40,10 +41,12 @@ export function presentConnection(
   {
     channel,
     unresolved,
+    now,
   }: {
     /** Undefined: this version does not know it. */
     readonly channel: ChannelDescription | undefined
     readonly unresolved: BoundedCount
+    readonly now: number
   },
 ): Omit<ConnectionView, 'hasTemplates' | 'facts' | 'checkedAt' | 'callback' | 'phone'> {
   const texts = channel?.writeSettings(lane.channelSettings) ?? {}
@@ -56,7 +59,7 @@ export function presentConnection(
       isSet: value !== null,
     }
   })
-  return { ...presentRow(lane), lane: lane.policy, channelSettings, createdAt: lane.createdAt, unresolved }
+  return { ...presentRow(lane, now), lane: lane.policy, channelSettings, createdAt: lane.createdAt, unresolved }
 }
 
 function presentWait(lane: LaneOverview, { reason, words, until, canBeEnded }: StandsStill): LaneWaitView {

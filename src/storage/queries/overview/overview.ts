@@ -8,6 +8,7 @@ import { readHold, releaseOwnHold } from '../lanes/hold.ts'
 import { isOnlyAccount } from '../people/is-only-account.ts'
 import { change, type Reader, type Store } from '../store.ts'
 import { noteAttentionSeen, readAttention } from './attention.ts'
+import { countSent } from './count-sent.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
 import { readBars, totalsOf } from './read-bars.ts'
 import { type Recent, readRecent } from './recent.ts'
@@ -29,6 +30,10 @@ export function createOverview(store: Store, counter: Watched | null = null): Ov
     readOverview(wanted) {
       counter?.noteWatched()
       return readOverview(store, wanted)
+    },
+    countSent(wanted) {
+      counter?.noteWatched()
+      return countSent(store, wanted)
     },
     readRetention(accountId) {
       counter?.noteWatched()
