@@ -110,6 +110,19 @@ export const END_REASONS = {
         cause: '{who} cancelled it {at}, but attempt {n} before may have arrived.',
       },
       {
+        when: { fact: 'refusedN' },
+        list: 'First attempt unknown',
+        cause: [
+          'Attempt {refusedN} was refused: {cause} But an earlier one may have arrived.',
+          'Attempt {refusedN} was refused, but an earlier one may have arrived.',
+        ],
+      },
+      {
+        when: { fact: 'unknowns' },
+        list: 'Unknown twice',
+        cause: 'The connection broke during {unknowns} attempts. It may have arrived never, once or several times.',
+      },
+      {
         when: { words: /sandbox lost the line/ },
         cause: 'The sandbox broke the connection, as {to} asks for.',
         example: 'the sandbox lost the line, as the recipient 0003 asks for',

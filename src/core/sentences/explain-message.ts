@@ -204,9 +204,20 @@ function attemptFacts({ message, timeline, asOf }: MessageTimeline): SentenceFac
   const refused = timeline.filter(({ kind }) => kind === 'attempt-rejected').length
   const isCancelled = message.state === 'CANCELLED' && refused > 0
   return {
+    ...(message.state === 'UNCONFIRMED' ? unknownFacts(timeline) : {}),
     n: n === undefined || n === null || !isOpen ? undefined : String(n),
     attempts: isCancelled ? `${refused} attempt${refused === 1 ? '' : 's'}` : recovered ? '1 attempt' : undefined,
   }
+}
+
+/** What came after an attempt that may have arrived. */
+function unknownFacts(timeline: MessageTimeline['timeline']): SentenceFacts {
+  const results = timeline.filter(({ kind }) => kind === 'attempt-unknown' || kind === 'attempt-rejected')
+  const unknowns = results.filter(({ kind }) => kind === 'attempt-unknown').length
+  const last = results.at(-1)
+  if (unknowns === 0 || !last) return {}
+  if (last.kind === 'attempt-rejected') return { refusedN: String(last.facts['attempt']) }
+  return unknowns > 1 ? { unknowns: String(unknowns) } : {}
 }
 
 /** The person who ended it, and when. */

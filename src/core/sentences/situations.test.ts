@@ -39,6 +39,33 @@ describe('a stranger learns from the log alone', () => {
       ['Nobody knows whether it arrived.', 'The sandbox broke the connection, as 15551112222 asks for.', ASK],
     ],
     [
+      'of a message that was sent once more, and broke again',
+      {
+        message: { state: 'UNCONFIRMED', reason: 'result_unknown', attempts: 2 },
+        timeline: [entry('attempt-unknown', 100, { attempt: 1 }), entry('attempt-unknown', 900, { attempt: 2 })],
+      },
+      [
+        'Nobody knows whether it arrived.',
+        'The connection broke during 2 attempts. It may have arrived never, once or several times.',
+        ASK,
+      ],
+    ],
+    [
+      'of a message that was sent once more, and refused',
+      {
+        message: { state: 'UNCONFIRMED', reason: 'result_unknown', attempts: 2 },
+        timeline: [
+          entry('attempt-unknown', 100, { attempt: 1 }),
+          entry('attempt-rejected', 900, { attempt: 2, code: 'recipient_refused' }),
+        ],
+      },
+      [
+        'Nobody knows whether it arrived.',
+        'Attempt 2 was refused: The sandbox refuses 15551112222 for good. But an earlier one may have arrived.',
+        ASK,
+      ],
+    ],
+    [
       'of a network that was slow',
       { message: SENT, timeline: [entry('attempt-accepted', 5_000, { attempt: 1, tookMs: 5_000 })] },
       ['Sent: the sandbox accepted it 7.1 s after the request.', 'The sandbox took 5.0 s to answer.', NO_ACTION],
@@ -171,6 +198,20 @@ describe('a stranger learns from the log alone', () => {
         'Sent at the second attempt: the sandbox accepted it 7.1 s after the request.',
         'Nuncio stopped during attempt 1. The sandbox showed that it had not left, so it was sent again.',
         NO_ACTION,
+      ],
+    ],
+    [
+      'of a service that does not run',
+      { message: WAITS, wait: lane('service_stopped') },
+      ['Not sent yet.', 'Nuncio is not running, so nothing is sent.', 'Ask the person who runs Nuncio to start it.'],
+    ],
+    [
+      'of a service that stopped while it was being sent',
+      { message: { state: 'SENDING', reason: 'service_stopped' }, wait: lane('service_stopped') },
+      [
+        'Not known yet: Nuncio stopped while it was being sent.',
+        'Nuncio is not running, so nothing is sent.',
+        'Ask the person who runs Nuncio to start it.',
       ],
     ],
     [

@@ -21,6 +21,10 @@ export const FACT_EXAMPLES = {
   turn: '14:46 UTC',
   /** Number of the attempt. */
   n: '2',
+  /** How many attempts may have arrived, where several may. */
+  unknowns: '2',
+  /** Number of an attempt that was refused, where an earlier one may have arrived. */
+  refusedN: '2',
   /** How many attempts before did not leave. */
   attempts: '2 attempts',
   /** Number of the next try, as a word. */
