@@ -29,7 +29,7 @@ export function StepUpDialog({ onAnswer }: { readonly onAnswer: (proven: boolean
     >
       <form onSubmit={submit} noValidate>
         <Stack>
-          <Text size="sm">This act is sensitive. Once confirmed, you are not asked again for some minutes.</Text>
+          <Text size="sm">Confirm your identity to continue. You are then not asked again for some minutes.</Text>
           <SegmentedControl
             aria-label="Confirm with"
             value={means}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { actorChoices, pageOfObject } from '../../console/features/settings/audit-labels.ts'
+import { actorChoices, auditFact, pageOfObject } from '../../console/features/settings/audit-labels.ts'
 
 describe('the audit log', () => {
   it('offers its people, the command line, and who was chosen but has left', () => {
@@ -9,6 +9,19 @@ describe('the audit log', () => {
     assert.deepEqual(offered(), ['', 'anna@example.org', 'cli'])
     assert.deepEqual(offered('anna@example.org'), offered())
     assert.deepEqual(offered('ben@example.org'), ['', 'anna@example.org', 'ben@example.org', 'cli'])
+  })
+
+  it('writes the settings of a lane in words', () => {
+    const quietHours = { from: '22:00', to: '07:00', timeZone: 'Europe/Berlin' }
+
+    assert.equal(
+      auditFact('policy', { onUnconfirmed: 'leave', leastGapMs: 40_000, quietHours: null }),
+      'policy: on unconfirmed leave, least gap 40 s, quiet hours none',
+    )
+    assert.equal(
+      auditFact('policy', { quietHours }),
+      'policy: quiet hours from 22:00, to 07:00, time zone Europe/Berlin',
+    )
   })
 
   it('links what has a page', () => {

@@ -149,7 +149,7 @@ function columnsOf(account: string, ask: ((message: WaitingMessage) => void) | n
       key: 'position',
       header: 'Place',
       align: 'right',
-      width: 72,
+      width: 64,
       // Others may wait behind it.
       card: ({ group }) => (group === NEXT ? 'hidden' : 'line'),
       cell: (row) => ('open' in row ? null : row.message.position.toLocaleString('en')),
@@ -157,7 +157,7 @@ function columnsOf(account: string, ask: ((message: WaitingMessage) => void) | n
     {
       key: 'to',
       header: 'To',
-      width: 190,
+      width: 150,
       card: 'head',
       cell: (row) => {
         const { id, to } = 'open' in row ? row.open : row.message

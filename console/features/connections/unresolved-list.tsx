@@ -94,7 +94,7 @@ function columnsOf({ account, isAlone, ask }: Shown): readonly Column<Unresolved
     { key: 'accepted', header: 'Accepted', card: 'aside', cell: (row) => <TimeAgo at={row.acceptedAt} isQuiet /> },
     {
       key: 'why',
-      header: 'What happened',
+      header: 'Why',
       wraps: true,
       card: 'text',
       cell: (row) => (
@@ -110,7 +110,7 @@ function columnsOf({ account, isAlone, ask }: Shown): readonly Column<Unresolved
 function answers(ask: NonNullable<Shown['ask']>): Column<UnresolvedMessage> {
   return {
     key: 'answers',
-    header: 'What happened?',
+    header: 'Decide',
     width: 230,
     card: 'text',
     cell: (row) => (

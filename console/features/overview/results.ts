@@ -26,12 +26,13 @@ export function shownResults(totals: OverviewReply['totals']): readonly (typeof 
   return RESULTS.filter(({ key }) => key === 'published' || key === 'failed' || totals[key] > 0)
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 const dayAndClock = new Intl.DateTimeFormat(undefined, {
   day: 'numeric',
   month: 'short',
   hour: '2-digit',
   minute: '2-digit',
+  hourCycle: 'h23',
 })
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
 

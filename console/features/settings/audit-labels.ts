@@ -1,5 +1,6 @@
 import type { AuditKind } from '../../../src/contract/console/audit.ts'
 import { capitalized } from '../../../src/format/capitalized.ts'
+import { durationText } from '../../../src/format/durations.ts'
 import { localDateTime } from '../../components/instants.ts'
 import { eventLabel } from '../tokens/token-labels.ts'
 
@@ -84,16 +85,33 @@ export function auditLabels(action: string): string {
 
 /** A fact of an entry: times as people read them, lists without brackets, names in words. */
 export function auditFact(name: string, value: unknown): string {
-  const label = name.replace(/At$/, '').replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`)
+  const label = labelOf(name.replace(/At$/, ''))
   if (name.endsWith('At') && typeof value === 'number') return `${label}: ${localDateTime(value)}`
   if (Array.isArray(value)) return `${label}: ${value.map((one) => textOf(one)).join(', ')}`
   return `${label}: ${textOf(value)}`
 }
 
+function labelOf(name: string): string {
+  return name.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`)
+}
+
 function textOf(value: unknown): string {
+  if (value === null) return 'none'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value === 'number') return value.toLocaleString('en')
-  return typeof value === 'string' ? eventLabel(value) : JSON.stringify(value)
+  if (typeof value === 'string') return eventLabel(value)
+  return typeof value === 'object' ? partsText(value) : ''
+}
+
+/** Such as the settings of a lane: "time to live 24 h, least gap 40 s, quiet hours none". */
+function partsText(parts: object): string {
+  return Object.entries(parts)
+    .map(([name, value]) =>
+      name.endsWith('Ms') && typeof value === 'number'
+        ? `${labelOf(name.slice(0, -2))} ${durationText(value)}`
+        : `${labelOf(name)} ${textOf(value)}`,
+    )
+    .join(', ')
 }
 
 const KINDS: Readonly<Record<AuditKind, string>> = {

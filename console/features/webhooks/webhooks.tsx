@@ -69,7 +69,7 @@ function columnsOf(account: string): readonly Column<WebhookReply>[] {
       ),
     },
     { key: 'description', header: 'Description', wraps: true, card: 'text', cell: (row) => row.description },
-    { key: 'state', header: 'State', card: 'aside', cell: (row) => <WebhookBadge webhook={row} /> },
+    { key: 'state', header: 'State', card: 'aside', width: 110, cell: (row) => <WebhookBadge webhook={row} /> },
     { key: 'day', header: 'Last 24 hours', cell: lastDayLabel },
     {
       key: 'last',
