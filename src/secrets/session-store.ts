@@ -38,7 +38,9 @@ export class EncryptedSessionStore implements SessionStore {
     if (!found) return null
     const { connectionId, epoch } = lane
     const right = { connectionId, epoch, holds: found.holds }
-    const cipher = new SessionCipher(connectionId, this.#dataKey(lane, found.row))
+    const cipher = found.row
+      ? openSessionCipher(this.#secrets, { ...lane, dataKey: found.row.dataKey })
+      : new SessionCipher(connectionId, randomBytes(KEY_BYTES))
     return new EncryptedSession({
       rows: this.#rows,
       right,
@@ -68,14 +70,20 @@ export class EncryptedSessionStore implements SessionStore {
     return this.#rows.writeStatus(...given)
   }
 
-  #dataKey(lane: OwnedLane, row: SessionRow | null): Buffer {
-    if (!row) return randomBytes(KEY_BYTES)
-    return Buffer.from(this.#secrets.open(row.dataKey, placeOfDataKey(lane)), 'base64')
-  }
-
   #seal(lane: OwnedLane, dataKey: Buffer): string {
     return this.#secrets.seal(dataKey.toString('base64'), placeOfDataKey(lane))
   }
+}
+
+interface SealedDataKey {
+  readonly connectionId: ConnectionId
+  readonly accountId: AccountId
+  readonly dataKey: string
+}
+
+/** What encrypts the values of a session. Throws `SecretUnreadable` without the right key. */
+export function openSessionCipher(secrets: Pick<Secrets, 'open'>, { dataKey, ...owner }: SealedDataKey): SessionCipher {
+  return new SessionCipher(owner.connectionId, Buffer.from(secrets.open(dataKey, placeOfDataKey(owner)), 'base64'))
 }
 
 function placeOfDataKey({
@@ -141,7 +149,7 @@ interface ValuePlace {
   readonly id: string
 }
 
-const CREDENTIALS: ValuePlace = { kind: 'credentials', id: '' }
+export const CREDENTIALS: ValuePlace = { kind: 'credentials', id: '' }
 
 class SessionCipher {
   readonly dataKey: Buffer

@@ -58,4 +58,8 @@ describe('the units of systemd', () => {
     // Node writes machine code at run time.
     assert.doesNotMatch(unit, /^MemoryDenyWriteExecute/m)
   })
+
+  it('write no core dump, which would hold keys', () => {
+    assert.match(readFileSync(join(FOLDER, 'nuncio.service'), 'utf8'), /^LimitCORE=0$/m)
+  })
 })

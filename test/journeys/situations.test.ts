@@ -7,32 +7,21 @@ import { createToken, tokenPrefix } from '../../src/core/token/token-format.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { ENGINES } from '../support/journey/engines.ts'
 import { serveFiles } from '../support/journey/serve-files.ts'
+import { signInOwner } from '../support/journey/sign-in.ts'
 import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
 
 const TO = '15551234567'
 const REFUSED = 'Not accepted, so there is no message.'
-const BROWSER = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' }
 
 /** The pages of the API log, as an owner who signs in to the running service gets them. */
 async function openLog({ url, operator }: Journey): Promise<(id: string) => Promise<LogDetail>> {
-  const account = (await operator.administration.listAccounts())[0]?.id
-  const email = 'anna@example.org'
-  const password = randomBytes(12).toString('base64url')
-  const person = { email, name: 'Anna', passwordHash: await operator.hashPassword(password) }
-  await operator.people.addPerson(person, { accountId: account as never, role: 'owner' }, 'test')
-  const signedIn = await fetch(`${url}/console/api/sign-in`, {
-    method: 'POST',
-    headers: BROWSER,
-    body: JSON.stringify({ email, password }),
-  })
-  const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+  const { account, headers } = await signInOwner(url, operator)
   return async (id) => {
     let page: unknown
     // Refused requests are written shortly after their reply.
     await waitUntil(
       'the request is in the log',
       async () => {
-        const headers = { ...BROWSER, cookie }
         const reply = await fetch(`${url}/console/api/accounts/${account}/log/${id}`, { headers })
         page = await reply.json()
         return reply.status === 200

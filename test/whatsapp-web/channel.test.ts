@@ -16,7 +16,14 @@ import { temporaryFolder } from '../support/journey/start-nuncio.ts'
 import { openChannelWorld } from '../support/whatsapp-web/channel-world.ts'
 import { LIBRARY_FOLDER, whyNoLibrary } from '../support/whatsapp-web/library.ts'
 import { LibraryClient } from '../support/whatsapp-web/library-client.ts'
-import { newNumber, openSimulator, RECIPIENT, simulator, until } from '../support/whatsapp-web/library-world.ts'
+import {
+  BREAKS_THE_LIBRARY,
+  newNumber,
+  openSimulator,
+  RECIPIENT,
+  simulator,
+  until,
+} from '../support/whatsapp-web/library-world.ts'
 
 const REASON = whyNoLibrary()
 
@@ -344,13 +351,6 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
     )
   })
 })
-
-// One of its listeners rejects, and nothing of it handles that.
-const BREAKS_THE_LIBRARY = {
-  tag: 'iq',
-  attrs: { id: 'broken', type: 'set', from: 's.whatsapp.net' },
-  content: [{ tag: 'pair-device', attrs: {}, content: [{ tag: 'ref', attrs: {} }] }],
-}
 
 function overriding(memory: ChannelState, changed: Partial<ChannelState>): ChannelState {
   const names = ['add', 'find', 'findSome', 'list', 'due', 'dueByTurns', 'remove'] as const

@@ -7,13 +7,16 @@ import { KeyRing } from '../../secrets/key-ring.ts'
 import { KeyRingFile } from '../../secrets/key-ring-file.ts'
 import { checkCanary } from '../../secrets/open-key-ring.ts'
 import { placeOf } from '../../secrets/place-of.ts'
+import { CREDENTIALS, openSessionCipher } from '../../secrets/session-store.ts'
 import type { Store } from '../../storage/queries/store.ts'
 import { type Finding, Findings } from '../../storage/queries/verify/findings.ts'
 import type { Verification, VerifyEngine, VerifyProgress } from '../../storage/queries/verify/verification.ts'
 import { verifyMessages } from '../../storage/queries/verify/verify-messages.ts'
 import {
   noteHold,
+  sessionKeys,
   spooledFiles,
+  storedSessions,
   verifyIdempotency,
   verifyOpenAttempts,
   verifyTallies,
@@ -21,6 +24,8 @@ import {
 
 // A process that waits on this database gets at least half of the time.
 const LEAST_REST_MS = 1
+
+type Cipher = ReturnType<typeof openSessionCipher>
 
 export interface Verified {
   /** Where the checked data lies. */
@@ -61,28 +66,36 @@ export async function verifyContents(
   await verifyIdempotency(verification)
   await verifyTallies(verification)
   await noteHold(verification)
-  await verifySecrets(contents, findings)
+  const ring = await openRing(contents, findings)
+  if (ring !== null) {
+    await verifySecrets(ring, contents.secretStore, findings)
+    await verifySessions(ring, verification)
+  }
   if (contents.spool !== null) await verifySpool(verification, contents.spool.id)
   return { messages, findings: findings.all }
 }
 
-async function verifySecrets({ secretStore, keyRingFile }: ContentsToVerify, findings: Findings): Promise<void> {
+/** Null where nothing is sealed, and where it does not open what is. */
+async function openRing({ secretStore, keyRingFile }: ContentsToVerify, findings: Findings): Promise<KeyRing | null> {
   const { canary } = await secretStore.readKeyFacts()
-  if (!canary) return
-  let ring: KeyRing
+  if (!canary) return null
   try {
     const file = new KeyRingFile(keyRingFile)
     if (!file.exists()) {
       findings.add('key_ring_unusable', `There is none at ${keyRingFile}, and the key ${canary.keyId} is needed.`)
-      return
+      return null
     }
-    ring = new KeyRing(file)
+    const ring = new KeyRing(file)
     checkCanary(ring, canary)
+    return ring
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     findings.add('key_ring_unusable', error.message)
-    return
+    return null
   }
+}
+
+async function verifySecrets(ring: KeyRing, secretStore: SecretStore, findings: Findings): Promise<void> {
   for await (const row of allRows(secretStore)) {
     for (const [name, text] of Object.entries(row.texts)) {
       if (!ring.isSealed(text)) continue
@@ -93,6 +106,39 @@ async function verifySecrets({ secretStore, keyRingFile }: ContentsToVerify, fin
         findings.add('secret_unreadable', error.message)
       }
     }
+  }
+}
+
+/** Their keys are encrypted with one of their own, so that the key ring opens says nothing of them. */
+async function verifySessions(ring: KeyRing, verification: Verification): Promise<void> {
+  const { findings, onProgress } = verification
+  let count = 0
+  for await (const session of storedSessions(verification)) {
+    const { connection_id: connectionId, account_id: accountId, data_key: dataKey, credentials } = session
+    try {
+      const cipher = openSessionCipher(ring, { connectionId, accountId, dataKey })
+      if (!opens(cipher, credentials, CREDENTIALS))
+        findings.add('session_damaged', `connection ${connectionId}: its credentials`)
+      for await (const { kind, id, value } of sessionKeys(verification, connectionId)) {
+        count += 1
+        if (!opens(cipher, value, { kind, id }))
+          findings.add('session_damaged', `connection ${connectionId}: a ${kind}`)
+      }
+    } catch (error) {
+      // Of the key ring: found among the secrets already.
+      if (!(error instanceof SecretUnreadable)) throw error
+    }
+    onProgress({ doing: 'keys of sessions', rows: count })
+  }
+}
+
+function opens(cipher: Cipher, ...[value, place]: Parameters<Cipher['open']>): boolean {
+  try {
+    cipher.open(value, place)
+    return true
+  } catch (error) {
+    if (error instanceof SecretUnreadable) return false
+    throw error
   }
 }
 

@@ -9,6 +9,13 @@ import { Simulator } from './simulator.ts'
 export const RECIPIENT = '15551234567'
 export const TO = `${RECIPIENT}@s.whatsapp.net`
 
+/** One of the library's listeners rejects, and nothing of it handles that. */
+export const BREAKS_THE_LIBRARY: BinaryNode = {
+  tag: 'iq',
+  attrs: { id: 'broken', type: 'set', from: 's.whatsapp.net' },
+  content: [{ tag: 'pair-device', attrs: {}, content: [{ tag: 'ref', attrs: {} }] }],
+}
+
 export let simulator: Simulator
 let lastNumber = 15_550_001_000
 

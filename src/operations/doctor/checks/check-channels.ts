@@ -1,29 +1,92 @@
 import { existsSync } from 'node:fs'
 import { commandLine } from '../../../core/command-line.ts'
+import { hasDispatcher } from '../../../core/dispatch/workers/has-dispatcher.ts'
 import type { ConnectionView } from '../../../core/ports/administration.ts'
 import type { ConnectionFact } from '../../../core/ports/channel-onboarding.ts'
 import type { ConnectionService } from '../../../core/ports/connection-service.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import { explainSession } from '../../../core/sentences/explain-session.ts'
+import type { AdministrationSession } from '../../../server/wiring/open-administration.ts'
 import type { Examination } from '../examination.ts'
 import { type CheckResult, ok, problem, skipped, warning } from '../finding.ts'
 
 const ASKED_AT_ONCE = 4
 // Each may take as long as its network lets it; the others are for `nuncio connection check`.
 const MOST_ASKED = 40
+const MOST_NAMED = 10
 
 /** Asks the network of each connection, as `nuncio connection check` does. No message is sent. */
 export async function checkChannels(examination: Examination): Promise<readonly CheckResult[]> {
-  const { openSession, isOffline, settings } = examination
-  const session = await openSession()
-  if (!session || !settings) return [skipped('There is no database to check.')]
-  const connections = await session.administration.listConnections(null)
-  const withNetwork = connections.filter(({ link, state }) => link !== null && state === 'active')
-  if (withNetwork.length === 0) return [skipped('No active connection has a network to ask; the sandbox has none.')]
+  const session = await examination.openSession()
+  if (!session) return [skipped('There is no database to check.')]
+  const connections = (await session.administration.listConnections(null)).filter(({ state }) => state === 'active')
+  const isLinked = ({ channel }: ConnectionView) => session.connecting.abilitiesOf(channel).isLinkedDevice
+  const linked = connections.filter(isLinked)
+  const withNetwork = connections.filter((connection) => connection.link !== null && !isLinked(connection))
+  if (linked.length + withNetwork.length === 0)
+    return [skipped('No active connection has a network to ask; the sandbox has none.')]
+  return [
+    ...(await checkLinked(linked, session)),
+    ...(withNetwork.length > 0 ? await checkNetworks(withNetwork, session, examination) : []),
+  ]
+}
+
+/** Of a linked device no network is asked: the worker that holds the lane has stored how its session stands. */
+async function checkLinked(
+  linked: readonly ConnectionView[],
+  session: AdministrationSession,
+): Promise<readonly CheckResult[]> {
+  if (linked.length === 0) return []
+  if (!hasDispatcher(await session.administration.listWorkers()))
+    return [skipped(`${linked.length} linked numbers were not checked: no worker runs that could be logged in.`)]
+  const bad: CheckResult[] = []
+  for (const connection of linked) {
+    const found = await checkSession(connection, session)
+    if (found) bad.push(found)
+  }
+  const works = linked.length - bad.length
+  const left = bad.length - MOST_NAMED
+  return [
+    ...bad.slice(0, MOST_NAMED),
+    ...(left > 0
+      ? [warning(`${left} more linked numbers send nothing.`, `See ${commandLine`connection list`}.`, { left })]
+      : []),
+    ...(works > 0
+      ? [ok(`${works} of ${linked.length} linked numbers are logged in.`, { works, linked: linked.length })]
+      : []),
+  ]
+}
+
+/** Null: it is logged in. */
+async function checkSession(
+  connection: ConnectionView,
+  { deviceSessions, connecting }: AdministrationSession,
+): Promise<CheckResult | null> {
+  const { id, accountId, number, channel } = connection
+  try {
+    await connecting.requireInstalled(channel)
+  } catch (error) {
+    return explainRefusal(connection, error)
+  }
+  const view = await deviceSessions.read({ accountId, id })
+  const status = view?.status ?? 'unlinked'
+  if (status === 'ready') return null
+  const { sentence, nextStep, command } = explainSession(number, status)
+  const next = [nextStep, command].filter((part) => part !== null).join(' → ')
+  // Its end comes by itself.
+  return (status === 'connecting' ? warning : problem)(sentence, next, { number, channel, status })
+}
+
+async function checkNetworks(
+  withNetwork: readonly ConnectionView[],
+  { connecting }: AdministrationSession,
+  { isOffline, settings }: Examination,
+): Promise<readonly CheckResult[]> {
   if (isOffline) return [skipped(`${withNetwork.length} connections were not checked, because of --offline.`)]
   // Asking opens secrets, and without a ring one would be made.
-  if (!existsSync(settings.keyRingFile)) return [skipped('Without the key ring no network can be asked.')]
+  if (!settings || !existsSync(settings.keyRingFile)) return [skipped('Without the key ring no network can be asked.')]
   const asked = withNetwork.slice(0, MOST_ASKED)
-  const results = await checkAll(asked, session.connecting)
+  const results = await checkAll(asked, connecting)
   const bad = results.filter(({ status }) => status !== 'ok')
   const left = withNetwork.length - asked.length
   const works = results.length - bad.length
@@ -47,18 +110,21 @@ async function checkAll(connections: readonly ConnectionView[], connecting: Conn
 }
 
 async function checkOne(connection: ConnectionView, connecting: ConnectionService): Promise<CheckResult> {
-  const { number, channel } = connection
   try {
     // Nothing is stored: the doctor changes nothing.
-    return assessFacts(number, (await connecting.check(connection, async () => [])).facts)
+    return assessFacts(connection.number, (await connecting.check(connection, async () => [])).facts)
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    return problem(
-      `The connection ${number} (${channel}) does not work: ${error.message}`,
-      `Fix it, then: ${commandLine`connection check ${number}`}`,
-      { number, channel, code: error.code },
-    )
+    return explainRefusal(connection, error)
   }
+}
+
+function explainRefusal({ number, channel }: ConnectionView, error: unknown): CheckResult {
+  if (!(error instanceof Refusal)) throw error
+  return problem(
+    `The connection ${number} (${channel}) does not work: ${error.message}`,
+    `Fix it, then: ${commandLine`connection check ${number}`}`,
+    { number, channel, code: error.code },
+  )
 }
 
 /** Pure. */

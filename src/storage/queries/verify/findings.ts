@@ -82,6 +82,10 @@ const CHECKS = {
     'A secret cannot be opened with the key ring.',
     'Set it anew, or put back the key ring that has its key.',
   ),
+  session_damaged: damage(
+    'What is stored of a linked phone does not open, although the key ring is the right one.',
+    `Link the phone of the number again: ${commandLine`connection pair NUMBER`}`,
+  ),
   key_without_message: note(
     'An idempotency key names a message that is not there.',
     'A repeat under it is answered as an error until it runs out, a day after it was used. Nothing needs to be done.',

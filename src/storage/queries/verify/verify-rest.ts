@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import { snapshot } from '../store.ts'
 import { inBatch, ROWS_AT_ONCE, type Verification } from './verification.ts'
 import { ask } from './verify-messages.ts'
@@ -97,5 +98,53 @@ export async function* spooledFiles(verification: Verification, spool: string | 
     )
     for (const { path, size_bytes } of rows) if (path !== null) yield { path, sizeBytes: size_bytes }
     after = rows.length === ROWS_AT_ONCE ? (rows.at(-1)?.message_sequence ?? null) : null
+  }
+}
+
+interface StoredDeviceSession {
+  readonly connection_id: ConnectionId
+  readonly account_id: AccountId
+  readonly data_key: string
+  readonly credentials: Uint8Array
+}
+
+/** What is stored of linked devices, without their keys. */
+export async function* storedSessions(verification: Verification): AsyncGenerator<StoredDeviceSession> {
+  for (let after: string | null = ''; after !== null; ) {
+    const from: string = after
+    const rows: readonly StoredDeviceSession[] = await inBatch(verification, () =>
+      ask(
+        verification.store.database,
+        sql`select s.connection_id, c.account_id, s.data_key, s.credentials
+          from channel_session s join connection c on c.id = s.connection_id
+          where s.connection_id > ${from} order by s.connection_id limit ${ROWS_AT_ONCE}`,
+      ),
+    )
+    yield* rows
+    after = rows.length === ROWS_AT_ONCE ? (rows.at(-1)?.connection_id ?? null) : null
+  }
+}
+
+interface StoredSessionKey {
+  readonly kind: string
+  readonly id: string
+  readonly value: Uint8Array
+}
+
+export async function* sessionKeys(
+  verification: Verification,
+  connectionId: ConnectionId,
+): AsyncGenerator<StoredSessionKey> {
+  for (let after: Pick<StoredSessionKey, 'kind' | 'id'> | null = { kind: '', id: '' }; after !== null; ) {
+    const { kind, id }: Pick<StoredSessionKey, 'kind' | 'id'> = after
+    const rows: readonly StoredSessionKey[] = await inBatch(verification, () =>
+      ask(
+        verification.store.database,
+        sql`select kind, id, value from channel_session_key
+          where connection_id = ${connectionId} and (kind, id) > (${kind}, ${id}) order by kind, id limit ${ROWS_AT_ONCE}`,
+      ),
+    )
+    yield* rows
+    after = rows.length === ROWS_AT_ONCE ? (rows.at(-1) ?? null) : null
   }
 }
