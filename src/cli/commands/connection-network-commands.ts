@@ -1,4 +1,5 @@
 import { commandLine } from '../../core/command-line.ts'
+import { hasDispatcher } from '../../core/dispatch/workers/has-dispatcher.ts'
 import type { ConnectionView } from '../../core/ports/administration.ts'
 import type { TemplateView } from '../../core/ports/channel-onboarding.ts'
 import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
@@ -52,17 +53,18 @@ function addCheck(group: NuncioCommand, cli: Cli): void {
 /** WhatsApp is not asked: the worker that holds the lane knows how the session stands. */
 async function checkPhone(
   cli: Cli,
-  { deviceSessions, connecting }: AdministrationSession,
+  { administration, deviceSessions, connecting }: AdministrationSession,
   { connection, options }: { readonly connection: ConnectionView; readonly options: CommonOptions },
 ): Promise<void> {
   const { accountId, id, number } = connection
   const view = await deviceSessions.read({ accountId, id })
   const facts = await connecting.readReported(connection, null)
-  const session = deviceSessionJson(number, view)
+  const hasWorker = hasDispatcher(await administration.listWorkers())
+  const session = { ...deviceSessionJson(number, view), hasWorker }
   if (options.json)
     await cli.json({ ...connectionJson(connection), session, ...networkJson({ facts, callback: null }) })
-  else await cli.say([...deviceSessionLines(number, view), ...factLines(facts)].join('\n'))
-  if (view?.status !== 'ready') cli.exitCode = 1
+  else await cli.say([...deviceSessionLines(number, { view, hasWorker }), ...factLines(facts)].join('\n'))
+  if (view?.status !== 'ready' || !hasWorker) cli.exitCode = 1
 }
 
 function addTemplates(group: NuncioCommand, cli: Cli): void {

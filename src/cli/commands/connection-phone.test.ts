@@ -163,7 +163,8 @@ describe.each(ENGINES)('the phone of a number at the command line, on %s', (engi
     assert.deepEqual([before.code, after.code], [1, 1])
     assert.match(before.stdout, /^The phone of 15550001000 is not linked.*\n.* → nuncio connection pair 15550001000\n$/)
     assert.match(after.stdout, /was opened somewhere else.*\n.* → nuncio connection use-here 15550001000\n/)
-    assert.match(after.stdout, /Device +3 of the phone’s linked devices\n +Last login .*\n +Version +2\.3000\.1\n$/)
+    assert.match(after.stdout, / +Last login .*\n +Version +2\.3000\.1\n$/)
+    assert.doesNotMatch(after.stdout, /Device/)
     assert.deepEqual(
       { ...asJson.session, sentence: null, since: null, lastLoginAt: null },
       {
@@ -174,7 +175,30 @@ describe.each(ENGINES)('the phone of a number at the command line, on %s', (engi
         device: '3',
         lastLoginAt: null,
         version: '2.3000.1',
+        hasWorker: true,
       },
     )
+  })
+
+  it('is not said to be logged in while no worker runs', async () => {
+    await world.run(
+      `insert into session_status (connection_id, status, since, code, ready_at, device, version)
+         values (?, 'ready', ?, null, ?, '3', '2.3000.1')`,
+      of.id,
+      world.now,
+      world.now,
+    )
+    await world.run(
+      `insert into channel_session (connection_id, data_key, credentials, holds) values (?, '', ?, 0)`,
+      of.id,
+      Buffer.of(1),
+    )
+    const served = await world.cli('connection', 'check', NUMBER)
+    await world.run('delete from worker')
+    const alone = await world.cli('connection', 'check', NUMBER)
+
+    assert.deepEqual([alone.code, served.code], [1, 0])
+    assert.match(alone.stdout, /^No worker runs, so 15550001000 is not logged in\.\n +Start Nuncio\. → nuncio serve\n/)
+    assert.match(served.stdout, /^15550001000 is linked and logged in\.\n +Device +3 of the phone’s linked devices\n/)
   })
 })

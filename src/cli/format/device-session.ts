@@ -1,3 +1,4 @@
+import { commandLine } from '../../core/command-line.ts'
 import type { ConnectionView } from '../../core/ports/administration.ts'
 import type { DeviceSessionView } from '../../core/ports/console/device-sessions.ts'
 import { Refusal } from '../../core/refusals.ts'
@@ -14,17 +15,35 @@ export function linkedConnection({ connecting }: AdministrationSession, { number
     )
 }
 
+interface CheckedSession {
+  /** Null: nothing is known of it. */
+  readonly view: DeviceSessionView | null
+  /** False: what is known is how it stood when the last worker ended. */
+  readonly hasWorker: boolean
+}
+
 /** How the session of a connection stands, a fact in a line. */
-export function deviceSessionLines(number: string, view: DeviceSessionView | null): readonly string[] {
-  const { sentence, nextStep, command } = explainSession(number, view?.status ?? 'unlinked')
+export function deviceSessionLines(number: string, { view, hasWorker }: CheckedSession): readonly string[] {
+  const status = view?.status ?? 'unlinked'
+  // The other ones last without a worker, too.
+  const isStale = !hasWorker && (status === 'ready' || status === 'connecting')
+  const { sentence, nextStep, command } = isStale ? notRunning(number) : explainSession(number, status)
   const next = [nextStep, command].filter((part) => part !== null).join(' → ')
   const login = view?.lastLogin
   const facts = login
     ? [
-        `  Device      ${login.device} of the phone’s linked devices`,
+        ...(view.isLinked ? [`  Device      ${login.device} of the phone’s linked devices`] : []),
         `  Last login  ${plainTime(login.at)}`,
         `  Version     ${login.version}`,
       ]
     : []
   return [sentence, ...(next === '' ? [] : [`  ${next}`]), ...facts]
+}
+
+function notRunning(number: string): ReturnType<typeof explainSession> {
+  return {
+    sentence: `No worker runs, so ${number} is not logged in.`,
+    nextStep: 'Start Nuncio.',
+    command: commandLine`serve`,
+  }
 }

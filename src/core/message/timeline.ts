@@ -40,6 +40,7 @@ export const SAID_FACTS: ReadonlySet<string> = new Set([
   'how',
   'lastedMs',
   'since',
+  'until',
   'template',
   'uploadedAs',
   'tries',
