@@ -61,11 +61,15 @@ describe.skipIf(REASON)(`the command line of the simulator of WhatsApp Web${skip
     const first = new LibraryClient({ library, url })
     run.type(`scan ${NUMBER} ${await first.nextCode()}`)
     await first.ended
+    await run.says(/…1000 has linked the device 1/)
     const client = await LibraryClient.logIn({ library, url }, first.state)
 
     await client.socket.relayMessage('15551234567@s.whatsapp.net', { conversation: 'Hello' }, { messageId: '3EB0AA' })
 
-    await run.says(/message to …4567: taken/)
+    await run.says(/message to …4567: taken\n.*…4567 has decrypted it: text/)
+    run.type(`lock ${NUMBER}`)
+    await client.socket.relayMessage('15551234568@s.whatsapp.net', { conversation: 'Hello' }, { messageId: '3EB0AB' })
+    await run.says(/message to …4568: not taken/)
     run.type(`unlink ${NUMBER}`)
     assert.equal((await client.ended).code, 401)
     const isThere = existsSync(authority)
@@ -76,11 +80,13 @@ describe.skipIf(REASON)(`the command line of the simulator of WhatsApp Web${skip
   it('says what a line that was typed in lacks', async () => {
     const run = new Run('--port', '0')
     run.type('scan me')
-    await run.says(/Type: scan <number> <text>, type <number> <code>, or unlink <number>/)
+    await run.says(/Type: scan <number> <text>, type <number> <code>, unlink <number>, cut <number>, or lock <number>/)
     run.type(`scan ${NUMBER} https://wa.me/settings/linked_devices#a,b,c,d,1`)
     await run.says(/scan: no device shows this code any more/)
     run.type(`type ${NUMBER} ABCD-1234`)
     await run.says(/type: no device asked for a code for 15550001000/)
+    run.type(`cut ${NUMBER}`)
+    await run.says(/cut: 15550001000 is not logged in/)
 
     assert.equal(await run.stop(), 0)
   })

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,7 +6,9 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { readPort, WrongUse, wrongOption } from '../whatsapp-cloud/read-arguments.ts'
 import { whyNoLibrary } from './library.ts'
+import type { ReceivedFile } from './media-reader.ts'
 import type { SentMessage } from './message-intake.ts'
+import type { Phone } from './phone.ts'
 import { Simulator } from './simulator.ts'
 
 const HELP = `Simulates WhatsApp's server and phones on this machine, for trying the channel WhatsApp Web out without a phone.
@@ -20,7 +23,12 @@ While it runs, these lines can be typed in:
   scan <number> <text>   The phone of this number scans the QR code with this text, which begins with https://.
   type <number> <code>   The phone of this number types the code that Nuncio shows for it.
   unlink <number>        The phone of this number unlinks all its devices.
+  cut <number>           The line of this number breaks.
+  lock <number>          This number may write to no new recipient for five minutes: they are refused with 463.
 `
+
+const LOCKED_MS = 300_000
+const COMMANDS = 'scan <number> <text>, type <number> <code>, unlink <number>, cut <number>, or lock <number>'
 
 interface RecipientCommand {
   readonly recipient: string
@@ -94,6 +102,8 @@ async function simulate(port: number): Promise<void> {
   simulator.isEveryoneRegistered = true
   for (const { prepare, recipient } of RECIPIENT_COMMANDS) prepare(simulator, recipient)
   simulator.messages.onSent = printMessage
+  simulator.messages.onRead = printRead
+  simulator.pairing.onFinish = ({ number }, device) => print(`${shortened(number)} has linked the device ${device}`)
   const folder = mkdtempSync(join(tmpdir(), 'nuncio-simulator-'))
   const authority = join(folder, 'authority.pem')
   writeFileSync(authority, simulator.media.authority)
@@ -145,7 +155,7 @@ Both are new with each start of the simulator, and it forgets all linked devices
 
 Link a number: let Nuncio show its QR code or its code, and type in
   scan <number> <text of the QR code>   nuncio connection pair <number> --json prints it as "code"
-  type <number> <code>                  nuncio connection pair <number> --code shows it
+  type <number> <code>                  nuncio connection pair <number> --code shows it, and so does the console
 
 Recipients that are commands; every other one gets its message:
 ${recipients.join('\n')}
@@ -154,21 +164,40 @@ ${recipients.join('\n')}
 }
 
 function obey(line: string, simulator: Simulator): void {
-  const [, command, typed = '', rest = ''] = /^(scan|type|unlink) \+?(\d{7,15})(?: (\S+))?$/.exec(line) ?? []
+  const [, command, typed = '', rest = ''] = /^(scan|type|unlink|cut|lock) \+?(\d{7,15})(?: (\S+))?$/.exec(line) ?? []
   try {
     if (command === 'scan' && rest) simulator.pairing.scan(typed, rest)
     else if (command === 'type' && rest) simulator.pairing.typeCode(typed, rest.replaceAll('-', '').toUpperCase())
     else if (command === 'unlink') simulator.unlink(typed)
-    else if (line !== '') print('Type: scan <number> <text>, type <number> <code>, or unlink <number>')
+    else if (command === 'cut') cut(simulator, typed)
+    else if (command === 'lock') simulator.messages.lockedUntil.set(typed, new Date(Date.now() + LOCKED_MS))
+    else if (line !== '') print(`Type: ${COMMANDS}`)
   } catch (error) {
     print(error instanceof Error ? `${command}: ${error.message}` : String(error))
   }
 }
 
+function cut(simulator: Simulator, number: string): void {
+  const line = simulator.lineOf(number)
+  if (!line) throw new Error(`${number} is not logged in`)
+  line.terminate()
+}
+
 // Neither texts nor whole numbers: what is printed on a screen is soon on another one.
+function shortened(number: string): string {
+  return `…${number.slice(-4)}`
+}
+
 function printMessage({ to, isTaken }: SentMessage): void {
   const [user = ''] = to.split('@')
-  print(`message to …${user.slice(-4)}: ${isTaken ? 'taken' : 'not taken'}`)
+  print(`message to ${shortened(user)}: ${isTaken ? 'taken' : 'not taken'}`)
+}
+
+function printRead({ number }: Phone, file: ReceivedFile | null): void {
+  const what = file
+    ? `${file.type}, ${file.bytes.length} bytes, SHA-256 ${createHash('sha256').update(file.bytes).digest('hex')}`
+    : 'text'
+  print(`${shortened(number)} has decrypted it: ${what}`)
 }
 
 function print(line: string): void {

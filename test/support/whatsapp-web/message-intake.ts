@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type BinaryNode, bytesOf, childOf, childrenOf, SERVER, secondsNow } from './binary-node.ts'
 import type { Line } from './line.ts'
-import { openFile } from './media-reader.ts'
+import { openFile, type ReceivedFile } from './media-reader.ts'
 import type { Phone } from './phone.ts'
 import { ReceiptDesk, type ReceiptLevel } from './receipt-desk.ts'
 import type { Simulator } from './simulator.ts'
@@ -44,6 +44,8 @@ export class MessageIntake {
   onMessage: () => void = () => {}
   /** Called with each message, after it was decided what happens to it. */
   onSent: (message: SentMessage) => void = () => {}
+  /** Called when a recipient has decrypted a message, and its file if it has one. */
+  onRead: (recipient: Phone, file: ReceivedFile | null) => void = () => {}
   readonly receiptDesk: ReceiptDesk
   /** Until when numbers may not write to people who do not know them. */
   readonly lockedUntil = new Map<string, Date>()
@@ -130,11 +132,9 @@ export class MessageIntake {
       const from = `${user}:${sender.device.id}@${jid.endsWith('@lid') ? 'lid' : SERVER}`
       const type = enc.attrs['type'] === 'pkmsg' ? 'pkmsg' : 'msg'
       const isRead = await phone.receive(from, id, { type, bytes: bytesOf(enc) })
-      if (isRead) {
-        this.#compare(phone, id)
-        this.#openFile(phone, id, stanzaType)
-      }
+      const file = isRead ? this.#read(phone, id, stanzaType) : null
       if (phone === sender.phone) continue
+      if (isRead) this.onRead(phone, file)
       this.#acquainted.add(`${sender.phone.number} ${phone.number}`)
       const reported = { device: sender.device, sender: sender.phone, recipient: phone, id }
       if (isRead) this.receiptDesk.reportTaken(reported)
@@ -143,6 +143,11 @@ export class MessageIntake {
         this.receiptDesk.reportUnreadable(reported)
       }
     }
+  }
+
+  #read(phone: Phone, id: string, stanzaType: string | undefined): ReceivedFile | null {
+    this.#compare(phone, id)
+    return this.#openFile(phone, id, stanzaType)
   }
 
   /** The same id must stand for the same message for ever, because phones show it once. */
@@ -154,17 +159,19 @@ export class MessageIntake {
     else this.#simulator.complain(`message ${id}: it came again with another content`)
   }
 
-  #openFile(phone: Phone, id: string, stanzaType: string | undefined): void {
+  #openFile(phone: Phone, id: string, stanzaType: string | undefined): ReceivedFile | null {
     const message = phone.inbox.at(-1)?.message
-    if (!message) return
+    if (!message) return null
     try {
       const file = openFile(message.deviceSentMessage?.message ?? message, (path) =>
         this.#simulator.media.download(path),
       )
       if (file) phone.files.push(file)
       if ((file !== null) !== (stanzaType === 'media')) throw new Error(`its stanza has the type ${stanzaType}`)
+      return file
     } catch (error) {
       this.#simulator.complain(`message ${id}: ${error instanceof Error ? error.message : String(error)}`)
+      return null
     }
   }
 
