@@ -42,6 +42,12 @@ describe('the bench', () => {
       expected: 'bridge, 1 lane beside hanging adapters / alone',
       expectedNote: /; pages written out after \d/,
     },
+    {
+      part: 'whatsapp-web',
+      engine: 'sqlite',
+      expected: 'WhatsApp Web: CPU of a message',
+      expectedNote: /; pages written out after \d/,
+    },
   ])(
     'measures $part on $engine, writes it as JSON, and notes the machine and its settings',
     async ({ part, engine, expected, expectedNote }) => {

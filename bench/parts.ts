@@ -16,6 +16,7 @@ import { measureMedia } from './parts/media.ts'
 import { measureMemory } from './parts/memory.ts'
 import { measurePeers } from './parts/peers/measure-peers.ts'
 import { measureProcesses } from './parts/processes.ts'
+import { measureWhatsAppWeb } from './parts/whatsapp-web.ts'
 
 export interface Part {
   /** What `--only` takes. */
@@ -95,6 +96,13 @@ export const PARTS: readonly Part[] = [
     isForQuick: true,
     engines: ENGINES,
     measure: measureBridge,
+  },
+  {
+    name: 'whatsapp-web',
+    what: 'linked devices on a simulated WhatsApp',
+    isForQuick: true,
+    engines: ['sqlite'],
+    measure: measureWhatsAppWeb,
   },
   {
     name: 'bodies',

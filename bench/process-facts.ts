@@ -20,6 +20,14 @@ export function cpuSecondsOfFamily(pid: number): number {
   return seconds
 }
 
+/** Of the threads of a process that have this name; NaN where none has. */
+export function cpuSecondsOfThread(pid: number, name: string): number {
+  const threads = readdirSync(`/proc/${pid}/task`).map((id) => `${pid}/task/${id}`)
+  const found = threads.filter((thread) => readFileSync(`/proc/${thread}/comm`, 'utf8').trim() === name)
+  const seconds = found.map((thread) => readStat(thread)?.ownSeconds ?? 0)
+  return found.length === 0 ? Number.NaN : seconds.reduce((sum, each) => sum + each, 0)
+}
+
 interface ProcessStat {
   readonly parent: number
   readonly ownSeconds: number
@@ -28,7 +36,7 @@ interface ProcessStat {
 }
 
 /** Null when there is no such process any more. */
-function readStat(pid: number): ProcessStat | null {
+function readStat(pid: number | string): ProcessStat | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
     // The name, in brackets, may hold spaces.

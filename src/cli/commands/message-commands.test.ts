@@ -255,6 +255,7 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
     const entries = [
       [1, NOON + 250, 'sent-again', 'whatsapp_131047', '{"oldMessage":"old","by":"channel"}'],
       [2, NOON + 1_000, 'receipt-delivered', null, null],
+      [3, NOON + 2_000, 'service-stopped', null, '{"how":"killed","lastedMs":5700,"until":1795805785891}'],
     ] as const
     for (const moment of entries)
       await world.run(
@@ -270,6 +271,7 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
       /Made by Nuncio to repeat another message as a template: 15550100000 has not written .* \[old\]\n/,
     )
     assert.match(stdout, /Delivered \[the network says 2026-01-15 12:00:01 UTC\]/)
+    assert.match(stdout, /Nuncio stopped: It ended without warning\. It went on after 5\.7 s\.\n/)
     assert.ok(stdout.indexOf('Finished: sent') < stdout.indexOf('Delivered'))
   })
 
