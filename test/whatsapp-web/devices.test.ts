@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { describe, it } from 'vitest'
+import { describe, it, onTestFinished } from 'vitest'
 import { ANNA } from '../conformance/storage-world.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { type ChannelWorld, openChannelWorld } from '../support/whatsapp-web/channel-world.ts'
@@ -58,6 +58,30 @@ describe.skipIf(REASON)(`WhatsApp Web and the devices of a recipient, against th
     assert.equal(await world.stateOf(second), 'PUBLISHED')
   })
 
+  it('G13: sends nothing again to a recipient that was blocked before the device had its keys', async () => {
+    const world = await openChannelWorld(simulator)
+    const [number, recipient] = [newNumber(), newNumber()]
+    const phone = simulator.phone(recipient)
+    const { sender, messageId } = await world.link(number, 'read', recipient)
+    await world.startWorker(ANNA)
+    await world.reaches(messageId, 'READ')
+    phone.deafFor = 1
+    simulator.queries.muted.add('encrypt key')
+    onTestFinished(() => void simulator.queries.muted.delete('encrypt key'))
+    const asked = countKeyRequests()
+    const second = await world.accept(sender, 'not read', recipient)
+    await until('the question for keys', () => countKeyRequests() > asked)
+    const stanzas = simulator.messages.sent.length
+
+    await world.block(sender.accountId, recipient)
+    simulator.queries.muted.delete('encrypt key')
+    simulator.breakLine(number, '503')
+
+    await until('the acknowledgement after the next login', () => isAllAcknowledged(number))
+    assert.deepEqual([simulator.messages.sent.length, phone.texts], [stanzas, ['read']])
+    assert.ok(!(await world.timelineOf(second)).includes('receipt-unreadable'))
+  })
+
   it('sends a file again to a device that could not read its message', async () => {
     const world = await openChannelWorld(simulator)
     const recipient = newNumber()
@@ -98,6 +122,10 @@ describe.skipIf(REASON)(`WhatsApp Web and the devices of a recipient, against th
 
 function isAllAcknowledged(number: string): boolean {
   return simulator.lineOf(number)?.login?.device.unacknowledged.length === 0
+}
+
+function countKeyRequests(): number {
+  return simulator.requests.filter((request) => request === 'iq encrypt get <key>').length
 }
 
 /** How many devices of the recipient the last message was for. */

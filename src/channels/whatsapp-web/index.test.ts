@@ -21,6 +21,7 @@ it.each([
     memory,
     clock,
     sessions: storage.sessions as never,
+    blocked: storage.blocked,
     folder: '/nowhere',
     rootKey: null,
     url: 'wss://web.example/ws',

@@ -26,13 +26,14 @@ import { Receipts } from './receipts.ts'
 import { Refusals } from './refusals.ts'
 import { sendByWhatsApp } from './send.ts'
 import { SentContents } from './sent-contents.ts'
-import { type ReadySession, type SessionParts, stateOf, WebSession } from './session.ts'
+import { type ReadySession, stateOf, WebSession } from './session.ts'
+import type { SessionParts } from './session-parts.ts'
 import { parseWhatsAppWebSettings } from './settings.ts'
 import { StoredSession } from './stored-session.ts'
 import { deadlineIn, isOver } from './thread/deadline.ts'
 import { ThreadHost } from './thread/host.ts'
 
-interface WhatsAppWebParts extends Pick<SessionParts, 'url'> {
+interface WhatsAppWebParts extends Pick<SessionParts, 'url' | 'blocked'> {
   readonly memory: ChannelState
   readonly sessions: SessionStore
   readonly clock: Clock
@@ -60,7 +61,7 @@ const PAIRINGS_AT_ONCE = 3
 
 /** Numbers that send as linked devices of their phones, as WhatsApp Web does. */
 export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
-  const { memory, clock, folder, rootKey, url, guarded, version, note = () => {} } = parts
+  const { memory, clock, folder, rootKey, url, blocked, guarded, version, note = () => {} } = parts
   const attempts = new Attempts(memory)
   const receipts = new Receipts({ memory, clock, attempts, note })
   const lookups = new Lookups(clock)
@@ -78,6 +79,7 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
   }
   const held = new HeldSessions({
     store: parts.sessions,
+    blocked,
     host,
     logins: new LoginTurns(LOGINS_AT_ONCE),
     pairings: new LoginTurns(PAIRINGS_AT_ONCE),

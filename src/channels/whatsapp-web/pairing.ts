@@ -64,6 +64,7 @@ export class Pairing {
         writeCredentials: (text) => (this.#linking ??= this.#link(text)),
         keepReceipt: async () => {},
         countRepeat: async () => null,
+        mayRepeat: async () => false,
         mayLeave: () => null,
         changed: (change) => this.#follow(change),
       },

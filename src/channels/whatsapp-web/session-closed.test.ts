@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { it } from 'vitest'
 import { HandClock, settle } from '../../../test/conformance/hand-clock.ts'
 import type { HeldLane } from '../../core/ports/channel.ts'
-import { type SessionParts, WebSession } from './session.ts'
+import { WebSession } from './session.ts'
+import type { SessionParts } from './session-parts.ts'
 
 it('a session that is closed while it is being unlinked stays closed for those who count sessions', async () => {
   const statuses: string[] = []

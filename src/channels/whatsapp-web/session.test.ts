@@ -5,7 +5,8 @@ import { ANNA, accept, addSender, holdLane } from '../../../test/conformance/sto
 import { testSecrets } from '../../../test/support/secrets.ts'
 import { EncryptedSessionStore } from '../../secrets/session-store.ts'
 import { LoginTurns } from './login-turns.ts'
-import { type SessionParts, WebSession } from './session.ts'
+import { WebSession } from './session.ts'
+import type { SessionParts } from './session-parts.ts'
 
 describe('the session of a held lane', () => {
   it('ends each turn to log in that it took, also when a person wants it while a login begins', async () => {

@@ -1,36 +1,19 @@
 import type { HeldLane } from '../../core/ports/channel.ts'
-import type { Clock } from '../../core/ports/clock.ts'
-import type { JournalEvent } from '../../core/ports/journal.ts'
 import { SecretUnreadable } from '../../core/ports/secrets.ts'
 import type { SessionLogin } from '../../core/ports/session-requests.ts'
-import type { SessionStore } from '../../core/ports/session-store.ts'
-import { type ClientVersions, VERSION_REFUSED } from './client-version.ts'
+import { VERSION_REFUSED } from './client-version.ts'
 import { type AfterClose, backoffMs, CONNECTING, decideAfterClose, type SessionStatus } from './close-code.ts'
 import { keepStatus, readKeptStatus } from './kept-status.ts'
-import type { LoginTurns } from './login-turns.ts'
 import { WHATSAPP_WEB } from './name.ts'
-import type { Receipts } from './receipts.ts'
 import { SentContents } from './sent-contents.ts'
+import type { SessionParts } from './session-parts.ts'
 import { SessionRequests } from './session-requests.ts'
 import { SessionVersion } from './session-version.ts'
 import { StoredSession } from './stored-session.ts'
 import { type Deadline, deadlineIn } from './thread/deadline.ts'
-import type { HostedSocket, SocketOwner, ThreadHost } from './thread/host.ts'
+import type { HostedSocket, SocketOwner } from './thread/host.ts'
 import type { RelayEnd, SocketChange, SocketOrder } from './thread/messages.ts'
 import { unlinkFormer } from './unlink-former.ts'
-
-export interface SessionParts {
-  readonly store: SessionStore
-  readonly host: ThreadHost
-  readonly logins: LoginTurns
-  /** For linking devices. */
-  readonly pairings: LoginTurns
-  readonly receipts: Receipts
-  readonly versions: ClientVersions
-  readonly clock: Clock
-  readonly url: string
-  readonly note: (event: JournalEvent) => void
-}
 
 /** A session that is logged in, and what is stored of it. */
 export interface ReadySession {
@@ -256,7 +239,7 @@ export class WebSession {
   }
 
   #ownerOf(stored: StoredSession, generation: number): SocketOwner {
-    const { connectionId, stillHolds } = this.#lane
+    const { connectionId, accountId, stillHolds } = this.#lane
     const isCurrent = () => !this.#isClosed && generation === this.#generation
     const contents = new SentContents(stored, this.#parts.clock)
     return {
@@ -266,6 +249,7 @@ export class WebSession {
       writeCredentials: (text) => stored.writeCredentials(text),
       keepReceipt: (receipt) => this.#parts.receipts.keep(connectionId, receipt),
       countRepeat: (wireId, device) => contents.countRepeat(wireId, device, MOST_REPEATS),
+      mayRepeat: async (to) => !(await this.#parts.blocked.isBlocked(accountId, to)),
       mayLeave: (wireId): Deadline | null =>
         isCurrent() && stillHolds() && this.#mayLeave(wireId) ? deadlineIn(LEAVES_WITHIN_MS) : null,
       changed: (change) => {

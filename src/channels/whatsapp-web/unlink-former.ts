@@ -56,6 +56,7 @@ async function unlinkDevice(
     // Of what this device sent. What is acknowledged does not come again.
     keepReceipt: (receipt) => receipts.keep(connectionId, receipt),
     countRepeat: async () => null,
+    mayRepeat: async () => false,
     mayLeave: () => null,
     changed(change) {
       if (change.kind === 'ready') login.resolve('ready')

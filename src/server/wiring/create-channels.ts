@@ -67,6 +67,7 @@ export function createChannels(parts: ChannelsParts): Channels {
     ...settings.whatsappWebUrl,
     memory: storage.channelState(WHATSAPP_WEB),
     sessions: new EncryptedSessionStore({ rows: storage.sessions, secrets }),
+    blocked: storage.blocked,
     clock: storage.clock,
     folder: extraFolder(settings, WHATSAPP_WEB),
     guarded: guardedCallOf(settings, { isLoopbackOpened: settings.whatsappWebUrl.rootKey !== null }),

@@ -144,6 +144,7 @@ export class ChannelWorld {
     return createWhatsAppWeb({
       memory,
       sessions: this.sessions,
+      blocked: this.storage.blocked,
       clock,
       folder,
       rootKey: this.#simulator.rootKey.public.toString('base64'),

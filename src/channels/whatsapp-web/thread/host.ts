@@ -30,6 +30,7 @@ export interface SocketOwner {
   writeCredentials(text: string): Promise<void>
   keepReceipt(receipt: SocketReceipt): Promise<void>
   countRepeat(wireId: string, device: string): ReturnType<HostMethods['countRepeat']>
+  mayRepeat(to: string): Promise<boolean>
   mayLeave(wireId: string): Deadline | null
   changed(change: SocketChange): void
 }
@@ -147,6 +148,7 @@ export class ThreadHost {
       writeCredentials: (id, text) => ownerOf(id).writeCredentials(text),
       keepReceipt: (id, receipt) => ownerOf(id).keepReceipt(receipt),
       countRepeat: (id, wireId, device) => ownerOf(id).countRepeat(wireId, device),
+      mayRepeat: (id, to) => ownerOf(id).mayRepeat(to),
       mayLeave: (id, wireId) => this.#owners.get(id)?.mayLeave(wireId) ?? null,
       changed: (id, change) => this.#report(id, change),
     }

@@ -136,6 +136,8 @@ export interface HostMethods {
     wireId: string,
     device: string,
   ): Promise<{ readonly to: string; readonly fields: MessageFields } | null>
+  /** Whether a message to this recipient may be sent again at this moment. Rejects when that is not known. */
+  mayRepeat(socket: number, to: string): Promise<boolean>
   /** Until when the message may be written; null: not at all. */
   mayLeave(socket: number, wireId: string): Deadline | null
   changed(socket: number, change: SocketChange): void

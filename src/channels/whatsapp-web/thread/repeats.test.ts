@@ -10,53 +10,65 @@ it.each([
   { title: 'the recipient', device: `${RECIPIENT}:2@s.whatsapp.net`, isSent: true },
   { title: 'the recipient, by WhatsApp’s own id', device: '77001:2@lid', isSent: true },
   { title: 'our own number', device: '15550001000:3@s.whatsapp.net', isSent: true },
+  { title: 'the recipient, who is blocked since its keys came', device: JID, isBlocked: true, isSent: false },
   { title: 'another person', device: '15559999999@s.whatsapp.net', isSent: false },
   { title: 'another person, by WhatsApp’s own id', device: '77009:1@lid', isSent: false },
-])('a device that asks for a message gets it: $isSent, when it is of $title', async ({ device, isSent }) => {
-  const sent: StanzaNode[] = []
-  let ask: (receipt: StanzaNode) => unknown = () => {}
-  const socket = {
-    ws: {
-      isOpen: true,
-      listeners: () => [],
-      on: (_: string, listener: typeof ask) => {
-        ask = listener
+])(
+  'a device that asks for a message gets it: $isSent, when it is of $title',
+  async ({ device, isBlocked = false, isSent }) => {
+    const asked: string[] = []
+    const sent: StanzaNode[] = []
+    let ask: (receipt: StanzaNode) => unknown = () => {}
+    const socket = {
+      ws: {
+        isOpen: true,
+        listeners: () => [],
+        on: (_: string, listener: typeof ask) => {
+          ask = listener
+        },
       },
-    },
-    sendNode: async (node: StanzaNode) => sent.push(node),
-    signalRepository: {
-      lidMapping: { getLIDForPN: async () => '77001@lid' },
-      injectE2ESession: async () => {},
-      encryptMessage: async () => ({ type: 'msg', ciphertext: Buffer.alloc(1) }),
-    },
-  }
-  const library = {
-    proto: {
-      Message: { fromObject: () => ({}), encode: () => ({ finish: () => Buffer.alloc(0) }), decode: () => ({}) },
-    },
-    encodeWAMessage: () => Buffer.alloc(1),
-    encodeSignedDeviceIdentity: () => Buffer.alloc(1),
-    extractE2ESessionFromRetryReceipt: () => ({}),
-  }
-  answerRetries({
-    library,
-    socket,
-    state: { get: async () => ({ [RECIPIENT]: { jid: JID, at: 0 } }) },
-    credentials: {
-      me: { id: '15550001000:1@s.whatsapp.net', lid: '77000:1@lid' },
-      signedIdentityKey: { private: Buffer.alloc(32) },
-    },
-    host: {
-      call: async (method: string) =>
-        method === 'countRepeat' ? { to: RECIPIENT, fields: { extendedTextMessage: { text: 'hello' } } } : null,
-    },
-    id: 1,
-  } as never)
+      sendNode: async (node: StanzaNode) => sent.push(node),
+      signalRepository: {
+        lidMapping: { getLIDForPN: async () => '77001@lid' },
+        injectE2ESession: async () => {},
+        async encryptMessage() {
+          asked.push('encryptMessage')
+          return { type: 'msg', ciphertext: Buffer.alloc(1) }
+        },
+      },
+    }
+    const library = {
+      proto: {
+        Message: { fromObject: () => ({}), encode: () => ({ finish: () => Buffer.alloc(0) }), decode: () => ({}) },
+      },
+      encodeWAMessage: () => Buffer.alloc(1),
+      encodeSignedDeviceIdentity: () => Buffer.alloc(1),
+      extractE2ESessionFromRetryReceipt: () => ({}),
+    }
+    answerRetries({
+      library,
+      socket,
+      state: { get: async () => ({ [RECIPIENT]: { jid: JID, at: 0 } }) },
+      credentials: {
+        me: { id: '15550001000:1@s.whatsapp.net', lid: '77000:1@lid' },
+        signedIdentityKey: { private: Buffer.alloc(32) },
+      },
+      host: {
+        async call(method: string) {
+          asked.push(method)
+          if (method === 'mayRepeat') return !isBlocked
+          return method === 'countRepeat' ? { to: RECIPIENT, fields: { extendedTextMessage: { text: 'hello' } } } : null
+        },
+      },
+      id: 1,
+    } as never)
 
-  await ask({ tag: 'receipt', attrs: { id: 'wire', from: device, type: 'retry' } })
+    await ask({ tag: 'receipt', attrs: { id: 'wire', from: device, type: 'retry' } })
 
-  assert.deepEqual(
-    sent.map(({ tag }) => tag),
-    isSent ? ['message', 'ack'] : ['ack'],
-  )
-})
+    assert.deepEqual(
+      sent.map(({ tag }) => tag),
+      isSent ? ['message', 'ack'] : ['ack'],
+    )
+    if (isBlocked) assert.deepEqual(asked.slice(-2), ['encryptMessage', 'mayRepeat'])
+  },
+)

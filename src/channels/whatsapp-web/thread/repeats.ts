@@ -49,7 +49,7 @@ async function answer(parts: RepeatsParts, receipt: StanzaNode): Promise<void> {
   }
 }
 
-/** False when the device had it often enough, it is no message of ours, or the device is another person’s. */
+/** False when the device had it often enough, it is no message of ours, the device is another person’s, or the recipient is blocked. */
 async function repeat(parts: RepeatsParts, receipt: StanzaNode): Promise<boolean> {
   const { socket, state, credentials, host, id } = parts
   const { id: wireId = '', from = '', participant } = receipt.attrs
@@ -60,7 +60,10 @@ async function repeat(parts: RepeatsParts, receipt: StanzaNode): Promise<boolean
   if (!content || !jid) return false
   if (!isOurs(credentials, device) && !(await isOf(jid, device, socket))) return false
   await openSession(parts, { receipt, device })
-  await socket.sendNode(await stanzaFor(parts, { receipt, device, jid, fields: content.fields }))
+  const stanza = await stanzaFor(parts, { receipt, device, jid, fields: content.fields })
+  // Asked last: the keys of the device may have been waited for, and the recipient blocked meanwhile (G13).
+  if (!(await host.call('mayRepeat', id, content.to))) return false
+  await socket.sendNode(stanza)
   return true
 }
 
