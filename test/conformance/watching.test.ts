@@ -431,12 +431,12 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
 
   it.each([true, false])(
     'reports that a number may write to no new recipients, until that is over; said until when: %s',
-    async (isSaid) => {
+    async (isEndSaid) => {
       const sender = await addSender(world)
       const memory = world.channelState('whatsapp-web')
       const until = world.clock.now() + 600 * SECOND_MS
       const at = world.clock.now()
-      const value = JSON.stringify({ isSaid })
+      const value = JSON.stringify({ isSaid: true, isEndSaid })
       await memory.add('first-contact-lock', { connectionId: sender.connectionId, key: String(until), value, at })
 
       const locked = await watchFor(60 * SECOND_MS)
@@ -444,7 +444,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
 
       assert.deepEqual(
         locked.map(({ kind, object, severity, facts }) => [kind, object, severity, facts['until']]),
-        [['number_restricted', sender.connectionId, 'warning', isSaid ? until : null]],
+        [['number_restricted', sender.connectionId, 'warning', isEndSaid ? until : null]],
       )
       assert.deepEqual(over, [])
     },

@@ -121,13 +121,35 @@ describe('new recipients of a WhatsApp Web number', () => {
     await world.pass(DAY_MS - 1)
     const before = await world.check(ANNA)
     await world.asked()
-    const [, fact] = await world.facts()
     await world.pass(1)
 
     assert.equal(before?.reason, 'first_contacts_locked')
-    assert.match(fact?.value ?? '', /^Held back until \d\d:\d\d UTC, because WhatsApp refused one: /)
     assert.equal(await world.check(ANNA), null)
   })
+
+  it.each([
+    {
+      title: 'nothing',
+      answer: { isActive: false, until: null },
+      value: /^Held back until .+, because WhatsApp refused one: /,
+    },
+    {
+      title: 'that there is a lock',
+      answer: { isActive: true, until: null },
+      value: /^Held back until .+, because WhatsApp locks them without saying until when: /,
+    },
+    { title: 'until when', answer: { isActive: true, until: HOUR_MS }, value: /^Locked by WhatsApp until / },
+  ])(
+    'have the end of their lock shown as WhatsApp’s only where it says it; it says $title',
+    async ({ answer, value }) => {
+      const world = await openWorld(30)
+      world.answer = { ...answer, until: answer.until && world.now() + answer.until }
+
+      await world.contacts.locked(CONNECTION, world.ready)
+
+      assert.match((await world.facts())[1]?.value ?? '', value)
+    },
+  )
 
   it('are asked about at most every ten minutes, and go on when WhatsApp has ended the lock early', async () => {
     const world = await openWorld(30)

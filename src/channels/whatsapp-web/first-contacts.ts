@@ -41,6 +41,8 @@ interface Lock {
   readonly until: Instant
   /** WhatsApp itself says that there is one. */
   readonly isSaid: boolean
+  /** It says until when, too. Otherwise the end is our guess. */
+  readonly isEndSaid: boolean
   /** By the monotonic clock. */
   readonly askedAt: number
 }
@@ -166,7 +168,7 @@ class OfConnection {
     const lock = this.#lock
     const latest = now + LOCK_OF_UNKNOWN_LENGTH_MS
     // A clock that ran ahead has guessed its end.
-    if (lock && !lock.isSaid && lock.until > latest) void this.#setLock({ ...lock, until: latest })
+    if (lock && !lock.isEndSaid && lock.until > latest) void this.#setLock({ ...lock, until: latest })
     return this.#lock && this.#lock.until > now ? this.#lock : null
   }
 
@@ -219,8 +221,9 @@ class OfConnection {
   /** Also when WhatsApp says nothing of it. */
   async lock(answer: ContactLock | null, now: Instant): Promise<Lock> {
     const isSaid = answer?.isActive ?? false
+    const isEndSaid = isSaid && answer?.until != null
     const until = Math.max(now + SOON_MS, answer?.until ?? now + LOCK_OF_UNKNOWN_LENGTH_MS)
-    const lock = { until, isSaid, askedAt: this.#parts.clock.monotonic() }
+    const lock = { until, isSaid, isEndSaid, askedAt: this.#parts.clock.monotonic() }
     await this.#setLock(lock)
     return lock
   }
@@ -240,8 +243,9 @@ class OfConnection {
       const stored = await memory.list(LOCK_KIND, { connectionId: this.#id, after: 0, limit: MOST_FIRSTS })
       for (const { position } of stored) await memory.remove(LOCK_KIND, position)
       if (!lock) return
-      const { until, isSaid } = lock
-      const entry = { connectionId: this.#id, key: String(until), value: JSON.stringify({ isSaid }), at: clock.now() }
+      const { until, isSaid, isEndSaid } = lock
+      const value = JSON.stringify({ isSaid, isEndSaid } satisfies StoredLock)
+      const entry = { connectionId: this.#id, key: String(until), value, at: clock.now() }
       await memory.add(LOCK_KIND, { ...entry, remindAt: until })
     } catch {
       // Storage is away, and says so itself. After a restart one message may find out again.
@@ -264,22 +268,22 @@ class OfConnection {
   }
 }
 
+type StoredLock = Pick<Lock, 'isSaid' | 'isEndSaid'>
+
 /** What is stored of a connection. */
 export async function readFirstContacts(
   memory: Pick<ChannelState, 'list'>,
   connectionId: ConnectionId,
 ): Promise<{
   readonly firsts: ReadonlyMap<string, Instant>
-  readonly lock: { readonly until: Instant; readonly isSaid: boolean; readonly at: Instant } | null
+  readonly lock: (StoredLock & { readonly until: Instant; readonly at: Instant }) | null
 }> {
   const from = { connectionId, after: 0, limit: MOST_FIRSTS }
   const [firsts, locks] = await Promise.all([memory.list(FIRST_CONTACT_KIND, from), memory.list(LOCK_KIND, from)])
   const last = locks.at(-1)
   return {
     firsts: new Map(firsts.map(({ key, at }) => [key, at])),
-    lock: last
-      ? { until: Number(last.key), at: last.at, ...(JSON.parse(last.value) as { readonly isSaid: boolean }) }
-      : null,
+    lock: last ? { until: Number(last.key), at: last.at, ...(JSON.parse(last.value) as StoredLock) } : null,
   }
 }
 

@@ -5,6 +5,8 @@ import { shortTime } from '../../format/instants.ts'
 import { allowanceAt, readFirstContacts } from './first-contacts.ts'
 import { readWhatsAppWebSettings, type StoredSettings } from './settings.ts'
 
+type Lock = NonNullable<Awaited<ReturnType<typeof readFirstContacts>>['lock']>
+
 interface Reported {
   readonly memory: Pick<ChannelState, 'list'>
   readonly id: ConnectionId
@@ -18,13 +20,21 @@ export async function readReportedFacts({ memory, id, settings, now }: Reported)
   const { newRecipientsPerDay: allowed } = readWhatsAppWebSettings(settings)
   const facts: ConnectionFact[] = [newRecipientsFact(firsts, { allowed, now })]
   if (lock && lock.until > now) {
-    const until = shortTime(lock.until, now)
-    const why = lock.isSaid
-      ? `Locked by WhatsApp until ${until}`
-      : `Held back until ${until}, because WhatsApp refused one`
-    facts.push({ label: 'First contacts', value: `${why}: messages to new recipients wait`, tone: 'bad' })
+    facts.push({
+      label: 'First contacts',
+      value: `${lockText(lock, now)}: messages to new recipients wait`,
+      tone: 'bad',
+    })
   }
   return facts
+}
+
+/** Of which only an end that WhatsApp has named is shown as its own. */
+function lockText({ until, isSaid, isEndSaid }: Lock, now: Instant): string {
+  const end = shortTime(until, now)
+  if (isEndSaid) return `Locked by WhatsApp until ${end}`
+  const why = isSaid ? 'locks them without saying until when' : 'refused one'
+  return `Held back until ${end}, because WhatsApp ${why}`
 }
 
 function newRecipientsFact(

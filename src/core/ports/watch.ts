@@ -115,7 +115,7 @@ export interface ContactLock {
   readonly number: string
   readonly channel: string
   readonly since: Instant
-  /** Null: it has refused a message and does not say until when. */
+  /** Null: it does not say until when. */
   readonly until: Instant | null
 }
 

@@ -310,7 +310,7 @@ async function readContactLocks(database: WatchDatabase, now: Instant): Promise<
     number: String(row['number']),
     channel: String(row['channel']),
     since: Number(row['at']),
-    until: readObject(row['value'])['isSaid'] === true ? Number(row['key']) : null,
+    until: readObject(row['value'])['isEndSaid'] === true ? Number(row['key']) : null,
   }))
   return [...new Map(locks.map((lock) => [lock.connectionId, lock])).values()]
 }
