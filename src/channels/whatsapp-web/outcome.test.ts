@@ -27,7 +27,7 @@ describe('what keeps a session from being ready', () => {
     { status: { name: 'taken-elsewhere' }, code: 'session_taken', retryAfterMs: 10 * MINUTE },
     { status: { name: 'client-refused', code: 405 }, code: 'client_refused', retryAfterMs: 10 * MINUTE },
     { status: { name: 'not-installed' }, code: 'channel_not_installed', retryAfterMs: 5_000 },
-    { status: { name: 'unreadable' }, code: 'secret_unreadable', retryAfterMs: 10 * MINUTE },
+    { status: { name: 'unreadable' }, code: 'session_unreadable', retryAfterMs: 10 * MINUTE },
   ])('makes the whole lane wait: $status.name', ({ status, code, retryAfterMs }) => {
     const failure = failureOfStatus(status, NOW)
 

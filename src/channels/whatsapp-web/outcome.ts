@@ -46,7 +46,7 @@ export function failureOfStatus(status: SessionStatus, now: number): Failure {
     case 'not-installed':
       return ofConnection('channel_not_installed', ASK_OTHERS_MS)
     case 'unreadable':
-      return ofConnection('secret_unreadable', PERSON_ACTS_MS)
+      return ofConnection('session_unreadable', PERSON_ACTS_MS)
   }
 }
 

@@ -64,7 +64,7 @@ function open({ kind, isCancelled = false, pairings = new LoginTurns(1) }: Given
       wasLinkedBy: async () => false,
       async unlink() {
         events.push('unlinks')
-        return true
+        return null
       },
     },
   }

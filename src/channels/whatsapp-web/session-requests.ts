@@ -15,7 +15,7 @@ interface RequestedSession {
   whenReady(mostMs: number, signal: AbortSignal): Promise<{ readonly socket: unknown } | SessionStatus>
   wasLinkedBy(request: string): Promise<boolean>
   adopt(credentials: string, request: string): Promise<void>
-  unlink(): Promise<boolean>
+  unlink(): Promise<SessionStatus | null>
 }
 
 interface RequestsParts {
@@ -40,7 +40,7 @@ const WAITS = [
   'session_taken',
   'client_refused',
   'channel_not_installed',
-  'secret_unreadable',
+  'session_unreadable',
 ]
 
 /** Carries out what people want of a session, one request at a time, while this worker holds the lane. */
@@ -119,7 +119,8 @@ export class SessionRequests {
 
   async #carryOut(request: SessionRequest, signal: AbortSignal): Promise<void> {
     const { session, host } = this.#parts
-    const wasLinked = await session.wasLinkedBy(request.id)
+    // What cannot be read can be unlinked, too.
+    const wasLinked = request.kind !== 'unlink' && (await session.wasLinkedBy(request.id))
     if (!wasLinked && request.watchedUntil <= this.#parts.clock.now()) await this.#end(request, { end: 'unwatched' })
     else if (!host.isInstalled()) await this.#end(request, { end: 'not-installed' })
     else if (request.kind === 'unlink') await this.#unlink(request)
@@ -130,8 +131,8 @@ export class SessionRequests {
   async #unlink(request: SessionRequest): Promise<void> {
     // From here on it cannot be cancelled.
     if (!(await this.#report(request, { state: 'logging-in' }))) return
-    const isUnlinked = await this.#parts.session.unlink()
-    await this.#end(request, { end: isUnlinked ? 'done' : 'done-here-only' })
+    const obstacle = await this.#parts.session.unlink()
+    await this.#end(request, obstacle ? { end: 'done-here-only', detail: obstacle.name } : { end: 'done' })
   }
 
   async #link(request: SessionRequest, signal: AbortSignal): Promise<void> {

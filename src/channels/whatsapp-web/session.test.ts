@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it, onTestFinished } from 'vitest'
 import { newSqliteWorld } from '../../../test/conformance/sqlite-world.ts'
 import { ANNA, accept, addSender, holdLane } from '../../../test/conformance/storage-world.ts'
+import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import { testSecrets } from '../../../test/support/secrets.ts'
+import { explainRequestEnd } from '../../core/sentences/explain-session.ts'
 import { EncryptedSessionStore } from '../../secrets/session-store.ts'
+import { createDeviceSessions } from '../../storage/queries/connections/device-sessions.ts'
 import { LoginTurns } from './login-turns.ts'
 import { WebSession } from './session.ts'
 import type { SessionParts } from './session-parts.ts'
@@ -40,6 +43,32 @@ describe('the session of a held lane', () => {
 
     assert.deepEqual(before, { name: 'unreadable' })
     assert.deepEqual(await world.sql('select * from channel_session'), [])
+  })
+
+  it('unlinks also what does not open, and says that WhatsApp does not know of it', async () => {
+    const { world, lane, session, store } = await openSession()
+    await (await store.open(lane))?.write({ credentials: Buffer.from('{}') })
+    await world.sql("update channel_session set data_key = 'of another ring'")
+    const requests = createDeviceSessions(world.store)
+    const of = { accountId: lane.accountId, id: lane.connectionId }
+    const { id } = await requests.request(of, 'unlink', 'test')
+
+    session.requested()
+
+    const ended = await waitUntil(
+      'the end',
+      async () => {
+        const { progress } = await requests.watch(of, id)
+        return progress.state === 'ended' && progress
+      },
+      { deadlineMs: 10_000 },
+    )
+    assert.deepEqual(ended, { state: 'ended', end: 'done-here-only', detail: 'unreadable' })
+    assert.deepEqual(await world.sql('select * from channel_session'), [])
+    assert.equal(
+      explainRequestEnd({ number: '15550001000', kind: 'unlink' }, ended).sentence,
+      '15550001000 is unlinked here, but its session could not be decrypted to say so to WhatsApp: the phone still lists this device.',
+    )
   })
 
   it('stores no device that a phone links while the session is closed', async () => {

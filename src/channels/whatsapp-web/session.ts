@@ -140,15 +140,15 @@ export class WebSession {
     await stored.adopt(credentials, request)
   }
 
-  /** Unlinks the device and removes what is stored. False when WhatsApp could not be reached for it. */
-  async unlink(): Promise<boolean> {
+  /** Unlinks the device and removes what is stored. Returns what kept it from telling WhatsApp; null: nothing. */
+  async unlink(): Promise<SessionStatus | null> {
     await this.connectNow()
-    await this.whenReady(UNLINKS_WITHIN_MS, new AbortController().signal)
-    const wasReady = this.isReady
-    await this.#leave({ logsOut: wasReady })
+    const found = await this.whenReady(UNLINKS_WITHIN_MS, new AbortController().signal)
+    const obstacle = 'name' in found ? found : null
+    await this.#leave({ logsOut: obstacle === null })
     await this.#remove()
     this.#set({ name: 'unlinked' }, null)
-    return wasReady
+    return obstacle
   }
 
   /** Nothing of the socket counts any more. */

@@ -8,7 +8,7 @@ export type SessionRequestKind = 'qr' | 'code' | 'use-here' | 'unlink'
 /** How a request ended. */
 export type SessionRequestEnd =
   | 'done'
-  /** The session is removed here, but the network could not be reached: the phone still lists the device. */
+  /** The session is removed here, but the network could not be told: the phone still lists the device. */
   | 'done-here-only'
   /** The device is linked, but the network has not let it log in yet. It is tried again by itself. */
   | 'login-pending'
@@ -41,7 +41,10 @@ export interface SessionRequestProgress {
   readonly shown?: ShownCode
   /** Only when `ended`. */
   readonly end?: SessionRequestEnd
-  /** For `other-number` its last two digits, otherwise the network's code; left out when there is none. */
+  /**
+   * For `other-number` its last two digits, for `done-here-only` the status that the session had, otherwise the network's code or
+   * the status; left out when there is none.
+   */
   readonly detail?: string
 }
 

@@ -19,6 +19,14 @@ export const WHATSAPP_WEB_REASONS = {
     nextStep: 'Ask the person who runs Nuncio to install them. Sending then goes on by itself.',
     command: commandLine`channel install whatsapp-web`,
   },
+  session_unreadable: {
+    list: 'Session cannot be decrypted',
+    cause: 'The stored session of {number} cannot be decrypted: its key is missing, or it was changed.',
+    nextStep:
+      'Ask the person who runs Nuncio to restore the key ring. If the key is lost, unlink the number here, log the device out on its phone, and link it again.',
+    command: commandLine`connection unlink NUMBER`,
+    ...SETTINGS,
+  },
   session_taken: {
     list: 'Session in use elsewhere',
     cause: 'The session of {number} was opened somewhere else, and WhatsApp ended this one.',

@@ -22,10 +22,11 @@ const REASON_OF_STATUS: Readonly<Record<string, ReasonCode>> = {
   'taken-elsewhere': 'session_taken',
   'client-refused': 'client_refused',
   'not-installed': 'channel_not_installed',
-  unreadable: 'secret_unreadable',
+  unreadable: 'session_unreadable',
 }
 const TRIED_AGAIN = 'You need not do anything: it is tried again by itself.'
 const TOO_MANY = '429'
+const UNREADABLE = 'unreadable'
 
 /** How the session of a number stands. */
 export function explainSession(number: string, status: string): SessionText {
@@ -48,7 +49,10 @@ export function explainRequestEnd(
       return just(DONE[kind](number))
     case 'done-here-only':
       return {
-        sentence: `${number} is unlinked here, but WhatsApp could not be reached: the phone may still list this device.`,
+        sentence:
+          detail === UNREADABLE
+            ? `${number} is unlinked here, but its session could not be decrypted to say so to WhatsApp: the phone still lists this device.`
+            : `${number} is unlinked here, but WhatsApp could not be reached: the phone may still list this device.`,
         nextStep: 'On the phone, open Linked devices and log this device out.',
         command: null,
       }
@@ -88,7 +92,7 @@ export function explainRequestEnd(
     case 'not-installed':
       return ofReason(number, 'channel_not_installed')
     case 'unreadable':
-      return ofReason(number, 'secret_unreadable')
+      return ofReason(number, 'session_unreadable')
     case 'failed':
       return failed({ number, kind }, detail)
   }

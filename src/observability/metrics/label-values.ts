@@ -139,7 +139,7 @@ const REASONS_OF_STATUS: Readonly<Record<string, readonly string[]>> = {
   idle: ['idle'],
   pace: ['pace', 'quiet_hours'],
   deferred: ['all_deferred'],
-  connection: ['connection_away', 'credentials_refused', 'secret_unreadable', 'trouble'],
+  connection: ['connection_away', 'credentials_refused', 'secret_unreadable', 'session_unreadable', 'trouble'],
   rate_limited: ['rate_limited'],
 }
 const STATUS_OF = new Map(
