@@ -14,12 +14,14 @@ import { CallProblem } from './call-problem.ts'
 // With more pages than this, reloading all of them at every change would cost too much.
 const LIVE_PAGES = 4
 
-interface QueryOptions {
+interface QueryOptions<Reply = unknown> {
   /** False: do not load yet, because an input is missing. */
   readonly enabled?: boolean
   /** Keep the last reply on screen while another input loads. */
   readonly keepsPrevious?: boolean
   readonly everyMs?: number
+  /** Ends `everyMs` with the first reply for which it is true. */
+  readonly isLast?: (reply: Reply) => boolean
   /** False: do not reload when something changes. */
   readonly isLive?: boolean
 }
@@ -49,7 +51,13 @@ function needsProof(error: unknown): boolean {
 export function useApiQuery<Name extends RouteName>(
   name: Name,
   input: InputFor<Name>,
-  { enabled = true, keepsPrevious = false, everyMs, isLive = true }: QueryOptions = {},
+  {
+    enabled = true,
+    keepsPrevious = false,
+    everyMs,
+    isLast = () => false,
+    isLive = true,
+  }: QueryOptions<ReplyFor<Name>> = {},
 ): UseQueryResult<ReplyFor<Name>, CallProblem> {
   const provenCall = useProvenCall()
   return useQuery<ReplyFor<Name>, CallProblem>({
@@ -59,7 +67,12 @@ export function useApiQuery<Name extends RouteName>(
     meta: { isLive },
     ...(keepsPrevious ? { placeholderData: keepPreviousData } : {}),
     // A person who did not confirm it is not asked again by itself.
-    ...(everyMs === undefined ? {} : { refetchInterval: ({ state }) => (needsProof(state.error) ? false : everyMs) }),
+    ...(everyMs === undefined
+      ? {}
+      : {
+          refetchInterval: ({ state: { data, error } }) =>
+            needsProof(error) || (data !== undefined && isLast(data)) ? false : everyMs,
+        }),
   })
 }
 

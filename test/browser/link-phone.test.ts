@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page, Response } from '@playwright/test'
+import { setTimeout } from 'node:timers/promises'
+import type { Page, Request, Response } from '@playwright/test'
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
@@ -13,6 +14,9 @@ import { openSimulator, RECIPIENT, simulator } from '../support/whatsapp-web/lib
 
 const obstacle = whyNoBrowser() ?? whyNoLibrary()
 const NUMBER = '15550107799'
+const WATCH = /\/phone\/[^/]+\/watch$/
+// In which an open request is asked about twice.
+const TWO_QUESTIONS_MS = 3_500
 
 let opened: OpenConsole
 let page: Page
@@ -57,6 +61,7 @@ describe.skipIf(obstacle !== null)(`a phone in the console, against the simulato
 
     simulator.pairing.scan(NUMBER, code)
     await page.getByRole('heading', { name: 'The phone is linked' }).waitFor()
+    assert.equal(await countWatches(TWO_QUESTIONS_MS), 0)
     await page.getByRole('button', { name: 'Show the connection' }).click()
     await page.getByText(`${NUMBER} is linked and logged in.`).waitFor()
     assert.deepEqual(await opened.axe(), [])
@@ -86,11 +91,23 @@ function installChannel(): void {
   symlinkSync(LIBRARY_FOLDER, join(extras, 'whatsapp-web'))
 }
 
+/** How often the page asks how far it is. */
+async function countWatches(forMs: number): Promise<number> {
+  let count = 0
+  const see = (request: Request) => {
+    if (WATCH.test(request.url())) count += 1
+  }
+  page.on('request', see)
+  await setTimeout(forMs)
+  page.off('request', see)
+  return count
+}
+
 /** What a camera would read: the page has it from the service alone. */
 async function nextCode(): Promise<string> {
   let code: string | null = null
   const read = async (response: Response) => {
-    if (!/\/phone\/[^/]+\/watch$/.test(response.url())) return
+    if (!WATCH.test(response.url())) return
     assert.equal(response.headers()['cache-control'], 'no-store')
     const { code: found } = (await response.json()) as { readonly code: string | null }
     code = found ?? code

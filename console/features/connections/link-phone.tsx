@@ -69,11 +69,10 @@ function Linking({ connection }: { readonly connection: ConnectionView }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: `start` is another function in each render
   useEffect(() => start('qr'), [])
   const params = { account, id, request: request?.id ?? '' }
-  const hasEnded = request !== null && request.end !== null
   const watched = useApiQuery(
     'watchPhone',
     { params },
-    { enabled: request !== null && !hasEnded, everyMs: WATCHED_EVERY_MS, isLive: false },
+    { enabled: request !== null && request.end === null, everyMs: WATCHED_EVERY_MS, isLast: hasEnded, isLive: false },
   )
   const current = watched.data?.id === request?.id ? (watched.data ?? request) : request
   useCancelOnLeaving(current, { account, id })
@@ -102,6 +101,10 @@ function Linking({ connection }: { readonly connection: ConnectionView }) {
       </div>
     </Paper>
   )
+}
+
+function hasEnded({ end }: PhoneRequestView): boolean {
+  return end !== null
 }
 
 function Choice({ icon, text }: { readonly icon: React.ReactNode; readonly text: string }) {
