@@ -62,6 +62,10 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     const token = await shownToken()
     assert.match(token, /^nco_[0-9A-Za-z]{38}$/)
     await expect(page.getByRole('group', { name: 'A first message with curl' })).toContainText('"from":"15550001000"')
+    await page.getByRole('button', { name: 'Send a test message' }).click()
+    await expect(page.getByRole('group', { name: 'Sent to 15551234567' })).toContainText(
+      'Sent: the sandbox accepted it',
+    )
     assert.deepEqual(await opened.axe(), [])
 
     await page.getByRole('button', { name: 'Done' }).click()
@@ -70,13 +74,13 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     await page.getByRole('button', { name: 'Copy token' }).click()
     await page.getByRole('button', { name: 'Done' }).click()
     const row = page.getByRole('row', { name: /web-shop/ })
-    await expect(row).toContainText('Never')
+    await expect(row).toContainText('from 127.0.0.1')
     assert.ok(!(await page.content()).includes(token))
 
     assert.equal(await send(token), 200)
     await opened.visit(LIST)
     await expect(row).toContainText('from 127.0.0.1')
-    await expect(row.getByRole('link', { name: '1 request: show them in the API logs' })).toBeVisible()
+    await expect(row.getByRole('link', { name: '2 requests: show them in the API logs' })).toBeVisible()
     assert.deepEqual(await opened.axe(), [])
 
     await page.getByRole('link', { name: 'web-shop' }).click()
@@ -84,7 +88,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     assert.deepEqual(await opened.axe(), [])
     await page.getByRole('button', { name: 'Delete' }).click()
     const dialog = page.getByRole('dialog')
-    await expect(dialog).toContainText('It was used 1 time in the last 24 hours, by 1 address')
+    await expect(dialog).toContainText('It was used 2 times in the last 24 hours, by 1 address')
     assert.deepEqual(await opened.axe(), [])
     await expect(dialog.getByRole('button', { name: 'Delete token' })).toBeDisabled()
     await dialog.getByLabel('Type "web-shop" to confirm').fill('web-shop')

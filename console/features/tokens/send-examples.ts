@@ -14,8 +14,8 @@ interface Example {
 }
 
 // From a range that is not assigned; sandbox connections treat it as an ordinary recipient.
-const TO = '15551234567'
-const TEXT = 'Hello from Nuncio'
+export const TEST_TO = '15551234567'
+export const TEST_TEXT = 'Hello from Nuncio'
 
 /** A complete request in the most common languages. */
 export function sendExamples(sending: Sending): readonly Example[] {
@@ -28,7 +28,7 @@ export function sendExamples(sending: Sending): readonly Example[] {
 }
 
 function curl({ endpoint, token, from }: Sending): string {
-  const body = JSON.stringify({ from, to: TO, message: { type: 'message', message: TEXT } })
+  const body = JSON.stringify({ from, to: TEST_TO, message: { type: 'message', message: TEST_TEXT } })
   return `curl '${endpoint}' \\
   -H 'x-api-key: ${token}' \\
   -H 'content-type: application/json' \\
@@ -41,8 +41,8 @@ function node({ endpoint, token, from }: Sending): string {
   headers: { 'x-api-key': '${token}', 'content-type': 'application/json' },
   body: JSON.stringify({
     from: '${from}',
-    to: '${TO}',
-    message: { type: 'message', message: '${TEXT}' },
+    to: '${TEST_TO}',
+    message: { type: 'message', message: '${TEST_TEXT}' },
   }),
 })
 console.log(response.status, await response.json())`
@@ -53,8 +53,8 @@ function python({ endpoint, token, from }: Sending): string {
 
 body = {
     "from": "${from}",
-    "to": "${TO}",
-    "message": {"type": "message", "message": "${TEXT}"},
+    "to": "${TEST_TO}",
+    "message": {"type": "message", "message": "${TEST_TEXT}"},
 }
 request = urllib.request.Request(
     "${endpoint}",
@@ -69,8 +69,8 @@ function php({ endpoint, token, from }: Sending): string {
   return `<?php
 $body = [
     'from' => '${from}',
-    'to' => '${TO}',
-    'message' => ['type' => 'message', 'message' => '${TEXT}'],
+    'to' => '${TEST_TO}',
+    'message' => ['type' => 'message', 'message' => '${TEST_TEXT}'],
 ];
 $context = stream_context_create(['http' => [
     'method' => 'POST',

@@ -7,6 +7,7 @@ import { CodeBlock } from '../../components/code-block.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { saveFile } from '../../components/save-file.ts'
 import { sendExamples } from './send-examples.ts'
+import { SendTest } from './send-test.tsx'
 
 interface ShownTokenProps {
   readonly shown: ShownTokenReply
@@ -108,7 +109,10 @@ function Shown({ shown, endpoint, numbers, onTaken, onClose }: ShownProps) {
           This token carries no event, so every request made with it is refused with 403.
         </Alert>
       ) : (
-        <Examples token={token} endpoint={endpoint} numbers={numbers} onTaken={onTaken} />
+        <>
+          <Examples token={token} endpoint={endpoint} numbers={numbers} onTaken={onTaken} />
+          <SendTest token={token} numbers={numbers} />
+        </>
       )}
       <Group justify="flex-end">
         <Button onClick={onClose}>Done</Button>
