@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { describe, it } from 'vitest'
 import { type LogDetail, logDetail } from '../../src/contract/console/log.ts'
+import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../src/core/connection/lane-policy.ts'
 import type { TokenEvent } from '../../src/core/token/token.ts'
 import { createToken, tokenPrefix } from '../../src/core/token/token-format.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
@@ -11,6 +12,7 @@ import { signInOwner } from '../support/journey/sign-in.ts'
 import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
 
 const TO = '15551234567'
+const NO_ACTION = 'You need not do anything.'
 const REFUSED = 'Not accepted, so there is no message.'
 
 /** The pages of the API log, as an owner who signs in to the running service gets them. */
@@ -44,6 +46,20 @@ async function addToken({ operator }: Journey, name: string, events: readonly To
     'cli',
   )
   return { id, headers: { 'x-api-key': value } }
+}
+
+/** A further number of the sandbox. */
+async function addNumber({ operator }: Journey, number: string, policy: Partial<LanePolicy> = {}): Promise<string> {
+  const [account] = await operator.administration.listAccounts()
+  const wanted = { accountId: account?.id as never, number, channel: 'sandbox', channelSettings: {} }
+  await operator.administration.addConnection({ ...wanted, policy: { ...DEFAULT_LANE_POLICY, ...policy } }, 'cli')
+  return number
+}
+
+/** By the clock in UTC. */
+function hoursAround(now: number, { before, after }: { readonly before: number; readonly after: number }) {
+  const clock = (at: number) => `${new Date(at).toISOString().slice(11, 13)}:00`
+  return { from: clock(now - before * 3_600_000), to: clock(now + after * 3_600_000) }
 }
 
 /** What the page says of a request that was refused: whether it was sent, why, and what to do. */
@@ -153,5 +169,103 @@ describe.each(ENGINES)('the page of the log says in a running service on $name',
     const [answer, cause, step] = messageOf(await page(paused.messageId))
     assert.deepEqual([answer, step], ['Not sent yet.', `Resume ${SENDER}.`])
     assert.match(cause ?? '', new RegExp(`^The command line paused ${SENDER} at \\d\\d:\\d\\d UTC\\.$`))
+  })
+
+  it('of each number that fails on purpose in the sandbox', async () => {
+    const nuncio = await start()
+    const page = await openLog(nuncio)
+    // Each has a number of its own, so that none waits for another.
+    const read = async (digit: number, state: 'PUBLISHED' | 'FAILED' | 'UNCONFIRMED') => {
+      const from = await addNumber(nuncio, `1555000110${digit}`)
+      const body = { from, to: `1555010000${digit}`, message: { type: 'message', message: 'Hi' } }
+      const { messageId } = await nuncio.post(body)
+      // Published, and reported as failed later.
+      await nuncio.reaches(messageId, state)
+      return messageOf(await page(messageId))
+    }
+    const [busy, gone, slow, away, later] = await Promise.all([
+      read(2, 'PUBLISHED'),
+      read(4, 'UNCONFIRMED'),
+      read(5, 'PUBLISHED'),
+      read(6, 'PUBLISHED'),
+      read(7, 'FAILED'),
+    ])
+
+    assert.match(busy[0] ?? '', /^Sent at the third attempt: the sandbox accepted it .+ after the request\.$/)
+    assert.deepEqual(busy.slice(1), ['The sandbox was busy twice.', NO_ACTION])
+    assert.deepEqual(gone.slice(0, 2), [
+      'Nobody knows whether it arrived.',
+      'The sandbox broke the connection, as 15550100004 asks for.',
+    ])
+    assert.match(slow[1] ?? '', /^The sandbox took 5\.\d s to answer\.$/)
+    assert.match(away[0] ?? '', /^Sent at the second attempt: the sandbox accepted it 10 s after the request\.$/)
+    assert.match(away[1] ?? '', /^15550001106 could not reach the sandbox for 10 s\.$/)
+    assert.deepEqual(later, [
+      'Sent, but not delivered.',
+      'The sandbox accepted it and reported later that it failed.',
+      'Check the recipient, then retry.',
+    ])
+  })
+
+  it('of a message that waits, was taken out or is too late, and who did it', async () => {
+    const nuncio = await start()
+    const page = await openLog(nuncio)
+    const { administration, blockLists } = nuncio.operator
+    const send = async (from: string, to = TO) =>
+      (await nuncio.post({ from, to, message: { type: 'message', message: 'Hi' } })).messageId
+    const linesOf = async (id: string) => messageOf(await page(id))
+
+    const hours = hoursAround(Date.now(), { before: 1, after: 2 })
+    const night = await addNumber(nuncio, '15550001201', { quietHours: { ...hours, timeZone: 'UTC' } })
+    const quiet = await send(night)
+    const slow = await addNumber(nuncio, '15550001202', { leastGapMs: 60_000 })
+    const paced = [await send(slow, '15551230001'), await send(slow, '15551230002'), await send(slow, '15551230003')]
+    const brief = await addNumber(nuncio, '15550001203', { timeToLiveMs: 1_000 })
+    await administration.setConnectionState((await administration.findConnection(brief, null)).id, 'paused', 'anna')
+    const late = await send(brief)
+    const cancelled = await send(slow)
+    await administration.cancelMessage(cancelled as never, 'cli')
+    const [account] = await administration.listAccounts()
+    await blockLists.block(account?.id as never, { numbers: ['15557778007'], reason: 'asked by phone' }, 'cli')
+    const refused = await send(SENDER, '15557778007')
+    const doomed = await addNumber(nuncio, '15550001204', { leastGapMs: 60_000 })
+    await send(doomed, '15551230001')
+    const removed = await send(doomed)
+    await administration.removeConnection((await administration.findConnection(doomed, null)).id, true, 'cli')
+    await nuncio.reaches(late, 'EXPIRED')
+    await nuncio.reaches(refused, 'FAILED')
+    await nuncio.reaches(paced[0] ?? '', 'PUBLISHED')
+
+    assert.deepEqual(await linesOf(quiet), [
+      'Not sent yet.',
+      `${night} sends nothing until ${hours.to} (UTC).`,
+      'You need not do anything. To send now, change the quiet hours.',
+    ])
+    const [answer, cause, step] = await linesOf(paced[2] ?? '')
+    assert.deepEqual(
+      [answer, step],
+      ['Not sent yet.', 'You need not do anything. To send faster, lower the least gap.'],
+    )
+    assert.match(
+      cause ?? '',
+      /^15550001202 sends one message each 1 min\. 1 message is before it, so it is sent about .+ UTC\.$/,
+    )
+    assert.deepEqual(await linesOf(late), [
+      'Not sent.',
+      `It waited 1.0 s, the limit of ${brief}: anna had paused ${brief}.`,
+      'Retry it if it is still wanted.',
+    ])
+    assert.match(
+      (await linesOf(cancelled)).join(' '),
+      /^Not sent\. The command line cancelled it at .+ Retry it if it is wanted after all\.$/,
+    )
+    assert.match(
+      (await linesOf(refused)).join(' '),
+      /^Not sent\. 15557778007 is on the block list: the command line, at .+ UTC \(“asked by phone”\)\. You need not do anything\./,
+    )
+    assert.match(
+      (await linesOf(removed)).join(' '),
+      /^Not sent\. The command line removed 15550001204 at .+ UTC and cancelled what waited\. Add 15550001204 again; “Retry” then appears here\.$/,
+    )
   })
 })

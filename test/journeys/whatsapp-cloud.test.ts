@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { explainMessage } from '../../src/core/sentences/explain-message.ts'
 import { CliOn } from '../support/journey/cli-on.ts'
 import { ENGINES, type Engine, settingsOf } from '../support/journey/engines.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
@@ -84,6 +85,10 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     const { message, timeline } = await nuncio.reaches(id, 'READ')
 
     assert.equal(message.attempts, 1)
+    assert.deepEqual((await linesOf(nuncio, id)).slice(1), [
+      'The connection to Meta broke during attempt 1. A report shows that it has it.',
+      'You need not do anything.',
+    ])
     const kinds = timeline.map(({ kind, code }) => (code === null ? kind : `${kind} ${code}`))
     assert.deepEqual(kinds.slice(0, 5), [
       'accepted',
@@ -138,6 +143,10 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
         ['template', 'News for you: two'],
       ],
     )
+    assert.equal(
+      (await linesOf(nuncio, first))[1],
+      'Sent as template notice (en_US): the recipient had not written for 24 hours.',
+    )
     // The second time it was known.
     assert.equal(refusals, 1)
   })
@@ -155,6 +164,11 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
 
     assert.equal(failed.message.reason, 'whatsapp_131047')
     assert.equal(again.resendOf, id)
+    assert.deepEqual(await linesOf(nuncio, id), [
+      'Sent, but not delivered.',
+      `${TO} has not written to ${NUMBER.number} for 24 hours, so Meta takes only approved templates. Nuncio sent it again as a template. That message was read.`,
+      'You need not do anything here.',
+    ])
     assert.deepEqual(
       simulator.sent.map(({ type, text }) => [type, text]),
       [['template', 'News for you: held']],
@@ -179,6 +193,11 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     const ids = [await send({ type: 'message', message: '1' }), await send({ type: 'message', message: '2' })]
     const reason = async () => (await connectionOf(cli)).reason
     await expect.poll(reason).toBe('whatsapp_190')
+    assert.deepEqual(await linesOf(nuncio, ids[0] ?? ''), [
+      'Not sent yet, after 1 attempt.',
+      'The access token has expired or is not valid.',
+      'Enter a valid token of the system user; sending goes on by itself.',
+    ])
     const wrong = await cli.run('connection', 'set', NUMBER.number, 'access_token=EAAG-wrong-access-token')
     await cli.json('connection', 'set', NUMBER.number, 'access_token=EAAG-another-access-token')
     for (const id of ids) await nuncio.reaches(id, 'READ')
@@ -191,6 +210,93 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     )
   })
 })
+
+describe('the log says of what Meta refuses', () => {
+  it('why it failed, and what to do', async () => {
+    const { nuncio, simulator, send } = await openWay(ENGINES[0] as Engine)
+    const failed = async () => {
+      const id = await send({ type: 'message', message: 'a' })
+      await nuncio.reaches(id, 'FAILED')
+      return linesOf(nuncio, id)
+    }
+    simulator.fail({ to: TO, code: 131026, times: 1 })
+    const unknown = await failed()
+    simulator.closeWindow(TO)
+    const silent = await failed()
+
+    assert.deepEqual(unknown, [
+      'Not sent.',
+      `${TO} is not on WhatsApp, has an old version of it, or has not accepted its terms.`,
+      `Check the number, and have ${TO} update WhatsApp; then retry it.`,
+    ])
+    assert.deepEqual(silent, [
+      'Not sent.',
+      `${TO} has not written to ${NUMBER.number} for 24 hours, so Meta takes only approved templates.`,
+      `Wait until ${TO} writes, or choose a template for such messages in the settings of the connection; then retry it.`,
+    ])
+  })
+
+  it('that it was sent, and why it did not arrive', async () => {
+    const { nuncio, send } = await openWay(ENGINES[0] as Engine, { failLater: { code: 131026, to: TO } })
+
+    const id = await send({ type: 'message', message: 'a' })
+    await nuncio.reaches(id, 'FAILED')
+
+    assert.deepEqual(await linesOf(nuncio, id), [
+      'Sent, but not delivered.',
+      `${TO} is not on WhatsApp, has an old version of it, or has not accepted its terms.`,
+      `Check the number, and have ${TO} update WhatsApp; then retry it.`,
+    ])
+  })
+
+  it('why it waits, and who must do something', async () => {
+    const { nuncio, simulator, send } = await openWay(ENGINES[0] as Engine)
+    const { administration, lanes } = nuncio.operator
+    const { id: connection, accountId } = await administration.findConnection(NUMBER.number, null)
+    const seen: Record<number, readonly (string | null)[]> = {}
+    for (const code of [131042, 131048, 130429, 131056]) {
+      simulator.fail({ to: TO, code, times: 1 })
+      const id = await send({ type: 'message', message: `${code}` })
+      const isWaiting = async () => {
+        const { laneWait, message } = await nuncio.timeline(id)
+        return laneWait?.reason ?? message.reason
+      }
+      await expect.poll(isWaiting).toBe(`whatsapp_${code}`)
+      seen[code] = await linesOf(nuncio, id)
+      if (code === 131042 || code === 131048) await lanes.endWait({ accountId, id: connection }, 'test')
+      await nuncio.reaches(id, 'READ', 'DELIVERED', 'PUBLISHED')
+    }
+
+    assert.deepEqual(seen, {
+      131042: [
+        'Not sent yet, after 1 attempt.',
+        'Meta sends nothing until a payment problem of the business account is solved.',
+        'Fix the payment method in Meta’s Business Settings; sending goes on by itself.',
+      ],
+      131048: [
+        'Not sent yet, after 1 attempt.',
+        `Too many recipients blocked or reported ${NUMBER.number}, so Meta limits it.`,
+        'Follow what WhatsApp Manager says of the number. Do not retry meanwhile: that makes it worse.',
+      ],
+      130429: [
+        'Not sent yet, after 1 attempt.',
+        `${NUMBER.number} sends faster than Meta allows.`,
+        'You need not do anything: it is tried again.',
+      ],
+      131056: [
+        'Not sent yet, after 1 attempt.',
+        'Too many messages went to this recipient in a short time.',
+        'You need not do anything: it is tried again.',
+      ],
+    })
+  })
+})
+
+/** What its page says: whether it was sent, why or why not, and what to do. */
+async function linesOf(nuncio: Journey, id: string): Promise<readonly (string | null)[]> {
+  const { sentence, cause, nextStep } = explainMessage(await nuncio.timeline(id))
+  return [sentence, cause, nextStep]
+}
 
 interface Way {
   readonly nuncio: Journey
