@@ -3,7 +3,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always', style: 'short' })
-const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' })
 const dayAndClock = new Intl.DateTimeFormat(undefined, {
   month: 'short',
   day: 'numeric',
