@@ -8,7 +8,6 @@ export const MESSENGER_CAPABILITIES = {
   types: ['message', 'image', 'document', 'video', 'audio'],
   maxTextLength: null,
   maxCaptionLength: null,
-  recognisesRepeat: false,
   receipts: ['sent', 'delivered', 'read', 'failed'],
   evidence: false,
 }

@@ -28,6 +28,11 @@ export function plainTime(at: number): string {
   return `${new Date(at).toISOString().replace('T', ' ').replace('Z', '')} UTC`
 }
 
+/** The same to the minute: `2026-01-15 12:00 UTC`. */
+export function minuteText(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}
+
 /** Such as `26 Nov 2026, 04:19:57 UTC`. Its digits are not taken for those of a phone number. */
 export function instantText(at: number): string {
   const text = new Date(at).toUTCString()

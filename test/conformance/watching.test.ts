@@ -395,7 +395,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     const memory = world.channelState('bridge')
     const texts: AdapterCapabilities = {
       ...{ types: ['message'], maxTextLength: 160, maxCaptionLength: null },
-      ...{ recognisesRepeat: false, receipts: ['delivered'], evidence: false },
+      ...{ receipts: ['delivered'], evidence: false },
     }
     const said = { ...texts, types: ['message', 'image'], receipts: [], maxTextLength: null }
     const check = (capabilities: unknown) =>

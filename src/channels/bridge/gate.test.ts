@@ -11,7 +11,7 @@ const id = 'one' as ConnectionId
 const url = 'https://sms.example.org'
 const TEXTS: AdapterHealth['capabilities'] = {
   ...{ types: ['message'], maxTextLength: 160, maxCaptionLength: null },
-  ...{ recognisesRepeat: false, receipts: ['delivered'], evidence: false },
+  ...{ receipts: ['delivered'], evidence: false },
 }
 
 it('compares what an adapter can do each minute, also where attempts never leave off', async () => {

@@ -50,7 +50,7 @@ const CAPABILITIES: ChannelCapabilities = {
   types: MESSAGE_TYPES,
   maxTextLength: null,
   maxCaptionLength: null,
-  // No adapter known claims it.
+  // An adapter whose gateway recognises them repeats by itself (docs/decisions/0019).
   recognisesRepeat: false,
   // The longest that a connection may set; what it has set ends earlier, by the channel itself.
   evidenceWaitMs: EVIDENCE_WAIT.most,

@@ -26,7 +26,7 @@ describe('an adapter that is asked before its connection is added', () => {
     assert.equal(value['Types'], 'text; of image, document, video, audio each message fails')
     assert.ok(facts.every(({ tone }) => tone !== 'warning'))
     assert.equal(networkKey, `${adapter.origin}#${NUMBER}`)
-    assert.deepEqual(settings['capabilities'], { ...TEXTS_ONLY, maxCaptionLength: null, recognisesRepeat: false })
+    assert.deepEqual(settings['capabilities'], { ...TEXTS_ONLY, maxCaptionLength: null })
   })
 
   it('warns of what it says otherwise than before, and takes it over', async () => {

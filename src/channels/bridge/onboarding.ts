@@ -6,6 +6,7 @@ import type { Clock } from '../../core/ports/clock.ts'
 import type { GuardedCall } from '../../core/ports/guarded-call.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { durationText } from '../../format/durations.ts'
+import { minuteText } from '../../format/instants.ts'
 import { type Adapter, AdapterClient, hiddenOf, withoutSecrets } from './adapter-client.ts'
 import { type AdapterHealth, VERSION } from './protocol.ts'
 import { hasReceipts, readBridgeSettings, type StoredSettings } from './settings.ts'
@@ -84,7 +85,7 @@ function factsOf(
   { adapter: name, gateway, words, senders, logSince, capabilities }: AdapterHealth,
   { skewMs, adapter }: { readonly skewMs: number; readonly adapter: Adapter },
 ): readonly ConnectionFact[] {
-  const { types, receipts, maxTextLength, evidence, recognisesRepeat } = capabilities
+  const { types, receipts, maxTextLength, evidence } = capabilities
   const state = withoutSecrets(words, adapter)
   return [
     plain('Adapter', name),
@@ -94,8 +95,7 @@ function factsOf(
     plain('Longest text', maxTextLength === null ? 'not limited by the adapter' : `${maxTextLength} characters`),
     plain('Reports', receipts.join(', ') || 'none: messages stay PUBLISHED'),
     plain('Evidence', evidence ? 'from the gateway and the log of the adapter' : 'from the log of the adapter'),
-    plain('Repeats', recognisesRepeat ? 'recognised by the gateway' : 'not recognised'),
-    plain('Log since', `${new Date(logSince).toISOString().slice(0, 16).replace('T', ' ')} UTC`),
+    plain('Log since', minuteText(logSince)),
     {
       label: 'Clock',
       value: `${durationText(Math.abs(skewMs))} ${skewMs >= 0 ? 'ahead' : 'behind'}`,

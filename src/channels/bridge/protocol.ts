@@ -235,16 +235,15 @@ export function parseHealth(given: unknown): AdapterHealth | null {
 function capabilitiesOf(given: unknown): AdapterCapabilities | null {
   const found = objectOf(given)
   if (!found) return null
-  const { types, maxTextLength = null, maxCaptionLength = null, recognisesRepeat = false, receipts, evidence } = found
+  const { types, maxTextLength = null, maxCaptionLength = null, receipts, evidence } = found
   if (!Array.isArray(types) || !Array.isArray(receipts) || typeof evidence !== 'boolean') return null
-  if (!receipts.every((kind) => RECEIPT_KINDS.has(kind)) || typeof recognisesRepeat !== 'boolean') return null
+  if (!receipts.every((kind) => RECEIPT_KINDS.has(kind))) return null
   if ([maxTextLength, maxCaptionLength].some((length) => length !== null && !isWhole(length))) return null
   return {
     // A type that a later version knows is none of ours.
     types: MESSAGE_TYPES.filter((type) => types.includes(type)),
     maxTextLength: maxTextLength as number | null,
     maxCaptionLength: maxCaptionLength as number | null,
-    recognisesRepeat,
     // In our order, so that the same ones are the same text.
     receipts: RECEIPTS.filter((kind) => receipts.includes(kind)),
     evidence,

@@ -6,7 +6,6 @@ export interface AdapterCapabilities {
   readonly types: readonly MessageType[]
   readonly maxTextLength: number | null
   readonly maxCaptionLength: number | null
-  readonly recognisesRepeat: boolean
   readonly receipts: readonly Receipt['kind'][]
   readonly evidence: boolean
 }
@@ -42,7 +41,6 @@ const DESCRIPTIONS: readonly (readonly [string, (of: AdapterCapabilities) => str
   ['longest text was', ({ maxTextLength }) => lengthText(maxTextLength)],
   ['longest caption was', ({ maxCaptionLength }) => lengthText(maxCaptionLength)],
   ['evidence came', ({ evidence }) => (evidence ? 'from the gateway and the log' : 'from the log')],
-  ['repeats were', ({ recognisesRepeat }) => (recognisesRepeat ? 'recognised' : 'not recognised')],
 ]
 
 /** As people call it. */

@@ -6,7 +6,7 @@ import { becomes, promisingIn, sendBy } from './channel-world.ts'
 
 const TEXTS = {
   ...{ types: ['message'], maxTextLength: 160, maxCaptionLength: null },
-  ...{ recognisesRepeat: false, receipts: ['delivered'], evidence: false },
+  ...{ receipts: ['delivered'], evidence: false },
 }
 const MORE = { ...TEXTS, types: ['message', 'image'] }
 

@@ -28,7 +28,6 @@ await serve(options, {
     types: ['message'],
     maxTextLength: null,
     maxCaptionLength: null,
-    recognisesRepeat: false,
     receipts: ['delivered'],
     evidence: false,
   },

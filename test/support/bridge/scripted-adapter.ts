@@ -198,7 +198,6 @@ export class ScriptedAdapter {
         types: ['message', 'image', 'document', 'video', 'audio'],
         maxTextLength: null,
         maxCaptionLength: null,
-        recognisesRepeat: false,
         receipts: this.#options.receipts ?? ['sent', 'delivered', 'read', 'failed'],
         evidence: false,
       },
