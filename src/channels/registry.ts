@@ -7,6 +7,7 @@ import type { ConnectionService } from '../core/ports/connection-service.ts'
 import type { GuardedCall } from '../core/ports/guarded-call.ts'
 import { Refusal } from '../core/refusals.ts'
 import { BRIDGE_DESCRIPTION } from './bridge/description.ts'
+import { reportedFacts as bridgeFacts } from './bridge/reported-facts.ts'
 import { parseBridgeSettings } from './bridge/settings.ts'
 import { SANDBOX_DESCRIPTION } from './sandbox/description.ts'
 import { parseSandboxSettings } from './sandbox/settings.ts'
@@ -37,6 +38,7 @@ interface ReportedConnection {
   readonly memory: ReadableState
   readonly id: ConnectionId
   readonly settings: Readonly<Record<string, unknown>>
+  readonly lastReportAt: Instant | null
   readonly now: Instant
 }
 
@@ -71,6 +73,7 @@ const DEFINITIONS: readonly ChannelDefinition[] = [
       const { createOnboarding } = await import('./bridge/onboarding.ts')
       return createOnboarding({ guarded, clock })
     },
+    readReported: async (of) => bridgeFacts(of),
   },
 ]
 
@@ -116,8 +119,8 @@ export function createReadReported(
   stateOf: (channel: string) => ReadableState,
   clock: Pick<Clock, 'now'>,
 ): ConnectionService['readReported'] {
-  return async ({ id, channel, channelSettings: settings }, after) => {
+  return async ({ id, channel, channelSettings: settings, lastReportAt }, after) => {
     const read = ALL.find(({ description }) => description.name === channel)?.readReported
-    return (await read?.({ memory: stateOf(channel), id, settings, now: clock.now() }, after)) ?? []
+    return (await read?.({ memory: stateOf(channel), id, settings, lastReportAt, now: clock.now() }, after)) ?? []
   }
 }

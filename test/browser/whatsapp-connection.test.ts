@@ -70,6 +70,7 @@ describe.skipIf(obstacle !== null)(`a WhatsApp Cloud connection in the console${
     const address = page.getByRole('region', { name: 'Callback address' })
     await expect(address).toContainText(/\/channels\/whatsapp-cloud\/[0-9A-Za-z]{22}/)
     await expect(address).toContainText('The network delivers callbacks to https only')
+    await expect(address).toContainText('No report yet.')
     assert.deepEqual(await opened.axe(), [])
   })
 

@@ -100,6 +100,7 @@ describe.each(ENGINES)('connections of WhatsApp Cloud at the command line, on %s
     assert.match(added.stdout, /Throughput +80 messages a second\n/)
     assert.match(added.stdout, /Callback URL {2}https:\/\/nuncio\.example\/channels\/whatsapp-cloud\/[0-9A-Za-z]{22}\n/)
     assert.match(added.stdout, /Verify token {2}the one you gave as verify_token\n/)
+    assert.match(added.stdout, /Last report +none yet\n/)
     assert.match(added.stdout, /\nNext: .*nuncio send --from 15550001000/)
     for (const answer of [added, listed, set]) saysNoSecret(answer)
     for (const row of await world.all('select channel_settings from connection'))

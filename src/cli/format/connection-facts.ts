@@ -15,7 +15,7 @@ export function callbackLines(callback: CallbackAddress): readonly string[] {
   const named = lines([
     ['Callback URL', callback.url],
     ['Verify token', 'the one you gave as verify_token'],
-    ...(callback.lastReportAt === null ? [] : [['Last report', plainTime(callback.lastReportAt)] as const]),
+    ['Last report', callback.lastReportAt === null ? 'none yet' : plainTime(callback.lastReportAt)],
   ])
   return callback.problem === null ? named : [...named, `  ${callback.problem}`]
 }

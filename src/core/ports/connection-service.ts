@@ -14,6 +14,9 @@ export interface StoredConnection {
   readonly link: NetworkLink | null
 }
 
+/** A connection, as far as what its network reported takes it. */
+export type ReportingConnection = Pick<ConnectionView, 'id' | 'channel' | 'channelSettings' | 'lastReportAt'>
+
 /** The connections of the same account that are not removed, in any order. Only asked for where they matter. */
 export type ReadPeers = () => Promise<readonly StoredConnection[]>
 
@@ -109,8 +112,8 @@ export interface ConnectionService {
   ): Promise<PreparedChange>
   /** Asks the network now. */
   check(connection: StoredConnection, others: ReadPeers): Promise<CheckedConnection>
-  /** What the network has reported by itself after this moment, or ever if it is null; empty if nothing. */
-  readReported(connection: StoredConnection, after: Instant | null): Promise<readonly ConnectionFact[]>
+  /** What the network has reported by itself after this moment, or ever if it is null, and when it last did; empty if nothing. */
+  readReported(connection: ReportingConnection, after: Instant | null): Promise<readonly ConnectionFact[]>
   /** Empty for a channel that has none. */
   listTemplates(connection: StoredConnection): Promise<readonly TemplateView[]>
   /** Null where the network needs none. */

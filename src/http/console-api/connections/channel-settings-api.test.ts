@@ -73,6 +73,7 @@ async function ask<Reply>(name: ConsoleRouteName, id: string | null, body: unkno
 /** The facts that the network reported by itself, and the times since which they were read. */
 let reported: ConnectionFact[]
 let readSince: (number | null)[]
+let readWith: (number | null)[]
 
 interface Refused {
   readonly refusal: string
@@ -110,13 +111,15 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
       }),
       openSecrets: async () => testSecrets(),
       publicUrl: 'http://nuncio.example',
-      readReported: async (_, after) => {
+      readReported: async ({ lastReportAt }, after) => {
         readSince.push(after)
+        readWith.push(lastReportAt)
         return reported
       },
     })
     reported = []
     readSince = []
+    readWith = []
     whenPrepared = async () => {}
     const slow: ConnectionService = {
       ...connectionService,
@@ -227,6 +230,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     const { callback } = await ask<Shown>('readConnection', id)
 
     assert.deepEqual([callback?.isReachable, callback?.problem, callback?.lastReportAt], [true, null, world.now])
+    assert.equal(readWith.at(-1), world.now)
   })
 
   it('show their address for callbacks to developers and owners, and not to viewers', async () => {

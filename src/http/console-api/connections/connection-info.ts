@@ -25,7 +25,7 @@ export async function showConnection(deps: ConsoleDeps, of: OfConnection): Promi
     lanes.listUnresolved(wanted),
   ])
   const check = lane.networkCheck
-  const reported = await deps.connectionService.readReported(stored(lane, of), check?.at ?? null)
+  const reported = await deps.connectionService.readReported(lane, check?.at ?? null)
   const kept = (check?.facts ?? []).filter(({ label }) => !reported.some((later) => later.label === label))
   const callback = deps.connectionService.callbackOf(lane)
   const abilities = deps.connectionService.abilitiesOf(lane.channel)
