@@ -16,6 +16,8 @@ if (!(Number.isInteger(parts) && parts >= 1 && parts <= 255)) fail('--max-messag
 const gateway = options.gateway.replace(/\/+$/, '')
 const dlrUrl = (options['dlr-url'] ?? `http://${options.listen}`).replace(/\/+$/, '')
 const MAY_GO_ON_MS = 5_000
+// Two of them fit into the ten seconds that Nuncio waits for GET /health.
+const PROBE_MS = 4_000
 // Other texts with these statuses may be of a proxy, behind which Kannel took the message.
 const REFUSED = /^(?:Missing receiver|Empty receiver|Sender missing|DLR-Mask field misformed)/
 
@@ -37,6 +39,8 @@ function tooLong(text) {
 const mark = (key, attemptId) => createHmac('sha256', key).update(`dlr.${attemptId}`).digest('hex').slice(0, 32)
 const keys = readKeys(options)
 
+const isRefusedUser = ({ status, text }) => status === 403 && text.startsWith('Authorization failed')
+
 /** What Kannel 1.4.5 was seen to answer, and what it means. */
 function outcomeOf({ status, text }, attemptId) {
   if (status === 202 && /^[03]:/.test(text)) return { result: 'accepted', networkId: `kannel:${attemptId}` }
@@ -44,7 +48,7 @@ function outcomeOf({ status, text }, attemptId) {
     return unknown(`Kannel says “${text.slice(0, 80)}” before it is routed: set immediate-sendsms-reply = false.`)
   if (status === 503 && text.startsWith('Temporal failure'))
     return rejected('connection', 'busy', { words: text, retryAfterMs: MAY_GO_ON_MS })
-  if (status === 403 && text.startsWith('Authorization failed'))
+  if (isRefusedUser({ status, text }))
     return rejected('connection', 'gateway_auth', { words: text, retryAfterMs: 60_000 })
   if (status === 403 && text.startsWith('Not routable'))
     return rejected('permanent', 'recipient_refused', { words: text })
@@ -62,6 +66,26 @@ function whyNotReady(status) {
   return /<status>online/.test(status) ? null : 'Kannel has no SMSC that is online.'
 }
 
+const sendsms = (headers, { body, timeoutMs }) =>
+  ask(`${gateway}/cgi-bin/sendsms`, {
+    method: 'POST',
+    headers: {
+      ...{ 'content-type': 'text/plain; charset=UTF-8', ...headers },
+      ...{ 'x-kannel-username': options.user ?? '', 'x-kannel-password': password },
+    },
+    body,
+    timeoutMs,
+  })
+
+/** Asks without a recipient, so that nothing is sent. Any other answer shows that smsbox is there: it closes its port while bearerbox is gone. */
+async function whyRefused() {
+  const answer = await sendsms({}, { body: '', timeoutMs: PROBE_MS }).catch(() => null)
+  if (answer === null) return 'Kannel (smsbox) does not answer.'
+  return isRefusedUser(answer)
+    ? 'Kannel refuses the user, the password or the address of the adapter: compare --user and --password-file with its group sendsms-user.'
+    : null
+}
+
 serve(options, {
   name: 'kannel',
   title: 'Kannel',
@@ -70,23 +94,19 @@ serve(options, {
     types: ['message'],
     maxTextLength: 153 * parts,
     maxCaptionLength: null,
-    recognisesRepeat: false,
-    repeatWindowMs: 0,
     receipts: ['sent', 'delivered', 'failed'],
     evidence: false,
-    maxMediaBytes: {},
   },
   async health() {
     if (!options.status) {
-      // Any answer of its own shows that smsbox is there: it closes its port while bearerbox is gone.
-      const answer = await ask(`${gateway}/cgi-bin/sendsms`, { timeoutMs: 5_000 }).catch(() => null)
-      return { ready: answer !== null, words: answer ? null : 'Kannel (smsbox) does not answer.' }
+      const words = await whyRefused()
+      return { ready: words === null, words }
     }
-    const text = await ask(options.status, { timeoutMs: 5_000 }).then(
+    const text = await ask(options.status, { timeoutMs: PROBE_MS }).then(
       (answer) => answer.text,
       () => null,
     )
-    const words = whyNotReady(text)
+    const words = whyNotReady(text) ?? (await whyRefused())
     const version = /bearerbox version `([0-9.]+)/.exec(text ?? '')?.[1]
     return { ready: words === null, words, gateway: version ? `Kannel ${version}` : 'Kannel' }
   },
@@ -98,19 +118,11 @@ serve(options, {
   async send({ attemptId, from, to, content }, { timeoutMs }) {
     const url = `${dlrUrl}/kannel/dlr?id=${attemptId}&k=${mark(keys[0], attemptId)}&d=%d&A=%A`
     const headers = {
-      ...{
-        'content-type': 'text/plain; charset=UTF-8',
-        'x-kannel-username': options.user ?? '',
-        'x-kannel-password': password,
-      },
       ...{ 'x-kannel-from': from, 'x-kannel-to': to, 'x-kannel-coding': tooLong(content.text).isGsm ? '0' : '2' },
       ...{ 'x-kannel-dlr-mask': '31', 'x-kannel-dlr-url': url },
     }
     try {
-      return outcomeOf(
-        await ask(`${gateway}/cgi-bin/sendsms`, { method: 'POST', headers, body: content.text, timeoutMs }),
-        attemptId,
-      )
+      return outcomeOf(await sendsms(headers, { body: content.text, timeoutMs }), attemptId)
     } catch (error) {
       return error.mayHaveLeft ? unknown(error.message) : unreachable(error)
     }

@@ -19,6 +19,8 @@ describe('the adapter for kannel', () => {
     [400, 'Missing receiver number, rejected', 'rejected connection gateway_setup'],
     [400, 'Sender missing and no global set, rejected', 'rejected connection gateway_setup'],
     [404, 'Unknown request.', 'rejected connection gateway_setup'],
+    [403, 'Authorization failed for sendsms', 'rejected connection gateway_auth'],
+    [403, PAGE, 'unknown'],
     [503, PAGE, 'unknown'],
     [400, PAGE, 'unknown'],
     [404, PAGE, 'unknown'],
@@ -45,6 +47,16 @@ describe('the adapter for kannel', () => {
     const health = await world.health()
 
     assert.deepEqual([health['ready'], health['words'], health['gateway']], [words === null, words, 'Kannel 1.4.5'])
+  })
+
+  it('is not ready while Kannel refuses its user, and asks without a recipient', async () => {
+    await using world = await openWorld({ status: 403, text: 'Authorization failed for sendsms' })
+
+    const health = await world.health()
+
+    assert.equal(health['ready'], false)
+    assert.match(String(health['words']), /^Kannel refuses the user, the password or the address of the adapter: /)
+    assert.deepEqual(world.recipients, [undefined])
   })
 
   it('says of a Kannel that takes no connection that this is no fault of the message', async () => {
@@ -81,9 +93,11 @@ async function openWorld({ status, text, hasStatus = false }: Given) {
   const secret = newSecret()
   writeFileSync(secretFile, secret)
   const paths: string[] = []
+  const recipients: unknown[] = []
   let reportUrl = ''
   const server = createServer((request, response) => {
     paths.push(request.url ?? '')
+    recipients.push(request.headers['x-kannel-to'])
     reportUrl = String(request.headers['x-kannel-dlr-url'])
     response.writeHead(status).end(text)
   })
@@ -103,6 +117,7 @@ async function openWorld({ status, text, hasStatus = false }: Given) {
   const adapter = new AdapterUnderTest({ url: process.origin, keys: [keyOf(secret) ?? Buffer.alloc(0)] })
   return {
     paths,
+    recipients,
     closeKannel,
     async health(): Promise<Readonly<Record<string, unknown>>> {
       const answer = await adapter.signed({ method: 'GET', path: '/health', id: `hea_${crypto.randomUUID()}` })

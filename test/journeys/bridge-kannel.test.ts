@@ -8,20 +8,24 @@ import { AdapterProcess } from '../support/bridge/run-adapter.ts'
 import { newSecret } from '../support/bridge/scripted-adapter.ts'
 import { CliOn } from '../support/journey/cli-on.ts'
 import { type Journey, startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
+import { HttpNetwork } from '../support/kannel/http-network.ts'
 import { Kannel, kannelObstacle } from '../support/kannel/kannel.ts'
 
 const NUMBER = '15550009000'
 const TO = '15551230001'
 const POLLING = { timeout: 60_000, interval: 100 }
+const REFUSED_USER = /Kannel refuses the user, the password or the address of the adapter: compare .* sendsms-user\./
 const obstacle = kannelObstacle()
 
 describe.skipIf(obstacle !== null)(`the whole way to a real Kannel${skipNote(obstacle)}`, () => {
   it('sends a text by the SMSC, and shows it DELIVERED by its delivery report', async () => {
-    const { nuncio, kannel, send } = await openWay()
+    const { nuncio, kannel, cli, send } = await openWay()
     await kannel.startAll()
 
+    assert.equal(await factOf(cli, 'Last report'), 'none yet')
     const ids = [await send('hello'), await send('Grüße {äöü} [€]')]
     for (const id of ids) await nuncio.reaches(id, 'DELIVERED')
+    assert.match((await factOf(cli, 'Last report')) ?? '', /^\d{4}-\d\d-\d\d \d\d:\d\d UTC$/)
     const emoji = await send('Снег ❄ 🙂')
     await nuncio.reaches(emoji, 'DELIVERED')
 
@@ -50,6 +54,57 @@ describe.skipIf(obstacle !== null)(`the whole way to a real Kannel${skipNote(obs
     assert.equal(refused.message.reason, 'bridge_recipient_refused')
     assert.equal(tooLong.message.reason, 'bridge_content_refused')
     assert.deepEqual(kannel.arrived, [`${TO} after`])
+  })
+
+  it('fails what the network refuses, gives up on, or reports as failed', async () => {
+    const network = await HttpNetwork.open()
+    onTestFinished(() => network.close())
+    const { nuncio, kannel, send } = await openWay({ network })
+    await kannel.startAll()
+
+    const [refused, givenUp, lost] = [await send('perm'), await send('temp'), await send('lost')]
+    const sent = await send('sent')
+    await expect.poll(() => network.taken.map(({ text }) => text), POLLING).toEqual(['lost', 'sent'])
+    assert.equal((await nuncio.reaches(lost, 'PUBLISHED', 'FAILED')).message.state, 'PUBLISHED')
+    await kannel.report('f1', 2)
+    await kannel.report('f2', 1)
+
+    const failed = []
+    for (const id of [refused, givenUp, lost]) failed.push(await nuncio.reaches(id, 'FAILED'))
+    await nuncio.reaches(sent, 'DELIVERED')
+    assert.deepEqual(
+      failed.map(({ timeline }) => timeline.findLast(({ kind }) => kind === 'receipt-failed')?.words ?? null),
+      ['NACK perm refused', 'NACK Retries Exceeded', null],
+    )
+    assert.deepEqual(
+      [...network.tries],
+      [
+        ['perm', 1],
+        ['temp', 2],
+        ['lost', 1],
+        ['sent', 1],
+      ],
+    )
+  })
+
+  it('refuses a wrong password and a wrong user in a sentence, and keeps what waits for the right ones', async () => {
+    const { nuncio, kannel, cli, send, reason } = await openWay()
+    await kannel.startAll()
+    await kannel.changeUser({ password: 'another1234' })
+
+    const waiting = [await send('one'), await send('two')]
+    await expect.poll(reason, POLLING).toBe('bridge_not_ready')
+    const words = async () => (await nuncio.timeline(waiting[0] ?? '')).laneWait?.words
+    await expect.poll(words, POLLING).toMatch(REFUSED_USER)
+    const checks = [await cli.run('connection', 'check', NUMBER)]
+    await kannel.changeUser({ name: 'another' })
+    checks.push(await cli.run('connection', 'check', NUMBER))
+    await kannel.changeUser({})
+    for (const id of waiting) await nuncio.reaches(id, 'DELIVERED')
+
+    for (const { stderr } of checks) assert.match(stderr, REFUSED_USER)
+    for (const { stderr } of checks) assert.equal(stderr.trimEnd().split('\n').length, 1)
+    assert.deepEqual(kannel.arrived, [`${TO} one`, `${TO} two`])
   })
 
   it('waits while the queue of Kannel is full, and sends each message once when there is room', async () => {
@@ -104,18 +159,26 @@ interface Way {
   readonly nuncio: Journey
   readonly kannel: Kannel
   readonly adapter: AdapterProcess
+  readonly cli: CliOn
   /** Returns the id of the message. */
   readonly send: (text: string, to?: string) => Promise<string>
   /** Why the connection waits. */
   readonly reason: () => Promise<string | null>
 }
 
+interface WayParts {
+  /** Whether the adapter asks the status page of Kannel. */
+  readonly status?: boolean
+  /** Stands behind Kannel in place of `fakesmsc`. */
+  readonly network?: HttpNetwork | null
+}
+
 /** A service with a connection to an adapter, and Kannel behind it, which is not started. */
-async function openWay({ status = true } = {}): Promise<Way> {
+async function openWay({ status = true, network = null }: WayParts = {}): Promise<Way> {
   const folder = temporaryFolder()
   const secretFile = join(folder, 'secret')
   writeFileSync(secretFile, `${newSecret()}\n`)
-  const kannel = await Kannel.create(folder)
+  const kannel = await Kannel.create(folder, network)
   onTestFinished(() => kannel.close())
   const adapter = await AdapterProcess.create({
     program: ['src/cli/main.ts', 'adapter', 'kannel'],
@@ -140,6 +203,7 @@ async function openWay({ status = true } = {}): Promise<Way> {
     nuncio,
     kannel,
     adapter,
+    cli,
     async send(text, to = TO) {
       const reply = await nuncio.post({ from: NUMBER, to, message: { type: 'message', message: text } })
       assert.equal(reply.status, 200, JSON.stringify(reply.body))
@@ -150,6 +214,12 @@ async function openWay({ status = true } = {}): Promise<Way> {
       return listed.find(({ number }) => number === NUMBER)?.reason ?? null
     },
   }
+}
+
+/** What a check of the connection says of it. */
+async function factOf(cli: CliOn, wanted: string): Promise<string | undefined> {
+  const { facts } = await cli.json<{ facts: { label: string; value: string }[] }>('connection', 'check', NUMBER)
+  return facts.find(({ label }) => label === wanted)?.value
 }
 
 function kindsOf({ timeline }: Awaited<ReturnType<Journey['timeline']>>): readonly string[] {

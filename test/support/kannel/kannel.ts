@@ -4,12 +4,14 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { findFreePort } from '../black-box/free-port.ts'
 import { waitUntil } from '../black-box/wait-until.ts'
+import type { HttpNetwork } from './http-network.ts'
 
 const PROGRAMS = {
   bearerbox: '/usr/sbin/bearerbox',
   smsbox: '/usr/sbin/smsbox',
   fakesmsc: '/usr/lib/kannel/test/fakesmsc',
 } as const
+const USER = { name: 'nuncio', password: 'secret1234' }
 type Program = keyof typeof PROGRAMS
 type Ports = Readonly<Record<'admin' | 'smsbox' | 'smsc' | 'sendsms', number>>
 
@@ -19,6 +21,12 @@ export function kannelObstacle(): string | null {
   return missing.length === 0 ? null : `needs the Debian packages kannel and kannel-extras: ${missing.join(', ')}`
 }
 
+interface KannelParts {
+  readonly ports: Ports
+  /** Stands in for the SMSC that prints what it gets. */
+  readonly network: HttpNetwork | null
+}
+
 /** A Kannel of its own: bearerbox, smsbox and an SMSC that prints what it gets. Only numbers that begin with 1555 are routed. */
 export class Kannel {
   readonly passwordFile: string
@@ -26,33 +34,35 @@ export class Kannel {
   readonly statusUrl: string
   readonly #folder: string
   readonly #ports: Ports
+  readonly #network: HttpNetwork | null
   readonly #running = new Map<Program, ChildProcess>()
   #printed = ''
 
-  private constructor(folder: string, ports: Ports) {
+  private constructor(folder: string, { ports, network }: KannelParts) {
     this.#folder = folder
     this.#ports = ports
+    this.#network = network
     this.url = `http://127.0.0.1:${ports.sendsms}`
     this.statusUrl = `http://127.0.0.1:${ports.admin}/status.xml?password=adm`
     this.passwordFile = join(folder, 'password')
-    writeFileSync(this.passwordFile, 'secret1234\n')
-    writeFileSync(join(folder, 'k.conf'), this.#configuration())
+    writeFileSync(this.passwordFile, `${USER.password}\n`)
+    writeFileSync(join(folder, 'k.conf'), this.#configuration(USER))
   }
 
-  static async create(folder: string): Promise<Kannel> {
+  static async create(folder: string, network: HttpNetwork | null = null): Promise<Kannel> {
     const [admin, smsbox, smsc, sendsms] = [
       await findFreePort(),
       await findFreePort(),
       await findFreePort(),
       await findFreePort(),
     ]
-    return new Kannel(folder, { admin, smsbox, smsc, sendsms })
+    return new Kannel(folder, { ports: { admin, smsbox, smsc, sendsms }, network })
   }
 
   async startAll(): Promise<void> {
     await this.start('bearerbox')
     await this.start('smsbox')
-    await this.start('fakesmsc')
+    if (!this.#network) await this.start('fakesmsc')
   }
 
   /** Resolves once it does its work. */
@@ -66,7 +76,7 @@ export class Kannel {
     this.#running.set(program, child)
     const isUp = {
       bearerbox: () => isListening(admin),
-      smsbox: () => isListening(sendsms),
+      smsbox: async () => (await isListening(sendsms)) && (await this.#status()).includes('<type>smsbox<'),
       fakesmsc: async () => (await this.#status()).includes('<status>online'),
     }
     for (const output of [child.stdout, child.stderr])
@@ -100,6 +110,20 @@ export class Kannel {
     )
   }
 
+  /** Only a new smsbox knows of it. */
+  async changeUser(change: Partial<typeof USER>): Promise<void> {
+    writeFileSync(join(this.#folder, 'k.conf'), this.#configuration({ ...USER, ...change }))
+    await this.kill('smsbox')
+    await this.start('smsbox')
+  }
+
+  /** Brings a report of the HTTP network, with one of Kannel's numbers for what became of a message (2: it failed). */
+  async report(id: string, kind: number): Promise<void> {
+    const url = `http://127.0.0.1:${this.#ports.smsc}/?username=&password=&from=&to=&dlr-mid=${id}&dlr-mask=${kind}`
+    // Kannel may not have stored yet how the network calls the message.
+    await waitUntil('Kannel takes the report', async () => (await fetch(url)).ok, { deadlineMs: 30_000 })
+  }
+
   async #status(): Promise<string> {
     try {
       return await (await fetch(this.statusUrl, { signal: AbortSignal.timeout(2_000) })).text()
@@ -108,16 +132,24 @@ export class Kannel {
     }
   }
 
-  #configuration(): string {
+  #configuration({ name, password }: typeof USER): string {
     const { admin, smsbox, smsc, sendsms } = this.#ports
     const groups = [
-      `group = core; admin-port = ${admin}; admin-password = adm; admin-interface = 127.0.0.1; smsbox-port = ${smsbox}; box-allow-ip = 127.0.0.1; dlr-storage = internal; store-type = file; store-location = "k.store"; sms-outgoing-queue-limit = 3`,
-      `group = smsc; smsc = fake; smsc-id = fake1; host = 127.0.0.1; port = ${smsc}; connect-allow-ip = 127.0.0.1; allowed-prefix = "1555"`,
+      `group = core; admin-port = ${admin}; admin-password = adm; admin-interface = 127.0.0.1; smsbox-port = ${smsbox}; box-allow-ip = 127.0.0.1; dlr-storage = internal; store-type = file; store-location = "k.store"; sms-outgoing-queue-limit = 3; sms-resend-freq = 2; sms-resend-retry = 1`,
+      `group = smsc; ${this.#smsc()}; port = ${smsc}; connect-allow-ip = 127.0.0.1; allowed-prefix = "1555"`,
       `group = smsbox; bearerbox-host = 127.0.0.1; bearerbox-port = ${smsbox}; sendsms-port = ${sendsms}; sendsms-interface = 127.0.0.1; immediate-sendsms-reply = false; http-request-retry = 5; http-queue-delay = 2`,
-      'group = sendsms-user; username = nuncio; password = secret1234; max-messages = 10; concatenation = true; user-allow-ip = 127.0.0.1; user-deny-ip = "*.*.*.*"',
+      `group = sendsms-user; username = ${name}; password = ${password}; max-messages = 10; concatenation = true; user-allow-ip = 127.0.0.1; user-deny-ip = "*.*.*.*"`,
       'group = sms-service; keyword = default; catch-all = true; max-messages = 0; text = "x"',
     ]
     return `${groups.map((group) => group.replaceAll('; ', '\n')).join('\n\n')}\n`
+  }
+
+  #smsc(): string {
+    if (!this.#network) return 'smsc = fake; smsc-id = fake1; host = 127.0.0.1'
+    const sendUrl = `${this.#network.url}/?text=%b&to=%p&from=%P&mask=%d`
+    const answers =
+      'status-success-regex = "^ok"; status-permfail-regex = "^perm"; status-tempfail-regex = "^temp"; generic-foreign-id-regex = "id=([A-Za-z0-9]+)"'
+    return `smsc = http; system-type = generic; smsc-id = http1; send-url = "${sendUrl}"; ${answers}`
   }
 }
 
