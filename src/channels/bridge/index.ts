@@ -52,8 +52,7 @@ const CAPABILITIES: ChannelCapabilities = {
   maxCaptionLength: null,
   // An adapter whose gateway recognises them repeats by itself (docs/decisions/0019).
   recognisesRepeat: false,
-  // The longest that a connection may set; what it has set ends earlier, by the channel itself.
-  evidenceWaitMs: EVIDENCE_WAIT.most,
+  evidenceWaitMs: SEND_TIMEOUT.most + EVIDENCE_WAIT.most,
   callBudgetMs: SEND_TIMEOUT.most + PROBE_MS,
 }
 
@@ -107,9 +106,15 @@ export function createBridge(parts: BridgeParts): Bridge {
 }
 
 function capabilitiesOf(stored: Handover['settings']): ChannelCapabilities {
-  const { capabilities, sendTimeoutMs } = readBridgeSettings(stored)
+  const { capabilities, sendTimeoutMs, evidenceWaitMs } = readBridgeSettings(stored)
   const { types, maxTextLength, maxCaptionLength } = capabilities ?? CAPABILITIES
-  return { ...CAPABILITIES, types, maxTextLength, maxCaptionLength, callBudgetMs: sendTimeoutMs + PROBE_MS }
+  return {
+    ...CAPABILITIES,
+    ...{ types, maxTextLength, maxCaptionLength },
+    // Never 0, so that receipts that came already are found; the channel itself ends it when both have passed.
+    evidenceWaitMs: sendTimeoutMs + evidenceWaitMs,
+    callBudgetMs: sendTimeoutMs + PROBE_MS,
+  }
 }
 
 type Next = Parameters<NonNullable<Channel['rateLimitDelayOf']>>[0]

@@ -21,6 +21,15 @@ describe('what an adapter can do', () => {
     assert.deepEqual(typesOf(settings), ['message', 'image', 'document', 'video', 'audio'])
   })
 
+  promises('keeps a message waiting for evidence no longer than its connection says', async (world) => {
+    const { settings } = await world.handover()
+    const waitOf = (given: Handover['settings']) =>
+      world.channel.capabilitiesOf?.({ ...settings, ...given }).evidenceWaitMs
+
+    assert.equal(waitOf({ sendTimeoutMs: 30_000, evidenceWaitMs: 60_000 }), 90_000)
+    assert.equal(waitOf({ sendTimeoutMs: 5_000, evidenceWaitMs: 0 }), 5_000)
+  })
+
   promises('is kept for the watchdog where it says otherwise, until it says the same', async (world) => {
     const handover = await world.handover()
     const asked = { ...handover, settings: { ...handover.settings, capabilities: TEXTS } }
