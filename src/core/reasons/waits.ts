@@ -109,10 +109,7 @@ export const WAIT_REASONS = {
   },
   trouble: {
     list: 'Errors in a row',
-    cause: [
-      'Several messages in a row failed. The last: {cause}',
-      'Several messages in a row failed, so {number} waits.',
-    ],
+    cause: ['Several tries in a row failed. The last: {cause}', 'Several tries in a row failed, so {number} waits.'],
     nextStep: 'You need not do anything: it goes on by itself. If it lasts, fix that cause.',
     command: commandLine`connection check NUMBER`,
     ...SETTINGS,
