@@ -98,7 +98,7 @@ describe('what stands beside the result', () => {
 
   it('is the first error of a refused request, with its field', () => {
     const errors = [
-      { field: 'to', code: 'number_malformed', message: 'Digits only.' },
+      { field: 'to', code: 'number_malformed', message: '`Digits` only.' },
       { field: null, code: 'x', message: 'Wrong.' },
     ]
 

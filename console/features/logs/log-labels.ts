@@ -67,7 +67,8 @@ function firstError({ errors: [first, ...others], summed }: LogRow, before = '')
   if (!first) return ''
   // The wrong fields may differ between the requests.
   const field = summed || first.field === null ? '' : `${first.field}: `
-  return `${before}${field}${first.message}${others.length > 0 ? ` And ${others.length} more.` : ''}`
+  const said = first.message.replaceAll('`', '')
+  return `${before}${field}${said}${others.length > 0 ? ` And ${others.length} more.` : ''}`
 }
 
 /** "in 0.9 s, third try". */

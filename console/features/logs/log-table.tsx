@@ -96,7 +96,7 @@ function columnsOf({ account, search, display, hasPreview, places, hasDays }: Sh
     {
       key: 'result',
       header: 'Result',
-      width: '32%',
+      width: 'var(--log-result)',
       card: 'head',
       cell: (row) => <Result row={row} place={places.get(row.id)} />,
     },
@@ -111,7 +111,7 @@ function columnsOf({ account, search, display, hasPreview, places, hasDays }: Sh
     {
       key: 'token',
       header: 'Token',
-      width: 120,
+      width: 104,
       hideBelow: 1200,
       card: 'hidden',
       cell: ({ token, madeBy }) => (

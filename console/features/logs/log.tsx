@@ -267,7 +267,7 @@ function Errors({ detail: { entry, nextSteps } }: { readonly detail: LogDetail }
       key={`${code} ${field ?? ''} ${message}`}
       code={code}
       page="refusals"
-      meaning={entry.summed ? message : `${field ?? 'The whole request'}: ${message}`}
+      meaning={`${entry.summed ? '' : `${field ?? 'The whole request'}: `}${message.replaceAll('`', '')}`}
       whatToDo={nextSteps[index] ?? null}
     />
   ))

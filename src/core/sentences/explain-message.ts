@@ -46,6 +46,7 @@ const TIMES = ['', 'once', 'twice', 'three times', 'four times']
 // Longer waits and calls are named of a message that was sent.
 const LONG_WAIT_MS = 10_000
 const SLOW_CALL_MS = 3_000
+const REPORTED_WITHIN_MS = 60_000
 
 /** From facts only, as of the moment at which they were read. */
 export function explainMessage(view: MessageTimeline): ExplainedMessage {
@@ -107,6 +108,8 @@ function ofSent(view: MessageTimeline): Lines {
     const facts = attemptFacts(view)
     return { ...NOTHING, ...explainReason('evidence_found', { channel, facts }) }
   }
+  if (message.state !== 'PUBLISHED' && timeline.some(isContrary))
+    return say('Delivered; failure reported', `${network} later reported a failure, too. Delivery counts.`)
   const template = timeline.findLast(({ kind }) => kind === 'attempt-begun')?.facts['template']
   if (template)
     return say(`As template ${template}`, `Sent as template ${template}: the recipient had not written for 24 hours.`, {
@@ -140,9 +143,23 @@ function ofSent(view: MessageTimeline): Lines {
   if (took >= SLOW_CALL_MS) return say('', `${network} took ${durationText(took)} to answer.`)
   const isRead = message.state === 'READ' && !timeline.some(({ kind }) => kind === 'receipt-delivered')
   if (isRead) return say('', `${network} reported that it was read; that includes delivery.`)
+  if (isUndelivered(view))
+    return say('Not delivered yet', `${network} has it. It has not reported delivery yet.`, {
+      nextStep: 'You need not do anything: it is delivered when the phone is online.',
+    })
   if (channel === 'sandbox')
     return say('', 'It is in the sandbox inbox. Nothing left this machine.', { opens: 'inbox' })
   return NOTHING
+}
+
+function isContrary({ kind, code }: MessageTimeline['timeline'][number]): boolean {
+  return kind === 'receipt-contrary' && code !== 'second_network_id'
+}
+
+/** Long enough after it was sent that a report should have come, on networks that report deliveries. */
+function isUndelivered({ message: { state, publishedAt }, timeline, channel, asOf }: MessageTimeline): boolean {
+  if (state !== 'PUBLISHED' || publishedAt === null || !channel.startsWith('whatsapp-')) return false
+  return asOf - publishedAt > REPORTED_WITHIN_MS && !timeline.some(({ kind }) => kind === 'receipt-failed')
 }
 
 /** What it waited for longest, where that is known. */

@@ -280,6 +280,28 @@ describe('a stranger learns from the log alone', () => {
       ],
     ],
     [
+      'of a phone that is not online',
+      { message: { state: 'PUBLISHED', publishedAt: AT - 5_000 }, channel: META },
+      [
+        'Sent: Meta accepted it.',
+        'Meta has it. It has not reported delivery yet.',
+        'You need not do anything: it is delivered when the phone is online.',
+      ],
+    ],
+    [
+      'of a failure that was reported after the delivery',
+      {
+        message: { state: 'DELIVERED', publishedAt: AT + 5 },
+        channel: META,
+        timeline: [entry('receipt-delivered', 900), entry('receipt-contrary', 2_000, { words: 'failed' })],
+      },
+      [
+        'Sent and delivered 900 ms after the request.',
+        'Meta later reported a failure, too. Delivery counts.',
+        NO_ACTION,
+      ],
+    ],
+    [
       'of reports that never come',
       {
         message: SENT,
