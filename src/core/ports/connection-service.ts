@@ -15,7 +15,7 @@ export interface StoredConnection {
 }
 
 /** A connection, as far as what its network reported takes it. */
-export type ReportingConnection = Pick<ConnectionView, 'id' | 'channel' | 'channelSettings' | 'lastReportAt'>
+type ReportingConnection = Pick<ConnectionView, 'id' | 'channel' | 'channelSettings' | 'lastReportAt'>
 
 /** The connections of the same account that are not removed, in any order. Only asked for where they matter. */
 export type ReadPeers = () => Promise<readonly StoredConnection[]>
