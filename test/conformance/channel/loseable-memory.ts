@@ -1,12 +1,10 @@
 import type { ChannelState } from '../../../src/core/ports/channel-state.ts'
 import { StorageUnavailable } from '../../../src/core/ports/lanes.ts'
+import type { SessionRows } from '../../../src/core/ports/session-store.ts'
 
 /** The same memory, but while `line.isLost` storage does not answer. */
 export function loseable(memory: ChannelState, line: { isLost: boolean }): ChannelState {
-  const unlessLost = <Given extends unknown[], Result>(call: (...given: Given) => Promise<Result>) => {
-    return (...given: Given) =>
-      line.isLost ? Promise.reject<Result>(new StorageUnavailable('storage is away', false)) : call(...given)
-  }
+  const unlessLost = losing(line)
   return {
     add: unlessLost((...given) => memory.add(...given)),
     find: unlessLost((...given) => memory.find(...given)),
@@ -16,4 +14,24 @@ export function loseable(memory: ChannelState, line: { isLost: boolean }): Chann
     dueByTurns: unlessLost((...given) => memory.dueByTurns(...given)),
     remove: unlessLost((...given) => memory.remove(...given)),
   }
+}
+
+/** As `loseable`, of sessions. */
+export function loseableRows(rows: SessionRows, line: { isLost: boolean }): SessionRows {
+  const unlessLost = losing(line)
+  return {
+    find: unlessLost((...given) => rows.find(...given)),
+    read: unlessLost((...given) => rows.read(...given)),
+    write: unlessLost((...given) => rows.write(...given)),
+    remove: unlessLost((...given) => rows.remove(...given)),
+    findRequest: unlessLost((...given) => rows.findRequest(...given)),
+    report: unlessLost((...given) => rows.report(...given)),
+    writeStatus: unlessLost((...given) => rows.writeStatus(...given)),
+  }
+}
+
+function losing(line: { readonly isLost: boolean }) {
+  return <Given extends unknown[], Result>(call: (...given: Given) => Promise<Result>) =>
+    (...given: Given) =>
+      line.isLost ? Promise.reject<Result>(new StorageUnavailable('storage is away', false)) : call(...given)
 }

@@ -14,7 +14,7 @@ export async function isNoticed<World>(
   parts: readonly SuitePart<World>[],
   newWorld: () => Promise<World>,
 ): Promise<boolean> {
-  const proofs = parts.flatMap((part) => collect(part, newWorld))
+  const proofs = parts.flatMap((part) => proofsOf(part, newWorld))
   for (let from = 0; from < proofs.length; from += AT_ONCE) {
     const ends = await Promise.allSettled(proofs.slice(from, from + AT_ONCE).map(({ prove }) => prove()))
     if (ends.some(({ status }) => status === 'rejected')) return true
@@ -22,7 +22,7 @@ export async function isNoticed<World>(
   return false
 }
 
-function collect<World>(part: SuitePart<World>, newWorld: () => Promise<World>): readonly Proof[] {
+export function proofsOf<World>(part: SuitePart<World>, newWorld: () => Promise<World>): readonly Proof[] {
   const proofs: Proof[] = []
   part({ it: (name, prove) => proofs.push({ name, prove }) }, newWorld)
   return proofs

@@ -36,6 +36,7 @@ import { testSecrets } from '../secrets.ts'
 import { LIBRARY_FOLDER } from './library.ts'
 import { type ClientState, LibraryClient } from './library-client.ts'
 import type { Simulator } from './simulator.ts'
+import { keyOf } from './store-linked.ts'
 import { WatchedRequest } from './watched-request.ts'
 
 const LINKER = 'linker' as WorkerId
@@ -289,9 +290,4 @@ interface Linked {
 interface RunningWorker {
   readonly dispatcher: Dispatcher
   stop(): Promise<void>
-}
-
-function keyOf(row: string, text: string) {
-  const [kind = '', ...id] = row.split('/')
-  return { kind, id: id.join('/'), recipient: null, value: Buffer.from(text) }
 }

@@ -25,6 +25,8 @@ export class DevicePairing {
   isCodeRefused = false
   /** The first code that a device shows cannot be scanned: the device is notified, and must show one with another secret. */
   needsNewSecret = false
+  /** Called when a phone has accepted a device, which is then to sign. */
+  onAccept: () => void = () => {}
   /** Called when a device has been linked. */
   onFinish: (phone: Phone, deviceId: number) => void = () => {}
   readonly #simulator: Simulator
@@ -201,6 +203,7 @@ export class DevicePairing {
         ]),
       ],
     })
+    this.onAccept()
   }
 
   #checkKeys({ eIdent, eSkeyVal, eSkeySig }: PairingData): void {

@@ -127,6 +127,7 @@ export interface Socket {
   }
   readonly authState: { readonly keys: KeyStore }
   readonly signalRepository: SignalRepository
+  assertSessions(jids: readonly string[], force: boolean): Promise<unknown>
   onWhatsApp(number: string): Promise<readonly { jid: string; exists: boolean }[] | undefined>
   getUSyncDevices(jids: readonly string[], isCacheIgnored: boolean, isZeroIgnored: boolean): Promise<unknown[]>
   relayMessage(jid: string, message: object, options: object): Promise<string>

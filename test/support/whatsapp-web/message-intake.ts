@@ -30,6 +30,8 @@ export interface SentMessage {
   readonly tags: readonly string[]
   /** Whether it reached the phones. */
   readonly isTaken: boolean
+  /** When it came, by the wall clock. */
+  readonly at: number
 }
 
 type Sender = NonNullable<Line['login']>
@@ -42,6 +44,8 @@ export class MessageIntake {
   readonly repeats: string[] = []
   /** Called as soon as a message has come. */
   onMessage: () => void = () => {}
+  /** What happens to a message to this number for which nothing else was decided; null: nothing. */
+  chooseFault: (recipient: string) => MessageFault | null = () => null
   /** Called with each message, after it was decided what happens to it. */
   onSent: (message: SentMessage) => void = () => {}
   /** Called when a recipient has decrypted a message, and its file if it has one. */
@@ -51,7 +55,7 @@ export class MessageIntake {
   readonly lockedUntil = new Map<string, Date>()
   readonly #simulator: Simulator
   readonly #faults = new Map<string, MessageFault[]>()
-  readonly #faultsOfRecipients = new Map<string, MessageFault>()
+  readonly #faultsOfRecipients = new Map<string, { readonly fault: MessageFault; readonly isOnce: boolean }>()
   /** Pairs of sender and recipient. */
   readonly #acquainted = new Set<string>()
 
@@ -75,9 +79,9 @@ export class MessageIntake {
     this.#faults.set(number, [...(this.#faults.get(number) ?? []), ...faults])
   }
 
-  /** For every message to a recipient; null ends it. */
-  failTo(recipient: string, fault: MessageFault | null): void {
-    if (fault) this.#faultsOfRecipients.set(recipient, fault)
+  /** For every message to a recipient, or with `isOnce` for the next; null ends it. */
+  failTo(recipient: string, fault: MessageFault | null, { isOnce = false } = {}): void {
+    if (fault) this.#faultsOfRecipients.set(recipient, { fault, isOnce })
     else this.#faultsOfRecipients.delete(recipient)
   }
 
@@ -88,11 +92,13 @@ export class MessageIntake {
     const { id = '', to = '' } = node.attrs
     const sealed = sealedOf(node)
     const devices = sealed.map(({ jid }) => jid)
+    for (const jid of devices) this.#simulator.queries.noteSession(sender, jid)
     const isComplete = this.#check(sender, node, devices)
     const fault = this.#faultFor(sender.phone.number, to)
     const isStalled = typeof fault === 'object' && fault !== null && 'stallMs' in fault
     const isTaken = fault === null || isStalled || fault === 'drop-after' || fault === 'take-silently'
-    const message = { id, to, devices, tags: childrenOf(node).map(({ tag }) => tag), isTaken }
+    const tags = childrenOf(node).map(({ tag }) => tag)
+    const message = { id, to, devices, tags, isTaken, at: performance.timeOrigin + performance.now() }
     this.sent.push(message)
     this.onSent(message)
     const problem = isComplete ? {} : { phash: '2:simulated' }
@@ -113,8 +119,11 @@ export class MessageIntake {
 
   #faultFor(sender: string, to: string): MessageFault | null {
     const recipient = this.#simulator.findPhone(to)?.number ?? ''
-    const fault = this.#faults.get(sender)?.shift() ?? this.#faultsOfRecipients.get(recipient) ?? null
-    if (fault) return fault
+    const ofSender = this.#faults.get(sender)?.shift()
+    const ofRecipient = ofSender ? undefined : this.#faultsOfRecipients.get(recipient)
+    if (ofRecipient?.isOnce) this.#faultsOfRecipients.delete(recipient)
+    const chosen = ofSender ?? ofRecipient?.fault ?? this.chooseFault(recipient)
+    if (chosen) return chosen
     const isLocked = (this.lockedUntil.get(sender)?.getTime() ?? 0) > Date.now()
     return isLocked && !this.#acquainted.has(`${sender} ${recipient}`) ? { refuse: FIRST_CONTACT_LOCKED } : null
   }
@@ -138,10 +147,7 @@ export class MessageIntake {
       this.#acquainted.add(`${sender.phone.number} ${phone.number}`)
       const reported = { device: sender.device, sender: sender.phone, recipient: phone, id }
       if (isRead) this.receiptDesk.reportTaken(reported)
-      else {
-        this.#simulator.queries.allowFetch(sender.phone, sender.device, phone)
-        this.receiptDesk.reportUnreadable(reported)
-      }
+      else this.receiptDesk.reportUnreadable(reported)
     }
   }
 
@@ -189,7 +195,7 @@ export class MessageIntake {
     // The answer to a retry is for one device.
     if (childOf(node, 'enc')) return true
     const wanted = [...devicesOf(recipient), ...devicesOf(sender.phone).filter((of) => of !== nameOf(sender))]
-    const named = new Set(devices.map((jid) => this.#plainName(jid)))
+    const named = new Set(devices.map((jid) => this.#simulator.nameOf(jid)))
     const missing = wanted.filter((device) => !named.has(device))
     if (missing.length > 0) complain(`it left out ${missing.length} of ${wanted.length} devices`)
     return missing.length === 0
@@ -207,11 +213,6 @@ export class MessageIntake {
     const signed = Buffer.concat([Buffer.from([6, 0]), details, sender.device.identity])
     if (!accountSignatureKey || !isSignedBy(accountSignatureKey, signed, accountSignature))
       complain('its device-identity is not signed by the account')
-  }
-
-  #plainName(jid: string): string {
-    const id = /:(\d+)@/.exec(jid)?.[1] ?? '0'
-    return `${this.#simulator.findPhone(jid)?.number ?? jid}:${id}`
   }
 }
 

@@ -28,7 +28,8 @@ export class QueryDesk {
   /** How many one-time keys the server says it has; null: as many as it has. */
   preKeyCount: number | null = null
   readonly #simulator: Simulator
-  readonly #fetched = new Set<string>()
+  /** By who asked and whose they are: the line on which keys were given; null once a message came that was encrypted with them. */
+  readonly #given = new Map<string, Line | null>()
   readonly #issued = new Set<string>()
   readonly #answers: Readonly<Record<string, Answer>> = {
     'set md remove-companion-device': (line, query) => this.#removeDevice(line, query),
@@ -54,9 +55,10 @@ export class QueryDesk {
     this.#simulator = simulator
   }
 
-  /** The keys of this phone may be fetched once more by a device: its message could not be read. */
-  allowFetch(sender: Phone, device: LinkedDevice, recipient: Phone): void {
-    for (const jid of [recipient.jid, recipient.lid]) this.#fetched.delete(`${sender.number}:${device.id} ${jid}`)
+  /** A message has come that was encrypted for this device, so the session with it is stored. */
+  noteSession({ phone, device }: NonNullable<Line['login']>, jid: string): void {
+    const name = `${phone.number}:${device.id} ${this.#simulator.nameOf(jid)}`
+    if (this.#given.has(name)) this.#given.set(name, null)
   }
 
   async answer(line: Line, query: BinaryNode): Promise<void> {
@@ -106,13 +108,25 @@ export class QueryDesk {
     const users: BinaryNode[] = []
     for (const { attrs } of childrenOf(childOf(query, 'key'), 'user')) {
       const jid = attrs['jid'] ?? ''
-      const once = `${line.login?.phone.number}:${device.id} ${jid}`
+      const name = `${line.login?.phone.number}:${device.id} ${this.#simulator.nameOf(jid)}`
       const keys = await this.#keysOf(jid)
-      if (keys && this.#fetched.has(once)) this.#simulator.complain(`keys of ${jid} were fetched again`)
-      if (keys) this.#fetched.add(once)
+      if (keys && this.#mustHave(name, { line, device, jid }))
+        this.#simulator.complain(`keys of ${jid} were fetched again`)
+      if (keys) this.#given.set(name, line)
       users.push({ tag: 'user', attrs: { jid }, content: keys ?? NO_KEYS })
     }
     line.send(resultOf(query, [element('list', users)]))
+  }
+
+  /** One that asked on an earlier line and has sent nothing since may have been killed before it had stored the session. */
+  #mustHave(name: string, { line, device, jid }: { line: Line; device: LinkedDevice; jid: string }): boolean {
+    const given = this.#given.get(name)
+    const phone = this.#simulator.findPhone(jid)
+    const isUnreadable = device.unacknowledged.some(
+      ({ tag, attrs: { type, from = '' } }) =>
+        tag === 'receipt' && type === 'retry' && this.#simulator.findPhone(from) === phone,
+    )
+    return given !== undefined && (given === null || given === line) && !isUnreadable
   }
 
   /** Null when there is no such device. */

@@ -5,7 +5,18 @@ import { skipNote } from '../black-box/skip-note.ts'
 import { type BinaryNode, SERVER } from './binary-node.ts'
 import { whyNoLibrary } from './library.ts'
 import { ClientState, LibraryClient } from './library-client.ts'
-import { end, linked, newNumber, openSimulator, relay, send, simulator, until, wireId } from './library-world.ts'
+import {
+  end,
+  linked,
+  newNumber,
+  noteToken,
+  openSimulator,
+  relay,
+  send,
+  simulator,
+  until,
+  wireId,
+} from './library-world.ts'
 import { isSignedBy } from './xeddsa.ts'
 
 const REASON = whyNoLibrary()
@@ -46,6 +57,28 @@ describe.skipIf(REASON)(`the simulator of WhatsApp Web${skipNote(REASON)}`, () =
     const { code } = await new LibraryClient(simulator, state).ended
 
     assert.equal(code, 401)
+  })
+
+  it('complains of keys that are fetched again by a device that must have them: on one line, or once it has used them', async () => {
+    const [used, unused] = [simulator.phone(newNumber()).jid, simulator.phone(newNumber()).jid]
+    const client = await linked(newNumber())
+    await noteToken(client, numberIn(used))
+    await send(client, 'used', { to: used })
+    await client.socket.assertSessions([unused], true)
+    const first = simulator.takeComplaints()
+
+    await client.socket.assertSessions([unused], true)
+    const onTheSameLine = simulator.takeComplaints()
+    await end(client)
+    const next = await LibraryClient.logIn(simulator, client.state)
+    await next.socket.assertSessions([unused], true)
+    const unusedOnTheNext = simulator.takeComplaints()
+    await next.socket.assertSessions([used], true)
+    const usedOnTheNext = simulator.takeComplaints()
+    await end(next)
+
+    assert.deepEqual([first, unusedOnTheNext], [[], []])
+    for (const [complaint = ''] of [onTheSameLine, usedOnTheNext]) assert.match(complaint, /were fetched again$/)
   })
 
   it('notes a message that comes again, and complains when its content is another', async () => {
@@ -114,3 +147,7 @@ describe.skipIf(REASON)(`the simulator of WhatsApp Web${skipNote(REASON)}`, () =
     await end(client)
   })
 })
+
+function numberIn(jid: string): string {
+  return jid.split('@')[0] ?? ''
+}

@@ -53,6 +53,8 @@ export class Simulator {
   namedRevision: number | null = null
   /** What was asked for over HTTP. */
   readonly pages: readonly string[]
+  /** Called when a device has logged in. */
+  onLogin: () => void = () => {}
   isCertificateForged = false
   /** Every number is on WhatsApp, but those in `unregistered`. */
   isEveryoneRegistered = false
@@ -153,6 +155,12 @@ export class Simulator {
       : (this.phones.get(user) ?? this.#register(user))
   }
 
+  /** A device by its number and id, whichever address it has. */
+  nameOf(jid: string): string {
+    const id = /:(\d+)@/.exec(jid)?.[1] ?? '0'
+    return `${this.findPhone(jid)?.number ?? jid}:${id}`
+  }
+
   #register(number: string): Phone | undefined {
     return this.isEveryoneRegistered && !this.unregistered.has(number) ? this.phone(number) : undefined
   }
@@ -247,6 +255,7 @@ export class Simulator {
     for (const other of this.lines) if (other.login?.device === device) replace(other)
     line.login = { phone, device }
     line.send({ tag: 'success', attrs: { t: secondsNow(), lid: `${phone.lidUser}:${device.id}@lid`, location: 'sim' } })
+    this.onLogin()
   }
 
   async #read(line: Line, node: BinaryNode): Promise<void> {

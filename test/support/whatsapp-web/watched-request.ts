@@ -36,16 +36,26 @@ export class WatchedRequest {
 
   /** The code that is shown: the next one that is not `before`. */
   async code(before: string | null = null): Promise<string> {
+    const shown = await this.codeOrEnd(before)
+    if (shown === null) throw new Error('it ended without a code')
+    return shown
+  }
+
+  /** Null when it ends before another code is shown. */
+  async codeOrEnd(before: string | null): Promise<string | null> {
     let shown = ''
+    let hasEnded = false
     await waitUntil(
       'a code',
       async () => {
-        shown = this.#open(await this.watch())
-        return shown !== '' && shown !== before
+        const view = await this.watch()
+        shown = this.#open(view)
+        hasEnded = view.progress.state === 'ended'
+        return hasEnded || (shown !== '' && shown !== before)
       },
       LIMIT,
     )
-    return shown
+    return hasEnded ? null : shown
   }
 
   /** How it ended, and with which detail. */
