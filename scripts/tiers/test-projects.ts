@@ -52,6 +52,7 @@ export const PROJECTS: readonly TestProject[] = [
 /** Files that take more than half a minute though they are short. They start first. */
 export const LONGEST: readonly string[] = [
   'test/conformance/postgres.test.ts',
+  'test/conformance/channel/whatsapp-web.test.ts',
   'test/promises/kill-nine-postgres.test.ts',
   'test/browser/every-page.test.ts',
   'test/browser/alarms.test.ts',
@@ -59,6 +60,8 @@ export const LONGEST: readonly string[] = [
   'test/faults/disk-full.test.ts',
   'test/faults/whatsapp-cloud.test.ts',
   'test/faults/postgres/whatsapp-cloud.test.ts',
+  'test/faults/whatsapp-web.test.ts',
+  'test/faults/whatsapp-web-linking.test.ts',
   'test/faults/cut-off-attempts.test.ts',
   'test/faults/simulation.test.ts',
 ]
