@@ -3,11 +3,13 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { WHATSAPP_WEB } from '../src/channels/whatsapp-web/name.ts'
 import type { ConnectionId } from '../src/core/ids.ts'
-import { openAdministration } from '../src/server/wiring/open-administration.ts'
+import type { OfConnection } from '../src/core/ports/console/lanes.ts'
+import type { Secrets } from '../src/core/ports/secrets.ts'
+import { placeOfCode } from '../src/core/ports/session-requests.ts'
+import { type AdministrationSession, openAdministration } from '../src/server/wiring/open-administration.ts'
 import { openDatabase } from '../src/storage/sqlite/connection/open-database.ts'
 import type { NuncioProcess } from '../test/support/black-box/nuncio-process.ts'
 import { LIBRARY_FOLDER } from '../test/support/whatsapp-web/library.ts'
-import { WatchedRequest } from '../test/support/whatsapp-web/watched-request.ts'
 import type { Bench } from './bench.ts'
 import { Child } from './child.ts'
 import type { MadeData } from './made-data.ts'
@@ -16,6 +18,7 @@ import type { SimulatorCalls } from './simulated-whatsapp.ts'
 
 // As many as a process links at once.
 const LINKED_AT_ONCE = 3
+const ASKED_EVERY_MS = 50
 const READY_WITHIN_MS = 300_000
 const SETTINGS = JSON.stringify({ newRecipientsPerDay: null })
 
@@ -70,16 +73,31 @@ export class LinkedService {
     const waiting = connections.values()
     const linkInTurn = async () => {
       for (const { id, number } of waiting) {
-        const of = { accountId: accountId as never, id: id as ConnectionId }
-        const asked = await session.deviceSessions.request(of, 'qr', 'bench')
-        const request = new WatchedRequest(session.deviceSessions, { of, id: asked.id, secrets, notify: () => {} })
-        await this.simulator.ask('scan', { number, code: await request.code() })
-        const [end] = await request.end()
-        if (end !== 'done') throw new Error(`Linking ${number} ended with ${end ?? 'nothing'}`)
+        await this.#linkOne(session, secrets, { of: { accountId: accountId as never, id: id as ConnectionId }, number })
       }
     }
     await Promise.all(Array.from({ length: LINKED_AT_ONCE }, linkInTurn))
     await session.close()
+  }
+
+  /** As a page does that shows each code as soon as there is one. */
+  async #linkOne(
+    { deviceSessions }: AdministrationSession,
+    secrets: Secrets,
+    { of, number }: { readonly of: OfConnection; readonly number: string },
+  ): Promise<void> {
+    const { id } = await deviceSessions.request(of, 'qr', 'bench')
+    let scanned: string | null = null
+    for (;;) {
+      const { code, progress } = await deviceSessions.watch(of, id)
+      if (progress.end === 'done') return
+      if (progress.state === 'ended')
+        throw new Error(`Linking ${number} ended: ${progress.end ?? ''} ${progress.detail ?? ''}`)
+      if (code !== null && code !== scanned)
+        await this.simulator.ask('scan', { number, code: secrets.open(code, placeOfCode(of, id)) })
+      scanned = code ?? scanned
+      await pause(ASKED_EVERY_MS)
+    }
   }
 
   /** Starts the service. Resolves once so many numbers are logged in, and what waited has been sent, with when that was. */
