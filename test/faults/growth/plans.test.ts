@@ -177,9 +177,11 @@ const NOT_HOT = [
   'lock_lane_of',
   'mark_rights',
   'remove_session',
+  'report_session_request',
   'session_holds',
   'try_lock_buckets',
   'write_session',
+  'write_session_status',
 ]
 
 const LANE_BY_LANE = 'it jumps from lane to lane, and a lane costs three reads of an index'

@@ -172,17 +172,17 @@ async function dispatch(session: Client, batch: number): Promise<Record<string, 
     run = await load()
   })
   const [open, next] = [run[1], run[2]]
-  await count('open what may not be the lowest', () => ask(OPEN_ALONE, ids, open))
+  await count('open what others may wait before', () => ask(OPEN_IF_FIRST, ids, open))
   await count('open what waits alone', () =>
     ask(
-      OPEN_ALONE,
+      OPEN_IF_FIRST,
       ids.map((_, i) => `late${i}`),
       ids.map((_, i) => 2 * 2 ** 40 + i),
     ),
   )
   await count('open', () => ask(OPEN, ids, open))
   await count('find locked steps', () =>
-    ask(`select locked_steps(${ALL('acc')}, $1, $2::bigint[], null, null, null)`, ids, open),
+    ask(`select locked_steps(${ALL('acc')}, $1, $2::bigint[], null, null, null, null, null)`, ids, open),
   )
   await count('note repeats', () => ask(REPEAT, ids, open))
   await count('inspect', () => ask(`select from describe_lanes($1, ${ONES})`, ids))
@@ -203,9 +203,10 @@ const ONES = 'array_fill(1::bigint, array[cardinality($1::text[])])'
 const NUMBERS = `${ONES}::integer[]`
 const ALL = (text: string) => `array_fill('${text}'::text, array[cardinality($1::text[])])`
 const STEPS = `select write_steps('anna', 0, 1, 1000, false, $1, ${ALL('acc')}, ${ONES}, ${ONES}`
+const NOTHING = 'array_fill(0::bigint, array[cardinality($1::text[])])'
 const TRUE = 'array_fill(true, array[cardinality($1::text[])])'
 const OPEN = `${STEPS}, open_sequences => $2::bigint[], open_numbers => ${NUMBERS})`
-const OPEN_ALONE = `${STEPS}, open_sequences => $2::bigint[], open_numbers => ${NUMBERS}, only_if_lowest => ${TRUE})`
+const OPEN_IF_FIRST = `${STEPS}, open_sequences => $2::bigint[], open_numbers => ${NUMBERS}, known_throughs => ${NOTHING})`
 const MOVE = `${STEPS}, ends => ${NUMBERS}, close_sequences => $2::bigint[], close_numbers => ${NUMBERS}, started_ats => ${ONES},
   ended_ats => ${ONES}, states => ${ALL('PUBLISHED')}, open_sequences => $3::bigint[], open_numbers => ${NUMBERS},
   is_plain => ${TRUE})`
