@@ -22,6 +22,8 @@ import { loadPauseMs } from '../run-length.ts'
 const FIRST_NUMBER = 15_550_003_100
 const SHARE_OF_FILES = 0.2
 const DIFFERENT_FILES = 20
+/** By the place of a message: a cut-off one and an unreadable one, so that a short run has them, too. */
+const CERTAIN: Readonly<Record<number, number>> = { 5: 0.08, 8: 0.15 }
 
 /** A simulator where everybody has WhatsApp. */
 export async function openNetwork(): Promise<Simulator> {
@@ -123,8 +125,10 @@ export function spoil(simulator: Simulator, random: Random, lostBefore: number):
     faults[name] += 1
     return fault
   }
+  let count = 0
   simulator.messages.chooseFault = (recipient) => {
-    const chance = random.next()
+    count += 1
+    const chance = CERTAIN[count] ?? random.next()
     if (faults.lost < lostBefore && chance < 0.02) return happens('lost', 'drop-before')
     if (faults.silent <= lostBefore && chance < 0.04) return happens('silent', 'take-silently')
     if (chance < 0.09) return happens('cut off', 'drop-after')
