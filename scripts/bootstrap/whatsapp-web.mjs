@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Stop, timed } from './report.mjs'
 
-const TIERS = ['e2e', 'harness', 'simulator']
+const TIERS = ['e2e', 'faults', 'harness', 'simulator']
 const CARRIED = ['package.json', 'package-lock.json', 'signal']
 // By default npm stays silent for over a minute when the machine is merely offline.
 const TIMEOUTS = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']

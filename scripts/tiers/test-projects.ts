@@ -52,8 +52,8 @@ export const PROJECTS: readonly TestProject[] = [
 /** Files that take more than half a minute though they are short. They start first. */
 export const LONGEST: readonly string[] = [
   'test/conformance/postgres.test.ts',
-  'test/conformance/channel/whatsapp-web.test.ts',
   'test/promises/kill-nine-postgres.test.ts',
+  'test/whatsapp-web/conformance.test.ts',
   'test/browser/every-page.test.ts',
   'test/browser/alarms.test.ts',
   'test/journeys/slow-callers.test.ts',
