@@ -1,16 +1,27 @@
 import { explainReason, REASONS } from '../../src/core/reasons.ts'
-import { FACT_EXAMPLES, type ReasonRow, type SentenceFacts } from '../../src/core/sentences/texts.ts'
+import { FACT_EXAMPLES, type FactName, type ReasonRow, type SentenceFacts } from '../../src/core/sentences/texts.ts'
 import { markdownTable } from './markdown.ts'
 
-const { words: _, who: _who, n: _n, earlier: _earlier, attempts: _attempts, ...EXAMPLES } = FACT_EXAMPLES
+// Each of these makes a cause of its own, which would hide the others.
+const {
+  words: _,
+  who: _who,
+  n: _n,
+  earlier: _earlier,
+  attempts: _attempts,
+  refusedN: _refusedN,
+  unknowns: _unknowns,
+  ...EXAMPLES
+} = FACT_EXAMPLES
 
 /** The text of docs/reasons.md. */
 export function makeReasonsPage(): string {
   const rows = Object.entries<ReasonRow>(REASONS).flatMap(([code, row]) => [
     tableRow(code, {}),
     ...(row.causes ?? []).map(({ when, example }) => {
-      const facts =
+      const facts: { [Name in FactName]?: string } =
         when.fact === undefined ? {} : { ...EXAMPLES, who: FACT_EXAMPLES.who, [when.fact]: FACT_EXAMPLES[when.fact] }
+      if (when.fact === 'who') facts.n = FACT_EXAMPLES.n
       const context = { state: when.state ?? null, words: example ?? null, facts }
       return tableRow(code, context)
     }),

@@ -33,7 +33,7 @@ function manyFacts(fact: FactName | null): readonly SentenceFacts[] {
   const { words: _, ...all } = FACT_EXAMPLES
   const least = fact === null ? {} : { [fact]: FACT_EXAMPLES[fact] }
   const singles = (Object.keys(all) as FactName[]).map((name) => ({ ...all, [name]: undefined, ...least }))
-  const isSpecial = new Set<string>(['who', 'n', 'earlier', 'attempts', 'template'])
+  const isSpecial = new Set<string>(['who', 'n', 'earlier', 'attempts', 'template', 'refusedN', 'unknowns'])
   const usual = Object.fromEntries(Object.entries(all).filter(([name]) => !isSpecial.has(name)))
   return [least, { ...usual, ...least }, { ...all, ...least }, ...singles]
 }

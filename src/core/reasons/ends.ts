@@ -111,7 +111,7 @@ export const END_REASONS = {
       },
       {
         when: { fact: 'refusedN' },
-        list: 'First attempt unknown',
+        list: 'An earlier attempt unknown',
         cause: [
           'Attempt {refusedN} was refused: {cause} But an earlier one may have arrived.',
           'Attempt {refusedN} was refused, but an earlier one may have arrived.',
@@ -119,8 +119,8 @@ export const END_REASONS = {
       },
       {
         when: { fact: 'unknowns' },
-        list: 'Unknown twice',
-        cause: 'The connection broke during {unknowns} attempts. It may have arrived never, once or several times.',
+        list: 'Unknown more than once',
+        cause: '{unknowns} attempts ended without a known result. It may have arrived never, once or several times.',
       },
       {
         when: { words: /sandbox lost the line/ },

@@ -108,7 +108,7 @@ function ofSent(view: MessageTimeline): Lines {
     const facts = attemptFacts(view)
     return { ...NOTHING, ...explainReason('evidence_found', { channel, facts }) }
   }
-  if (message.state !== 'PUBLISHED' && timeline.some(isContrary))
+  if (message.state !== 'PUBLISHED' && hasFailedAfterArrival(timeline))
     return say('Delivered; failure reported', `${network} later reported a failure, too. Delivery counts.`)
   const template = timeline.findLast(({ kind }) => kind === 'attempt-begun')?.facts['template']
   if (template)
@@ -152,8 +152,18 @@ function ofSent(view: MessageTimeline): Lines {
   return NOTHING
 }
 
-function isContrary({ kind, code }: MessageTimeline['timeline'][number]): boolean {
-  return kind === 'receipt-contrary' && code !== 'second_network_id'
+const ARRIVALS = ['sent', 'delivered', 'read']
+
+/** A delivery that was reported after a failure contradicts that one, and is none itself. */
+function hasFailedAfterArrival(timeline: MessageTimeline['timeline']): boolean {
+  const arrived = timeline.findIndex(({ kind }) => kind === 'receipt-delivered' || kind === 'receipt-read')
+  if (arrived < 0) return false
+  return timeline
+    .slice(arrived + 1)
+    .some(
+      ({ kind, code, words }) =>
+        kind === 'receipt-contrary' && code !== 'second_network_id' && !ARRIVALS.includes(words ?? ''),
+    )
 }
 
 /** Long enough after it was sent that a report should have come, on networks that report deliveries. */
@@ -214,7 +224,7 @@ function attemptFacts({ message, timeline, asOf }: MessageTimeline): SentenceFac
     return begun ? { n: String(begun.facts['attempt']), at: atText(begun.at, asOf) } : {}
   }
   const recovered = timeline.findLast(({ kind }) => kind === 'recovered')
-  const unknown = timeline.findLast(({ kind }) => kind === 'attempt-unknown')
+  const unknown = resultsOf(timeline).findLast(({ kind }) => kind === 'attempt-unknown')
   const n = (unknown ?? recovered)?.facts['attempt']
   // Of a waiting message only where its last attempt may have left.
   const isOpen = message.state !== 'QUEUED' || mayHaveLeft(timeline)
@@ -229,12 +239,19 @@ function attemptFacts({ message, timeline, asOf }: MessageTimeline): SentenceFac
 
 /** What came after an attempt that may have arrived. */
 function unknownFacts(timeline: MessageTimeline['timeline']): SentenceFacts {
-  const results = timeline.filter(({ kind }) => kind === 'attempt-unknown' || kind === 'attempt-rejected')
+  const results = resultsOf(timeline)
   const unknowns = results.filter(({ kind }) => kind === 'attempt-unknown').length
   const last = results.at(-1)
   if (unknowns === 0 || !last) return {}
-  if (last.kind === 'attempt-rejected') return { refusedN: String(last.facts['attempt']) }
+  if (last.kind === 'attempt-rejected' && last.code !== 'evidence_not_sent')
+    return { refusedN: String(last.facts['attempt']) }
   return unknowns > 1 ? { unknowns: String(unknowns) } : {}
+}
+
+/** The last of each attempt: one whose result was unknown may have turned out not to have left. */
+function resultsOf(timeline: MessageTimeline['timeline']): MessageTimeline['timeline'] {
+  const results = timeline.filter(({ kind }) => kind === 'attempt-unknown' || kind === 'attempt-rejected')
+  return [...new Map(results.map((result) => [result.facts['attempt'], result])).values()]
 }
 
 /** The person who ended it, and when. */

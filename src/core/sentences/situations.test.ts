@@ -46,7 +46,39 @@ describe('a stranger learns from the log alone', () => {
       },
       [
         'Nobody knows whether it arrived.',
-        'The connection broke during 2 attempts. It may have arrived never, once or several times.',
+        '2 attempts ended without a known result. It may have arrived never, once or several times.',
+        ASK,
+      ],
+    ],
+    [
+      'of a message that was sent once more after an attempt that had not left, and broke again',
+      {
+        message: { state: 'UNCONFIRMED', reason: 'result_unknown', attempts: 2 },
+        timeline: [
+          entry('attempt-unknown', 100, { attempt: 1 }),
+          entry('attempt-rejected', 500, { attempt: 1, code: 'evidence_not_sent' }),
+          entry('attempt-unknown', 900, { attempt: 2 }),
+        ],
+      },
+      [
+        'Nobody knows whether it arrived.',
+        'The connection to the sandbox broke during attempt 2, and no report shows whether it arrived.',
+        ASK,
+      ],
+    ],
+    [
+      'of a message that broke, and of which the second attempt had not left',
+      {
+        message: { state: 'UNCONFIRMED', reason: 'result_unknown', attempts: 2 },
+        timeline: [
+          entry('attempt-unknown', 100, { attempt: 1 }),
+          entry('attempt-unknown', 900, { attempt: 2 }),
+          entry('attempt-rejected', 1_500, { attempt: 2, code: 'evidence_not_sent' }),
+        ],
+      },
+      [
+        'Nobody knows whether it arrived.',
+        'The connection to the sandbox broke during attempt 1, and no report shows whether it arrived.',
         ASK,
       ],
     ],
@@ -300,6 +332,19 @@ describe('a stranger learns from the log alone', () => {
         'Meta later reported a failure, too. Delivery counts.',
         NO_ACTION,
       ],
+    ],
+    [
+      'of a delivery that was reported after the failure',
+      {
+        message: { state: 'READ', publishedAt: AT + 5 },
+        channel: META,
+        timeline: [
+          entry('receipt-failed', 400),
+          entry('receipt-contrary', 900, { words: 'delivered' }),
+          entry('receipt-read', 2_000),
+        ],
+      },
+      ['Sent and read 2.0 s after the request.', 'Meta reported that it was read; that includes delivery.', NO_ACTION],
     ],
     [
       'of reports that never come',
