@@ -11,7 +11,7 @@ import { NuncioProcess } from '../support/black-box/nuncio-process.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { CliOn } from '../support/journey/cli-on.ts'
-import { ENGINES, openStranger, readRows } from '../support/journey/engines.ts'
+import { ENGINES, readRows } from '../support/journey/engines.ts'
 import { signInOwner } from '../support/journey/sign-in.ts'
 import { postTo, temporaryFolder } from '../support/journey/start-nuncio.ts'
 import { LIBRARY_FOLDER, whyNoLibrary } from '../support/whatsapp-web/library.ts'
@@ -138,11 +138,21 @@ async function rowsOf({ database }: Service): Promise<Buffer> {
     { database },
     `select relname from pg_class where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace`,
   )
-  const rows: string[] = []
+  const rows: Buffer[] = []
   for (const { relname } of tables)
-    for (const { row } of await readRows({ database }, `select t::text as row from "${String(relname)}" t`))
-      rows.push(String(row))
-  return Buffer.from(rows.join('\n'))
+    for (const { row } of await readRows({ database }, `select t::text as row from "${String(relname)}" t`)) {
+      rows.push(Buffer.from(`${String(row)}\n`))
+      // Bytes are printed as hexadecimal digits, in which no text would be found.
+      for (const [, hex = ''] of String(row).matchAll(/\\x([\da-f]+)/g)) rows.push(Buffer.from(hex, 'hex'))
+    }
+  return Buffer.concat(rows)
+}
+
+/** Puts these bytes in the place of the first pre-key, past all of our code. */
+async function overwritePreKey({ database }: Service, bytes: Buffer): Promise<void> {
+  const hex = bytes.toString('hex')
+  const value = database.engine === 'sqlite' ? `x'${hex}'` : `'\\x${hex}'`
+  await readRows({ database }, `update channel_session_key set value = ${value} where kind = 'pre-key' and id = '1'`)
 }
 
 /** Where each secret was found, of all that others may get to see. */
@@ -232,6 +242,11 @@ describe.skipIf(REASON).each(ENGINES)(
         assert.ok(findSecrets(clear, stored).length === stored.length)
       assert.equal((await search(service, all, new Map([['clear', Buffer.concat(bytes)]]))).length, all.length)
       assert.match(String(seen.get('stream')), /event: changed/)
+
+      // It would be found in a row, too.
+      const inClear = stored.find(({ what }) => what === 'credentials')
+      await overwritePreKey(service, Buffer.from(JSON.stringify({ private: String(inClear?.forms[1]) })))
+      assert.match((await search(service, stored, new Map())).join(), /^credentials in (?:rows$|\S*nuncio\.db)/)
     })
 
     it('is checked by verify, which names what does not open', async () => {
@@ -244,18 +259,17 @@ describe.skipIf(REASON).each(ENGINES)(
         return { code, findings: findings.filter((finding) => finding.code !== 'not_checked') }
       }
       const before = await verify()
-      const stranger = await openStranger(service.database)
-      const [swapped] = await stranger.run(`select value from channel_session_key where kind = 'pre-key' and id = '2'`)
-      const hex = Buffer.from(swapped?.['value'] as Uint8Array).toString('hex')
-      const bytes = service.database.engine === 'sqlite' ? `x'${hex}'` : `'\\x${hex}'`
-      await stranger.run(`update channel_session_key set value = ${bytes} where kind = 'pre-key' and id = '1'`)
-      await stranger.close()
+      const [swapped] = await readRows(
+        service,
+        `select value from channel_session_key where kind = 'pre-key' and id = '2'`,
+      )
+      await overwritePreKey(service, Buffer.from(swapped?.['value'] as Uint8Array))
 
       const after = await verify()
 
       assert.deepEqual([before.code, before.findings], [0, []])
       assert.deepEqual([after.code, after.findings.map(({ code }) => code)], [1, ['session_damaged']])
-      assert.match(after.findings[0]?.where[0] ?? '', /^connection con_\w+: a pre-key$/)
+      assert.match(after.findings[0]?.where[0] ?? '', /^connection \d+ \(con_\w+\): a pre-key$/)
     })
 
     it('is what the doctor says of it, while a worker runs', async () => {

@@ -7,25 +7,21 @@ import { KeyRing } from '../../secrets/key-ring.ts'
 import { KeyRingFile } from '../../secrets/key-ring-file.ts'
 import { checkCanary } from '../../secrets/open-key-ring.ts'
 import { placeOf } from '../../secrets/place-of.ts'
-import { CREDENTIALS, openSessionCipher } from '../../secrets/session-store.ts'
 import type { Store } from '../../storage/queries/store.ts'
 import { type Finding, Findings } from '../../storage/queries/verify/findings.ts'
 import type { Verification, VerifyEngine, VerifyProgress } from '../../storage/queries/verify/verification.ts'
 import { verifyMessages } from '../../storage/queries/verify/verify-messages.ts'
 import {
   noteHold,
-  sessionKeys,
   spooledFiles,
-  storedSessions,
   verifyIdempotency,
   verifyOpenAttempts,
   verifyTallies,
 } from '../../storage/queries/verify/verify-rest.ts'
+import { verifySessions } from './verify-sessions.ts'
 
 // A process that waits on this database gets at least half of the time.
 const LEAST_REST_MS = 1
-
-type Cipher = ReturnType<typeof openSessionCipher>
 
 export interface Verified {
   /** Where the checked data lies. */
@@ -106,39 +102,6 @@ async function verifySecrets(ring: KeyRing, secretStore: SecretStore, findings: 
         findings.add('secret_unreadable', error.message)
       }
     }
-  }
-}
-
-/** Their keys are encrypted with one of their own, so that the key ring opens says nothing of them. */
-async function verifySessions(ring: KeyRing, verification: Verification): Promise<void> {
-  const { findings, onProgress } = verification
-  let count = 0
-  for await (const session of storedSessions(verification)) {
-    const { connection_id: connectionId, account_id: accountId, data_key: dataKey, credentials } = session
-    try {
-      const cipher = openSessionCipher(ring, { connectionId, accountId, dataKey })
-      if (!opens(cipher, credentials, CREDENTIALS))
-        findings.add('session_damaged', `connection ${connectionId}: its credentials`)
-      for await (const { kind, id, value } of sessionKeys(verification, connectionId)) {
-        count += 1
-        if (!opens(cipher, value, { kind, id }))
-          findings.add('session_damaged', `connection ${connectionId}: a ${kind}`)
-      }
-    } catch (error) {
-      // Of the key ring: found among the secrets already.
-      if (!(error instanceof SecretUnreadable)) throw error
-    }
-    onProgress({ doing: 'keys of sessions', rows: count })
-  }
-}
-
-function opens(cipher: Cipher, ...[value, place]: Parameters<Cipher['open']>): boolean {
-  try {
-    cipher.open(value, place)
-    return true
-  } catch (error) {
-    if (error instanceof SecretUnreadable) return false
-    throw error
   }
 }
 

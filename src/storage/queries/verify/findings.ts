@@ -84,7 +84,7 @@ const CHECKS = {
   ),
   session_damaged: damage(
     'What is stored of a linked phone does not open, although the key ring is the right one.',
-    `Link the phone of the number again: ${commandLine`connection pair NUMBER`}`,
+    `Unlink it (${commandLine`connection unlink NUMBER`}), log the device out on its phone, and link it again (${commandLine`connection pair NUMBER`}).`,
   ),
   key_without_message: note(
     'An idempotency key names a message that is not there.',

@@ -101,12 +101,16 @@ export async function* spooledFiles(verification: Verification, spool: string | 
   }
 }
 
-interface StoredDeviceSession {
+export interface StoredDeviceSession {
   readonly connection_id: ConnectionId
   readonly account_id: AccountId
+  readonly number: string
   readonly data_key: string
   readonly credentials: Uint8Array
 }
+
+const SESSIONS = sql`select s.connection_id, c.account_id, c.number, s.data_key, s.credentials
+  from channel_session s join connection c on c.id = s.connection_id`
 
 /** What is stored of linked devices, without their keys. */
 export async function* storedSessions(verification: Verification): AsyncGenerator<StoredDeviceSession> {
@@ -115,14 +119,23 @@ export async function* storedSessions(verification: Verification): AsyncGenerato
     const rows: readonly StoredDeviceSession[] = await inBatch(verification, () =>
       ask(
         verification.store.database,
-        sql`select s.connection_id, c.account_id, s.data_key, s.credentials
-          from channel_session s join connection c on c.id = s.connection_id
-          where s.connection_id > ${from} order by s.connection_id limit ${ROWS_AT_ONCE}`,
+        sql`${SESSIONS} where s.connection_id > ${from} order by s.connection_id limit ${ROWS_AT_ONCE}`,
       ),
     )
     yield* rows
     after = rows.length === ROWS_AT_ONCE ? (rows.at(-1)?.connection_id ?? null) : null
   }
+}
+
+/** As it is stored now; null: it was unlinked. */
+export async function storedSession(
+  verification: Verification,
+  connectionId: ConnectionId,
+): Promise<StoredDeviceSession | null> {
+  const [row] = await inBatch(verification, () =>
+    ask<StoredDeviceSession>(verification.store.database, sql`${SESSIONS} where s.connection_id = ${connectionId}`),
+  )
+  return row ?? null
 }
 
 interface StoredSessionKey {
