@@ -45,11 +45,20 @@ async function checkLinked(
     if (found) bad.push(found)
   }
   const works = linked.length - bad.length
-  const left = bad.length - MOST_NAMED
+  const [problems, warnings] = [bad.filter(isProblem), bad.filter((found) => !isProblem(found))]
+  const bySeverity = [...problems, ...warnings]
+  const rest = bySeverity.slice(MOST_NAMED)
+  const left = rest.length
   return [
-    ...bad.slice(0, MOST_NAMED),
+    ...bySeverity.slice(0, MOST_NAMED),
     ...(left > 0
-      ? [warning(`${left} more linked numbers send nothing.`, `See ${commandLine`connection list`}.`, { left })]
+      ? [
+          (rest.some(isProblem) ? problem : warning)(
+            `${left} more linked numbers send nothing.`,
+            `See ${commandLine`connection list`}.`,
+            { left },
+          ),
+        ]
       : []),
     ...(works > 0
       ? [ok(`${works} of ${linked.length} linked numbers are logged in.`, { works, linked: linked.length })]
@@ -63,18 +72,25 @@ async function checkSession(
   { deviceSessions, connecting }: AdministrationSession,
 ): Promise<CheckResult | null> {
   const { id, accountId, number, channel } = connection
-  try {
-    await connecting.requireInstalled(channel)
-  } catch (error) {
-    return explainRefusal(connection, error)
-  }
   const view = await deviceSessions.read({ accountId, id })
+  if (!view) {
+    // The worker that stores a status may run on another machine, which alone needs the packages.
+    try {
+      await connecting.requireInstalled(channel)
+    } catch (error) {
+      return explainRefusal(connection, error)
+    }
+  }
   const status = view?.status ?? 'unlinked'
   if (status === 'ready') return null
   const { sentence, nextStep, command } = explainSession(number, status)
   const next = [nextStep, command].filter((part) => part !== null).join(' → ')
   // Its end comes by itself.
   return (status === 'connecting' ? warning : problem)(sentence, next, { number, channel, status })
+}
+
+function isProblem({ status }: CheckResult): boolean {
+  return status === 'problem'
 }
 
 async function checkNetworks(
