@@ -188,7 +188,8 @@ export class SessionRequests {
 
   #report({ id }: SessionRequest, progress: SessionRequestProgress, code?: string): Promise<boolean> {
     const { store, lane, clock } = this.#parts
-    const endsWaits = progress.end === 'done' ? WAITS : []
+    const isDone = progress.end === 'done' || progress.end === 'done-here-only'
+    const endsWaits = isDone ? WAITS : []
     return store.report(lane, { id, progress, endsWaits, at: clock.now(), ...(code !== undefined && { code }) })
   }
 }

@@ -45,10 +45,12 @@ describe('the session of a held lane', () => {
     assert.deepEqual(await world.sql('select * from channel_session'), [])
   })
 
-  it('unlinks also what does not open, and says that WhatsApp does not know of it', async () => {
+  it('unlinks also what does not open, ends the wait for it, and says that WhatsApp does not know of it', async () => {
     const { world, lane, session, store } = await openSession()
     await (await store.open(lane))?.write({ credentials: Buffer.from('{}') })
     await world.sql("update channel_session set data_key = 'of another ring'")
+    const waitUntilMs = world.clock.now() + 600_000
+    await world.sql(`update lane set wait_reason = 'session_unreadable', wait_until = ${waitUntilMs}`)
     const requests = createDeviceSessions(world.store)
     const of = { accountId: lane.accountId, id: lane.connectionId }
     const { id } = await requests.request(of, 'unlink', 'test')
@@ -65,6 +67,7 @@ describe('the session of a held lane', () => {
     )
     assert.deepEqual(ended, { state: 'ended', end: 'done-here-only', detail: 'unreadable' })
     assert.deepEqual(await world.sql('select * from channel_session'), [])
+    assert.equal((await world.lanes.inspect(lane))?.memory.wait?.until, world.clock.now())
     assert.equal(
       explainRequestEnd({ number: '15550001000', kind: 'unlink' }, ended).sentence,
       '15550001000 is unlinked here, but its session could not be decrypted to say so to WhatsApp: the phone still lists this device.',
