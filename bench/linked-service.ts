@@ -100,7 +100,7 @@ export class LinkedService {
     }
   }
 
-  /** Starts the service. Resolves once so many numbers are logged in, and what waited has been sent, with when that was. */
+  /** Resolves once the service answers, so many numbers are logged in, and what waited has been sent, with when that was. */
   async start(numbers: number, waiting = 0): Promise<{ readonly readyMs: number; readonly sentMs: number }> {
     const { taken: before } = await this.simulator.ask('progress', null)
     const startedMs = performance.now()
@@ -117,12 +117,13 @@ export class LinkedService {
     }
   }
 
-  /** 0 while it does not answer, and of what it does not have. */
+  /** NaN while the service does not answer, and 0 of what it does not have. */
   async readMetric(name: string): Promise<number> {
     const reply = await fetch(`${this.process.url}/metrics`).then(
       (response) => response.text(),
-      () => '',
+      () => null,
     )
+    if (reply === null) return Number.NaN
     const line = reply.split('\n').find((found) => found.startsWith(`${name} `))
     return Number(line?.slice(name.length + 1) ?? 0)
   }

@@ -180,7 +180,7 @@ class SessionOwner {
     this.#isHeld.by = channel
     this.#held = { channel, lane }
     channel.sessions?.open(lane)
-    await waitUntil('the login', async () => logins() > earlier, { deadlineMs: 20_000, everyMs: 5 })
+    await waitUntil('the login', async () => logins() > earlier, { deadlineMs: 60_000, everyMs: 5 })
   }
 }
 

@@ -47,7 +47,7 @@ interface Sent {
   readonly additionalNodes?: object
 }
 
-export function until(what: string, condition: () => boolean, deadlineMs = 10_000): Promise<true> {
+export function until(what: string, condition: () => boolean, deadlineMs = 60_000): Promise<true> {
   return waitUntil(what, async () => condition(), { deadlineMs, everyMs: 2 })
 }
 

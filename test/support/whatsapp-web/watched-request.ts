@@ -11,7 +11,7 @@ interface Watched {
   readonly notify: () => void
 }
 
-const LIMIT = { deadlineMs: 30_000, everyMs: 20 }
+const LIMIT = { deadlineMs: 60_000, everyMs: 20 }
 
 /** A request about a session, as a page sees it that watches. */
 export class WatchedRequest {
