@@ -45,8 +45,7 @@ async function checkLinked(
     if (found) bad.push(found)
   }
   const works = linked.length - bad.length
-  const [problems, warnings] = [bad.filter(isProblem), bad.filter((found) => !isProblem(found))]
-  const bySeverity = [...problems, ...warnings]
+  const bySeverity = bad.toSorted((one, other) => Number(isProblem(other)) - Number(isProblem(one)))
   const rest = bySeverity.slice(MOST_NAMED)
   const left = rest.length
   return [
