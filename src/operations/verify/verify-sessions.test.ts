@@ -66,14 +66,14 @@ async function openSession() {
     link,
     unlink: async () => void (await store.remove(lane)),
     damage: () => world.sql(`update channel_session_key set value = x'01' where id = 'first'`),
-    async rotate() {
+    rotate: async () => {
       const place = { purpose: 'session', accountId, owner: connectionId, name: 'data_key' } as const
       const [row] = await world.sql('select data_key from channel_session')
       const sealed = secrets.seal(secrets.open(String(row?.['data_key']), place), place)
       await world.sql(`update channel_session set data_key = '${sealed}'`)
     },
     /** What is found while these happen, one after each batch of rows: the sessions, then the keys of the only one. */
-    async found(...meanwhile: readonly (() => Promise<unknown>)[]) {
+    found: async (...meanwhile: readonly (() => Promise<unknown>)[]) => {
       const findings = new Findings()
       const events = meanwhile.values()
       const rest = async () => void (await events.next().value?.())
