@@ -163,7 +163,8 @@ const OFTEN_ESCAPED = /[^a-z0-9.,:;!?()_*#%@$-]+/i
 
 /** Whether a body may say a text, however its caller wrote the JSON. It may also stand in another field: `contentHolds` decides. */
 export function mayHold(column: string, text: string): Condition {
-  const parts = text.toLowerCase().split(OFTEN_ESCAPED).map(escaped)
+  // Split first: some letters, such as İ, become an ASCII letter and more, which the database need not make of them.
+  const parts = text.split(OFTEN_ESCAPED).map((part) => escaped(part.toLowerCase()))
   return sql<SqlBool>`lower(${sql.ref(column)}) like ${`%${parts.join('%')}%`} escape '\\'`
 }
 

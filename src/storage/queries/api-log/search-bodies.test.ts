@@ -70,4 +70,27 @@ describe.each(ENGINES)('a search in what requests say, on %s', (engine) => {
     assert.deepEqual(await ids({ text: '4917' }), [])
     assert.deepEqual(await ids({ text: '12.50', isMasked: true }), [])
   })
+
+  it('finds a text as it is written, with signs that patterns use and letters that grow in lower case', async () => {
+    const say = async (message: string) => {
+      const { id, sequence } = await world.accept({ connectionId })
+      await world.database.rewriteMessage(sequence, { body: JSON.stringify({ message: { message } }) })
+      return id
+    }
+    const [percent, underscore, city] = [await say('Save 50% now'), await say('order_17'), await say('To İstanbul')]
+    await say('Save 50 euros now')
+    await say('order 17, orders17')
+
+    assert.deepEqual(await ids({ text: '50% now' }), [percent])
+    assert.deepEqual(await ids({ text: 'order_17' }), [underscore])
+    assert.deepEqual(await ids({ text: 'İstanbul' }), [city])
+  })
+
+  it('finds nothing of another account', async () => {
+    const other = await world.connection(await world.account('Others'), '15550002000')
+    await world.accept({ connectionId: other })
+    const { id } = await world.accept({ connectionId })
+
+    assert.deepEqual(await ids({ text: 'hello' }), [id])
+  })
 })
