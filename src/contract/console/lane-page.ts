@@ -30,7 +30,10 @@ const waitingMessage = z.object({
   attempts: z.int(),
   /** 1 is the head of the lane. */
   position: z.int(),
-  /** When it will be sent, by the pace of the lane; null when unknown, or when it waits for something of its own. */
+  /**
+   * When it will be sent, by the pace of the lane; null when unknown, when quiet hours begin before, or when it waits for
+   * something of its own.
+   */
   estimatedAt: instant.nullable(),
   wait: ownWait.nullable(),
   /** The position of the earlier message to the same recipient that it waits for. */

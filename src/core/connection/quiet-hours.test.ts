@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { endOfQuietHours, type QuietHours } from './quiet-hours.ts'
+import { endOfQuietHours, type QuietHours, startOfQuietHours } from './quiet-hours.ts'
 
 const NIGHT: QuietHours = { from: '22:00', to: '07:00', timeZone: 'UTC' }
 const LUNCH: QuietHours = { from: '12:00', to: '13:30', timeZone: 'UTC' }
@@ -56,7 +56,26 @@ describe('quiet hours', () => {
     }
   })
 
-  it('are none where the time zone is not known', () => {
-    assert.equal(end({ ...NIGHT, timeZone: 'Mars/Olympus' }, '2026-01-15T23:00Z'), null)
+  it('begin next at the time that the clock shows, also in the nights in which it is set', () => {
+    const early: QuietHours = { from: '04:00', to: '07:00', timeZone: 'Europe/Berlin' }
+    const start = (quiet: QuietHours, now: string) =>
+      new Date(startOfQuietHours(quiet, Date.parse(now)) ?? 0).toISOString()
+
+    assert.deepEqual(
+      [start(NIGHT, '2026-01-15T07:00Z'), start(NIGHT, '2026-01-15T21:59:59Z'), start(NIGHT, '2026-01-15T22:00Z')],
+      ['2026-01-15T22:00:00.000Z', '2026-01-15T22:00:00.000Z', '2026-01-16T22:00:00.000Z'],
+    )
+    assert.deepEqual(
+      [start(early, '2026-03-28T22:00Z'), start(early, '2026-10-24T21:00Z')],
+      ['2026-03-29T02:00:00.000Z', '2026-10-25T03:00:00.000Z'],
+    )
+  })
+
+  it('are none where the time zone is not known, or they begin as they end', () => {
+    const unknown = { ...NIGHT, timeZone: 'Mars/Olympus' }
+
+    assert.equal(end(unknown, '2026-01-15T23:00Z'), null)
+    assert.equal(startOfQuietHours(unknown, Date.parse('2026-01-15T20:00Z')), null)
+    assert.equal(startOfQuietHours({ ...NIGHT, to: '22:00' }, Date.parse('2026-01-15T20:00Z')), null)
   })
 })

@@ -22,14 +22,33 @@ export function endOfQuietHours(quiet: QuietHours, now: Instant): Instant | null
   if (time === null) return null
   const [from, to] = [parseTimeOfDay(quiet.from), parseTimeOfDay(quiet.to)]
   if (minutesBetween(time, to) > minutesBetween(from, to) || from === to) return null
+  return whenShown(to, { now, time, timeZone: quiet.timeZone })
+}
+
+/** When the next quiet hours begin after `now`; null when there are none. */
+export function startOfQuietHours(quiet: QuietHours, now: Instant): Instant | null {
+  const { from, to, timeZone } = quiet
+  const time = minuteOfDay(now, timeZone)
+  return time === null || from === to ? null : whenShown(parseTimeOfDay(from), { now, time, timeZone })
+}
+
+interface Clock {
+  readonly now: Instant
+  /** What the clock of the place shows now. */
+  readonly time: number
+  readonly timeZone: string
+}
+
+/** When a clock next shows a time of day. */
+function whenShown(wanted: number, { now, time, timeZone }: Clock): Instant {
   const startOfMinute = now - (now % MINUTE_MS)
-  const end = startOfMinute + minutesBetween(time, to) * MINUTE_MS
-  // If the clocks are set in between, the end is corrected by as much.
-  const shown = minuteOfDay(end, quiet.timeZone) ?? to
-  const off = shown === to ? 0 : shorterWay(to - shown)
-  const endAfterChange = end + off * MINUTE_MS
-  // Where the clocks jump over the end, that time does not exist: the caller asks again a minute later.
-  return endAfterChange > now ? endAfterChange : startOfMinute + MINUTE_MS
+  const at = startOfMinute + minutesBetween(time, wanted) * MINUTE_MS
+  // If the clocks are set in between, it is corrected by as much.
+  const shown = minuteOfDay(at, timeZone) ?? wanted
+  const off = shown === wanted ? 0 : shorterWay(wanted - shown)
+  const atAfterChange = at + off * MINUTE_MS
+  // Where the clocks jump over the time, it does not exist: the caller asks again a minute later.
+  return atAfterChange > now ? atAfterChange : startOfMinute + MINUTE_MS
 }
 
 /** Minutes from one time of day to the next time that it is the other; a whole day when they are the same. */

@@ -8,7 +8,7 @@ import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../request-context.ts'
 import { channelSettingsHandlers } from './channel-settings-handlers.ts'
 import { own, showConnection } from './connection-info.ts'
-import { estimate, presentRow } from './present-connection.ts'
+import { estimator, presentRow } from './present-connection.ts'
 
 type ChannelSettingsHandlers = keyof ReturnType<typeof channelSettingsHandlers>
 type LaneHandlers =
@@ -20,6 +20,8 @@ type LaneHandlers =
   | 'listPlaces'
   | 'listUnresolved'
 type Routes = typeof connectionRoutes
+
+type Estimate = ReturnType<typeof estimator>
 
 // As many as a page of the log.
 const MOST_PLACES = 200
@@ -68,7 +70,8 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
         store.lanes.readLane(of),
         store.lanes.listWaiting(of, query.after ?? null),
       ])
-      const present = (item: WaitingMessageView) => presentWaiting(lane, item, context.now)
+      const estimate = estimator(lane, context.now)
+      const present = (item: WaitingMessageView) => presentWaiting(lane, item, estimate)
       const deferred = { ...page.deferred, items: page.deferred.items.map(present) }
       return { open: page.open, deferred, items: page.items.map(present), next: page.next }
     },
@@ -80,12 +83,11 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
     async listPlaces({ query }, { accountId, now }) {
       const ids = query.ids.split(',').slice(0, MOST_PLACES) as MessageId[]
       const places = await store.lanes.findPlaces(accountId, ids)
-      const lanes = new Map<ConnectionId, LaneOverview>()
+      const estimates = new Map<ConnectionId, Estimate>()
       for (const id of new Set(places.map(({ connectionId }) => connectionId)))
-        lanes.set(id, await store.lanes.readLane({ accountId, id }))
+        estimates.set(id, estimator(await store.lanes.readLane({ accountId, id }), now))
       const items = places.map(({ id, connectionId, position, wait }) => {
-        const lane = lanes.get(connectionId)
-        const estimatedAt = lane === undefined || position === null ? null : estimate(lane, position, now)
+        const estimatedAt = position === null ? null : (estimates.get(connectionId)?.(position) ?? null)
         return { id, position, estimatedAt, wait: wait && shortWait(wait) }
       })
       return { items }
@@ -120,12 +122,12 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
 }
 
 /** Its turn by the pace of the lane says nothing of a message that waits for something else. */
-function presentWaiting(lane: LaneOverview, item: WaitingMessageView, now: number) {
+function presentWaiting(lane: LaneOverview, item: WaitingMessageView, estimate: Estimate) {
   const { wait, behind, position, acceptedAt } = item
   return {
     ...item,
     expiresAt: acceptedAt + lane.policy.timeToLiveMs,
-    estimatedAt: wait === null && behind === null ? estimate(lane, position, now) : null,
+    estimatedAt: wait === null && behind === null ? estimate(position) : null,
     wait: wait && shortWait(wait),
   }
 }

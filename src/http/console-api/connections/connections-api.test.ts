@@ -119,6 +119,22 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     assert.deepEqual([paused.items[0]?.estimatedAt, unknown], [null, null])
   })
 
+  it('say when their lane is done only up to the next quiet hours', async () => {
+    const quietFrom = async (from: string, to: string) => {
+      const quietHours = { from, to, timeZone: 'UTC' }
+      const body = { ...DEFAULT_LANE_POLICY, leastGapMs: 60_000, quietHours }
+      const { doneAt } = await world.call('changeLane', { params: of(), body, as: anna })
+      const { items } = await world.call('readLane', { params: of(), as: anna })
+      return [doneAt, items[10]?.estimatedAt, items[9]?.estimatedAt]
+    }
+    await world.acceptMany(11, id)
+    const minutes = (count: number) => NOON + count * 60_000
+
+    assert.deepEqual(await quietFrom('12:11', '13:00'), [minutes(10), minutes(10), minutes(9)])
+    assert.deepEqual(await quietFrom('12:10', '13:00'), [null, null, minutes(9)])
+    assert.deepEqual(await quietFrom('11:00', '12:30'), [minutes(40), minutes(40), minutes(39)])
+  })
+
   it('hide recipients from viewers, who cannot change anything', async () => {
     const viewer = await world.visitor(account, 'viewer')
     const { id: message } = await world.accept({ connectionId: id })

@@ -1,4 +1,5 @@
 import type { ChannelView, ConnectionRow, ConnectionView, LaneWaitView } from '../../../contract/console/connections.ts'
+import { endOfQuietHours, startOfQuietHours } from '../../../core/connection/quiet-hours.ts'
 import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
 import type { ChannelAbilities } from '../../../core/ports/connection-service.ts'
 import type { BoundedCount, LaneOverview, StandsStill } from '../../../core/ports/console/lanes.ts'
@@ -30,7 +31,7 @@ export function presentRow(lane: LaneOverview, now: number): ConnectionRow {
     group,
     waiting,
     oldestWaitingAt,
-    doneAt: waiting.count === 0 || waiting.isMore ? null : estimate(lane, waiting.count, now),
+    doneAt: waiting.count === 0 || waiting.isMore ? null : estimator(lane, now)(waiting.count),
     pace: { ...pace, perMessageMs: perMessageMs(lane) },
     wait: standsStill && presentWait(lane, standsStill),
   }
@@ -74,12 +75,17 @@ function perMessageMs({ policy, pace }: LaneOverview): number | null {
   return ms > 0 ? ms : null
 }
 
-/** When a message will be sent; null when it is unknown. */
-export function estimate(lane: LaneOverview, position: number, now: number): number | null {
+/** When the message at a position will be sent; null when it is unknown, or quiet hours begin before. */
+export function estimator(lane: LaneOverview, now: number): (position: number) => number | null {
   const { standsStill, state } = lane
+  const { quietHours } = lane.policy
   const eachMs = perMessageMs(lane)
-  if (eachMs === null || state === 'paused') return null
-  if (standsStill && standsStill.until === null) return null
-  const startsAt = Math.max(now, standsStill?.until ?? now)
-  return Math.round(startsAt + (position - 1) * eachMs)
+  if (eachMs === null || state === 'paused' || standsStill?.until === null) return () => null
+  const goesOnAt = Math.max(now, standsStill?.until ?? now)
+  const startsAt = (quietHours && endOfQuietHours(quietHours, goesOnAt)) ?? goesOnAt
+  const quietFrom = (quietHours && startOfQuietHours(quietHours, startsAt)) ?? Number.POSITIVE_INFINITY
+  return (position) => {
+    const at = Math.round(startsAt + (position - 1) * eachMs)
+    return at < quietFrom ? at : null
+  }
 }
