@@ -300,8 +300,8 @@ function Strip({ connection }: { readonly connection: ConnectionView }) {
         value={pace.lastPublishedAt === null ? 'Not lately' : <TimeAgo at={pace.lastPublishedAt} />}
       />
       <StripFact
-        name="Sent today"
-        value={today === undefined ? 'Counting…' : today.sent.toLocaleString('en')}
+        name="Accepted today, sent"
+        value={today === undefined ? 'Counting…' : (today?.sent.toLocaleString('en') ?? '–')}
         note={today && today.notSent > 0 ? `${today.notSent.toLocaleString('en')} not sent` : null}
       />
       <StripFact

@@ -201,11 +201,14 @@ function columnsOf(account: string, sentToday: ReturnType<typeof useSentToday>):
     },
     {
       key: 'today',
-      header: 'Sent today',
+      header: 'Accepted today, sent',
       align: 'right',
       hideBelow: 1200,
       card: 'hidden',
-      cell: ({ id }) => sentToday(id)?.sent.toLocaleString('en') ?? null,
+      cell: ({ id }) => {
+        const today = sentToday(id)
+        return today === null ? '–' : today?.sent.toLocaleString('en')
+      },
     },
     {
       key: 'last',

@@ -57,13 +57,16 @@ const connectionRow = z.object({
   /** Includes the message that is being sent. */
   waiting: boundedCount,
   oldestWaitingAt: instant.nullable(),
-  /** When the last of them should be sent; null: nothing waits, or it is unknown. */
+  /** When the last of them should be sent; null: nothing waits, it is unknown, or quiet hours begin before. */
   doneAt: instant.nullable(),
   pace,
   /** Null while the lane moves or has nothing to do. */
   wait: laneWait.nullable(),
 })
 export type ConnectionRow = z.output<typeof connectionRow>
+
+/** For so many connections at once. */
+export const MOST_SENT_COUNTED = 200
 
 /** Of the messages that one connection accepted since a time. */
 const sentCount = z.object({
@@ -72,6 +75,7 @@ const sentCount = z.object({
   /** Failed or expired. */
   notSent: z.int(),
 })
+export type SentCountView = z.output<typeof sentCount>
 
 /** How many messages were removed from a lane. `unconfirmed`: an earlier attempt has an unknown result, so they may have arrived. */
 const takenOut = z.object({ cancelled: z.int(), unconfirmed: z.int() })
@@ -319,13 +323,16 @@ export const connectionRoutes = {
     query: z.object({ after: cursor }),
     reply: lanePage,
   }),
-  /** What became of the messages that these connections accepted since then; connections without any are left out. */
+  /** What became of the messages that these connections accepted since then: one item for each of the account, also without any. */
   countSent: consoleRoute({
     method: 'GET',
     path: '/accounts/:account/sent-counts',
     access: 'viewer',
     params: ofAccount,
-    /** Ids of connections, separated by commas. `since` counts from the full hour. */
+    /**
+     * Ids of connections, separated by commas; more than `MOST_SENT_COUNTED` are left out. `since` counts from the full hour,
+     * at most two days back.
+     */
     query: z.object({
       ids: z.string().max(8_000).default(''),
       since: z.coerce.number().int().nonnegative().default(0),

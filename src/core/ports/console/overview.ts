@@ -131,8 +131,9 @@ export interface SentCount {
 export interface Overview {
   readOverview(wanted: WantedOverview): Promise<OverviewView>
   /**
-   * What became of the messages that these connections accepted since the hour of this time, up to a while ago (`readOverview`).
-   * Connections without any are left out. `isComplete`: false while some of the hours are not counted yet.
+   * What became of the messages that these connections accepted since the hour of this time, at most two days back, up to a
+   * while ago (`readOverview`): one item for each of the account, also without any. `isComplete`: false while some of the
+   * hours are not counted yet.
    */
   countSent(wanted: WantedSent): Promise<{ readonly items: readonly SentCount[]; readonly isComplete: boolean }>
   /** What needs attention, of the last seven days. */

@@ -1,4 +1,4 @@
-import type { connectionRoutes } from '../../../contract/console/connections.ts'
+import { type connectionRoutes, MOST_SENT_COUNTED } from '../../../contract/console/connections.ts'
 import type { ConnectionId, MessageId } from '../../../core/ids.ts'
 import { ERASED } from '../../../core/message/erased.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
@@ -76,7 +76,7 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
       return { open: page.open, deferred, items: page.items.map(present), next: page.next }
     },
     async countSent({ query: { ids, since } }, { accountId }) {
-      const connectionIds = ids.split(',').slice(0, MOST_PLACES) as ConnectionId[]
+      const connectionIds = ids.split(',').slice(0, MOST_SENT_COUNTED) as ConnectionId[]
       const { items, isComplete } = await store.overview.countSent({ accountId, connectionIds, since })
       return { items: [...items], isComplete }
     },
