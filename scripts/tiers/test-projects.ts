@@ -60,9 +60,7 @@ export const LONGEST: readonly string[] = [
   'test/faults/disk-full.test.ts',
   'test/faults/whatsapp-cloud.test.ts',
   'test/faults/postgres/whatsapp-cloud.test.ts',
-  'test/faults/whatsapp-web.test.ts',
   'test/faults/whatsapp-web-linking.test.ts',
-  'test/faults/postgres/whatsapp-web.test.ts',
   'test/faults/cut-off-attempts.test.ts',
   'test/faults/simulation.test.ts',
 ]
