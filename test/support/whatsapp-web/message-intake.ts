@@ -44,8 +44,6 @@ export class MessageIntake {
   readonly repeats: string[] = []
   /** Called as soon as a message has come. */
   onMessage: () => void = () => {}
-  /** What happens to a message to this number for which nothing else was decided; null: nothing. */
-  chooseFault: (recipient: string) => MessageFault | null = () => null
   /** Called with each message, after it was decided what happens to it. */
   onSent: (message: SentMessage) => void = () => {}
   /** Called when a recipient has decrypted a message, and its file if it has one. */
@@ -122,7 +120,7 @@ export class MessageIntake {
     const ofSender = this.#faults.get(sender)?.shift()
     const ofRecipient = ofSender ? undefined : this.#faultsOfRecipients.get(recipient)
     if (ofRecipient?.isOnce) this.#faultsOfRecipients.delete(recipient)
-    const chosen = ofSender ?? ofRecipient?.fault ?? this.chooseFault(recipient)
+    const chosen = ofSender ?? ofRecipient?.fault
     if (chosen) return chosen
     const isLocked = (this.lockedUntil.get(sender)?.getTime() ?? 0) > Date.now()
     return isLocked && !this.#acquainted.has(`${sender} ${recipient}`) ? { refuse: FIRST_CONTACT_LOCKED } : null
