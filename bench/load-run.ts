@@ -121,7 +121,8 @@ export class LoadRun {
     const rate = this.#job.ratePerSecond ?? 0
     const due = Math.floor(((performance.now() - this.#paceFromMs) / 1000) * rate)
     while (this.#issued < due) {
-      const caller = this.#idle.pop()
+      // In turn: the server ends a connection that is not used for seconds.
+      const caller = this.#idle.shift()
       if (!caller) return
       this.#issued += 1
       this.#send(caller, this.#paceFromMs + (this.#issued / rate) * 1000)

@@ -3,14 +3,15 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 
 // Stands in for npm: what it does is the first word of `npm-does`, and each run leaves a line in `npm-runs`.
 const NPM = `
 import fs from 'node:fs'
-const does = fs.readFileSync('npm-does', 'utf8')
-fs.appendFileSync('npm-runs', process.argv.slice(2).join(' ') + '\\n')
+const beside = (file) => import.meta.dirname + '/' + file
+const does = fs.readFileSync(beside('npm-does'), 'utf8')
+fs.appendFileSync(beside('npm-runs'), process.argv.slice(2).join(' ') + '\\n')
 if (process.argv[2] === 'ci') fs.rmSync('node_modules', { recursive: true, force: true })
 if (does.startsWith('E')) { console.error('npm error code ' + does); process.exit(1) }
 while (does === 'wait' && !fs.existsSync('go')) await new Promise((resolve) => setTimeout(resolve, 20))
@@ -62,6 +63,21 @@ describe('bootstrap', () => {
 
     assert.match(printed, /installing packages/)
     assert.equal(timesInstalled(), 2)
+  })
+
+  it('installs the library of WhatsApp Web again when anything has changed that Nuncio adds to it', async () => {
+    write('extras/whatsapp-web/package.json', '{}')
+    write('extras/whatsapp-web/package-lock.json', '{"packages":{}}')
+    write('extras/whatsapp-web/signal/src/curve.js', 'first')
+    await start('--simulator')
+    await start('--simulator')
+    const before = timesInstalled()
+    write('extras/whatsapp-web/signal/src/curve.js', 'second')
+
+    await start('--simulator')
+
+    const installed = readFileSync(join(folder, 'node_modules/.setup/whatsapp-web/signal/src/curve.js'), 'utf8')
+    assert.deepEqual([timesInstalled() - before, installed], [1, 'second'])
   })
 
   it('installs for a service without what tests need, and adds that later without taking anything away', async () => {
@@ -223,8 +239,9 @@ describe('bootstrap', () => {
   }
 
   function write(file: string, text: string) {
-    mkdirSync(folder, { recursive: true })
-    writeFileSync(join(folder, file), text)
+    const path = join(folder, file)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
   }
 
   /** The arguments of each run. */

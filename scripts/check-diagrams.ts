@@ -34,7 +34,8 @@ export function findStaleDiagrams(pages: Tree, pictures: Tree): Finding[] {
 
 function withoutWords({ file, title, description }: DiagramBlock): Finding[] {
   if (title !== '' && description !== '') return []
-  const remedy = 'give it `accTitle: …` and `accDescr: …`: the caption, and what the picture says to who cannot see it'
+  const remedy =
+    'give it `accTitle: …` and `accDescr: …`: the caption, and what the picture says to people who cannot see it'
   return [{ file, problem: 'has a diagram without words', remedy }]
 }
 

@@ -65,7 +65,6 @@ const LEFT: Readonly<Record<string, number>> = {
   'test/browser': 1,
   'test/conformance': 11,
   'test/deploy': 3,
-  'test/faults': 1,
   'test/journeys': 36,
   'test/packages': 2,
   'test/simulation': 1,

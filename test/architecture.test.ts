@@ -76,7 +76,6 @@ const FOLDERS: ImportRules['folders'] = {
       'channels',
       'channels/*',
       'config',
-      'connections',
       'core',
       'format',
       'media',
@@ -107,13 +106,12 @@ const PACKAGES: ImportRules['packages'] = {
   // Others log through the journal, or through the logger that they are given.
   pino: ['observability', 'server'],
   standardwebhooks: ['notify'],
-  // One owns the registry, the other answers with its text.
-  'prom-client': ['observability', 'http/*'],
+  'prom-client': ['observability'],
   // The guarded client for addresses that others give us; whoever else needs that gets it through a port. And the client
   // of a network whose address the operator gives.
   undici: ['media', 'channels/whatsapp-cloud'],
-  // Shapes of what comes from outside: requests and settings.
-  zod: ['contract', 'config'],
+  // Shapes of what comes from outside.
+  zod: ['contract'],
 
   // A module of Node, but a database engine all the same.
   'node:sqlite': ['storage/*'],
@@ -153,6 +151,14 @@ describe('the sources', () => {
 
   it('import only what the tables above allow', () => {
     assert.deepEqual(findForbiddenImports(sources, RULES), [])
+  })
+
+  it('import what docs/architecture.md says', () => {
+    const page = readTree('docs/architecture.md').get('docs/architecture.md') ?? ''
+    const folders = Object.entries(FOLDERS).map(([folder, { mayImport }]) => rowOf(folder, mayImport))
+    const packages = Object.entries(PACKAGES).map(([name, places]) => rowOf(name, places))
+
+    assert.deepEqual(page.match(/^\| `[^`]+` \| .*$/gm), [...folders, ...packages])
   })
 
   it('form no ring of imports', () => {
@@ -346,6 +352,10 @@ describe('the search for readers of the environment', () => {
     assert.deepEqual(findEnvironmentReads(tree, MAY_READ_ENVIRONMENT), [])
   })
 })
+
+function rowOf(name: string, places: readonly string[]): string {
+  return `| \`${name}\` | ${places.map((place) => `\`${place}\``).join(', ') || 'nothing'} |`
+}
 
 /** A small tree in which every file is there that the examples import, with these files added. */
 function treeWith(files: Readonly<Record<string, string>>): Tree {

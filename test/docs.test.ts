@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path/posix'
+import { basename, dirname, join } from 'node:path/posix'
 import { describe, it } from 'vitest'
 import packageFile from '../package.json' with { type: 'json' }
-import { ROOT, readTree } from '../scripts/source-tree.ts'
+import { listPaths, ROOT, readTree } from '../scripts/source-tree.ts'
 import { FROM_FILES } from '../src/config/read-secret-files.ts'
 import { SETTINGS } from '../src/config/settings.ts'
 import { successBody } from '../src/contract/replies.ts'
@@ -13,6 +13,9 @@ import { commandFaults } from './support/commands/command-faults.ts'
 
 const pages = readTree('*.md', 'docs/**/*.md', '{src/**,client,deploy/npm}/README.md')
 const readme = pages.get('README.md') ?? ''
+const fileNames = new Set(
+  listPaths('{bench,client,console,docs,scripts,site,src,test}/**/*.*').map((path) => basename(path)),
+)
 
 interface Block {
   readonly language: string
@@ -38,7 +41,10 @@ describe('the pages for people', () => {
   it.each([...pages.keys()])('%s names only files that are there', (page) => {
     const text = pages.get(page) ?? ''
     const missing = filesNamedIn(text).filter(
-      (file) => !['', 'src', dirname(page)].some((folder) => isThere(join(folder, file))),
+      (file) =>
+        !(file.includes('/')
+          ? ['', 'src', dirname(page)].some((folder) => isThere(join(folder, file)))
+          : fileNames.has(file)),
     )
 
     assert.deepEqual(missing, [])
@@ -167,9 +173,9 @@ function anchorsOf(text: string): string[] {
   return [...headings, ...[...text.matchAll(/^\| `([a-z0-9_]+)` \|/gm)].map(([, code = '']) => code)]
 }
 
-/** Paths in backticks that name one file. Those that stand for a file to be written have an ellipsis, a star or `0002`. */
+/** Names in backticks of one file, with its folder or without. Those of a file to be written have an ellipsis, a star or `0002`. */
 function filesNamedIn(text: string): string[] {
-  return [...text.matchAll(/`((?:[a-z-]+\/)+[a-z0-9-]+(?:\.[a-z]+)*\.(?:ts|mjs|sql))`/g)]
+  return [...text.matchAll(/`((?:[a-z-]+\/)*[a-z0-9-]+(?:\.[a-z]+)*\.(?:ts|mjs|sql))`/g)]
     .map(([, file = '']) => file)
     .filter((file) => !file.includes('0002-'))
 }

@@ -19,8 +19,8 @@ interface Listeners {
 /**
  * One event stream for the whole tab. It only reports that something changed; the queries on screen then reload.
  *
- * - Pausing closes the connection: a paused page costs the server nothing.
- * - In a hidden tab changes are collected, and reported once when the tab is visible again.
+ * - A page that is paused or hidden has no connection: it costs the server nothing, and a browser has only six for all tabs.
+ * - When it is visible again, all that may have changed is reported as one change.
  */
 export class LiveStream {
   readonly #address: string
@@ -41,12 +41,12 @@ export class LiveStream {
   }
 
   start(): void {
-    document.addEventListener('visibilitychange', this.#onSeen)
-    if (this.#status.state !== 'paused') this.#connect()
+    document.addEventListener('visibilitychange', this.#onVisibility)
+    if (this.#status.state !== 'paused' && !document.hidden) this.#connect()
   }
 
   stop(): void {
-    document.removeEventListener('visibilitychange', this.#onSeen)
+    document.removeEventListener('visibilitychange', this.#onVisibility)
     this.#disconnect()
   }
 
@@ -125,16 +125,17 @@ export class LiveStream {
   #changed(): void {
     if (this.#isDue) return
     this.#isDue = true
-    if (document.hidden) return
     this.#later(Math.max(0, this.#notifiedAt + CHANGES_AT_MOST_EVERY_MS - Date.now()), () => this.#notify())
   }
 
-  readonly #onSeen = () => {
-    if (!document.hidden && this.#isDue) this.#notify()
+  readonly #onVisibility = () => {
+    if (document.hidden) return this.#disconnect()
+    if (this.#source !== null || this.#status.state === 'paused') return
+    this.#connect()
+    this.#changed()
   }
 
   #notify(): void {
-    if (!this.#isDue || document.hidden) return
     this.#isDue = false
     this.#notifiedAt = Date.now()
     this.#onChanged()

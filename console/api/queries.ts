@@ -10,9 +10,12 @@ import {
 import { useProveIdentity } from '../components/step-up.tsx'
 import { call, type InputFor, type ReplyFor, type RouteName } from './call.ts'
 import { CallProblem } from './call-problem.ts'
+import { isAway, isPassing, RETRIES } from './query-client.ts'
 
 // With more pages than this, reloading all of them at every change would cost too much.
 const LIVE_PAGES = 4
+// After a change. A service that went away meanwhile must not keep back what the change gave, such as a new secret.
+const RELOADED_WITHIN_MS = 3_000
 
 interface QueryOptions<Reply = unknown> {
   /** False: do not load yet, because an input is missing. */
@@ -47,6 +50,16 @@ function needsProof(error: unknown): boolean {
   return error instanceof CallProblem && error.code === 'step_up_required'
 }
 
+/**
+ * A page that has data keeps it while the service is away, and calls until it answers: an error in its place would also take away
+ * what a person has typed. The header says that the service is away.
+ */
+function useRetry(key: readonly unknown[]): (failures: number, error: Error) => boolean {
+  const client = useQueryClient()
+  return (failures, error) =>
+    isPassing(error) && (failures < RETRIES || (isAway(error) && client.getQueryData(key) !== undefined))
+}
+
 /** The reply of a route, kept fresh while it is on screen. */
 export function useApiQuery<Name extends RouteName>(
   name: Name,
@@ -60,9 +73,12 @@ export function useApiQuery<Name extends RouteName>(
   }: QueryOptions<ReplyFor<Name>> = {},
 ): UseQueryResult<ReplyFor<Name>, CallProblem> {
   const provenCall = useProvenCall()
+  const queryKey = [name, input]
+  const retry = useRetry(queryKey)
   return useQuery<ReplyFor<Name>, CallProblem>({
-    queryKey: [name, input],
+    queryKey,
     queryFn: ({ signal }) => provenCall(name, input, signal),
+    retry,
     enabled,
     meta: { isLive },
     ...(keepsPrevious ? { placeholderData: keepPreviousData } : {}),
@@ -107,8 +123,10 @@ export function useApiPages<Name extends RouteName>(
 ): PagedRows<Name> {
   const client = useQueryClient()
   const key = [name, 'pages', inputOf(undefined)]
+  const retry = useRetry(key)
   const query = useInfiniteQuery({
     queryKey: key,
+    retry,
     queryFn: ({ pageParam, signal }) => call(name, inputOf(pageParam), signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => (last as unknown as { readonly next: string | null }).next ?? undefined,
@@ -158,7 +176,8 @@ export function useApiMutation<Name extends RouteName>(
   const provenCall = useProvenCall()
   return useMutation<ReplyFor<Name>, CallProblem, InputFor<Name>>({
     mutationFn: (input) => provenCall(name, input),
-    onSuccess: () => client.invalidateQueries(),
+    onSuccess: () =>
+      Promise.race([client.invalidateQueries(), new Promise((resolve) => setTimeout(resolve, RELOADED_WITHIN_MS))]),
     meta: { route: name },
   })
 }

@@ -50,6 +50,8 @@ export const theme = createTheme({
 
 /**
  * The groups of states. Of each, light and then dark: the text, its ground, and what is filled, such as bars and dots.
+ * In charts and their legends each result has a colour of its own: what waits is blue and what was refused violet, though
+ * the badge of Queued is grey and that of Refused red.
  * The name of Mantine's colour whose light variant gets the same colours.
  */
 export const STATE_GROUPS = {
@@ -82,6 +84,7 @@ export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
     '--nc-sunken': colors.gray[1],
     '--nc-hover': colors.gray[1],
     '--nc-field-border': colors.gray[6],
+    '--nc-field-focus': colors.indigo[8],
     '--nc-row-border': colors.gray[2],
   },
   dark: {
@@ -99,6 +102,8 @@ export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
     '--nc-sunken': colors.dark[8],
     '--nc-hover': colors.dark[6],
     '--nc-field-border': colors.dark[3],
+    // The primary colour is too dark to be seen around a field.
+    '--nc-field-focus': colors.indigo[5],
     '--nc-row-border': colors.dark[6],
   },
 })

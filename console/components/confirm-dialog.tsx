@@ -68,7 +68,7 @@ function ConfirmForm({
         <div>{children}</div>
         {typeToConfirm === undefined ? null : (
           <TextInput
-            label={`Type "${typeToConfirm}" to confirm`}
+            label={`Type “${typeToConfirm}” to confirm`}
             value={typed}
             onChange={(event) => setTyped(event.currentTarget.value)}
             autoComplete="off"

@@ -1,5 +1,5 @@
 import { Button, Paper, Skeleton, Stack, VisuallyHidden } from '@mantine/core'
-import { useDebouncedValue, useThrottledValue } from '@mantine/hooks'
+import { useDebouncedValue, useMediaQuery, useThrottledValue } from '@mantine/hooks'
 import { ArrowUp } from 'lucide-react'
 import { Fragment, type MouseEvent, type ReactNode, useRef } from 'react'
 import type { Rows } from '../api/queries.ts'
@@ -15,7 +15,7 @@ export interface Column<Row> {
   readonly align?: 'right'
   readonly width?: number | string
   /** For what can be read on the page of the row as well: not shown on narrow screens. */
-  readonly hideBelow?: 1200
+  readonly hideBelow?: 1200 | 1400
   /** Long texts, which may take several lines. */
   readonly wraps?: true
   /**
@@ -81,10 +81,11 @@ export function DataTable<Row>({ source, empty, ...props }: DataTableProps<Row>)
   )
 }
 
-function SteadyTable<Row>({ source, keyOf, ...props }: Omit<DataTableProps<Row>, 'empty'>) {
+function SteadyTable<Row>({ source, keyOf, columns: all, ...props }: Omit<DataTableProps<Row>, 'empty'>) {
   const place = useRef<HTMLTableElement>(null)
   const { rows, newCount, showNew } = useStableRows({ rows: source.rows, keyOf, place })
   const announced = useThrottledValue(newCount, ANNOUNCE_EVERY_MS)
+  const columns = useShownColumns(all)
   return (
     <div className={classes['place'] ?? ''}>
       <VisuallyHidden role="status">{announced > 0 ? `${announced} new` : ''}</VisuallyHidden>
@@ -100,7 +101,7 @@ function SteadyTable<Row>({ source, keyOf, ...props }: Omit<DataTableProps<Row>,
           <caption>
             <VisuallyHidden>{props.caption}</VisuallyHidden>
           </caption>
-          <Head columns={props.columns} />
+          <Head columns={columns} />
           <tbody {...ROLES.rowgroup} {...FOLLOWING}>
             {rows.map((row, at) => (
               <Fragment key={keyOf(row)}>
@@ -109,9 +110,9 @@ function SteadyTable<Row>({ source, keyOf, ...props }: Omit<DataTableProps<Row>,
                   at={at}
                   groupOf={props.groupOf}
                   groupNote={props.groupNote}
-                  columns={props.columns.length}
+                  columns={columns.length}
                 />
-                <Cells row={row} columns={props.columns} isMarked={props.isMarked?.(row) ?? false} />
+                <Cells row={row} columns={columns} isMarked={props.isMarked?.(row) ?? false} />
               </Fragment>
             ))}
           </tbody>
@@ -121,6 +122,18 @@ function SteadyTable<Row>({ source, keyOf, ...props }: Omit<DataTableProps<Row>,
     </div>
   )
 }
+
+/** Without those for which the screen is too narrow. Phones have all, because cards have room. */
+function useShownColumns<Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] {
+  const isBelow = {
+    1200: useMediaQuery('(min-width: 48em) and (max-width: 74.99em)', undefined, AT_ONCE),
+    1400: useMediaQuery('(min-width: 48em) and (max-width: 87.49em)', undefined, AT_ONCE),
+  }
+  return columns.filter(({ hideBelow }) => hideBelow === undefined || !isBelow[hideBelow])
+}
+
+// Otherwise, the hidden columns would be drawn first.
+const AT_ONCE = { getInitialValueInEffect: false }
 
 /**
  * A click anywhere in a row follows its link, as if on the link itself: with Ctrl or the middle button in a new tab. The link
@@ -209,8 +222,8 @@ function Head<Row>({ columns }: { readonly columns: readonly Column<Row>[] }) {
   )
 }
 
-function placeOf<Row>({ align, hideBelow, wraps }: Column<Row>) {
-  return { 'data-align': align, 'data-hide-below': hideBelow, 'data-wraps': wraps }
+function placeOf<Row>({ align, wraps }: Column<Row>) {
+  return { 'data-align': align, 'data-wraps': wraps }
 }
 
 interface FootProps<Row> {

@@ -2,17 +2,19 @@ const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 
+// In English like every text of the console, with the day before the month as in the sentences of the service.
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always', style: 'short' })
-const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' })
-const dayAndClock = new Intl.DateTimeFormat(undefined, {
+const dateAndTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' })
+/** "25 Nov, 14:32". */
+export const dayAndClock = new Intl.DateTimeFormat('en-GB', {
   month: 'short',
   day: 'numeric',
   hour: '2-digit',
   minute: '2-digit',
   hourCycle: 'h23',
 })
-const longDay = new Intl.DateTimeFormat(undefined, { weekday: 'long', month: 'short', day: 'numeric' })
-const clock = new Intl.DateTimeFormat(undefined, {
+const longDay = new Intl.DateTimeFormat('en-GB', { weekday: 'long', month: 'short', day: 'numeric' })
+const clock = new Intl.DateTimeFormat('en-GB', {
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
@@ -38,13 +40,19 @@ export function localClock(at: number): string {
   return clock.format(at)
 }
 
-/** "14:32:09" today, else "Nov 25, 14:32". */
+/** "14:32:09" today, else "25 Nov, 14:32". */
 export function clockOrDate(at: number, now: number): string {
   const isToday = new Date(at).toDateString() === new Date(now).toDateString()
   return isToday ? clock.format(at) : dayAndClock.format(at)
 }
 
-/** "Today", "Yesterday", else "Wednesday, Nov 25". */
+/** Of an estimate: "14:32:09" within ten minutes, then "14:32", and from tomorrow on "25 Nov, 14:32". */
+export function estimateText(at: number, now: number): string {
+  const text = clockOrDate(at, now)
+  return at - now < 10 * MINUTE_MS ? text : text.replace(/(:\d\d):\d\d$/, '$1')
+}
+
+/** "Today", "Yesterday", else "Wednesday 25 Nov". */
 export function dayText(at: number, now: number): string {
   const day = new Date(at).toDateString()
   if (day === new Date(now).toDateString()) return 'Today'

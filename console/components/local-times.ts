@@ -1,4 +1,6 @@
 const EXACT = /(\d{1,2} [A-Z][a-z]{2} \d{4}), (\d{2}:\d{2}:\d{2}) UTC/g
+// The clock of a number, named with its zone, which says nothing more to a reader in that zone.
+const SAME = /\b(\d{2}:\d{2}) \(\1 in [^)]+\)/g
 const CLOCK = /\b(\d{2}:\d{2}) UTC/g
 
 interface Reader {
@@ -22,4 +24,5 @@ export function inLocalTime(text: string, { now, timeZone }: Reader): string {
       const at = Date.parse(`${new Date(now).toISOString().slice(0, 10)}T${time}:00Z`)
       return ofDay.format(at)
     })
+    .replaceAll(SAME, '$1')
 }

@@ -1,6 +1,7 @@
 import { Box, Group, Stack, Text, Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
 import type { ReactNode } from 'react'
+import classes from './page.module.css'
 import { StorageBanner } from './storage-banner.tsx'
 
 interface PageProps {
@@ -26,14 +27,18 @@ export function Page({ title, detail, about, badge, actions, back, children }: P
       <StorageBanner />
       <Box>
         {back}
-        <Group justify="space-between" align="flex-start" gap="sm">
+        <Group justify="space-between" align="flex-start" gap="sm" className={classes['head'] ?? ''}>
           <Group gap="sm" style={{ minWidth: 0 }}>
             <Title order={1} tabIndex={-1} data-page-title style={{ overflowWrap: 'anywhere' }}>
               {detail ?? title}
             </Title>
             {badge}
           </Group>
-          {actions ? <Group gap="xs">{actions}</Group> : null}
+          {actions ? (
+            <Group gap="xs" className={classes['actions'] ?? ''}>
+              {actions}
+            </Group>
+          ) : null}
         </Group>
         {about ? (
           <Text c="dimmed" size="sm" mt={4} maw={760} component="div">

@@ -1,23 +1,14 @@
 import { Paper, Stack, Text, ThemeIcon } from '@mantine/core'
-import { Ban, Check, CircleHelp, CircleX, Hourglass, type LucideIcon, ShieldX } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { LaneWaitView } from '../../src/contract/console/connections.ts'
-import type { StateGroup } from '../app/theme.ts'
 import { CodeLink } from './code-link.tsx'
 import classes from './result-card.module.css'
 import { Sentence } from './sentence.tsx'
-
-const ICONS: Readonly<Record<StateGroup, LucideIcon>> = {
-  sent: Check,
-  moving: Hourglass,
-  attend: CircleHelp,
-  notsent: CircleX,
-  refused: ShieldX,
-  closed: Ban,
-}
+import type { StateDisplay } from './state-display.ts'
 
 interface ResultCardProps {
-  readonly group: StateGroup
+  /** Of the badge beside the title. */
+  readonly display: Pick<StateDisplay, 'group' | 'icon'>
   /** The answer: whether it was sent. */
   readonly sentence: string
   /** Causes, and what was done. */
@@ -25,8 +16,10 @@ interface ResultCardProps {
 }
 
 /** The answer to the question of a page, before all else. */
-export function ResultCard({ group, sentence, children }: ResultCardProps) {
-  const Icon = ICONS[group]
+export function ResultCard({ display, sentence, children }: ResultCardProps) {
+  const { icon: Icon } = display
+  // Refused is red, as its badge.
+  const group = display.group === 'refused' ? 'notsent' : display.group
   const ground = { background: `var(--nc-${group}-bg)`, color: `var(--nc-${group}-fg)` }
   return (
     <Paper

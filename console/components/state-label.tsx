@@ -1,21 +1,8 @@
 import { Badge, Group, Text } from '@mantine/core'
-import {
-  Ban,
-  Check,
-  CheckCheck,
-  CircleHelp,
-  CircleX,
-  Clock,
-  Eye,
-  Hourglass,
-  type LucideIcon,
-  Send,
-  ShieldX,
-  TimerOff,
-  TriangleAlert,
-} from 'lucide-react'
+import { Check, CircleX, Clock, type LucideIcon, Minus, ShieldX, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { StateGroup } from '../app/theme.ts'
+import { displayOf, type StateDisplay, type StateFacts } from './state-display.ts'
 
 const ICONS: Readonly<Record<StateGroup, LucideIcon>> = {
   sent: Check,
@@ -23,7 +10,7 @@ const ICONS: Readonly<Record<StateGroup, LucideIcon>> = {
   attend: TriangleAlert,
   notsent: CircleX,
   refused: ShieldX,
-  closed: Ban,
+  closed: Minus,
 }
 // What went well stays quiet, so that the rest is seen.
 const LOUD: ReadonlySet<StateGroup> = new Set(['attend', 'notsent', 'refused'])
@@ -32,16 +19,21 @@ const ICON_PX = 15
 interface GroupLabelProps {
   readonly group: StateGroup
   readonly icon?: LucideIcon
-  /** Not bold, and over several lines where it is long: a sentence. */
+  /** Where the icon alone has another colour. */
+  readonly iconGroup?: StateGroup | undefined
+  readonly hint?: string | undefined
+  /** Not bold, without a ground, and over several lines where it is long: a sentence. */
   readonly isPlain?: boolean
   readonly children: ReactNode
 }
 
 /** A state as colour, icon and word, so that it does not depend on the colour. Problems also have a ground. */
-export function GroupLabel({ group, icon, isPlain = false, children }: GroupLabelProps) {
+export function GroupLabel({ group, icon, iconGroup = group, hint, isPlain = false, children }: GroupLabelProps) {
   const Icon = icon ?? ICONS[group]
-  const colour = `var(--nc-${group}-fg)`
-  if (LOUD.has(group)) {
+  const colour = colourOf(group)
+  if (LOUD.has(group) && !isPlain) {
+    // Refused is red, too, but made no message: an outline.
+    const ground = group === 'refused' ? { border: `1px solid ${colour}` } : { background: `var(--nc-${group}-bg)` }
     return (
       <Badge
         variant="light"
@@ -49,7 +41,7 @@ export function GroupLabel({ group, icon, isPlain = false, children }: GroupLabe
         tt="none"
         fw={500}
         leftSection={<Icon size={ICON_PX} aria-hidden />}
-        style={{ color: colour, background: `var(--nc-${group}-bg)`, flexShrink: 0 }}
+        style={{ color: colour, background: 'none', ...ground, flexShrink: 0 }}
       >
         {children}
       </Badge>
@@ -62,9 +54,10 @@ export function GroupLabel({ group, icon, isPlain = false, children }: GroupLabe
       gap={6}
       wrap="nowrap"
       c={colour}
+      title={hint}
       style={{ flexShrink: isPlain ? 1 : 0, verticalAlign: 'middle' }}
     >
-      <Icon size={ICON_PX} aria-hidden style={{ flexShrink: 0 }} />
+      <Icon size={ICON_PX} aria-hidden style={{ flexShrink: 0, color: colourOf(iconGroup) }} />
       <Text span size="sm" fw={isPlain ? 400 : 500} style={{ whiteSpace: isPlain ? 'normal' : 'nowrap' }}>
         {children}
       </Text>
@@ -72,38 +65,21 @@ export function GroupLabel({ group, icon, isPlain = false, children }: GroupLabe
   )
 }
 
-interface StateDisplay {
-  readonly word: string
-  readonly group: StateGroup
-  readonly icon: LucideIcon
+function colourOf(group: StateGroup): string {
+  return `var(--nc-${group === 'refused' ? 'notsent' : group}-fg)`
 }
 
-const STATES: Readonly<Record<string, StateDisplay>> = {
-  QUEUED: { word: 'Queued', group: 'moving', icon: Clock },
-  SENDING: { word: 'Sending', group: 'moving', icon: Send },
-  PUBLISHED: { word: 'Published', group: 'sent', icon: Check },
-  DELIVERED: { word: 'Delivered', group: 'sent', icon: CheckCheck },
-  READ: { word: 'Read', group: 'sent', icon: Eye },
-  FAILED: { word: 'Failed', group: 'notsent', icon: CircleX },
-  UNCONFIRMED: { word: 'Unconfirmed', group: 'attend', icon: CircleHelp },
-  EXPIRED: { word: 'Expired', group: 'notsent', icon: TimerOff },
-  CANCELLED: { word: 'Cancelled', group: 'closed', icon: Ban },
-  REFUSED: { word: 'Refused', group: 'refused', icon: ShieldX },
-}
-
-/** The state of a message; REFUSED: a request that made no message. `why` only while it waits. */
-export function StateLabel({ state, why }: { readonly state: string; readonly why?: string | null | undefined }) {
-  if (state === 'QUEUED' && why) {
-    return (
-      <GroupLabel group="moving" icon={Hourglass}>
-        Waiting: {why}
-      </GroupLabel>
-    )
-  }
-  const { group, icon, word } = STATES[state] ?? { word: state, group: 'closed' as const, icon: CircleHelp }
+/** With the colour and icon of a state. */
+export function DisplayLabel({ display }: { readonly display: StateDisplay }) {
+  const { word, group, icon, iconGroup, hint } = display
   return (
-    <GroupLabel group={group} icon={icon}>
+    <GroupLabel group={group} icon={icon} iconGroup={iconGroup} hint={hint}>
       {word}
     </GroupLabel>
   )
+}
+
+/** The state of a message; REFUSED: a request that made no message. */
+export function StateLabel({ state, ...facts }: { readonly state: string } & StateFacts) {
+  return <DisplayLabel display={displayOf(state, facts)} />
 }

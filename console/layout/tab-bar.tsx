@@ -1,3 +1,4 @@
+import { useMatchRoute } from '@tanstack/react-router'
 import { Ellipsis } from 'lucide-react'
 import { Suspense, useState } from 'react'
 import type { Role } from '../../src/contract/console/route.ts'
@@ -10,6 +11,7 @@ const MoreDrawer = lazily(async () => (await import('./more-drawer.tsx')).MoreDr
 /** On narrow screens, in place of the navigation at the side. */
 export function TabBar({ account, role }: { readonly account: string; readonly role: Role }) {
   const [isOpen, setOpen] = useState(false)
+  const isElsewhere = useIsElsewhere(account)
   return (
     <>
       <nav aria-label="Main pages" className={classes['tabs'] ?? ''}>
@@ -19,6 +21,7 @@ export function TabBar({ account, role }: { readonly account: string; readonly r
           className={classes['place'] ?? ''}
           aria-haspopup="dialog"
           aria-expanded={isOpen}
+          {...(isElsewhere ? { 'aria-current': true } : {})}
           onClick={() => setOpen(true)}
         >
           <Ellipsis size={20} aria-hidden />
@@ -32,4 +35,12 @@ export function TabBar({ account, role }: { readonly account: string; readonly r
       ) : null}
     </>
   )
+}
+
+/** Whether the open page is one of the account that has no tab. */
+function useIsElsewhere(account: string): boolean {
+  const matches = useMatchRoute()
+  const isIn = (to: string, isExact: boolean) =>
+    matches({ to: to as '/a/$account', params: { account }, fuzzy: !isExact }) !== false
+  return isIn('/a/$account', false) && !TABS.some(({ to, isExact = false }) => isIn(to, isExact))
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { Stop, timed } from './report.mjs'
 
 const TIERS = ['e2e', 'faults', 'harness', 'simulator']
@@ -26,10 +26,15 @@ export async function installWhatsAppWeb(root, tier) {
 
 function isFresh(source, folder) {
   if (!existsSync(join(folder, 'node_modules', '.package-lock.json'))) return false
-  return CARRIED.slice(0, 2).every((name) => {
-    const [wanted, found] = [source, folder].map((place) => readFileSync(join(place, name), 'utf8'))
-    return wanted === found
+  return filesIn(source).every((file) => {
+    const [wanted, found] = [source, folder].map((place) => join(place, file))
+    return existsSync(found) && readFileSync(wanted).equals(readFileSync(found))
   })
+}
+
+function filesIn(source) {
+  const entries = readdirSync(source, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map((entry) => relative(source, join(entry.parentPath, entry.name)))
 }
 
 function install(source, folder) {

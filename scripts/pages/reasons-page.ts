@@ -2,29 +2,13 @@ import { explainReason, REASONS } from '../../src/core/reasons.ts'
 import { FACT_EXAMPLES, type FactName, type ReasonRow, type SentenceFacts } from '../../src/core/sentences/texts.ts'
 import { markdownTable } from './markdown.ts'
 
-// Each of these makes a cause of its own, which would hide the others.
-const {
-  words: _,
-  who: _who,
-  n: _n,
-  earlier: _earlier,
-  attempts: _attempts,
-  refusedN: _refusedN,
-  unknowns: _unknowns,
-  ...EXAMPLES
-} = FACT_EXAMPLES
-
 /** The text of docs/reasons.md. */
 export function makeReasonsPage(): string {
   const rows = Object.entries<ReasonRow>(REASONS).flatMap(([code, row]) => [
     tableRow(code, {}),
-    ...(row.causes ?? []).map(({ when, example }) => {
-      const facts: { [Name in FactName]?: string } =
-        when.fact === undefined ? {} : { ...EXAMPLES, who: FACT_EXAMPLES.who, [when.fact]: FACT_EXAMPLES[when.fact] }
-      if (when.fact === 'who') facts.n = FACT_EXAMPLES.n
-      const context = { state: when.state ?? null, words: example ?? null, facts }
-      return tableRow(code, context)
-    }),
+    ...(row.causes ?? []).map(({ when, example }) =>
+      tableRow(code, { state: when.state ?? null, words: example ?? null, facts: examplesFor(row, when.fact) }),
+    ),
   ])
   return `# Reasons
 
@@ -34,6 +18,14 @@ numbers, names and times of the message; its network's own words are beside them
 
 ${markdownTable(['Code', 'In lists', 'Means', 'What to do', 'At the command line'], rows)}
 `
+}
+
+/** What the sentence of that cause can name, without the facts of other causes, which would hide it. */
+function examplesFor({ causes = [] }: ReasonRow, fact: FactName | undefined): SentenceFacts {
+  if (fact === undefined) return {}
+  const others = new Set<string>(['words', ...causes.flatMap(({ when }) => when.fact ?? [])])
+  const usual = Object.entries(FACT_EXAMPLES).filter(([name]) => !others.has(name))
+  return { ...Object.fromEntries(usual), [fact]: FACT_EXAMPLES[fact] }
 }
 
 function tableRow(

@@ -60,7 +60,13 @@ export const LONGEST: readonly string[] = [
   'test/faults/disk-full.test.ts',
   'test/faults/whatsapp-cloud.test.ts',
   'test/faults/postgres/whatsapp-cloud.test.ts',
+  'test/faults/whatsapp-web.test.ts',
+  'test/faults/postgres/whatsapp-web.test.ts',
   'test/faults/whatsapp-web-linking.test.ts',
+  'test/faults/whatsapp-web-restored.test.ts',
+  'test/faults/whatsapp-web-rotation.test.ts',
+  'test/faults/postgres/whatsapp-web-rotation.test.ts',
+  'test/faults/postgres/whatsapp-web-workers.test.ts',
   'test/faults/cut-off-attempts.test.ts',
   'test/faults/simulation.test.ts',
 ]

@@ -15,6 +15,9 @@ const WEIGHT = { title: 12, heading: 6, text: 1 }
 const LEAST_SHARE = 0.6
 // It names everything and explains nothing.
 const LAST = '/docs/changelog'
+// They are for people who change Nuncio, and use the words of every page.
+const DECISIONS = '/docs/decisions/'
+const DECISIONS_SHARE = 0.3
 
 /** Words that every page has. They count only when the query has no others. */
 const FILLERS = new Set(
@@ -42,6 +45,12 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   stuck: ['waits', 'stands still'],
   callback: ['webhook'],
   apikey: ['token'],
+  picture: ['image'],
+  photo: ['image'],
+  attachment: ['media', 'file', 'document'],
+  size: ['limits', 'largest', 'mb'],
+  scale: ['scaling'],
+  pairing: ['link a phone', 'pair'],
 }
 
 /** The passages with all words, or most of many, the best first. */
@@ -52,8 +61,10 @@ export function findPassages({ pages, passages }: SearchIndex, query: string): F
   return passages
     .flatMap((passage) => {
       const page = pages[passage[0]]
-      const score = page ? scoreOf(words, { title: page[1], heading: passage[2], text: passage[3] }, phrase) : 0
-      return page && score > 0 ? [{ page, passage, score }] : []
+      if (!page) return []
+      const share = page[0].startsWith(DECISIONS) ? DECISIONS_SHARE : 1
+      const score = share * scoreOf(words, { title: page[1], heading: passage[2], text: passage[3] }, phrase)
+      return score > 0 ? [{ page, passage, score }] : []
     })
     .sort((one, other) => isLast(one.page) - isLast(other.page) || other.score - one.score)
     .slice(0, MOST)
@@ -112,6 +123,7 @@ function excerptOf(text: string, words: readonly string[]): string {
     Math.min(...words.map((word) => lower.indexOf(word)).filter((place) => place >= 0), text.length),
   )
   const start = at >= text.length || at < 40 ? 0 : text.indexOf(' ', at - 40) + 1
-  const cut = text.slice(start, start + EXCERPT_CHARACTERS)
+  // Not with what divides the cells of a table.
+  const cut = text.slice(start, start + EXCERPT_CHARACTERS).replace(/^[·\s]+/, '')
   return `${start > 0 ? '… ' : ''}${cut}${start + EXCERPT_CHARACTERS < text.length ? ' …' : ''}`
 }

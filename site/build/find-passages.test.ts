@@ -8,11 +8,13 @@ const INDEX: SearchIndex = {
   pages: [
     ['/docs/tokens', 'Tokens', 'Guides'],
     ['/docs/retries', 'Safe retries', 'Guides'],
+    ['/docs/decisions/0006', 'Bad tokens', 'Decisions'],
   ],
   passages: [
     [0, '', 'Tokens', 'A token is shown once. After commit_unknown send again.'],
     [0, 'rotate', 'Rotating', 'The old token goes on for a while.'],
     [1, 'which', 'Which answer may be sent again', 'After commit_unknown send again with the same key.'],
+    [2, 'why', 'A token that is bad', 'A token of zeros is a token, too.'],
   ],
 }
 
@@ -20,8 +22,9 @@ describe('the search in the documents', () => {
   it('puts a page of that name first, then headings, then texts', () => {
     assert.deepEqual(
       findPassages(INDEX, 'tokens').map(({ address }) => address),
-      ['/docs/tokens', '/docs/tokens#rotate'],
+      ['/docs/tokens', '/docs/tokens#rotate', '/docs/decisions/0006#why'],
     )
+    assert.equal(findPassages(INDEX, 'token')[0]?.address, '/docs/tokens')
     assert.equal(findPassages(INDEX, 'rotating')[0]?.address, '/docs/tokens#rotate')
   })
 

@@ -145,7 +145,7 @@ describe('the search in these documents', () => {
   })
 
   it('shows texts without the marks of Markdown', () => {
-    const marked = indexOf(site).passages.filter(([, , , text]) => /```|-{3,} -{3,}|^(?:sh|json|text) /.test(text))
+    const marked = indexOf(site).passages.filter(([, , , text]) => /```|\]\(|-{3,} -{3,}|^(?:sh|json|text) /.test(text))
 
     assert.deepEqual(marked, [])
   })

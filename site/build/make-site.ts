@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path/posix'
 import { makeTryForm } from './api-form.ts'
 import { type DiagramBlock, findDiagrams, hashIn, pictureFile, sizeOf, sourceHash } from './diagrams.ts'
@@ -33,6 +33,10 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml; charset=utf-8',
   '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.pdf': 'application/pdf',
+  '.mp4': 'video/mp4',
+  '.wav': 'audio/wav',
   '.json': 'application/json; charset=utf-8',
 }
 const NOT_FOUND = '/docs/404'
@@ -83,8 +87,19 @@ class SiteMaker {
       this.#files.set(page.address, { body: Buffer.from(framed), type: HTML })
     }
     this.#addNotFound(read, files)
+    this.#addSamples()
     this.#checkAnchors(rendered)
     return { files: this.#files, notFound: NOT_FOUND, problems: this.#problems }
+  }
+
+  /** Under fixed addresses, because messages name them; see `sampleFiles`. */
+  #addSamples(): void {
+    const folder = join(this.#root, 'docs/samples')
+    if (!existsSync(folder)) return
+    for (const name of readdirSync(folder)) {
+      const body = readFileSync(join(folder, name))
+      this.#files.set(`/docs/samples/${name}`, { body, type: TYPES[extname(name)] ?? 'application/octet-stream' })
+    }
   }
 
   #addNotFound(pages: readonly Source[], files: SiteFiles): void {
@@ -126,7 +141,7 @@ class SiteMaker {
 
   #image(page: Source, href: string, alt: string): string {
     const target = join(dirname(page.file), href)
-    if (alt.trim() === '') this.#problems.push(`${page.file} shows ${href} without words for who cannot see it`)
+    if (alt.trim() === '') this.#problems.push(`${page.file} shows ${href} without words for people who cannot see it`)
     const shown = this.#addPicture(target)
     if (shown === null) {
       this.#problems.push(`${page.file} shows ${href}, which is not there`)

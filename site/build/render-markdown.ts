@@ -159,10 +159,13 @@ function textOf(raw: string): string {
   return (
     raw
       .replace(/<!--.*?-->/gs, ' ')
-      .replace(/\]\([^)]*\)/g, ' ')
       // The line below the head of a table, and fences within lists.
       .replace(/^[ \t]*[-:|][-:| \t]*$|^[ \t]*`{3,}.*$/gm, ' ')
-      .replace(/[`*|#>[\]!]+/g, ' ')
+      // What begins a line of a list or a quotation, and what is around and between the cells of a table.
+      .replace(/^[ \t]*(?:[-*>]|\d+\.)[ \t]+|^[ \t]*\||\|[ \t]*$/gm, ' ')
+      .replace(/(?<!\\)\|/g, ' · ')
+      .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .replace(/[`*\\]+/g, '')
       .replace(/\s+/g, ' ')
       .trim()
   )

@@ -1,6 +1,6 @@
 import type { ConnectionId, Instant } from '../core/ids.ts'
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
-import type { ChannelSetUp, ConnectionFact } from '../core/ports/channel-onboarding.ts'
+import type { ChannelOnboarding, ConnectionFact } from '../core/ports/channel-onboarding.ts'
 import type { ChannelState } from '../core/ports/channel-state.ts'
 import type { Clock } from '../core/ports/clock.ts'
 import type { ConnectionService } from '../core/ports/connection-service.ts'
@@ -20,7 +20,7 @@ import { readReportedFacts } from './whatsapp-web/reported-facts.ts'
 import { parseWhatsAppWebSettings } from './whatsapp-web/settings.ts'
 
 /** Opens the client of a network. Loaded only on demand, because it is large. */
-export type OpenSetUp = () => Promise<ChannelSetUp>
+export type OpenOnboarding = () => Promise<ChannelOnboarding>
 
 interface NetworkParts {
   readonly settings: { readonly whatsappCloudUrl: string }
@@ -47,7 +47,7 @@ interface ChannelDefinition {
   readonly description: ChannelDescription
   readonly parseSettings: (given: Readonly<Record<string, string>>) => Readonly<Record<string, unknown>>
   /** Of a channel whose network can be asked; left out where there is none. */
-  readonly openSetUp?: (parts: NetworkParts) => Promise<ChannelSetUp>
+  readonly openOnboarding?: (parts: NetworkParts) => Promise<ChannelOnboarding>
   /** Of a channel that learns about its numbers while it sends, or whose network reports about them by callback. */
   readonly readReported?: (of: ReportedConnection, after: Instant | null) => Promise<readonly ConnectionFact[]>
 }
@@ -60,7 +60,7 @@ const DEFINITIONS: readonly ChannelDefinition[] = [
   {
     description: WHATSAPP_CLOUD_DESCRIPTION,
     parseSettings: parseWhatsAppCloudSettings,
-    async openSetUp({ settings, clock }) {
+    async openOnboarding({ settings, clock }) {
       const { createOnboarding } = await import('./whatsapp-cloud/onboarding.ts')
       return createOnboarding({ baseUrl: settings.whatsappCloudUrl, clock })
     },
@@ -69,7 +69,7 @@ const DEFINITIONS: readonly ChannelDefinition[] = [
   {
     description: BRIDGE_DESCRIPTION,
     parseSettings: parseBridgeSettings,
-    async openSetUp({ guarded, clock }) {
+    async openOnboarding({ guarded, clock }) {
       const { createOnboarding } = await import('./bridge/onboarding.ts')
       return createOnboarding({ guarded, clock })
     },
@@ -80,7 +80,7 @@ const DEFINITIONS: readonly ChannelDefinition[] = [
 const LINKED: ChannelDefinition = {
   description: WHATSAPP_WEB_DESCRIPTION,
   parseSettings: parseWhatsAppWebSettings,
-  async openSetUp({ extraFolder }) {
+  async openOnboarding({ extraFolder }) {
     const { createOnboarding } = await import('./whatsapp-web/onboarding.ts')
     return createOnboarding(extraFolder(WHATSAPP_WEB_DESCRIPTION.name))
   },
@@ -106,10 +106,10 @@ export function parseChannelSettings(
 }
 
 /** By channel: those that have a network of their own. */
-export function createSetUps(parts: NetworkParts): ReadonlyMap<string, OpenSetUp> {
+export function createOnboardings(parts: NetworkParts): ReadonlyMap<string, OpenOnboarding> {
   return new Map(
-    ALL.flatMap(({ description, openSetUp }) =>
-      openSetUp ? [[description.name, () => openSetUp(parts)] as const] : [],
+    ALL.flatMap(({ description, openOnboarding }) =>
+      openOnboarding ? [[description.name, () => openOnboarding(parts)] as const] : [],
     ),
   )
 }

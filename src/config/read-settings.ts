@@ -31,7 +31,7 @@ export interface SettingProblem {
   /** Null when the problem concerns no single setting. */
   readonly setting: string | null
   readonly code: RefusalCode
-  /** What is wrong, where, and how to mend it. */
+  /** What is wrong, where, and how to fix it. */
   readonly sentence: string
 }
 

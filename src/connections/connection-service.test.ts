@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
 import { testSecrets } from '../../test/support/secrets.ts'
 import type { AccountId, ConnectionId } from '../core/ids.ts'
-import type { ChannelSetUp } from '../core/ports/channel-onboarding.ts'
+import type { ChannelOnboarding } from '../core/ports/channel-onboarding.ts'
 import type { ConnectionService, StoredConnection } from '../core/ports/connection-service.ts'
 import type { Secrets } from '../core/ports/secrets.ts'
 import { Refusal } from '../core/refusals.ts'
@@ -22,7 +22,7 @@ const PAIRS = {
 }
 
 /** A network that admits every caller with the token, and records its calls. */
-class PaperNetwork implements ChannelSetUp {
+class PaperNetwork implements ChannelOnboarding {
   readonly asked: Readonly<Record<string, unknown>>[] = []
   token = TOKEN
   answers: Promise<void> = Promise.resolve()
@@ -33,7 +33,7 @@ class PaperNetwork implements ChannelSetUp {
   /** What is asked about these is never answered. */
   readonly silent = new Set<unknown>()
 
-  async prove({ settings }: Parameters<ChannelSetUp['prove']>[0]) {
+  async prove({ settings }: Parameters<ChannelOnboarding['prove']>[0]) {
     this.asked.push(settings)
     await this.answers
     if (settings['accessToken'] !== this.token)
@@ -104,7 +104,7 @@ beforeEach(() => {
   secrets = testSecrets()
   stored = []
   connecting = createConnectionService({
-    setUps: new Map([['whatsapp-cloud', async () => network]]),
+    onboardings: new Map([['whatsapp-cloud', async () => network]]),
     openSecrets: async () => secrets,
     publicUrl: 'https://nuncio.example',
     answersWithinMs: 50,
@@ -174,7 +174,7 @@ describe('a new connection', () => {
     ['https://localhost:8443', /the machine itself/],
     ['https://127.0.0.1', /the machine itself/],
   ])('says that callbacks cannot come to %s, until one has come', async (publicUrl, problem) => {
-    const reached = createConnectionService({ setUps: new Map(), openSecrets: async () => secrets, publicUrl })
+    const reached = createConnectionService({ onboardings: new Map(), openSecrets: async () => secrets, publicUrl })
 
     const connection = await add()
     const problemAfter = (lastReportAt: number | null) => reached.callbackOf({ ...connection, lastReportAt })?.problem
@@ -185,7 +185,7 @@ describe('a new connection', () => {
 
   it('of the sandbox needs no network and no key ring', async () => {
     const without = createConnectionService({
-      setUps: new Map(),
+      onboardings: new Map(),
       openSecrets: () => Promise.reject(new Error('There is none')),
       publicUrl: 'http://127.0.0.1:8080',
     })

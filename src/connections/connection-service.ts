@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { KNOWN_CHANNELS, type OpenSetUp, parseChannelSettings } from '../channels/registry.ts'
+import { KNOWN_CHANNELS, type OpenOnboarding, parseChannelSettings } from '../channels/registry.ts'
 import { STORED_CAPABILITIES } from '../core/connection/adapter-capabilities.ts'
 import type { ConnectionView } from '../core/ports/administration.ts'
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
@@ -26,7 +26,7 @@ type StoredSettings = Readonly<Record<string, unknown>>
 
 interface ConnectionServiceParts {
   /** By channel: those that have a network of their own. */
-  readonly setUps: ReadonlyMap<string, OpenSetUp>
+  readonly onboardings: ReadonlyMap<string, OpenOnboarding>
   /** Called only where there are secrets: an installation without any needs no key ring. */
   readonly openSecrets: () => Promise<Secrets>
   /** Without a slash at the end. */
@@ -50,19 +50,19 @@ const TURN_WITHIN_MS = 2 * ANSWERS_WITHIN_MS
 
 /** What the CLI and the console use to add, change and show connections. */
 export function createConnectionService(parts: ConnectionServiceParts): ConnectionService {
-  const { setUps, publicUrl, readReported } = parts
+  const { onboardings, publicUrl, readReported } = parts
   const turns = new KeyedSemaphore({ mostAtOnce: MOST_AT_ONCE_PER_ACCOUNT, waitsMs: TURN_WITHIN_MS, tooLate: tooMany })
   const networkOf = async (description: ChannelDescription): Promise<ConnectionVerifier | null> => {
-    const openSetUp = setUps.get(description.name)
-    if (!openSetUp) return null
+    const openOnboarding = onboardings.get(description.name)
+    if (!openOnboarding) return null
     const { answersWithinMs = ANSWERS_WITHIN_MS } = parts
-    const [setUp, secrets] = await Promise.all([openSetUp(), parts.openSecrets()])
-    return new ConnectionVerifier({ description, setUp, secrets, answersWithinMs })
+    const [onboarding, secrets] = await Promise.all([openOnboarding(), parts.openSecrets()])
+    return new ConnectionVerifier({ description, onboarding, secrets, answersWithinMs })
   }
   return {
     abilitiesOf: (channel) => describe(channel).abilities,
     async requireInstalled(channel) {
-      await setUps.get(channel)?.()
+      await onboardings.get(channel)?.()
     },
     async prepareNew(wanted, others) {
       const description = describe(wanted.channel)

@@ -3,13 +3,13 @@ import { it } from 'vitest'
 import { newSecret } from '../../test/support/bridge/scripted-adapter.ts'
 import { testSecrets } from '../../test/support/secrets.ts'
 import type { AccountId } from '../core/ids.ts'
-import type { ChannelSetUp } from '../core/ports/channel-onboarding.ts'
+import type { ChannelOnboarding } from '../core/ports/channel-onboarding.ts'
 import { createConnectionService } from './connection-service.ts'
 
 it('what an adapter can do is taken over by a check, and by no other change', async () => {
   let capabilities = { receipts: ['delivered'] }
   const asked: unknown[] = []
-  const network: ChannelSetUp = {
+  const network: ChannelOnboarding = {
     prove: async ({ settings }) => {
       asked.push(settings['capabilities'])
       return { networkKey: 'one', facts: [], settings: { ...settings, capabilities } }
@@ -19,7 +19,7 @@ it('what an adapter can do is taken over by a check, and by no other change', as
     takesCallbackSecret: async () => false,
   }
   const connecting = createConnectionService({
-    setUps: new Map([['bridge', async () => network]]),
+    onboardings: new Map([['bridge', async () => network]]),
     openSecrets: async () => testSecrets(),
     publicUrl: 'https://nuncio.example',
   })

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { BASE62 } from '../core/base62.ts'
 import type { AccountId } from '../core/ids.ts'
 import type { ChannelDescription } from '../core/ports/channel-description.ts'
-import type { ChannelSetUp, ConnectionProof, TemplateView } from '../core/ports/channel-onboarding.ts'
+import type { ChannelOnboarding, ConnectionProof, TemplateView } from '../core/ports/channel-onboarding.ts'
 import type { PreparedChange, ReadPeers, StoredConnection } from '../core/ports/connection-service.ts'
 import type { Secrets } from '../core/ports/secrets.ts'
 import { Refusal } from '../core/refusals.ts'
@@ -12,7 +12,7 @@ type StoredSettings = Readonly<Record<string, unknown>>
 
 interface ConnectionVerifierParts {
   readonly description: ChannelDescription
-  readonly setUp: ChannelSetUp
+  readonly onboarding: ChannelOnboarding
   readonly secrets: Secrets
   readonly answersWithinMs: number
 }
@@ -45,29 +45,29 @@ type Owner = SecretOwner & Pick<StoredConnection, 'channel'>
 /** The network of a channel, as it is asked on behalf of people, and what its connections share there. */
 export class ConnectionVerifier {
   readonly secrets: ConnectionSecrets
-  readonly #setUp: ChannelSetUp
+  readonly #onboarding: ChannelOnboarding
   readonly #secretKeys: readonly string[]
   readonly #answersWithinMs: number
 
-  constructor({ description, setUp, secrets, answersWithinMs }: ConnectionVerifierParts) {
+  constructor({ description, onboarding, secrets, answersWithinMs }: ConnectionVerifierParts) {
     this.secrets = new ConnectionSecrets(secrets, description)
-    this.#setUp = setUp
+    this.#onboarding = onboarding
     this.#secretKeys = description.secretKeys
     this.#answersWithinMs = answersWithinMs
   }
 
   /** With secrets open, or sealed for this owner. */
   prove(number: string, settings: StoredSettings, owner: SecretOwner): Promise<ConnectionProof> {
-    return this.#inTime(this.#setUp.prove({ number, settings: this.secrets.open(settings, owner) }))
+    return this.#inTime(this.#onboarding.prove({ number, settings: this.secrets.open(settings, owner) }))
   }
 
   listTemplates(connection: StoredConnection): Promise<readonly TemplateView[]> {
-    return this.#inTime(this.#setUp.listTemplates(this.secrets.open(connection.channelSettings, connection)))
+    return this.#inTime(this.#onboarding.listTemplates(this.secrets.open(connection.channelSettings, connection)))
   }
 
   /** Which address for callbacks a new connection has. `settings`: its secrets open. */
   async findApp(owner: Owner, settings: StoredSettings, others: ReadPeers): Promise<string | null> {
-    const secret = this.#setUp.callbackSecretOf(settings)
+    const secret = this.#onboarding.callbackSecretOf(settings)
     if (secret === null) return null
     return appWith(secret, await this.#neighboursOf(owner, others)) ?? callbackPathOf(owner.accountId, secret)
   }
@@ -95,7 +95,7 @@ export class ConnectionVerifier {
     others: ReadPeers,
   ): Promise<Omit<ProvenChange, 'proof'>> {
     const current = connection.link?.callbackApp ?? null
-    const secret = this.#setUp.callbackSecretOf(settings)
+    const secret = this.#onboarding.callbackSecretOf(settings)
     if (secret === null || secret === this.#callbackSecretOf(connection))
       return { callbackApp: current, alongside: [], notChanged: [] }
     const neighbours = await this.#neighboursOf(connection, others)
@@ -141,7 +141,10 @@ export class ConnectionVerifier {
 
   async #takesSecret({ connection }: Neighbour, secret: string): Promise<boolean> {
     try {
-      return await this.#setUp.takesCallbackSecret(this.secrets.open(connection.channelSettings, connection), secret)
+      return await this.#onboarding.takesCallbackSecret(
+        this.secrets.open(connection.channelSettings, connection),
+        secret,
+      )
     } catch (error) {
       // Its own secrets cannot be read, so it can prove nothing.
       if (error instanceof Refusal) return false
@@ -152,7 +155,9 @@ export class ConnectionVerifier {
   /** Under which name the callback secret is stored. */
   #callbackSecretKey(settings: StoredSettings): string {
     const mark = 'which of them is it?'
-    const key = this.#secretKeys.find((name) => this.#setUp.callbackSecretOf({ ...settings, [name]: mark }) === mark)
+    const key = this.#secretKeys.find(
+      (name) => this.#onboarding.callbackSecretOf({ ...settings, [name]: mark }) === mark,
+    )
     if (key === undefined) throw new Error('The callback secret of this channel is none of its secrets')
     return key
   }
@@ -165,7 +170,7 @@ export class ConnectionVerifier {
 
   #callbackSecretOf(connection: StoredConnection): string | null {
     try {
-      return this.#setUp.callbackSecretOf(this.secrets.open(connection.channelSettings, connection))
+      return this.#onboarding.callbackSecretOf(this.secrets.open(connection.channelSettings, connection))
     } catch (error) {
       // It cannot be read, so nothing can be compared with it.
       if (error instanceof Refusal) return null

@@ -68,7 +68,7 @@ const IDEMPOTENCY_KEY = {
 const HEADERS = {
   RequestId: {
     required: true,
-    description: 'The id of this request; finds it in the API log.',
+    description: 'The id of this request; finds it in the API log of the account whose token it had.',
     schema: { type: 'string', minLength: 1 },
     example: 'k3f9x2ab-1z',
   },

@@ -1,14 +1,64 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import { makeReasonsPage } from '../../scripts/pages/reasons-page.ts'
 import { readTree } from '../../scripts/source-tree.ts'
 import { explainReason, REASONS } from './reasons.ts'
 import { FACT_EXAMPLES, type FactName, type ReasonRow, type SentenceFacts, type Text } from './sentences/texts.ts'
 
 const MOST_LIST_CHARACTERS = 40
-const MOST_WORDS = 22
+const MOST_WORDS = 20
 // The buttons and fields of which next steps speak stand in “…”.
 const QUOTED = /“([^”]+)”/g
 const CONSOLE = [...readTree('console/**/*.tsx')].map(([, text]) => text).join('\n')
+
+// Choose another cause, or belong to one.
+const SPECIAL: readonly FactName[] = [
+  ...(['who', 'n', 'earlier', 'attempts', 'template', 'refusedN', 'unknowns', 'status', 'later'] as const),
+  ...(['afterFailure', 'beforeRepeat', 'forgotten', 'tooLate', 'blockedAt', 'removedAt', 'reportedFailed'] as const),
+  ...(['stoppedFor', 'unapproved', 'uploads', 'pausedBy'] as const),
+]
+
+// A new message is needed, with another recipient, text, file or number.
+const FAILS_AGAIN = [
+  'recipient_refused',
+  'content_refused',
+  'message_damaged',
+  'type_unsupported',
+  'media_dns, cause 4',
+  'media_status, cause 1',
+  'media_status, cause 4',
+  'media_status, cause 9',
+  'media_too_big',
+  'media_too_big, cause 1',
+  'media_wrong_type',
+  'media_wrong_type, cause 3',
+  'media_blocked',
+  'media_blocked, cause 1',
+  'media_blocked, cause 2',
+  'media_blocked, cause 3',
+  'media_blocked, cause 4',
+  'media_protocol, cause 1',
+  'media_not_for_network',
+  'media_not_for_network, cause 2',
+  'media_not_for_network, cause 3',
+  'media_not_for_network, cause 4',
+  'media_not_for_network, cause 5',
+  'whatsapp_130472',
+  'whatsapp_130497',
+  'whatsapp_131008',
+  'whatsapp_131009',
+  'whatsapp_131021',
+  'whatsapp_131050',
+  'whatsapp_131051',
+  'whatsapp_131053',
+  'whatsapp_132005',
+  'whatsapp_132007',
+  'bridge_recipient_unknown',
+  'bridge_recipient_refused',
+  'bridge_content_refused',
+  'bridge_media_refused',
+  'not_on_whatsapp',
+]
 
 interface Row {
   readonly title: string
@@ -33,7 +83,7 @@ function manyFacts(fact: FactName | null): readonly SentenceFacts[] {
   const { words: _, ...all } = FACT_EXAMPLES
   const least = fact === null ? {} : { [fact]: FACT_EXAMPLES[fact] }
   const singles = (Object.keys(all) as FactName[]).map((name) => ({ ...all, [name]: undefined, ...least }))
-  const isSpecial = new Set<string>(['who', 'n', 'earlier', 'attempts', 'template', 'refusedN', 'unknowns'])
+  const isSpecial = new Set<string>(SPECIAL)
   const usual = Object.fromEntries(Object.entries(all).filter(([name]) => !isSpecial.has(name)))
   return [least, { ...usual, ...least }, { ...all, ...least }, ...singles]
 }
@@ -59,6 +109,35 @@ describe('the sentences of a reason', () => {
       assert.ok(!nextStep.startsWith('Nothing'), nextStep)
       if (command !== null) assert.match(command, /^nuncio /)
     }
+  })
+
+  it('offer to retry what may succeed then, and say so: all but these', () => {
+    const ended = ROWS.map(({ title, code, context, fact }) => {
+      const facts = fact === null ? {} : { [fact]: FACT_EXAMPLES[fact] }
+      return { title, ...explainReason(code, { state: 'FAILED', ...context, facts }) }
+    })
+    const named = ended.filter(({ nextStep }) => /then retry|retry (it|once|later)|“Retry”/i.test(nextStep))
+
+    assert.deepEqual(
+      named.filter(({ canRetry }) => !canRetry).map(({ title }) => title),
+      [],
+    )
+    assert.deepEqual(
+      ended.filter(({ canRetry }) => !canRetry).map(({ title }) => title),
+      FAILS_AGAIN,
+    )
+  })
+
+  it('stand once each in the documents', () => {
+    const rows = makeReasonsPage()
+      .split('\n')
+      .filter((line) => line.startsWith('| `'))
+
+    assert.ok(rows.length > 200)
+    assert.deepEqual(
+      rows.filter((row, at) => rows.indexOf(row) < at),
+      [],
+    )
   })
 
   it('name only buttons and fields of the console that there are', () => {

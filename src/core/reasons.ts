@@ -7,6 +7,7 @@ import { WHATSAPP_CLOUD_REASONS } from './reasons/whatsapp-cloud.ts'
 import { WHATSAPP_WEB_REASONS } from './reasons/whatsapp-web.ts'
 import {
   canFill,
+  fillList,
   fillText,
   type Place,
   type ReasonRow,
@@ -35,10 +36,16 @@ export const REASONS = {
   ...WHATSAPP_WEB_REASONS,
 } as const satisfies Record<string, ReasonRow>
 
-export type ReasonCode = keyof typeof REASONS
+/** Those of Meta and of adapters are made of their tables, by functions that know no others. */
+export type ReasonCode = keyof typeof REASONS | `whatsapp_${string}` | `bridge_${string}`
 
 export function isReasonCode(code: string): code is ReasonCode {
-  return Object.hasOwn(REASONS, code)
+  return rowOf(code) !== undefined
+}
+
+function rowOf(code: string): ReasonRow | undefined {
+  const rows: Readonly<Record<string, ReasonRow>> = REASONS
+  return Object.hasOwn(rows, code) ? rows[code] : undefined
 }
 
 /** What is known where a reason is explained. */
@@ -61,6 +68,8 @@ export interface ExplainedReason {
   /** What to type at the command line; NUMBER, RECIPIENT and ID are not filled in. Null: there is nothing to type. */
   readonly command: string | null
   readonly opens: Place | null
+  /** Whether a retry may help, if the message has failed. */
+  readonly canRetry: boolean
   /** Foreign words, and whose they are: "Meta said". Null where there are none, or the cause says them. */
   readonly quote: Quote | null
 }
@@ -73,17 +82,19 @@ interface Quote {
 /** The sentences of a reason, and of its cause where that is known. A code of a newer version reads as itself. */
 export function explainReason(code: string, context: ReasonContext = {}): ExplainedReason {
   const { words = null, channel = null } = context
-  const quote = words === null ? null : { speaker: speakerOf(code, channel), words }
-  if (!isReasonCode(code)) return { code, list: code, cause: code, nextStep: '', command: null, opens: null, quote }
+  const quote = words === null ? null : { speaker: speakerOf(code, { channel, words }), words }
+  const row = rowOf(code)
+  if (!row) return { code, list: code, cause: code, nextStep: '', command: null, opens: null, canRetry: true, quote }
   const facts = { network: networkOf(code, channel), words: words ?? undefined, ...context.facts }
-  const text = specialText(REASONS[code], { ...context, facts })
+  const text = specialText(row, { ...context, facts })
   return {
     code,
-    list: fillText(text.list, facts),
+    list: fillList(text.list, facts),
     cause: fillText(text.cause, facts),
     nextStep: fillText(text.nextStep, facts),
     command: text.command ?? null,
     opens: text.opens ?? null,
+    canRetry: text.failsAgain !== true,
     quote: saysWords(text.cause, facts) ? null : quote,
   }
 }
@@ -120,12 +131,27 @@ export function networkOf(code: string, channel: string | null): string | undefi
   return NETWORKS[channel ?? ''] ?? (code.startsWith('whatsapp_') ? 'Meta' : undefined)
 }
 
-// Whose words these are depends on the code alone: Nuncio writes them itself.
+/** The network of a channel, as sentences name it in the middle. */
+export function networkName(channel: string | null): string {
+  return networkOf('', channel) ?? 'the network'
+}
+
+// Nuncio writes the words of these itself.
 const OWN_WORDS =
   /^(?:media_|paused|database_went_back|storage_|service_|process_|backlog_|hold|network_error|channel_fault|call_|secret_|template_|stopped_|new_recipients)/
 
-function speakerOf(code: string, channel: string | null): string {
-  if (OWN_WORDS.test(code)) return 'Nuncio noted'
+function speakerOf(
+  code: string,
+  { channel, words }: { readonly channel: string | null; readonly words: string },
+): string {
+  if (OWN_WORDS.test(code) || isOwnOf(channel, code, words)) return 'Nuncio noted'
   const network = networkOf(code, channel) ?? 'the network'
   return `${capitalized(network)} said`
+}
+
+/** WhatsApp says codes only, words of Meta come with one of its codes, and those of an unknown result are ours on a bridge. */
+function isOwnOf(channel: string | null, code: string, words: string): boolean {
+  if (channel === 'bridge') return code === 'result_unknown'
+  if (channel === 'whatsapp-web') return true
+  return channel === 'whatsapp-cloud' && !code.startsWith('whatsapp_') && !/^\(#?\d/.test(words)
 }

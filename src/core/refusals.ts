@@ -161,7 +161,7 @@ export const REFUSALS = {
   message_unknown: 'There is no message with this id.',
   message_not_waiting: 'This message is no longer waiting, so it cannot be cancelled.',
   message_not_ended:
-    'This message has not failed, expired or been cancelled, and waits for no next try, so there is nothing to retry.',
+    'There is nothing to retry: this message has not failed, expired or been cancelled, and waits for no next try.',
   message_sent_again: 'This message was sent again already: see the new message instead.',
   message_body_deleted:
     'The content of this message was deleted because its time was over, so it cannot be sent again.',

@@ -49,10 +49,10 @@ function makeFolder(wanted: string): string {
 /** Explains an error of Node about writing below a folder. */
 export function cannotWrite(folder: string, error: unknown): CannotUnpack {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-  const mend = ['ENOSPC', 'EDQUOT'].includes(code)
+  const remedy = ['ENOSPC', 'EDQUOT'].includes(code)
     ? 'Free 20 MB there, or name a folder on another disk with XDG_CACHE_HOME.'
     : 'Make it writable for this user, or name another folder with XDG_CACHE_HOME.'
-  return new CannotUnpack(`The program unpacks itself into ${folder}, and cannot write there (${code}). ${mend}`)
+  return new CannotUnpack(`The program unpacks itself into ${folder}, and cannot write there (${code}). ${remedy}`)
 }
 
 /** A user who can change the folder, or one above it, could make this user run another program. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { plainTime, relativeTime } from './instants.ts'
+import { plainTime, relativeTime, shortTime } from './instants.ts'
 
 const NOON = Date.UTC(2026, 0, 15, 12)
 
@@ -12,6 +12,13 @@ describe('times', () => {
     [NOON - 1_000, '1 second ago'],
   ])('%d is %s at noon', (at, text) => {
     assert.equal(relativeTime(at, NOON), text)
+  })
+
+  it('have no date within half a day only, because they would be taken for those of another day', () => {
+    const halfADay = 12 * 3_600_000
+
+    assert.equal(shortTime(NOON + halfADay - 1, NOON), '23:59 UTC')
+    assert.equal(shortTime(NOON + halfADay, NOON), '16 Jan 2026, 00:00:00 UTC')
   })
 
   it('are plain to the millisecond', () => {

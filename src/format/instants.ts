@@ -1,3 +1,5 @@
+import { counted } from './counted.ts'
+
 const UNITS = [
   ['year', 365 * 86_400_000],
   ['day', 86_400_000],
@@ -19,7 +21,7 @@ export function relativeTime(at: number, now: number): string {
   if (!unit) return 'now'
   const [name, ms] = unit
   const count = Math.round(distance / ms)
-  const words = `${count} ${name}${count === 1 ? '' : 's'}`
+  const words = counted(count, name)
   return at < now ? `${words} ago` : `in ${words}`
 }
 
@@ -39,9 +41,16 @@ export function instantText(at: number): string {
   return `${text.slice(5, 16)}, ${text.slice(17, 25)} UTC`
 }
 
-const DAY_MS = 86_400_000
+// What is further away could be taken for the same time of another day.
+const HALF_A_DAY_MS = 43_200_000
 
-/** The same, but of the last and the next day only the time: `14:32 UTC`. */
+/** The same, but within half a day only the time: `14:32 UTC`. */
 export function shortTime(at: number, now: number): string {
-  return Math.abs(now - at) < DAY_MS ? `${new Date(at).toISOString().slice(11, 16)} UTC` : instantText(at)
+  return Math.abs(now - at) < HALF_A_DAY_MS ? `${new Date(at).toISOString().slice(11, 16)} UTC` : instantText(at)
+}
+
+/** The same after a verb: `at 14:32 UTC`, `on 26 Nov 2026, 14:32:05 UTC`. */
+export function atText(at: number, now: number): string {
+  const text = shortTime(at, now)
+  return text === instantText(at) ? `on ${text}` : `at ${text}`
 }

@@ -93,10 +93,7 @@ it.each([
   [
     'a packed file',
     answering(200, { 'content-encoding': 'gzip' }, 'x'),
-    [
-      'The media host compressed the file ("gzip"), though asked not to.',
-      'Switch compression off for this file, then retry.',
-    ],
+    ['HOST compressed the file ("gzip"), though asked not to.', 'Switch compression off for this file, then retry.'],
   ],
   [
     'a page',
@@ -127,8 +124,8 @@ it.each([
   ['http://empty.example.com/', 'The name "empty.example.com" has no address.', 'Add a DNS record for it, then retry.'],
   [
     'http://10.1.2.3/',
-    'The URL names an address that is not public.',
-    'Serve the file from another address on the internet.',
+    'The URL names an address that is not public: use one on the internet.',
+    'Serve the file from a public address, in a new message.',
   ],
 ])('gives the cause and the next step of %s', async (url, cause, nextStep) => {
   world.dns.set('empty.example.com', {})

@@ -20,6 +20,8 @@ export interface MediaFetcherOptions {
   readonly allowed?: readonly AddressRange[]
   /** Ranges that the operator closed, public ones too. `checkMediaUrl` must get the same list. */
   readonly refused?: readonly AddressRange[]
+  /** Our own sample files: address and path. `checkMediaUrl` must get the same. */
+  readonly samples?: ReadonlyMap<string, string>
   /** DNS servers such as `9.9.9.9` or `127.0.0.1:5353`; null or absent means those of the system. */
   readonly dnsServers?: readonly string[] | null
   readonly timing?: Partial<FetchTiming>
@@ -37,6 +39,7 @@ export function createMediaFetcher(options: MediaFetcherOptions, replaced: Parti
     maxBytes: options.maxBytes,
     timing,
     ranges,
+    samples: options.samples ?? new Map(),
     guard,
     resolveName: createNameResolver({ servers: options.dnsServers ?? null, timeoutMs: timing.dnsMs }),
     dial: createDial({ guard, connectMs: timing.connectMs, trustedCertificates: options.trustedCertificates }),

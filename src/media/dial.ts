@@ -100,7 +100,7 @@ async function secure(
       `The media host did not finish the TLS handshake within ${durationText(rules.connectMs)}.`,
     )
   }
-  throw new MediaProblem('media_tls', `The TLS handshake with the media host failed: ${tlsWords(code)}.`)
+  throw new MediaProblem('media_tls', tlsWords(code, target.port))
 }
 
 /** Waits until a socket is ready. Returns null, or destroys the socket and returns the code of the error. */
@@ -144,18 +144,19 @@ function connectWords(code: string, port: number, connectMs: number): string {
   return `The media host could not be reached on port ${port} (${code}).`
 }
 
+/** core/reasons/media.ts finds the next step by these words. */
 const TLS_WORDS: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate chain ends in an unknown authority',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate chain is incomplete',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate chain is incomplete or ends in an unknown authority',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS on this port',
-  ECONNRESET: 'it closed the connection',
+  CERT_HAS_EXPIRED: 'The certificate of the media host has expired.',
+  CERT_NOT_YET_VALID: 'The certificate of the media host is not valid yet.',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate of the media host is self-signed.',
+  SELF_SIGNED_CERT_IN_CHAIN: 'The certificate of the media host comes from an unknown authority.',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'The media host does not send its intermediate certificates.',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    'The certificate of the media host comes from an unknown authority, or an intermediate one is missing.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate of the media host is for another name.',
 }
 
-function tlsWords(code: string): string {
-  return TLS_WORDS[code] ?? code
+function tlsWords(code: string, port: number): string {
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return `The media host does not speak TLS on port ${port}.`
+  return TLS_WORDS[code] ?? `The TLS connection to the media host broke (${code}).`
 }

@@ -33,8 +33,12 @@ export async function fetchMedia(
   const passOn = () => ending.abort(caller.reason)
   caller.addEventListener('abort', passOn, { once: true })
   const timer = setTimeout(() => ending.abort(tookTooLong(totalMs)), totalMs)
+  let host = 'the media host'
+  const onVisit = (visited: string) => {
+    host = visited
+  }
   try {
-    const response = await followUrl(wanted.url, parts, ending)
+    const response = await followUrl(wanted.url, { ...parts, onVisit }, ending)
     try {
       const file = await receiveFile(
         { response, wanted },
@@ -48,12 +52,17 @@ export async function fetchMedia(
   } catch (thrown) {
     // After an abort, later errors are its consequences.
     const cause: unknown = ending.signal.aborted ? ending.signal.reason : thrown
-    if (cause instanceof MediaProblem) return cause.failure
+    if (cause instanceof MediaProblem) return withHost(cause.failure, host)
     throw cause
   } finally {
     clearTimeout(timer)
     caller.removeEventListener('abort', passOn)
   }
+}
+
+/** The stages serve files, webhooks and adapters, and name no host. */
+function withHost(failure: MediaFailure, host: string): MediaFailure {
+  return { ...failure, words: failure.words.replaceAll(/\b[Tt]he media host\b/g, host) }
 }
 
 function tookTooLong(totalMs: number): MediaProblem {

@@ -79,7 +79,7 @@ describe('a fetch over TLS', () => {
     })
     expect(await world.fetch(closing.url('/', 'https'))).toMatchObject({
       code: 'media_tls',
-      words: expect.stringContaining('closed'),
+      words: expect.stringContaining('broke (ECONNRESET)'),
     })
     expect(await world.fetch(silent.url('/', 'https'), { timing: { connectMs: 200 } })).toMatchObject({
       code: 'media_timeout',

@@ -11,12 +11,17 @@ import { locateHost } from './locate-host.ts'
 import { behindRedirects, MediaProblem } from './media-problem.ts'
 import { checkStatus } from './media-status.ts'
 import { type OpenResponse, openResponse, type RequestRules } from './open-response.ts'
+import { openSample } from './open-sample.ts'
 import type { ResolveName } from './resolve-name.ts'
 
 export interface FollowRules extends RequestRules {
   readonly ranges: OperatorRanges
+  /** Paths of our own sample files by their address, where media is fetched. */
+  readonly samples?: ReadonlyMap<string, string>
   readonly guard: AddressGuard
   readonly resolveName: ResolveName
+  /** Given each host before it is asked. */
+  readonly onVisit?: (host: string) => void
 }
 
 export const MOST_REDIRECTS = 5
@@ -24,6 +29,9 @@ const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
 
 /** Requests a URL and follows redirects, each checked like a URL of its own. Returns the response with the file. */
 export async function followUrl(url: string, rules: FollowRules, ending: AbortController): Promise<OpenResponse> {
+  // No redirect leads to one: only what a message names is looked up here.
+  const sample = rules.samples?.get(url)
+  if (sample !== undefined) return openSample(sample)
   let target = checkRequested(url, rules)
   for (let redirects = 0; ; redirects += 1) {
     const step = await visit(target, rules, ending).catch((error: unknown) => {
@@ -40,6 +48,7 @@ export async function followUrl(url: string, rules: FollowRules, ending: AbortCo
 type Step = { readonly response: OpenResponse } | { readonly redirectedTo: CheckedUrl }
 
 async function visit(target: CheckedUrl, rules: FollowRules, ending: AbortController): Promise<Step> {
+  rules.onVisit?.(target.host)
   const addresses = await locateHost(target, rules, ending.signal)
   const response = await openResponse({ target, addresses }, rules, ending)
   let isWanted = false

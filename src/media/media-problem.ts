@@ -1,4 +1,5 @@
 import type { MediaFailure, MediaFailureCode } from '../core/ports/media.ts'
+import { counted } from '../format/counted.ts'
 
 /**
  * Whether a later retry may succeed. A retry costs little and a failed message costs a person's time, so the answer is yes
@@ -54,7 +55,7 @@ export function blocked(): MediaProblem {
 /** The same problem with the addition that it occurred after redirects and not at the URL of the message. */
 export function behindRedirects(problem: MediaProblem, redirects: number): MediaProblem {
   const { code, words, mayPass, retryAfterMs } = problem.failure
-  const after = `Behind ${redirects} redirect${redirects === 1 ? '' : 's'}: ${words}`
+  const after = `Behind ${counted(redirects, 'redirect')}: ${words}`
   return new MediaProblem(code, after, { mayPass, retryAfterMs, cause: problem })
 }
 

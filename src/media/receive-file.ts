@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { MediaFile } from '../core/message/message.ts'
 import type { MediaWanted } from '../core/ports/media.ts'
+import { bytesText } from '../format/bytes.ts'
 import { batchesOf, freePiece } from './body-batches.ts'
 import { checkHead, checkWhole } from './check-content.ts'
 import { checkHeaders } from './check-headers.ts'
@@ -131,6 +132,7 @@ function refuseCrumbs(receivedBytes: number, contentBytes: number): void {
 }
 
 function tooSlow(bytesPerSecond: number, bytes: number, timing: FetchTiming): MediaProblem {
-  const words = `The media host sent ${bytesPerSecond} bytes per second after ${bytes} bytes; at least ${timing.slowBytesPerSecond} are needed.`
+  const least = bytesText(timing.slowBytesPerSecond)
+  const words = `The media host sent ${bytesText(bytesPerSecond)} a second after ${bytesText(bytes)}; at least ${least} a second are needed.`
   return new MediaProblem('media_timeout', words)
 }

@@ -4,7 +4,7 @@ import type { Metrics } from './metrics.ts'
 
 type Level = 'debug' | 'info' | 'warn' | 'error'
 
-/** How loudly each kind of event is said. What goes well is quiet: the API log is the record of it. */
+/** What goes well is quiet: the API log is the record of it. */
 function levelOf(event: JournalEvent): Level {
   switch (event.event) {
     case 'attempt.finished':
@@ -39,6 +39,7 @@ function levelOf(event: JournalEvent): Level {
     case 'network.code_unknown':
     case 'bridge.promise_broken':
     case 'channel.thread_ended':
+    case 'session.unlink_failed':
     case 'alarm.raised':
     case 'deliveries.dropped':
     case 'webhook.disabled':

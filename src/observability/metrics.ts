@@ -14,7 +14,7 @@ export type MetricsReport = readonly object[]
 export interface LaneStatus {
   readonly waiting: () => number
   readonly lanes: () => number
-  /** Of each lane that is held here: what it does, or the reason that it waits for. */
+  /** Of each lane that is held here: what it does, or why it waits. */
   readonly laneStatuses?: () => Iterable<string>
   readonly deferred?: () => number
   readonly storage?: () => StorageFigures | null

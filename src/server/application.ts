@@ -123,7 +123,7 @@ export class Application {
   async printSetupLink(): Promise<SetupLink | null> {
     const [started, console, storage] = [await this.#started, this.#console, this.#storage]
     if (!started || !console || !storage || this.#isStopping) return null
-    const { printSetupLink, warnOfSetUp } = await import('./first-run/setup-link.ts')
+    const { printSetupLink, warnOfSetupLink } = await import('./first-run/setup-link.ts')
     const people = {
       // At most starts there are people, and then the console's store need not begin to work.
       hasPeople: () => storage.hasPeople(),
@@ -136,7 +136,7 @@ export class Application {
       isQuiet: this.#settings.quietFirstStart,
       onError: (error) => {
         // What is being closed cannot be asked, and the next start makes another.
-        if (!this.#isStopping) warnOfSetUp(this.#parts.logger, error)
+        if (!this.#isStopping) warnOfSetupLink(this.#parts.logger, error)
       },
     })
     console.rest()

@@ -14,9 +14,9 @@ export async function serveAlone(settings: Settings, logger: Logger): Promise<vo
   try {
     const started = await nuncio.start()
     await makeFilesPrivate(filesOfDatabase(settings), logger)
-    const setUp = await nuncio.printSetupLink()
+    const setupLink = await nuncio.printSetupLink()
     // A process that is already stopping prints nothing, except for a token, which is shown only this once.
-    if (!nuncio.isStopping || started.first) process.stdout.write(startupBanner({ ...started, setUp }, settings))
+    if (!nuncio.isStopping || started.first) process.stdout.write(startupBanner({ ...started, setupLink }, settings))
     giveBackMemory()
   } catch (error) {
     await nuncio.stop()

@@ -73,8 +73,9 @@ const ANSWERS: Readonly<Record<MessengerName, readonly Read[]>> = {
   ],
 }
 
-describe.each(NAMES)('the adapter for %s', (name) => {
-  it('keeps the promises of the protocol', async () => {
+// All at once: they mostly wait for lines to break and receipts to come again.
+describe('the adapters for messengers', () => {
+  it.concurrent.each(NAMES)('keep the promises of the protocol: %s', async (name) => {
     await using world = await openWorld(name, { isBetween: true })
     const { url, secret, proxy } = world
     const receipts = `127.0.0.1:${await findFreePort()}`
@@ -86,7 +87,9 @@ describe.each(NAMES)('the adapter for %s', (name) => {
 
     assert.deepEqual(wrong, [])
   })
+})
 
+describe.each(NAMES)('the adapter for %s', (name) => {
   it('sends each type as it is, with its caption and its name', async () => {
     await using world = await openWorld(name)
     const file = Buffer.from(Array.from({ length: 200_000 }, (_, place) => place % 251))

@@ -9,7 +9,7 @@ import { type OpenConsole, openConsole } from '../support/browser/open-console.t
 
 const obstacle = whyNoBrowser()
 const PHONE = { width: 390, height: 844 }
-const DESKTOP = { width: 1280, height: 800 }
+const DESKTOP = { width: 1440, height: 800 }
 const PAGES = ['', 'api', 'concepts/outcomes', 'message-states', 'examples/send.py', 'gone']
 
 describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacle)}`, () => {

@@ -83,6 +83,21 @@ describe.skipIf(obstacle !== null)(`a phone in the console, against the simulato
 
     await page.getByRole('heading', { name: 'The phone is linked' }).waitFor()
   })
+
+  it('lists this device no more when its number is removed, which the dialog announces', async () => {
+    await page.getByRole('button', { name: 'Show the connection' }).click()
+    await page.getByRole('tab', { name: 'Settings' }).click()
+    await page.getByRole('button', { name: 'Remove…' }).click()
+    await expect(page.getByRole('dialog')).toContainText(
+      'If it stays there while Nuncio runs, log it out on the phone.',
+    )
+    await page.getByLabel(/to confirm/).fill(NUMBER)
+    await page.getByRole('button', { name: 'Remove connection' }).click()
+    await page.waitForURL(/\/connections$/)
+
+    const { devices } = simulator.phone(NUMBER)
+    await waitUntil('the end of the link', async () => devices.size === 0, { deadlineMs: 30_000 })
+  })
 })
 
 function installChannel(): void {

@@ -6,6 +6,7 @@ import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { enginesOr } from '../support/browser/engines.ts'
 import { expect } from '../support/browser/expect.ts'
+import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
 import { type ConsoleService, type OpenConsole, startConsole } from '../support/browser/open-console.ts'
 import { addPerson } from '../support/browser/person.ts'
 
@@ -13,7 +14,7 @@ const ENGINES = enginesOr('SQLite')
 const obstacle = whyNoBrowser()
 const LIST = '/developer/logs'
 const FROM = '15550001000'
-const [FINE, REFUSED, UNKNOWN] = ['15551234567', '15550100001', '15550100004']
+const [FINE, REFUSED, UNKNOWN, LATER] = ['15551234567', '15550100001', '15550100004', '15550100007']
 
 let service: ConsoleService
 let opened: OpenConsole
@@ -76,6 +77,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     await expect(row(FINE)).toContainText('Hello there')
     await expect(row(FINE)).toContainText(/in [\d.]+ m?s/)
     assert.deepEqual(await opened.axe(), [])
+    assert.deepEqual(await findBarriersOnPhone(page), [])
 
     await page.getByText(/^Unconfirmed1$/).click()
     await expect(page).toHaveURL(/result=unconfirmed/)
@@ -130,16 +132,17 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     token = await opened.createToken('web-shop')
     const fine = await send(FINE)
     const [id, requestId] = [fine.headers.get('x-message-id') ?? '', fine.headers.get('x-request-id') ?? '']
-    await send(REFUSED)
+    await send(LATER)
     await send(UNKNOWN)
 
     await opened.visit(`${LIST}/${id}`)
-    await expect(page.getByRole('list', { name: 'What happened' })).toContainText('The network accepted it')
+    await expect(page.getByRole('list', { name: 'What happened' })).toContainText('The sandbox accepted it')
     await expect(page.getByText(/^Sent.* after the request\.$/)).toBeVisible()
     await expect(page.getByRole('region', { name: 'Message' })).toContainText('Hello there')
     await expect(page.getByRole('link', { name: 'web-shop' })).toBeVisible()
     await expect(page.getByText(requestId, { exact: true })).toBeVisible()
     assert.deepEqual(await opened.axe(), [])
+    assert.deepEqual(await findBarriersOnPhone(page), [])
     await page.getByRole('tab', { name: 'Request' }).click()
     await expect(page.getByRole('group', { name: 'Body as it came' })).toContainText('Hello there')
     await expect(page.getByRole('group', { name: /The same as curl/ })).toContainText('x-api-key: $API_TOKEN')
@@ -162,7 +165,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     await page.getByRole('button', { name: 'It arrived' }).click()
     await expect(page.getByRole('list', { name: 'What happened' })).toContainText('olivia@example.com: “It arrived”')
     await page.keyboard.press('j')
-    await expect(page.getByRole('group', { name: 'Result' }).getByText('Not sent.')).toBeVisible()
+    await expect(page.getByRole('group', { name: 'Result' }).getByText('Sent, but not delivered.')).toBeVisible()
     await page.getByRole('button', { name: 'Retry' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
     await expect(page.getByText(/^Made by olivia@example\.com to repeat another message\./)).toBeVisible()

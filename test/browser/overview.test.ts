@@ -92,8 +92,8 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     const sent = [
       ['15550001000', '15551234567', 'once'],
       ['15550001000', '15551234567', 'once'],
-      ['15550001000', '15550100001', 'refused for ever'],
-      ['15550001000', '15550100001', 'refused for ever'],
+      ['15550001000', '15550100001', 'refused for good'],
+      ['15550001000', '15550100001', 'refused for good'],
       ['15550001000', '15550100003', 'unknown'],
       [PAUSED, '15551234567', 'waits'],
       [PAUSED, '15551234567', 'waits'],
@@ -149,9 +149,9 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await total('failed', '1')
     await total('refused', '1')
     const chart = page.getByRole('figure', { name: /The same figures are in the table/ })
-    await chart.locator('title', { hasText: /: 1 published, 1 failed, 1 refused$/ }).waitFor({ state: 'attached' })
+    await chart.locator('title', { hasText: /: 1 sent, 1 failed, 1 refused$/ }).waitFor({ state: 'attached' })
     const failed = page.locator('[data-attention="messages FAILED recipient_refused"]')
-    await failed.getByText('1 message not sent').waitFor()
+    await failed.getByText('1 message failed').waitFor()
     assert.deepEqual(await opened.axe(), [])
 
     await page.getByRole('button', { name: 'Show as table' }).click()
@@ -203,8 +203,11 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     assert.equal(await page.getByLabel('Caption').count(), 0)
     await page.getByText('Image', { exact: true }).click()
     await page.getByLabel('API token').fill(await opened.createToken('browser'))
+    await page.getByText('Send', { exact: true }).click()
+    await page.getByText('The address of the file is empty').waitFor()
+    await page.getByText('The file name is empty').waitFor()
     await page.getByLabel('Address of the file').fill('ftp://files.example.com/a.png')
-    await page.getByLabel('File name').fill('a.png')
+    await expect(page.getByLabel('File name')).toHaveValue('a.png')
     await page.getByLabel('Caption').fill("it's here")
     await page.getByText('Send', { exact: true }).click()
 

@@ -29,6 +29,8 @@ describe.skipIf(obstacle !== null)(`the console, when a file of it cannot be loa
     if (!opened.service.isRunning) await opened.service.start()
     await page.goto(`/console/a/${opened.account}`)
     await title('Overview')
+    // Each open page holds a connection to the service, of which a browser has six.
+    return () => page.close()
   })
 
   it('shows a page that was opened while the service was away, as soon as it answers again', async () => {
@@ -43,6 +45,24 @@ describe.skipIf(obstacle !== null)(`the console, when a file of it cannot be loa
 
     await title('API tokens')
     assert.deepEqual([whileAway, documents], [1, 2])
+  })
+
+  it('keeps a page, and what was typed on it, while the service is away', async () => {
+    await page.getByRole('link', { name: 'Quickstart' }).click()
+    await page.getByLabel('Text', { exact: true }).last().fill('Still here')
+    await opened.service.killNine()
+    // As does a person who comes back to the tab.
+    await page.evaluate(
+      `window.dispatchEvent(new Event('visibilitychange')); document.dispatchEvent(new Event('visibilitychange'))`,
+    )
+    await page.getByText('Reconnecting…').waitFor()
+    const whileAway = await page.getByLabel('Text', { exact: true }).last().inputValue()
+    await opened.service.start()
+    await page.getByRole('button', { name: 'Live updates', exact: true }).waitFor()
+
+    assert.equal(whileAway, 'Still here')
+    assert.equal(await page.getByLabel('Text', { exact: true }).last().inputValue(), 'Still here')
+    assert.equal(documents, 1)
   })
 
   it('opens a menu that was asked for while the service was away, and leaves the page as it is', async () => {

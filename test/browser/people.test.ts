@@ -10,7 +10,7 @@ import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { enginesOr } from '../support/browser/engines.ts'
 import { type ConsoleService, type OpenConsole, openConsole, startConsole } from '../support/browser/open-console.ts'
-import { readSetUpLink } from '../support/browser/setup-link.ts'
+import { readSetupLink } from '../support/browser/setup-link.ts'
 
 const PASSWORD = 'violet tractor napkin orbit'
 const NEW_PASSWORD = 'purple anvil drizzle seven'
@@ -99,7 +99,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the first owner, on %s${skipNo
     open = await openConsole({ engine, hasPerson: false })
     const { page } = open
     const file = join(open.service.settings.dataDir, 'setup-link')
-    const link = await readSetUpLink(open)
+    const link = await readSetupLink(open)
     assert.equal(statSync(file).mode & 0o777, 0o600)
 
     await page.goto(link)
@@ -266,7 +266,7 @@ describe.skipIf(obstacle !== null)(`passkeys${skipNote(obstacle)}`, () => {
     relay.target = Number(new URL(open.url).port)
     const { page } = open
     await addAuthenticator(page)
-    await page.goto(await readSetUpLink(open))
+    await page.goto(await readSetupLink(open))
     await page.getByLabel('Your name').fill('Olga')
     await page.getByLabel('E-mail').fill('olga@example.org')
     await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD)

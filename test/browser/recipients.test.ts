@@ -53,7 +53,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`recipients in the browser, on 
     await expect(page.getByRole('row')).toHaveCount(2)
     await expect(anna).toBeVisible()
     await page.getByLabel('Find a number').fill('9')
-    await expect(page.getByText('No blocked number begins so.')).toBeVisible()
+    await expect(page.getByText('No blocked number begins with these digits.')).toBeVisible()
     await page.getByRole('button', { name: 'Clear filters' }).click()
     await expect(page.getByRole('row')).toHaveCount(3)
 

@@ -42,10 +42,16 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
 
     await sendText(ANNA, 'Your parcel is here: https://files.example.com/not-fetched')
     await bubbles(1)
-    await sendFile('Picture', { url: `${files}/a.png`, name: 'a.png', caption: 'A caption' })
+    await sendFile('Image', { url: `${files}/a.png`, name: 'a.png', caption: 'A caption' })
     await bubbles(2)
     await sendFile('Document', { url: `${files}/a.pdf`, name: 'letter.pdf', caption: '' })
     await bubbles(3)
+
+    await page.getByLabel('Type').selectOption('Video')
+    await page.getByRole('button', { name: 'Use a sample' }).click()
+    await pressSend()
+    await bubbles(4)
+    await page.getByLabel('tour.mp4').waitFor()
 
     const [text, picture, document] = await page.locator('article').all()
     assert.match((await text?.innerText()) ?? '', /Your parcel is here/)
@@ -55,7 +61,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     const download = page.waitForEvent('download')
     await document?.getByRole('link', { name: 'Download' }).click()
     assert.equal((await download).suggestedFilename(), 'letter.pdf')
-    await page.getByRole('link', { name: /15551234567 .*letter\.pdf 3 delivered/ }).waitFor()
+    await page.getByRole('link', { name: /15551234567 .*tour\.mp4 4 delivered/ }).waitFor()
     assert.deepEqual(await opened.axe(), [])
 
     await text?.getByRole('button', { name: 'Details' }).click()
@@ -136,6 +142,13 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     await page.getByRole('button', { name: `Open the chat of ${LOST}` }).click()
     await page.getByRole('heading', { name: LOST }).waitFor()
     assert.deepEqual(await opened.axe(), [])
+
+    await search.fill('')
+    await page.getByRole('button', { name: 'More for this inbox' }).click()
+    await page.getByRole('menuitem', { name: 'Clear inbox…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Clear inbox' }).click()
+    await page.getByText('Cleared: 2 deliveries.').waitFor()
+    await page.getByText('Nothing was delivered yet').waitFor()
   })
 })
 

@@ -5,6 +5,7 @@ import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { enginesOr } from '../support/browser/engines.ts'
 import { expect } from '../support/browser/expect.ts'
+import { findBarriersOnPhone } from '../support/browser/on-phone.ts'
 import { type ConsoleService, type OpenConsole, startConsole } from '../support/browser/open-console.ts'
 import { addPerson } from '../support/browser/person.ts'
 
@@ -86,12 +87,13 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     await page.getByRole('link', { name: 'web-shop' }).click()
     await expect(page.getByRole('row', { name: /shop\/1\.0/ })).toContainText('127.0.0.1')
     assert.deepEqual(await opened.axe(), [])
+    assert.deepEqual(await findBarriersOnPhone(page), [])
     await page.getByRole('button', { name: 'Delete' }).click()
     const dialog = page.getByRole('dialog')
     await expect(dialog).toContainText('It was used 2 times in the last 24 hours, by 1 address')
     assert.deepEqual(await opened.axe(), [])
     await expect(dialog.getByRole('button', { name: 'Delete token' })).toBeDisabled()
-    await dialog.getByLabel('Type "web-shop" to confirm').fill('web-shop')
+    await dialog.getByLabel('Type “web-shop” to confirm').fill('web-shop')
     await dialog.getByRole('button', { name: 'Delete token' }).click()
     await expect(dialog).toBeHidden()
 

@@ -33,7 +33,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
     await page.getByRole('link', { name: 'Add webhook' }).first().click()
     await page.getByLabel('Address').fill('http://10.0.0.1/hook')
     await page.getByRole('button', { name: 'Add webhook' }).click()
-    await expect(page.getByText('The URL names an address that is not public.')).toBeVisible()
+    await expect(page.getByText('The URL names an address that is not public: use one on the internet.')).toBeVisible()
 
     // Nothing answers there: the name does not exist.
     await page.getByLabel('Address').fill('https://hooks.nuncio-unknown.com/x')

@@ -5,7 +5,7 @@ import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { enginesOr } from '../support/browser/engines.ts'
 import { expect } from '../support/browser/expect.ts'
 import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
-import { readSetUpLink } from '../support/browser/setup-link.ts'
+import { readSetupLink } from '../support/browser/setup-link.ts'
 
 const ENGINES = enginesOr('SQLite')
 const obstacle = whyNoBrowser()
@@ -24,7 +24,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`a newcomer to the console, on 
     const opened = await openConsole({ engine, hasPerson: false })
     try {
       const { page } = opened
-      await page.goto(await readSetUpLink(opened))
+      await page.goto(await readSetupLink(opened))
       await page.getByLabel('Your name').fill('Olivia Owner')
       await page.getByLabel('E-mail').fill('olivia@example.com')
       await page.getByRole('textbox', { name: 'Password' }).fill('violet tractor napkin orbit')
@@ -43,13 +43,12 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`a newcomer to the console, on 
 
       await page.getByRole('navigation').getByRole('link', { name: 'API logs' }).click()
       const row = page.getByRole('row', { name: /15551234567/ })
-      await expect(row).toContainText('200')
       await expect(row).toContainText('Published')
 
       await page.getByRole('navigation').getByRole('link', { name: 'API tokens' }).click()
       await page.getByRole('link', { name: 'shop', exact: true }).click()
       await page.getByRole('button', { name: 'Delete' }).click()
-      await page.getByLabel('Type "shop" to confirm').fill('shop')
+      await page.getByLabel('Type “shop” to confirm').fill('shop')
       await page.getByRole('button', { name: 'Delete token' }).click()
       await expect(page.getByRole('dialog')).toBeHidden()
       assert.equal((await send(opened, token)).status, 401)

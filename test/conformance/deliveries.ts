@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { decideAfterTry } from '../../src/core/notifications/decide-after-try.ts'
+import { decideAfterTry, givenUpAt } from '../../src/core/notifications/decide-after-try.ts'
 import type { NotificationKind } from '../../src/core/notifications/notification-kinds.ts'
 import type { ClaimedDelivery, TriedDelivery } from '../../src/core/ports/deliveries.ts'
 import type { PostEnd } from '../../src/core/ports/guarded-post.ts'
@@ -268,6 +268,78 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
+  it('is said to fail after five tries that failed in a row, however many notices came since', async () => {
+    const world = await open(newWorld)
+    const of = await hook(world, 'whk_a', ['token.expired'])
+    await announce(world, 12)
+    await world.work.fanOut()
+    const isFailing = async () => (await world.hooks.readWebhook(of)).isFailing
+    const fail = async (times: number) => {
+      for (let more = 0; more < times; more++) {
+        await world.storage.clock.pass(600_000)
+        await world.work.record([tried(world, await claimOne(world), DOWN)])
+      }
+      return isFailing()
+    }
+
+    const [never, few, enough] = [await isFailing(), await fail(4), await fail(1)]
+    await multiplyDelivery(world, 2_000)
+    const buried = await isFailing()
+    await world.work.record([tried(world, await claimOne(world), DONE)])
+    const [delivered, onceMore, often] = [await isFailing(), await fail(1), await fail(4)]
+    await world.hooks.setWebhookState(of, 'disabled', 'test')
+    await world.hooks.setWebhookState(of, 'enabled', 'test')
+    const [enabled, afterwards] = [await isFailing(), await fail(1)]
+
+    assert.deepEqual([never, few, enough, buried], [false, false, true, true])
+    assert.deepEqual([delivered, onceMore, often], [false, false, true])
+    assert.deepEqual([enabled, afterwards], [false, false])
+    await world.close()
+  })
+
+  it('says what is tried again and until when, and of what is due not when it was', async () => {
+    const world = await open(newWorld)
+    const of = await hook(world, 'whk_a', ['token.expired'])
+    await announce(world, 1)
+    await world.work.fanOut()
+    const { clock } = world.storage
+    const retrying = async () => (await world.hooks.readWebhook(of)).retrying
+
+    const before = await retrying()
+    await world.work.record([tried(world, await claimOne(world), DOWN)])
+    const nextTryAt = clock.now() + 5_000
+    const once = await retrying()
+    await clock.pass(3_600_000)
+    const due = await retrying()
+    const dueAt = clock.now()
+    await claimOne(world)
+    const claimed = await retrying()
+
+    const counted = { count: 1, isAtLeast: false }
+    assert.equal(before, null)
+    assert.deepEqual(once, { ...counted, nextTryAt, givenUpAt: givenUpAt({ tries: 1, nextTryAt }) })
+    assert.deepEqual(due, { ...counted, nextTryAt: null, givenUpAt: givenUpAt({ tries: 1, nextTryAt: dueAt }) })
+    assert.deepEqual([claimed?.count, claimed?.nextTryAt], [1, null])
+    await world.close()
+  })
+
+  it('counts what is tried again among the 2,000 that have waited longest', async () => {
+    const world = await open(newWorld)
+    const of = await hook(world, 'whk_a', ['token.expired'])
+    await announce(world, 1)
+    await world.work.fanOut()
+    await world.work.record([tried(world, await claimOne(world), DOWN)])
+
+    await multiplyDelivery(world, 1_998)
+    const all = (await world.hooks.readWebhook(of)).retrying
+    await multiplyDelivery(world, 1)
+    const more = (await world.hooks.readWebhook(of)).retrying
+
+    assert.deepEqual([all?.count, all?.isAtLeast], [1_999, false])
+    assert.deepEqual([more?.count, more?.isAtLeast], [2_000, true])
+    await world.close()
+  })
+
   it('disables a webhook whose every try of three days failed, and announces it to the others', async () => {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired', 'webhook.disabled'])
@@ -475,6 +547,7 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
 
     const count = await world.hooks.replayFailed(of, 0, 'test')
     await world.hooks.replayDelivery(of, delivered.position, 'test')
+    const { retrying } = await world.hooks.readWebhook(of)
     const again = await world.work.claimDue({ room: 5, roomForFailing: 3, leaseMs: LEASE })
 
     assert.equal(count, 1)
@@ -482,6 +555,12 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
       new Set(again.map(({ notificationId, number, scheduled }) => `${notificationId} ${number} ${scheduled}`)),
       new Set([`${delivered.notificationId} 2 1`, `${failed.notificationId} 2 1`]),
     )
+    // Until it fails again, it is tried as a new one is, and then it has its whole schedule before it.
+    assert.equal(retrying, null)
+    await world.work.record(again.map((one) => tried(world, one, DOWN)))
+    const nextTryAt = world.storage.clock.now() + 5_000
+    const { retrying: failing } = await world.hooks.readWebhook(of)
+    assert.deepEqual(failing, { count: 2, isAtLeast: false, nextTryAt, givenUpAt: givenUpAt({ tries: 1, nextTryAt }) })
     await world.close()
   })
 
@@ -667,6 +746,23 @@ async function multiplyHook({ storage: { store } }: World, id: string, count: nu
       .values(ids.map((copy) => ({ ...due, webhook_id: copy })))
       .execute()
   }
+}
+
+/** As many more like the last one, of later notices that do not exist: they are counted, and never claimed. */
+async function multiplyDelivery({ storage: { store } }: World, count: number): Promise<void> {
+  const { database } = store
+  const last = await database
+    .selectFrom('delivery')
+    .selectAll()
+    .orderBy('notice_position', 'desc')
+    .limit(1)
+    .executeTakeFirstOrThrow()
+  const copies = Array.from({ length: count }, (_, at) => ({ ...last, notice_position: last.notice_position + 1 + at }))
+  for (let from = 0; from < count; from += 500)
+    await database
+      .insertInto('delivery')
+      .values(copies.slice(from, from + 500))
+      .execute()
 }
 
 async function announce({ storage, account }: World, count: number, prefix = 'key'): Promise<void> {

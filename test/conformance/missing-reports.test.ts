@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { MessageId } from '../../src/core/ids.ts'
+import { explainMessage } from '../../src/core/sentences/explain-message.ts'
 import type { OpenAlarm } from '../../src/core/watchdog/alarm.ts'
 import { alarmText } from '../../src/core/watchdog/alarm-text.ts'
 import { Watchdog, type WatchState } from '../../src/core/watchdog/watchdog.ts'
@@ -27,6 +28,7 @@ describe.each(openWorlds())('missing reports of a network, on %s', (_, newWorld)
       const early = await watch.watchFor(9 * MINUTE_MS)
       const late = await watch.watchFor(3 * MINUTE_MS)
       const raised = [await reportsMissing(world, ids[11]), await reportsMissing(world, elsewhere)]
+      const lines = await linesOf(world, ids[11])
       await world.tell(sender, { id: 'wamid.of-another-program', status: 'sent' })
       const cleared = await watch.watchFor(15 * SECOND_MS)
       const after = await reportsMissing(world, ids[11])
@@ -38,6 +40,12 @@ describe.each(openWorlds())('missing reports of a network, on %s', (_, newWorld)
         /^Meta has never reported anything for 15550003001, though it took 12 messages since 12:00 UTC .12 min ago.\. Without/,
       )
       assert.deepEqual([raised, cleared, after], [[causeOf(world, late[0]), null], [], null])
+      assert.match(lines[0] ?? '', /^Sent: Meta accepted it .+ after the request\.$/)
+      assert.match(lines[1] ?? '', /^Meta has never reported anything for 15550003001, though it took 12 messages /)
+      assert.equal(
+        lines[2],
+        'Check the callback address that the network knows, its certificate and the field messages: the page of the connection shows what to enter.',
+      )
     })
   })
 
@@ -196,6 +204,12 @@ async function publish(world: CallbackWorld, sender: CloudSender, count: number)
 async function reportsMissing({ storage }: CallbackWorld, id: MessageId | undefined): Promise<string | null> {
   const { reportsMissing: missing } = await storage.administration.explainMessage(id as MessageId)
   return missing?.cause ?? null
+}
+
+/** On the page of the message: was it sent, why is it not delivered, what to do. */
+async function linesOf({ storage }: CallbackWorld, id: MessageId | undefined): Promise<readonly (string | null)[]> {
+  const { sentence, cause, nextStep } = explainMessage(await storage.administration.explainMessage(id as MessageId))
+  return [sentence, cause, nextStep]
 }
 
 function kindsOf(alarms: readonly OpenAlarm[]) {

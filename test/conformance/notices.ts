@@ -4,6 +4,7 @@ import type { QueuedMessage, SettledState } from '../../src/core/message/message
 import { NOTIFICATION_KIND_NAMES } from '../../src/core/notifications/notification-kinds.ts'
 import type { ClaimedLane } from '../../src/core/ports/lanes.ts'
 import type { NewNotification } from '../../src/core/ports/notifications.ts'
+import type { ReasonCode } from '../../src/core/reasons.ts'
 import { createLaneViews } from '../../src/storage/queries/lanes/lane-views.ts'
 import {
   ANNA,
@@ -341,14 +342,18 @@ function announce({ notices, clock }: StorageWorld, accountId: AccountId, ...key
 function settle(
   world: StorageWorld,
   message: QueuedMessage,
-  { as, reason = null }: { readonly as: SettledState; readonly reason?: string | null },
+  { as, reason = null }: { readonly as: SettledState; readonly reason?: ReasonCode | null },
 ) {
   const outcome = as === 'PUBLISHED' ? 'accepted' : as === 'UNCONFIRMED' ? 'unknown' : 'rejected'
   const disposition = as === 'PUBLISHED' ? AS_PUBLISHED : ({ do: 'finalize', as, reason, words: 'No' } as const)
   return { finish: { attempt: attempt(world, message, outcome), disposition } }
 }
 
-async function finishHead({ world, sender }: Listened, as: SettledState, reason: string | null): Promise<MessageId> {
+async function finishHead(
+  { world, sender }: Listened,
+  as: SettledState,
+  reason: ReasonCode | null,
+): Promise<MessageId> {
   const lane = await holdLane(world, ANNA, sender.connectionId)
   const message = await head(world, sender.connectionId)
   await open(world, lane, message)
@@ -357,7 +362,7 @@ async function finishHead({ world, sender }: Listened, as: SettledState, reason:
   return message.id
 }
 
-async function settleOne(given: Listened, as: SettledState, reason: string | null): Promise<MessageId> {
+async function settleOne(given: Listened, as: SettledState, reason: ReasonCode | null): Promise<MessageId> {
   await accept(given.world, given.sender)
   return finishHead(given, as, reason)
 }
@@ -370,7 +375,7 @@ async function dropOne({ world, sender }: Listened): Promise<void> {
   await accept(world, sender)
   const lane = await holdLane(world, ANNA, sender.connectionId)
   const { sequence } = await head(world, sender.connectionId)
-  const drop = { sequence, as: 'FAILED', reason: 'media_not_found', words: 'No' } as const
+  const drop = { sequence, as: 'FAILED', reason: 'media_status', words: 'No' } as const
   await world.lanes.record(step(world, lane, { discard: drop }))
   await world.lanes.release([lane])
 }

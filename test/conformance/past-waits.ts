@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { DEFAULT_LANE_POLICY } from '../../src/core/connection/lane-policy.ts'
 import type { MessageId } from '../../src/core/ids.ts'
+import type { OwnWait, QueuedMessage } from '../../src/core/message/message.ts'
 import type { TimelineEntry } from '../../src/core/ports/administration.ts'
 import type { ClaimedLane, LaneTransition } from '../../src/core/ports/lanes.ts'
 import { passDays, sweep, TIMES } from './retention.ts'
@@ -22,6 +24,7 @@ import {
 } from './storage-world.ts'
 
 const LEASE_MS = 15_000
+const TIME_TO_LIVE_MS = DEFAULT_LANE_POLICY.timeToLiveMs
 
 /** What storage keeps of waits that are over, and shows in the timelines of the messages that waited (G10). */
 export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
@@ -151,6 +154,75 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
+  it('G10: keeps what a message waited for itself until its time was over', async () => {
+    const { world, sender, lane, ids } = await laneOf(newWorld, 1)
+    const message = await head(world, sender.connectionId)
+    await defer(world, lane, { sequence: message.sequence, wait: { kind: 'rate-limit', reason: 'new_recipients' } })
+    await world.clock.pass(TIME_TO_LIVE_MS)
+
+    assert.equal(await world.lanes.expire(10), 1)
+    const { message: ended, timeline } = await world.administration.explainMessage(ids[0]!)
+    assert.equal(ended.state, 'EXPIRED')
+    assert.deepEqual(await waitsOf(world, ids[0]!), [['new_recipients', TIME_TO_LIVE_MS]])
+    assert.deepEqual(endsOf(timeline), [['time_to_live_over', 'EXPIRED']])
+    await world.close()
+  })
+
+  it('G10: says no duration of what a message waited for itself after it was behind others', async () => {
+    const { world, sender, lane, ids } = await laneOf(newWorld, 2)
+    const [, message] = await world.lanes.fetchNext(sender.connectionId, 2, 0)
+    await world.clock.pass(TIME_TO_LIVE_MS - 60_000)
+    await send(world, lane)
+    await defer(world, lane, { sequence: message!.sequence, wait: { kind: 'rate-limit', reason: 'new_recipients' } })
+    await world.clock.pass(60_000)
+
+    assert.equal(await world.lanes.expire(10), 1)
+    assert.deepEqual(await waitsOf(world, ids[1]!), [['new_recipients', undefined]])
+    await world.close()
+  })
+
+  it('G10: says no duration of what a message waited for itself after its retry', async () => {
+    const { world, sender, lane, ids } = await laneOf(newWorld, 1)
+    const message = await head(world, sender.connectionId)
+    await world.clock.pass(5_000)
+    await open(world, lane, message)
+    const retry = { tries: 1, resent: false, crashes: 0, wait: null }
+    const finish = { attempt: attempt(world, message, 'rejected'), disposition: { do: 'keep-queued', retry } } as const
+    await world.lanes.record(step(world, lane, { finish }))
+    await defer(world, lane, { sequence: message.sequence, wait: { kind: 'rate-limit', reason: 'new_recipients' } })
+    await world.clock.pass(TIME_TO_LIVE_MS)
+
+    assert.equal(await world.lanes.expire(10), 1)
+    assert.deepEqual(await waitsOf(world, ids[0]!), [['new_recipients', undefined]])
+    await world.close()
+  })
+
+  it('G10: keeps that the time of a message was over that may have arrived', async () => {
+    const { world, sender, lane, ids } = await laneOf(newWorld, 1)
+    const message = await head(world, sender.connectionId)
+    await open(world, lane, message)
+    const wait = { kind: 'retry', reason: 'retrying', words: null, until: world.clock.now() + 1 } as const
+    const retry = { tries: 1, resent: true, crashes: 0, wait }
+    const finish = { attempt: attempt(world, message, 'unknown'), disposition: { do: 'keep-queued', retry } } as const
+    await world.lanes.record(step(world, lane, { finish }))
+    await world.clock.pass(TIME_TO_LIVE_MS)
+
+    assert.equal(await world.lanes.expire(10), 1)
+    const { message: ended, timeline } = await world.administration.explainMessage(ids[0]!)
+    assert.deepEqual([ended.state, ended.reason], ['UNCONFIRMED', 'result_unknown'])
+    assert.deepEqual(endsOf(timeline), [['time_to_live_over', 'UNCONFIRMED']])
+    await world.close()
+  })
+
+  it('G10: shows what a lane still waits for of a message whose time is over', async () => {
+    const { world, lane, ids } = await laneOf(newWorld, 1)
+    await waits(world, lane, ['connection_away', TIME_TO_LIVE_MS])
+
+    assert.equal(await world.lanes.expire(10), 1)
+    assert.deepEqual(await waitsOf(world, ids[0]!), [['connection_away', TIME_TO_LIVE_MS]])
+    await world.close()
+  })
+
   it('deletes waits at the age of messages, and none that is not over', async () => {
     const { world, sender } = await laneOf(newWorld, 1)
     const [number, now] = [`'${sender.connectionId}'`, world.clock.now()]
@@ -182,6 +254,17 @@ async function waits(world: StorageWorld, lane: ClaimedLane, [reason, ms]: reado
   await world.clock.pass(ms)
 }
 
+/** Others go past it. */
+async function defer(
+  world: StorageWorld,
+  lane: ClaimedLane,
+  { sequence, wait }: Pick<QueuedMessage, 'sequence'> & { readonly wait: Pick<OwnWait, 'kind' | 'reason'> },
+): Promise<void> {
+  const own = { ...wait, words: null, until: world.clock.now() + 2 * TIME_TO_LIVE_MS }
+  const retry = { tries: 0, resent: false, crashes: 0, wait: own }
+  await world.lanes.record(step(world, lane, { deferred: [{ sequence, retry }] }))
+}
+
 interface Sent {
   readonly clears?: boolean
   readonly facts?: NonNullable<LaneTransition['finish']>['attempt']['facts']
@@ -203,6 +286,10 @@ async function entriesOf(world: StorageWorld, id: MessageId): Promise<readonly T
 
 async function waitsOf(world: StorageWorld, id: MessageId) {
   return (await entriesOf(world, id)).map(({ code, facts }) => [code, facts['waitedMs']])
+}
+
+function endsOf(timeline: readonly TimelineEntry[]) {
+  return timeline.filter(({ kind }) => kind === 'settled').map(({ code, facts }) => [code, facts['state']])
 }
 
 async function stopsOf(world: StorageWorld, id: MessageId) {

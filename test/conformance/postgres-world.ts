@@ -8,7 +8,7 @@ import { PostgresStorage } from '../../src/storage/postgres/index.ts'
 import { createBlockLists } from '../../src/storage/queries/recipients/block-lists.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { HandClock } from './hand-clock.ts'
-import { ANNA, type StorageWorld, type WorldOptions } from './storage-world.ts'
+import { ANNA, addSender, type Sender, type StorageWorld, type WorldOptions } from './storage-world.ts'
 import { connectAsTest, WorldDatabase } from './world-database.ts'
 
 export interface PostgresWorld extends StorageWorld {
@@ -182,4 +182,45 @@ export async function somebodyWaits(world: PostgresWorld): Promise<void> {
     async () => (await session.query('select from pg_locks where not granted')).rowCount !== 0,
     { deadlineMs: 5_000, everyMs: 5 },
   )
+}
+
+/** A sender whose lane and token share no lock with those of another one. Of 1,024 one does. */
+export async function addSenderApart(world: PostgresWorld, from: Sender): Promise<Sender> {
+  for (;;) {
+    const other = await addSender(world)
+    const [buckets] = await world.sql(
+      `select lane_bucket('${from.accountId}', '${from.number}') = lane_bucket('${other.accountId}', '${other.number}')
+         or token_bucket('${from.tokenId}') = token_bucket('${other.tokenId}') as "areShared"`,
+    )
+    if (!buckets?.['areShared']) return other
+  }
+}
+
+/** Resolves once so many sessions wait for a lock. */
+export async function sessionsWait(world: PostgresWorld, count: number): Promise<void> {
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  await waitUntil(`${count} sessions wait for a lock`, async () => (await world.sql(waiting)).length === count, {
+    deadlineMs: 10_000,
+    everyMs: 5,
+  })
+}
+
+/**
+ * Runs two transactions that both need the row which the statement `held` locks, and releases it when both wait: by then each has
+ * all the locks that it takes before. If each needs one of those of the other, PostgreSQL ends the second one.
+ */
+export async function meet(
+  world: PostgresWorld,
+  held: string,
+  [first, second]: readonly [() => Promise<unknown>, () => Promise<unknown>],
+): Promise<void> {
+  const holder = await world.session()
+  await holder.query('begin')
+  await holder.query(held)
+  const one = first()
+  await sessionsWait(world, 1)
+  const both = [one, second()]
+  await sessionsWait(world, 2)
+  await holder.query('commit')
+  await Promise.all(both)
 }

@@ -558,7 +558,7 @@ const REFUSED = {
 const UNCONFIRMED = {
   outcome: 'unknown',
   networkId: null,
-  disposition: { do: 'finalize', as: 'UNCONFIRMED', reason: 'no_evidence', words: null },
+  disposition: { do: 'finalize', as: 'UNCONFIRMED', reason: 'result_unknown', words: null },
 } as const
 
 interface End {

@@ -52,7 +52,10 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
         ['whatsapp_131047', { oldMessage: about.messageId, by: 'channel' }],
       ],
     )
-    assert.equal(timelineTitle(entries[1] ?? assert.fail()), 'Made by Nuncio to repeat another message as a template')
+    assert.equal(
+      timelineTitle(entries[1] ?? assert.fail(), young),
+      'Made by Nuncio to repeat another message as a template',
+    )
     await world.close()
   })
 
@@ -157,7 +160,7 @@ async function failed(newWorld: NewWorld, given: { media?: boolean } = {}) {
   const sender = await addSender(world)
   const messageId = await accept(world, sender, given)
   await publish(world, sender)
-  const about = { connectionId: sender.connectionId, messageId, reason: 'whatsapp_131047' }
+  const about = { connectionId: sender.connectionId, messageId, reason: 'whatsapp_131047' } as const
   await world.lanes.applyReceipt(report(world, { ...about, kind: 'failed', code: about.reason }))
   return { world, sender, about }
 }

@@ -53,7 +53,7 @@ describe('message storage on SQLite', () => {
     await noticed.promise
 
     await world.lanes.record(
-      step(world, lane, { discard: { sequence, as: 'FAILED', reason: 'media_not_found', words: null } }),
+      step(world, lane, { discard: { sequence, as: 'FAILED', reason: 'media_status', words: null } }),
     )
 
     assert.equal(await stateOf(world, id), 'CANCELLED')

@@ -143,6 +143,11 @@ export async function multiplyTokens(
       .execute()
 }
 
+/** Whether the session of any connection is stored. */
+export async function hasSession({ store }: StorageWorld): Promise<boolean> {
+  return (await store.database.selectFrom('channel_session').select('connection_id').executeTakeFirst()) !== undefined
+}
+
 export async function addConnection(
   { administration }: StorageWorld,
   accountId: AccountId,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { actorChoices, auditFact, pageOfObject } from '../../console/features/settings/audit-labels.ts'
+import { actorChoices, auditFact, auditFacts, pageOfObject } from '../../console/features/settings/audit-labels.ts'
 
 describe('the audit log', () => {
   it('offers its people, the command line, and who was chosen but has left', () => {
@@ -22,6 +22,17 @@ describe('the audit log', () => {
       auditFact('policy', { quietHours }),
       'policy: quiet hours from 22:00, to 07:00, time zone Europe/Berlin',
     )
+  })
+
+  it('names connections by their numbers, and repeats nothing', () => {
+    const numbers = new Map([['con_1', '15550001000']])
+    const factsOf = (detail: Record<string, unknown>) => auditFacts(detail, { objectName: 'shop', numbers })
+
+    assert.deepEqual(factsOf({ name: 'shop', connections: ['con_1', 'con_2'], sourceRanges: null }), [
+      'connections: 15550001000, con_2',
+    ])
+    assert.deepEqual(factsOf({ blocked: 1 }), [])
+    assert.deepEqual(factsOf({ blocked: 3 }), ['blocked: 3'])
   })
 
   it('links what has a page', () => {

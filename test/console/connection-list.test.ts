@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import {
   deferredText,
-  laneText,
   listFilters,
   noMatchText,
   soughtOf,
@@ -17,16 +16,6 @@ describe('the list of connections', () => {
       ['All 29', 'Problems 2', 'Waiting 5', 'Paused 1'],
     )
     assert.ok(listFilters(undefined).every(({ count }) => count === undefined))
-  })
-
-  it('says why a lane waits, or else whether it sends', () => {
-    const wait = { list: 'Quiet hours' } as Parameters<typeof laneText>[0]['wait']
-
-    assert.deepEqual(
-      [laneText({ group: 'waiting', wait }), laneText({ group: 'waiting', wait: null })],
-      ['Quiet hours', 'Sending'],
-    )
-    assert.equal(laneText({ group: 'ready', wait: null }), 'Ready')
   })
 
   it('says how many messages are deferred, and that there may be more', () => {

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { unseen } from '../../console/features/attention/attention-text.ts'
+import { timeLabelOf, titleOf, unseen } from '../../console/features/attention/attention-text.ts'
 import { changesText, gapEffect } from '../../console/features/connections/connection-labels.ts'
 import { auditFact } from '../../console/features/settings/audit-labels.ts'
 import { tokenStatusOf } from '../../console/features/tokens/token-labels.ts'
+import { retriesText } from '../../console/features/webhooks/webhook-labels.ts'
+import type { AlarmReply } from '../../src/contract/console/alarms.ts'
+import { ALARM_KIND_NAMES } from '../../src/core/watchdog/alarm-kinds.ts'
+import { alarmText } from '../../src/core/watchdog/alarm-text.ts'
 
 const DAY_MS = 86_400_000
 
@@ -41,9 +45,57 @@ describe('a token', () => {
   })
 })
 
+describe('a webhook', () => {
+  const retrying = { count: 1, isAtLeast: false, nextTryAt: 0, givenUpAt: 86_400_000 }
+  const again = 'tried again'
+  it.each([
+    [{}, `1 delivery is ${again}, the next time on 1 Jan`, 'it is given up about 2 Jan 1970'],
+    [{ nextTryAt: null }, `1 delivery is ${again}. If`, 'it is given up about'],
+    [{ isAtLeast: true }, `At least 1 delivery is ${again}, the next`, 'the last of them is given up about'],
+    [{ count: 2 }, `2 deliveries are ${again}, the next of them on 1 Jan`, 'the last of them is given up about'],
+    [
+      { count: 2_000, isAtLeast: true, nextTryAt: null },
+      `At least 2,000 deliveries are ${again}. If`,
+      'the last of them',
+    ],
+  ])('with %j says “%s … %s”', (changed, start, end) => {
+    const text = retriesText({ retrying: { ...retrying, ...changed } }) ?? ''
+
+    assert.ok(text.startsWith(start) && text.includes(end), text)
+  })
+
+  it('says nothing when nothing is tried again', () => {
+    assert.equal(retriesText({ retrying: null }), null)
+  })
+})
+
 describe('what needs attention', () => {
+  it.each([
+    ['FAILED', 1, '1 message failed: Number refused'],
+    ['FAILED', 1_200, '1,200 messages failed: Number refused'],
+    ['EXPIRED', 2, '2 messages expired: Number refused'],
+  ] as const)('says of messages in state %s, whether they were sent or not: %i', (state, count, title) => {
+    const of = { state, reason: 'a', meaning: 'Number refused', whatToDo: null, count, since: 1 }
+    assert.equal(titleOf({ alarm: null, messages: of }), title)
+  })
+
   it('is what was not seen', () => {
     const item = { key: 'a', alarm: null, messages: null, latestAt: 1, maySee: true, seen: null }
     assert.deepEqual(unseen([item, { ...item, key: 'b', seen: { by: 'anna', at: 2 } }]), [item])
+  })
+
+  it.each(ALARM_KIND_NAMES)('says once since when: %s', (kind) => {
+    const now = Date.UTC(2026, 0, 15, 12)
+    const ago = now - 60_000
+    const facts = { number: '15550001000', reason: 'pace', oldestAt: ago, at: ago, lastUsedAt: ago, lastCallAt: ago }
+
+    for (const more of [{}, { lastAt: ago }, { waiting: 3 }, { lastAt: ago, waiting: 3 }]) {
+      const { cause } = alarmText({ kind, since: ago, facts: { ...facts, ...more } }, now)
+
+      // How long the oldest message has waited is that time for this kind alone: others say how much waits meanwhile.
+      const said = kind === 'oldest_waiting' ? cause : cause.replace(/, the oldest for \d+ \w+/, '')
+      const label = /\bago\b|\bsince\b|\bfor \d/.test(said) ? null : 'Since'
+      assert.equal(timeLabelOf({ alarm: { kind } as AlarmReply, messages: null }), label, cause)
+    }
   })
 })

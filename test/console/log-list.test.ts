@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { dayText } from '../../console/components/instants.ts'
+import { clockOrDate, dayText, estimateText } from '../../console/components/instants.ts'
 import { barText, inOrder, spanOf } from '../../console/features/logs/histogram-text.ts'
-import { causeOf, placeText } from '../../console/features/logs/log-labels.ts'
+import { besideState, causeOf, placeOf, placeText } from '../../console/features/logs/log-labels.ts'
 import {
   countedFilter,
   logSearch,
@@ -98,21 +98,21 @@ describe('what stands beside the result', () => {
 
   it('is the first error of a refused request, with its field', () => {
     const errors = [
-      { field: 'to', code: 'number_malformed', message: '`Digits` only.' },
-      { field: null, code: 'x', message: 'Wrong.' },
+      { field: 'message.to', code: 'number_malformed', list: 'No phone number', message: '`Digits` only.' },
+      { field: null, code: 'x', list: 'Wrong', message: 'Wrong.' },
     ]
 
-    assert.equal(causeOf({ ...ROW, outcome: 'refused', errors }), 'to: Digits only. And 1 more.')
+    assert.equal(causeOf({ ...ROW, outcome: 'refused', errors }), 'to: No phone number, +1')
     const summed = { requests: 12, since: AT }
     assert.equal(
       causeOf({ ...ROW, outcome: 'refused', errors: errors.slice(0, 1), summed }),
-      '12 requests, not listed one by one: Digits only.',
+      '12 requests, not listed one by one: No phone number',
     )
   })
 })
 
 describe('the place of a message that waits', () => {
-  const place = { id: 'm', position: 19, estimatedAt: null, wait: null }
+  const place = { id: 'm', isOpen: false, position: 19, estimatedAt: null, wait: null, code: null, mayHaveLeft: false }
 
   it.each([
     ['its turn', {}, '19th in its lane'],
@@ -138,6 +138,37 @@ describe('the place of a message that waits', () => {
     assert.match(text ?? '', /^102nd in its lane, about \d\d:\d\d:00$/)
     const wait = { code: 'quiet_hours', list: '', sentence: 'It is quiet.', until: NOW + 60_000 }
     assert.match(placeText({ ...place, wait }, NOW) ?? '', /^It is quiet. Until \d\d:\d\d:00\.$/)
+  })
+
+  it('has no seconds where the time is far ahead', () => {
+    const until = NOW + 2 * 3_600_000
+    const wait = { code: 'quiet_hours', list: '', sentence: 'It is quiet.', until }
+
+    assert.match(placeText({ ...place, estimatedAt: until }, NOW) ?? '', /about (\d+ \w+, )?\d\d:\d\d$/)
+    assert.match(placeText({ ...place, wait }, NOW) ?? '', /Until (\d+ \w+, )?\d\d:\d\d\.$/)
+    assert.equal(estimateText(NOW + 90_000, NOW), clockOrDate(NOW + 90_000, NOW))
+  })
+
+  it('counts only while the row is in the state that it was found in', () => {
+    const waiting = { ...ROW, state: 'QUEUED' } as const
+    const open = { ...place, isOpen: true }
+
+    assert.equal(placeOf(waiting, place), place)
+    assert.equal(placeOf({ state: 'SENDING' }, open), open)
+    assert.deepEqual(
+      [placeOf(waiting, open), placeOf({ state: 'SENDING' }, place), placeOf({ state: 'READ' }, place)],
+      [undefined, undefined, undefined],
+    )
+  })
+
+  it('stands beside the state, that of an attempt only where its result is awaited', () => {
+    const wait = { code: 'awaiting_evidence', list: '', sentence: 'No clear answer came.', until: null }
+    const open = { ...ROW, state: 'SENDING', attempts: 2 } as const
+
+    assert.equal(besideState({ ...ROW, state: 'QUEUED' }, place, NOW), '19th in its lane')
+    assert.equal(besideState({ ...ROW, state: 'QUEUED', isPaused: true }, place, NOW), 'Paused')
+    assert.equal(besideState(open, { ...place, isOpen: true }, NOW), 'second try')
+    assert.equal(besideState(open, { ...place, isOpen: true, wait }, NOW), 'No clear answer came.')
   })
 })
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { DEFAULT_THEME, mergeMantineTheme } from '@mantine/core'
 import { describe, it } from 'vitest'
-import { STATE_GROUPS } from '../../console/app/theme.ts'
+import { resolveVariables, STATE_GROUPS, theme } from '../../console/app/theme.ts'
 
 const CARDS = { light: '#ffffff', dark: '#1b1e25' } as const
+const FIELDS = { light: '#ffffff', dark: '#242831' } as const
 
 describe.each(Object.entries(STATE_GROUPS))('the colours of the states that are %s', (_, group) => {
   it.each(['light', 'dark'] as const)('are readable in the %s scheme', (scheme) => {
@@ -12,6 +14,31 @@ describe.each(Object.entries(STATE_GROUPS))('the colours of the states that are 
     assert.ok(contrast(text, ground) >= 4.5, 'text on its ground')
     assert.ok(contrast(solid, CARDS[scheme]) >= 3, 'a bar on a card')
   })
+})
+
+// Fields, checkboxes, radio buttons and switches have it (WCAG 1.4.11).
+describe('the border of what can be changed', () => {
+  it.each(['light', 'dark'] as const)('can be seen on a card and on the page in the %s scheme', (scheme) => {
+    const { [scheme]: tokens } = resolveVariables(mergeMantineTheme(DEFAULT_THEME, theme))
+    const border = tokens['--nc-field-border'] ?? ''
+
+    for (const ground of [CARDS[scheme], tokens['--nc-page'] ?? ''])
+      assert.ok(contrast(border, ground) >= 3, `${border} on ${ground}`)
+  })
+})
+
+// A field that has it shows so by its border alone. It stands on a field's ground, too.
+describe('the border of a field that has the focus', () => {
+  it.each(['light', 'dark'] as const)(
+    'can be seen on a card, on the page and on a field in the %s scheme',
+    (scheme) => {
+      const { [scheme]: tokens } = resolveVariables(mergeMantineTheme(DEFAULT_THEME, theme))
+      const border = tokens['--nc-field-focus'] ?? ''
+
+      for (const ground of [CARDS[scheme], tokens['--nc-page'] ?? '', FIELDS[scheme]])
+        assert.ok(contrast(border, ground) >= 3, `${border} on ${ground}`)
+    },
+  )
 })
 
 /** As WCAG defines it. */

@@ -47,13 +47,7 @@ describe.each(ENGINES)('a recipient that is erased, on %s', (engine) => {
   it('is in no session any more, where the network knows the number by its other spelling', async () => {
     const connection = await world.connection(account)
     for (const recipient of ['551187654321', '551187654322'])
-      await world.run(
-        `insert into channel_session_key (connection_id, kind, id, recipient, value) values (?, 'session', ?, ?, ?)`,
-        connection,
-        `${recipient}.0`,
-        recipient,
-        Buffer.of(1),
-      )
+      await world.writeSessionKey(connection, `${recipient}.0`, recipient)
 
     await erase('5511987654321')
 

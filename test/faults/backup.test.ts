@@ -24,7 +24,7 @@ import {
   splitLost,
   waitUntilHeld,
 } from './gone-back/check-after-hold.ts'
-import { readRounds, readSeed } from './run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from './run-length.ts'
 
 vi.setConfig({ hookTimeout: 60_000 })
 
@@ -108,7 +108,7 @@ describe.each(SIDES)('backups of $name under load', ({ why, open, openEmpty }) =
         await world.close()
       }
     },
-    180_000 + rounds * 60_000,
+    timeLimitMs(rounds),
   )
 
   it.skipIf(why !== null)(
@@ -156,7 +156,7 @@ describe.each(SIDES)('backups of $name under load', ({ why, open, openEmpty }) =
         await world.close()
       }
     },
-    240_000 + rounds * 30_000,
+    timeLimitMs(rounds),
   )
 
   it.skipIf(why !== null)(
@@ -202,6 +202,5 @@ describe.each(SIDES)('backups of $name under load', ({ why, open, openEmpty }) =
         await world.close()
       }
     },
-    360_000,
   )
 })

@@ -1,7 +1,7 @@
 import { describe, it } from 'vitest'
 import { openWorld } from '../support/black-box/world.ts'
 import { adapterSettings, sendThroughKills, startAdapters } from './bridge/send-through-kills.ts'
-import { readRounds, readSeed } from './run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from './run-length.ts'
 
 const rounds = readRounds({ brief: 3, quick: 1 })
 const seed = readSeed()
@@ -25,6 +25,6 @@ describe('adapters that are killed', () => {
         await world.close()
       }
     },
-    240_000 + rounds * 20_000,
+    timeLimitMs(rounds),
   )
 })

@@ -33,58 +33,54 @@ describe.skipIf(obstacle !== null)(`a message whose call a clock step interrupts
   it.each([
     ['SQLite', (environment: MovableClock['environment']) => openWorld({ ...SLOW, environment })],
     ['PostgreSQL', openOnPostgres],
-  ])(
-    'G10: is tried again, on %s, and does not fail for the time that seems to have passed',
-    async (engine, open) => {
-      const clock = MovableClock.open()
-      const world: Running = await open(clock.environment)
-      try {
-        const { client, connections, service } = world
-        for (let at = 1; at <= 3; at += 1) {
-          const message = { type: 'message', message: `text ${at}` }
-          const answer = await client.send({
-            from: connections[0]!,
-            to: `44790000000${at}`,
-            message,
-            idempotencyKey: null,
-          })
-          assert.equal(answer.kind, 'acked')
-        }
-        await isSending(world)
-        clock.moveTo(STEP_MS)
-        await isSending(world, 2)
-        // As a machine that sleeps: nothing runs, and the clock is ahead afterwards.
-        service.signal('SIGSTOP')
-        clock.moveTo(2 * STEP_MS)
-        await setTimeout(500)
-        service.signal('SIGCONT')
-
-        const messages = await waitUntil(
-          'all have ended',
-          async () => {
-            const listed = await world.cli.json<Listed[]>('message', 'list')
-            return listed.every(({ state }) => state !== 'QUEUED' && state !== 'SENDING') && listed
-          },
-          { deadlineMs: 60_000, everyMs: 500 },
-        )
-
-        const states = messages.map(({ state }) => state)
-        printTable(`clock steps, ${engine}`, {
-          states: states.join(' '),
-          attempts: messages.map((one) => one.attempts).join(' '),
+  ])('G10: is tried again, on %s, and does not fail for the time that seems to have passed', async (engine, open) => {
+    const clock = MovableClock.open()
+    const world: Running = await open(clock.environment)
+    try {
+      const { client, connections, service } = world
+      for (let at = 1; at <= 3; at += 1) {
+        const message = { type: 'message', message: `text ${at}` }
+        const answer = await client.send({
+          from: connections[0]!,
+          to: `44790000000${at}`,
+          message,
+          idempotencyKey: null,
         })
-        assert.deepEqual(
-          states.filter((state) => state === 'FAILED' || state === 'EXPIRED'),
-          [],
-        )
-        assert.equal(states.length, 3)
-      } finally {
-        await world.close()
-        await clock.close()
+        assert.equal(answer.kind, 'acked')
       }
-    },
-    120_000,
-  )
+      await isSending(world)
+      clock.moveTo(STEP_MS)
+      await isSending(world, 2)
+      // As a machine that sleeps: nothing runs, and the clock is ahead afterwards.
+      service.signal('SIGSTOP')
+      clock.moveTo(2 * STEP_MS)
+      await setTimeout(500)
+      service.signal('SIGCONT')
+
+      const messages = await waitUntil(
+        'all have ended',
+        async () => {
+          const listed = await world.cli.json<Listed[]>('message', 'list')
+          return listed.every(({ state }) => state !== 'QUEUED' && state !== 'SENDING') && listed
+        },
+        { deadlineMs: 60_000, everyMs: 500 },
+      )
+
+      const states = messages.map(({ state }) => state)
+      printTable(`clock steps, ${engine}`, {
+        states: states.join(' '),
+        attempts: messages.map((one) => one.attempts).join(' '),
+      })
+      assert.deepEqual(
+        states.filter((state) => state === 'FAILED' || state === 'EXPIRED'),
+        [],
+      )
+      assert.equal(states.length, 3)
+    } finally {
+      await world.close()
+      await clock.close()
+    }
+  })
 })
 
 async function openOnPostgres(environment: MovableClock['environment']): Promise<Running> {

@@ -1,52 +1,83 @@
 import { describe, it } from 'vitest'
 import { type Cluster, openCluster } from '../support/black-box/cluster.ts'
+import { openPages, type ReadLines, readAtCommandLine } from '../support/black-box/open-pages.ts'
 import { QuickCli } from '../support/black-box/quick-cli.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { openWorld, type World } from '../support/black-box/world.ts'
 import { CutAttempts, SLOW_SANDBOX, untilClaimsHaveEnded } from './cut-off-attempts/cut-attempts.ts'
 import { networkSettings, openNetwork } from './whatsapp-cloud/cloud-run.ts'
 
+const NO_PROCESS_SENDS = [
+  /^No process sends\. The last sign of life of one was on /,
+  /^Ask the person who runs Nuncio to start a process that sends\.$/,
+] as const
+// `read`: it was never answered, and its report came.
+const AFTER_A_STOP = {
+  provable: [
+    /^Sent at the second attempt: the sandbox accepted it .+ after the request\.$/,
+    /^Nuncio stopped during attempt 1\. The sandbox showed that it had not left, so it was sent again\.$/,
+  ],
+  unprovable: [
+    /^Nobody knows whether it arrived\.$/,
+    /^Nuncio stopped during attempt 1, and the sandbox could not say whether it left\.$/,
+  ],
+  read: [/^Sent and read/, /^Nuncio stopped during attempt 1\. A report from Meta shows that it has it\.$/],
+} as const
+const AFTER_A_FREEZE = {
+  read: [/^Sent and read/, /^Meta gave no answer to attempt 1\. A report .*shows that it has it\.$/],
+} as const
+
 // All at once: they mostly wait until a claim has run out.
 describe.concurrent('attempts that are cut off before their network has answered', () => {
   it('G5 G10: by kill -9: the log claims nothing but what can be proven, also by reports that came first', async () => {
-    await withAttempts(async (attempts, { service }) => {
+    await withAttempts(async (attempts, { service, cli }) => {
       await service.killNine()
       await attempts.assertNoResult()
+      await attempts.assertStopIsSaid(readAtCommandLine(cli), [NO_PROCESS_SENDS[0], /^Start a process that sends\. /])
 
       await service.start()
 
       await attempts.assertHonestEnds('Cut off by kill -9', 'stopped_while_sending')
+      await attempts.assertPagesSay(AFTER_A_STOP)
     })
   }, 240_000)
 
   it('G5 G6 G10: by a process that stands still beyond its claim: the log claims nothing but what can be proven', async () => {
-    await withAttempts(async (attempts, { service }) => {
+    await withAttempts(async (attempts, { service, cli }) => {
       service.signal('SIGSTOP')
       await untilClaimsHaveEnded()
       await attempts.assertNoResult()
+      await attempts.assertStopIsSaid(readAtCommandLine(cli), [
+        new RegExp(`^Process ${service.pid} has shown no sign of life since .*, but still holds the data. `),
+        /^Restart that process\. /,
+      ])
 
       service.signal('SIGCONT')
 
       await attempts.assertHonestEnds('Cut off by SIGSTOP', 'result_unknown')
+      await attempts.assertPagesSay(AFTER_A_FREEZE)
     })
   }, 240_000)
 
   it('G5 G10: on PostgreSQL, by kill -9: the log claims nothing but what the worker that takes over can prove', async () => {
-    await withAttemptsOnPostgres(async (attempts, cluster) => {
+    await withAttemptsOnPostgres(async (attempts, { cluster, readLines }) => {
       await cluster.services[0]?.killNine()
       await attempts.assertNoResult()
+      await attempts.assertStopIsSaid(readLines, NO_PROCESS_SENDS)
 
       await cluster.addWorker()
 
       await attempts.assertHonestEnds('Cut off by kill -9, PostgreSQL', 'stopped_while_sending')
+      await attempts.assertPagesSay(AFTER_A_STOP)
     })
   }, 240_000)
 
   it('G5 G6 G10: on PostgreSQL, by a worker that stands still beyond its claim: the log claims nothing but what the next can prove, also when it resumes', async () => {
-    await withAttemptsOnPostgres(async (attempts, cluster) => {
+    await withAttemptsOnPostgres(async (attempts, { cluster, readLines }) => {
       const [frozen] = cluster.services
       frozen?.signal('SIGSTOP')
       await attempts.assertNoResult()
+      await attempts.assertStopIsSaid(readLines, NO_PROCESS_SENDS)
       await cluster.addWorker()
       await attempts.assertHonestEnds('Cut off by SIGSTOP, PostgreSQL', 'stopped_while_sending')
 
@@ -64,20 +95,34 @@ async function withAttempts(run: (attempts: CutAttempts, world: World) => Promis
   const simulator = await openNetwork(1)
   const world = await openWorld({ ...SLOW_SANDBOX, environment: networkSettings(simulator.url) })
   try {
-    await run(await CutAttempts.open({ ...world, simulator, serviceUrl: world.service.url }), world)
+    const serviceUrl = world.service.url
+    const readLines = await openPages(world, serviceUrl)
+    await run(await CutAttempts.open({ ...world, simulator, serviceUrl, readLines }), world)
   } finally {
     await world.close()
   }
 }
 
-async function withAttemptsOnPostgres(run: (attempts: CutAttempts, cluster: Cluster) => Promise<void>): Promise<void> {
+interface OnPostgres {
+  readonly cluster: Cluster
+  /** By a process that sends nothing, and goes on. */
+  readonly readLines: ReadLines
+}
+
+async function withAttemptsOnPostgres(run: (attempts: CutAttempts, on: OnPostgres) => Promise<void>): Promise<void> {
   const simulator = await openNetwork(1)
   const environment = networkSettings(simulator.url)
-  const cluster = await openCluster({ ...SLOW_SANDBOX, workers: 1, environment })
+  const environmentOf = (worker: number) => (worker === 1 ? { NUNCIO_ROLES: 'console' } : {})
+  const cluster = await openCluster({ ...SLOW_SANDBOX, workers: 2, environment, environmentOf })
   try {
     const cli = new QuickCli({ ...cluster, environment })
     const serviceUrl = cluster.services[0]!.url
-    await run(await CutAttempts.open({ ...cluster, cli, simulator, serviceUrl }), cluster)
+    const readLines = await openPages(cluster, cluster.services[1]!.url)
+    const client = cluster.clientOf(0)
+    await run(await CutAttempts.open({ ...cluster, cli, client, simulator, serviceUrl, readLines }), {
+      cluster,
+      readLines,
+    })
   } finally {
     await cluster.close()
   }

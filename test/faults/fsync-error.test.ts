@@ -11,7 +11,7 @@ import { waitUntil } from '../support/black-box/wait-until.ts'
 import { openWorld } from '../support/black-box/world.ts'
 import { findFalseQuarantines } from '../support/ledger/find-false-quarantines.ts'
 import { fail, faultEnvironment, heal, whyNoFaults } from './fsync-error/system-calls.ts'
-import { readRounds, readSeed } from './run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from './run-length.ts'
 
 const rounds = readRounds({ brief: 4, quick: 2 })
 const seed = readSeed()
@@ -55,7 +55,7 @@ describe('a disk that reports errors', () => {
         await world.close()
       }
     },
-    120_000 + rounds * 40_000,
+    timeLimitMs(rounds),
   )
 
   it.skipIf(obstacle !== null)(
@@ -88,7 +88,7 @@ describe('a disk that reports errors', () => {
         await world.close()
       }
     },
-    120_000 + rounds * 10_000,
+    timeLimitMs(rounds),
   )
 })
 

@@ -7,10 +7,11 @@ import { describe, it } from 'vitest'
 import { checkRun } from '../support/black-box/check-run.ts'
 import { findDatabase } from '../support/black-box/collect-ledger.ts'
 import { Load } from '../support/black-box/load.ts'
+import { openPages } from '../support/black-box/open-pages.ts'
 import { printTable } from '../support/black-box/print-table.ts'
 import { createRandom } from '../support/black-box/random.ts'
 import { openWorld, type World } from '../support/black-box/world.ts'
-import type { DeliveredEntry } from '../support/ledger/ledger-input.ts'
+import type { DeliveredEntry, ListedMessage } from '../support/ledger/ledger-input.ts'
 import {
   assertHoldIsShown,
   assertNothingIsSent,
@@ -20,7 +21,7 @@ import {
   splitLost,
   waitUntilHeld,
 } from './gone-back/check-after-hold.ts'
-import { readRounds, readSeed } from './run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from './run-length.ts'
 
 const restarts = readRounds({ brief: 5, quick: 2 })
 const seed = readSeed()
@@ -51,6 +52,13 @@ describe('a SQLite database that was put back from a backup', () => {
       await assertNothingIsSent(cli)
       await load.stop()
       await assertHoldIsShown(cli, /^All lanes are held: it is an older state of the database/)
+      const readLines = await openPages(world, service.url)
+      const [waiting] = await cli.json<ListedMessage[]>('message', 'list', '--state', 'QUEUED')
+      assert.deepEqual(await readLines(waiting?.id ?? ''), [
+        'Not sent yet.',
+        'The database may be older than it was. What was sent since is not known here.',
+        'Cancel what was sent meanwhile. Then ask the person who runs Nuncio to release all numbers.',
+      ])
       const cancelled = await cancelWhatWasSent(world, truth)
       await cli.json('hold', '--release')
 
@@ -72,7 +80,7 @@ describe('a SQLite database that was put back from a backup', () => {
     } finally {
       await world.close()
     }
-  }, 120_000)
+  })
 })
 
 describe('a SQLite database that has not gone back', () => {
@@ -102,7 +110,7 @@ describe('a SQLite database that has not gone back', () => {
         await world.close()
       }
     },
-    90_000 + restarts * 10_000,
+    timeLimitMs(restarts),
   )
 })
 

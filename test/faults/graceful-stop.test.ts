@@ -7,7 +7,7 @@ import { printTable } from '../support/black-box/print-table.ts'
 import { createRandom } from '../support/black-box/random.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { openWorld, type World } from '../support/black-box/world.ts'
-import { readRounds, readSeed } from './run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from './run-length.ts'
 
 const rounds = readRounds({ brief: 6, quick: 2 })
 const seed = readSeed()
@@ -49,7 +49,7 @@ describe('SIGTERM', () => {
         await world.close()
       }
     },
-    90_000 + rounds * 10_000,
+    timeLimitMs(rounds),
   )
 
   it('G4: lets a call that is open finish, and records it', async () => {

@@ -8,7 +8,7 @@ import { openWorld } from '../support/black-box/world.ts'
 import { findFalseQuarantines } from '../support/ledger/find-false-quarantines.ts'
 import { killAgainAndAgain } from './kill-nine/kill-again-and-again.ts'
 import { measureResumption } from './kill-nine/measure-resumption.ts'
-import { readRounds, readSeed } from './run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from './run-length.ts'
 
 const rounds = readRounds({ brief: 15, quick: 4 })
 const seed = readSeed()
@@ -39,7 +39,7 @@ describe('kill -9', () => {
         await world.close()
       }
     },
-    120_000 + rounds * 10_000,
+    timeLimitMs(rounds),
   )
 })
 

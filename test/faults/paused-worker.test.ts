@@ -5,7 +5,7 @@ import { checkRun } from '../support/black-box/check-run.ts'
 import { Load, someDeferred } from '../support/black-box/load.ts'
 import { printTable } from '../support/black-box/print-table.ts'
 import { openWorld } from '../support/black-box/world.ts'
-import { readRounds, readSeed } from './run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from './run-length.ts'
 
 const rounds = readRounds({ brief: 1, quick: 1 })
 const seed = readSeed()
@@ -44,6 +44,6 @@ describe('a service that stands still for longer than its claims last', () => {
         await world.close()
       }
     },
-    120_000 + rounds * 25_000,
+    timeLimitMs(rounds),
   )
 })

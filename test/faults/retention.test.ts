@@ -8,7 +8,7 @@ import { createRandom } from '../support/black-box/random.ts'
 import { openWorld } from '../support/black-box/world.ts'
 import { checkSweeps, killInSweeps, letWait, SWEEPING } from './retention/kill-in-sweeps.ts'
 import { type AskedDatabase, makeOldRows } from './retention/old-rows.ts'
-import { readRounds, readSeed } from './run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from './run-length.ts'
 
 const rounds = readRounds({ brief: 4, quick: 2 })
 const seed = readSeed()
@@ -49,6 +49,6 @@ describe('kill -9 in the middle of deleting by age', () => {
         await world.close()
       }
     },
-    150_000 + rounds * 15_000,
+    timeLimitMs(rounds),
   )
 })

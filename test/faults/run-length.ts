@@ -9,6 +9,11 @@ export function readRounds({ brief, quick }: { readonly brief: number; readonly 
   return readNumber('FAULT_ROUNDS') ?? (isQuick ? quick : brief)
 }
 
+/** Milliseconds after which a test has hung. Only for what never ends: how long it may take, its waits say. */
+export function timeLimitMs(rounds: number): number {
+  return 600_000 + rounds * 60_000
+}
+
 /** The longest pause of a load, in milliseconds: a quick run waits for leases to run out as long as others, with less work. */
 export function loadPauseMs(pauseMs: number): number {
   return isQuick ? 4 * pauseMs : pauseMs

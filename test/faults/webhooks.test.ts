@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { createRandom } from '../support/black-box/random.ts'
 import { MAY_POST_HERE, openWebhookReceiver, postWhileKilled } from '../support/black-box/webhook-receiver.ts'
 import { openWorld } from '../support/black-box/world.ts'
-import { readRounds, readSeed } from './run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from './run-length.ts'
 
 const rounds = readRounds({ brief: 6, quick: 2 })
 const seed = readSeed()
@@ -31,6 +31,6 @@ describe('kill -9 while webhooks are posted', () => {
         await receiver.close()
       }
     },
-    120_000 + rounds * 10_000,
+    timeLimitMs(rounds),
   )
 })

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { openWorld } from '../support/black-box/world.ts'
 import { checkLedger } from '../support/ledger/check-ledger.ts'
-import { readRounds, readSeed } from './run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from './run-length.ts'
 import { asDelivered } from './whatsapp-cloud/check-cloud-run.ts'
 import { connectNumbers, makeLoad, networkSettings, openNetwork } from './whatsapp-cloud/cloud-run.ts'
 import { openRetryingForwarder } from './whatsapp-cloud/retrying-forwarder.ts'
@@ -32,7 +32,7 @@ describe('an unreliable WhatsApp Cloud', () => {
         await world.close()
       }
     },
-    360_000 + rounds * 20_000,
+    timeLimitMs(rounds),
   )
 
   it('G5: would notice a channel that sends again after a broken line', async () => {
@@ -55,5 +55,5 @@ describe('an unreliable WhatsApp Cloud', () => {
     } finally {
       await world.close()
     }
-  }, 120_000)
+  })
 })

@@ -6,7 +6,7 @@ import { skipNote } from '../support/black-box/skip-note.ts'
 import { openWorld } from '../support/black-box/world.ts'
 import { temporaryFolder } from '../support/journey/start-nuncio.ts'
 import { whyNoLibrary } from '../support/whatsapp-web/library.ts'
-import { readRounds, readSeed } from './run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from './run-length.ts'
 import { KILLED_AT, linkThroughKill } from './whatsapp-web/kill-while-linking.ts'
 import { installChannel, networkSettings, openData, openNetwork } from './whatsapp-web/web-run.ts'
 
@@ -50,7 +50,7 @@ describe.skipIf(REASON)(
           [],
         )
       },
-      60_000 + rounds * 240_000,
+      timeLimitMs(rounds),
     )
   },
 )

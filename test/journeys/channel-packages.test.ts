@@ -32,6 +32,28 @@ describe.skipIf(REASON)(`the packages of a channel${skipNote(REASON)}`, () => {
     assert.deepEqual(readdirSync(join(dataDir, 'extras')), ['whatsapp-web'])
   })
 
+  it('are not installed without a network: one sentence, and nothing is left behind', () => {
+    const env = {
+      ...process.env,
+      NUNCIO_DATA_DIR: dataDir,
+      npm_config_registry: 'http://127.0.0.1:9/',
+      npm_config_cache: join(dataDir, 'cache'),
+    }
+
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [nuncioMain, 'channel', 'install', 'whatsapp-web', '--yes'],
+      { cwd: dataDir, env, encoding: 'utf8' },
+    )
+
+    assert.deepEqual([status, stdout], [1, ''])
+    assert.match(
+      stderr,
+      /\n\nnuncio: The npm registry cannot be reached\. [^\n]+ use --offline\. \(program_failed\)\n$/,
+    )
+    assert.deepEqual(readdirSync(join(dataDir, 'extras')), [])
+  })
+
   it('are copied from a folder in which they were installed, without npm', async () => {
     const cli = new CliOn(dataDir)
     const installed = await cli.run('channel', 'install', 'whatsapp-web', '--offline', LIBRARY_FOLDER, '--yes')

@@ -23,7 +23,7 @@ import { nuncioEnvironment, nuncioMain } from '../support/black-box/nuncio-envir
 import { NuncioProcess } from '../support/black-box/nuncio-process.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
 import { CliOn } from '../support/journey/cli-on.ts'
-import { ENGINES, openStranger, readRows } from '../support/journey/engines.ts'
+import { ENGINES, openStranger, readAllRows, readRows } from '../support/journey/engines.ts'
 import { startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
 import { openTestDatabase } from '../support/postgres/test-database.ts'
 
@@ -50,17 +50,7 @@ async function dump(database: Settings['database']): Promise<Buffer> {
     const inside = new Set(readdirSync(join(database.path, '..')).map((name) => join(database.path, '..', name)))
     return Buffer.concat(files.filter((file) => inside.has(file)).map((file) => readFileSync(file)))
   }
-  const tables = await readRows(
-    { database },
-    `select relname from pg_class
-    where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace`,
-  )
-  const rows: string[] = []
-  for (const { relname } of tables) {
-    const found = await readRows({ database }, `select t::text as row from "${String(relname)}" t`)
-    rows.push(...found.map(({ row }) => String(row)))
-  }
-  return Buffer.from(rows.join('\n'))
+  return Buffer.from((await readAllRows(database)).join('\n'))
 }
 
 /** How many of the secrets stand in a copy, as either engine writes them. */

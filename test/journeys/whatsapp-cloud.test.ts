@@ -85,10 +85,12 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     const { message, timeline } = await nuncio.reaches(id, 'READ')
 
     assert.equal(message.attempts, 1)
-    assert.deepEqual((await linesOf(nuncio, id)).slice(1), [
-      'The connection to Meta broke during attempt 1. A report shows that it has it.',
-      'You need not do anything.',
-    ])
+    const [, why, step] = await linesOf(nuncio, id)
+    assert.match(
+      why ?? '',
+      /^The connection to Meta broke during attempt 1\. A report .+ later shows that it has it\.$/,
+    )
+    assert.equal(step, 'You need not do anything.')
     const kinds = timeline.map(({ kind, code }) => (code === null ? kind : `${kind} ${code}`))
     assert.deepEqual(kinds.slice(0, 5), [
       'accepted',
@@ -145,7 +147,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     )
     assert.equal(
       (await linesOf(nuncio, first))[1],
-      'Sent as template notice (en_US): the recipient had not written for 24 hours.',
+      `Sent as template notice (en_US): ${TO} had not written for 24 hours.`,
     )
     // The second time it was known.
     assert.equal(refusals, 1)

@@ -256,7 +256,12 @@ function inTwoCommits(lanes: Lanes): Lanes {
       const closed = await lanes.record({ ...step, finish: close, start: null, discard: null })
       if (closed.fenced) return closed
       const { sequence } = step.finish.attempt
-      await lanes.record({ ...step, finish: null, start: null, discard: { sequence, as, reason: reason ?? '', words } })
+      await lanes.record({
+        ...step,
+        finish: null,
+        start: null,
+        discard: { sequence, as, reason: reason ?? 'channel_fault', words },
+      })
       return lanes.record({ ...step, finish: null })
     },
   })

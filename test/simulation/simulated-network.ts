@@ -337,6 +337,6 @@ export class SimulatedNetwork {
   }
 }
 
-function failureOf(kind: Failure['class'], code: string, retryAfterMs: number | null): Failure {
+function failureOf(kind: Failure['class'], code: Failure['code'], retryAfterMs: number | null): Failure {
   return { class: kind, code, words: null, suspectsNetwork: false, retryAfterMs }
 }

@@ -160,6 +160,6 @@ export class SimulatedUploads {
   }
 }
 
-function failed(kind: Failure['class'], code: string, suspectsNetwork = false): Prepared {
+function failed(kind: Failure['class'], code: Failure['code'], suspectsNetwork = false): Prepared {
   return { kind: 'failed', failure: { class: kind, code, words: null, suspectsNetwork, retryAfterMs: null } }
 }

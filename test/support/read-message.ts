@@ -21,16 +21,13 @@ export function entry(kind: string, ms: number, { code = null, words = null, ...
 }
 
 /** What a person reads who knows nothing of what was provoked: was it sent, why, what to do. */
-export function readMessage({
-  message,
-  words,
-  channel,
-  policy,
-  wait,
-  timeline = [],
-  more,
-}: Situation): readonly string[] {
-  const view = {
+export function readMessage(situation: Situation): readonly string[] {
+  const { sentence, cause, nextStep } = explainMessage(viewOf(situation))
+  return [sentence, cause ?? '', nextStep]
+}
+
+export function viewOf({ message, words, channel, policy, wait, timeline = [], more }: Situation): MessageTimeline {
+  return {
     message: {
       to: '15551112222',
       connection: NUMBER,
@@ -63,6 +60,4 @@ export function readMessage({
     timeline: [entry('accepted', 0), ...timeline],
     ...more,
   } as unknown as MessageTimeline
-  const { sentence, cause, nextStep } = explainMessage(view)
-  return [sentence, cause ?? '', nextStep]
 }

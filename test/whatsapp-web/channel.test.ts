@@ -8,9 +8,8 @@ import { WHATSAPP_WEB } from '../../src/channels/whatsapp-web/name.ts'
 import type { ChannelState } from '../../src/core/ports/channel-state.ts'
 import { newPostgresWorld } from '../conformance/postgres-world.ts'
 import { newSqliteWorld } from '../conformance/sqlite-world.ts'
-import { ANNA, BEN, holdLane, type NewWorld } from '../conformance/storage-world.ts'
+import { ANNA, BEN, hasSession, holdLane, type NewWorld } from '../conformance/storage-world.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
-import { waitUntil } from '../support/black-box/wait-until.ts'
 import { tinyPng } from '../support/journey/serve-files.ts'
 import { temporaryFolder } from '../support/journey/start-nuncio.ts'
 import { openChannelWorld } from '../support/whatsapp-web/channel-world.ts'
@@ -164,7 +163,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
     assert.equal(simulator.messages.sent.length, before)
   })
 
-  it('notices within seconds that its thread hangs, ends it and goes on', async () => {
+  it('notices that its thread hangs, ends it and goes on', async () => {
     const world = await openChannelWorld(simulator)
     const hanging = hangingLibrary()
     const { sender, messageId } = await world.link(newNumber(), 'first', RECIPIENT)
@@ -176,11 +175,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
     })
 
     const second = await world.accept(sender, 'second', RECIPIENT)
-    await until(
-      'the end of the thread',
-      () => world.events.some(({ event }) => event === 'channel.thread_ended'),
-      15_000,
-    )
+    await until('the end of the thread', () => world.events.some(({ event }) => event === 'channel.thread_ended'))
     simulator.messages.onSent = () => {}
 
     const outcomes = world.events.flatMap((event) =>
@@ -329,26 +324,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
     const waiting = await world.accept(sender, 'waits', RECIPIENT)
 
     await world.waitsFor(waiting, 'device_unlinked')
-    assert.deepEqual(await world.storage.sql('select * from channel_session'), [])
-  })
-
-  it('unlinks the device when the connection is removed, also while no worker had its session', async () => {
-    const world = await openChannelWorld(simulator)
-    const number = newNumber()
-    const { sender, messageId } = await world.link(number, 'hello', RECIPIENT)
-    const anna = await world.startWorker(ANNA)
-    await world.reaches(messageId, 'READ')
-    await anna.stop()
-    await world.storage.administration.removeConnection(sender.connectionId, true, 'test')
-
-    await world.startWorker(BEN)
-
-    await until('the end of the link', () => simulator.phone(number).devices.size === 0)
-    await waitUntil(
-      'the end of the session',
-      async () => (await world.storage.sql('select * from channel_session')).length === 0,
-      { deadlineMs: 10_000 },
-    )
+    assert.equal(await hasSession(world.storage), false)
   })
 })
 

@@ -49,6 +49,9 @@ describe.skipIf(REASON)(`WhatsApp Web and the devices of a recipient, against th
     )
     assert.deepEqual(new Set(stanzas.map(({ id }) => id)).size, 1)
     assert.ok((await world.timelineOf(messageId)).includes('receipt-unreadable'))
+    await until('it is counted', () =>
+      world.events.some((event) => event.event === 'callback.applied' && event.kind === 'unreadable'),
+    )
 
     phone.deafFor = 10
     const second = await world.accept(sender, 'never', recipient)
@@ -56,6 +59,30 @@ describe.skipIf(REASON)(`WhatsApp Web and the devices of a recipient, against th
     await until('the acknowledgements', () => isAllAcknowledged(number))
     assert.deepEqual([simulator.messages.sent.length, phone.texts], [before + 5, ['once more']])
     assert.equal(await world.stateOf(second), 'PUBLISHED')
+  })
+
+  it('sends a message again that could not leave before, however often its line broke first', async () => {
+    const world = await openChannelWorld(simulator)
+    const [number, recipient] = [newNumber(), newNumber()]
+    const phone = simulator.phone(recipient)
+    const { sender, messageId } = await world.link(number, 'read', recipient)
+    await world.startWorker(ANNA)
+    await world.reaches(messageId, 'READ')
+    phone.deafFor = 1
+    simulator.queries.muted.add('encrypt key')
+    onTestFinished(() => void simulator.queries.muted.delete('encrypt key'))
+    let asked = countKeyRequests()
+    const second = await world.accept(sender, 'not read', recipient)
+
+    for (let times = 1; times <= 3; times += 1) {
+      await until('the question for keys', () => countKeyRequests() > asked)
+      asked = countKeyRequests()
+      if (times === 3) simulator.queries.muted.delete('encrypt key')
+      simulator.breakLine(number, '503')
+    }
+
+    await world.reaches(second, 'READ')
+    assert.deepEqual([phone.texts, phone.unreadable], [['read', 'not read'], []])
   })
 
   it('G13: sends nothing again to a recipient that was blocked before the device had its keys', async () => {

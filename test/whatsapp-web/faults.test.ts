@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, onTestFinished } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { type BinaryNode, childOf, childrenOf } from '../support/whatsapp-web/binary-node.ts'
-import { whyNoLibrary } from '../support/whatsapp-web/library.ts'
+import { LIBRARY, whyNoLibrary } from '../support/whatsapp-web/library.ts'
 import { LibraryClient } from '../support/whatsapp-web/library-client.ts'
 import {
   deviceCache,
@@ -21,12 +21,12 @@ import {
 } from '../support/whatsapp-web/library-world.ts'
 import type { Line } from '../support/whatsapp-web/line.ts'
 
-// The design of the channel rests on what the pinned version does. When a new version does otherwise, the title says what to change.
+// The design of the channel rests on what this version does. When a new version does otherwise, the title says what to change.
 
 const REASON = whyNoLibrary()
 
 describe.skipIf(REASON)(
-  `the library of WhatsApp Web, against the simulator, when things fail${skipNote(REASON)}`,
+  `${LIBRARY.name} ${LIBRARY.version}, against the simulator, when things fail${skipNote(REASON)}`,
   () => {
     openSimulator()
 

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it, onTestFinished } from 'vitest'
+import packages from '../../extras/whatsapp-web/package.json' with { type: 'json' }
+import type { LibrarySocket } from '../../src/channels/whatsapp-web/thread/library.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { childOf, SERVER } from '../support/whatsapp-web/binary-node.ts'
-import { whyNoLibrary } from '../support/whatsapp-web/library.ts'
+import { installedVersion, LIBRARY, whyNoLibrary } from '../support/whatsapp-web/library.ts'
 import { LibraryClient } from '../support/whatsapp-web/library-client.ts'
 import {
   end,
@@ -16,22 +18,61 @@ import {
   until,
 } from '../support/whatsapp-web/library-world.ts'
 
-// The design of the channel rests on what the pinned version does. When a new version does otherwise, the title says what to change.
+// The design of the channel rests on what this version does. When a new version does otherwise, the title says what to change.
 
 const REASON = whyNoLibrary()
 
-describe.skipIf(REASON)(`the library of WhatsApp Web, against the simulator,${skipNote(REASON)}`, () => {
+/** Nothing else of a socket is used. */
+const CALLED: Readonly<Record<keyof LibrarySocket, true>> = {
+  ev: true,
+  ws: true,
+  authState: true,
+  signalRepository: true,
+  serverProps: true,
+  onWhatsApp: true,
+  getUSyncDevices: true,
+  assertSessions: true,
+  issuePrivacyTokens: true,
+  relayMessage: true,
+  sendNode: true,
+  refreshMediaConn: true,
+  requestPairingCode: true,
+  sendPresenceUpdate: true,
+  fetchAccountReachoutTimelock: true,
+  query: true,
+  end: true,
+}
+
+describe.skipIf(REASON)(`${LIBRARY.name} ${LIBRARY.version}, against the simulator,${skipNote(REASON)}`, () => {
   openSimulator()
+
+  it('is the version that the channel installs, and has all that the channel calls', async () => {
+    const client = await LibraryClient.link(simulator, newNumber())
+
+    const missing = Object.keys(CALLED).filter((name) => !(name in client.socket))
+
+    assert.deepEqual(
+      [installedVersion(), packages.dependencies.baileys, missing],
+      [LIBRARY.version, LIBRARY.version, []],
+    )
+    await end(client)
+  })
 
   describe('with the wrapper of libsignal', () => {
     it('refuses a signature that is wrong', () => {
       const { Curve } = simulator.library
-      const keys = Curve.generateKeyPair()
-      const message = Buffer.from('text')
-      const signature = Curve.sign(keys.private, message)
+      // The sign of a key's Edwards point and each byte of a signature are met.
+      for (let byte = 0; byte < 64; byte += 1) {
+        const keys = Curve.generateKeyPair()
+        const message = Buffer.from('text')
+        const signature = Curve.sign(keys.private, message)
+        const changed = Buffer.from(signature)
+        changed[byte] = (changed[byte] ?? 0) ^ 1
 
-      assert.equal(Curve.verify(keys.public, message, signature), true)
-      assert.equal(Curve.verify(keys.public, message, randomBytes(64)), false)
+        assert.equal(Curve.verify(keys.public, message, signature), true)
+        assert.equal(Curve.verify(keys.public, message, changed), false, `byte ${byte}`)
+        assert.equal(Curve.verify(Curve.generateKeyPair().public, message, signature), false)
+      }
     })
 
     it('ends a connection whose certificates are forged', async () => {
@@ -83,6 +124,27 @@ describe.skipIf(REASON)(`the library of WhatsApp Web, against the simulator,${sk
       assert.match(code, /^\w{8}$/)
       assert.equal(childOf(await refused, 'error')?.attrs['code'], '400')
       await end(client)
+    })
+
+    it('gets no code as something that is no browser', async () => {
+      const client = new LibraryClient(simulator, undefined, { browser: ['Windows', 'Nuncio', '1'] })
+      await client.nextCode()
+      const refused = nextNode(client, 'CB:iq,type:error')
+
+      await client.socket.requestPairingCode(newNumber())
+
+      assert.equal(childOf(await refused, 'error')?.attrs['code'], '400')
+      await end(client)
+    })
+
+    it('ends the line with 408 when the QR codes have run out, also while a code waits to be typed, so each must last long then', async () => {
+      const client = new LibraryClient(simulator, undefined, { qrTimeout: 60 })
+      await client.nextCode()
+      const taken = nextNode(client, 'CB:iq,type:result,link_code_companion_reg')
+      await client.socket.requestPairingCode(newNumber())
+      await taken
+
+      assert.equal((await client.ended).code, 408)
     })
 
     it('tries to log in after a code that was never typed, so unfinished credentials have to be deleted', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it, onTestFinished } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
-import { type MakeSignalRepository, whyNoLibrary } from '../support/whatsapp-web/library.ts'
+import { LIBRARY, type MakeSignalRepository, whyNoLibrary } from '../support/whatsapp-web/library.ts'
 import { LibraryClient } from '../support/whatsapp-web/library-client.ts'
 import {
   deviceCache,
@@ -19,12 +19,12 @@ import {
   wireId,
 } from '../support/whatsapp-web/library-world.ts'
 
-// The design of the channel rests on what the pinned version does. When a new version does otherwise, the title says what to change.
+// The design of the channel rests on what this version does. When a new version does otherwise, the title says what to change.
 
 const REASON = whyNoLibrary()
 
 describe.skipIf(REASON)(
-  `the library of WhatsApp Web, against the simulator, sends a message${skipNote(REASON)}`,
+  `${LIBRARY.name} ${LIBRARY.version}, against the simulator, sends a message${skipNote(REASON)}`,
   () => {
     openSimulator()
 
@@ -206,6 +206,25 @@ describe.skipIf(REASON)(
         await end(client)
       },
     )
+
+    it('and asks for the token of the recipient once more after a 463, unless its listener for acks is taken off', async () => {
+      const number = newNumber()
+      const client = await linked(number)
+      const before = tokenRequests()
+      simulator.messages.failNext(number, { refuse: '463' }, { refuse: '463' })
+      await send(client, 'refused')
+      await until('the request', () => tokenRequests() === before + 1)
+      const [theirs] = client.socket.ws.listeners('CB:ack,class:message')
+      assert.ok(theirs)
+      client.socket.ws.off('CB:ack,class:message', theirs)
+
+      await send(client, 'refused again')
+      // What comes later has to be behind a request that the second message would have caused.
+      await client.socket.onWhatsApp(RECIPIENT)
+
+      assert.equal(tokenRequests(), before + 1)
+      await end(client)
+    })
 
     it('and says until when first contacts are locked only when it is asked', async () => {
       const number = newNumber()

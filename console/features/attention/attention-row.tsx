@@ -9,12 +9,13 @@ import { ReleaseAll } from '../../components/release-all.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showErrorToast } from '../../components/toast.ts'
 import classes from './attention.module.css'
-import { titleOf } from './attention-text.ts'
+import { timeLabelOf, titleOf } from './attention-text.ts'
 
 /** One thing that waits for a person: what it is, how many, since when, and what to do about it. */
 export function AttentionRow({ item }: { readonly item: AttentionItem }) {
   const { alarm, messages, seen } = item
   const isBad = alarm?.severity === 'critical' || messages !== null
+  const timeLabel = timeLabelOf(item)
   const Icon: LucideIcon = alarm?.kind === 'unconfirmed' ? CircleHelp : messages === null ? CircleAlert : CircleX
   return (
     <li className={classes['row']} data-attention={item.key}>
@@ -22,7 +23,12 @@ export function AttentionRow({ item }: { readonly item: AttentionItem }) {
       <div className={classes['text']}>
         <Text fw={600}>{titleOf(item)}</Text>
         <Text size="sm" c="dimmed" component="div">
-          {detailOf(item)} {messages === null ? 'Since' : 'The latest'} <TimeAgo at={item.latestAt} />.
+          {detailOf(item)}{' '}
+          {timeLabel === null ? null : (
+            <>
+              {timeLabel} <TimeAgo at={item.latestAt} />.
+            </>
+          )}
           {seen === null ? null : (
             <>
               {' '}

@@ -69,8 +69,8 @@ export function Attention() {
           empty={
             <EmptyState
               kind="nothing-yet"
-              title="No alarm was raised"
-              text="Connections, tokens and disks are checked every quarter of a minute."
+              title="No alarm has ended"
+              text="Connections, tokens and disks are checked every 15 seconds."
             />
           }
         />

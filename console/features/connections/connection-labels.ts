@@ -1,9 +1,4 @@
-import type {
-  BoundedCount,
-  ConnectionGroup,
-  ConnectionRow,
-  PaceView,
-} from '../../../src/contract/console/connections.ts'
+import type { BoundedCount, ConnectionGroup, PaceView } from '../../../src/contract/console/connections.ts'
 import { durationText } from '../../../src/format/durations.ts'
 import { digitsOfNumber } from '../../components/number-digits.ts'
 
@@ -20,12 +15,6 @@ export function messages({ count, isMore }: BoundedCount): string {
 export function paceText({ publishedInLastMinute, perMessageMs }: PaceView): string {
   if (publishedInLastMinute.count > 0) return `${countText(publishedInLastMinute)} in the last minute`
   return perMessageMs === null ? 'Nothing in the last minute' : `At most one each ${durationText(perMessageMs)}`
-}
-
-/** What a list says of a lane: why it waits, or that it sends or is ready. */
-export function laneText({ group, wait }: Pick<ConnectionRow, 'group' | 'wait'>): string {
-  if (wait) return wait.list
-  return group === 'waiting' ? 'Sending' : 'Ready'
 }
 
 export interface ListFilter {

@@ -291,7 +291,7 @@ function Strip({ connection }: { readonly connection: ConnectionView }) {
       />
       <StripFact
         name="Done about"
-        value={doneAt === null ? '–' : <TimeAgo at={doneAt} isClock />}
+        value={doneAt === null ? '–' : <TimeAgo at={doneAt} isClock="estimate" />}
         note={doneAt === null && waiting.count > 0 ? 'not known' : null}
       />
       <StripFact name="Pace" value={paceText(pace)} />
@@ -300,9 +300,9 @@ function Strip({ connection }: { readonly connection: ConnectionView }) {
         value={pace.lastPublishedAt === null ? 'Not lately' : <TimeAgo at={pace.lastPublishedAt} />}
       />
       <StripFact
-        name="Accepted today, sent"
+        name="Sent today"
         value={today === undefined ? 'Counting…' : (today?.sent.toLocaleString('en') ?? '–')}
-        note={today && today.notSent > 0 ? `${today.notSent.toLocaleString('en')} not sent` : null}
+        note={today && today.notSent > 0 ? `${today.notSent.toLocaleString('en')} not sent` : 'of those accepted today'}
       />
       <StripFact
         name="Unconfirmed"

@@ -158,16 +158,16 @@ function columnsOf(account: string, sentToday: ReturnType<typeof useSentToday>):
       header: 'Number, name',
       wraps: true,
       cell: ({ id, number, name }) => (
-        <>
+        <Group component="span" display="inline-flex" gap="0 var(--mantine-spacing-xs)">
           <RowLink to="/a/$account/connections/$id" params={{ account, id }}>
             {number}
           </RowLink>
           {name === null ? null : (
-            <Text span size="sm" c="dimmed" ml="xs">
+            <Text span size="sm" c="dimmed">
               {name}
             </Text>
           )}
-        </>
+        </Group>
       ),
     },
     { key: 'channel', header: 'Channel', hideBelow: 1200, card: 'hidden', cell: (row) => row.channel },
@@ -197,11 +197,11 @@ function columnsOf(account: string, sentToday: ReturnType<typeof useSentToday>):
       header: 'Done about',
       hideBelow: 1200,
       card: 'hidden',
-      cell: ({ doneAt }) => (doneAt === null ? null : <TimeAgo at={doneAt} isQuiet isClock />),
+      cell: ({ doneAt }) => (doneAt === null ? null : <TimeAgo at={doneAt} isQuiet isClock="estimate" />),
     },
     {
       key: 'today',
-      header: 'Accepted today, sent',
+      header: <span title="Of the messages accepted today">Sent today</span>,
       align: 'right',
       hideBelow: 1200,
       card: 'hidden',

@@ -1,5 +1,5 @@
 import { ActionIcon, Button, Group, Paper, SegmentedControl, Stack, Text, VisuallyHidden } from '@mantine/core'
-import { CornerDownRight, Hourglass, Send, X } from 'lucide-react'
+import { CornerDownRight, Hourglass, X } from 'lucide-react'
 import { useState } from 'react'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
 import type { WaitingMessage } from '../../../src/contract/console/lane-page.ts'
@@ -12,6 +12,7 @@ import { type Column, DataTable } from '../../components/data-table.tsx'
 import { RowLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { MessagePreview } from '../../components/message-preview.tsx'
+import { displayOf } from '../../components/state-display.ts'
 import { GroupLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
@@ -208,15 +209,16 @@ function columnsOf(account: string, ask: ((message: WaitingMessage) => void) | n
 }
 
 function OpenSince({ open: { attempt, since, evidenceUntil } }: { readonly open: Open }) {
+  const { group, icon } = displayOf('SENDING', { code: evidenceUntil === null ? null : 'awaiting_evidence' })
   return (
-    <GroupLabel group="moving" icon={Send} isPlain>
+    <GroupLabel group={group} icon={icon} isPlain>
       {evidenceUntil === null ? (
         <>
           Attempt {attempt}, since <TimeAgo at={since} isQuiet />
         </>
       ) : (
         <>
-          The connection broke; Nuncio waits for a report until <TimeAgo at={evidenceUntil} isQuiet />
+          No clear answer; Nuncio waits for a report until <TimeAgo at={evidenceUntil} isQuiet />
         </>
       )}
     </GroupLabel>
@@ -226,13 +228,13 @@ function OpenSince({ open: { attempt, since, evidenceUntil } }: { readonly open:
 function When({ message: { wait, behind, estimatedAt } }: { readonly message: WaitingMessage }) {
   if (behind !== null)
     return (
-      <GroupLabel group="moving" icon={CornerDownRight} isPlain>
+      <GroupLabel group="closed" icon={CornerDownRight} isPlain>
         {`Behind ${behind.toLocaleString('en')}, same recipient`}
       </GroupLabel>
     )
   if (wait)
     return (
-      <GroupLabel group="moving" icon={Hourglass} isPlain>
+      <GroupLabel group="closed" icon={Hourglass} isPlain>
         <span title={wait.sentence}>{wait.list}</span>
         {wait.until === null ? null : (
           <>
@@ -247,7 +249,7 @@ function When({ message: { wait, behind, estimatedAt } }: { readonly message: Wa
         'Not known'
       ) : (
         <>
-          about <TimeAgo at={estimatedAt} isQuiet isClock />
+          about <TimeAgo at={estimatedAt} isQuiet isClock="estimate" />
         </>
       )}
     </Text>

@@ -80,7 +80,7 @@ export function LaneSettingsForm({ connection }: { readonly connection: Connecti
               />
               <TextInput
                 label="Confirm a backlog after"
-                description="When the lane stood still for longer, what piled up waits for a person; 0s for never."
+                description="After a longer standstill a person confirms; 0s for never."
                 {...form.getInputProps('confirmBacklogAfter')}
               />
             </SimpleGrid>

@@ -13,6 +13,7 @@ import { ButtonLink, TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { messages } from './connection-labels.ts'
+import { countdownText } from './countdown-text.ts'
 import classes from './link-phone.module.css'
 import { LinkSteps } from './link-steps.tsx'
 
@@ -195,7 +196,7 @@ function Countdown({ shown }: { readonly shown: NonNullable<PhoneRequestView['sh
       />
       <div>
         <Text size="sm" fw={600}>
-          {hasNext ? `New code in ${left} s` : `Valid for ${left} s`}
+          {countdownText(shown, left)}
         </Text>
         {shown.of > 1 ? (
           <Text size="sm" c="dimmed">

@@ -76,6 +76,12 @@ export function RemoveDialog({ connection, isOpen, onClose, onBusy }: RemoveDial
         Requests that name {number} as `from` are refused from now on. Its messages stay in the API logs, and the number
         can be added again as a new connection.
       </Text>
+      {connection.phone?.isLinked ? (
+        <Text size="sm" mt="sm">
+          This device disappears from the phone’s list of linked devices once a worker has logged it out. If it stays
+          there while Nuncio runs, log it out on the phone.
+        </Text>
+      ) : null}
       <Text size="sm" mt="sm" mih={22} role="status">
         {done === null ? '' : `${done.toLocaleString('en')} taken out so far. Keep this page open.`}
       </Text>

@@ -51,8 +51,8 @@ export function UnresolvedList({
   return (
     <Stack gap="xs">
       <Text size="sm" c="dimmed">
-        The connection broke while these were sent, so it is unknown whether they arrived. The lane has moved on. Ask
-        the recipient, then say what happened.
+        It is not known whether these arrived: no clear answer came. The lane has moved on. Ask the recipient, then say
+        what happened.
       </Text>
       <DataTable
         caption="Unconfirmed messages, newest first"
@@ -99,7 +99,7 @@ function columnsOf({ account, isAlone, ask }: Shown): readonly Column<Unresolved
       card: 'text',
       cell: (row) => (
         <Text size="sm" component="span">
-          {row.sentence}
+          {row.sentence} {row.noResend}
         </Text>
       ),
     },
@@ -108,6 +108,16 @@ function columnsOf({ account, isAlone, ask }: Shown): readonly Column<Unresolved
 }
 
 function answers(ask: NonNullable<Shown['ask']>): Column<UnresolvedMessage> {
+  const button = (row: UnresolvedMessage, answer: Answer, label: string) => (
+    <Button
+      size="compact-sm"
+      variant="light"
+      aria-label={`${label}: the message to ${row.to}`}
+      onClick={() => ask(row, answer)}
+    >
+      {label}
+    </Button>
+  )
   return {
     key: 'answers',
     header: 'Decide',
@@ -115,22 +125,8 @@ function answers(ask: NonNullable<Shown['ask']>): Column<UnresolvedMessage> {
     card: 'text',
     cell: (row) => (
       <Group gap={6} wrap="nowrap">
-        <Button
-          size="compact-sm"
-          variant="light"
-          aria-label={`It arrived: the message to ${row.to}`}
-          onClick={() => ask(row, 'arrived')}
-        >
-          It arrived
-        </Button>
-        <Button
-          size="compact-sm"
-          variant="light"
-          aria-label={`Send again: the message to ${row.to}`}
-          onClick={() => ask(row, 'send-again')}
-        >
-          Send again
-        </Button>
+        {button(row, 'arrived', 'It arrived')}
+        {row.noResend === null ? button(row, 'send-again', 'Send again') : null}
       </Group>
     ),
   }

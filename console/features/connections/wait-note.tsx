@@ -2,8 +2,10 @@ import { Box, Button, Group, Text } from '@mantine/core'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
 import { endNote } from '../../../src/contract/console/waits.ts'
 import { useApiMutation } from '../../api/queries.ts'
+import type { StateGroup } from '../../app/theme.ts'
 import { useAccount } from '../../components/account.tsx'
 import { ReasonNote } from '../../components/reason-note.tsx'
+import { displayOfWait } from '../../components/state-display.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showErrorToast, showToast } from '../../components/toast.ts'
 import { ConfirmBacklog } from './confirm-backlog.tsx'
@@ -16,13 +18,19 @@ export function WaitNote({ connection }: { readonly connection: ConnectionView }
   if (!wait) return null
   return (
     <Box>
-      <WhyItWaits id={id} wait={wait} />
+      <WhyItWaits id={id} wait={wait} group={connection.group === 'waiting' ? 'closed' : displayOfWait(wait).group} />
       {wait.code === 'backlog_confirmation' ? <ConfirmBacklog connection={connection} /> : null}
     </Box>
   )
 }
 
-function WhyItWaits({ id, wait }: { readonly id: string; readonly wait: Wait }) {
+interface WhyProps {
+  readonly id: string
+  readonly wait: Wait
+  readonly group: StateGroup
+}
+
+function WhyItWaits({ id, wait, group }: WhyProps) {
   const { id: account, can } = useAccount()
   const endWait = useApiMutation('endWait')
   const { code, sentence, nextStep, quote, until, canBeEnded } = wait
@@ -31,13 +39,7 @@ function WhyItWaits({ id, wait }: { readonly id: string; readonly wait: Wait }) 
       .mutateAsync({ params: { account, id } })
       .then(() => showToast('The wait is ended: the lane tries at once.'), showErrorToast)
   return (
-    <ReasonNote
-      code={code}
-      meaning={`Why it waits: ${sentence}`}
-      whatToDo={nextStep}
-      quote={quote}
-      group={code === 'pace' || code === 'quiet_hours' ? 'moving' : 'attend'}
-    >
+    <ReasonNote code={code} meaning={`Why it waits: ${sentence}`} whatToDo={nextStep} quote={quote} group={group}>
       {until === null && !canBeEnded ? null : (
         <Group gap="sm">
           {until === null ? null : (

@@ -1,4 +1,5 @@
 import type { LogCounts } from '../../../src/contract/console/log.ts'
+import { dayAndClock } from '../../components/instants.ts'
 
 /** The first and the last bar, in the order in which they were chosen. */
 export type BarRange = readonly [number, number]
@@ -13,18 +14,10 @@ export function spanOf(range: BarRange, { bars, barMs }: LogCounts): { since: nu
   return { since: bars[from]?.at ?? 0, until: (bars[to]?.at ?? 0) + barMs - 1 }
 }
 
-const time = new Intl.DateTimeFormat(undefined, {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  hourCycle: 'h23',
-})
-
-/** "Nov 27, 14:30 to Nov 27, 15:00". */
+/** "27 Nov, 14:30 to 27 Nov, 15:00". */
 export function spanText(range: BarRange, counts: LogCounts): string {
   const { since, until } = spanOf(range, counts)
-  return `${time.format(since)} to ${time.format(until + 1)}`
+  return `${dayAndClock.format(since)} to ${dayAndClock.format(until + 1)}`
 }
 
 type Bar = LogCounts['bars'][number]

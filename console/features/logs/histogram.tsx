@@ -103,7 +103,7 @@ function tickText(at: number, barMs: number): string {
   const format = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
   const day = { day: 'numeric', month: 'short' } as const
   if (barMs < 60_000) return new Date(at).toLocaleTimeString([], { ...format, second: '2-digit' })
-  return new Date(at).toLocaleString([], isLong ? { ...day, ...(barMs < 43_200_000 ? format : {}) } : format)
+  return new Date(at).toLocaleString('en-GB', isLong ? { ...day, ...(barMs < 43_200_000 ? format : {}) } : format)
 }
 
 interface SlidersProps {

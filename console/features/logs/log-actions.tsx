@@ -81,7 +81,7 @@ function useActions(
   }
   const retrying: Asking = {
     title: 'Send this message again?',
-    text: `${isContradicted ? 'A report of the network does not fit what is known of this one: see its story. If it did arrive, the recipient gets the same message twice.' : 'This one did not arrive.'} A new message with the same content goes to the end of the lane of ${connection.number}.`,
+    text: `${isContradicted ? 'A report of the network does not fit what is known of this one: see its timeline. If it did arrive, the recipient gets the same message twice.' : 'This one did not arrive.'} A new message with the same content goes to the end of the lane of ${connection.number}.`,
     confirmLabel: 'Retry',
     isDanger: isContradicted,
     act: () => openNew(retry.mutateAsync({ params })),
@@ -109,7 +109,7 @@ function useUnblocking(recipient: string): Asking {
   const unblock = useApiMutation('unblockRecipient')
   return {
     title: `Write to ${recipient} again?`,
-    text: 'New messages to it will be sent. This one stays as it is; you can retry it afterwards.',
+    text: 'New messages to it will be sent. This one stays as it is; you can send it again afterwards.',
     confirmLabel: 'Unblock',
     isDanger: false,
     act: async () => {

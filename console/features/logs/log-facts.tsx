@@ -25,20 +25,18 @@ export function LogFacts({ detail }: { readonly detail: LogDetail }) {
       <Fact name={entry.summed ? 'All received until' : 'Received'}>
         <TimeAgo at={entry.receivedAt} />
       </Fact>
-      <Fact name="From">
-        {message ? (
-          <>
-            <TextLink to="/a/$account/connections/$id" params={{ account, id: message.connection.id }} inherit>
-              <MaskedNumber number={message.connection.number} />
-            </TextLink>{' '}
-            {message.connection.name}
-          </>
-        ) : (
-          (from ?? '–')
-        )}
-      </Fact>
-      <Fact name="To">{to === null ? '–' : message ? <MaskedNumber number={to} /> : <Code>{to}</Code>}</Fact>
-      <Fact name="Type">{entry.type === null ? '–' : (TYPE_LABELS[entry.type] ?? entry.type)}</Fact>
+      {message ? (
+        <Fact name="From">
+          <TextLink to="/a/$account/connections/$id" params={{ account, id: message.connection.id }} inherit>
+            <MaskedNumber number={message.connection.number} />
+          </TextLink>{' '}
+          {message.connection.name}
+        </Fact>
+      ) : from === null ? null : (
+        <Fact name="From">{from}</Fact>
+      )}
+      {to === null ? null : <Fact name="To">{message ? <MaskedNumber number={to} /> : <Code>{to}</Code>}</Fact>}
+      {entry.type === null ? null : <Fact name="Type">{TYPE_LABELS[entry.type] ?? entry.type}</Fact>}
       <Fact name="Token">
         {entry.token ? (
           <TextLink to="/a/$account/developer/tokens/$id" params={{ account, id: entry.token.id }} inherit>
@@ -52,7 +50,7 @@ export function LogFacts({ detail }: { readonly detail: LogDetail }) {
         {entry.status === null ? '–' : <HttpStatus status={entry.status} isNamed />}
         {entry.tookMs === null ? '' : ` after ${entry.tookMs} ms`}
       </Fact>
-      <Fact name="Attempts">{entry.attempts ?? '–'}</Fact>
+      {entry.attempts === null ? null : <Fact name="Attempts">{entry.attempts}</Fact>}
       <Fact name="Caller">{entry.summed ? 'Not kept' : (detail.request?.remoteAddress ?? '–')}</Fact>
       {entry.messageId === null ? null : <IdFact name="Message id" id={entry.messageId} isMain />}
       {entry.requestId === null ? null : (
@@ -94,7 +92,7 @@ const MEDIA_LABELS = {
   pending: 'Not fetched yet',
   ready: 'Fetched',
   failed: 'Could not be downloaded',
-  forgotten: 'No longer kept',
+  forgotten: 'Deleted here, as its message has ended',
 } as const
 
 /** `c` copies the main id. */

@@ -1,7 +1,7 @@
 import type { WaitingPlaceView } from '../../../src/contract/console/lane-page.ts'
 import type { LogEntry, LogRow } from '../../../src/contract/console/log.ts'
 import { durationText } from '../../../src/format/durations.ts'
-import { clockOrDate } from '../../components/instants.ts'
+import { estimateText } from '../../components/instants.ts'
 
 export const TYPE_LABELS: Readonly<Record<string, string>> = {
   message: 'Text',
@@ -52,23 +52,32 @@ export function stateOf({ outcome, state }: Pick<LogEntry, 'outcome' | 'state'>)
 
 const ORDINALS = ['', '', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth']
 
-/** What stands beside the state of a row: why it is so, or when it was sent. Null: nothing more is known. */
+/** Why a row is in its state, or when it was sent. Null: nothing more is known. */
 export function causeOf(row: LogRow): string | null {
   const { outcome, resentBy, reason, isPaused } = row
   if (row.summed) return `${sumText(row.summed.requests)}, not listed one by one${firstError(row, ': ')}`
-  if (outcome === 'refused') return firstError(row) || null
+  if (outcome === 'refused') return endedToken(row) ?? (firstError(row) || null)
   if (outcome === 'repeated') return 'Repeat of an earlier request'
   if (resentBy !== null) return resentBy === 'Nuncio' ? 'Sent again as a template' : `Sent again by ${resentBy}`
   if (isPaused) return 'Paused'
   return reason?.list ?? sendingText(row)
 }
 
+/** Only a known token was ever valid. The reply to the caller does not say so. */
+function endedToken({ errors: [first], token }: LogRow): string | null {
+  return first?.code === 'unauthorized' && token !== null ? 'Its token was deleted or has expired' : null
+}
+
 function firstError({ errors: [first, ...others], summed }: LogRow, before = ''): string {
   if (!first) return ''
   // The wrong fields may differ between the requests.
-  const field = summed || first.field === null ? '' : `${first.field}: `
-  const said = first.message.replaceAll('`', '')
-  return `${before}${field}${said}${others.length > 0 ? ` And ${others.length} more.` : ''}`
+  const field = summed || first.field === null ? '' : `${shortField(first.field)}: `
+  return `${before}${field}${first.list}${others.length > 0 ? `, +${others.length}` : ''}`
+}
+
+/** "url" of `message.media.url`. */
+function shortField(field: string): string {
+  return field.slice(field.lastIndexOf('.') + 1)
 }
 
 /** "in 0.9 s, third try". */
@@ -79,10 +88,25 @@ function sendingText({ state, publishedAt, receivedAt, attempts }: LogRow): stri
   return nth === null ? took : `${took}, ${nth}`
 }
 
+/** Where it stands in its lane; undefined: it neither waits nor is being sent, or the state has changed since. */
+export function placeOf<Place extends Pick<WaitingPlaceView, 'isOpen'>>(
+  { state }: Pick<LogRow, 'state'>,
+  place: Place | undefined,
+): Place | undefined {
+  return state === (place?.isOpen ? 'SENDING' : 'QUEUED') ? place : undefined
+}
+
+/** What stands beside the state of a row. Null: nothing more is known. */
+export function besideState(row: LogRow, place: WaitingPlaceView | undefined, now: number): string | null {
+  // What became of an attempt whose result is awaited matters more than which one it is.
+  if (place?.isOpen) return place.wait === null ? causeOf(row) : placeText(place, now)
+  return causeOf(row) ?? (place ? placeText(place, now) : null)
+}
+
 /** "19th in its lane, about 14:46", or what it waits for. Null: nothing more is known. */
 export function placeText(place: WaitingPlaceView, now: number): string | null {
   const { position, estimatedAt, wait } = place
-  const about = estimatedAt === null ? '' : `, about ${clockOrDate(estimatedAt, now)}`
+  const about = estimatedAt === null ? '' : `, about ${estimateText(estimatedAt, now)}`
   const turn =
     position === null
       ? 'Over 1,000 before it'
@@ -90,7 +114,7 @@ export function placeText(place: WaitingPlaceView, now: number): string | null {
         ? 'Next in its lane'
         : `${nthText(position)} in its lane`
   if (wait === null || wait.code === 'pace') return `${turn}${about}`
-  const until = wait.until === null || wait.until <= now ? '' : ` Until ${clockOrDate(wait.until, now)}.`
+  const until = wait.until === null || wait.until <= now ? '' : ` Until ${estimateText(wait.until, now)}.`
   return `${wait.sentence}${until}`
 }
 

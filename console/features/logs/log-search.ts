@@ -46,7 +46,7 @@ export function toFilter(search: LogSearch, now: number): Omit<LogSearch, 'range
   return { ...others, since: start }
 }
 
-/** The range that is shown: a day, but everything for who searches. Null: from and to are given. */
+/** The range that is shown: a day, but everything while a search is on. Null: from and to are given. */
 export function rangeOf({ range, since, until, to, text, id, reason, ...others }: LogSearch): Range | 'all' | null {
   if (range) return range
   if (since !== undefined || until !== undefined) return null

@@ -1,5 +1,4 @@
 import { Code, Text, VisuallyHidden } from '@mantine/core'
-import { Hand } from 'lucide-react'
 import { type ReactNode, useMemo } from 'react'
 import type { WaitingPlaceView } from '../../../src/contract/console/lane-page.ts'
 import type { LogRow } from '../../../src/contract/console/log.ts'
@@ -11,10 +10,10 @@ import { dayText } from '../../components/instants.ts'
 import { RowLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { MessagePreview } from '../../components/message-preview.tsx'
-import { GroupLabel, StateLabel } from '../../components/state-label.tsx'
+import { StateLabel } from '../../components/state-label.tsx'
 import { type TimeDisplay, useTimeDisplay } from '../../components/stored-setting.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { causeOf, placeText, stateOf } from './log-labels.ts'
+import { besideState, placeOf, stateOf } from './log-labels.ts'
 import type { LogSearch } from './log-search.ts'
 import classes from './logs.module.css'
 import { RowMenu } from './row-menu.tsx'
@@ -59,10 +58,12 @@ interface Shown {
 
 const PLACES_EVERY_MS = 5_000
 
-/** Where the rows stand that wait. */
+/** Where the rows stand that wait or are being sent. */
 function usePlaces(rows: readonly LogRow[]): ReadonlyMap<string, WaitingPlaceView> {
   const { id: account } = useAccount()
-  const waiting = rows.filter(({ state, isPaused }) => state === 'QUEUED' && !isPaused).slice(0, MOST_PLACES)
+  const waiting = rows
+    .filter(({ state, isPaused }) => state === 'SENDING' || (state === 'QUEUED' && !isPaused))
+    .slice(0, MOST_PLACES)
   const ids = waiting.map(({ messageId }) => messageId).join(',')
   const asked = useApiQuery(
     'listPlaces',
@@ -85,7 +86,7 @@ function columnsOf({ account, search, display, hasPreview, places, hasDays }: Sh
     {
       key: 'time',
       header: 'Time',
-      width: display === 'utc' ? 220 : display === 'local' ? 180 : 112,
+      width: display === 'utc' ? 220 : display === 'local' ? 180 : 'var(--log-time)',
       card: 'aside',
       cell: ({ id, receivedAt }) => (
         <RowLink to="/a/$account/developer/logs/$id" params={{ account, id }} search={search as never} fw={400}>
@@ -98,7 +99,7 @@ function columnsOf({ account, search, display, hasPreview, places, hasDays }: Sh
       header: 'Result',
       width: 'var(--log-result)',
       card: 'head',
-      cell: (row) => <Result row={row} place={places.get(row.id)} />,
+      cell: (row) => <Result row={row} place={placeOf(row, places.get(row.messageId ?? ''))} />,
     },
     {
       key: 'numbers',
@@ -112,7 +113,7 @@ function columnsOf({ account, search, display, hasPreview, places, hasDays }: Sh
       key: 'token',
       header: 'Token',
       width: 104,
-      hideBelow: 1200,
+      hideBelow: 1400,
       card: 'hidden',
       cell: ({ token, madeBy }) => (
         <Text span size="sm" c="dimmed">
@@ -124,12 +125,10 @@ function columnsOf({ account, search, display, hasPreview, places, hasDays }: Sh
       key: 'http',
       header: 'HTTP',
       width: 64,
+      hideBelow: 1200,
       cell: ({ status }) =>
-        status === null ? null : (
-          <span className={status === 200 ? classes['fine'] : undefined}>
-            <HttpStatus status={status} />
-          </span>
-        ),
+        // Accepted is not sent: the result beside it says more.
+        status === null || status === 200 ? null : <HttpStatus status={status} />,
     },
     {
       key: 'menu',
@@ -142,20 +141,20 @@ function columnsOf({ account, search, display, hasPreview, places, hasDays }: Sh
 }
 
 function Result({ row, place }: { readonly row: LogRow; readonly place: WaitingPlaceView | undefined }) {
-  const cause = causeOf(row) ?? (place && row.state === 'QUEUED' ? placeText(place, Date.now()) : null)
+  const cause = besideState(row, place, Date.now())
   const state = stateOf(row)
   return (
     <span className={classes['result'] ?? ''}>
-      {row.isPaused ? (
-        <GroupLabel group="attend" icon={Hand}>
-          Waiting
-        </GroupLabel>
-      ) : state === 'GONE' ? (
-        <Text span size="sm">
+      {state === 'GONE' ? (
+        <Text span size="sm" c="dimmed">
           No longer kept
         </Text>
       ) : (
-        <StateLabel state={state} />
+        <StateLabel
+          state={state}
+          code={row.isPaused ? 'paused' : (row.reason?.code ?? place?.code)}
+          mayHaveLeft={place?.mayHaveLeft ?? false}
+        />
       )}
       {cause === null ? null : (
         <span className={classes['cause'] ?? ''} title={cause}>
@@ -167,6 +166,7 @@ function Result({ row, place }: { readonly row: LogRow; readonly place: WaitingP
 }
 
 function Numbers({ row: { from, to, connectionName } }: { readonly row: LogRow }) {
+  if (from === null && to === null) return '–'
   return (
     <span className={classes['numbers'] ?? ''} title={connectionName === null ? undefined : `From ${connectionName}`}>
       <span className={classes['from'] ?? ''}>

@@ -1,5 +1,5 @@
 import { Box, Code, Group, Stack, Text, Timeline } from '@mantine/core'
-import { CircleCheck, CircleDot, CircleX, Hourglass, type LucideIcon } from 'lucide-react'
+import { CircleCheck, CircleDot, CircleHelp, CircleX, Hourglass, type LucideIcon } from 'lucide-react'
 import type { LogTimelineEntry } from '../../../src/contract/console/log.ts'
 import { durationText } from '../../../src/format/durations.ts'
 import type { StateGroup } from '../../app/theme.ts'
@@ -11,6 +11,7 @@ const DISPLAYS: Readonly<Record<LogTimelineEntry['tone'], { readonly icon: Lucid
     plain: { icon: CircleDot, group: 'closed' },
     good: { icon: CircleCheck, group: 'sent' },
     wait: { icon: Hourglass, group: 'attend' },
+    unknown: { icon: CircleHelp, group: 'attend' },
     bad: { icon: CircleX, group: 'notsent' },
   }
 const BULLET_PX = 26

@@ -8,7 +8,6 @@ import type { LogDetail } from '../../../src/contract/console/log.ts'
 import { endNote } from '../../../src/contract/console/waits.ts'
 import { call } from '../../api/call.ts'
 import { useApiQuery } from '../../api/queries.ts'
-import type { StateGroup } from '../../app/theme.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { TextLink } from '../../components/links.tsx'
@@ -16,6 +15,7 @@ import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { Cause, ResultCard } from '../../components/result-card.tsx'
 import { useSearchState } from '../../components/search-state.ts'
+import { displayOf, type StateFacts } from '../../components/state-display.ts'
 import { StateLabel } from '../../components/state-label.tsx'
 import { useShortcutSetting } from '../../components/stored-setting.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
@@ -41,7 +41,7 @@ export function Log() {
     <Page
       title="API log"
       detail={detail ? titleOf(detail) : id}
-      badge={detail && state !== 'GONE' ? <StateLabel state={state} /> : null}
+      badge={detail && state !== 'GONE' ? <StateLabel state={state} {...factsOf(detail)} /> : null}
       back={
         <Group justify="space-between" mb={4}>
           <TextLink to="/a/$account/developer/logs" params={{ account }} search={search as never} size="sm" data-alone>
@@ -185,7 +185,9 @@ function Details({ detail }: { readonly detail: LogDetail }) {
         <LogTimeline entries={detail.timeline} />
       </Tabs.Panel>
       <Tabs.Panel value="request" p="md">
-        {detail.request ? <RequestPanel request={detail.request} deletedAt={detail.bodyDeletedAt} /> : null}
+        {detail.request ? (
+          <RequestPanel request={detail.request} deletedAt={detail.bodyDeletedAt} status={detail.entry.status} />
+        ) : null}
       </Tabs.Panel>
       <Tabs.Panel value="reply" p="md">
         {detail.reply ? <ReplyPanel reply={detail.reply} /> : null}
@@ -224,39 +226,22 @@ function Content({ detail: { content, bodyDeletedAt } }: { readonly detail: LogD
   )
 }
 
-const GROUPS: Readonly<Record<string, StateGroup>> = {
-  QUEUED: 'moving',
-  SENDING: 'moving',
-  PUBLISHED: 'sent',
-  DELIVERED: 'sent',
-  READ: 'sent',
-  FAILED: 'notsent',
-  EXPIRED: 'notsent',
-  UNCONFIRMED: 'attend',
-  CANCELLED: 'closed',
-  REFUSED: 'refused',
+function factsOf({ message, short }: LogDetail): StateFacts {
+  return { code: message?.code, mayHaveLeft: short === 'perhaps sent' }
 }
-// Waits that only a person can end.
-const NEEDS_PERSON: ReadonlySet<string> = new Set([
-  'paused',
-  'backlog_confirmation',
-  'credentials_refused',
-  'database_went_back',
-  'service_stopped',
-  'storage_unavailable',
-])
+
 /** Whether it was sent, why or why not, and what to do. */
 function Result({ detail }: { readonly detail: LogDetail }) {
   const { entry, message, sentence, note } = detail
-  const own = GROUPS[stateOf(entry)] ?? 'closed'
-  const code = message?.code ?? ''
-  const isYellow = code === 'reports_missing' || (own === 'moving' && NEEDS_PERSON.has(code))
+  const { group, icon, iconGroup = group } = displayOf(stateOf(entry), factsOf(detail))
   return (
-    <ResultCard group={isYellow ? 'attend' : own} sentence={sentence}>
+    <ResultCard display={{ group: iconGroup, icon }} sentence={sentence}>
       {note === null ? null : <Text>{note}</Text>}
       <Errors detail={detail} />
       {message ? <Reasons message={message} /> : null}
-      {message?.actions.includes('resolve') ? <Decide id={message.id} to={entry.to ?? ''} /> : null}
+      {message?.actions.includes('mark-arrived') ? (
+        <Decide id={message.id} to={entry.to ?? ''} canSendAgain={message.actions.includes('send-again')} />
+      ) : null}
     </ResultCard>
   )
 }
@@ -279,7 +264,8 @@ function Reasons({ message }: { readonly message: NonNullable<LogDetail['message
   if (cause === null) return nextStep === '' ? null : <Text>{nextStep}</Text>
   return (
     <Cause code={code === 'reports_missing' ? null : code} meaning={cause} whatToDo={nextStep} quote={quote}>
-      {until === null ? null : (
+      {/* The pace of its number: when its own turn comes stands in the cause. */}
+      {until === null || code === 'pace' ? null : (
         <Text component="div">
           It goes on by itself: <TimeAgo at={until} />
           {endNote(code ?? '')}
@@ -324,10 +310,16 @@ function NextPage({ message: { opens, connection } }: { readonly message: NonNul
 function RequestPanel({
   request,
   deletedAt,
+  status,
 }: {
   readonly request: NonNullable<LogDetail['request']>
   readonly deletedAt: number | null
+  readonly status: number | null
 }) {
+  const bodyNote =
+    status === 401
+      ? 'The body is not kept: without a valid token it is not read.'
+      : 'The body is not kept: it was not read, or it is no text.'
   return (
     <Stack>
       <CodeBlock
@@ -337,7 +329,7 @@ function RequestPanel({
       {request.body === null ? (
         <Text size="sm">
           {deletedAt === null ? (
-            'The body is not kept, because it was not read or is no text.'
+            bodyNote
           ) : (
             <>
               Its content was deleted <TimeAgo at={deletedAt} />, because its time was over. What became of it stays.

@@ -1,4 +1,5 @@
 import type { OverviewRange, OverviewReply } from '../../../src/contract/console/overview.ts'
+import { dayAndClock } from '../../components/instants.ts'
 
 export const RANGES: readonly { readonly value: OverviewRange; readonly label: string; readonly words: string }[] = [
   { value: '1h', label: '1 h', words: 'in the last hour' },
@@ -12,7 +13,7 @@ export type Result = Exclude<keyof Bar, 'at'>
 
 /** From the bottom of a bar upwards. Good results are at the bottom, so that problems stand out at the top. */
 export const RESULTS: readonly { readonly key: Result; readonly word: string }[] = [
-  { key: 'published', word: 'Published' },
+  { key: 'published', word: 'Sent' },
   { key: 'waiting', word: 'Waiting' },
   { key: 'cancelled', word: 'Cancelled' },
   { key: 'unconfirmed', word: 'Unconfirmed' },
@@ -21,20 +22,13 @@ export const RESULTS: readonly { readonly key: Result; readonly word: string }[]
   { key: 'refused', word: 'Refused' },
 ]
 
-/** The results that are always shown, and of the others those with a count. */
+/** What was sent, and of the others those with a count. */
 export function shownResults(totals: OverviewReply['totals']): readonly (typeof RESULTS)[number][] {
-  return RESULTS.filter(({ key }) => key === 'published' || key === 'failed' || totals[key] > 0)
+  return RESULTS.filter(({ key }) => key === 'published' || totals[key] > 0)
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
-const dayAndClock = new Intl.DateTimeFormat(undefined, {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  hourCycle: 'h23',
-})
-const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 
 const DAY_MS = 86_400_000
 

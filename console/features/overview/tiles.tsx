@@ -64,7 +64,9 @@ export function Tiles({ seen }: { readonly seen: OverviewReply }) {
         label="Time to publish"
         value={latency === null ? '–' : durationText(latency.p50Ms)}
         note={
-          latency === null ? null : `median · p95 ${durationText(latency.p95Ms)} (last ${numberText(latency.messages)})`
+          latency === null
+            ? null
+            : `median, waits included · p95 ${durationText(latency.p95Ms)} (last ${numberText(latency.messages)})`
         }
         search={{ ...since, result: 'published' }}
       />

@@ -4,7 +4,8 @@ import type { Rows } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { RowLink, TextLink } from '../../components/links.tsx'
-import { GroupLabel } from '../../components/state-label.tsx'
+import { displayOfWait } from '../../components/state-display.ts'
+import { DisplayLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { numberText } from './results.ts'
 
@@ -75,16 +76,15 @@ function columnsOf(account: string): readonly Column<Lane>[] {
   ]
 }
 
+const SHORT: Readonly<Record<string, string>> = { pace: 'Paced', quiet_hours: 'Quiet hours', paused: 'Paused' }
+
 function Why({ lane: { reason, meaning, whatToDo } }: { readonly lane: Lane }) {
-  if (reason === null) return <GroupLabel group="sent">Moves</GroupLabel>
+  const display = displayOfWait(reason === null ? null : { code: reason, list: SHORT[reason] ?? '' })
+  if (reason === null) return <DisplayLabel display={display} />
   const isOwnSetting = reason === 'pace' || reason === 'quiet_hours'
   return (
     <>
-      {isOwnSetting ? (
-        <GroupLabel group="moving">{reason === 'pace' ? 'Paced' : 'Quiet hours'}</GroupLabel>
-      ) : (
-        <GroupLabel group="attend">{reason === 'paused' ? 'Paused' : 'Stands still'}</GroupLabel>
-      )}{' '}
+      <DisplayLabel display={{ ...display, word: display.word || 'Stands still' }} />{' '}
       <Text span size="sm" c="dimmed">
         {meaning ?? reason} {isOwnSetting ? '' : whatToDo}
       </Text>

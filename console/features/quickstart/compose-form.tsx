@@ -1,8 +1,11 @@
 import { Button, Group, NativeSelect, SegmentedControl, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { Send } from 'lucide-react'
 import { CAPTION_MAX_CHARACTERS, TEXT_MAX_CHARACTERS } from '../../../src/contract/field-rules.ts'
+import { SAMPLES } from '../../../src/contract/samples.ts'
+import { withAddress } from '../../components/file-name.ts'
 import { namedNumber } from '../../components/named-number.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
+import { SampleButton } from '../../components/sample-button.tsx'
 import { TokenField } from '../../components/token-field.tsx'
 import { type Draft, type MessageKind, TYPES } from './draft.ts'
 import type { Composing } from './use-composing.ts'
@@ -16,11 +19,12 @@ export interface Sender {
 interface ComposeFormProps {
   readonly composing: Composing
   readonly senders: readonly Sender[]
+  readonly endpoint: string
   readonly onType: (type: MessageKind) => void
 }
 
 /** The form for a message, with the rules of the endpoint. */
-export function ComposeForm({ composing, senders, onType }: ComposeFormProps) {
+export function ComposeForm({ composing, senders, endpoint, onType }: ComposeFormProps) {
   const { draft, type, write, problemAt, isSending, problem, submit } = composing
   return (
     <form
@@ -62,7 +66,11 @@ export function ComposeForm({ composing, senders, onType }: ComposeFormProps) {
             data={[...TYPES]}
           />
         </div>
-        {type === 'message' ? <TextField composing={composing} /> : <MediaFields composing={composing} />}
+        {type === 'message' ? (
+          <TextField composing={composing} />
+        ) : (
+          <MediaFields composing={composing} type={type} endpoint={endpoint} />
+        )}
         {problem === null ? null : <ProblemNote problem={problem} title="It was not sent" />}
         <Group>
           <Button type="submit" loading={isSending} leftSection={<Send size={16} aria-hidden />}>
@@ -90,15 +98,14 @@ function TextField({ composing: { draft, write, problemAt } }: { readonly compos
   )
 }
 
-const EXTENSIONS: Readonly<Record<Exclude<MessageKind, 'message'>, string>> = {
-  image: 'photo.jpg',
-  document: 'invoice.pdf',
-  video: 'clip.mp4',
-  audio: 'note.mp3',
+interface MediaFieldsProps {
+  readonly composing: Composing
+  readonly type: Exclude<MessageKind, 'message'>
+  readonly endpoint: string
 }
 
-function MediaFields({ composing: { draft, type, write, problemAt } }: { readonly composing: Composing }) {
-  const example = type === 'message' ? '' : EXTENSIONS[type]
+function MediaFields({ composing: { draft, write, problemAt }, type, endpoint }: MediaFieldsProps) {
+  const example = SAMPLES[type]
   const field = (key: keyof Draft, path: string) => ({
     value: draft[key],
     error: problemAt(path),
@@ -110,10 +117,16 @@ function MediaFields({ composing: { draft, type, write, problemAt } }: { readonl
     <>
       <TextInput
         label="Address of the file"
-        description="A public http or https address. The file is fetched from there before it is sent."
+        description={
+          <>
+            A public http or https address. The file is fetched from there before it is sent. None at hand?{' '}
+            <SampleButton type={type} endpoint={endpoint} onSample={write} />
+          </>
+        }
         placeholder={`https://files.example.com/${example}`}
         inputMode="url"
         {...field('url', 'message.media.url')}
+        onChange={({ currentTarget }) => write(withAddress(draft, currentTarget.value))}
       />
       <TextInput
         label="File name"

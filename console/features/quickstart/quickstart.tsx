@@ -29,7 +29,7 @@ export function Quickstart() {
   return (
     <Page
       title="Quickstart"
-      about="Fill in the form, and the call is written beside it. Send makes this very call, through the public endpoint."
+      about="Fill in the form: The call shows the request that your program would make. Send makes that request."
     >
       {form.error ? (
         <ProblemNote problem={form.error} onRetry={() => void form.refetch()} />
@@ -68,10 +68,11 @@ function Workbench({ senders, endpoint }: { readonly senders: readonly Sender[];
             <ComposeForm
               composing={composing}
               senders={senders}
+              endpoint={endpoint}
               onType={(type: MessageKind) => change({ type: type === 'message' ? undefined : type })}
             />
           </Paper>
-          <div role="status">{sent ? <SentNote key={sent.number} sent={sent} /> : null}</div>
+          <div role="status">{sent ? <SentNote key={sent.number} sent={sent} reason={composing.reason} /> : null}</div>
         </Stack>
       </Grid.Col>
       <Grid.Col span={{ base: 12, md: 6 }}>
@@ -98,17 +99,17 @@ function Workbench({ senders, endpoint }: { readonly senders: readonly Sender[];
             ))}
           </Tabs>
           <Text size="sm" c="dimmed">
-            Put your token into the environment first, so that it stands in no file:{' '}
+            First put your token into an environment variable, so that no file holds it:{' '}
             <Text span ff="monospace" size="sm">
               export API_TOKEN=nco_…
             </Text>
           </Text>
           <Text size="sm">
-            All that the endpoint takes and answers, and a form to try it:{' '}
+            All fields and replies of the endpoint:{' '}
             <Anchor href={`${SERVICE_PATH}/docs/api`} underline="always" size="sm">
               API reference
             </Anchor>
-            . How everything works:{' '}
+            . How Nuncio works:{' '}
             <Anchor href={`${SERVICE_PATH}/docs/`} underline="always" size="sm">
               documents
             </Anchor>

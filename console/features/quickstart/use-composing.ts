@@ -53,6 +53,7 @@ export function useComposing(type: MessageKind, firstSender: string) {
     isSending,
     problem,
     sent,
+    reason: reasonOf(sent),
     submit,
     setToken: (text: string) => {
       setProblems(without('token'))
@@ -64,6 +65,12 @@ export function useComposing(type: MessageKind, firstSender: string) {
     },
     problemAt: (field: string): string | null => problems[field] ?? null,
   }
+}
+
+/** What the reply says is wrong with the request as a whole, or with its token. */
+function reasonOf(sent: SentOne | null): string {
+  const errors = sent?.reply.errors.filter(({ field }) => field === null || field === 'x-api-key') ?? []
+  return errors.map(({ message }) => message.replaceAll('`', '')).join(' ')
 }
 
 function without(field: string): (problems: FieldProblems) => FieldProblems {

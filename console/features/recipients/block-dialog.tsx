@@ -47,7 +47,7 @@ function BlockForm({ number, onClose }: { readonly number: string; readonly onCl
       <Stack>
         <TextInput
           label="Number"
-          description="Country code and digits only. Messages to it are accepted and fail, also those that wait already."
+          description="Digits only, with the country code. New messages to it are accepted, but fail; those that wait fail, too."
           inputMode="tel"
           autoComplete="off"
           data-autofocus
@@ -55,7 +55,7 @@ function BlockForm({ number, onClose }: { readonly number: string; readonly onCl
         />
         <TextInput
           label="Why"
-          description="For people who read the list later. May be left empty."
+          description="For people who read the list later. Optional."
           autoComplete="off"
           {...form.getInputProps('reason')}
         />

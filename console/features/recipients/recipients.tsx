@@ -2,6 +2,7 @@ import { Anchor, Button, Text, TextInput } from '@mantine/core'
 import { Ban } from 'lucide-react'
 import { useState } from 'react'
 import type { BlockView } from '../../../src/contract/console/recipients.ts'
+import { nameActor } from '../../../src/format/name-actor.ts'
 import { useApiMutation, useApiPages } from '../../api/queries.ts'
 import { SERVICE_PATH } from '../../app/service-path.ts'
 import { useAccount } from '../../components/account.tsx'
@@ -41,7 +42,7 @@ export function Recipients() {
   return (
     <Page
       title="Recipients"
-      about="The block list: people who asked to stop. Messages to these numbers are accepted, but not sent, from one second after blocking on."
+      about="The block list: people who asked for no more messages. Messages to these numbers are accepted, but fail without being sent. It takes effect within one second."
       actions={
         can('developer') ? (
           <Button leftSection={<Ban size={16} aria-hidden />} onClick={() => setBlocking(true)}>
@@ -68,7 +69,11 @@ export function Recipients() {
           digits === '' ? (
             <NothingBlocked />
           ) : (
-            <EmptyState kind="no-match" text="No blocked number begins so." onClear={() => setFind('')} />
+            <EmptyState
+              kind="no-match"
+              text="No blocked number begins with these digits."
+              onClear={() => setFind('')}
+            />
           )
         }
       />
@@ -80,7 +85,7 @@ export function Recipients() {
         confirmLabel="Unblock"
         onConfirm={free}
       >
-        <Text size="sm">New messages to it will be sent. What has failed meanwhile stays failed.</Text>
+        <Text size="sm">New messages to it will be sent. Messages that failed while it was blocked stay failed.</Text>
       </ConfirmDialog>
     </Page>
   )
@@ -108,7 +113,7 @@ function columnsOf(free: ((block: BlockView) => void) | null): readonly Column<B
   const columns: readonly Column<BlockView>[] = [
     { key: 'number', header: 'Number', cell: ({ number }) => number ?? <Text size="sm">erased</Text> },
     { key: 'reason', header: 'Why', wraps: true, card: 'text', cell: ({ reason }) => reason },
-    { key: 'by', header: 'Blocked by', cell: ({ blockedBy }) => blockedBy },
+    { key: 'by', header: 'Blocked by', cell: ({ blockedBy }) => nameActor(blockedBy) },
     { key: 'since', header: 'Since', cell: ({ since }) => <TimeAgo at={since} /> },
   ]
   if (free === null) return columns

@@ -2,8 +2,12 @@ import { Alert, Anchor, Button, NativeSelect, Paper, SimpleGrid, Stack, Text, Te
 import { Send } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import type { Sandbox } from '../../../src/contract/console/sandbox.ts'
+import { SAMPLES } from '../../../src/contract/samples.ts'
+import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
+import { withAddress } from '../../components/file-name.ts'
+import { SampleButton } from '../../components/sample-button.tsx'
 import { TokenField } from '../../components/token-field.tsx'
 import { useTokenInHand } from '../../components/token-in-hand.ts'
 import classes from './sandbox.module.css'
@@ -57,7 +61,7 @@ export function Composer({ connection, to, order, onSent }: ComposerProps) {
             />
           )}
           {to === undefined ? <Recipient composing={composing} /> : null}
-          {draft.type === 'message' ? null : <FileFields composing={composing} />}
+          {draft.type === 'message' ? null : <FileFields composing={composing} type={draft.type} />}
           <div className={classes['line']}>
             <NativeSelect
               aria-label="Type"
@@ -163,22 +167,33 @@ function LastField({ composing, to }: FieldsProps & { readonly to: string | unde
   )
 }
 
-function FileFields({ composing: { draft, fieldError, write } }: FieldsProps) {
+interface FileFieldsProps extends FieldsProps {
+  readonly type: Exclude<Draft['type'], 'message'>
+}
+
+function FileFields({ composing: { draft, fieldError, write }, type }: FileFieldsProps) {
+  const { id: account } = useAccount()
+  const form = useApiQuery('describeTokenForm', { params: { account } })
+  const example = SAMPLES[type]
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
       <TextInput
         label="Address of the file"
-        description="Public, http or https. Fetched before it is sent."
-        placeholder="https://files.example.com/invoice.pdf"
+        description={
+          <>
+            Public, http or https. <SampleButton type={type} endpoint={form.data?.endpoint} onSample={write} />
+          </>
+        }
+        placeholder={`https://files.example.com/${example}`}
         inputMode="url"
         value={draft.url}
         error={fieldError('message.media.url')}
-        onChange={({ currentTarget }) => write({ url: currentTarget.value })}
+        onChange={({ currentTarget }) => write(withAddress(draft, currentTarget.value))}
       />
       <TextInput
         label="File name"
         description="As the recipient sees it, with its extension."
-        placeholder="invoice.pdf"
+        placeholder={example}
         value={draft.name}
         error={fieldError('message.media.name')}
         onChange={({ currentTarget }) => write({ name: currentTarget.value })}

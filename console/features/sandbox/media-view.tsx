@@ -39,7 +39,10 @@ export function MediaView({ delivery, media, connection }: MediaViewProps) {
   if (kind === 'film') {
     return <video {...shared} controls preload="metadata" aria-label={media.name} />
   }
-  return <audio {...shared} controls preload="metadata" aria-label={media.name} />
+  // Wide enough for its bar of time, in the narrowest bubble too.
+  return (
+    <audio {...shared} controls preload="metadata" aria-label={media.name} style={{ width: 260, maxWidth: '100%' }} />
+  )
 }
 
 /** A document is shown as a document, even if it is a picture, as on the recipient's phone. */

@@ -1,6 +1,6 @@
 const TYPES: Readonly<Record<string, string>> = {
   message: 'Text',
-  image: 'Picture',
+  image: 'Image',
   document: 'Document',
   video: 'Video',
   audio: 'Audio',
@@ -10,7 +10,7 @@ export function typeWord(type: string): string {
   return TYPES[type] ?? type
 }
 
-const dayFormat = new Intl.DateTimeFormat(undefined, {
+const dayFormat = new Intl.DateTimeFormat('en-GB', {
   weekday: 'long',
   day: 'numeric',
   month: 'long',
@@ -29,4 +29,9 @@ export function dayOf(at: number, now: number): string {
 export function readText(count: number): string {
   if (count === 0) return 'Everything in this chat was read already.'
   return `Read: the report of ${count === 1 ? '1 message' : `${count} messages`} comes within seconds.`
+}
+
+export function clearedText(count: number): string {
+  if (count === 0) return 'There was nothing to clear.'
+  return `Cleared: ${count === 1 ? '1 delivery' : `${count.toLocaleString('en')} deliveries`}.`
 }

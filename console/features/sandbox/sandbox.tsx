@@ -17,6 +17,7 @@ import { Composer } from './composer.tsx'
 import { Conversation } from './conversation.tsx'
 import { DeliveryDrawer } from './delivery-drawer.tsx'
 import { FailureCommands } from './failure-commands.tsx'
+import { InboxMenu } from './inbox-menu.tsx'
 import classes from './sandbox.module.css'
 import { usePlace } from './use-place.ts'
 
@@ -34,14 +35,17 @@ export function Sandbox() {
       about="What recipients would have on their phones, in the order in which it was delivered."
       actions={
         connection && can('developer') ? (
-          <Box data-filters>
-            <NativeSelect
-              aria-label="Connection"
-              value={connection.id}
-              onChange={({ currentTarget }) => go({ connection: currentTarget.value, to: undefined, at: undefined })}
-              data={connections.map((one) => ({ value: one.id, label: `From ${labelOf(one, isHidden)}` }))}
-            />
-          </Box>
+          <>
+            <Box data-filters miw={0} style={{ flex: '1 1 200px' }}>
+              <NativeSelect
+                aria-label="Connection"
+                value={connection.id}
+                onChange={({ currentTarget }) => go({ connection: currentTarget.value, to: undefined, at: undefined })}
+                data={connections.map((one) => ({ value: one.id, label: `From ${labelOf(one, isHidden)}` }))}
+              />
+            </Box>
+            <InboxMenu connection={connection.id} label={labelOf(connection, isHidden)} />
+          </>
         ) : null
       }
       badge={

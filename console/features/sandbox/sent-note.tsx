@@ -19,9 +19,12 @@ export interface Sent {
 export function SentNote({
   sent: { to, reply },
   isReplyShown = true,
+  reason = '',
 }: {
   readonly sent: Sent
   readonly isReplyShown?: boolean
+  /** Why it was not accepted, as far as no field says so. */
+  readonly reason?: string
 }) {
   const place = useRef<HTMLDivElement>(null)
   // A person who sent it from further down the page must see the result.
@@ -38,7 +41,10 @@ export function SentNote({
           <HttpStatus status={reply.status} isNamed />
           {reply.requestId === null ? null : <Timeline requestId={reply.requestId} isAccepted={reply.status === 200} />}
         </Group>
-        {isReplyShown ? <CodeBlock code={reply.text} language="json" label="The reply" maxHeight={160} /> : null}
+        {reply.status === 200 ? null : <Text size="sm">Not accepted, so there is no message. {reason}</Text>}
+        {isReplyShown ? (
+          <CodeBlock code={reply.text} language="json" label="The reply" maxHeight={160} isWrapped />
+        ) : null}
       </Stack>
     </Paper>
   )

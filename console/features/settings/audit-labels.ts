@@ -65,6 +65,7 @@ const LABELS: Readonly<Record<string, string>> = {
   'message.resolve': 'Resolved an unconfirmed message',
   'log.export': 'Took a copy of the API log',
   'audit.export': 'Took a copy of the audit log',
+  'sandbox.clear': 'Cleared a sandbox inbox',
   'message.mark-read': 'Marked a sandbox chat as read',
   'recipient.block': 'Blocked a recipient',
   'recipient.unblock': 'Unblocked a recipient',
@@ -81,6 +82,27 @@ export function auditLabels(action: string): string {
   if (known) return known
   const words = action.replaceAll(/[.-]/g, ' ')
   return capitalized(words)
+}
+
+interface Named {
+  /** What stands before the facts. */
+  readonly objectName: string | null
+  /** Numbers of connections by their ids. */
+  readonly numbers: ReadonlyMap<string, string>
+}
+
+/** The facts of an entry that say more than its name does, with numbers in place of ids. */
+export function auditFacts(
+  detail: Readonly<Record<string, unknown>> | null,
+  { objectName, numbers }: Named,
+): readonly string[] {
+  return Object.entries(detail ?? {}).flatMap(([name, value]) => {
+    if (value === null || value === '' || value === objectName) return []
+    // One recipient at a time, but from a list.
+    if ((name === 'blocked' || name === 'unblocked') && value === 1) return []
+    const named = Array.isArray(value) ? value.map((one: unknown) => numbers.get(String(one)) ?? one) : value
+    return [auditFact(name, named)]
+  })
 }
 
 /** A fact of an entry: times as people read them, lists without brackets, names in words. */

@@ -1,6 +1,7 @@
 import { Button, Code, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { Download } from 'lucide-react'
 import { z } from 'zod'
+import { nameActor } from '../../../src/format/name-actor.ts'
 import { addressOf, type ReplyFor } from '../../api/call.ts'
 import { useApiMutation, useApiPages, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
@@ -13,13 +14,13 @@ import { useSearchState } from '../../components/search-state.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showErrorToast } from '../../components/toast.ts'
 import { browserName } from '../people/browser-name.ts'
-import { AUDIT_CHOICES, actorChoices, auditFact, auditLabels, pageOfObject } from './audit-labels.ts'
+import { AUDIT_CHOICES, actorChoices, auditFacts, auditLabels, pageOfObject } from './audit-labels.ts'
 
 type Entry = ReplyFor<'listAudit'>['items'][number]
 
 const COLUMNS: readonly Column<Entry>[] = [
   { key: 'at', header: 'When', cell: ({ at }) => <TimeAgo at={at} />, width: 150 },
-  { key: 'who', header: 'Who', card: 'aside', cell: ({ actor }) => actor },
+  { key: 'who', header: 'Who', card: 'aside', cell: ({ actor }) => nameActor(actor) },
   { key: 'what', header: 'What', wraps: true, card: 'text', cell: (entry) => <What {...entry} /> },
   {
     key: 'where',
@@ -55,7 +56,7 @@ export function Audit() {
   return (
     <Page
       title="Audit log"
-      about="Every change to this account and how its people signed in, newest first. It is only ever added to."
+      about="Every change to this account and every sign-in of its people, newest first. Entries cannot be changed."
       actions={<ExportButton filter={filter} />}
     >
       <Filters filter={filter} change={change} />
@@ -132,14 +133,16 @@ function ExportButton({ filter }: { readonly filter: Filter }) {
 }
 
 function What({ action, object, objectName, detail }: Entry) {
-  const facts = Object.entries(detail ?? {}).filter(([, value]) => value !== null && value !== '')
+  const { id: account } = useAccount()
+  const form = useApiQuery('describeTokenForm', { params: { account } }, { isLive: false })
+  const numbers = new Map(form.data?.connections.map((one) => [one.id, one.number]))
   return (
     <Stack gap={2}>
       <Text size="sm">{auditLabels(action)}</Text>
       <Text size="xs" c="dimmed" component="div" style={{ overflowWrap: 'anywhere' }}>
         <ObjectName object={object} name={objectName} />
-        {facts.map(([name, value]) => (
-          <span key={name}> · {auditFact(name, value)}</span>
+        {auditFacts(detail, { objectName, numbers }).map((fact) => (
+          <span key={fact}> · {fact}</span>
         ))}
       </Text>
     </Stack>

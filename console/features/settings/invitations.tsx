@@ -1,4 +1,5 @@
 import { Button, Stack, Title } from '@mantine/core'
+import { nameActor } from '../../../src/format/name-actor.ts'
 import type { ReplyFor } from '../../api/call.ts'
 import { type Rows, useApiMutation } from '../../api/queries.ts'
 import { type Column, DataTable } from '../../components/data-table.tsx'
@@ -20,7 +21,7 @@ export function Invitations({ account, invitations }: InvitationsProps) {
   const columns: readonly Column<Invitation>[] = [
     { key: 'email', header: 'E-mail', cell: ({ email }) => email },
     { key: 'role', header: 'Role', cell: ({ role }) => role },
-    { key: 'by', header: 'Invited by', cell: ({ createdBy }) => createdBy },
+    { key: 'by', header: 'Invited by', cell: ({ createdBy }) => nameActor(createdBy) },
     {
       key: 'made',
       header: 'Invited',

@@ -25,8 +25,11 @@ export function RetentionForm({ kept, account }: { readonly kept: RetentionReply
       }}
       noValidate
     >
-      <Stack gap="sm" maw={520}>
-        <Text size="sm">This account can keep less than the installation, never more. An empty field follows it.</Text>
+      <Stack gap="sm" maw={600}>
+        <Text size="sm">
+          This account can keep data for a shorter time than the installation, not for longer. An empty field means: as
+          long as the installation.
+        </Text>
         <Group grow align="flex-start">
           <NumberInput
             label="Texts and addresses, in days"

@@ -31,13 +31,13 @@ export function Retention() {
 function Waiting({ kept: { waitsUntil, waitsFor } }: { readonly kept: RetentionReply }) {
   if (waitsUntil === null) return null
   return (
-    <Alert color="yellow" variant="light" icon={<Info aria-hidden />} title="What is old will be deleted">
+    <Alert color="yellow" variant="light" icon={<Info aria-hidden />} title="Old data will be deleted soon">
       <Text size="sm">
         {waitsFor === 'pause'
-          ? 'Nothing was deleted for a long time, or the clock has leapt. '
+          ? 'Nothing was deleted for a long time, or the clock was set forward. '
           : 'This installation was copied from another. '}
-        It begins <TimeAgo at={waitsUntil} />. The person who runs the service can keep more with
-        NUNCIO_RETENTION_BODIES_DAYS and NUNCIO_RETENTION_MESSAGES_DAYS until then.
+        Deletion begins <TimeAgo at={waitsUntil} />. Until then, the person who runs Nuncio can set longer retention
+        times: NUNCIO_RETENTION_BODIES_DAYS and NUNCIO_RETENTION_MESSAGES_DAYS.
       </Text>
     </Alert>
   )
@@ -53,13 +53,14 @@ function Kept({ kept, account }: { readonly kept: RetentionReply; readonly accou
   return (
     <Facts isWide>
       <Fact name="Texts, captions, URLs, file names">
-        {keptFor(installation.bodiesDays, own.bodiesDays)} from the acceptance. What has not ended keeps them.
+        {keptFor(installation.bodiesDays, own.bodiesDays)} after a message was accepted. Messages that still wait keep
+        theirs.
       </Fact>
       <Fact name="Messages and the API log">
         {keptFor(installation.messagesDays, own.messagesDays)}. Waiting and unresolved messages stay.
       </Fact>
       <Fact name="The audit log">{keptFor(installation.auditDays, null)}.</Fact>
-      <Fact name="Last deleted what is old">
+      <Fact name="Old data last deleted">
         {lastSweptAt === null ? 'Not yet' : <TimeAgo at={lastSweptAt} />}, and again every hour.
       </Fact>
       <Fact name="Messages">
@@ -74,11 +75,11 @@ function Kept({ kept, account }: { readonly kept: RetentionReply; readonly accou
           </>
         )}
       </Fact>
-      <Fact name="The oldest">{oldestAt === null ? 'There is none yet' : <TimeAgo at={oldestAt} />}</Fact>
+      <Fact name="Oldest message">{oldestAt === null ? 'None yet' : <TimeAgo at={oldestAt} />}</Fact>
       <Fact name="Media that wait to be sent">
         {spool.files === 0
           ? 'None'
-          : `${spool.isMore ? 'over ' : ''}${spool.files.toLocaleString('en')} ${spool.files === 1 ? 'file' : 'files'}, ${bytesText(spool.bytes)}. They go once their message is sent.`}
+          : `${spool.isMore ? 'over ' : ''}${spool.files.toLocaleString('en')} ${spool.files === 1 ? 'file' : 'files'}, ${bytesText(spool.bytes)}. Each is deleted when its message has ended.`}
       </Fact>
       <Fact name="The database">
         {databaseBytes === null

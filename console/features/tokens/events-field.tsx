@@ -1,6 +1,6 @@
 import { Alert, Code, Fieldset, Stack, Text } from '@mantine/core'
 import { TriangleAlert } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { Fragment, type ReactNode } from 'react'
 import { ChoiceGroups } from '../../components/choice-groups.tsx'
 
 interface OfferedEvent {
@@ -18,6 +18,17 @@ interface EventsFieldProps {
   readonly error?: ReactNode
 }
 
+/** A long path breaks at its slashes, where it must. */
+function breakable(path: string): ReactNode {
+  return path.split(/(?<=\/)/).map((part, at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a fixed text
+    <Fragment key={at}>
+      {part}
+      <wbr />
+    </Fragment>
+  ))
+}
+
 /** The events of a token, by group. */
 export function EventsField({ offered, value, onChange, error }: EventsFieldProps) {
   const choices = offered.map(({ event, group, name, about, endpoint }) => ({
@@ -26,7 +37,7 @@ export function EventsField({ offered, value, onChange, error }: EventsFieldProp
     label: name,
     description: (
       <>
-        {about} <Code style={{ display: 'block', width: 'fit-content', overflowWrap: 'anywhere' }}>{endpoint}</Code>
+        {about} <Code style={{ display: 'block', width: 'fit-content' }}>{breakable(endpoint)}</Code>
       </>
     ),
   }))

@@ -1,5 +1,7 @@
 import { Code, Group, Text } from '@mantine/core'
 import type { TokenReply } from '../../../src/contract/console/tokens.ts'
+import { nameActor } from '../../../src/format/name-actor.ts'
+import { useApiQuery } from '../../api/queries.ts'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { Fact, Facts } from '../../components/facts.tsx'
 import { TextLink } from '../../components/links.tsx'
@@ -14,6 +16,9 @@ interface TokenFactsProps {
 
 /** The rights and facts of a token. */
 export function TokenFacts({ account, token }: TokenFactsProps) {
+  const use = useApiQuery('describeTokenUse', { params: { account, id: token.id } }, { isLive: false })
+  // The token's own note has only minutes.
+  const usedAt = Math.max(token.lastUsedAt ?? 0, ...(use.data?.callers.map(({ lastAt }) => lastAt) ?? []))
   return (
     <Facts isWide>
       <Fact name="State">
@@ -39,10 +44,20 @@ export function TokenFacts({ account, token }: TokenFactsProps) {
       <Fact name="Source addresses">{token.sourceRanges?.join(', ') ?? 'Any'}</Fact>
       <Fact name={token.deletedAt === null ? 'Expires' : 'Deleted'}>
         <TimeAgo at={token.deletedAt ?? token.expiresAt} />
+        {token.deletedAt === null ? null : (
+          <>
+            ; the{' '}
+            <TextLink to="/a/$account/settings/audit" params={{ account }} inherit>
+              audit log
+            </TextLink>{' '}
+            says who deleted it
+          </>
+        )}
       </Fact>
-      <Fact name="Last used">{token.lastUsedAt === null ? 'Never' : <TimeAgo at={token.lastUsedAt} />}</Fact>
+      <Fact name="Last used">{usedAt === 0 ? 'Never' : <TimeAgo at={usedAt} />}</Fact>
       <Fact name="Created">
-        <TimeAgo at={token.createdAt} /> by {token.createdBy ?? 'an unknown person'}
+        <TimeAgo at={token.createdAt} /> by{' '}
+        {token.createdBy === null ? 'an unknown person' : nameActor(token.createdBy)}
       </Fact>
     </Facts>
   )

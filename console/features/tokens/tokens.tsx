@@ -2,6 +2,7 @@ import { Code, Group, Stack, Tabs, Text, VisuallyHidden } from '@mantine/core'
 import { KeyRound, Sparkles } from 'lucide-react'
 import { z } from 'zod'
 import type { TokenRowReply, TokenUseReply } from '../../../src/contract/console/tokens.ts'
+import { nameActor } from '../../../src/format/name-actor.ts'
 import { type PagedRows, useApiPages, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
@@ -152,7 +153,13 @@ function columnsOf({ account, use, tab, made }: Seen): readonly Column<TokenRowR
       align: 'right',
       cell: (row) => <Requests account={account} id={row.id} use={use} />,
     },
-    { key: 'by', header: 'Created by', hideBelow: 1200, card: 'hidden', cell: (row) => row.createdBy ?? 'Unknown' },
+    {
+      key: 'by',
+      header: 'Created by',
+      hideBelow: 1200,
+      card: 'hidden',
+      cell: (row) => (row.createdBy === null ? 'Unknown' : nameActor(row.createdBy)),
+    },
     {
       key: 'menu',
       header: <VisuallyHidden>Actions</VisuallyHidden>,
@@ -215,7 +222,7 @@ function Requests({ account, id, use }: { account: string; id: string; use: Toke
 
 const NOTHING: Readonly<Record<Tab, { readonly title: string; readonly text: string }>> = {
   active: {
-    title: 'No token yet',
+    title: 'No active token',
     text: 'A program needs a token to send messages. It is shown once, when it is made; only a hash of it is kept.',
   },
   expired: { title: 'No token has expired', text: 'Requests made with an expired token are refused with 401.' },

@@ -9,8 +9,8 @@ const OF_WEBHOOK = {
   failing: { group: 'notsent', icon: TriangleAlert },
 } as const
 
-export function WebhookBadge({ webhook: { state, failingSince } }: { readonly webhook: WebhookReply }) {
-  if (state === 'enabled' && failingSince !== null)
+export function WebhookBadge({ webhook: { state, isFailing } }: { readonly webhook: WebhookReply }) {
+  if (state === 'enabled' && isFailing)
     return (
       <GroupLabel group="attend" icon={TriangleAlert}>
         Failing

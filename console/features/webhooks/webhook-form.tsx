@@ -23,7 +23,7 @@ export function WebhookForm({ initial, submitLabel, onSubmit, onCancel }: Webhoo
       <Stack gap="lg">
         <TextInput
           label="Address"
-          description="Where notices are posted to, such as https://shop.example.com/hooks/nuncio"
+          description="The URL that receives the notices, such as https://shop.example.com/hooks/nuncio"
           required
           type="url"
           autoComplete="off"
@@ -32,7 +32,7 @@ export function WebhookForm({ initial, submitLabel, onSubmit, onCancel }: Webhoo
         />
         <TextInput
           label="Description"
-          description="What it is for. May be empty."
+          description="What it is for. Optional."
           autoComplete="off"
           {...form.getInputProps('description')}
         />

@@ -1,4 +1,5 @@
 import type { DeliveryRowReply, WebhookReply } from '../../../src/contract/console/webhooks.ts'
+import { localDateTime } from '../../components/instants.ts'
 
 export const STATE_LABELS: Readonly<Record<WebhookReply['state'], string>> = {
   enabled: 'Enabled',
@@ -21,6 +22,18 @@ export function lastDayLabel({ lastDay }: WebhookReply): string {
   const rate = ended === 0 ? '' : `${Math.floor((delivered / ended) * 100)} % delivered`
   const left = waiting === 0 ? '' : `${waiting} waiting`
   return `${[rate, left].filter(Boolean).join(', ')}${isAtLeast ? ' (of the newest 2,000)' : ''}`
+}
+
+/** What is tried again, and until when; null: nothing is. */
+export function retriesText({ retrying }: Pick<WebhookReply, 'retrying'>): string | null {
+  if (retrying === null) return null
+  const { count, isAtLeast, nextTryAt, givenUpAt } = retrying
+  const isOne = count === 1
+  const what = `${isAtLeast ? 'At least ' : ''}${count.toLocaleString('en')} ${isOne ? 'delivery is' : 'deliveries are'} tried again`
+  // What is due waits for its turn: its time is not known.
+  const next = nextTryAt === null ? '' : `, the next ${isOne ? 'time' : 'of them'} on ${localDateTime(nextTryAt)}`
+  const last = isOne && !isAtLeast ? 'it' : 'the last of them'
+  return `${what}${next}. If no try succeeds, ${last} is given up about ${localDateTime(givenUpAt)}.`
 }
 
 /** The result of the last try, in a few words. */

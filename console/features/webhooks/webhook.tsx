@@ -3,6 +3,7 @@ import { useParams } from '@tanstack/react-router'
 import { TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
 import type { WebhookReply } from '../../../src/contract/console/webhooks.ts'
+import { nameActor } from '../../../src/format/name-actor.ts'
 import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { Fact, Facts } from '../../components/facts.tsx'
@@ -15,7 +16,7 @@ import { DeliveryList } from './delivery-list.tsx'
 import { WebhookActions } from './webhook-actions.tsx'
 import { WebhookBadge } from './webhook-badges.tsx'
 import { WebhookForm } from './webhook-form.tsx'
-import { lastDayLabel } from './webhook-labels.ts'
+import { lastDayLabel, retriesText } from './webhook-labels.ts'
 
 const EVERY_MS = 5_000
 
@@ -58,17 +59,26 @@ export function Webhook() {
   )
 }
 
-function Notes({ webhook: { state, stateReason, failingSince } }: { readonly webhook: WebhookReply }) {
+function Notes({ webhook }: { readonly webhook: WebhookReply }) {
+  const { state, stateReason, failingSince, isFailing } = webhook
+  const retries = retriesText(webhook)
   if (state === 'failing')
     return (
       <Alert color="red" variant="light" icon={<TriangleAlert aria-hidden />} title="It was disabled by itself">
         {stateReason} Fix the receiver, then enable it again and replay what failed.
       </Alert>
     )
-  if (state === 'enabled' && failingSince !== null)
+  if (state === 'enabled' && isFailing && failingSince !== null)
     return (
       <Alert color="yellow" variant="light" icon={<TriangleAlert aria-hidden />} title="Every try fails">
-        None has succeeded since {localDateTime(failingSince)}. After three days of that it is disabled by itself.
+        None has succeeded since {localDateTime(failingSince)}. {retries} After three days without success the webhook
+        is disabled by itself.
+      </Alert>
+    )
+  if (state === 'enabled' && retries !== null)
+    return (
+      <Alert color="yellow" variant="light" icon={<TriangleAlert aria-hidden />} title="Some deliveries failed so far">
+        {retries}
       </Alert>
     )
   return null
@@ -85,7 +95,7 @@ function WebhookFacts({ webhook }: { readonly webhook: WebhookReply }) {
     ],
     ['Dropped (queue full)', String(webhook.dropped)],
     ['Notices', <Kinds key="kinds" kinds={webhook.kinds} />],
-    ['Added', `${localDateTime(webhook.createdAt)} by ${webhook.createdBy}`],
+    ['Added', `${localDateTime(webhook.createdAt)} by ${nameActor(webhook.createdBy)}`],
     ...(webhook.oldSecretUntil === null
       ? []
       : ([['Old secret signs too', `until ${localDateTime(webhook.oldSecretUntil)}`]] as const)),

@@ -18,7 +18,7 @@ export function Webhooks() {
   return (
     <Page
       title="Webhooks"
-      about="Nuncio posts notices to addresses of yours: what becomes of messages and connections, tokens that are about to expire, alarms. Each is signed and tried for more than a day."
+      about="Nuncio posts notices to your URLs: about messages, connections, tokens that expire soon, and alarms. Each is signed. One that fails is tried again for more than a day."
       actions={account.can('developer') ? <AddLink /> : null}
     >
       <DataTable
@@ -30,7 +30,7 @@ export function Webhooks() {
           <EmptyState
             kind="nothing-yet"
             title="No webhook yet"
-            text="Give an address, and your program hears of each delivered or failed message without asking."
+            text="Add the URL of your program, and it is notified of each delivered or failed message."
             action={account.can('developer') ? <AddLink /> : null}
           />
         }
@@ -57,6 +57,7 @@ function columnsOf(account: string): readonly Column<WebhookReply>[] {
     {
       key: 'url',
       header: 'Address',
+      width: '36%',
       wraps: true,
       cell: (row) => (
         <RowLink

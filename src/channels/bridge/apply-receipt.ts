@@ -29,7 +29,7 @@ export async function applyReceipt(
 ): Promise<'done' | 'later'> {
   const { connectionId, messageId, attemptNumber, kind } = report
   const networkId = report.networkId && storedNetworkId(report.networkId)
-  // Asked first, and the same in each repeat: such a report is known by its code.
+  // Asked before the report is applied, so that each repeat of it gets the same code.
   const wasRejected = kind !== 'failed' && (await rejectedAttempts.has(report))
   const code = report.code === null ? null : bridgeReason(report.code)
   const end: ReceiptEnd = await events.offerReceipt({
@@ -56,7 +56,7 @@ export async function applyReceipt(
   return end === 'too-early' ? 'later' : 'done'
 }
 
-/** The adapter's time, if it can be. It must be the same in each repeat, and so is the one at which the message was made. */
+/** The adapter's time if it is plausible, else that at which the report came. Both are the same in each repeat. */
 function timeOf(at: Instant | null, receivedAt: Instant): Instant {
   return at !== null && at <= receivedAt + MOST_AHEAD_MS && at >= receivedAt - MOST_BEHIND_MS ? at : receivedAt
 }

@@ -1,7 +1,7 @@
 import { capabilityDifferences, STORED_CAPABILITIES, typeName } from '../../core/connection/adapter-capabilities.ts'
 import { MESSAGE_TYPES, type MessageType } from '../../core/message/message.ts'
 import { isSameNumber } from '../../core/number-spellings.ts'
-import type { ChannelSetUp, ConnectionFact, ConnectionProof } from '../../core/ports/channel-onboarding.ts'
+import type { ChannelOnboarding, ConnectionFact, ConnectionProof } from '../../core/ports/channel-onboarding.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { GuardedCall } from '../../core/ports/guarded-call.ts'
 import { Refusal } from '../../core/refusals.ts'
@@ -22,7 +22,7 @@ const MOST_SKEW_MS = 240_000
 const NOTICEABLE_SKEW_MS = 60_000
 
 /** Asks an adapter on behalf of people. Works without the channel. */
-export function createOnboarding({ guarded, clock }: OnboardingParts): ChannelSetUp {
+export function createOnboarding({ guarded, clock }: OnboardingParts): ChannelOnboarding {
   const client = new AdapterClient({ guarded, clock })
   return {
     prove: ({ number, settings }) => prove({ client, clock }, number, settings),

@@ -122,8 +122,13 @@ function outcomeOf(answer: AdapterOutcome, adapter: Adapter): Outcome {
     case 'rejected':
       return rejected(failureOf(answer, adapter))
     case 'unknown':
-      return { kind: 'unknown', words: withoutSecrets(answer.words, adapter) ?? 'The gateway gave no answer.' }
+      return { kind: 'unknown', words: wordsOfUnknown(withoutSecrets(answer.words, adapter)) }
   }
+}
+
+/** The adapter did answer, whatever it says of its gateway. */
+function wordsOfUnknown(words: string | null): string {
+  return `The adapter does not know what became of it${words ? `: ${words}` : '.'}`
 }
 
 function failureOf(answer: Omit<Extract<AdapterOutcome, { result: 'rejected' }>, 'result'>, adapter: Adapter): Failure {
@@ -227,14 +232,14 @@ function storageAway(): Failure {
   return transient('storage_unavailable', 'what is remembered of the connection could not be read or written')
 }
 
-function connectionFailure(code: string, words: string | null, retryAfterMs: number): Failure {
+function connectionFailure(code: Failure['code'], words: string | null, retryAfterMs: number): Failure {
   return { class: 'connection', code, words, suspectsNetwork: false, retryAfterMs }
 }
 
-function permanent(code: string, words: string): Failure {
+function permanent(code: Failure['code'], words: string): Failure {
   return { class: 'permanent', code, words, suspectsNetwork: false, retryAfterMs: null }
 }
 
-function transient(code: string, words: string | null): Failure {
+function transient(code: Failure['code'], words: string | null): Failure {
   return { class: 'transient', code, words, suspectsNetwork: false, retryAfterMs: null }
 }

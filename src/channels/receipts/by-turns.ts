@@ -19,7 +19,7 @@ export function takeInTurns<Entry extends OfConnection>(
   return entries.filter((entry) => {
     const before = costs.get(entry.connectionId) ?? 0
     const cost = before + costOf(entry)
-    // Also of one that is left, so that none that came after it overtakes it.
+    // Counted also for an entry that is left, so that none behind it overtakes it.
     costs.set(entry.connectionId, cost)
     return before === 0 || cost <= MOST_PER_QUERY
   })

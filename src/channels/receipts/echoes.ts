@@ -10,7 +10,7 @@ const KEPT_MS = 24 * 3_600_000
 
 /**
  * Attempts of which a report came while their own call was still open: the network has taken them, whatever becomes of
- * the call. In storage, because the call may be another worker's, or that of one which is dead.
+ * the call. In storage, because another worker may have made the call, and may be dead.
  */
 export class Echoes {
   readonly #memory: ChannelState

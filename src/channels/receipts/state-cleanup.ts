@@ -5,7 +5,7 @@ const QUERY_EVERY_MS = 10 * 60_000
 const NEXT_QUERY_AFTER_MS = 1_000
 const MOST_AT_ONCE = 200
 
-/** Removes what is remembered and too old to be of use: its time is the `remindAt` of the entry. */
+/** Removes entries of these kinds once they are too old to be of use, at their `remindAt`. */
 export class StateCleanup {
   readonly #memory: ChannelState
   readonly #clock: Clock

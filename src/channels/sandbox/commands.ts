@@ -7,7 +7,7 @@ interface Command {
 
 /** What a recipient number makes the sandbox do. Every other recipient is simply delivered to. */
 export const SANDBOX_COMMANDS = {
-  '15550100001': { command: 'refuse', happens: 'refused for ever', ends: 'FAILED `recipient_refused`' },
+  '15550100001': { command: 'refuse', happens: 'refused for good', ends: 'FAILED `recipient_refused`' },
   '15550100002': {
     command: 'busy-twice',
     happens: 'busy twice, then fine',
@@ -36,7 +36,7 @@ export const SANDBOX_COMMANDS = {
   },
   '15550100008': {
     command: 'kill-worker',
-    happens: 'the worker dies in mid-attempt',
+    happens: 'the process dies during the attempt',
     ends: 'FAILED `quarantined` after the third time',
   },
 } as const satisfies Readonly<Record<string, Command>>

@@ -24,7 +24,7 @@ interface Reported {
 export interface PlannedReceipt {
   readonly kind: Receipt['kind']
   readonly dueAt: Instant
-  readonly code: string | null
+  readonly code: Receipt['code']
   readonly words: string | null
 }
 

@@ -153,6 +153,6 @@ function interrupted(): Failure {
   return failure('transient', 'call_interrupted', 'the call was stopped before anything was delivered')
 }
 
-function failure(kind: Failure['class'], code: string, words: string): Failure {
+function failure(kind: Failure['class'], code: Failure['code'], words: string): Failure {
   return { class: kind, code, words, suspectsNetwork: false, retryAfterMs: null }
 }

@@ -52,7 +52,7 @@ export const WHATSAPP_CLOUD_DESCRIPTION: ChannelDescription = {
       optional(
         templateSetting(kind),
         `Template for ${kind === 'text' ? 'texts' : `${kind}s`}`,
-        `Carries ${kind === 'text' ? 'a text' : `${kind === 'image' ? 'an' : 'a'} ${kind}`} to who has not written for 24 hours: its name and language, such as notice:en_US.`,
+        `Carries ${kind === 'text' ? 'a text' : `${kind === 'image' ? 'an' : 'a'} ${kind}`} to a recipient who has not written for 24 hours: its name and language, such as notice:en_US.`,
       ),
     ),
   ],

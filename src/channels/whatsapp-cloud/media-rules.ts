@@ -82,8 +82,12 @@ export function whyNotForNetwork(type: MediaType, media: Pick<MediaFile, 'mime' 
     return `WhatsApp does not take ${mime} here: ${words} must be ${names.slice(0, -1).join(', ')} or ${names.at(-1) ?? ''}.`
   }
   if (sizeBytes > mostMegabytes * MB)
-    return `WhatsApp takes ${words} of at most ${mostMegabytes} MB (${mostMegabytes * MB} bytes); this one has ${sizeBytes} bytes.`
-  return sizeBytes === 0 ? 'WhatsApp takes no empty file.' : null
+    return `WhatsApp takes ${words} of at most ${mostMegabytes} MB (${bytesOf(mostMegabytes * MB)}); this one has ${bytesOf(sizeBytes)}.`
+  return sizeBytes === 0 ? 'The file is empty (0 bytes), and WhatsApp takes no empty file.' : null
+}
+
+function bytesOf(bytes: number): string {
+  return `${bytes.toLocaleString('en')} bytes`
 }
 
 const OPUS_HEAD = 'OpusHead'

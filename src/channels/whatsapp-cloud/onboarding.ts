@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { isSameNumber } from '../../core/number-spellings.ts'
 import type {
-  ChannelSetUp,
+  ChannelOnboarding,
   ConnectionFact,
   ConnectionProof,
   TemplateView,
@@ -23,7 +23,7 @@ import {
 } from './settings.ts'
 import { findNamed, readTemplateView } from './template-views.ts'
 
-interface SetUpParts {
+interface OnboardingParts {
   readonly baseUrl: string
   readonly clock: Clock
 }
@@ -43,7 +43,7 @@ const TEMPLATE_FIELDS = 'name,language,status,category,parameter_format,componen
 const THROUGHPUT: Readonly<Record<string, number>> = { STANDARD: DEFAULT_THROUGHPUT, HIGH: 1_000, LEGACY: 20 }
 
 /** Asks Meta on behalf of people. Works without the channel: each visit opens connections of its own, and ends them. */
-export function createOnboarding({ baseUrl, clock }: SetUpParts): ChannelSetUp {
+export function createOnboarding({ baseUrl, clock }: OnboardingParts): ChannelOnboarding {
   const visit = async <Answer>(settings: StoredSettings, call: (visitor: Visitor) => Promise<Answer>) => {
     const client = new GraphClient(baseUrl, { connections: 2, mostBodyBytes: MOST_BODY_BYTES })
     try {

@@ -17,8 +17,11 @@ type Next = Parameters<NonNullable<Channel['rateLimitDelayOf']>>[0]
 
 export function rateLimitDelayOf({ pace, numbers }: RateLimitParts, next: Next, now: Instant): RateLimitDelay | null {
   const { connectionId, to } = next
-  const rest = pace.rateLimitDelayOf({ connectionId, to, perSecond: paceOf(numbers, connectionId, next.settings) }, now)
-  return rest && { ...rest, scope: rest.reason === 'whatsapp_pair_pace' ? 'recipient' : 'connection', words: null }
+  const delay = pace.rateLimitDelayOf(
+    { connectionId, to, perSecond: paceOf(numbers, connectionId, next.settings) },
+    now,
+  )
+  return delay && { ...delay, scope: delay.reason === 'whatsapp_pair_pace' ? 'recipient' : 'connection', words: null }
 }
 
 /** Messages a second: what Meta reported by callback last, or else when the connection was proven. */

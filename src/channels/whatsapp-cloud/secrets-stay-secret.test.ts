@@ -31,7 +31,7 @@ describe('secrets', () => {
       const media = await spool(FILES.png, 'image/png')
       const { phoneNumberId, businessAccountId, accessToken, appSecret, verifyToken } = NUMBER
       const settings = { phoneNumberId, businessAccountId, accessToken, appSecret, verifyToken }
-      const setUp = createOnboarding({ baseUrl: url, clock: systemClock })
+      const onboarding = createOnboarding({ baseUrl: url, clock: systemClock })
       const caught = (error: Error) => ({
         message: error.message,
         all: String(error),
@@ -42,8 +42,8 @@ describe('secrets', () => {
       const report = [
         await send(handover(HELLO)),
         await prepare(handover(PHOTO, { media })),
-        await setUp.prove({ number: NUMBER.number, settings }).catch(caught),
-        await setUp.listTemplates(settings).catch(caught),
+        await onboarding.prove({ number: NUMBER.number, settings }).catch(caught),
+        await onboarding.listTemplates(settings).catch(caught),
         ...noted,
       ]
       await host.close()

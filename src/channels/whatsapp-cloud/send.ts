@@ -194,6 +194,6 @@ function notReady(): Failure {
   }
 }
 
-function permanent(code: string, words: string): Failure {
+function permanent(code: Failure['code'], words: string): Failure {
   return { class: 'permanent', code, words, suspectsNetwork: false, retryAfterMs: null }
 }

@@ -115,6 +115,6 @@ function refused(words: string): Failure {
   return { class: 'permanent', code: 'media_not_for_network', words, suspectsNetwork: false, retryAfterMs: null }
 }
 
-function transient(code: string, words: string): Failure {
+function transient(code: Failure['code'], words: string): Failure {
   return { class: 'transient', code, words, suspectsNetwork: false, retryAfterMs: null }
 }

@@ -5,6 +5,7 @@ import type {
   ChannelEvents,
   ChannelSessions,
   Evidence,
+  HeldLane,
   OpenQuestion,
   RateLimitDelay,
 } from '../../core/ports/channel.ts'
@@ -16,6 +17,7 @@ import type { SessionStore } from '../../core/ports/session-store.ts'
 import { StateCleanup } from '../receipts/state-cleanup.ts'
 import { ATTEMPT_KIND, Attempts, EVIDENCE_WAIT_MS, MESSAGE_KIND, TAKEN_KIND } from './attempts.ts'
 import { type ClientVersion, ClientVersions } from './client-version.ts'
+import type { SessionStatus } from './close-code.ts'
 import { CONTACT_KIND, FIRST_CONTACT_KIND, FirstContacts, LOCK_KIND } from './first-contacts.ts'
 import { LOGINS_AT_ONCE, LoginTurns } from './login-turns.ts'
 import { Lookups } from './lookups.ts'
@@ -30,7 +32,6 @@ import { type ReadySession, stateOf, WebSession } from './session.ts'
 import type { SessionParts } from './session-parts.ts'
 import { parseWhatsAppWebSettings } from './settings.ts'
 import { StoredSession } from './stored-session.ts'
-import { deadlineIn, isOver } from './thread/deadline.ts'
 import { ThreadHost } from './thread/host.ts'
 
 interface WhatsAppWebParts extends Pick<SessionParts, 'url' | 'blocked'> {
@@ -54,8 +55,9 @@ const CALL_BUDGET_MS = 30_000
 // Most logins take less.
 const LOGIN_MS = 250
 const FORGOTTEN_KINDS = [MESSAGE_KIND, ATTEMPT_KIND, TAKEN_KIND, CONTACT_KIND, FIRST_CONTACT_KIND, LOCK_KIND]
-const UNLINKS_WITHIN_MS = 4_000
-const CLOSES_WITHIN_MS = 5_000
+// As long as any login may take. A short failure of the network is over by then.
+const UNLINKS_WITHIN_MS = 60_000
+const HOLDS_CHECKED_MS = 1_000
 const SWEPT_EVERY_MS = 24 * 3_600_000
 const PAIRINGS_AT_ONCE = 3
 
@@ -68,7 +70,7 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
   const contacts = new FirstContacts({ memory, clock, findReady: (id) => readyOf(held.find(id)) })
   const refusals = new Refusals({ clock, contacts, note })
   const cleanup = new StateCleanup(memory, clock, FORGOTTEN_KINDS)
-  const host = new ThreadHost({ folder, rootKey, clock, channel: WHATSAPP_WEB, note })
+  const host = new ThreadHost({ folder, rootKey, clock, channel: WHATSAPP_WEB, note, sessions: () => held.count })
   // A service without the channel asks the database nothing for it. It may be installed while the service runs.
   let events: ChannelEvents | null = null
   const begin = () => {
@@ -180,11 +182,15 @@ class HeldSessions implements ChannelSessions {
     this.#parts = parts
   }
 
+  get count(): number {
+    return this.#sessions.size
+  }
+
   find(connectionId: ConnectionId): WebSession | undefined {
     return this.#sessions.get(connectionId)
   }
 
-  open(lane: Parameters<ChannelSessions['open']>[0]): void {
+  open(lane: HeldLane): void {
     this.#cancelSweep.get(lane.connectionId)?.()
     this.#parts.onOpen(lane.connectionId)
     const session = new WebSession(lane, this.#parts)
@@ -193,18 +199,18 @@ class HeldSessions implements ChannelSessions {
     this.#sweepDaily(lane, session)
   }
 
-  async close(lane: Parameters<ChannelSessions['close']>[0], how: { readonly remove: boolean }): Promise<void> {
+  async close(...[lane, { remove, signal }]: Parameters<ChannelSessions['close']>): Promise<void> {
     const known = this.#sessions.get(lane.connectionId)
     this.#sessions.delete(lane.connectionId)
     this.#cancelSweep.get(lane.connectionId)?.()
     this.#cancelSweep.delete(lane.connectionId)
     this.#parts.onClosed(lane.connectionId)
-    if (!how.remove || known?.isReady) {
-      await known?.close(how)
+    if (!remove || known?.isReady) {
+      this.#noteFailure(lane, (await known?.close({ remove })) ?? null)
       return
     }
     await known?.close({ remove: false })
-    await this.#openToUnlink(lane)
+    await this.#openToUnlink(lane, signal)
   }
 
   requested(connectionId: ConnectionId): void {
@@ -212,7 +218,7 @@ class HeldSessions implements ChannelSessions {
   }
 
   /** While the lane is held. A session that becomes ready begins with it. */
-  #sweepDaily(lane: Parameters<ChannelSessions['open']>[0], session: WebSession): void {
+  #sweepDaily(lane: HeldLane, session: WebSession): void {
     const cancel = this.#parts.clock.after(SWEPT_EVERY_MS, () => {
       void this.#sweep(lane, session)
       this.#sweepDaily(lane, session)
@@ -220,7 +226,7 @@ class HeldSessions implements ChannelSessions {
     this.#cancelSweep.set(lane.connectionId, cancel)
   }
 
-  async #sweep(lane: Parameters<ChannelSessions['open']>[0], session: WebSession): Promise<void> {
+  async #sweep(lane: HeldLane, session: WebSession): Promise<void> {
     const { store, clock } = this.#parts
     // Also of a session that is not ready for weeks. What cannot be opened now, is swept later.
     const stored = readyOf(session) ? null : await StoredSession.open(store, lane, () => {}).catch(() => null)
@@ -229,14 +235,32 @@ class HeldSessions implements ChannelSessions {
   }
 
   /**
-   * The connection was removed while its session was not ready. A device can only be unlinked by itself, or on the phone. The
-   * claim holds for longer than that may take.
+   * The connection was removed while its session was not ready. A device can only be unlinked by itself, or on the phone. A
+   * worker that stops meanwhile, or loses the lane, leaves that to the next owner.
    */
-  async #openToUnlink(lane: Parameters<ChannelSessions['close']>[0]): Promise<void> {
-    const until = deadlineIn(UNLINKS_WITHIN_MS + CLOSES_WITHIN_MS)
-    const session = new WebSession({ ...lane, stillHolds: () => !isOver(until) }, this.#parts)
-    await session.connectNow()
-    await session.whenReady(UNLINKS_WITHIN_MS, new AbortController().signal)
-    await session.close({ remove: true })
+  async #openToUnlink(lane: HeldLane, signal: AbortSignal): Promise<void> {
+    const session = new WebSession(lane, this.#parts)
+    void session.connectNow()
+    const lost = new AbortController()
+    const cancel = this.#whenLost(lane, () => lost.abort())
+    await session.whenReady(UNLINKS_WITHIN_MS, AbortSignal.any([signal, lost.signal]))
+    cancel()
+    const remove = !signal.aborted && lane.stillHolds()
+    this.#noteFailure(lane, await session.close({ remove }))
+  }
+
+  /** That a lane is lost is noticed only by asking. */
+  #whenLost(lane: HeldLane, lost: () => void): () => void {
+    let cancel = () => {}
+    const again = () => {
+      cancel = this.#parts.clock.after(HOLDS_CHECKED_MS, () => (lane.stillHolds() ? again() : lost()))
+    }
+    again()
+    return () => cancel()
+  }
+
+  #noteFailure({ connectionId }: HeldLane, obstacle: SessionStatus | null): void {
+    if (!obstacle) return
+    this.#parts.note({ event: 'session.unlink_failed', channel: WHATSAPP_WEB, connectionId, status: obstacle.name })
   }
 }

@@ -10,7 +10,8 @@ const KEPT_MS = 60_000
 
 interface Lookup {
   readonly running: Promise<Found>
-  cancelForget: () => void
+  /** By the monotonic clock. Not a timer, which would keep a process that has stopped from ending. */
+  forgottenAt: number
 }
 
 /**
@@ -19,17 +20,20 @@ interface Lookup {
  */
 export class Lookups {
   readonly #clock: Clock
-  readonly #running = new WeakMap<HostedSocket, Map<string, Lookup>>()
+  readonly #running = new WeakMap<Pick<HostedSocket, 'find'>, Map<string, Lookup>>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   /** `running`: it took too long for this attempt, or was stopped. Never rejects. */
-  async find(socket: HostedSocket, { to }: Pick<Handover, 'to'>, signal: AbortSignal): Promise<Found | 'running'> {
-    const lookups = this.#running.get(socket) ?? new Map<string, Lookup>()
-    this.#running.set(socket, lookups)
-    const lookup = lookups.get(to) ?? this.#begin(socket, to)
+  async find(
+    socket: Pick<HostedSocket, 'find'>,
+    { to }: Pick<Handover, 'to'>,
+    signal: AbortSignal,
+  ): Promise<Found | 'running'> {
+    const lookups = this.#lookupsOf(socket)
+    const lookup = lookups.get(to) ?? begin(socket, to)
     lookups.set(to, lookup)
     const late = Promise.withResolvers<'running'>()
     const stop = () => late.resolve('running')
@@ -38,18 +42,23 @@ export class Lookups {
     const found = await Promise.race([lookup.running, late.promise])
     cancel()
     signal.removeEventListener('abort', stop)
-    lookup.cancelForget()
-    const forget = () => {
-      if (lookups.get(to) === lookup) lookups.delete(to)
-    }
-    if (found === 'running') lookup.cancelForget = this.#clock.after(KEPT_MS, forget)
-    else forget()
+    lookup.forgottenAt = this.#clock.monotonic() + KEPT_MS
+    if (found !== 'running' && lookups.get(to) === lookup) lookups.delete(to)
     return found
   }
 
-  #begin(socket: HostedSocket, to: string): Lookup {
-    // Rejects when the thread ended, and then nothing was written.
-    const running = socket.find(to).catch((): Found => ({ kind: 'unanswered' }))
-    return { running, cancelForget: () => {} }
+  #lookupsOf(socket: Pick<HostedSocket, 'find'>): Map<string, Lookup> {
+    const known = this.#running.get(socket)
+    const lookups = known ?? new Map<string, Lookup>()
+    if (!known) this.#running.set(socket, lookups)
+    const now = this.#clock.monotonic()
+    for (const [to, { forgottenAt }] of lookups) if (forgottenAt <= now) lookups.delete(to)
+    return lookups
   }
+}
+
+function begin(socket: Pick<HostedSocket, 'find'>, to: string): Lookup {
+  // Rejects when the thread ended, and then nothing was written.
+  const running = socket.find(to).catch((): Found => ({ kind: 'unanswered' }))
+  return { running, forgottenAt: Number.POSITIVE_INFINITY }
 }

@@ -1,10 +1,10 @@
 import { commandLine } from '../../core/command-line.ts'
-import type { ChannelSetUp } from '../../core/ports/channel-onboarding.ts'
+import type { ChannelOnboarding } from '../../core/ports/channel-onboarding.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { isInstalled } from './is-installed.ts'
 
 /** `folder`: where the packages of the channel are installed. Refuses while they are not. */
-export function createOnboarding(folder: string): ChannelSetUp {
+export function createOnboarding(folder: string): ChannelOnboarding {
   if (!isInstalled(folder))
     throw new Refusal(
       'channel_not_installed',

@@ -15,6 +15,8 @@ const FACTS: RefusalFacts = {
   isLockSaid: false,
   isKnown: false,
   inARow: 1,
+  recipientsInARow: 1,
+  timesTooFast: 1,
   timesOfForm: 1,
 }
 
@@ -77,7 +79,7 @@ describe('the outcome of a message', () => {
     {
       error: '463',
       facts: { lockedUntil: NOW + HOUR },
-      expected: ['recipient', 'first_contacts_locked', HOUR],
+      expected: ['recipient', 'first_contacts_locked', 1_000],
     },
     {
       error: '463',
@@ -96,9 +98,20 @@ describe('the outcome of a message', () => {
     },
     { error: '479', expected: ['transient', 'stanza_refused', null] },
     { error: '479', facts: { timesOfForm: 2 }, expected: ['permanent', 'stanza_refused', null] },
-    { error: '429', expected: ['connection', 'rate_limited', MINUTE] },
-    { error: '429', facts: { inARow: 3 }, expected: ['connection', 'rate_limited', 4 * MINUTE] },
-    { error: '429', facts: { inARow: 50 }, expected: ['connection', 'rate_limited', HOUR] },
+    { error: '429', expected: ['recipient', 'recipient_rate_limited', MINUTE] },
+    {
+      error: '429',
+      facts: { inARow: 5, recipientsInARow: 2, timesTooFast: 3 },
+      expected: ['recipient', 'recipient_rate_limited', 4 * MINUTE],
+    },
+    { error: '429', facts: { timesTooFast: 50 }, expected: ['recipient', 'recipient_rate_limited', HOUR] },
+    {
+      error: '429',
+      facts: { inARow: 3, recipientsInARow: 3, timesTooFast: 1 },
+      expected: ['connection', 'rate_limited', MINUTE],
+    },
+    { error: '429', facts: { inARow: 5, recipientsInARow: 3 }, expected: ['connection', 'rate_limited', 4 * MINUTE] },
+    { error: '429', facts: { inARow: 50, recipientsInARow: 10 }, expected: ['connection', 'rate_limited', HOUR] },
     { error: '503', expected: ['transient', 'busy', null] },
     { error: '400', expected: ['transient', 'network_refused', null] },
   ])('is rejected with the error $error of WhatsApp: $expected', ({ error, facts, expected }) => {

@@ -11,6 +11,8 @@ const PERSON_ACTS_MS = 10 * MINUTE_MS
 const ASK_OTHERS_MS = 5_000
 /** A known recipient refused so often in a row is not about that recipient. */
 const REFUSALS_OF_KNOWN = 3
+/** Nor is what so many recipients in a row are refused for. */
+const REFUSED_RECIPIENTS = 3
 
 /** What is known where WhatsApp has refused a message. */
 export interface RefusalFacts {
@@ -23,6 +25,10 @@ export interface RefusalFacts {
   readonly isKnown: boolean
   /** How many messages in a row it has refused with this code, this one included. */
   readonly inARow: number
+  /** To how many recipients they were. */
+  readonly recipientsInARow: number
+  /** How often it has asked for a slower pace to this recipient since it last took a message, this time included. */
+  readonly timesTooFast: number
   /** How often it has refused the form of this message, this time included. */
   readonly timesOfForm: number
 }
@@ -101,19 +107,22 @@ const WITHOUT_ANSWER: Readonly<Record<Extract<RelayEnd, { kind: 'unanswered' }>[
 export const THREAD_ENDED: Outcome = { kind: 'unknown', words: WITHOUT_ANSWER.closed }
 
 function failureOfCode(error: string, facts: RefusalFacts): Failure {
-  const { now, lockedUntil, isLockSaid, isKnown, inARow, timesOfForm } = facts
+  const { now, lockedUntil, isLockSaid, isKnown, inARow, recipientsInARow, timesTooFast, timesOfForm } = facts
   const words = `WhatsApp refused it with error ${error}`
   switch (error) {
     case '463': {
       const lockMs = Math.max(SOON_MS, (lockedUntil ?? now) - now)
       if (isKnown && isLockSaid && inARow >= REFUSALS_OF_KNOWN)
         return { ...ofConnection('number_restricted', Math.min(lockMs, HOUR_MS)), words }
-      return { ...of('recipient', 'first_contacts_locked'), words, retryAfterMs: lockMs }
+      // A new one is held back by the lock from now on, without another try. That wait says until when, also beyond an hour.
+      return { ...of('recipient', 'first_contacts_locked'), words, retryAfterMs: isKnown ? lockMs : SOON_MS }
     }
     case '479':
       return { ...of(timesOfForm > 1 ? 'permanent' : 'transient', 'stanza_refused'), words }
     case '429':
-      return { ...ofConnection('rate_limited', Math.min(MINUTE_MS * 2 ** Math.max(0, inARow - 1), HOUR_MS)), words }
+      return recipientsInARow >= REFUSED_RECIPIENTS
+        ? { ...ofConnection('rate_limited', doubledMinutes(inARow - REFUSED_RECIPIENTS)), words }
+        : { ...of('recipient', 'recipient_rate_limited'), words, retryAfterMs: doubledMinutes(timesTooFast - 1) }
     default:
       return /^5\d\d$/.test(error)
         ? { ...of('transient', 'busy'), words, suspectsNetwork: true }
@@ -121,15 +130,19 @@ function failureOfCode(error: string, facts: RefusalFacts): Failure {
   }
 }
 
+function doubledMinutes(times: number): number {
+  return Math.min(MINUTE_MS * 2 ** Math.max(0, times), HOUR_MS)
+}
+
 function unanswered(): Failure {
   return { ...of('transient', 'network_error'), words: 'WhatsApp did not answer', suspectsNetwork: true }
 }
 
-function ofConnection(code: string, retryAfterMs: number): Failure {
+function ofConnection(code: Failure['code'], retryAfterMs: number): Failure {
   return { ...of('connection', code), retryAfterMs }
 }
 
-function of(kind: Failure['class'], code: string): Failure {
+function of(kind: Failure['class'], code: Failure['code']): Failure {
   return { class: kind, code, words: null, suspectsNetwork: false, retryAfterMs: null }
 }
 

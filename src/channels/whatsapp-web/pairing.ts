@@ -17,6 +17,12 @@ interface PairingParts {
   readonly adopt: (credentials: string) => Promise<void>
 }
 
+// A phone that accepts a code does so at once, and WhatsApp sends codes as soon as the line is open.
+const GOES_ON_WITHIN_MS = 60_000
+// Between the typing of a code and the request to sign, a few messages pass between the phone and the device.
+const TYPED_LATE_MS = 20_000
+const LOST: Extract<SocketChange, { kind: 'closed' }> = { kind: 'closed', code: null, expiresInMs: null }
+
 export interface PairingEnd {
   readonly end: SessionRequestEnd
   readonly detail?: string
@@ -30,6 +36,7 @@ export interface PairingEnd {
  *
  * - Nothing is stored before the phone has confirmed the right number, so a pairing that is given up leaves nothing behind.
  * - The line ends after the signature. The session then logs in with what was stored.
+ * - Where WhatsApp falls silent, it ends by itself.
  */
 export class Pairing {
   readonly #parts: PairingParts
@@ -39,7 +46,7 @@ export class Pairing {
   /** Once a phone has linked the device. Small changes of its credentials follow, which the next login brings again. */
   #linking: Promise<void> | null = null
   #isLinked = false
-  /** The last of the codes is shown. The line ends with it. */
+  /** The last of the codes is shown. The line ends soon after it. */
   #isLastCode = false
   #socket: HostedSocket | null = null
   #cancelExpiry = () => {}
@@ -63,12 +70,13 @@ export class Pairing {
         writeKeys: async () => {},
         writeCredentials: (text) => (this.#linking ??= this.#link(text)),
         keepReceipt: async () => {},
-        countRepeat: async () => null,
+        findRepeat: async () => null,
         mayRepeat: async () => false,
         mayLeave: () => null,
         changed: (change) => this.#follow(change),
       },
     )
+    this.#expireIn(GOES_ON_WITHIN_MS)
     const end = await this.#ended.promise
     signal.removeEventListener('abort', stop)
     this.#cancelExpiry()
@@ -95,7 +103,7 @@ export class Pairing {
         break
       case 'confirmed':
         this.#isLastCode = false
-        this.#cancelExpiry()
+        this.#expireIn(GOES_ON_WITHIN_MS)
         this.#report({ state: 'confirmed' })
         break
       case 'code-refused':
@@ -117,8 +125,18 @@ export class Pairing {
   #show({ text, number, of, validMs }: Extract<SocketChange, { kind: 'code' }>): void {
     const { clock } = this.#parts
     this.#report({ state: 'showing', shown: { number, of, until: clock.now() + validMs } }, text)
+    this.#expireIn(validMs + this.#lateMs())
+  }
+
+  /** How long after the time of a code what follows it may come. */
+  #lateMs(): number {
+    if (this.#options.byCode) return TYPED_LATE_MS
+    return this.#isLastCode ? 0 : GOES_ON_WITHIN_MS
+  }
+
+  #expireIn(ms: number): void {
     this.#cancelExpiry()
-    if (this.#isLastCode) this.#cancelExpiry = clock.after(validMs, () => this.#ended.resolve({ end: 'expired' }))
+    this.#cancelExpiry = this.#parts.clock.after(ms, () => this.#follow(LOST))
   }
 
   #endOf({ code }: Extract<SocketChange, { kind: 'closed' }>): PairingEnd | 'linked' {

@@ -10,9 +10,12 @@ import type { ReadySession } from './session.ts'
 const DEVICES_KIND = 'devices'
 const LOCKED = '463'
 const WRONG_DEVICES = '479'
+const TOO_FAST = '429'
 
 // Far more than are tried again at a time.
-const MOST_MESSAGES = 1_000
+const MOST_COUNTED = 1_000
+// More than make a difference.
+const MOST_RECIPIENTS = 10
 
 const NO_LOCK = { until: null, isSaid: false } as const
 
@@ -20,6 +23,8 @@ interface OfConnection {
   /** The last code, and how many messages in a row it has refused. */
   readonly code: string
   readonly inARow: number
+  /** Those of the messages. */
+  readonly recipients: Set<string>
 }
 
 interface RefusalsParts {
@@ -35,7 +40,9 @@ export class Refusals {
   readonly #note: (event: JournalEvent) => void
   readonly #last = new Map<ConnectionId, OfConnection>()
   /** How often the form of a message was refused, until the message ends. */
-  readonly #ofForm = new Map<MessageId, number>()
+  readonly #ofForm = new Counts<MessageId>()
+  /** How often each recipient was written to too fast, until a message to it is taken. */
+  readonly #tooFast = new Map<ConnectionId, Counts<string>>()
 
   constructor({ clock, contacts, note }: RefusalsParts) {
     this.#clock = clock
@@ -47,34 +54,47 @@ export class Refusals {
   async note({ connectionId, messageId, to }: Handover, code: string, ready: ReadySession): Promise<RefusalFacts> {
     this.#note({ event: 'network.refused', channel: WHATSAPP_WEB, connectionId, messageId, code })
     const before = this.#last.get(connectionId)
-    const inARow = before?.code === code ? before.inARow + 1 : 1
-    this.#last.set(connectionId, { code, inARow })
+    const { inARow, recipients } = before?.code === code ? before : { inARow: 0, recipients: new Set<string>() }
+    if (recipients.size < MOST_RECIPIENTS) recipients.add(to)
+    this.#last.set(connectionId, { code, inARow: inARow + 1, recipients })
     const isOfForm = code === WRONG_DEVICES
-    const timesOfForm = isOfForm ? this.#countForm(messageId) : 0
     if (isOfForm) await this.#forgetDevices(to, ready)
     const isLocked = code === LOCKED
     const isKnown = isLocked && (await this.#contacts.isKnown(connectionId, to).catch(() => false))
     const lock = isLocked ? await this.#contacts.locked(connectionId, ready) : NO_LOCK
-    return { now: this.#clock.now(), lockedUntil: lock.until, isLockSaid: lock.isSaid, isKnown, inARow, timesOfForm }
+    return {
+      now: this.#clock.now(),
+      lockedUntil: lock.until,
+      isLockSaid: lock.isSaid,
+      isKnown,
+      inARow: inARow + 1,
+      recipientsInARow: recipients.size,
+      timesTooFast: code === TOO_FAST ? this.#countTooFast(connectionId, to) : 0,
+      timesOfForm: isOfForm ? this.#countForm(messageId) : 0,
+    }
   }
 
-  accepted({ connectionId, messageId }: Handover): void {
+  accepted({ connectionId, messageId, to }: Handover): void {
     this.#last.delete(connectionId)
     this.#ofForm.delete(messageId)
+    this.#tooFast.get(connectionId)?.delete(to)
   }
 
   forget(connectionId: ConnectionId): void {
     this.#last.delete(connectionId)
+    this.#tooFast.delete(connectionId)
+  }
+
+  #countTooFast(connectionId: ConnectionId, to: string): number {
+    const times = this.#tooFast.get(connectionId) ?? new Counts<string>()
+    this.#tooFast.set(connectionId, times)
+    return times.add(to)
   }
 
   #countForm(messageId: MessageId): number {
-    const times = (this.#ofForm.get(messageId) ?? 0) + 1
-    this.#ofForm.delete(messageId)
-    // The second time ends it.
-    if (times > 1) return times
-    const [oldest] = this.#ofForm.keys()
-    if (oldest !== undefined && this.#ofForm.size >= MOST_MESSAGES) this.#ofForm.delete(oldest)
-    this.#ofForm.set(messageId, times)
+    const times = this.#ofForm.add(messageId)
+    // The second time ends the message.
+    if (times > 1) this.#ofForm.delete(messageId)
     return times
   }
 
@@ -85,5 +105,23 @@ export class Refusals {
     } catch {
       // Storage is away, and says so itself.
     }
+  }
+}
+
+/** How often something happened. What has not happened for the longest time is forgotten first. */
+class Counts<Key> {
+  readonly #times = new Map<Key, number>()
+
+  add(key: Key): number {
+    const times = (this.#times.get(key) ?? 0) + 1
+    this.#times.delete(key)
+    const [oldest] = this.#times.keys()
+    if (oldest !== undefined && this.#times.size >= MOST_COUNTED) this.#times.delete(oldest)
+    this.#times.set(key, times)
+    return times
+  }
+
+  delete(key: Key): void {
+    this.#times.delete(key)
   }
 }

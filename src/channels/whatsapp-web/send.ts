@@ -154,7 +154,16 @@ async function settle(
 }
 
 function noFacts(now: number): RefusalFacts {
-  return { now, lockedUntil: null, isLockSaid: false, isKnown: false, inARow: 0, timesOfForm: 0 }
+  return {
+    now,
+    lockedUntil: null,
+    isLockSaid: false,
+    isKnown: false,
+    inARow: 0,
+    recipientsInARow: 0,
+    timesTooFast: 0,
+    timesOfForm: 0,
+  }
 }
 
 function rejected(failure: Failure): Outcome {

@@ -27,6 +27,7 @@ export class SentContents {
   readonly #clock: Clock
   /** The weeks of which the kinds have no older contents, or soon have none. */
   readonly #begun = new Map<number, Promise<void>>()
+  #counted: Promise<unknown> = Promise.resolve()
 
   constructor(stored: StoredSession, clock: Clock) {
     this.#stored = stored
@@ -58,15 +59,27 @@ export class SentContents {
     return (await this.#locate(wireId))?.content ?? null
   }
 
-  /** Counts one more time that a device is sent the message again. Null when it was `most` times already, or there is no content. */
-  async countRepeat(wireId: string, device: string, most: number): Promise<SentContent | null> {
-    const found = await this.#locate(wireId)
-    const before = found?.content.repeats[device] ?? 0
-    if (!found || before >= most) return null
-    const { kind, content } = found
-    const counted = { ...content, repeats: { ...content.repeats, [device]: before + 1 } }
-    await this.#write(kind, wireId, counted)
+  /** What a device is to be sent again. Null when it was `most` times already, or there is no content. */
+  async findRepeat(wireId: string, device: string, most: number): Promise<SentContent | null> {
+    const content = await this.find(wireId)
+    return content && timesOf(content, device) < most ? content : null
+  }
+
+  /** Counts that a device is sent the message once more. False when it was `most` times already, or there is no content. */
+  countRepeat(wireId: string, device: string, most: number): Promise<boolean> {
+    // One after the other: two at once would find the same number, and both would be sent as the last one.
+    const counted = this.#counted.then(() => this.#count(wireId, device, most))
+    this.#counted = counted.catch(() => {})
     return counted
+  }
+
+  async #count(wireId: string, device: string, most: number): Promise<boolean> {
+    const found = await this.#locate(wireId)
+    if (!found || timesOf(found.content, device) >= most) return false
+    const { kind, content } = found
+    const repeats = { ...content.repeats, [device]: timesOf(content, device) + 1 }
+    await this.#write(kind, wireId, { ...content, repeats })
+    return true
   }
 
   async #locate(wireId: string): Promise<{ readonly kind: Kind; readonly content: SentContent } | null> {
@@ -103,6 +116,10 @@ export class SentContents {
   #week(): number {
     return Math.floor(this.#clock.now() / WEEK_MS)
   }
+}
+
+function timesOf({ repeats }: SentContent, device: string): number {
+  return repeats[device] ?? 0
 }
 
 function kindOf(week: number): Kind {

@@ -24,3 +24,20 @@ it('a session that is closed while it is being unlinked stays closed for those w
 
   assert.deepEqual(statuses, ['not-installed', 'closed'])
 })
+
+it.each([
+  ['is ready, and no answer comes', { socket: {} }, 'unanswered'],
+  ['cannot be reached', { name: 'connecting' }, 'connecting'],
+  ['was unlinked on the phone before', { name: 'unlinked' }, null],
+] as const)('says what WhatsApp knows of a device that is unlinked: the session %s', async (_, found, known) => {
+  const parts = {
+    store: { remove: async () => true, writeStatus: async () => {} },
+    host: { isInstalled: () => false },
+    clock: new HandClock(),
+    note: () => {},
+  } as unknown as SessionParts
+  const session = new WebSession({ connectionId: 'con_1', stillHolds: () => true } as unknown as HeldLane, parts)
+  session.whenReady = async () => found as never
+
+  assert.equal(await session.unlink(), known)
+})

@@ -1,7 +1,7 @@
 import type { HeldLane } from '../../core/ports/channel.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { SecretUnreadable } from '../../core/ports/secrets.ts'
-import type { SessionRequest, SessionRequestProgress } from '../../core/ports/session-requests.ts'
+import type { SessionRequest, SessionRequestProgress, UNANSWERED } from '../../core/ports/session-requests.ts'
 import type { SessionStore } from '../../core/ports/session-store.ts'
 import { type ClientVersions, VERSION_REFUSED, type WantedVersion } from './client-version.ts'
 import type { SessionStatus } from './close-code.ts'
@@ -15,7 +15,7 @@ interface RequestedSession {
   whenReady(mostMs: number, signal: AbortSignal): Promise<{ readonly socket: unknown } | SessionStatus>
   wasLinkedBy(request: string): Promise<boolean>
   adopt(credentials: string, request: string): Promise<void>
-  unlink(): Promise<SessionStatus | null>
+  unlink(): Promise<SessionStatus['name'] | typeof UNANSWERED | null>
 }
 
 interface RequestsParts {
@@ -132,7 +132,7 @@ export class SessionRequests {
     // From here on it cannot be cancelled.
     if (!(await this.#report(request, { state: 'logging-in' }))) return
     const obstacle = await this.#parts.session.unlink()
-    await this.#end(request, obstacle ? { end: 'done-here-only', detail: obstacle.name } : { end: 'done' })
+    await this.#end(request, obstacle ? { end: 'done-here-only', detail: obstacle } : { end: 'done' })
   }
 
   async #link(request: SessionRequest, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, onTestFinished } from 'vitest'
 import { newSqliteWorld } from '../../../test/conformance/sqlite-world.ts'
-import { ANNA, accept, addSender, holdLane } from '../../../test/conformance/storage-world.ts'
+import { ANNA, accept, addSender, hasSession, holdLane } from '../../../test/conformance/storage-world.ts'
 import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import { testSecrets } from '../../../test/support/secrets.ts'
 import { explainRequestEnd } from '../../core/sentences/explain-session.ts'
@@ -42,7 +42,7 @@ describe('the session of a held lane', () => {
     await session.close({ remove: true })
 
     assert.deepEqual(before, { name: 'unreadable' })
-    assert.deepEqual(await world.sql('select * from channel_session'), [])
+    assert.equal(await hasSession(world), false)
   })
 
   it('unlinks also what does not open, ends the wait for it, and says that WhatsApp does not know of it', async () => {
@@ -66,7 +66,7 @@ describe('the session of a held lane', () => {
       { deadlineMs: 10_000 },
     )
     assert.deepEqual(ended, { state: 'ended', end: 'done-here-only', detail: 'unreadable' })
-    assert.deepEqual(await world.sql('select * from channel_session'), [])
+    assert.equal(await hasSession(world), false)
     assert.equal((await world.lanes.inspect(lane))?.memory.wait?.until, world.clock.now())
     assert.equal(
       explainRequestEnd({ number: '15550001000', kind: 'unlink' }, ended).sentence,
@@ -80,7 +80,7 @@ describe('the session of a held lane', () => {
 
     await assert.rejects(session.adopt('{}', 'req'), /not of this worker any more/)
 
-    assert.deepEqual(await world.sql('select * from channel_session'), [])
+    assert.equal(await hasSession(world), false)
   })
 })
 

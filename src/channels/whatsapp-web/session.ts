@@ -1,8 +1,9 @@
 import type { HeldLane } from '../../core/ports/channel.ts'
 import { SecretUnreadable } from '../../core/ports/secrets.ts'
-import type { SessionLogin } from '../../core/ports/session-requests.ts'
+import { type SessionLogin, UNANSWERED } from '../../core/ports/session-requests.ts'
 import { VERSION_REFUSED } from './client-version.ts'
 import { type AfterClose, backoffMs, CONNECTING, decideAfterClose, type SessionStatus } from './close-code.ts'
+import { countedRepeats } from './counted-repeats.ts'
 import { keepStatus, readKeptStatus } from './kept-status.ts'
 import { WHATSAPP_WEB } from './name.ts'
 import { SentContents } from './sent-contents.ts'
@@ -29,8 +30,6 @@ export function stateOf(session: WebSession | undefined): ReadySession | Session
   return session?.state ?? { name: 'unlinked' }
 }
 
-// A device that could not read it twice more never will.
-const MOST_REPEATS = 2
 const LOGIN_USUALLY_MS = 5_000
 const LOGIN_WITHIN_MS = 60_000
 const UNREADABLE_RETRY_MS = 60_000
@@ -140,19 +139,20 @@ export class WebSession {
     await stored.adopt(credentials, request)
   }
 
-  /** Unlinks the device and removes what is stored. Returns what kept it from telling WhatsApp; null: nothing. */
-  async unlink(): Promise<SessionStatus | null> {
+  /** Unlinks the device and removes what is stored. Returns why WhatsApp may not know of it; null: WhatsApp has confirmed it. */
+  async unlink(): Promise<SessionStatus['name'] | typeof UNANSWERED | null> {
     await this.connectNow()
     const found = await this.whenReady(UNLINKS_WITHIN_MS, new AbortController().signal)
-    const obstacle = 'name' in found ? found : null
-    await this.#leave({ logsOut: obstacle === null })
+    const obstacle = 'name' in found ? found.name : null
+    const isLoggedOut = await this.#leave({ logsOut: obstacle === null })
     await this.#remove()
     this.#set({ name: 'unlinked' }, null)
-    return obstacle
+    // The phone had unlinked it before, so nothing is left to be said.
+    return isLoggedOut || obstacle === 'unlinked' ? null : (obstacle ?? UNANSWERED)
   }
 
-  /** Nothing of the socket counts any more. */
-  async #leave(how: { readonly logsOut: boolean }): Promise<void> {
+  /** Nothing of the socket counts any more. Returns whether WhatsApp has said that the device is logged out. */
+  async #leave(how: { readonly logsOut: boolean }): Promise<boolean> {
     this.#generation += 1
     this.#cancelRetry()
     this.#cancelLoginLimit()
@@ -160,14 +160,15 @@ export class WebSession {
     this.#ready = null
     const socket = this.#socket
     this.#socket = null
-    await socket?.close(how)
+    return (await socket?.close(how)) ?? false
   }
 
   /** The session once it is ready, or the status that keeps it from that, at the latest after `mostMs`. */
   async whenReady(mostMs: number, signal: AbortSignal): Promise<ReadySession | SessionStatus> {
     const late = Promise.withResolvers<void>()
     const cancel = this.#parts.clock.after(mostMs, late.resolve)
-    signal.addEventListener('abort', () => late.resolve(), { once: true })
+    const abort = () => late.resolve()
+    signal.addEventListener('abort', abort)
     let isLate = signal.aborted
     void late.promise.then(() => {
       isLate = true
@@ -175,6 +176,7 @@ export class WebSession {
     while (!this.#ready && this.#status.name === 'connecting' && !isLate)
       await Promise.race([this.#wakeWaiting.promise, late.promise])
     cancel()
+    signal.removeEventListener('abort', abort)
     return this.#ready ?? this.#status
   }
 
@@ -187,17 +189,33 @@ export class WebSession {
     return relaying
   }
 
-  /** Nothing can leave any more once it resolves. With `remove` the device is unlinked and what is stored removed. */
-  async close({ remove }: { readonly remove: boolean }): Promise<void> {
+  /**
+   * Nothing can leave any more once it resolves. With `remove` the device is unlinked and what is stored removed. Returns what
+   * kept it from telling WhatsApp of a device that is forgotten now; null: nothing.
+   */
+  async close({ remove }: { readonly remove: boolean }): Promise<SessionStatus | null> {
+    const obstacle = this.#status
     this.#isClosed = true
     this.#mayLeave = () => false
     this.#note('closed', null)
-    await Promise.all([this.#requests.stop(), this.#leave({ logsOut: remove && this.isReady })])
-    if (remove) await this.#remove()
+    const logsOut = remove && this.isReady
+    const [isLoggedOut] = await Promise.all([this.#leave({ logsOut }), this.#requests.stop()])
+    if (!remove) return null
+    const isKnown = isLoggedOut || obstacle.name === 'unlinked' || !(await this.#isStored())
+    return (await this.#remove()) && !isKnown ? obstacle : null
   }
 
-  async #remove(): Promise<void> {
-    await this.#parts.store.remove(this.#lane).catch(() => {})
+  async #isStored(): Promise<boolean> {
+    try {
+      return (await this.#parts.store.open(this.#lane))?.credentials != null
+    } catch (error) {
+      return error instanceof SecretUnreadable
+    }
+  }
+
+  /** False when what is stored stays: the lane is another worker's, all lanes are held, or storage is away. */
+  #remove(): Promise<boolean> {
+    return this.#parts.store.remove(this.#lane).catch(() => false)
   }
 
   async #connect({ isForced = false } = {}): Promise<void> {
@@ -248,8 +266,7 @@ export class WebSession {
       writeKeys: (keys) => stored.writeKeys(keys),
       writeCredentials: (text) => stored.writeCredentials(text),
       keepReceipt: (receipt) => this.#parts.receipts.keep(connectionId, receipt),
-      countRepeat: (wireId, device) => contents.countRepeat(wireId, device, MOST_REPEATS),
-      mayRepeat: async (to) => !(await this.#parts.blocked.isBlocked(accountId, to)),
+      ...countedRepeats({ contents, isCurrent, isBlocked: (to) => this.#parts.blocked.isBlocked(accountId, to) }),
       mayLeave: (wireId): Deadline | null =>
         isCurrent() && stillHolds() && this.#mayLeave(wireId) ? deadlineIn(LEAVES_WITHIN_MS) : null,
       changed: (change) => {

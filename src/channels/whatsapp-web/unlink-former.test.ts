@@ -10,13 +10,16 @@ import { unlinkFormer } from './unlink-former.ts'
 const RECEIPT: SocketReceipt = { wireIds: ['3EB0'], kind: 'delivered', at: 1 }
 
 describe('the device that was linked before', () => {
-  it('has the receipts of what it sent kept before they are acknowledged, and is logged out', async () => {
+  it.each([
+    ['has the receipts of what it sent kept before they are acknowledged, and is logged out', true],
+    ['is kept for the next login when WhatsApp does not answer that it is logged out', false],
+  ])('%s', async (_title, isAnswered) => {
     const events: unknown[] = []
     const receipts = { keep: async (...kept: unknown[]) => void events.push(kept) }
     const host = {
       open(_: unknown, owner: SocketOwner) {
         void owner.keepReceipt(RECEIPT).then(() => owner.changed({ kind: 'ready', device: '1', version: '2.3000.1' }))
-        return { close: async (how: unknown) => void events.push(how) }
+        return { close: async (how: unknown) => events.push(how) > 0 && isAnswered }
       },
     }
     const stored = { readFormer: async () => '{}', forgetFormer: async () => void events.push('forgotten') }
@@ -27,6 +30,6 @@ describe('the device that was linked before', () => {
       stillHolds: () => true,
     })
 
-    assert.deepEqual(events, [['con', RECEIPT], { logsOut: true }, 'forgotten'])
+    assert.deepEqual(events, [['con', RECEIPT], { logsOut: true }, ...(isAnswered ? ['forgotten'] : [])])
   })
 })

@@ -55,7 +55,7 @@ async function unlinkDevice(
     writeCredentials: async () => {},
     // Of what this device sent. What is acknowledged does not come again.
     keepReceipt: (receipt) => receipts.keep(connectionId, receipt),
-    countRepeat: async () => null,
+    findRepeat: async () => null,
     mayRepeat: async () => false,
     mayLeave: () => null,
     changed(change) {
@@ -66,6 +66,6 @@ async function unlinkDevice(
   const cancel = clock.after(WITHIN_MS, () => login.resolve('failed'))
   const end = await login.promise
   cancel()
-  await socket.close({ logsOut: end === 'ready' })
-  return end !== 'failed'
+  const isLoggedOut = await socket.close({ logsOut: end === 'ready' })
+  return isLoggedOut || end === 'gone'
 }

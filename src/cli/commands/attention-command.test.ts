@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
-import { ENGINES } from '../../../test/support/administration-world/open-administration-world.ts'
+import { ENGINES, NOON } from '../../../test/support/administration-world/open-administration-world.ts'
 import { CliWorld } from '../../../test/support/administration-world/run-cli.ts'
-import type { AccountId } from '../../core/ids.ts'
+import type { AccountId, ConnectionId } from '../../core/ids.ts'
+import { ERASED } from '../../core/message/erased.ts'
+import type { OwnWait } from '../../core/message/message.ts'
+import type { AlarmSeverity } from '../../core/watchdog/alarm-kinds.ts'
 
 const GB = 1_073_741_824
 
@@ -17,13 +20,9 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
     return close
   })
 
-  function raise(severity: string): Promise<void> {
+  function raise(severity: AlarmSeverity): Promise<void> {
     const facts = { host: 'mail-2', folder: '/data', freeBytes: 0.5 * GB, totalBytes: 100 * GB }
-    return world.run(
-      `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, is_announced)
-        values (null, 'disk_filling', 'mail-2:/data', ?, ?, ?, ?, ?, 1)`,
-      ...[severity, JSON.stringify(facts), world.now, world.now, world.now],
-    )
+    return world.raiseAlarm({ kind: 'disk_filling', severity, object: 'mail-2:/data', facts })
   }
 
   it('say what is wrong and what to do', async () => {
@@ -43,7 +42,7 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
   })
 
   it('are none of a service that has died: then that is said, and a check fails', async () => {
-    await world.run('update worker set heartbeat_until = ?', world.now)
+    await world.killService()
 
     const { stdout } = await world.cli('attention')
     const check = await world.cli('attention', '--check')
@@ -55,7 +54,7 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
 
   it('G10: say of a process that stands still to restart it, and not to start another', async () => {
     const { id } = await world.accept({ connectionId: await world.connection(account) })
-    await world.run('update worker set heartbeat_until = ?', world.now)
+    await world.killService()
     world.holder = 1234
 
     const attention = await world.cli('attention')
@@ -63,7 +62,7 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
     const { reasonText, nextStep } = await world.json('message', 'explain', id)
 
     const sentence =
-      'Process 1234 has shown no sign of life since 15 Jan 2026, 11:59:45 UTC, but still holds the data, so nothing is sent.'
+      'Process 1234 has shown no sign of life since 15 Jan 2026, 11:59:45 UTC, but still holds the data. Nothing is sent.'
     assert.match(
       attention.stdout,
       /^Process 1234 holds the data, but shows no sign of life: .* Restart that process\.\n/,
@@ -97,7 +96,7 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
   })
 
   async function silenced() {
-    await world.run('update worker set heartbeat_until = ?', world.now)
+    await world.killService()
     return world.json('attention')
   }
 
@@ -113,5 +112,129 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
       [nothing, warning, critical, unasked].map(({ code }) => code),
       [0, 0, 1, 0],
     )
+  })
+})
+
+describe.each(ENGINES)('attention, on %s', (engine) => {
+  let world: CliWorld
+  let connectionId: ConnectionId
+
+  beforeEach(async () => {
+    world = new CliWorld()
+    const close = await world.open(engine)
+    connectionId = await world.connection(await world.account())
+    return close
+  })
+
+  it('says that nothing wants it', async () => {
+    await world.accept({ connectionId })
+
+    assert.equal((await world.cli('attention')).stdout, 'Nothing needs your attention.\n')
+    assert.deepEqual(await world.json('attention'), {
+      storage: null,
+      running: true,
+      alarms: [],
+      hold: null,
+      unconfirmed: [],
+      webhooks: [],
+      lanes: [],
+      tokens: [],
+    })
+  })
+
+  it('shows unconfirmed messages, lanes that stand still, and tokens about to expire', async () => {
+    const { id, sequence } = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
+    await world.database.rewriteMessage(sequence, { recipient: ERASED })
+    await world.accept({ connectionId })
+    await world.lane(connectionId, { reason: 'credentials_refused', words: '401' })
+    await world.cli('token', 'create', '--name', 'soon', '--expires', '7d')
+    await world.cli('token', 'create', '--name', 'later', '--expires', '30d')
+
+    const found = await world.json<{ unconfirmed: { id: string }[]; lanes: unknown[]; tokens: { name: string }[] }>(
+      'attention',
+    )
+    const { stdout } = await world.cli('attention')
+
+    assert.deepEqual(
+      found.unconfirmed.map((message) => message.id),
+      [id],
+    )
+    assert.deepEqual(found.lanes, [
+      {
+        connection: '15550001000',
+        account: 'Acme',
+        reason: 'credentials_refused',
+        words: '401',
+        until: null,
+        waiting: 1,
+        oldestWaitingAt: '2026-01-15T12:00:00.000Z',
+        nextStep:
+          'Enter valid credentials in the settings of the connection, then resume it. → nuncio connection resume 15550001000',
+      },
+    ])
+    assert.deepEqual(
+      found.tokens.map(({ name }) => name),
+      ['soon'],
+    )
+    assert.match(
+      stdout,
+      /Unconfirmed.*\n {2}message-1 from 15550001000 to an erased recipient, accepted .*\. Its result is unknown, and no report shows whether it arrived\. It cannot be sent again\. If you know that it arrived, choose “It arrived”\.\n\nLanes that stand still\n {2}15550001000 \(Acme\): 1 waiting/,
+    )
+  })
+
+  it('says of unconfirmed messages what their own network did, and why one cannot be sent again', async () => {
+    const account = (await world.administration.listAccounts())[0]!.id
+    const other = await world.connection(account, '15550001001')
+    const [broken, removed] = [
+      await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' }),
+      await world.accept({ connectionId: other, state: 'UNCONFIRMED', reason: 'result_unknown' }),
+    ]
+    await world.run('update connection set channel = ? where id = ?', 'whatsapp-cloud', connectionId)
+    await world.run('update message set words = ? where id = ?', 'Meta broke the connection', broken.id)
+    await world.administration.removeConnection(other, false, 'test')
+
+    const { stdout } = await world.cli('attention')
+
+    const line = (id: string) => stdout.split('\n').find((one) => one.startsWith(`  ${id} `))
+    assert.match(
+      line(broken.id) ?? '',
+      / The connection to Meta broke, and no report shows whether it arrived\. Nuncio noted: “Meta broke the connection”$/,
+    )
+    assert.match(line(removed.id) ?? '', / It cannot be sent again: 15550001001 was removed\. If you know /)
+  })
+
+  it('says what the oldest message waits for where each waits for something of its own, and when the first of them goes on', async () => {
+    await world.lane(connectionId, { reason: 'all_deferred', until: NOON + 60_000 })
+    const words = '30 of 30 new recipients were written to within 24 hours, so none is left.'
+    await defer('15550100000', { kind: 'rate-limit', reason: 'new_recipients', words, until: NOON + 20 * 3_600_000 })
+    const alone = await lanes()
+    await defer('15550100001', { kind: 'retry', reason: 'retrying', words: null, until: NOON + 30_000 })
+
+    const { stdout } = await world.cli('attention')
+
+    assert.ok(stdout.includes(`2 waiting, the oldest accepted now. ${words} It goes on in 30 seconds`), stdout)
+    assert.deepEqual(
+      [alone, await lanes()],
+      [[['new_recipients', '2026-01-16T08:00:00.000Z']], [['new_recipients', '2026-01-15T12:00:30.000Z']]],
+    )
+  })
+
+  async function defer(to: string, wait: OwnWait): Promise<void> {
+    const { sequence } = await world.accept({ connectionId, to })
+    await world.defer(sequence, wait)
+  }
+
+  async function lanes() {
+    const found = await world.json<{ lanes: { reason: string; until: string }[] }>('attention')
+    return found.lanes.map(({ reason, until }) => [reason, until])
+  }
+
+  it('leaves out a lane that only keeps its pace, and one that is paused with nothing to do', async () => {
+    await world.lane(connectionId, { reason: 'pace', until: NOON + 1_000 })
+    const other = await world.connection((await world.administration.listAccounts())[0]!.id, '15550001001')
+    await world.administration.setConnectionState(other, 'paused', 'test')
+    await world.accept({ connectionId })
+
+    assert.deepEqual((await world.json<{ lanes: unknown[] }>('attention')).lanes, [])
   })
 })

@@ -1,14 +1,17 @@
 import { commandLine } from '../../core/command-line.ts'
 import type { AccountId } from '../../core/ids.ts'
-import type { ConnectionView, HoldView, MessageView, TokenView } from '../../core/ports/administration.ts'
+import type { ConnectionView, HoldView, TokenView } from '../../core/ports/administration.ts'
 import type { AlarmView } from '../../core/ports/console/alarms.ts'
 import type { StorageError } from '../../core/ports/lanes.ts'
 import type { WebhookView } from '../../core/ports/webhooks.ts'
-import { explainReason, withCommand } from '../../core/reasons.ts'
+import { type ExplainedReason, explainReason, withCommand } from '../../core/reasons.ts'
 import { renderRemedy } from '../../core/render-remedy.ts'
+import { explainNoResend } from '../../core/sentences/explain-no-resend.ts'
 import { explainWait } from '../../core/sentences/explain-wait.ts'
+import { recipientOf } from '../../core/sentences/message-facts.ts'
 import type { AlarmKind } from '../../core/watchdog/alarm-kinds.ts'
 import { isoTime, relativeTime } from '../../format/instants.ts'
+import type { Attention } from '../../operations/find-attention.ts'
 import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import type { Cli } from '../cli.ts'
 import { goesOn } from '../format/goes-on.ts'
@@ -36,16 +39,17 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
     .withJson('{storage, running, alarms, hold, unconfirmed, lanes, tokens, webhooks}')
     .withExamples(commandLine`attention`, commandLine`attention --json`, commandLine`attention --check`)
     .action((options: CommonOptions & { readonly check?: boolean }) =>
-      cli.withAdministration(async ({ administration, alarms: found, webhooks, findStorageError, findHolder }) => {
+      cli.withAdministration(async ({ administration, lanes: views, alarms: found, webhooks, ...of }) => {
         const account = await findAccountOrAll(administration, options.account)
         const accountId = account?.id ?? null
         const now = cli.surroundings.now()
         const { findAttention } = await import('../../operations/find-attention.ts')
-        const { hold, unconfirmed, status, tokens } = await findAttention(administration, accountId, now)
+        const sources = { administration, lanes: views }
+        const { hold, unconfirmed, status, tokens } = await findAttention(sources, accountId, now)
         const lanes = status.map(toLane)
         const alarms = await found.readOpen({ accountId, seesInstallation: true })
         // Only a living service raises alarms: of one that has died there would be none.
-        const storage = await findStorageError()
+        const storage = await of.findStorageError()
         const isRunning = (await administration.listWorkers()).some(({ isAlive }) => isAlive)
         const isCritical = storage !== null || !isRunning || alarms.some(({ severity }) => severity === 'critical')
         if (options.check && isCritical) cli.exitCode = 1
@@ -66,7 +70,18 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
         const retention = waitText(await administration.readSweep(), now)
         await cli.say(
           inText(
-            { storage, isRunning, holder: findHolder(), alarms, hold, retention, unconfirmed, lanes, tokens, disabled },
+            {
+              storage,
+              isRunning,
+              holder: of.findHolder(),
+              alarms,
+              hold,
+              retention,
+              unconfirmed,
+              lanes,
+              tokens,
+              disabled,
+            },
             now,
           ),
         )
@@ -125,7 +140,7 @@ interface Findings {
   readonly alarms: readonly AlarmView[]
   readonly hold: HoldView | null
   readonly retention: string | null
-  readonly unconfirmed: readonly MessageView[]
+  readonly unconfirmed: Attention['unconfirmed']
   readonly lanes: readonly Lane[]
   readonly tokens: readonly TokenView[]
   readonly disabled: readonly WebhookView[]
@@ -155,7 +170,7 @@ function inText(found: Findings, now: number): string {
       disabled.map(({ id, url, stateReason }) => `${id} to ${url}. ${stateReason ?? ''}`),
     ),
   ].filter((text) => text !== '')
-  return parts.length === 0 ? 'Nothing wants your attention.' : parts.join('\n\n')
+  return parts.length === 0 ? 'Nothing needs your attention.' : parts.join('\n\n')
 }
 
 function storageText({ cause: words }: StorageError): string {
@@ -172,18 +187,26 @@ function alarmLine(alarm: AlarmView): string {
   return `${severity}${account === null ? '' : ` (${account})`}: ${cause} ${withCommand(alarm)}`
 }
 
-function messageLine({ id, connection, to, reason, acceptedAt }: MessageView, now: number): string {
-  const why = reason === null ? '' : ` ${explainReason(reason, { facts: { number: connection, to } }).cause}`
-  return `${id} from ${connection} to ${to}, accepted ${relativeTime(acceptedAt, now)}.${why}`
+function messageLine(message: Attention['unconfirmed'][number], now: number): string {
+  const { id, connection, acceptedAt, state, words, channel } = message
+  const to = recipientOf({ message })
+  const reason = message.reason ?? 'result_unknown'
+  const { cause, quote } = explainReason(reason, { state, words, channel, facts: { number: connection, to } })
+  const bar = explainNoResend(message, message)
+  const more = `${saidText(quote)}${bar === null ? '' : ` ${bar.nextStep}`}`
+  return `${id} from ${connection} to ${to ?? 'an erased recipient'}, accepted ${relativeTime(acceptedAt, now)}. ${cause}${more}`
+}
+
+function saidText(quote: ExplainedReason['quote']): string {
+  return quote === null ? '' : ` ${quote.speaker}: “${quote.words}”`
 }
 
 function laneLine(lane: Lane, now: number): string {
   const { connection, account, waiting, oldestWaitingAt, reason, until, nextStep } = lane
   const since = oldestWaitingAt === null ? '' : `, the oldest accepted ${relativeTime(oldestWaitingAt, now)}`
   const { cause, quote } = lane.explained
-  const said = quote === null ? '' : ` ${quote.speaker}: “${quote.words}”`
   const ends = until === null ? '' : ` It goes on ${goesOn({ reason, until }, now)}.`
-  return `${connection} (${account}): ${waiting} waiting${since}. ${cause}${said}${ends} ${nextStep}`
+  return `${connection} (${account}): ${waiting} waiting${since}. ${cause}${saidText(quote)}${ends} ${nextStep}`
 }
 
 function tokenLine({ name, account, id, expiresAt }: TokenView, now: number): string {

@@ -28,7 +28,12 @@ export async function callEndpoint(
   { fetch }: Pick<Environment, 'fetch'>,
   { baseUrl, token, idempotencyKey, body }: EndpointCall,
 ): Promise<EndpointReply> {
-  const headers = { 'content-type': 'application/json', 'x-api-key': fitForHeader('token', token) }
+  const headers = {
+    'content-type': 'application/json',
+    'x-api-key': fitForHeader('token', token),
+    // The log names the program of a request.
+    'user-agent': 'nuncio (command line)',
+  }
   const key = idempotencyKey === null ? {} : { 'idempotency-key': fitForHeader('idempotency-key', idempotencyKey) }
   try {
     const response = await fetch(baseUrl + SEND_PATH, {

@@ -150,7 +150,7 @@ describe.each(ENGINES)('connections, on %s', (engine) => {
     const { sequence } = await world.accept({ connectionId: id })
     await world.acceptMany(2, id)
     await world.lane(id, { reason: 'backlog_confirmation', until: NOON + 86_400_000 })
-    await mayHaveArrived(sequence)
+    await world.endAttempt(sequence, { outcome: 'unknown' })
     world.now += 60_000
     await world.accept({ connectionId: id })
 
@@ -164,7 +164,7 @@ describe.each(ENGINES)('connections, on %s', (engine) => {
     const { id } = await world.json<{ id: ConnectionId }>(...ADD)
     const { sequence } = await world.accept({ connectionId: id })
     await world.acceptMany(2, id)
-    await mayHaveArrived(sequence)
+    await world.endAttempt(sequence, { outcome: 'unknown' })
 
     const { stdout } = await world.cli('connection', 'remove', '15550001000', '--cancel-waiting')
 
@@ -172,17 +172,7 @@ describe.each(ENGINES)('connections, on %s', (engine) => {
       stdout,
       'Removed 15550001000. 2 messages were cancelled. 1 message is UNCONFIRMED: an earlier attempt may have arrived. See: nuncio message list --state UNCONFIRMED\n',
     )
-    const [entry] = await world.all("select detail from audit where action = 'connection.remove'")
-    assert.deepEqual(JSON.parse(String(entry?.['detail'])), { number: '15550001000', cancelled: 2, unconfirmed: 1 })
+    const [entry] = await world.audited('connection.remove')
+    assert.deepEqual(JSON.parse(entry?.detail ?? ''), { number: '15550001000', cancelled: 2, unconfirmed: 1 })
   })
 })
-
-/** Like a message that is queued again after an attempt with an unknown result. */
-async function mayHaveArrived(sequence: number): Promise<void> {
-  await world.run(
-    `insert into ${world.database.attempts} (message_sequence, number, started_at, ended_at, outcome) values (?, 1, ?, ?, 'unknown')`,
-    sequence,
-    NOON,
-    NOON,
-  )
-}

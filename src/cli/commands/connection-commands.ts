@@ -1,6 +1,7 @@
 import { CONNECTION_NAME } from '../../contract/console/form-rules.ts'
 import { commandLine } from '../../core/command-line.ts'
-import type { ConnectionView, TakenOut } from '../../core/ports/administration.ts'
+import type { TakenOut } from '../../core/message/taken-out.ts'
+import type { ConnectionView } from '../../core/ports/administration.ts'
 import { explainWait } from '../../core/sentences/explain-wait.ts'
 import { relativeTime } from '../../format/instants.ts'
 import { ACTOR, type Cli } from '../cli.ts'
@@ -117,6 +118,9 @@ function addResume(group: NuncioCommand, cli: Cli): void {
     )
 }
 
+const UNLINKED_SOON =
+  'This device disappears from the phone’s list of linked devices once a worker has logged it out. If it stays there while Nuncio runs, log it out on the phone.'
+
 function addRemove(group: NuncioCommand, cli: Cli): void {
   group
     .command('remove')
@@ -127,11 +131,12 @@ function addRemove(group: NuncioCommand, cli: Cli): void {
     .withJson('the connection as it was, and how many messages were cancelled or became unconfirmed')
     .withExamples(commandLine`connection remove 15550001000 --cancel-waiting`)
     .action((number: string, options: CommonOptions & { cancelWaiting?: boolean }) =>
-      withConnection(cli, { number, options }, async ({ administration }, before) => {
+      withConnection(cli, { number, options }, async ({ administration, deviceSessions }, before) => {
+        const device = await deviceSessions.read(before)
         const taken = await administration.removeConnection(before.id, options.cancelWaiting ?? false, ACTOR)
         const nothing = { waiting: 0, oldestWaitingAt: null, reason: null }
         if (options.json) return cli.json({ ...connectionJson(before), ...nothing, state: 'removed', ...taken })
-        await cli.say(`Removed ${number}. ${takenOutSentence(taken)}`)
+        await cli.say(`Removed ${number}. ${takenOutSentence(taken)}${device?.isLinked ? `\n${UNLINKED_SOON}` : ''}`)
       }),
     )
 }

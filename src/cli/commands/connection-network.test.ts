@@ -9,8 +9,8 @@ import { type CliAnswer, CliWorld } from '../../../test/support/administration-w
 import { NO_CALLS } from '../../../test/support/bridge/no-calls.ts'
 import { startSimulator } from '../../../test/support/whatsapp-cloud/simulator.ts'
 import type { Simulator } from '../../../test/support/whatsapp-cloud/simulator-types.ts'
-import { createSetUps } from '../../channels/registry.ts'
-import type { ChannelSetUp } from '../../core/ports/channel-onboarding.ts'
+import { createOnboardings } from '../../channels/registry.ts'
+import type { ChannelOnboarding } from '../../core/ports/channel-onboarding.ts'
 import { systemClock } from '../../server/system-clock.ts'
 import { promptOnTerminal } from '../prompt-on-terminal.ts'
 
@@ -39,7 +39,7 @@ async function open(engine: EngineName) {
   })
   simulator.addTemplate('102290129340398', { name: 'notice', language: 'en_US', body: 'News: {{1}} Goodbye.' })
   simulator.addTemplate('102290129340398', { name: 'two_parts', language: 'de', body: '{{1}} und {{2}} dann' })
-  world.setUps = createSetUps({
+  world.onboardings = createOnboardings({
     settings: { whatsappCloudUrl: simulator.url },
     clock: systemClock,
     guarded: NO_CALLS,
@@ -266,23 +266,23 @@ describe.each(ENGINES)('connections of WhatsApp Cloud at the command line, on %s
 
   it('never put a secret back that was replaced while the network was asked', async () => {
     await add(...given())
-    const before = world.setUps
-    const [openSetUp] = [...before.values()]
-    const setUp = await openSetUp?.()
-    assert.ok(setUp)
+    const before = world.onboardings
+    const [openOnboarding] = [...before.values()]
+    const onboarding = await openOnboarding?.()
+    assert.ok(onboarding)
     const renewed = 'EAAG0000000000renewedToken'
-    const slow: ChannelSetUp = {
-      ...setUp,
+    const slow: ChannelOnboarding = {
+      ...onboarding,
       async prove(wanted) {
-        const proof = await setUp.prove(wanted)
-        world.setUps = before
+        const proof = await onboarding.prove(wanted)
+        world.onboardings = before
         simulator.changeNumber('106540352242922', { accessToken: renewed })
         const token = `access_token=@${file('renewed', renewed)}`
         assert.equal((await world.cli('connection', 'set', NUMBER, token)).code, 0)
         return proof
       },
     }
-    world.setUps = new Map([['whatsapp-cloud', async () => slow]])
+    world.onboardings = new Map([['whatsapp-cloud', async () => slow]])
 
     const late = await world.cli('connection', 'set', NUMBER, `verify_token=@${file('word', 'another-word')}`)
 

@@ -19,6 +19,7 @@ const TAKEN_UP_WITHIN_MS = 10_000
 
 // What is drawn is light. On a light terminal it would be dark on light, which few cameras read.
 const lightOnDark = (line: string) => `\u001B[97;40m${line}\u001B[0m`
+const LINE_ABOVE_CLEARED = '\u001B[1A\u001B[2K'
 
 type PairOptions = CommonOptions & { readonly code?: boolean }
 
@@ -108,6 +109,8 @@ interface Seen {
 interface Printer {
   /** It is other than before. */
   print(seen: Seen): Promise<void>
+  /** It is the same, and time has passed. */
+  countDown?(seen: Seen): Promise<void>
 }
 
 interface Followed {
@@ -128,7 +131,8 @@ async function follow(cli: Cli, { watch, printer }: Followed): Promise<void> {
         `No worker runs that could do this. Start Nuncio, then try again: ${commandLine`serve`}`,
       )
     const text = JSON.stringify([progress, seen.code])
-    if (text !== last) await printer.print(seen)
+    if (text === last) await printer.countDown?.(seen)
+    else await printer.print(seen)
     last = text
     if (progress.state === 'ended') {
       if (progress.end !== 'done') cli.exitCode = 1
@@ -157,6 +161,8 @@ class PagePrinter implements Printer {
   readonly #cli: Cli
   readonly #session: AdministrationSession
   readonly #connection: ConnectionView
+  /** How long the code is valid, as it was said last. */
+  #valid = ''
 
   constructor(cli: Cli, session: AdministrationSession, connection: ConnectionView) {
     this.#cli = cli
@@ -176,7 +182,8 @@ class PagePrinter implements Printer {
         if (code === null || !progress.shown) return
         if (progress.shown.number === 1) await this.#cli.say(stepsText(number, kind))
         await this.#showCode(code, { kind, channel })
-        return this.#cli.say(validText(progress.shown, this.#cli.surroundings.now()))
+        this.#valid = validText(progress.shown, this.#cli.surroundings.now())
+        return this.#cli.say(this.#valid)
       case 'confirmed':
         return this.#cli.say('The phone has confirmed it. Linking…')
       case 'logging-in':
@@ -187,6 +194,16 @@ class PagePrinter implements Printer {
         return this.#cli.say([sentence, ...(next === '' ? [] : [next])].join('\n'))
       }
     }
+  }
+
+  /** Where a person reads along: the last line is written anew. */
+  async countDown({ view: { progress }, code }: Seen): Promise<void> {
+    const { isTerminal, now, out } = this.#cli.surroundings
+    if (!isTerminal || progress.state !== 'showing' || code === null || !progress.shown) return
+    const valid = validText(progress.shown, now())
+    if (valid === this.#valid) return
+    this.#valid = valid
+    await out(`${LINE_ABOVE_CLEARED}${valid}\n`)
   }
 
   async #showCode(code: string, { kind, channel }: { kind: SessionRequestKind; channel: string }): Promise<void> {

@@ -1,5 +1,6 @@
 import { commandLine } from '../../core/command-line.ts'
 import { Refusal } from '../../core/refusals.ts'
+import { counted } from '../../format/counted.ts'
 import type { CheckStatus, Finding } from '../../operations/doctor/finding.ts'
 import type { Cli } from '../cli.ts'
 import { findingJson } from '../format/json-shapes.ts'
@@ -89,15 +90,11 @@ function inTheEnd(findings: readonly Finding[]): string {
   const steps = findings.filter(({ nextStep }) => nextStep !== null)
   const problems = findings.filter(({ status }) => status === 'problem').length
   const warnings = findings.filter(({ status }) => status === 'warning').length
-  const counted = `${count(problems, 'problem')}, ${count(warnings, 'warning')}.`
+  const found = `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}.`
   if (problems + warnings === 0) return 'All is well.'
-  if (steps.length === 0) return counted
+  if (steps.length === 0) return found
   return [
-    `${counted} What to do:`,
+    `${found} What to do:`,
     ...steps.map((finding) => `  ${finding.check}: ${printable(finding.nextStep ?? '')}`),
   ].join('\n')
-}
-
-function count(number: number, word: string): string {
-  return `${number} ${word}${number === 1 ? '' : 's'}`
 }

@@ -267,7 +267,7 @@ describe.each(ENGINES)('one request, on %s', (engine) => {
     ])
   })
 
-  it('points to the story of its message', async () => {
+  it('points to the timeline of its message', async () => {
     const id = await accept()
     await logRequest(world, { accountId: acme, tokenId: token.id, requestId: 'again', messageId: id })
 
@@ -276,7 +276,7 @@ describe.each(ENGINES)('one request, on %s', (engine) => {
 
     assert.match(first, /\nAnswered: 200 HC-1 \(success_200\)\nOutcome: accepted\n/)
     assert.match(first, /\nMessage: message-1 from 15550001000 to 15550100000, PUBLISHED now\n/)
-    assert.match(first, /\nIts story: nuncio message explain message-1\n\nBody:\n\{"from":"15550001000",/)
+    assert.match(first, /\nIts timeline: nuncio message explain message-1\n\nBody:\n\{"from":"15550001000",/)
     assert.match(again, /\nOutcome: repeated\nMessage: message-1 /)
     assert.match(again, /\nBody: not kept, because it was not read or is no text\n$/)
   })

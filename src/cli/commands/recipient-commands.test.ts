@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, it } from 'vitest'
+import { logRequest } from '../../../test/support/administration-world/log-request.ts'
 import { ENGINES, type EngineName } from '../../../test/support/administration-world/open-administration-world.ts'
 import { CliWorld } from '../../../test/support/administration-world/run-cli.ts'
-import type { ConnectionId } from '../../core/ids.ts'
+import type { AccountId, ConnectionId, TokenId } from '../../core/ids.ts'
 import { decideAfterTry } from '../../core/notifications/decide-after-try.ts'
 import { createDeliveries } from '../../storage/queries/webhooks/deliveries.ts'
 
@@ -14,14 +15,15 @@ const SENDER = '15550001000'
 const PERSON = '15550100000'
 
 let world: CliWorld
+let accountId: AccountId
 let connectionId: ConnectionId
 let noted = 0
 
 async function open(engine: EngineName) {
   world = new CliWorld()
   const close = await world.open(engine)
-  await world.cli('account', 'create', 'Acme')
-  connectionId = (await world.json<{ id: ConnectionId }>('connection', 'add', SENDER, '--channel', 'sandbox')).id
+  accountId = await world.account()
+  connectionId = await world.connection(accountId)
   return close
 }
 
@@ -42,7 +44,7 @@ describe.each(ENGINES)('the block list, on %s', (engine) => {
     ])
     assert.deepEqual([asked, freed.stdout], [[], `${PERSON} may be written to again.\n`])
     assert.match((await world.cli('recipient', 'unblock', PERSON)).stderr, /recipient_not_blocked/)
-    const audit = JSON.stringify(await world.all('select action, object, detail from audit order by sequence'))
+    const audit = JSON.stringify(await world.audited('%'))
     assert.match(audit, /recipient\.block.*recipient …00.*recipient\.unblock/)
     assert.doesNotMatch(audit, new RegExp(PERSON))
   })
@@ -106,38 +108,21 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     const failed = await world.accept({ connectionId, state: 'FAILED', reason: 'busy' })
     const other = await world.accept({ connectionId, state: 'PUBLISHED' })
     // A message to another recipient, which must stay as it is.
-    const elsewhere = engine === 'SQLite' ? 'message' : 'settled'
-    await world.run(`update ${elsewhere} set recipient = '15550199999', body = '{}' where sequence = ?`, other.sequence)
-    await world.run(
-      `insert into timeline (message_sequence, position, at, kind, words) values (?, 1, 1, 'receipt-failed', ?)`,
-      sent.sequence,
-      `no such user ${PERSON}`,
-    )
-    await world.run(
-      `insert into channel_memory (kind, connection_id, key, value, at) values ('sandbox.inbox', ?, ?, ?, 1)`,
-      connectionId,
-      `${sent.id}#1`,
-      JSON.stringify({ to: PERSON, text: 'Hello' }),
-    )
+    await world.database.rewriteMessage(other.sequence, { recipient: '15550199999', body: '{}' })
+    await world.writeTimeline(sent.sequence, { at: 1, kind: 'receipt-failed', words: `no such user ${PERSON}` })
+    await world.deliver(connectionId, `${sent.id}#1`, { to: PERSON, text: 'Hello' })
     await world.run(
       `insert into channel_memory (kind, connection_id, key, value, at) values ('whatsapp-cloud.window', ?, '15550199999', '', 1)`,
       connectionId,
     )
-    for (const number of [PERSON, '15550199999'])
-      await world.run(
-        `insert into channel_session_key (connection_id, kind, id, recipient, value) values (?, 'session', ?, ?, ?)`,
-        connectionId,
-        `${number}.0`,
-        number,
-        Buffer.of(1),
-      )
-    await world.run(
-      `insert into request (sequence, account_id, token_id, request_id, received_at, took_us, status, code, errors, body)
-         select 900, account_id, 'tok', 'req-1', 1, 1, 400, 'HC-2', ?, ? from connection where id = ?`,
-      JSON.stringify([{ field: 'to', code: 'number_malformed', message: `Write this number as ${PERSON}` }]),
-      JSON.stringify({ from: SENDER, to: '+1 555 010-0000', message: { type: 'message', message: 'Hi' } }),
-      connectionId,
-    )
+    for (const number of [PERSON, '15550199999']) await world.writeSessionKey(connectionId, `${number}.0`, number)
+    await logRequest(world, {
+      accountId,
+      tokenId: 'tok' as TokenId,
+      requestId: 'req-1',
+      errors: [{ field: 'to', code: 'number_malformed', message: `Write this number as ${PERSON}` }],
+      body: JSON.stringify({ from: SENDER, to: '+1 555 010-0000', message: { type: 'message', message: 'Hi' } }),
+    })
     return { sent, failed, other }
   }
 
@@ -210,12 +195,7 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     mkdirSync(world.mediaFolder)
     for (const path of [own, foreign]) writeFileSync(path, 'a picture')
     for (const [at, path] of [own, foreign, '/', `${world.mediaFolder}/..`].entries())
-      await world.run(
-        `insert into channel_memory (kind, connection_id, key, value, at) values ('sandbox.inbox', ?, ?, ?, 1)`,
-        connectionId,
-        `msg-${at}#1`,
-        JSON.stringify({ to: PERSON, path }),
-      )
+      await world.deliver(connectionId, `msg-${at}#1`, { to: PERSON, path })
 
     const { memories } = await world.json<{ memories: number }>('recipient', 'erase', PERSON, '--yes')
 
@@ -236,7 +216,7 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
     const tries = claimed.map((each) => ({ ...each, at: world.now, tookMs: 1, checked: answer(`not for ${PERSON}`) }))
     await work.record(tries.slice(0, 1))
     await note(sequence, PERSON, words)
-    await world.run('update message set recipient = ? where sequence = ?', 'erased', forgotten.sequence)
+    await world.database.rewriteMessage(forgotten.sequence, { recipient: 'erased' })
 
     await world.json('recipient', 'erase', PERSON, '--yes', '--cancel-waiting')
     // Those that were under way while it was erased come to their end now, too late to be written down.
@@ -342,10 +322,7 @@ describe.each(ENGINES)('everything about one number, on %s', (engine) => {
   it('G5: is erased without counting as cancelled what may have arrived before', async () => {
     const { sequence } = await world.accept({ connectionId })
     await world.accept({ connectionId })
-    await world.run(
-      `insert into ${world.database.attempts} (message_sequence, number, started_at, ended_at, outcome) values (?, 1, 0, 1, 'unknown')`,
-      sequence,
-    )
+    await world.endAttempt(sequence, { outcome: 'unknown' })
 
     const { stdout } = await world.cli('recipient', 'erase', PERSON, '--yes', '--cancel-waiting')
 

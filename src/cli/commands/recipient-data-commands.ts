@@ -1,10 +1,10 @@
 import { commandLine } from '../../core/command-line.ts'
 import type { AccountView } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
+import { counted } from '../../format/counted.ts'
 import { isoTime } from '../../format/instants.ts'
 import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { ACTOR, type Cli } from '../cli.ts'
-import { counted } from '../format/counted.ts'
 import { erasureText } from '../format/erasure-text.ts'
 import { forPeople } from '../format/for-people.ts'
 import { escapeHidden } from '../format/printable.ts'
@@ -23,7 +23,7 @@ export function addRecipientDataCommands(group: NuncioCommand, cli: Cli): void {
   group
     .command('export')
     .description(
-      'print everything an account has about one number, as one JSON object: its messages with their story, requests that name it, what channels remember, its block',
+      'print everything an account has about one number, as one JSON object: its messages with their timeline, requests that name it, what channels remember, its block',
     )
     .argument('<number>', 'country code and digits only')
     .withAccount(OF)

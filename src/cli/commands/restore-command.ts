@@ -1,8 +1,8 @@
 import { commandLine } from '../../core/command-line.ts'
+import { counted } from '../../format/counted.ts'
 import { plainTime } from '../../format/instants.ts'
 import type { Restored } from '../../operations/backup/restore-request.ts'
 import type { Cli } from '../cli.ts'
-import { counted } from '../format/counted.ts'
 import { createProgressLine } from '../format/progress.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 

@@ -28,12 +28,12 @@ describe.each(ENGINES)('nuncio retention, on %s', (engine) => {
     assert.match(changed, /kept 7 days, messages and the API log 90 days/)
     assert.match(more, /Messages are kept for 90 days in this installation: an account can have less, not more\./)
     assert.match(longer, /Texts cannot be kept longer \(11 days\) than the messages they belong to \(10 days\)\./)
-    const [entry] = await world.all(`select detail from audit where action = 'retention.change'`)
-    assert.deepEqual(JSON.parse(String(entry?.['detail'])), { bodiesDays: 7, messagesDays: null })
+    const [entry] = await world.audited('retention.change')
+    assert.deepEqual(JSON.parse(entry?.detail ?? ''), { bodiesDays: 7, messagesDays: null })
   })
 
   it('shows the wait after a copy, and ends it', async () => {
-    await world.run(`update retention_state set begins_at = ?, waits_for = 'copy'`, world.now + 3_600_000)
+    await world.delayRetention(world.now + 3_600_000)
 
     const waiting = (await world.cli('attention')).stdout
     await world.cli('retention', '--begin')

@@ -1,4 +1,5 @@
 import { commandLine } from '../../core/command-line.ts'
+import { counted } from '../../format/counted.ts'
 import { isoTime, plainTime } from '../../format/instants.ts'
 import type { KeyRingView, KeyState, Rotation } from '../../server/wiring/key-ring-administration.ts'
 import { ACTOR, type Cli } from '../cli.ts'
@@ -107,8 +108,7 @@ function printProgress(cli: Cli): (secrets: number) => void {
 }
 
 async function printRotation(cli: Cli, { id, file, secrets, unreadable }: Rotation): Promise<void> {
-  const what = secrets === 1 ? '1 secret was' : `${secrets} secrets were`
-  await cli.say(`${what} sealed anew. All that can be opened is sealed with the key ${id} now.
+  await cli.say(`${counted(secrets, 'secret was', 'secrets were')} sealed anew. All that can be opened is sealed with the key ${id} now.
 
 Back ${file} up, and copy it to every other machine that serves this database. Old keys stay in it, because older
 backups of the database need them; see them with ${commandLine`secrets list`}, and take one out with ${commandLine`secrets remove-key`}.`)

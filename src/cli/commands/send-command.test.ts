@@ -33,6 +33,7 @@ describe('send', () => {
       'content-type': 'application/json',
       'x-api-key': 'nco_x',
       'idempotency-key': 'k-1',
+      'user-agent': 'nuncio (command line)',
     })
     assert.deepEqual(body(), { from: '15550001000', to: '15550100000', message: { type: 'message', message: 'Hello' } })
     assert.match(stdout, /^\{"success":true.*\nAccepted as the message m-1\./)

@@ -79,7 +79,7 @@ describe.each(ENGINES)('tokens, on %s', (engine) => {
 
     assert.deepEqual([answer.code, answer.stdout], [code, ''])
     assert.match(answer.stderr, new RegExp(`\\(${refusal}\\)\n$`))
-    assert.deepEqual(await world.all('select id from token'), [])
+    assert.deepEqual(await world.json('token', 'list'), [])
   })
 
   it('refuse a name that is taken', async () => {

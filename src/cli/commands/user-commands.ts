@@ -30,7 +30,7 @@ export function addUserCommands(program: NuncioCommand, cli: Cli): void {
   addAdd(group, cli)
   addList(group, cli)
   addResetPassword(group, cli)
-  addSetUpLink(group, cli)
+  addSetupLink(group, cli)
 }
 
 function addAdd(group: NuncioCommand, cli: Cli): void {
@@ -148,7 +148,7 @@ async function resetPassword(cli: Cli, given: string, options: ResetOptions): Pr
   })
 }
 
-function addSetUpLink(group: NuncioCommand, cli: Cli): void {
+function addSetupLink(group: NuncioCommand, cli: Cli): void {
   group
     .command('setup-link')
     .description('print a one-time setup link for the first owner, while there is no person yet; it works for an hour')

@@ -7,6 +7,7 @@ import { readWebhookKinds, readWebhookUrl } from '../../core/notifications/read-
 import { DELIVERY_STATES, type DeliveryState } from '../../core/notifications/webhook.ts'
 import type { DeliveryRow, WebhookView } from '../../core/ports/webhooks.ts'
 import { Refusal } from '../../core/refusals.ts'
+import { counted } from '../../format/counted.ts'
 import { relativeTime } from '../../format/instants.ts'
 import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { ACTOR, type Cli } from '../cli.ts'
@@ -245,7 +246,7 @@ function addReplay(group: NuncioCommand, cli: Cli): void {
       cli.withAdministration(async (session) => {
         const replayed = await replay(session, id, options)
         if (options.json) return cli.json({ id, replayed })
-        await cli.say(`${replayed} ${replayed === 1 ? 'delivery is' : 'deliveries are'} on the way again.`)
+        await cli.say(`${counted(replayed, 'delivery is', 'deliveries are')} on the way again.`)
       }),
     )
 }

@@ -1,3 +1,4 @@
+import { counted } from '../../format/counted.ts'
 import { plainTime } from '../../format/instants.ts'
 
 const DAY_MS = 86_400_000
@@ -5,5 +6,5 @@ const DAY_MS = 86_400_000
 /** That a text is there no more, since when, and why. */
 export function deletionText(deletedAt: number, acceptedAt: number): string {
   const days = Math.floor((deletedAt - acceptedAt) / DAY_MS)
-  return `Content: deleted at ${plainTime(deletedAt)}, ${days === 1 ? '1 day' : `${days} days`} after it came, because its time was over.`
+  return `Content: deleted at ${plainTime(deletedAt)}, ${counted(days, 'day')} after it came, because its time was over.`
 }

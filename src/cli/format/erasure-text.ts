@@ -1,6 +1,6 @@
 import { commandLine } from '../../core/command-line.ts'
-import type { TakenOut } from '../../core/ports/administration.ts'
-import { counted } from './counted.ts'
+import type { TakenOut } from '../../core/message/taken-out.ts'
+import { counted } from '../../format/counted.ts'
 
 /** "11 messages were cancelled. 1 message is UNCONFIRMED: …": two numbers, because only of the first kind it is sure that nothing arrived. */
 export function erasureText({ cancelled, unconfirmed }: TakenOut): string {

@@ -2,8 +2,8 @@ import { REPLIES } from '../../contract/reply-table.ts'
 import { commandLine } from '../../core/command-line.ts'
 import type { RequestError, RequestTimeline, SummedView } from '../../core/ports/administration.ts'
 import { explainEndedToken } from '../../core/token/token.ts'
+import { counted } from '../../format/counted.ts'
 import { plainTime, relativeTime } from '../../format/instants.ts'
-import { counted } from './counted.ts'
 import { deletionText } from './deletion-text.ts'
 import { printable } from './printable.ts'
 
@@ -70,12 +70,13 @@ function message({ messageId, state, connection, to }: RequestTimeline): readonl
   if (messageId === null) return []
   return [
     `Message: ${messageId} from ${connection ?? '–'} to ${to ?? '–'}, ${state ?? 'gone'} now`,
-    `Its story: ${commandLine`message explain ${messageId}`}`,
+    `Its timeline: ${commandLine`message explain ${messageId}`}`,
   ]
 }
 
-function bodyLines({ body, bodyDeletedAt, receivedAt }: RequestTimeline): readonly string[] {
+function bodyLines({ body, bodyDeletedAt, receivedAt, status }: RequestTimeline): readonly string[] {
   if (bodyDeletedAt !== null) return [deletionText(bodyDeletedAt, receivedAt)]
+  if (body === null && status === 401) return ['Body: not kept, because without a valid token it is not read']
   if (body === null) return ['Body: not kept, because it was not read or is no text']
   return ['Body:', ...body.split('\n').map(printable)]
 }

@@ -227,7 +227,7 @@ function timelineEntryJson(entry: TimelineEntry, of: MessageTimeline) {
   return {
     at: isoTime(at),
     kind,
-    text: timelineTitle(entry),
+    text: timelineTitle(entry, of),
     code,
     codeText: explainEntry(entry, of).cause,
     words,
@@ -236,7 +236,7 @@ function timelineEntryJson(entry: TimelineEntry, of: MessageTimeline) {
 }
 
 export function webhookJson(view: WebhookView) {
-  const { id, accountId, url, description, kinds, state, stateReason, lastDay, dropped } = view
+  const { id, accountId, url, description, kinds, state, stateReason, isFailing, retrying, lastDay, dropped } = view
   return {
     id,
     accountId,
@@ -246,6 +246,12 @@ export function webhookJson(view: WebhookView) {
     state,
     stateReason,
     failingSince: isoTime(view.failingSince),
+    failing: isFailing,
+    retrying: retrying && {
+      ...retrying,
+      nextTryAt: isoTime(retrying.nextTryAt),
+      givenUpAt: isoTime(retrying.givenUpAt),
+    },
     lastDeliveredAt: isoTime(view.lastDeliveredAt),
     lastDay,
     dropped,

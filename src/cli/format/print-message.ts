@@ -10,17 +10,17 @@ import { nextStepText } from './json-shapes.ts'
 import { printable } from './printable.ts'
 
 /** The whole life of a message in plain words, for a person at a terminal. */
-export function printMessage(story: MessageTimeline, now: number): string {
-  const { message, timeline } = story
+export function printMessage(view: MessageTimeline, now: number): string {
+  const { message, timeline } = view
   return [
     `Message ${message.id}`,
     `${message.type} from ${message.connection} to ${message.to}, of the account “${printable(message.account)}”`,
     '',
-    ...status(story, now),
-    ...links(story),
-    ...content(story),
+    ...status(view, now),
+    ...links(view),
+    ...content(view),
     '',
-    ...timeline.map((entry, index) => timelineEntryLine(entry, timeline[index - 1], story)),
+    ...timeline.map((entry, index) => timelineEntryLine(entry, timeline[index - 1], view)),
   ].join('\n')
 }
 
@@ -52,17 +52,17 @@ function content({ bodyDeletedAt, message }: MessageTimeline): readonly string[]
   return bodyDeletedAt === null ? [] : [deletionText(bodyDeletedAt, message.acceptedAt)]
 }
 
-function timelineEntryLine(entry: TimelineEntry, before: TimelineEntry | undefined, story: MessageTimeline): string {
+function timelineEntryLine(entry: TimelineEntry, before: TimelineEntry | undefined, view: MessageTimeline): string {
   const { at, kind, code, words, facts } = entry
   // An attempt that ends the message has just said why.
   const isSaid = kind === 'settled' && before?.code === code && before.words === words
-  const explained = explainEntry(entry, story)
+  const explained = explainEntry(entry, view)
   const why = isSaid ? '' : `${explained.cause ? `: ${printable(explained.cause)}` : ''}${quoted(explained.words)}`
   const details = Object.entries(facts).flatMap(([name, value]) =>
     value === null || SAID_FACTS.has(name) ? [] : [factText(name, value)],
   )
   const bracket = details.length === 0 ? '' : ` [${details.join(', ')}]`
-  return `${plainTime(at)}  ${`+${durationText(at - story.message.acceptedAt)}`.padStart(11)}  ${timelineTitle(entry)}${why}${bracket}`
+  return `${plainTime(at)}  ${`+${durationText(at - view.message.acceptedAt)}`.padStart(11)}  ${timelineTitle(entry, view)}${why}${bracket}`
 }
 
 /** How facts read in a sentence, where their name alone does not say it. */

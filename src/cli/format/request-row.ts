@@ -1,6 +1,6 @@
 import type { RequestView } from '../../core/ports/administration.ts'
+import { counted } from '../../format/counted.ts'
 import { relativeTime } from '../../format/instants.ts'
-import { counted } from './counted.ts'
 import { shorten } from './printable.ts'
 
 export const REQUEST_COLUMNS = [

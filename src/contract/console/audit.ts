@@ -23,7 +23,7 @@ export const AUDIT_KINDS = {
   account: ['account', 'retention', 'log', 'audit'],
   tokens: ['token'],
   connections: ['connection', 'hold'],
-  messages: ['message'],
+  messages: ['message', 'sandbox'],
   recipients: ['recipient'],
   webhooks: ['webhook'],
 } as const satisfies Readonly<Record<string, readonly string[]>>

@@ -184,6 +184,8 @@ const unresolvedMessage = z.object({
   reason: plain.nullable(),
   sentence: maskedText,
   quote: z.object({ speaker: plain, words: maskedText }).nullable(),
+  /** Why it cannot be sent again, and what can be done instead; null: it can be. */
+  noResend: maskedText.nullable(),
 })
 export type UnresolvedMessage = z.output<typeof unresolvedMessage>
 

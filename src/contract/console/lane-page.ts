@@ -43,11 +43,17 @@ export type WaitingMessage = z.output<typeof waitingMessage>
 
 export const waitingPlace = z.object({
   id: plain,
+  /** It is being sent. */
+  isOpen: z.boolean(),
   /** 1 is the head of the lane; null: further back than is counted. */
   position: z.int().nullable(),
   estimatedAt: instant.nullable(),
   /** What it waits for itself, or what stops its lane; null: only for those before it. */
   wait: ownWait.nullable(),
+  /** The code on its page: of those behind the head of a lane that of the head. Null: the lane moves. */
+  code: plain.nullable(),
+  /** An attempt before may have arrived. */
+  mayHaveLeft: z.boolean(),
 })
 export type WaitingPlaceView = z.output<typeof waitingPlace>
 

@@ -77,7 +77,8 @@ export const logFilter = z.object({
 })
 export type LogFilterOutput = z.output<typeof logFilter>
 
-const logError = z.object({ field: plain.nullable(), code: plain, message: maskedText })
+/** `list` is short. `message` is what the caller got. */
+const logError = z.object({ field: plain.nullable(), code: plain, list: plain, message: maskedText })
 
 export const logEntry = z.object({
   /** The id of its page: that of the message, or of the request if there is no message. An aggregated entry has its own id. */
@@ -158,7 +159,7 @@ const logTimelineEntry = z.object({
   kind: plain,
   title: plain,
   /** The colour. */
-  tone: z.enum(['plain', 'good', 'wait', 'bad']),
+  tone: z.enum(['plain', 'good', 'wait', 'unknown', 'bad']),
   code: plain.nullable(),
   /** May be a text of a server. */
   meaning: maskedText.nullable(),
@@ -180,7 +181,7 @@ export const logDetail = z.object({
   nextSteps: z.array(maskedText.nullable()),
   /** Whether it was sent, in one sentence, and in two or three words. */
   sentence: maskedText,
-  /** What else there is to say beside it, such as that it repeats another request. */
+  /** One more fact, such as that it repeats another request. */
   note: maskedText.nullable(),
   short: plain,
   /** What it says: its text or caption, and the name of its file. Null: it was deleted, or cannot be read. */
@@ -235,7 +236,7 @@ export const logDetail = z.object({
       }),
       resendOf: plain.nullable(),
       resentAs: plain.nullable(),
-      actions: z.array(z.enum(['cancel', 'retry', 'retry-now', 'resolve', 'unblock'])),
+      actions: z.array(z.enum(['cancel', 'retry', 'retry-now', 'mark-arrived', 'send-again', 'unblock'])),
     })
     .nullable(),
   timeline: z.array(logTimelineEntry),

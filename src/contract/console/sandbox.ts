@@ -139,6 +139,14 @@ export const sandboxRoutes = {
     params: ofConnection.extend({ to: z.string().regex(/^\d{1,20}$/) }),
     reply: z.object({ count: z.int() }),
   }),
+  /** Deletes what was delivered, but not where its message is still being sent or unconfirmed: there it is evidence. */
+  clearInbox: consoleRoute({
+    method: 'POST',
+    path: '/accounts/:account/sandbox/:connection/clear',
+    access: 'developer',
+    params: ofConnection,
+    reply: z.object({ count: z.int() }),
+  }),
   /** One delivery with its payload and its receipts. */
   explainDelivery: consoleRoute({
     method: 'GET',

@@ -28,6 +28,12 @@ const webhook = z.object({
   createdBy: plain,
   /** Since when every try has failed. */
   failingSince: instant.nullable(),
+  /** Several tries failed since then: fewer may be of one delivery alone. */
+  isFailing: z.boolean(),
+  /** Deliveries that failed and are tried again, when the next is tried (null: it is due), and about when the last is given up. */
+  retrying: z
+    .object({ count: z.int(), isAtLeast: z.boolean(), nextTryAt: instant.nullable(), givenUpAt: instant })
+    .nullable(),
   lastDeliveredAt: instant.nullable(),
   /** Until when notices are also signed with the previous secret. */
   oldSecretUntil: instant.nullable(),

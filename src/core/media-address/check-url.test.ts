@@ -29,6 +29,24 @@ describe('checkMediaUrl', () => {
     expect(checkMediaUrl(url)).toMatchObject({ ok: true, url: canonical, needsAllowedRange: false })
   })
 
+  it('G9: allows our own sample files, and nothing beside them', () => {
+    const sample = 'http://127.0.0.1:8090/docs/samples/photo.jpg'
+    const own = { allowed: [], refused: [], samples: new Map([[sample, '/photo.jpg']]) }
+
+    expect(checkMediaUrl(sample, own)).toMatchObject({ ok: true, url: sample })
+    const atUsualPort = sample.replace(':8090', ':80')
+    expect(checkMediaUrl(atUsualPort, { ...own, samples: new Map([[atUsualPort, '/photo.jpg']]) })).toMatchObject({
+      ok: true,
+      url: atUsualPort,
+    })
+    for (const beside of [`${sample}?a`, `${sample}#a`, sample.replace('samples', 'samples/..'), `${sample}/`])
+      expect(checkMediaUrl(beside, own)).toMatchObject({
+        ok: false,
+        code: 'url_malformed',
+        detail: 'There is no sample file at this URL. Those that there are: photo.jpg.',
+      })
+  })
+
   it('says what the connection needs', () => {
     expect(checkMediaUrl('https://Files.Example.com.:8443/a')).toMatchObject({
       host: 'files.example.com',

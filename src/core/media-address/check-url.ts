@@ -54,6 +54,8 @@ export interface OperatorRanges {
   readonly refused: readonly AddressRange[]
   /** Whether public names may have any port, too: for an origin that the operator named. */
   readonly anyPort?: boolean
+  /** Our own sample files, by the whole address. They are read from the program's folder, so nothing is connected to. */
+  readonly samples?: ReadonlyMap<string, string>
 }
 
 const NO_RANGES: OperatorRanges = { allowed: [], refused: [] }
@@ -74,7 +76,7 @@ export interface RefusedUrl {
  */
 export function checkMediaUrl(
   text: string,
-  { allowed, refused, anyPort = false }: OperatorRanges = NO_RANGES,
+  { allowed, refused, anyPort = false, samples }: OperatorRanges = NO_RANGES,
 ): CheckedUrl | RefusedUrl {
   const misspelt = findMisspelling(text)
   if (misspelt) return refuse('url_malformed', misspelt)
@@ -91,17 +93,23 @@ export function checkMediaUrl(
   const isTls = url.protocol === 'https:'
   const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port)
   const address = parseIpAddress(host)
+  // As it is written, because that is how it is found again.
+  if (samples?.has(text))
+    return { ...pass(url, { path, host, isAddress: false, port, isTls, needsAllowedRange: false }), url: text }
+  const named = samples && namesOfSamples(text, samples)
+  if (named) return refuse('url_malformed', `There is no sample file at this URL. Those that there are: ${named}.`)
   if (bracketed && !address) return refuse('url_malformed', 'The URL cannot be read: check its host.')
 
   if (address) {
     if (isWithin(address, refused))
       return {
-        ...refuse('url_not_public', 'The URL names an address that this service does not connect to.'),
+        ...refuse('url_not_public', 'The URL names an address that this service does not connect to: use another.'),
         isClosed: true,
       }
     if (isWithin(address, allowed))
       return pass(url, { path, host, isAddress: true, port, isTls, needsAllowedRange: true })
-    if (!isPublic(address)) return refuse('url_not_public', 'The URL names an address that is not public.')
+    if (!isPublic(address))
+      return refuse('url_not_public', 'The URL names an address that is not public: use one on the internet.')
     if (!MEDIA_PORTS.includes(port)) return refusePort(port)
     return pass(url, { path, host, isAddress: true, port, isTls, needsAllowedRange: false })
   }
@@ -109,12 +117,26 @@ export function checkMediaUrl(
   if (!isHostName(host)) return refuse('url_malformed', 'The host in the URL is not a valid name.')
   const isLocal = isLocalName(host)
   if (isLocal && allowed.length === 0) {
-    return refuse('url_not_public', 'The host of the URL is a local or reserved name, not a name on the internet.')
+    return refuse('url_not_public', 'The host of the URL is a local or reserved name: use a name on the internet.')
   }
   if (!isLocal && !anyPort && !MEDIA_PORTS.includes(port)) return refusePort(port)
   // `example.com.` and `example.com` are the same host, but not to certificates and virtual hosts.
   if (host !== url.hostname) url.hostname = host
   return pass(url, { path, host, isAddress: false, port, isTls, needsAllowedRange: isLocal })
+}
+
+/** Of an address in the folder of the samples: the names that there are. */
+function namesOfSamples(text: string, samples: ReadonlyMap<string, string>): string | null {
+  // Each sample has an address by each name of this machine.
+  const addresses = [...samples.keys()]
+  const folder = addresses.map(folderOf).find((one) => text.startsWith(one))
+  if (folder === undefined) return null
+  const beside = addresses.filter((address) => address.startsWith(folder))
+  return beside.map((address) => address.slice(folder.length)).join(', ')
+}
+
+function folderOf(address: string): string {
+  return address.slice(0, address.lastIndexOf('/') + 1)
 }
 
 /** Like `URL.parse`, but also null when the host is longer than any real one. For every URL that comes from outside. */

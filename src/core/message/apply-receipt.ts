@@ -1,4 +1,5 @@
 import type { Receipt } from '../ports/channel.ts'
+import type { ReasonCode } from '../reasons.ts'
 import type { MessageState } from './message.ts'
 
 /** The facts about a message that decide the effect of a report. */
@@ -19,8 +20,8 @@ export interface KnownMessage {
 export interface ReceiptEffect {
   /** Null: the message stays as it is. */
   readonly to: MessageState | null
-  /** A reason code for the message's new state; null keeps none but that it may have arrived twice (G5). */
-  readonly reason: string | null
+  /** Of the message's new state; null keeps none but that it may have arrived twice (G5). */
+  readonly reason: ReasonCode | null
   /** True when the report contradicts what is known: it is kept for people to see. */
   readonly contrary: boolean
   /** False when the report adds nothing to what is known. */
@@ -175,7 +176,7 @@ function afterFailure(
   }
 }
 
-function move(to: MessageState, reason: string | null): Effect {
+function move(to: MessageState, reason: ReasonCode | null): Effect {
   const mostReported = to === 'FAILED' || to === 'UNCONFIRMED' ? MOST_REPORTED_FAILURES : null
   return { to, reason, contrary: false, isNew: true, mostReported }
 }

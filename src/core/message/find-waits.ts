@@ -36,11 +36,15 @@ export interface WaitFacts {
   readonly attempts: readonly PastAttempt[]
   /** When it left its lane without a further attempt; null: it has not, or an attempt ended it. */
   readonly droppedAt: Instant | null
+  /** What it waited for itself until then. */
+  readonly droppedFor: string | null
   /** When its file was there; null: it has none, or it never was. */
   readonly fileAt: Instant | null
   readonly standstills: readonly Standstill[]
   readonly earlier: Earlier | null
 }
+
+type Past = Omit<WaitFacts, 'fileAt' | 'standstills' | 'earlier'>
 
 interface Period {
   readonly from: Instant
@@ -59,11 +63,11 @@ const SHOWN_FROM_MS = 1_000
 const UNEXPLAINED_FROM_MS = 10_000
 
 /** The times in which a message waited: before its first attempt, and between two. Only those that are worth a line. */
-export function gapsOf({ acceptedAt, attempts, droppedAt }: Omit<WaitFacts, 'fileAt' | 'standstills' | 'earlier'>) {
-  const begins = [...attempts.map(({ startedAt }) => startedAt), ...(droppedAt === null ? [] : [droppedAt])]
+export function gapsOf({ acceptedAt, attempts, droppedAt, droppedFor }: Past) {
+  const dropped = droppedAt === null ? [] : [{ startedAt: droppedAt, waitedFor: droppedFor }]
   const ends = [acceptedAt, ...attempts.map(({ endedAt }) => endedAt)]
-  return begins
-    .map((to, at) => ({ from: ends[at] ?? to, to, isFirst: at === 0, before: attempts[at] ?? null }))
+  return [...attempts, ...dropped]
+    .map(({ startedAt: to, waitedFor }, at) => ({ from: ends[at] ?? to, to, isFirst: at === 0, waitedFor }))
     .filter(({ from, to }) => to - from >= SHOWN_FROM_MS)
 }
 
@@ -131,13 +135,15 @@ function sumByCode(causes: readonly Cause[], earlier: Earlier | null): readonly 
 /** What is left when all else is known. */
 function rest(
   { earlier }: WaitFacts,
-  { to, isFirst, before }: ReturnType<typeof gapsOf>[number],
+  { to, isFirst, waitedFor }: ReturnType<typeof gapsOf>[number],
   waitedMs: number,
 ): readonly TimelineEntry[] {
   const known = (code: string, facts: TimelineEntry['facts'] = {}) => [
     entry(to, { code, words: null, facts: { ...facts, waitedMs } }),
   ]
-  if (before?.waitedFor) return known(before.waitedFor)
+  // It is not kept when a wait of its own began. A retry, or messages before it, may have come first.
+  const isWhole = isFirst && earlier?.count === 0
+  if (waitedFor) return isWhole ? known(waitedFor) : [entry(to, { code: waitedFor, words: null, facts: {} })]
   if (!isFirst) return known('retrying' satisfies ReasonCode)
   if (!earlier || earlier.count === 0)
     return waitedMs < UNEXPLAINED_FROM_MS ? [] : [entry(to, { code: null, words: null, facts: { waitedMs } })]

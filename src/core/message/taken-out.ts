@@ -1,4 +1,9 @@
-import type { TakenOut } from '../ports/administration.ts'
+/** How many messages were taken out of a lane, by what became of them. */
+export interface TakenOut {
+  readonly cancelled: number
+  /** Sent before with an unknown result: they may have arrived, so they are not called cancelled. */
+  readonly unconfirmed: number
+}
 
 export const NONE_TAKEN_OUT: TakenOut = { cancelled: 0, unconfirmed: 0 }
 

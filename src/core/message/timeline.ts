@@ -46,10 +46,8 @@ export const SAID_FACTS: ReadonlySet<string> = new Set([
   'tries',
   'captionDropped',
   'attempt',
+  'waitedFor',
   'by',
 ])
-
-/** The actor, in timelines and in the audit log, of a message that is repeated in another form for its network. */
-export const CHANNEL_ACTOR = 'channel'
 
 export type TimelineKind = keyof typeof TIMELINE_KINDS

@@ -18,6 +18,11 @@ export const RETRY_DELAYS_MS: readonly number[] = [
   14 * HOUR,
 ]
 export const MOST_TRIES = RETRY_DELAYS_MS.length + 1
+/** About when it is given up, of a delivery that was tried so often and goes on failing. */
+export function givenUpAt({ tries, nextTryAt }: { readonly tries: number; readonly nextTryAt: Instant }): Instant {
+  return RETRY_DELAYS_MS.slice(tries).reduce((at, delayMs) => at + delayMs, nextTryAt)
+}
+
 /** No receiver may have us wait longer than this by asking. */
 const MOST_RETRY_AFTER_MS = HOUR
 // Without it, all that failed together would come back together.

@@ -1,6 +1,8 @@
 import type { LanePolicy } from '../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, MessageId, TokenId, WorkerId } from '../ids.ts'
 import type { MessageState, MessageType } from '../message/message.ts'
+import type { UnresolvedFacts } from '../message/resend-facts.ts'
+import type { TakenOut } from '../message/taken-out.ts'
 import type { Role } from '../people/role.ts'
 import type { OwnTimes, RetentionTimes } from '../retention/retention-times.ts'
 import type { EndedToken, TokenEvent } from '../token/token.ts'
@@ -130,7 +132,7 @@ export interface MessageTimeline {
   readonly paused: Act | null
   /** Who removed its connection. */
   readonly removed: Act | null
-  /** Who has put its recipient on the block list of the account, if it was not sent. */
+  /** Who has put its recipient on the block list of the account, if it is not proven that it was sent. */
   readonly block: (Act & { readonly why: string | null }) | null
   readonly reasonWords: string | null
   readonly requestId: string | null
@@ -148,7 +150,7 @@ export interface MessageTimeline {
   /** When its content was deleted, because its time was over; null while it is there. */
   readonly bodyDeletedAt: Instant | null
   readonly resendOf: MessageId | null
-  /** It still waits, and the message that it repeats has been taken after all: sent, it comes twice. */
+  /** The message that it repeats has been taken after all: sent, this one comes twice. */
   readonly repeatsWhatLeft: boolean
   readonly resentAs: MessageId | null
   /** The message that it was sent again as, and who did that; null when it was not. */
@@ -307,13 +309,6 @@ export interface HeldLaneView {
   readonly waiting: number
 }
 
-/** How many messages were taken out of a lane, by what became of them. */
-export interface TakenOut {
-  readonly cancelled: number
-  /** Sent before with an unknown result: they may have arrived, so they are not called cancelled. */
-  readonly unconfirmed: number
-}
-
 /**
  * What people do and read through the CLI and the console. Each change is one transaction that also
  * writes the audit log; a running service notices it at once. Refuses with codes of core/refusals.ts.
@@ -364,7 +359,7 @@ export interface Administration {
   resolveMessage(id: MessageId, as: 'arrived' | 'send-again', actor: Actor): Promise<MessageView>
 
   /** UNCONFIRMED messages that are not resolved, oldest first. */
-  listUnresolved(accountId: AccountId | null): Promise<readonly MessageView[]>
+  listUnresolved(accountId: AccountId | null): Promise<readonly (MessageView & UnresolvedFacts)[]>
 
   /** The API log, newest first, as it was when the reading began. Streams, so that millions fit. */
   listRequests(filter: RequestFilter): AsyncIterable<RequestView>

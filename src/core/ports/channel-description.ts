@@ -11,7 +11,7 @@ export interface SettingDescription {
   readonly kind: 'duration' | 'text' | 'secret' | 'switch'
   /** A connection cannot be added without it. */
   readonly isRequired: boolean
-  /** What it is when it is left out, as one would write it. */
+  /** Its value when it is left out, as a person would write it. */
   readonly unset: string
   /** A form may make the value: this, and so many random bytes in base64. */
   readonly random?: { readonly prefix: string; readonly bytes: number }

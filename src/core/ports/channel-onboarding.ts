@@ -41,7 +41,7 @@ export interface TemplateView {
  * What a channel with its own account at a network does when people add, change or view a connection. It needs no
  * running service: the CLI and the console call it. Settings are given with their secrets open.
  */
-export interface ChannelSetUp {
+export interface ChannelOnboarding {
   /**
    * Asks the network whether these settings work for this sender number. Refuses with `connection_not_proven` and the
    * field of the setting that is wrong, in one sentence; with `network_unreachable` when it did not answer.

@@ -13,14 +13,14 @@ export interface MemoryEntry {
   readonly at: Instant
 }
 
-/**
- * What a channel must remember over a restart, and over the end of the worker that knew it. One store for all channels and
- * workers, scoped by channel and kind, so that a new channel adds no methods to storage.
- */
 // Among so many of the earliest that are due, connections come by turns. One that lets far more pile up delays others
 // until it is worked off; scanning all of it each time would cost more than it helps.
 export const MOST_DUE_READ = 20_000
 
+/**
+ * What a channel must remember over a restart, and over the end of the worker that knew it. One store for all channels and
+ * workers, scoped by channel and kind, so that a new channel adds no methods to storage.
+ */
 export interface ChannelState {
   /**
    * Adds an entry, durably when the promise resolves. Returns false and changes nothing when the connection has an

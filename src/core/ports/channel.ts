@@ -1,5 +1,6 @@
 import type { AccountId, ConnectionId, Instant, MessageId } from '../ids.ts'
 import type { MediaFile, MessageContent, MessageType } from '../message/message.ts'
+import type { ReasonCode } from '../reasons.ts'
 
 /** What a channel can do, as positive statements. */
 export interface ChannelCapabilities {
@@ -42,8 +43,7 @@ type FailureClass = 'permanent' | 'transient' | 'connection' | 'recipient'
 
 export interface Failure {
   readonly class: FailureClass
-  /** A stable code: one of core/reasons.ts. */
-  readonly code: string
+  readonly code: ReasonCode
   /** The network's own words; null when it said none. */
   readonly words: string | null
   /**
@@ -108,8 +108,8 @@ export interface Receipt {
   readonly at: Instant
   /** The network's own id of the message; null when it names none. Kept for a message that has none yet. */
   readonly networkId: string | null
-  /** For `failed`: a stable code of core/reasons.ts, and the network's words. */
-  readonly code: string | null
+  /** For `failed`, and the network's words. */
+  readonly code: ReasonCode | null
   readonly words: string | null
 }
 
@@ -150,8 +150,7 @@ export interface RateLimitDelay {
   /** Whether it concerns all messages of the connection, or only those to this recipient. */
   readonly scope: 'connection' | 'recipient'
   readonly until: Instant
-  /** A code of core/reasons.ts. */
-  readonly reason: string
+  readonly reason: ReasonCode
   readonly words: string | null
 }
 
@@ -177,10 +176,11 @@ export interface ChannelSessions {
   requested(connectionId: ConnectionId): void
   /**
    * Resolves once nothing can leave any more, within 2 s. With `remove` the connection was removed: the device is unlinked and
-   * the stored session removed, within 10 s, also when the session was never opened. Never rejects; harmless for one that
-   * is not open.
+   * the stored session removed, also when the session was never opened. That may take a minute, because the device has to
+   * log in for it. `signal` ends the wait; what is stored then stays for the next owner of the lane. Never rejects; harmless
+   * for one that is not open.
    */
-  close(lane: Omit<HeldLane, 'stillHolds'>, how: { readonly remove: boolean }): Promise<void>
+  close(lane: HeldLane, how: { readonly remove: boolean; readonly signal: AbortSignal }): Promise<void>
 }
 
 export interface Channel {

@@ -88,7 +88,7 @@ export interface ChannelAbilities {
  * whether they work, seals secrets, and finds the address for callbacks. It stores nothing itself.
  *
  * All of it refuses with codes of core/refusals.ts: `setting_invalid` with the setting as its field,
- * `connection_not_proven` and `network_unreachable` as a `ChannelSetUp` does; the last also when it takes too long.
+ * `connection_not_proven` and `network_unreachable` as a `ChannelOnboarding` does; the last also when it takes too long.
  */
 export interface ConnectionService {
   abilitiesOf(channel: string): ChannelAbilities

@@ -18,7 +18,7 @@ export interface ClaimedDelivery {
   readonly payload: string
   /** Its webhook failed the last time that it was tried. */
   readonly isFailing: boolean
-  /** Sealed: the one that counts first, then the one before it while that still signs. */
+  /** Sealed: the current one first, then the old one while it still signs. */
   readonly secrets: readonly string[]
 }
 

@@ -156,6 +156,16 @@ export type JournalEvent =
       readonly status: string
       readonly code: number | null
     }
+  /**
+   * The connection was removed, but its device could not log in to be unlinked, or WhatsApp did not answer: the phone may list
+   * it for ever. `status`: what kept it from that; `connecting` also without an answer.
+   */
+  | {
+      readonly event: 'session.unlink_failed'
+      readonly channel: string
+      readonly connectionId: ConnectionId
+      readonly status: string
+    }
   /** The thread in which a channel runs ended by itself, and all its sessions with it. They are opened again. */
   | { readonly event: 'channel.thread_ended'; readonly channel: string }
   /** `object`: the id of what it is about; of a disk, its machine and folder. */

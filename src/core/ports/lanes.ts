@@ -1,6 +1,7 @@
 import type { LanePolicy } from '../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, WorkerId } from '../ids.ts'
 import type { QueuedMessage, RetryState, Sequence, SettledState } from '../message/message.ts'
+import type { ReasonCode } from '../reasons.ts'
 import type { Receipt, ReceiptEnd, SentAs } from './channel.ts'
 
 /** Why and until when a lane stands still. The reason is a code of core/reasons.ts. */
@@ -95,7 +96,7 @@ export type Disposition =
   | {
       readonly do: 'finalize'
       readonly as: SettledState
-      readonly reason: string | null
+      readonly reason: ReasonCode | null
       readonly words: string | null
     }
   /** Certainly not sent: it waits in its lane again. */
@@ -139,7 +140,7 @@ export interface LaneTransition {
   readonly discard: {
     readonly sequence: Sequence
     readonly as: SettledState
-    readonly reason: string
+    readonly reason: ReasonCode
     readonly words: string | null
   } | null
   readonly start: Start | null

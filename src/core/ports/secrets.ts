@@ -39,9 +39,9 @@ export interface KeyFacts {
   readonly canary: Canary | null
 }
 
+/** Those of `block-list` belong to an account: they make the hashes of numbers that were erased. */
 export type SecretKind = 'connection' | 'second-factor' | 'block-list' | 'webhook' | 'session'
 
-/** Those of `block-list` belong to an account: what makes hashes of numbers that were erased. */
 /** The secrets of one row, and other texts among them. */
 export interface SecretRow {
   readonly kind: SecretKind

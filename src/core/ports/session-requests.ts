@@ -5,6 +5,9 @@ import type { SecretPlace } from './secrets.ts'
 /** What a person may want of a session: link a device by a QR code or by a code that is typed, log in again, or unlink. */
 export type SessionRequestKind = 'qr' | 'code' | 'use-here' | 'unlink'
 
+/** WhatsApp did not confirm that it has unlinked the device. */
+export const UNANSWERED = 'unanswered'
+
 /** How a request ended. */
 export type SessionRequestEnd =
   | 'done'
@@ -42,7 +45,7 @@ export interface SessionRequestProgress {
   /** Only when `ended`. */
   readonly end?: SessionRequestEnd
   /**
-   * For `other-number` its last two digits, for `done-here-only` the status that the session had, otherwise the network's code or
+   * For `other-number` its last two digits, for `done-here-only` the status that the session had or `unanswered`, otherwise the network's code or
    * the status; left out when there is none.
    */
   readonly detail?: string

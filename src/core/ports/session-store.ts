@@ -5,7 +5,7 @@ import type { SessionLogin, SessionRequest, StoredSessionStatus, WrittenRequest 
 export interface SessionKey {
   readonly kind: string
   readonly id: string
-  /** The number that it is about, with which it is erased; null when it is about none. */
+  /** The recipient with whom the entry is erased; null when it is about none. */
   readonly recipient: string | null
   /** Null removes the entry. */
   readonly value: Uint8Array | null

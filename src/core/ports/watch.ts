@@ -2,6 +2,7 @@ import type { AdapterCapabilities } from '../connection/adapter-capabilities.ts'
 import type { LanePolicy } from '../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, TokenId, WorkerId } from '../ids.ts'
 import type { Sequence } from '../message/message.ts'
+import type { EndingToken } from '../notifications/token-notifications.ts'
 import type { Finding, OpenAlarm } from '../watchdog/alarm.ts'
 
 /** A lane as one check finds it. */
@@ -27,7 +28,7 @@ export interface WatchedLane {
     readonly sequence: Sequence
     readonly acceptedAt: Instant
     /** What it waits for itself; null when nothing. */
-    readonly ownWait: string | null
+    readonly ownWait: { readonly reason: string; readonly words: string | null; readonly until: Instant | null } | null
   } | null
   readonly open: { readonly sequence: Sequence; readonly number: number; readonly startedAt: Instant } | null
 }
@@ -45,13 +46,7 @@ export interface LaneMeasure {
   readonly newestAt: Instant | null
 }
 
-export interface WatchedToken {
-  readonly id: TokenId
-  readonly accountId: AccountId
-  readonly name: string
-  readonly prefix: string
-  readonly createdAt: Instant
-  readonly expiresAt: Instant
+export interface WatchedToken extends EndingToken {
   readonly lastUsedAt: Instant | null
   readonly hasSuccessor: boolean
 }
@@ -84,7 +79,7 @@ export interface Unreported {
 /** Where the channel `bridge` keeps what adapters did that the protocol forbids: the key is which promise, the value a message. */
 export const BROKEN_PROMISE_KIND = 'bridge.broken-promise'
 
-/** Where it keeps what an adapter says that it can do, as JSON, while that is not what is stored with its connection. */
+/** Where it keeps the capabilities that an adapter reports, as JSON, while they differ from those stored with its connection. */
 export const CHANGED_CAPABILITIES_KIND = 'bridge.capabilities'
 
 /** A connection whose adapter says other things of itself than when it was checked. */

@@ -16,6 +16,19 @@ export interface NewWebhook extends OfWebhook {
   readonly secret: string
 }
 
+/** How many tries must fail in a row before a webhook is said to fail. */
+export const FAILING_TRIES = 5
+
+interface Retrying {
+  readonly count: number
+  /** More are tried again than were counted. */
+  readonly isAtLeast: boolean
+  /** Null: one of them is due, or is being tried. */
+  readonly nextTryAt: Instant | null
+  /** About when the last of them is given up. */
+  readonly givenUpAt: Instant
+}
+
 export interface WebhookView extends OfWebhook {
   readonly url: string
   readonly description: string
@@ -27,6 +40,10 @@ export interface WebhookView extends OfWebhook {
   readonly createdBy: string
   /** Since when every try has failed; null when the last one did not. */
   readonly failingSince: Instant | null
+  /** At least `FAILING_TRIES` tries failed since then: fewer may be of one delivery alone. */
+  readonly isFailing: boolean
+  /** Deliveries that failed and are tried again; null: there is none. */
+  readonly retrying: Retrying | null
   readonly lastDeliveredAt: Instant | null
   /** Until when the secret before this one signs too; null when none does. */
   readonly oldSecretUntil: Instant | null

@@ -1,11 +1,12 @@
 import type { ReasonRow } from '../sentences/texts.ts'
 
 const TRIED_AGAIN = 'You need not do anything: it is tried again.'
+const OTHER_RECIPIENT = 'Check the number, and send a new message to the right one.'
 
 /** By the code that an adapter gives: for lists, what it means, and what to do. */
 const BRIDGE_CODES = {
-  recipient_unknown: ['Recipient not known', 'The gateway does not know this recipient.', 'Check the number.'],
-  recipient_refused: ['Recipient refused', 'The gateway refuses this recipient for good.', 'Check the number.'],
+  recipient_unknown: ['Recipient not known', 'The gateway does not know this recipient.', OTHER_RECIPIENT],
+  recipient_refused: ['Recipient refused', 'The gateway refuses this recipient for good.', OTHER_RECIPIENT],
   recipient_limit: [
     'Limit for this recipient',
     'The gateway takes no more for this recipient for a while.',
@@ -19,7 +20,7 @@ const BRIDGE_CODES = {
   media_refused: [
     'File refused by the gateway',
     'The gateway refuses this file.',
-    'Send a file that it takes, as the words beside this say.',
+    'Send a file that it takes, in a new message: its words say which.',
   ],
   rate_limited: ['Slowed down by the gateway', 'The gateway asked for a slower pace.', TRIED_AGAIN],
   busy: ['Gateway is busy', 'The gateway was busy and did not accept the message.', TRIED_AGAIN],
@@ -36,7 +37,7 @@ const BRIDGE_CODES = {
   gateway_setup: [
     'Gateway or adapter set up wrongly',
     'The gateway refuses the request of the adapter: one of them is set up wrongly.',
-    'Correct the settings, as the words beside this say; sending goes on by itself.',
+    'Correct the settings: its words say which. Sending then goes on by itself.',
   ],
   sender_offline: [
     'Logged out at the gateway',
@@ -61,6 +62,13 @@ const BRIDGE_CODES = {
   ],
 } as const satisfies Record<string, readonly [list: string, cause: string, nextStep: string]>
 
+const FAIL_AGAIN: ReadonlySet<string> = new Set<keyof typeof BRIDGE_CODES>([
+  'recipient_unknown',
+  'recipient_refused',
+  'content_refused',
+  'media_refused',
+])
+
 /** What an adapter may not do, by what it did. The worst come first: their recipients may have got a message twice. */
 export const BROKEN_PROMISES = {
   'sent-after-rejection': 'It said of a message that it was not sent and would not be, and later that it was.',
@@ -80,7 +88,7 @@ export const BRIDGE_REASONS: Readonly<Record<`bridge_${string}`, ReasonRow>> = {
   ...Object.fromEntries(
     Object.entries(BRIDGE_CODES).map(([code, [list, cause, nextStep]]) => [
       `bridge_${code}`,
-      { list, cause, nextStep },
+      { list, cause, nextStep, failsAgain: FAIL_AGAIN.has(code) },
     ]),
   ),
   [SENT_AFTER_REJECTION]: {
@@ -107,13 +115,19 @@ export const BRIDGE_REASONS: Readonly<Record<`bridge_${string}`, ReasonRow>> = {
 }
 
 /** Codes for which there is a reason of all channels. */
-const SHARED: Readonly<Record<string, string>> = {
+const SHARED: Readonly<Record<string, 'type_unsupported' | 'media_not_ready'>> = {
   type_unsupported: 'type_unsupported',
   media_missing: 'media_not_ready',
 }
 
-/** The stable reason of an adapter's code; `code` where the reason does not say it. */
-export function bridgeReason(code: string): { readonly reason: string; readonly code: string | null } {
+interface BridgeReason {
+  readonly reason: `bridge_${string}` | 'type_unsupported' | 'media_not_ready'
+  /** Null where the reason says it. */
+  readonly code: string | null
+}
+
+/** The stable reason of an adapter's code. */
+export function bridgeReason(code: string): BridgeReason {
   const shared = Object.hasOwn(SHARED, code) ? SHARED[code] : undefined
   if (shared !== undefined) return { reason: shared, code: null }
   return Object.hasOwn(BRIDGE_CODES, code) ? { reason: `bridge_${code}`, code: null } : { reason: 'bridge_other', code }

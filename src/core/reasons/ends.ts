@@ -4,6 +4,16 @@ import { NO_ACTION, type ReasonRow } from '../sentences/texts.ts'
 const RETRY = commandLine`message retry ID`
 const TEMPLATES = { opens: 'connection', command: commandLine`connection templates NUMBER` } as const
 
+/** How our own channels say that an answer did not come. Words of others may mean anything by it. */
+const NO_ANSWER = /^(Meta|WhatsApp|The adapter|it) did not answer|^no answer|^the call to the channel took longer than/
+
+/** How they say that an answer came that says nothing. */
+const UNCLEAR = /HTTP \d+ and nothing that says|^\(#\d|for another attempt|is not of version|^The adapter does not know/
+
+/** How they say that the connection ended before the answer. */
+const BROKE =
+  /^Meta (broke|closed) the connection|^the line (to WhatsApp ended|broke while)|^The adapter (closed the connection|broke off)|^The TLS connection to the adapter broke/
+
 /** Of an attempt that is tried again, its reason; of a message that failed with it, the reason of that. */
 const TRIED_AGAIN = 'You need not do anything while it waits: it is tried again.'
 
@@ -29,6 +39,7 @@ export const END_REASONS = {
     list: 'Number refused',
     cause: '{network} refuses {to} for good.',
     nextStep: 'Check the number, and send a new message to the right one.',
+    failsAgain: true,
   },
   busy: { list: 'Busy', cause: '{network} was busy and did not accept the message.', nextStep: TRIED_AGAIN },
   refused_later: {
@@ -41,6 +52,7 @@ export const END_REASONS = {
     list: 'Content refused',
     cause: '{network} refuses this content.',
     nextStep: 'Change the content, and send a new message.',
+    failsAgain: true,
   },
   second_network_id: {
     list: 'Reported under two ids',
@@ -57,12 +69,20 @@ export const END_REASONS = {
     cause: ['Nine tries in {wait} failed. The last: {cause}', 'It failed nine times, so it was given up.'],
     nextStep: 'Fix the cause that its attempts show, then retry.',
     command: RETRY,
+    causes: [
+      {
+        when: { fact: 'uploads' },
+        list: 'Upload failed nine times',
+        cause: 'The file could not be brought to {network}, nine times.',
+        nextStep: 'Retry once it works.',
+      },
+    ],
   },
   time_to_live_over: {
     list: 'Expired in the queue',
     cause: [
-      'It waited {ttl}, the limit of {number}: {waited}.',
-      'It waited {ttl}, the limit of {number}.',
+      'It waited {wait}, longer than {number} lets it: {waited}.',
+      'It waited {wait}, longer than {number} lets it.',
       'It waited longer than messages of {number} may wait.',
     ],
     nextStep: 'Retry it if it is still wanted. To let messages wait longer, raise the time to live.',
@@ -72,6 +92,18 @@ export const END_REASONS = {
       {
         when: { fact: 'pausedBy' },
         list: 'Expired while paused',
+        nextStep: 'Retry it if it is still wanted.',
+      },
+      {
+        when: { fact: 'stoppedFor' },
+        list: 'Expired while Nuncio was off',
+        cause: 'It waited {wait}, longer than {number} lets it. Nuncio was not running for {stoppedFor} of it.',
+        nextStep: 'Retry it if it is still wanted.',
+      },
+      {
+        when: { fact: 'unapproved' },
+        list: 'Expired without approval',
+        cause: 'It waited {wait}, longer than {number} lets it. The backlog was not approved.',
         nextStep: 'Retry it if it is still wanted.',
       },
     ],
@@ -97,10 +129,11 @@ export const END_REASONS = {
     opens: 'connections',
   },
   result_unknown: {
-    list: 'Connection broke while sending',
+    list: 'Result unknown',
     cause: [
-      'The connection to {network} broke during attempt {n}, and no report shows whether it arrived.',
-      'The connection broke while it was being sent, and no report shows whether it arrived.',
+      'The result of attempt {n} is unknown, and no report came within {wait}.',
+      'The result of attempt {n} is unknown, and no report shows whether it arrived.',
+      'Its result is unknown, and no report shows whether it arrived.',
     ],
     ...ASK,
     causes: [
@@ -108,6 +141,26 @@ export const END_REASONS = {
         when: { fact: 'who' },
         list: 'Cancelled; perhaps sent',
         cause: '{who} cancelled it {at}, but attempt {n} before may have arrived.',
+      },
+      {
+        when: { fact: 'tooLate' },
+        list: 'Expired; perhaps sent',
+        cause: 'Its time was over {tooLate}, but attempt {n} before may have arrived.',
+      },
+      {
+        when: { fact: 'blockedAt' },
+        list: 'Blocked; perhaps sent',
+        cause: '{to} was blocked {blockedAt}, but attempt {n} before may have arrived.',
+      },
+      {
+        when: { fact: 'removedAt' },
+        list: 'Removed; perhaps sent',
+        cause: '{number} was removed {removedAt}, but attempt {n} before may have arrived.',
+      },
+      {
+        when: { fact: 'reportedFailed' },
+        list: 'One attempt failed',
+        cause: '{network} reported that one attempt failed. Another may have arrived.',
       },
       {
         when: { fact: 'refusedN' },
@@ -124,20 +177,53 @@ export const END_REASONS = {
       },
       {
         when: { words: /sandbox lost the line/ },
+        list: 'Connection broke while sending',
         cause: 'The sandbox broke the connection, as {to} asks for.',
         example: 'the sandbox lost the line, as the recipient 0003 asks for',
       },
       {
-        when: { words: /HTTP \d+ and nothing that says/ },
+        when: { words: UNCLEAR },
         list: 'Unclear answer',
-        cause: '{network} answered and did not say what became of it.',
+        cause: [
+          '{network} answered with HTTP {status} and did not say what became of it.',
+          '{network} answered and did not say what became of it.',
+        ],
         example: 'Meta answered with HTTP 502 and nothing that says what became of it',
       },
       {
-        when: { words: /did not answer|no answer|within \d/i },
-        list: 'No answer in time',
-        cause: '{network} did not answer in time, and no report shows whether it arrived.',
+        when: { words: NO_ANSWER },
+        list: 'No answer',
+        cause: [
+          '{network} gave no answer to attempt {n}, and no report came within {wait}.',
+          '{network} gave no answer to attempt {n}, and no report shows whether it arrived.',
+          '{network} gave no answer, and no report shows whether it arrived.',
+        ],
         example: 'it did not answer within 60 seconds',
+      },
+      {
+        when: { words: /gave the lane up|was interrupted|was to be sent twice/ },
+        list: 'Cut off while sending',
+        cause: [
+          'Nuncio had to end the call during attempt {n}, and no report shows whether it arrived.',
+          'Nuncio had to end the call, and no report shows whether it arrived.',
+        ],
+        example: 'it was interrupted before the answer of WhatsApp came',
+      },
+      {
+        when: { words: /channel failed in a way/ },
+        list: 'Error in Nuncio',
+        cause: 'Nuncio failed while sending it. The message id finds the error in its log.',
+        example: 'the channel failed in a way it should not',
+      },
+      {
+        when: { words: BROKE },
+        list: 'Connection broke while sending',
+        cause: [
+          'The connection to {network} broke during attempt {n}, and no report came within {wait}.',
+          'The connection to {network} broke during attempt {n}, and no report shows whether it arrived.',
+          'The connection to {network} broke, and no report shows whether it arrived.',
+        ],
+        example: 'Meta broke the connection',
       },
     ],
   },
@@ -165,7 +251,10 @@ export const END_REASONS = {
   },
   possible_duplicate: {
     list: 'Perhaps sent twice',
-    cause: 'An attempt broke, and {number} is set to send once more in that case.',
+    cause: [
+      'The result of attempt {n} is unknown. {number} is set to send once more in that case.',
+      'The result of an attempt is unknown, and {number} is set to send once more in that case.',
+    ],
     nextStep:
       'You need not do anything. To avoid doubles, choose “Leave it unconfirmed” in the settings of the connection.',
     command: commandLine`connection set NUMBER on_unconfirmed=leave`,
@@ -173,22 +262,67 @@ export const END_REASONS = {
   },
   marked_arrived: {
     list: ['Marked as arrived by {who}', 'Marked as arrived'],
-    cause: ['{network} did not confirm it. {who} said {at} that it arrived.', 'A person said that it arrived.'],
+    cause: ['{network} did not confirm it. {who} said that it arrived.', 'A person said that it arrived.'],
     nextStep: NO_ACTION,
   },
   evidence_found: {
     list: 'Confirmed by a report',
     cause: [
-      'The connection to {network} broke during attempt {n}. A report shows that it has it.',
+      'The result of attempt {n} was unknown. A report {later} later shows that {network} has it.',
+      'The result of attempt {n} was unknown. A report shows that {network} has it.',
       'A report from {network} shows that it has it.',
     ],
     nextStep: NO_ACTION,
     causes: [
       {
+        when: { fact: 'afterFailure' },
+        list: 'Failed, then delivered',
+        cause: '{network} first said that it failed. Later it reported that it has it.',
+      },
+      {
+        when: { fact: 'givenUp' },
+        list: 'Given up, then delivered',
+        cause: 'Nuncio had given it up. A report from {network} shows that it has it.',
+      },
+      {
+        when: { fact: 'beforeRepeat' },
+        cause: 'It was about to be sent once more. A report came first, so it was not.',
+      },
+      {
+        when: { fact: 'forgotten' },
+        cause: 'It was sent before the database was set back. A report shows it, so it is not sent again.',
+      },
+      {
         // Given where the process stopped.
         when: { fact: 'attempts' },
-        list: 'Confirmed by a report',
         cause: 'Nuncio stopped during attempt {n}. A report from {network} shows that it has it.',
+      },
+      {
+        when: { words: UNCLEAR },
+        cause: [
+          '{network} did not say what became of attempt {n}. A report {later} later shows that it has it.',
+          '{network} did not say what became of attempt {n}. A report shows that it has it.',
+          '{network} did not say what became of it. A report shows that it has it.',
+        ],
+        example: 'Meta answered with HTTP 502 and nothing that says what became of it',
+      },
+      {
+        when: { words: NO_ANSWER },
+        cause: [
+          '{network} gave no answer to attempt {n}. A report {later} later shows that it has it.',
+          '{network} gave no answer to attempt {n}. A report shows that it has it.',
+          '{network} gave no answer. A report shows that it has it.',
+        ],
+        example: 'Meta did not answer in time, or the call was stopped',
+      },
+      {
+        when: { words: BROKE },
+        cause: [
+          'The connection to {network} broke during attempt {n}. A report {later} later shows that it has it.',
+          'The connection to {network} broke during attempt {n}. A report shows that it has it.',
+          'The connection to {network} broke. A report shows that it has it.',
+        ],
+        example: 'Meta broke the connection',
       },
     ],
   },
@@ -202,11 +336,13 @@ export const END_REASONS = {
     cause: 'The stored message no longer matches its checksum, so it was not sent.',
     nextStep: 'Send it again as a new message, and have the disk checked.',
     command: commandLine`verify`,
+    failsAgain: true,
   },
   type_unsupported: {
     list: 'Type not possible here',
     cause: '{number} cannot send this type of message.',
     nextStep: 'Send it from another number.',
+    failsAgain: true,
   },
   call_interrupted: {
     list: 'Stopped before it left',
@@ -233,7 +369,7 @@ export const END_REASONS = {
   template_cannot_hold_text: {
     list: 'Text does not fit template',
     cause:
-      'The 24 hours are over, and a template cannot hold line breaks, tabs, rows of blanks or 1,024 characters and more.',
+      'The 24 hours are over. A template cannot hold line breaks, tabs, rows of blanks or 1,024 characters and more.',
     nextStep: 'Send one shorter line of text, or wait until the recipient writes; then retry.',
     command: RETRY,
   },

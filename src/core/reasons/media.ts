@@ -6,22 +6,22 @@ interface MediaReason extends ReasonRow {
   readonly opens?: Place
 }
 
+type CauseRow = readonly [words: RegExp, list: string, nextStep: string, example: string, failsAgain?: boolean]
+
 /** The words of the download say which of several causes it was, in a sentence of ours. Without them a general one is said. */
 function row(
   list: string,
-  [cause, nextStep]: readonly [cause: string, nextStep: string],
-  causes: readonly (readonly [words: RegExp, list: string, nextStep: string, example: string])[],
+  [cause, nextStep, failsAgain = false]: readonly [cause: string, nextStep: string, failsAgain?: boolean],
+  causes: readonly CauseRow[],
 ): MediaReason {
   return {
     list,
     cause: ['{words}', cause],
     nextStep,
-    causes: causes.map(([words, ofCause, step, example]) => ({
-      when: { words },
-      list: ofCause,
-      nextStep: step,
-      example,
-    })),
+    failsAgain,
+    causes: causes.map(([words, ofIt, step, example, again = failsAgain]) => {
+      return { when: { words }, list: ofIt, nextStep: step, example, failsAgain: again }
+    }),
   }
 }
 
@@ -41,7 +41,7 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
         'The name "files.example" does not exist.',
       ],
       [
-        /^No DNS server answered /,
+        /No DNS server answered /,
         'No DNS answer for file host',
         'Retry later. If other hosts fail too, ask the person who runs Nuncio.',
         'No DNS server answered for the name "files.example" within 5.0 s.',
@@ -57,6 +57,7 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
         'Invalid host name',
         'Send a new message with a correct URL.',
         '"files_example" is not a valid name.',
+        true,
       ],
       [
         / could not be looked up /,
@@ -74,13 +75,13 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
         / refused the connection/,
         'File host refused connection',
         'Check that its web server runs, then retry.',
-        'The media host refused the connection on port 443.',
+        'files.example refused the connection on port 443.',
       ],
       [
         / closed the connection /,
         'File host closed connection',
         'Check its web server, then retry.',
-        'The media host closed the connection without an answer.',
+        'files.example closed the connection without an answer.',
       ],
     ],
   ),
@@ -92,55 +93,61 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
         / has expired/,
         'Certificate expired',
         'Renew the certificate, then retry.',
-        'The TLS handshake with the media host failed: its certificate has expired.',
+        'The certificate of files.example has expired.',
       ],
       [
-        / not yet valid|not valid yet/,
+        / not valid yet/,
         'Certificate not valid yet',
         'Check its start date and the clocks, then retry.',
-        'The TLS handshake with the media host failed: its certificate is not valid yet.',
+        'The certificate of files.example is not valid yet.',
       ],
       [
         / self-signed/,
         'Certificate self-signed',
         RETRY_CERTIFICATE,
-        'The TLS handshake with the media host failed: its certificate is self-signed.',
+        'The certificate of files.example is self-signed.',
       ],
       [
-        / intermediate| chain/,
+        / send its intermediate/,
         'Certificate incomplete',
         'Install the full chain, then retry.',
-        'The TLS handshake with the media host failed: it does not send its intermediate certificates.',
+        'files.example does not send its intermediate certificates.',
       ],
       [
-        / authority| issuer/,
+        / unknown authority/,
         'Certificate not trusted',
         RETRY_CERTIFICATE,
-        'The TLS handshake with the media host failed: its certificate comes from an unknown authority.',
+        'The certificate of files.example comes from an unknown authority.',
       ],
       [
         / is for another name\./,
         'Certificate for another name',
-        'Use a URL with that name, or get a certificate for the host.',
-        'The TLS handshake with the media host failed: its certificate is for another name.',
+        'Get a certificate for the host, then retry; or send a new message with another URL.',
+        'The certificate of files.example is for another name.',
       ],
       [
         / does not speak TLS /,
         'No TLS on this port',
         'Check the port, or send a new message with an http:// URL.',
-        'The TLS handshake with the media host failed: it does not speak TLS on this port.',
+        'files.example does not speak TLS on port 443.',
+      ],
+      [
+        /The TLS connection to .* broke/,
+        'TLS connection broke',
+        'Check its TLS settings, then retry.',
+        'The TLS connection to files.example broke (EPROTO).',
       ],
     ],
   ),
   media_timeout: row(
     'File host too slow',
-    ['The media host was too slow.', 'Serve the file faster, or send a smaller one.'],
+    ['The media host was too slow.', 'Serve the file faster, then retry; or send a smaller one.'],
     [
       [
         / did not (answer|finish) /,
         'File host too slow',
         'Make the host answer faster, then retry.',
-        'The media host did not answer the request within 10 s.',
+        'files.example did not answer the request within 10 s.',
       ],
     ],
   ),
@@ -156,6 +163,7 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
         'File needs sign-in (401)',
         'Give a URL that works without sign-in, in a new message.',
         'files.example answered 401 (sign-in needed).',
+        true,
       ],
       [
         / answered 403 /,
@@ -174,6 +182,7 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
         'File gone (410)',
         'Send a new message with another URL.',
         'files.example answered 410 (gone): the file was removed.',
+        true,
       ],
       [
         / answered 429 /,
@@ -204,12 +213,13 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
         'No file in the answer',
         'Give a URL that returns the file itself, in a new message.',
         'files.example answered 204, which holds no file.',
+        true,
       ],
     ],
   ),
   media_too_big: row(
     'Too big',
-    ['The file is larger than this type allows.', 'Send a smaller file, or as a document.'],
+    ['The file is larger than this type allows.', 'Send a smaller file, or as a document.', true],
     [
       [
         /type document |a document /,
@@ -221,19 +231,25 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
   ),
   media_wrong_type: row(
     'File of another kind',
-    ['The content of the file is not of the type the message says.', 'Send it with the type it has, or as a document.'],
+    [
+      'The content of the file is not of the type the message says.',
+      'Send it with the type it has, or as a document.',
+      true,
+    ],
     [
       [
         / HTML page/,
         'A web page, not the file',
         'It is often a sign-in or error page: open the URL in a private window.',
         'The file is an HTML page, but type image takes JPEG, PNG, WebP or GIF.',
+        false,
       ],
       [
         / is (plain text|a? ?JSON|an? XML)/,
         'Text, not the file',
         'It is often an error message: open the URL in a private window.',
         'The file is plain text, but type image takes JPEG, PNG, WebP or GIF.',
+        false,
       ],
       [
         / HEIC/,
@@ -247,7 +263,8 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
     'Address not allowed',
     [
       'The media URL, or a redirect, leads to an address that is not public, or that the operator has closed.',
-      'Serve the file from another address on the internet.',
+      'Serve the file from a public address, in a new message.',
+      true,
     ],
     [
       [
@@ -295,7 +312,7 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
       'Check the web server or the proxy of the host, then retry.',
     ],
     [
-      [/ redirected more than /, 'Too many redirects', FINAL_URL, 'files.example redirected more than 5 times.'],
+      [/ redirected more than /, 'Too many redirects', FINAL_URL, 'files.example redirected more than 5 times.', true],
       [
         / named no new address\./,
         'Redirect without address',
@@ -341,6 +358,40 @@ export const FILE_REASONS = {
   media_not_for_network: {
     list: 'File not taken by the network',
     cause: ['{words}', '{network} does not take a file like this for this type of message.'],
-    nextStep: 'Send a file that it takes, as the sentence before says.',
+    nextStep: 'Send a file that it takes, in a new message.',
+    failsAgain: true,
+    causes: [
+      {
+        when: { words: / takes no empty file/ },
+        list: 'Empty file',
+        nextStep: 'Check the file at this URL, then retry.',
+        failsAgain: false,
+        example: 'The file is empty (0 bytes), and WhatsApp takes no empty file.',
+      },
+      {
+        when: { words: / of at most / },
+        list: 'Too big for WhatsApp',
+        nextStep: 'Send a smaller file, or send it as a document.',
+        example: 'WhatsApp takes an image of at most 5 MB (5,000,000 bytes); this one has 6,475,149 bytes.',
+      },
+      {
+        when: { words: / Ogg only with Opus/ },
+        list: 'Ogg without Opus',
+        nextStep: 'Convert it to Ogg with Opus, or to MP3.',
+        example: 'WhatsApp takes Ogg only with Opus in it, and this file holds something else.',
+      },
+      {
+        when: { words: / one channel / },
+        list: 'Opus must be mono',
+        nextStep: 'Convert it to mono.',
+        example: 'WhatsApp takes Opus with one channel (mono), and this file has 2.',
+      },
+      {
+        when: { words: / does not take / },
+        list: 'Not taken by WhatsApp',
+        nextStep: 'Convert it, or send it as a document if that fits.',
+        example: 'WhatsApp does not take image/webp here: an image must be JPEG or PNG.',
+      },
+    ],
   },
 } as const satisfies Record<string, ReasonRow>

@@ -36,8 +36,8 @@ export const WAIT_REASONS = {
   awaiting_evidence: {
     list: 'Asking what became of it',
     cause: [
-      'The connection broke. Nuncio waits for a report from {network} until {until}.',
-      'The connection broke. Nuncio waits for a report from {network}.',
+      'Its result is unknown. Nuncio waits for a report from {network} until {until}.',
+      'Its result is unknown. Nuncio waits for a report from {network}.',
     ],
     nextStep: 'You need not do anything: it becomes Published or Unconfirmed.',
   },
@@ -64,15 +64,28 @@ export const WAIT_REASONS = {
     cause: [
       'The last attempt did not leave: {cause} The next try is the {nth} of nine.',
       'The last attempt did not leave. The next try is the {nth} of nine.',
+      'The last attempt did not leave: {cause}',
       'The last attempt did not leave. The next one comes by itself.',
     ],
     nextStep: NO_ACTION,
     causes: [
       {
+        // Given where an attempt before the last has an unknown result.
+        when: { fact: 'refusedN' },
+        list: 'Sent once more soon',
+        cause: [
+          'Attempt {refusedN} did not leave: {cause} But attempt {n} before may have arrived.',
+          'Attempt {refusedN} did not leave, but an earlier one may have arrived.',
+        ],
+        nextStep: 'If {to} has it, cancel this one.',
+        command: commandLine`message cancel ID`,
+      },
+      {
         // Given where the last attempt has an unknown result.
         when: { fact: 'n' },
         list: 'Sent once more soon',
-        cause: 'Attempt {n} broke. {number} is set to send once more in that case; it may arrive twice.',
+        cause:
+          'The result of attempt {n} is unknown. {number} is set to send once more in that case; it may arrive twice.',
         nextStep: 'If {to} has it, cancel this one.',
         command: commandLine`message cancel ID`,
       },
@@ -80,7 +93,7 @@ export const WAIT_REASONS = {
   },
   connection_away: {
     list: ['No line to {network}', 'No line'],
-    cause: ['{number} cannot reach {network} since {since}.', '{number} cannot reach {network}.'],
+    cause: '{number} cannot reach {network}.',
     nextStep: 'You need not do anything: it goes on by itself. If it lasts, check the network of this machine.',
     command: commandLine`connection check NUMBER`,
     ...SETTINGS,
@@ -129,6 +142,8 @@ export const WAIT_REASONS = {
   quiet_hours: {
     list: ['Quiet hours until {quietUntil}', 'Quiet hours'],
     cause: [
+      '{number} sends nothing until {until} ({quietUntil}). {before} before it.',
+      '{number} sends nothing until {until} ({quietUntil}).',
       '{number} sends nothing until {quietUntil}. {before} before it.',
       '{number} sends nothing until {quietUntil}.',
       '{number} sends nothing at this time of day: its quiet hours.',
@@ -164,9 +179,16 @@ export const WAIT_REASONS = {
         example: 'it was restored from the backup of 2026-11-26 03:00',
       },
       {
+        when: { words: /standby|old primary/ },
+        list: 'Held after a failover',
+        cause:
+          'The database server was replaced and may lack the last messages. What was sent since is not known here.',
+        example: 'a standby was promoted that lacks the last commits',
+      },
+      {
         when: { fact: 'who' },
-        list: ['Held by {who}'],
-        cause: ['{who} held all numbers {at}.'],
+        list: 'Held by {who}',
+        cause: ['{who} held all numbers {at} (“{why}”).', '{who} held all numbers {at}.'],
         nextStep: 'Ask the person who runs Nuncio to release them when that is over.',
       },
     ],
@@ -178,13 +200,13 @@ export const WAIT_REASONS = {
     command: commandLine`serve`,
     causes: [
       {
-        when: { words: / still holds the data, / },
+        when: { words: / still holds the data\. / },
         list: 'Nuncio stands still',
         cause: '{words}',
         nextStep: 'Ask the person who runs Nuncio to restart that process.',
         command: commandLine`workers`,
         example:
-          'Process 4711 has shown no sign of life since 26 Nov 2026, 04:19:57 UTC, but still holds the data, so nothing is sent.',
+          'Process 4711 has shown no sign of life since 26 Nov 2026, 04:19:57 UTC, but still holds the data. Nothing is sent.',
       },
       {
         when: { words: /^No process / },

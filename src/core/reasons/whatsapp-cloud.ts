@@ -54,7 +54,13 @@ const GRANT =
   'In Meta’s Business Settings, give the system user the number and the permission whatsapp_business_messaging; then enter its new token.'
 const ACCOUNT_QUALITY = 'Follow what WhatsApp Manager says of the number. Do not retry meanwhile: that makes it worse.'
 const OTHER_RECIPIENT = 'Reach this recipient another way.'
-const TEMPLATE_PARAMETERS = 'Compare the template in WhatsApp Manager with the template setting of the connection.'
+const TEMPLATE_PARAMETERS =
+  'Compare the template in WhatsApp Manager with the template setting of the connection; then retry it.'
+
+// The recipient, the content or the request of the same message stays as it is.
+const FAIL_AGAIN: ReadonlySet<number> = new Set([
+  130472, 130497, 131008, 131009, 131021, 131050, 131051, 131053, 132005, 132007,
+])
 
 function rows(
   kind: WhatsAppCloudClass,
@@ -62,7 +68,7 @@ function rows(
 ): readonly (readonly [number, WhatsAppCloudMeaning])[] {
   return Object.entries(entries).map(([code, [list, cause, nextStep]]) => [
     Number(code),
-    { class: kind, list, cause, nextStep, ...DONE_ON[kind] },
+    { class: kind, list, cause, nextStep, failsAgain: FAIL_AGAIN.has(Number(code)), ...DONE_ON[kind] },
   ])
 }
 
@@ -153,7 +159,7 @@ export const WHATSAPP_CLOUD_CODES: Readonly<Record<number, WhatsAppCloudMeaning>
       'Wait until {to} writes, or reach them another way.',
     ],
     130497: ['Country not allowed', 'The business account may not send to this country.', OTHER_RECIPIENT],
-    131021: ['Sent to itself', '{to} is the sender’s own number.', 'Send it to another number.'],
+    131021: ['Sent to itself', '{to} is the sender’s own number.', 'Send a new message to another number.'],
     131026: [
       'Not reachable on WhatsApp',
       '{to} is not on WhatsApp, has an old version of it, or has not accepted its terms.',
@@ -177,7 +183,7 @@ export const WHATSAPP_CLOUD_CODES: Readonly<Record<number, WhatsAppCloudMeaning>
     100: [
       'Meta: invalid request',
       'Meta says that a part of the request is not valid.',
-      'See Meta’s words. Check phone_number_id and graph_version of the connection, and the content.',
+      'See Meta’s words. Check the content, and phone_number_id and graph_version of the connection; then retry it.',
     ],
     131008: [
       'Error in Nuncio’s request',
@@ -187,9 +193,13 @@ export const WHATSAPP_CLOUD_CODES: Readonly<Record<number, WhatsAppCloudMeaning>
     131009: [
       'Meta: invalid value',
       'Meta says that a value is not valid.',
-      'See Meta’s words. Check the number and the content.',
+      'See Meta’s words. Check the number and the content, and send a new message.',
     ],
-    131051: ['Type not taken', 'Meta does not take this type of message.', 'Send it as another type.'],
+    131051: [
+      'Type not taken',
+      'Meta does not take this type of message.',
+      'Send it as another type, in a new message.',
+    ],
     131053: [
       'File not usable for Meta',
       'Meta could not use the file.',
@@ -215,9 +225,13 @@ export const WHATSAPP_CLOUD_CODES: Readonly<Record<number, WhatsAppCloudMeaning>
     132001: [
       'Template not found',
       'Meta has no approved template of this name in this language.',
-      'Choose an approved template in the settings of the connection.',
+      'Choose an approved template in the settings of the connection; then retry it.',
     ],
-    132005: ['Template text too long', 'The template is too long with this text.', 'Send a shorter text.'],
+    132005: [
+      'Template text too long',
+      'The template is too long with this text.',
+      'Send a shorter text, in a new message.',
+    ],
     132007: [
       'Template breaks a rule',
       'The text of the template breaks a rule of Meta.',
@@ -231,19 +245,23 @@ export const WHATSAPP_CLOUD_CODES: Readonly<Record<number, WhatsAppCloudMeaning>
     132015: [
       'Template paused',
       'Meta paused the template, because of its quality.',
-      'Improve the template in WhatsApp Manager, or choose another in the settings of the connection.',
+      'Improve the template in WhatsApp Manager, or choose another in the settings of the connection; then retry it.',
     ],
     132016: [
       'Template disabled',
       'Meta disabled the template for good.',
-      'Make a new template, and choose it in the settings of the connection.',
+      'Make a new template, and choose it in the settings of the connection; then retry it.',
     ],
     132018: [
       'Template variables do not fit',
       'The variables of the template cannot hold what was sent.',
       TEMPLATE_PARAMETERS,
     ],
-    132068: ['Template flow blocked', 'Meta blocked the flow in the template.', 'Fix the flow in WhatsApp Manager.'],
+    132068: [
+      'Template flow blocked',
+      'Meta blocked the flow in the template.',
+      'Fix the flow in WhatsApp Manager, then retry it.',
+    ],
   }),
   ...rows('template-wait', {
     132069: ['Template held', 'Meta holds back the flow in the template for a while.', WAIT],

@@ -44,7 +44,7 @@ export const WHATSAPP_WEB_REASONS = {
   number_restricted: {
     list: 'Number restricted by WhatsApp',
     cause: ['WhatsApp restricts {number} until {until}.', 'WhatsApp restricts {number}.'],
-    nextStep: 'Wait, and send less to people who never wrote to this number.',
+    nextStep: 'Wait, and send less to people who never wrote to this number. Retrying makes it longer.',
     ...SETTINGS,
   },
   client_refused: {
@@ -52,6 +52,24 @@ export const WHATSAPP_WEB_REASONS = {
     cause: 'WhatsApp does not let this program log in, so {number} cannot send.',
     nextStep: 'You need not do anything at first: it is tried again. If it lasts, update Nuncio.',
     ...SETTINGS,
+    causes: [
+      {
+        when: { words: / with code 405$/ },
+        list: 'WhatsApp Web too old',
+        cause: 'WhatsApp refuses this version of WhatsApp Web, so {number} cannot send. It is tried again.',
+        nextStep: 'Ask the person who runs Nuncio to update the channel. If no update helps, report it.',
+        command: commandLine`channel install whatsapp-web`,
+        example: 'WhatsApp refused the login with code 405',
+      },
+      {
+        when: { words: / with code 4(?:09|1\d)$/ },
+        list: 'WhatsApp refuses to connect',
+        cause: 'WhatsApp refuses the connection of {number}. It is tried again.',
+        nextStep: 'You need not do anything at first. If it lasts, link the phone again.',
+        command: commandLine`connection pair NUMBER`,
+        example: 'WhatsApp refused the login with code 411',
+      },
+    ],
   },
   first_contacts_locked: {
     list: 'First contacts locked',
@@ -75,13 +93,22 @@ export const WHATSAPP_WEB_REASONS = {
   },
   not_on_whatsapp: {
     list: 'Not on WhatsApp',
-    cause: '{to} is not registered with WhatsApp.',
-    nextStep: 'Check the number.',
+    cause: '{to} is not on WhatsApp.',
+    nextStep: 'Check the number, and send a new message to the right one.',
+    failsAgain: true,
   },
   recipient_lookup: {
     list: 'Looking up the recipient',
     cause: 'WhatsApp is being asked whether {to} is registered, and with which devices.',
     nextStep: NO_ACTION,
+  },
+  recipient_rate_limited: {
+    list: 'Too fast to one recipient',
+    cause: [
+      'WhatsApp asked {number} to send more slowly to {to} until {until}.',
+      'WhatsApp asked {number} to send more slowly to {to}.',
+    ],
+    nextStep: 'You need not do anything: it is tried again. Messages to others go on.',
   },
   stanza_refused: {
     list: 'Refused by WhatsApp',
@@ -90,8 +117,10 @@ export const WHATSAPP_WEB_REASONS = {
     causes: [
       {
         when: { state: 'FAILED' },
+        list: 'Refused twice by WhatsApp',
         cause: 'WhatsApp refused the form of the message twice.',
-        nextStep: 'Send it again later.',
+        nextStep: 'Retry it later. If it fails again, report it.',
+        command: commandLine`message retry ID`,
       },
     ],
   },

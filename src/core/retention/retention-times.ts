@@ -1,3 +1,5 @@
+import { counted } from '../../format/counted.ts'
+
 /** Days; 0 keeps for ever. The defaults are settings; `plan-sweep.ts` decides what is deleted, `retention-job.ts` when. */
 export interface RetentionTimes {
   /** Texts, captions, URLs and file names. */
@@ -36,7 +38,7 @@ export function timesOf(installation: RetentionTimes, own: OwnTimes): RetentionT
 
 export function daysText(days: number): string {
   if (days === 0) return 'for ever'
-  return days === 1 ? '1 day' : `${days} days`
+  return counted(days, 'day')
 }
 
 /** Why an account cannot have these times, in one sentence; null when it can. */

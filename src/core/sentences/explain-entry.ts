@@ -1,11 +1,11 @@
-import { capitalized } from '../../format/capitalized.ts'
+import { atStart, capitalized } from '../../format/capitalized.ts'
 import { durationText } from '../../format/durations.ts'
+import { CHANNEL_ACTOR, nameActor } from '../../format/name-actor.ts'
 import { MOST_DOWNLOADS } from '../dispatch/media/stage.ts'
 import { ERASED } from '../message/erased.ts'
-import { CHANNEL_ACTOR, TIMELINE_KINDS } from '../message/timeline.ts'
-import { nameActor } from '../name-actor.ts'
+import { TIMELINE_KINDS } from '../message/timeline.ts'
 import type { MessageTimeline, TimelineEntry } from '../ports/administration.ts'
-import { explainReason } from '../reasons.ts'
+import { explainReason, networkOf } from '../reasons.ts'
 import { pastCause, stopText } from './explain-waited.ts'
 import { ordinal } from './was-it-sent.ts'
 
@@ -18,7 +18,7 @@ const ENDS: Readonly<Record<string, string>> = {
   CANCELLED: 'Finished: cancelled',
 }
 
-type Title = (facts: TimelineEntry['facts']) => string | undefined
+type Title = (facts: TimelineEntry['facts'], network: string | undefined) => string | undefined
 
 const TITLES: Readonly<Record<string, Title>> = {
   settled: ({ state }) => ENDS[String(state)],
@@ -31,13 +31,16 @@ const TITLES: Readonly<Record<string, Title>> = {
       : attempt === undefined
         ? undefined
         : `Attempt ${String(attempt)}`,
-  'attempt-rejected': ({ attempt }) => `Attempt ${String(attempt)}: not sent`,
-  'attempt-unknown': ({ attempt }) => `Attempt ${String(attempt)}: result unknown`,
-  recovered: ({ attempt }) => `Nuncio stopped during attempt ${String(attempt)}`,
+  'attempt-accepted': (_, network) => network && `${capitalized(network)} accepted it`,
+  'receipt-sent': (_, network) => network && `${capitalized(network)} reported: sent`,
+  'receipt-failed': (_, network) => network && `${capitalized(network)} reported: failed`,
+  'attempt-rejected': ({ attempt }) => numbered(attempt, (n) => `Attempt ${n}: not sent`),
+  'attempt-unknown': ({ attempt }) => numbered(attempt, (n) => `Attempt ${n}: result unknown`),
+  recovered: ({ attempt }) => numbered(attempt, (n) => `Nuncio stopped during attempt ${n}`),
   cancelled: ({ by }) => (by ? `Cancelled by ${who(by)}` : undefined),
   erased: ({ by }) => (by ? `Recipient erased by ${who(by)}` : undefined),
   resolved: ({ by, as }) =>
-    by ? `${capital(who(by))}: “${as === 'arrived' ? 'It arrived' : 'Send again'}”` : undefined,
+    by ? `${atStart(who(by))}: “${as === 'arrived' ? 'It arrived' : 'Send again'}”` : undefined,
   'sent-again': ({ by, oldMessage }) => {
     if (typeof oldMessage !== 'string') return by ? `Sent again by ${who(by)}` : undefined
     if (by === CHANNEL_ACTOR) return 'Made by Nuncio to repeat another message as a template'
@@ -45,12 +48,19 @@ const TITLES: Readonly<Record<string, Title>> = {
   },
 }
 
+function numbered(attempt: string | number | null | undefined, title: (n: string) => string): string | undefined {
+  return attempt === undefined || attempt === null ? undefined : title(String(attempt))
+}
+
 const SAID_BY_TITLE: ReadonlySet<string> = new Set(['cancelled', 'connection-removed', 'resolved'])
 
 /** The title of an entry in the timeline of a message. A kind of a newer version reads as itself. */
-export function timelineTitle({ kind, facts }: Pick<TimelineEntry, 'kind' | 'facts'>): string {
+export function timelineTitle(
+  { kind, facts }: Pick<TimelineEntry, 'kind' | 'facts'>,
+  { channel }: Pick<MessageTimeline, 'channel'>,
+): string {
   const general = Object.hasOwn(TIMELINE_KINDS, kind) ? TIMELINE_KINDS[kind as keyof typeof TIMELINE_KINDS] : kind
-  return TITLES[kind]?.(facts) ?? general
+  return TITLES[kind]?.(facts, networkOf('', channel)) ?? general
 }
 
 /** Why it was so, and foreign words that this does not say. */
@@ -101,8 +111,4 @@ function plainCause(
 
 function who(by: string | number | null): string {
   return nameActor(String(by))
-}
-
-function capital(text: string): string {
-  return text.startsWith('the ') ? `T${text.slice(1)}` : text
 }

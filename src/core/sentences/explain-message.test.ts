@@ -11,6 +11,8 @@ interface Facts {
   readonly isRemoved?: boolean
   readonly hasSuccessor?: boolean
   readonly bodyDeletedAt?: number | null
+  readonly block?: object
+  readonly timeline?: readonly object[]
 }
 
 function explain({ isRemoved = false, ...facts }: Facts) {
@@ -38,7 +40,10 @@ function explain({ isRemoved = false, ...facts }: Facts) {
 }
 
 const COPY = { id: 'copy', state: 'READ', reason: null, words: null, by: 'channel' }
+const ASK = 'Ask 15550100000. Then choose “It arrived” or “Send again”; if it did arrive, they get it twice.'
 const REFUSED = 'The sandbox refuses 15550100000 for good.'
+const REFUSED_STEP = 'Check the number, and send a new message to the right one.'
+const BLOCK = { by: 'cli', at: 0, why: null }
 
 describe('what was done about a message', () => {
   it.each([
@@ -70,7 +75,18 @@ describe('what was done about a message', () => {
       cause,
       `${REFUSED} Nuncio sent it again as a template. That message failed. Meta has no approved template of this name in this language.`,
     )
-    assert.equal(nextStep, 'See that message. Choose an approved template in the settings of the connection.')
+    assert.equal(
+      nextStep,
+      'See that message. Choose an approved template in the settings of the connection; then retry it.',
+    )
+  })
+
+  it('names the network and the recipient of the second one, while the number is the same', () => {
+    const resent = { ...COPY, by: 'cli', state: 'FAILED', reason: 'recipient_refused' }
+    const causeOf = (isRemoved: boolean) => explain({ resent, isRemoved }).cause
+
+    assert.equal(causeOf(false), `${REFUSED} The command line sent it again. That message failed. ${REFUSED}`)
+    assert.match(causeOf(true) ?? '', /That message failed\. The network refuses 15550100000 for good\.$/)
   })
 
   it.each([
@@ -79,8 +95,32 @@ describe('what was done about a message', () => {
       { bodyDeletedAt: 1 },
       'It cannot be sent again: its content was deleted. Send a new message if it is still wanted.',
     ],
-    [{ isRemoved: true }, 'Add 15550001000 again; “Retry” then appears here.'],
+    [{ isRemoved: true, reason: 'busy' }, 'Add 15550001000 again; “Retry” then appears here.'],
+    [{ isRemoved: true }, REFUSED_STEP],
+    [
+      { isRemoved: true, timeline: [{ kind: 'receipt-contrary', words: 'read', at: 0, code: null, facts: {} }] },
+      'Add 15550001000 again; “Retry” then appears here.',
+    ],
+    [{ block: BLOCK, reason: 'busy' }, 'The recipient is on the block list now. Unblock it before you retry.'],
+    [{ block: BLOCK }, REFUSED_STEP],
     [{ isRemoved: true, hasSuccessor: true, reason: 'connection_removed' }, 'Retry it if it is still wanted.'],
+    [
+      { to: 'erased', state: 'UNCONFIRMED', reason: 'result_unknown' },
+      'It cannot be sent again. If you know that it arrived, choose “It arrived”.',
+    ],
+    [
+      { bodyDeletedAt: 1, state: 'UNCONFIRMED', reason: 'stopped_while_sending' },
+      'It cannot be sent again. If you know that it arrived, choose “It arrived”.',
+    ],
+    [
+      { isRemoved: true, state: 'UNCONFIRMED', reason: 'result_unknown' },
+      'It cannot be sent again: 15550001000 was removed. If you know that it arrived, choose “It arrived”. Else send a new message from another number, or add 15550001000 again.',
+    ],
+    [{ isRemoved: true, hasSuccessor: true, state: 'UNCONFIRMED', reason: 'result_unknown' }, ASK],
+    [
+      { block: BLOCK, state: 'UNCONFIRMED', reason: 'result_unknown' },
+      '15550100000 is on the block list now. If you know that it arrived, choose “It arrived”. Else unblock it before you send it again.',
+    ],
   ])('names what stands in the way of sending it again: %j', (facts, nextStep) => {
     assert.equal(explain(facts).nextStep, nextStep)
   })

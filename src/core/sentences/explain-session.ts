@@ -1,5 +1,5 @@
 import { commandLine } from '../command-line.ts'
-import type { SessionRequestKind, SessionRequestProgress } from '../ports/session-requests.ts'
+import { type SessionRequestKind, type SessionRequestProgress, UNANSWERED } from '../ports/session-requests.ts'
 import { explainReason, type ReasonCode } from '../reasons.ts'
 import { renderRemedy } from '../render-remedy.ts'
 
@@ -37,6 +37,14 @@ export function explainSession(number: string, status: string): SessionText {
   return ofReason(number, reason)
 }
 
+/** Why the phone may list the device still. */
+function unlinkObstacle(detail: string | null | undefined): string {
+  if (detail === UNREADABLE)
+    return 'its session could not be decrypted to say so to WhatsApp: the phone still lists this device.'
+  const why = detail === UNANSWERED ? 'WhatsApp did not confirm it' : 'WhatsApp could not be reached'
+  return `${why}: the phone may still list this device.`
+}
+
 /** How a request about a session has ended. */
 export function explainRequestEnd(
   { number, kind }: RequestOf,
@@ -49,10 +57,7 @@ export function explainRequestEnd(
       return just(DONE[kind](number))
     case 'done-here-only':
       return {
-        sentence:
-          detail === UNREADABLE
-            ? `${number} is unlinked here, but its session could not be decrypted to say so to WhatsApp: the phone still lists this device.`
-            : `${number} is unlinked here, but WhatsApp could not be reached: the phone may still list this device.`,
+        sentence: `${number} is unlinked here, but ${unlinkObstacle(detail)}`,
         nextStep: 'On the phone, open Linked devices and log this device out.',
         command: null,
       }

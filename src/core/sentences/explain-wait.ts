@@ -9,22 +9,23 @@ interface WaitingNumber {
   readonly policy?: LanePolicy
 }
 
-/** Why all messages of a number wait. */
-export function explainWait(
-  of: WaitingNumber,
-  { reason, words }: { readonly reason: string; readonly words: string | null },
-): ExplainedReason {
+interface LaneWait {
+  readonly reason: string
+  readonly words: string | null
+}
+
+/** Why all messages of a number wait. Until when stands beside the sentence. */
+export function explainWait(of: WaitingNumber, { reason, words }: LaneWait): ExplainedReason {
   return explainReason(reason, { words, channel: of.channel ?? null, facts: numberFacts(of) })
 }
 
 /** What a sentence may say of a number and its settings. */
 export function numberFacts({ number, policy }: WaitingNumber): SentenceFacts {
   if (!policy) return { number }
-  const { leastGapMs, gapJitterMs, quietHours, timeToLiveMs } = policy
+  const { leastGapMs, gapJitterMs, quietHours } = policy
   return {
     number,
     gap: leastGapMs > 0 ? durationText(leastGapMs + gapJitterMs / 2) : undefined,
-    quietUntil: quietHours ? `${quietHours.to} (${quietHours.timeZone})` : undefined,
-    ttl: durationText(timeToLiveMs),
+    quietUntil: quietHours ? `${quietHours.to} in ${quietHours.timeZone}` : undefined,
   }
 }

@@ -1,7 +1,7 @@
 import { durationText } from '../../format/durations.ts'
-import { nameActor } from '../name-actor.ts'
+import { nameActor } from '../../format/name-actor.ts'
 import type { TimelineEntry } from '../ports/administration.ts'
-import { explainReason, isReasonCode, networkOf, type ReasonCode } from '../reasons.ts'
+import { explainReason, isReasonCode, networkName, type ReasonCode } from '../reasons.ts'
 
 interface Known {
   readonly number: string
@@ -25,9 +25,11 @@ const PAST: Partial<Readonly<Record<ReasonCode, PastText>>> = {
   database_went_back: ({ endedBy }) => `all numbers were held${endedBy ? `; ${who(endedBy)} released them` : ''}`,
   storage_unavailable: (_, { words }) => `nothing could be stored${words ? `: ${withoutStop(words)}` : ''}`,
   media_pending: () => 'its file was not downloaded yet',
-  media_uploading: (_, { channel }) => `its file was uploaded to ${networkOf('', channel) ?? 'the network'}`,
+  media_uploading: (_, { channel }) => `its file was uploaded to ${networkName(channel)}`,
   retrying: () => 'it waited for its next try',
-  connection_away: (_, { number, channel }) => `${number} could not reach ${networkOf('', channel) ?? 'the network'}`,
+  connection_away: (_, { number, channel }) => `${number} could not reach ${networkName(channel)}`,
+  new_recipients: (_, { number }) => `${number} had written to as many new recipients as it may`,
+  first_contacts_locked: (_, { number }) => `WhatsApp did not let ${number} write to people who never wrote to it`,
   trouble: () => 'several messages in a row had failed',
   process_gone: () => 'another process took over',
 }

@@ -62,10 +62,10 @@ describe('a stranger learns from the log alone', () => {
     ],
     [
       'of a host that is too slow',
-      file('media_timeout', 'The media host did not answer the request within 10 s.'),
+      file('media_timeout', 'files.example did not answer the request within 10 s.'),
       [
         'Not sent.',
-        'The media host did not answer the request within 10 s.',
+        'files.example did not answer the request within 10 s.',
         'Make the host answer faster, then retry.',
       ],
     ],
@@ -107,19 +107,61 @@ describe('a stranger learns from the log alone', () => {
     ],
     [
       'of a certificate from no known authority',
-      file('media_tls', 'The TLS handshake with the media host failed: its certificate is self-signed.'),
+      file('media_tls', 'The certificate of files.example is self-signed.'),
+      ['Not sent.', 'The certificate of files.example is self-signed.', 'Use one from a public authority, then retry.'],
+    ],
+    [
+      'of a host that did not exist, at each try',
+      {
+        ...file('media_dns', 'The name "no-such-host.example" does not exist.'),
+        timeline: [entry('media-retry', 1_000, { tries: 1 }), entry('media-failed', 157_000, { tries: 4 })],
+      },
       [
         'Not sent.',
-        'The TLS handshake with the media host failed: its certificate is self-signed.',
-        'Use one from a public authority, then retry.',
+        'The name "no-such-host.example" does not exist, four times in 2 min 36 s.',
+        'Check the host in the URL. If it exists by now, retry.',
+      ],
+    ],
+    [
+      'of DNS servers that did not answer behind a redirect',
+      file('media_dns', 'Behind 1 redirect: No DNS server answered for the name "cdn.example" within 5.0 s.'),
+      [
+        'Not sent.',
+        'Behind 1 redirect: No DNS server answered for the name "cdn.example" within 5.0 s.',
+        'Retry later. If other hosts fail too, ask the person who runs Nuncio.',
+      ],
+    ],
+    [
+      'of a TLS connection that broke behind a redirect',
+      file('media_tls', 'Behind 1 redirect: The TLS connection to cdn.example broke (EPROTO).'),
+      [
+        'Not sent.',
+        'Behind 1 redirect: The TLS connection to cdn.example broke (EPROTO).',
+        'Check its TLS settings, then retry.',
+      ],
+    ],
+    [
+      'of quiet hours after a network that was away for a moment',
+      {
+        message: { state: 'PUBLISHED', publishedAt: AT + 32_460_000, attempts: 2 },
+        timeline: [
+          entry('attempt-begun', 5, { attempt: 1 }),
+          entry('attempt-rejected', 20, { attempt: 1, code: 'connection_away' }),
+          entry('waiting', 32_460_000, { code: 'quiet_hours', waitedMs: 32_400_000 }),
+        ],
+      },
+      [
+        'Sent at the second attempt: the sandbox accepted it 9 h 1 min after the request.',
+        'It waited 9 h: quiet hours of 15550001301.',
+        'You need not do anything.',
       ],
     ],
     [
       'of a file that was cut off',
-      file('media_truncated', 'The media host closed the connection before the whole file had arrived.'),
+      file('media_truncated', 'files.example closed the connection before the whole file had arrived.'),
       [
         'Not sent.',
-        'The media host closed the connection before the whole file had arrived.',
+        'files.example closed the connection before the whole file had arrived.',
         'Check the host, then retry.',
       ],
     ],
@@ -132,12 +174,14 @@ describe('a stranger learns from the log alone', () => {
       'of a time to live that was over during a pause, with the person',
       {
         message: { state: 'EXPIRED', reason: 'time_to_live_over', attempts: 0 },
-        policy: { timeToLiveMs: 15_000 },
-        timeline: [entry('waiting', 15_000, { code: 'paused', begunBy: 'anna@example.org', waitedMs: 14_000 })],
+        timeline: [
+          entry('waiting', 15_000, { code: 'paused', begunBy: 'anna@example.org', waitedMs: 14_000 }),
+          entry('settled', 15_000, { state: 'EXPIRED' }),
+        ],
       },
       [
         'Not sent.',
-        'It waited 15 s, the limit of 15550001301: anna@example.org had paused 15550001301.',
+        'It waited 15 s, longer than 15550001301 lets it: anna@example.org had paused 15550001301.',
         'Retry it if it is still wanted.',
       ],
     ],
@@ -205,7 +249,7 @@ describe('a stranger learns from the log alone', () => {
       },
       [
         'Sent and read 1 min 2 s after the request.',
-        'Sent as template notice (en_US): the recipient had not written for 24 hours.',
+        'Sent as template notice (en_US): 15551112222 had not written for 24 hours.',
         'You need not do anything.',
       ],
     ],
@@ -231,7 +275,7 @@ describe('a stranger learns from the log alone', () => {
       },
       [
         'Sent and read.',
-        'The connection to Meta broke during attempt 1. A report shows that it has it.',
+        'Meta gave no answer to attempt 1. A report 1 min later shows that it has it.',
         'You need not do anything.',
       ],
     ],

@@ -62,7 +62,7 @@ describe('a stranger learns from the log alone', () => {
       },
       [
         'Nobody knows whether it arrived.',
-        'The connection to the sandbox broke during attempt 2, and no report shows whether it arrived.',
+        'The result of attempt 2 is unknown, and no report shows whether it arrived.',
         ASK,
       ],
     ],
@@ -78,7 +78,7 @@ describe('a stranger learns from the log alone', () => {
       },
       [
         'Nobody knows whether it arrived.',
-        'The connection to the sandbox broke during attempt 1, and no report shows whether it arrived.',
+        'The result of attempt 1 is unknown, and no report shows whether it arrived.',
         ASK,
       ],
     ],
@@ -173,7 +173,7 @@ describe('a stranger learns from the log alone', () => {
       },
       [
         'Not sent yet.',
-        `${NUMBER} sends nothing until 08:00 (Europe/Berlin). 12 messages are before it.`,
+        `${NUMBER} sends nothing until 13:00 UTC (08:00 in Europe/Berlin). 12 messages are before it.`,
         'You need not do anything. To send now, change the quiet hours.',
       ],
     ],
@@ -195,11 +195,11 @@ describe('a stranger learns from the log alone', () => {
       'of a time to live that was over',
       {
         message: { state: 'EXPIRED', reason: 'time_to_live_over', attempts: 0 },
-        policy: { timeToLiveMs: 10_000 },
+        timeline: [entry('settled', 10_000, { state: 'EXPIRED' })],
       },
       [
         'Not sent.',
-        `It waited 10 s, the limit of ${NUMBER}.`,
+        `It waited 10 s, longer than ${NUMBER} lets it.`,
         'Retry it if it is still wanted. To let messages wait longer, raise the time to live.',
       ],
     ],
@@ -225,7 +225,13 @@ describe('a stranger learns from the log alone', () => {
     ],
     [
       'of a process that was killed in mid-attempt',
-      { message: { ...SENT, attempts: 2 }, timeline: [entry('recovered', 900, { attempt: 1 })] },
+      {
+        message: { ...SENT, attempts: 2 },
+        timeline: [
+          entry('recovered', 900, { attempt: 1 }),
+          entry('attempt-rejected', 950, { attempt: 1, code: 'evidence_not_sent' }),
+        ],
+      },
       [
         'Sent at the second attempt: the sandbox accepted it 7.1 s after the request.',
         'Nuncio stopped during attempt 1. The sandbox showed that it had not left, so it was sent again.',
@@ -252,12 +258,12 @@ describe('a stranger learns from the log alone', () => {
         message: WAITS,
         wait: lane(
           'service_stopped',
-          'Process 12 has shown no sign of life since 15 Jan 2026, 11:59:57 UTC, but still holds the data, so nothing is sent.',
+          'Process 12 has shown no sign of life since 15 Jan 2026, 11:59:57 UTC, but still holds the data. Nothing is sent.',
         ),
       },
       [
         'Not sent yet.',
-        'Process 12 has shown no sign of life since 15 Jan 2026, 11:59:57 UTC, but still holds the data, so nothing is sent.',
+        'Process 12 has shown no sign of life since 15 Jan 2026, 11:59:57 UTC, but still holds the data. Nothing is sent.',
         'Ask the person who runs Nuncio to restart that process.',
       ],
     ],
@@ -301,13 +307,13 @@ describe('a stranger learns from the log alone', () => {
         message: { ...SENT, reason: 'evidence_found' },
         channel: META,
         timeline: [
-          entry('attempt-unknown', 20, { attempt: 1 }),
+          entry('attempt-unknown', 20, { attempt: 1, words: 'Meta broke the connection' }),
           entry('attempt-accepted', 1_800, { code: 'evidence_found', attempt: 1 }),
         ],
       },
       [
         'Sent: a report from Meta shows it.',
-        'The connection to Meta broke during attempt 1. A report shows that it has it.',
+        'The connection to Meta broke during attempt 1. A report 1.7 s later shows that it has it.',
         NO_ACTION,
       ],
     ],
@@ -384,7 +390,7 @@ describe('a stranger learns from the log alone', () => {
       { message: { ...SENT, reason: 'possible_duplicate', attempts: 2 } },
       [
         'Sent, perhaps twice.',
-        `An attempt broke, and ${NUMBER} is set to send once more in that case.`,
+        `The result of an attempt is unknown, and ${NUMBER} is set to send once more in that case.`,
         'You need not do anything. To avoid doubles, choose “Leave it unconfirmed” in the settings of the connection.',
       ],
     ],

@@ -12,15 +12,29 @@ export const FACT_EXAMPLES = {
   why: 'asked by phone',
   /** A time in the middle of a sentence: "at 14:32 UTC", "on 26 Nov 2026, 14:32 UTC". */
   at: 'at 14:32 UTC',
-  /** The same after "since" or "until". */
-  since: '14:32 UTC',
+  /** The same after "until". */
   until: '15:10 UTC',
   /** The end of quiet hours by the clock of the number, with its zone. */
-  quietUntil: '08:00 (Europe/Berlin)',
+  quietUntil: '08:00 in Europe/Berlin',
   /** When it should be sent, where that can be computed. */
   turn: '14:46 UTC',
   /** Number of the attempt. */
   n: '2',
+  /** The status of an answer that did not say what became of it. */
+  status: '502',
+  /** How much later a report came. */
+  later: '1.8 s',
+  /** How a report came that showed it: against a failure that the network or Nuncio had said, before the next attempt, of an attempt that is not known here. */
+  afterFailure: 'yes',
+  givenUp: 'yes',
+  beforeRepeat: 'yes',
+  forgotten: 'yes',
+  /** When a message was taken out that waited to be sent once more, and by what. */
+  tooLate: 'at 14:32 UTC',
+  blockedAt: 'at 14:32 UTC',
+  removedAt: 'at 14:32 UTC',
+  /** The network reported that one of several attempts failed. */
+  reportedFailed: 'yes',
   /** How many attempts may have arrived, where several may. */
   unknowns: '2',
   /** Number of an attempt that was refused, where an earlier one may have arrived. */
@@ -29,9 +43,8 @@ export const FACT_EXAMPLES = {
   attempts: '2 attempts',
   /** Number of the next try, as a word. */
   nth: 'third',
-  /** How long it waited or was tried, and how long it may. */
+  /** How long it waited or was tried. */
   wait: '62 s',
-  ttl: '24 h',
   gap: '40 s',
   /** How many are before it: "3 messages are". */
   before: '3 messages are',
@@ -45,6 +58,12 @@ export const FACT_EXAMPLES = {
   waited: 'anna@example.org had paused 15550001301',
   /** Who had paused the number for most of that time. */
   pausedBy: 'anna@example.org',
+  /** How long Nuncio did not run, where that was most of that time. */
+  stoppedFor: '50 s',
+  /** The backlog was not approved for most of that time. */
+  unapproved: 'yes',
+  /** Its file could not be brought to the network. */
+  uploads: 'yes',
   /** An earlier message to the same recipient. */
   earlier: '0199c1de-0000-7000-8000-000000000001',
 } as const
@@ -94,6 +113,18 @@ function namesOf(version: string): readonly FactName[] {
   return [...version.matchAll(PLACEHOLDER)].map(([, name]) => name as FactName)
 }
 
+const NAME_CHARACTERS = 18
+
+/** For lists, which are narrow. */
+export function cutName(name: string): string {
+  return name.length > NAME_CHARACTERS ? `${name.slice(0, NAME_CHARACTERS - 1)}…` : name
+}
+
+/** The sentence for lists: its names are cut. */
+export function fillList(text: Text, facts: SentenceFacts): string {
+  return fillText(text, { ...facts, who: facts.who && cutName(facts.who) })
+}
+
 function factOf(name: FactName, facts: SentenceFacts): string | undefined {
   return facts[name] ?? UNKNOWN[name]
 }
@@ -112,6 +143,8 @@ export interface ReasonText {
   /** The same for the command line. NUMBER, RECIPIENT and ID stand for what the message has. */
   readonly command?: string
   readonly opens?: Place
+  /** The same message would fail again: a retry is not offered. */
+  readonly failsAgain?: boolean
 }
 
 /** What is said instead where this holds. */

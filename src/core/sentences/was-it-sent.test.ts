@@ -16,6 +16,12 @@ describe('the answer to whether a message was sent', () => {
     ['SENDING', { reason: 'process_gone' }, 'Not known yet: Nuncio stopped while it was being sent.', 'not known yet'],
     ['PUBLISHED', { publishedAt: AT + 300, attempts: 1 }, 'Sent: Meta accepted it 300 ms after the request.', 'sent'],
     [
+      'SENDING',
+      { reason: 'awaiting_evidence' },
+      'Not known yet: no clear answer came while it was being sent.',
+      'not known yet',
+    ],
+    [
       'PUBLISHED',
       { publishedAt: AT + 7_100, attempts: 3 },
       'Sent at the third attempt: Meta accepted it 7.1 s after the request.',
@@ -43,6 +49,22 @@ describe('the answer to whether a message was sent', () => {
       short: 'perhaps sent',
     })
     assert.equal(wasItSent(proven).sentence, 'Not sent yet, after 1 attempt.')
+  })
+
+  it('never says “not sent” of a waiting message of which an attempt before the last may have left', () => {
+    const attempt = (kind: string, number: number) => ({ ...entryOf(kind, AT + number), facts: { attempt: number } })
+    const past = [attempt('attempt-unknown', 1), attempt('attempt-rejected', 2)]
+
+    assert.equal(wasItSent(viewOf({ state: 'QUEUED', attempts: 2 }, past)).sentence, 'It may have been sent already.')
+  })
+
+  it('counts attempts in English', () => {
+    const of = (attempts: number) => wasItSent(viewOf({ state: 'PUBLISHED', attempts })).sentence
+
+    assert.deepEqual(
+      [9, 11, 12, 13, 21, 22, 23, 24, 111].map((attempts) => / the (\w+) attempt/.exec(of(attempts))?.[1]),
+      ['ninth', '11th', '12th', '13th', '21st', '22nd', '23rd', '24th', '111th'],
+    )
   })
 
   it('drops the time of a report that is before the acceptance', () => {

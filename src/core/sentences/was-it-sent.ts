@@ -1,7 +1,12 @@
+import { atStart } from '../../format/capitalized.ts'
+import { counted } from '../../format/counted.ts'
 import { durationText } from '../../format/durations.ts'
-import { nameActor } from '../name-actor.ts'
-import type { MessageTimeline } from '../ports/administration.ts'
-import { networkOf } from '../reasons.ts'
+import { atText } from '../../format/instants.ts'
+import { nameActor } from '../../format/name-actor.ts'
+import type { MessageTimeline, TimelineEntry } from '../ports/administration.ts'
+import { networkName } from '../reasons.ts'
+
+type Timeline = MessageTimeline['timeline']
 
 /** Whether a message was sent: one sentence, and the same in two or three words for titles. */
 export interface Answer {
@@ -11,9 +16,12 @@ export interface Answer {
 
 const ORDINALS = ['', 'first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth']
 
+const SUFFIXES = ['th', 'st', 'nd', 'rd']
+
 /** As a word up to the ninth. */
 export function ordinal(number: number): string {
-  return ORDINALS[number] ?? `${number}th`
+  const isTeen = Math.floor(number / 10) % 10 === 1
+  return ORDINALS[number] ?? `${number}${(isTeen ? null : SUFFIXES[number % 10]) ?? 'th'}`
 }
 
 /**
@@ -22,8 +30,9 @@ export function ordinal(number: number): string {
  */
 export function wasItSent(view: MessageTimeline): Answer {
   const { message, timeline, channel } = view
-  const network = networkOf('', channel) ?? 'the network'
-  if (message.reason === 'possible_duplicate') return { sentence: 'Sent, perhaps twice.', short: 'perhaps sent twice' }
+  const network = networkName(channel)
+  if (message.reason === 'possible_duplicate' && isSent(message))
+    return { sentence: 'Sent, perhaps twice.', short: 'perhaps sent twice' }
   switch (message.state) {
     case 'QUEUED':
       return waiting(view)
@@ -47,16 +56,25 @@ export function wasItSent(view: MessageTimeline): Answer {
   }
 }
 
-function waiting({ message, timeline }: MessageTimeline): Answer {
-  if (mayHaveLeft(timeline)) return { sentence: 'It may have been sent already.', short: 'perhaps sent' }
-  const after = message.attempts === 0 ? '' : `, after ${message.attempts} attempt${message.attempts === 1 ? '' : 's'}`
+function waiting({ message, timeline, laneWait, asOf }: MessageTimeline): Answer {
+  if (mayHaveLeft(timeline)) {
+    const again = laneWait?.reason === 'retrying' && laneWait.until !== null ? atText(laneWait.until, asOf) : null
+    const repeat = again === null ? '' : ` Nuncio sends it once more ${again}.`
+    return { sentence: `It may have been sent already.${repeat}`, short: 'perhaps sent' }
+  }
+  const after = message.attempts === 0 ? '' : `, after ${counted(message.attempts, 'attempt')}`
   return { sentence: `Not sent yet${after}.`, short: 'not sent yet' }
 }
 
-/** Whether the last attempt had an unknown result, and nothing has shown since that it had not left. */
-export function mayHaveLeft(timeline: MessageTimeline['timeline']): boolean {
-  const last = timeline.findLast(({ kind }) => kind === 'attempt-unknown' || kind === 'attempt-rejected')
-  return last?.kind === 'attempt-unknown'
+/** Whether an attempt had an unknown result, and nothing has shown since that it had not left. */
+export function mayHaveLeft(timeline: Timeline): boolean {
+  return resultsOf(timeline).some(({ kind }) => kind === 'attempt-unknown')
+}
+
+/** The last of each attempt: one whose result was unknown may have turned out not to have left. */
+export function resultsOf(timeline: Timeline): Timeline {
+  const results = timeline.filter(({ kind }) => kind === 'attempt-unknown' || kind === 'attempt-rejected')
+  return [...new Map(results.map((result) => [result.facts['attempt'], result])).values()]
 }
 
 function sending(reason: string | null): Answer {
@@ -67,30 +85,57 @@ function sending(reason: string | null): Answer {
       : isStopped
         ? 'Nuncio stopped while it was being sent'
         : reason === 'awaiting_evidence'
-          ? 'the connection broke while it was being sent'
+          ? 'no clear answer came while it was being sent'
           : null
   return why === null
     ? { sentence: 'Being sent now.', short: 'being sent' }
     : { sentence: `Not known yet: ${why}.`, short: 'not known yet' }
 }
 
-function published({ message, timeline }: MessageTimeline, network: string): Answer {
+function published(view: MessageTimeline, network: string): Answer {
+  const { message, timeline, asOf } = view
   if (message.reason === 'marked_arrived') {
-    const by = timeline.findLast(({ kind }) => kind === 'resolved')?.facts['by']
-    const who = typeof by === 'string' ? nameActor(by).replace(/^the /, 'The ') : 'A person'
-    return { sentence: `${who} marked it as arrived.`, short: 'marked as arrived' }
+    const resolved = timeline.findLast(({ kind }) => kind === 'resolved')
+    const by = resolved?.facts['by']
+    const who = typeof by === 'string' ? atStart(nameActor(by)) : 'A person'
+    const at = resolved ? ` ${atText(resolved.at, asOf)}` : ''
+    return { sentence: `${who} marked it as arrived${at}.`, short: 'marked as arrived' }
   }
-  if (timeline.some(({ code }) => code === 'evidence_found'))
-    return { sentence: `Sent: a report from ${network} shows it.`, short: 'sent' }
+  if (isShownByReport(view)) return { sentence: `Sent: a report from ${network} shows it.`, short: 'sent' }
   const nth = message.attempts > 1 ? ` at the ${ordinal(message.attempts)} attempt` : ''
   return { sentence: `Sent${nth}: ${network} accepted it${acceptedAfter(message)}.`, short: 'sent' }
+}
+
+/** A report of the network shows that it has it, and no answer to a call did. */
+export function isShownByReport({ message, timeline }: MessageTimeline): boolean {
+  if (!isSent(message)) return false
+  if (message.reason === 'evidence_found' || timeline.some(({ code }) => code === 'evidence_found')) return true
+  const has = (...kinds: readonly string[]) => timeline.some(({ kind }) => kinds.includes(kind))
+  // The next report takes the reason away that the first one had set.
+  return has('attempt-unknown', 'recovered') && timeline.some(showsArrival) && !has('attempt-accepted', 'resolved')
+}
+
+const ARRIVALS: ReadonlySet<string> = new Set([
+  'receipt-sent',
+  'receipt-delivered',
+  'receipt-read',
+  'receipt-unreadable',
+])
+
+/** Whether it is a report which shows that the network has the message. */
+export function showsArrival({ kind }: Pick<TimelineEntry, 'kind'>): boolean {
+  return ARRIVALS.has(kind)
+}
+
+export function isSent({ state }: MessageTimeline['message']): boolean {
+  return state === 'PUBLISHED' || state === 'DELIVERED' || state === 'READ'
 }
 
 function acceptedAfter({ acceptedAt, publishedAt }: MessageTimeline['message']): string {
   return publishedAt === null ? '' : afterText(publishedAt - acceptedAt)
 }
 
-function timeOf(timeline: MessageTimeline['timeline'], kind: string): string {
+function timeOf(timeline: Timeline, kind: string): string {
   const found = timeline.find((entry) => entry.kind === kind)
   const [accepted] = timeline
   if (!found || !accepted) return ''

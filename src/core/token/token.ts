@@ -1,6 +1,6 @@
 import { instantText } from '../../format/instants.ts'
+import { nameActor } from '../../format/name-actor.ts'
 import type { AccountId, ConnectionId, Instant, TokenId } from '../ids.ts'
-import { nameActor } from '../name-actor.ts'
 
 /** Every event a token may carry, with the words people see. */
 export const TOKEN_EVENTS = {

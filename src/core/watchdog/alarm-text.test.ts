@@ -89,6 +89,16 @@ describe('the text of an alarm', () => {
     )
   })
 
+  it('says of a message to a new recipient how many were used and when more is allowed', () => {
+    const words = '30 of 30 new recipients were written to within 24 hours, so none is left.'
+    const facts = { ...FACTS, reason: 'new_recipients', words, until: NOW + 3_600_000 }
+
+    assert.equal(
+      alarmText({ kind: 'oldest_waiting', since: AGO, facts }, NOW).cause,
+      `3 messages wait on 15550001000, the oldest for 10 min. ${words} More is allowed from 13:00 UTC on.`,
+    )
+  })
+
   it('says first what the cause of a wait asks for, then to check the connection', () => {
     const facts = { ...FACTS, reason: 'whatsapp_190' }
 

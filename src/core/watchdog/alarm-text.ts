@@ -3,7 +3,7 @@ import { capitalized } from '../../format/capitalized.ts'
 import { durationText } from '../../format/durations.ts'
 import type { Instant } from '../ids.ts'
 import { BROKEN_PROMISES, type BrokenPromise } from '../reasons/bridge.ts'
-import { type ExplainedReason, explainReason, networkOf } from '../reasons.ts'
+import { type ExplainedReason, explainReason, networkName } from '../reasons.ts'
 import { NO_ACTION } from '../sentences/texts.ts'
 import type { OpenAlarm } from './alarm.ts'
 import { ALARM_KINDS, type AlarmKind } from './alarm-kinds.ts'
@@ -86,7 +86,7 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
   no_worker: (facts) =>
     facts.has('lastAt')
       ? `No process sends. The last sign of life of one was ${facts.age('lastAt')} ago.`
-      : 'No process sends.',
+      : `No process has sent for ${facts.since}.`,
   storage_unavailable: (facts) =>
     `Nothing could be written for ${durationText(Number(facts.text('lastedMs')))}, until ${facts.age('until')} ago (${facts.text('host')}, process ${facts.text('pid')}): ${facts.text('cause')} ${facts.text('refused') === '0' ? 'No request was refused for it.' : `${requests(facts, 'refused')} refused with 503 for it.`}`,
   disk_filling: (facts) =>
@@ -186,7 +186,7 @@ function waiting(facts: Facts): string {
 }
 
 function network(facts: Facts): string {
-  return capitalized(networkOf('', facts.text('channel')) ?? 'the network')
+  return capitalized(networkName(facts.text('channel')))
 }
 
 function messages(facts: Facts, name: string): string {
@@ -209,7 +209,8 @@ function reasonAndWaiting(facts: Facts): string {
 
 function explained(facts: Facts): ExplainedReason {
   const until = facts.has('until') ? facts.time('until') : undefined
-  const context = { channel: facts.text('channel') || null, facts: { number: facts.text('number'), until } }
+  const words = facts.has('words') ? facts.text('words') : null
+  const context = { channel: facts.text('channel') || null, words, facts: { number: facts.text('number'), until } }
   return explainReason(facts.text('reason'), context)
 }
 

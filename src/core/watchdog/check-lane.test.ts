@@ -62,7 +62,7 @@ describe('what is wrong with a lane', () => {
     ],
     [
       'has messages that waited for themselves until long ago',
-      { head: { ...HEAD, ownWait: 'retrying' }, lastWait: 'all_deferred' },
+      { head: { ...HEAD, ownWait: { reason: 'retrying', words: null, until: null } }, lastWait: 'all_deferred' },
       ['lane_stalled holder_silent'],
     ],
     ['waits for its pace', { reason: 'pace', until: NOW + MINUTE_MS, lastWait: 'pace' }, []],
@@ -134,17 +134,28 @@ describe('what is wrong with a lane', () => {
   })
 
   it('names what the oldest message waits for itself, unless the whole lane waits', () => {
-    const head = { sequence: 1, acceptedAt: NOW - 15 * MINUTE_MS, ownWait: 'media_pending' }
-    const reasonOf = (lane: Partial<WatchedLane>) => {
-      const mark = { mark: 'm', since: NOW, heldUntil: 0 }
-      const context = { mark, measure: null, oldestWaitingMs: 15 * MINUTE_MS, callBudgetMs: CALL_MS, now: NOW }
-      return checkLane({ ...LANE, head, ...lane }, context).map(({ facts }) => facts['reason'])
+    const waits = (reason: string) => ({ reason, until: NOW + 1 })
+
+    assert.deepEqual(
+      [waits('all_deferred'), {}, waits('trouble')].map(
+        (lane) => oldestFacts({ ...lane, ownWait: wait('media_pending') })?.['reason'],
+      ),
+      ['media_pending', 'media_pending', 'trouble'],
+    )
+  })
+
+  it('says how much of the allowance of new recipients is used and when more is allowed, but not what a network said', () => {
+    const of = (reason: string) => {
+      const facts = oldestFacts({ reason: 'all_deferred', ownWait: wait(reason) })
+      return [facts?.['reason'], facts?.['until'], facts?.['words']]
     }
 
-    const waits = (reason: string) => ({ reason, until: NOW + 1 })
     assert.deepEqual(
-      [reasonOf(waits('all_deferred')), reasonOf({}), reasonOf(waits('trouble'))],
-      [['media_pending'], ['media_pending'], ['trouble']],
+      [of('new_recipients'), of('busy')],
+      [
+        ['new_recipients', NOW + 1, 'words'],
+        ['busy', NOW + 1, null],
+      ],
     )
   })
 
@@ -197,3 +208,15 @@ describe('what is wrong with a lane', () => {
     assert.deepEqual(mark && found({}, 0, { mark }), [])
   })
 })
+
+function wait(reason: string) {
+  return { reason, words: 'words', until: NOW + 1 }
+}
+
+/** Of the alarm about a message that has waited for long. */
+function oldestFacts({ ownWait, ...lane }: Partial<WatchedLane> & { readonly ownWait: ReturnType<typeof wait> }) {
+  const head = { sequence: 1, acceptedAt: NOW - 15 * MINUTE_MS, ownWait }
+  const mark = { mark: 'm', since: NOW, heldUntil: 0 }
+  const context = { mark, measure: null, oldestWaitingMs: 15 * MINUTE_MS, callBudgetMs: CALL_MS, now: NOW }
+  return checkLane({ ...LANE, ...lane, head }, context)[0]?.facts
+}

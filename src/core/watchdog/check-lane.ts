@@ -23,6 +23,9 @@ const KIND_OF_WAIT: ReadonlyMap<string, AlarmKind> = new Map([
 ])
 export const CONNECTION_ALARMS: ReadonlySet<AlarmKind> = new Set(['connection_offline', ...KIND_OF_WAIT.values()])
 
+/** The words of these waits are Nuncio’s own: how much of an allowance is used. */
+const COUNTED_BY_NUNCIO: ReadonlySet<string> = new Set(['new_recipients'])
+
 /** The alarms about the whole installation speak of these. */
 const OF_THE_INSTALLATION: ReadonlySet<string> = new Set(['service_stopped', 'database_went_back'])
 
@@ -99,7 +102,8 @@ function checkOldest(lane: WatchedLane, { mark, measure, oldestWaitingMs, now }:
   const ageMs = now - Math.max(head.acceptedAt, mark.heldUntil)
   if (ageMs < oldestWaitingMs * OLDEST_KEPT_SHARE) return null
   const isOfLane = reason !== 'all_deferred' && !moves(lane)
-  const facts = { ...factsOf(lane, measure), reason: isOfLane ? reason : (head.ownWait ?? reason) }
+  const own = isOfLane ? null : head.ownWait
+  const facts = { ...factsOf(lane, measure), ...(own && factsOfWait(own)) }
   return finding(lane, 'oldest_waiting', { since: head.acceptedAt, facts, raises: ageMs >= oldestWaitingMs })
 }
 
@@ -127,6 +131,11 @@ function factsOf(lane: WatchedLane, measure: LaneMeasure | null): AlarmFacts {
     state: lane.state,
     reason: lane.reason,
   }
+}
+
+/** The words of a network stay on the page of the connection: see `alarm-text.ts`. */
+function factsOfWait({ reason, words, until }: NonNullable<NonNullable<WatchedLane['head']>['ownWait']>): AlarmFacts {
+  return { reason, until, words: COUNTED_BY_NUNCIO.has(reason) ? words : null }
 }
 
 function finding(

@@ -87,7 +87,7 @@ export interface WatchdogParts {
 export class Watchdog {
   readonly #parts: WatchdogParts
   readonly #measures: LaneMeasures
-  readonly #rest: InterruptibleSleep
+  readonly #sleeper: InterruptibleSleep
   #marks: LaneMarks = new Map()
   #memory: AlarmMemory = NO_ALARM_MEMORY
   #cancel: (() => void) | null = null
@@ -102,7 +102,7 @@ export class Watchdog {
 
   constructor(parts: WatchdogParts) {
     this.#parts = parts
-    this.#rest = new InterruptibleSleep(parts.clock)
+    this.#sleeper = new InterruptibleSleep(parts.clock)
     this.#measures = new LaneMeasures({ ...parts, throttle: (tookMs) => this.#throttle(tookMs * THROTTLE_FACTOR) })
   }
 
@@ -121,7 +121,7 @@ export class Watchdog {
     this.#isEnding = true
     this.#cancel?.()
     this.#cancel = null
-    this.#rest.interrupt()
+    this.#sleeper.interrupt()
     await this.#checking
     // If this fails, another process takes over once the lease has expired.
     if (wasRunning) await this.#parts.watch.releaseLease(this.#parts.watcher).catch(() => {})
@@ -222,7 +222,7 @@ export class Watchdog {
       await take(lanes)
       after = lanes.at(-1)?.connectionId ?? null
       if (lanes.length < LANES_AT_ONCE) break
-      await this.#rest.sleep(REST_MS)
+      await this.#sleeper.sleep(REST_MS)
     }
     // Nothing waits in these any more, but their connection may be as broken as before.
     const others = open.filter(({ kind, object }) => CONNECTION_ALARMS.has(kind) && !marks.has(object as never))
@@ -280,7 +280,7 @@ export class Watchdog {
     const restMs = Math.min(Math.round(wantedMs), this.#givesWayMs)
     if (restMs <= 0 || !this.#isRunning) return
     this.#givesWayMs -= restMs
-    await this.#rest.sleep(restMs)
+    await this.#sleeper.sleep(restMs)
   }
 }
 

@@ -48,6 +48,7 @@ export const otherEvents = allOf<Exclude<Counted, CallbackEvent['event']>>({
   'network.code_unknown': true,
   'bridge.promise_broken': true,
   'channel.thread_ended': true,
+  'session.unlink_failed': true,
   'retention.waiting': true,
   'alarm.raised': true,
   'alarm.cleared': true,

@@ -136,7 +136,7 @@ export const METRICS = {
     title: 'Callbacks by outcome',
   }),
   nuncio_callback_reports_total: counter({
-    help: 'Reports about messages in callbacks, by channel, kind and what became of them.',
+    help: 'Reports of networks about messages, by channel, kind and what became of them. Of an unreadable one, a linked number sent the message again to the device that could not read it.',
     labels: { channel: channels, kind: reportKinds, result: reportResults },
     row: 'Callbacks',
     title: 'Reports about messages',

@@ -39,10 +39,10 @@ function written(span: PlainSpan): object {
     // A clock that was set back meanwhile must not make a span that no reader takes.
     endTimeUnixNano: toNanoseconds(Math.max(startedAt, endedAt)),
     attributes: attributesOf(attributes),
-    events: events.map((moment) => ({
-      name: moment.name,
-      timeUnixNano: toNanoseconds(moment.at),
-      attributes: attributesOf(moment.attributes),
+    events: events.map((event) => ({
+      name: event.name,
+      timeUnixNano: toNanoseconds(event.at),
+      attributes: attributesOf(event.attributes),
     })),
     links: link
       ? [

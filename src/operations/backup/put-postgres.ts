@@ -8,7 +8,7 @@ import { POSTGRES_NAME } from './manifest.ts'
 import type { Put, Putting } from './restore-request.ts'
 
 /** All in one transaction of the server: what was there is renamed, the backup read in, and its lanes held. */
-export async function putPostgres({ manifest, folder, request, hold, past, moment }: Putting): Promise<Put> {
+export async function putPostgres({ manifest, folder, request, hold, past, stamp }: Putting): Promise<Put> {
   const { database } = request.settings
   const file = manifest.files.find(({ name }) => name === POSTGRES_NAME)
   const { server } = manifest
@@ -23,7 +23,7 @@ export async function putPostgres({ manifest, folder, request, hold, past, momen
     schema: server.schema,
     appliedMigrations: newestOf(manifest.migrations),
     replace: request.replace,
-    aside: `nuncio_replaced_${moment.replaceAll('-', '').toLowerCase()}`,
+    aside: `nuncio_replaced_${stamp.replaceAll('-', '').toLowerCase()}`,
     hold,
     past,
     spool,

@@ -17,7 +17,7 @@ import type { Put, Putting } from './restore-request.ts'
 
 /** The copy is made beside the place where it goes, and held there: its last step is a rename. */
 export async function putSqlite(putting: Putting): Promise<Put> {
-  const { request, moment } = putting
+  const { request, stamp } = putting
   const { database } = request.settings
   if (database.engine !== 'sqlite') throw new Error('The database is not of SQLite')
   const { path } = database
@@ -34,7 +34,7 @@ export async function putSqlite(putting: Putting): Promise<Put> {
     }
     await rm(draft, { force: true })
     await bring(draft, putting)
-    const aside = isThere ? join(dirname(path), `replaced-${moment}`) : null
+    const aside = isThere ? join(dirname(path), `replaced-${stamp}`) : null
     putInPlace({ from: draft, path, aside })
     await sync(dirname(path))
     const since = aside === null ? null : compareWithReplaced(join(aside, basename(path)), path, putting.past)

@@ -35,9 +35,9 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   try {
     const media = await bringMedia({ manifest, folder, settings, request })
     const hold: RestoredHold = { reason, at, withoutSecrets, media, holdsRemembered: holdsOf(remembered, manifest) }
-    const moment = new Date(at).toISOString().slice(0, 19).replaceAll(':', '')
+    const stamp = new Date(at).toISOString().slice(0, 19).replaceAll(':', '')
     const past = { holds: manifest.holds, remembered: memory }
-    const put = await putBack({ manifest, folder, request, hold, past, moment }, engine)
+    const put = await putBack({ manifest, folder, request, hold, past, stamp }, engine)
     return { manifest, reason, ...put, livedUntil: livedUntil(file.path, remembered, manifest) }
   } catch (error) {
     throw translateDiskError(error, 'Nothing was restored')

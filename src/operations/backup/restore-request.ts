@@ -34,7 +34,7 @@ export interface Putting {
   readonly hold: RestoredHold
   readonly past: KnownPast
   /** Names what is moved aside. */
-  readonly moment: string
+  readonly stamp: string
 }
 
 export type Put = Pick<Restored, 'aside' | 'since'>

@@ -47,7 +47,7 @@ export async function runProcesses(
       await group.stop()
       throw error
     })
-    process.stdout.write(startupBanner({ url, first, setUp: await findSetUp(settings, url, logger) }, settings))
+    process.stdout.write(startupBanner({ url, first, setupLink: await findSetupLink(settings, url, logger) }, settings))
   }
   await stopped
 }
@@ -58,10 +58,10 @@ async function prepareFirst(settings: Settings): Promise<FirstStart | null> {
 }
 
 /** By the parent, because each of its children would make a link of its own. */
-async function findSetUp(settings: Settings, url: string, logger: Logger): Promise<SetupLink | null> {
+async function findSetupLink(settings: Settings, url: string, logger: Logger): Promise<SetupLink | null> {
   if (!settings.roles.includes('console')) return null
-  const { printSetupLink, warnOfSetUp } = await import('../first-run/setup-link.ts')
-  const onError = (error: unknown) => warnOfSetUp(logger, error)
+  const { printSetupLink, warnOfSetupLink } = await import('../first-run/setup-link.ts')
+  const onError = (error: unknown) => warnOfSetupLink(logger, error)
   try {
     const { openAdministration } = await import('../wiring/open-administration.ts')
     const { people, close } = await openAdministration(settings, { create: false })

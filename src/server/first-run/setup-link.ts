@@ -15,7 +15,7 @@ export interface SetupLink {
   readonly file: string | null
 }
 
-interface SetUpPlace {
+interface SetupPlace {
   readonly dataDir: string
   readonly url: string
   readonly isQuiet: boolean
@@ -30,7 +30,7 @@ interface SetUpPlace {
  */
 export async function printSetupLink(
   people: Pick<People, 'hasPeople' | 'createPersonLink'>,
-  place: SetUpPlace,
+  place: SetupPlace,
 ): Promise<SetupLink | null> {
   try {
     return await makeOffer(people, place)
@@ -42,7 +42,7 @@ export async function printSetupLink(
 
 async function makeOffer(
   people: Pick<People, 'hasPeople' | 'createPersonLink'>,
-  { dataDir, url, isQuiet }: SetUpPlace,
+  { dataDir, url, isQuiet }: SetupPlace,
 ): Promise<SetupLink | null> {
   const file = join(dataDir, 'setup-link')
   // Written anew, because the rights of a file are set only when it is made.
@@ -51,15 +51,15 @@ async function makeOffer(
   if (isQuiet) return { url: null, file: null }
   const link = await createSetupLink(people, 'first start')
   if (link === null) return null
-  const setUpUrl = `${url}/console/set-up/${link}`
-  const isWritten = await writeFile(file, `${setUpUrl}\n`, { mode: 0o600, flag: 'wx' }).then(
+  const setupUrl = `${url}/console/set-up/${link}`
+  const isWritten = await writeFile(file, `${setupUrl}\n`, { mode: 0o600, flag: 'wx' }).then(
     () => true,
     () => false,
   )
-  return { url: setUpUrl, file: isWritten ? file : null }
+  return { url: setupUrl, file: isWritten ? file : null }
 }
 
-export function warnOfSetUp(logger: Logger, error: unknown): void {
+export function warnOfSetupLink(logger: Logger, error: unknown): void {
   logger.warn(
     { err: error },
     `The link by which the first owner comes in could not be made: ${commandLine`user setup-link`}`,

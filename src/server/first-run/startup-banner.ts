@@ -8,7 +8,7 @@ import type { SetupLink } from './setup-link.ts'
 
 /** What a person reads when the service has begun to serve. */
 export function startupBanner(
-  { url, first, setUp }: Started & { readonly setUp: SetupLink | null },
+  { url, first, setupLink }: Started & { readonly setupLink: SetupLink | null },
   settings: Settings,
 ): string {
   const { roles, processes } = settings
@@ -21,7 +21,7 @@ export function startupBanner(
   if (processes > 1) lines.push(`  processes ${processes}`)
   if (roles.includes('console')) lines.push(`  console   ${url}/console/`)
   lines.push(`  commands  ${commandLine`--help`}`)
-  if (setUp) lines.push('', ...setupLines(setUp))
+  if (setupLink) lines.push('', ...setupLines(setupLink))
   if (first) lines.push('', ...firstLines(first, url))
   return `${lines.join('\n')}\n`
 }

@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/read-settings.ts'
-import { noticeLostMedia } from '../../core/dispatch/media/report-lost-media.ts'
+import { reportLostMedia } from '../../core/dispatch/media/report-lost-media.ts'
 import { MediaStage, type MediaStageParts } from '../../core/dispatch/media/stage.ts'
 import { Dispatcher } from '../../core/dispatch/workers/dispatcher.ts'
 import type { ConnectionId, WorkerId } from '../../core/ids.ts'
@@ -47,7 +47,7 @@ export class Dispatch {
       lanes: parts.lanes,
       blocked: storage.blocked,
       channels: new Map(
-        [...channels].map(([name, channel]) => [name, noticeLostMedia(channel, () => this.#media.checkForLost())]),
+        [...channels].map(([name, channel]) => [name, reportLostMedia(channel, () => this.#media.checkForLost())]),
       ),
       clock: storage.clock,
       journal: parts.journal,

@@ -184,8 +184,8 @@ describe.each(ENGINES)('the keys of the key ring, on %s', (engine) => {
       [secret, begun_secret].map((bytes) => ring.open(String(asBuffer(bytes)), totp)),
       ['one', 'two'],
     )
-    const [audit] = await world.all(`select object, actor from audit where action = 'secrets.rotate'`)
-    assert.deepEqual([audit?.['object'], audit?.['actor']], [id, 'test'])
+    const [audit] = await world.audited('secrets.rotate')
+    assert.deepEqual([audit?.object, audit?.actor], [id, 'test'])
   })
 
   it('lose no change of a setting that is made while they are rotated', async () => {

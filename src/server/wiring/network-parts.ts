@@ -1,11 +1,11 @@
-import type { createSetUps } from '../../channels/registry.ts'
+import type { createOnboardings } from '../../channels/registry.ts'
 import type { Settings } from '../../config/read-settings.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import { extraFolder } from './extra-folder.ts'
 import { guardedCallOf } from './guarded-call.ts'
 
 /** What the networks of channels are asked with. */
-export function networkParts(settings: Settings, clock: Clock): Parameters<typeof createSetUps>[0] {
+export function networkParts(settings: Settings, clock: Clock): Parameters<typeof createOnboardings>[0] {
   return {
     settings,
     clock,

@@ -1,4 +1,4 @@
-import { createReadReported, createSetUps, KNOWN_CHANNELS } from '../../channels/registry.ts'
+import { createOnboardings, createReadReported, KNOWN_CHANNELS } from '../../channels/registry.ts'
 import { type InboxRecord, readInboxEntry } from '../../channels/sandbox/inbox.ts'
 import type { Settings } from '../../config/read-settings.ts'
 import { createConnectionService } from '../../connections/connection-service.ts'
@@ -131,7 +131,7 @@ export async function openAdministration(
     },
     channels: KNOWN_CHANNELS,
     connecting: createConnectionService({
-      setUps: createSetUps(networkParts(settings, systemClock)),
+      onboardings: createOnboardings(networkParts(settings, systemClock)),
       openSecrets: openSecretsOnce,
       publicUrl: settings.publicUrl,
       readReported: createReadReported((channel) => createReadableState(storage.store.database, channel), systemClock),

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import packageFile from '../../../package.json' with { type: 'json' }
 import { assetPath } from '../../assets/asset-path.ts'
-import { createReadReported, createSetUps, KNOWN_CHANNELS } from '../../channels/registry.ts'
+import { createOnboardings, createReadReported, KNOWN_CHANNELS } from '../../channels/registry.ts'
 import { SANDBOX_COMMANDS } from '../../channels/sandbox/commands.ts'
 import { SANDBOX } from '../../channels/sandbox/index.ts'
 import { planRead } from '../../channels/sandbox/receipts.ts'
@@ -18,7 +18,7 @@ import { networkParts } from './network-parts.ts'
 import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
 import { rangesOfWebhooks } from './operator-ranges.ts'
 import { sweepTimesOf } from './retention-job.ts'
-import { sandboxMediaFolder } from './sandbox-media.ts'
+import { removeCopy, sandboxMediaFolder } from './sandbox-media.ts'
 
 interface ConsoleWanted {
   readonly settings: Settings
@@ -54,7 +54,7 @@ export async function openConsole({
       secrets,
       channels: KNOWN_CHANNELS,
       connectionService: createConnectionService({
-        setUps: createSetUps(networkParts(settings, clock)),
+        onboardings: createOnboardings(networkParts(settings, clock)),
         openSecrets: async () => secrets,
         publicUrl: settings.publicUrl,
         readReported: createReadReported(channelState, clock),
@@ -70,11 +70,12 @@ export async function openConsole({
   }
 }
 
-/** What people see of the sandbox beside its inbox. The folder is the one in which it keeps copies of what it delivers. */
+/** What people see of the sandbox beside its inbox. `mediaFolder` holds copies of what it delivered. */
 function createSandboxShow(mediaFolder: string, memory: ChannelState, clock: Clock): SandboxShow {
   return {
     commands: Object.entries(SANDBOX_COMMANDS).map(([recipient, { happens, ends }]) => ({ recipient, happens, ends })),
     openCopy: (messageId) => openCopy(mediaFolder, messageId),
+    removeCopy: (messageId) => removeCopy(mediaFolder, messageId),
     markRead: (delivery) => planRead(memory, delivery, clock.now()),
   }
 }

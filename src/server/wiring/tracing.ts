@@ -72,7 +72,7 @@ export class Traces {
       record: async (step) => {
         const began = performance.now()
         const result = await lanes.record(step)
-        // While evidence is waited for, the attempt is not told of as finished.
+        // While evidence is waited for, the attempt is not reported as finished.
         const isEnd = step.finish !== null && step.finish.disposition.do !== 'await-evidence'
         if (isEnd && !result.fenced) this.#tracer.committed(step.connectionId, performance.now() - began)
         return result

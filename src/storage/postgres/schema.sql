@@ -573,6 +573,8 @@ create table webhook (
   created_by text collate "C" not null,
   -- Since when every try has failed. Null after a try that succeeded.
   failing_since bigint,
+  -- How many tries have failed since then.
+  failed_tries bigint not null default 0,
   last_delivered_at bigint,
   -- How many deliveries were dropped because too many waited, since the webhook was made.
   dropped bigint not null default 0,

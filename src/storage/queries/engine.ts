@@ -52,7 +52,7 @@ export interface LaneStatus {
 export interface Engine {
   /** Blocks other changes until this one is done. */
   beginChange(tables: Transaction<Tables>): Promise<void>
-  /** Blocks other processes from claiming deliveries until this transaction is done. */
+  /** Blocks others that change several deliveries at once until this transaction is done. */
   beginDelivering(tables: Transaction<Tables>): Promise<void>
   /** Blocks accepting for this connection until the change is done, so a query after this finds every message. */
   lockLane(tables: Transaction<Tables>, connectionId: ConnectionId): Promise<void>
@@ -60,6 +60,8 @@ export interface Engine {
   lockMessage(tables: Transaction<Tables>, sequence: Sequence): Promise<void>
   /** The same for the last messages that wait in a lane, of those up to a sequence. */
   lockLastWaiting(tables: Transaction<Tables>, which: LastWaiting): Promise<void>
+  /** The same for the attachments of these messages. */
+  lockMedia(tables: Transaction<Tables>, sequences: readonly Sequence[]): Promise<void>
   /** Notifies running services of a changed block list. Without it they notice the change a little later by polling. */
   notifyOfBlocks(tables: Transaction<Tables>): Promise<void>
   /** Replaces the personal data of a finished message, and the network's replies to its attempts. */

@@ -109,7 +109,7 @@ export async function touchLane({ tables }: Change, connectionId: ConnectionId):
 
 export async function addTimelineEntry(
   { tables, at }: Change,
-  moment: {
+  entry: {
     readonly sequence: Sequence
     readonly kind: TimelineKind
     readonly code?: ReasonCode
@@ -120,23 +120,23 @@ export async function addTimelineEntry(
     const last = await tables
       .selectFrom('timeline')
       .select(({ fn }) => fn.max('position').as('position'))
-      .where('message_sequence', '=', moment.sequence)
+      .where('message_sequence', '=', entry.sequence)
       .executeTakeFirst()
     const { numInsertedOrUpdatedRows } = await tables
       .insertInto('timeline')
       .values({
-        message_sequence: moment.sequence,
+        message_sequence: entry.sequence,
         position: (last?.position ?? 0) + 1,
         at,
-        kind: moment.kind,
-        code: moment.code ?? null,
+        kind: entry.kind,
+        code: entry.code ?? null,
         words: null,
-        facts: moment.facts ? JSON.stringify(moment.facts) : null,
+        facts: entry.facts ? JSON.stringify(entry.facts) : null,
       })
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirstOrThrow()
     if (numInsertedOrUpdatedRows === 1n) return
     // The service has stored an entry at the same time, such as a receipt.
   }
-  throw new Error(`The timeline of message ${moment.sequence} changes all the time`)
+  throw new Error(`The timeline of message ${entry.sequence} changes all the time`)
 }

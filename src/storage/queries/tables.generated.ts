@@ -292,6 +292,7 @@ export interface Tables {
     created_at: Instant
     created_by: string
     failing_since: Instant | null
+    failed_tries: Generated<number>
     last_delivered_at: Instant | null
     dropped: Generated<number>
     served_at: Generated<Instant>

@@ -143,7 +143,7 @@ export class SqliteStorage {
     this.#tail = new UnindexedTail(database, this.#commits)
     this.blocked = new SqliteBlockedRecipients(database, this.#directory, options.hashRecipient ?? noHash)
     this.#directory.onOthers(() => {
-      this.#tail.noticeOthers()
+      this.#tail.readNew()
       this.blocked.forget()
     })
     new LaneTrim(database, this.#tail).allFronts()
@@ -217,7 +217,7 @@ export class SqliteStorage {
       this.#takePlace()
       return this.#memory?.compare(this.clock.now()) ?? null
     })
-    this.#directory.noticeHold()
+    this.#directory.reloadHold()
     if (goneBack)
       this.#onError(
         new Error(

@@ -477,6 +477,8 @@ create table webhook (
   created_by text not null,
   -- Since when every try has failed. Null after a try that succeeded.
   failing_since integer,
+  -- How many tries have failed since then.
+  failed_tries integer not null default 0,
   last_delivered_at integer,
   -- How many deliveries were dropped because too many waited, since the webhook was made.
   dropped integer not null default 0,

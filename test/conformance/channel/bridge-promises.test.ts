@@ -88,6 +88,31 @@ describe('an adapter that breaks a promise', () => {
 describe('an adapter that keeps its promises', () => {
   const promises = promisingIn({ it }, () => newBridgeWorld())
 
+  promises('says that it does not know: that is not said as a line that broke', async (world) => {
+    const send = async (to: string, words: string | null) => {
+      world.adapter.faults.set(to, {
+        kind: 'crafted',
+        answer: ({ id, attemptId }) =>
+          world.adapter.signed(id, {
+            type: 'outcome',
+            attemptId,
+            result: 'unknown',
+            ...(words === null ? {} : { words }),
+          }),
+      })
+      return sendBy(world.channel, await world.handover({ to }))
+    }
+
+    assert.deepEqual(await send('15550007998', 'WAHA answered 500: session closed'), {
+      kind: 'unknown',
+      words: 'The adapter does not know what became of it: WAHA answered 500: session closed',
+    })
+    assert.deepEqual(await send('15550007997', null), {
+      kind: 'unknown',
+      words: 'The adapter does not know what became of it.',
+    })
+  })
+
   promises('has one id for an attempt, marked as its own, in its answer, as evidence and in reports', async (world) => {
     const handover = await world.handover()
     const outcome = await sendBy(world.channel, handover)

@@ -123,6 +123,10 @@ export async function within<Result>(ms: number, running: Promise<Result>): Prom
   return Promise.race([running, over]).finally(() => clearTimeout(timer))
 }
 
+export async function hasArrived(world: Pick<ChannelWorld, 'arrived'>, to: string): Promise<boolean> {
+  return (await world.arrived()).some((each) => each.to === to)
+}
+
 /** Polls a condition; false when it does not become true in time. */
 export async function becomes(ms: number, isSo: () => boolean | Promise<boolean>): Promise<boolean> {
   const deadline = new LoadAwareDeadline(ms)

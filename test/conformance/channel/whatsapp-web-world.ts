@@ -20,7 +20,6 @@ import { ANY_RECIPIENT, GivenMessages } from './given-messages.ts'
 import { loseable, loseableRows } from './loseable-memory.ts'
 
 const FAULTS = {
-  'is-away': { refuse: '429' },
   'drops-before': 'drop-before',
   'drops-after': 'drop-after',
   'hangs-before': 'lose-silently',
@@ -29,8 +28,9 @@ const FAULTS = {
 
 // On a busy machine an attempt may not leave in time. The lane makes another one.
 const TOO_SLOW: ReadonlySet<string> = new Set(['recipient_lookup', 'call_interrupted'])
-const MOST_TRIES = 5
+const MOST_TRIES = 20
 const ENOUGH_KEYS = 100
+const LIMIT = { deadlineMs: 60_000, everyMs: 5 }
 
 /**
  * WhatsApp Web against its simulator. The session goes to whichever channel sends, as the lane does. `changedMemory` makes
@@ -82,11 +82,11 @@ export async function newWhatsAppWebWorld(
     recipientWhen(error) {
       if (error === 'repeats-secrets') return null
       const to = newNumber()
-      if (error !== 'refuses') {
-        phones.push(simulator.phone(to))
-        // The line breaks once, so that what is sent a second time arrives.
-        simulator.messages.failTo(to, FAULTS[error], { isOnce: error.startsWith('drops') })
-      }
+      if (error === 'refuses') return to
+      phones.push(simulator.phone(to))
+      if (error === 'is-away') owner.endLine()
+      // The line breaks once, so that what is sent a second time arrives.
+      else simulator.messages.failTo(to, FAULTS[error], { isOnce: error.startsWith('drops') })
       return to
     },
     async arrived() {
@@ -127,6 +127,7 @@ class SessionOwner {
   readonly #owned: Owned
   #held: { readonly channel: Channel; readonly lane: HeldLane } | null = null
   #isHeld = { by: null as Channel | null }
+  #isAway = false
   /** A lane sends one message after the other. */
   #last: Promise<unknown> = Promise.resolve()
 
@@ -155,8 +156,18 @@ class SessionOwner {
     }
   }
 
+  /** WhatsApp ends the line, and refuses each login from now on. */
+  endLine(): void {
+    const { number } = this.#owned
+    simulator.refusedLogins.set(number, '503')
+    simulator.breakLine(number, '503')
+    this.#isAway = true
+  }
+
   async #send(channel: Channel, [handover, signal, stillHolds]: Parameters<Channel['send']>): Promise<Outcome> {
     await this.openFor(channel)
+    const status = () => this.#web.statusesOf(this.#owned.connectionId).at(-1)
+    if (this.#isAway) await waitUntil('the end of the line', async () => status() === 'connecting', LIMIT)
     for (let tries = 1; ; tries += 1) {
       const outcome = await channel.send(handover, signal, stillHolds)
       const isOver = signal.aborted || !stillHolds() || outcome.kind !== 'rejected' || tries === MOST_TRIES
@@ -170,7 +181,7 @@ class SessionOwner {
     const before = this.#held
     this.#isHeld.by = null
     if (before) {
-      await before.channel.sessions?.close(before.lane, { remove: false })
+      await before.channel.sessions?.close(before.lane, { remove: false, signal: new AbortController().signal })
       await storage.lanes.release([before.lane])
     }
     const logins = () => this.#web.statusesOf(this.#owned.connectionId).filter((status) => status === 'ready').length
@@ -180,7 +191,7 @@ class SessionOwner {
     this.#isHeld.by = channel
     this.#held = { channel, lane }
     channel.sessions?.open(lane)
-    await waitUntil('the login', async () => logins() > earlier, { deadlineMs: 60_000, everyMs: 5 })
+    await waitUntil('the login', async () => logins() > earlier, LIMIT)
   }
 }
 

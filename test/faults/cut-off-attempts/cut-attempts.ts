@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
+import type { ReadLines } from '../../support/black-box/open-pages.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import type { QuickCli } from '../../support/black-box/quick-cli.ts'
 import type { SendClient } from '../../support/black-box/send-client.ts'
@@ -16,6 +17,7 @@ const UNKNOWN_LOST = '15550100004'
 /** Longer than a claim lasts (15 s). */
 const FROZEN_MS = 18_000
 const OPEN_WITHIN_MS = 15_000
+const CLAIM_OVER_WITHIN_MS = 30_000
 // A claim that runs out, and then the 60 s for which a channel is asked for evidence.
 const ENDED_WITHIN_MS = 120_000
 const IS_UNDER_WAY = new Set(['QUEUED', 'SENDING'])
@@ -33,6 +35,8 @@ interface Attempted {
   readonly simulator: Simulator
   /** Takes the reports of Meta. */
   readonly serviceUrl: string
+  /** The page of a message. */
+  readonly readLines: ReadLines
 }
 
 interface Story {
@@ -100,6 +104,25 @@ export class CutAttempts {
   /** While no worker handles them: the log must not claim a result. */
   async assertNoResult(): Promise<void> {
     assert.deepEqual(new Set(await this.#states()), new Set(['SENDING']))
+  }
+
+  /** Once the last sign of life of its process is too old. `readLines`: by what still answers. */
+  async assertStopIsSaid(readLines: ReadLines, [cause, nextStep]: readonly [RegExp, RegExp]): Promise<void> {
+    const isSaid = async () => (await readLines(this.#ids['provable'] ?? ''))[0]?.startsWith('Not known yet') ?? false
+    await waitUntil('the process counts as gone', isSaid, { deadlineMs: CLAIM_OVER_WITHIN_MS, everyMs: 500 })
+    const [answer, why, step] = await readLines(this.#ids['provable'] ?? '')
+    assert.equal(answer, 'Not known yet: Nuncio stopped while it was being sent.')
+    assert.match(why ?? '', cause)
+    assert.match(step ?? '', nextStep)
+  }
+
+  /** What the pages say of what has ended: of the messages that the lines name. */
+  async assertPagesSay(lines: Readonly<Record<string, readonly [RegExp, RegExp]>>): Promise<void> {
+    for (const [name, [answer, cause]] of Object.entries(lines)) {
+      const [sentence, why] = await this.#parts.readLines(this.#ids[name] ?? '')
+      assert.match(sentence ?? '', answer)
+      assert.match(why ?? '', cause)
+    }
   }
 
   /** Waits until all of them have ended, and holds what the log says then against what is true. */

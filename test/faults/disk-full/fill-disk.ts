@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { checkRun } from '../../support/black-box/check-run.ts'
 import { Load } from '../../support/black-box/load.ts'
+import { openPages } from '../../support/black-box/open-pages.ts'
 import { readRunArguments, reportAndExit } from '../../support/black-box/own-mounts.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { openWorld } from '../../support/black-box/world.ts'
 import type { SentRequest } from '../../support/ledger/ledger-input.ts'
 import { SlowFileHost } from './slow-file-host.ts'
 import { SmallDisk } from './small-disk.ts'
-import { assertCauseIsSaid, readBanner } from './what-is-said.ts'
+import { assertCauseIsSaid, assertPageSaysDiskFull, readBanner } from './what-is-said.ts'
 
 export interface DiskFullReport {
   readonly acked: number
@@ -37,6 +38,8 @@ const world = await openWorld({
 })
 const { service, client, cli, connections } = world
 const { pid } = service
+// A sign-in has to be written, which a full disk prevents.
+const readLines = await openPages(world, service.url)
 const [from = '', ...others] = connections
 const load = new Load({ client, connections: others, pauseMs: 20, keyedShare: 0.3, seed, textLength: 2_000 })
 load.start()
@@ -91,6 +94,8 @@ async function fillAndMakeRoom(round: number): Promise<number> {
 
 /** At once, and when the last heartbeat has run out: then the service seems to be gone. */
 async function assertEverythingSaysWhy(): Promise<void> {
+  const fileId = media.answer.kind === 'acked' ? media.answer.messageId : ''
+  assertPageSaysDiskFull(await readLines(fileId))
   assert.equal((await readBanner(service.url))?.cause, 'The disk is full.')
   await assertCauseIsSaid(cli, /^The disk is full/)
   const isSilent = async () => {
@@ -100,6 +105,7 @@ async function assertEverythingSaysWhy(): Promise<void> {
   await waitUntil('the heartbeat has run out', isSilent, { deadlineMs: 40_000 })
   await assertCauseIsSaid(cli, /^The disk is full/)
   assert.equal((await readBanner(service.url))?.cause, 'The disk is full.')
+  assertPageSaysDiskFull(await readLines(fileId))
 }
 
 async function isInAttention(): Promise<boolean> {

@@ -18,6 +18,16 @@ interface Attention {
   readonly lanes: readonly { readonly reason: string; readonly words: string | null }[]
 }
 
+/** On the page of a message that waits, or whose result cannot be stored. */
+export function assertPageSaysDiskFull([answer, cause, nextStep]: readonly (string | null)[]): void {
+  assert.match(answer ?? '', /^(Not sent yet\.|Not known yet: its result cannot be stored now\.)$/)
+  assert.equal(cause, 'The disk is full. Nothing can be accepted or sent.')
+  assert.equal(
+    nextStep,
+    'Ask the person who runs Nuncio to make room or repair the database. Nuncio goes on by itself.',
+  )
+}
+
 /** What a visitor is shown while the disk is full: the cause on every lane, and nowhere that no service runs. */
 export async function assertCauseIsSaid(cli: Pick<NuncioCli, 'json'>, cause: RegExp): Promise<void> {
   const connections = await cli.json<{ reason: string; reasonWords?: string }[]>('connection', 'list')

@@ -176,7 +176,7 @@ export class DispatchingProcess {
     const memory = { head: null, failureStreak: null, wait: { reason: 'busy', words: null, until: 1 } }
     const kept = { attempt: ended(two, 'rejected'), disposition: { do: 'keep-queued', retry: null } as const }
     await lanes.record(step({ finish: kept, memory }))
-    const dropped = { sequence: three.sequence, as: 'FAILED', reason: 'damaged', words: null } as const
+    const dropped = { sequence: three.sequence, as: 'FAILED', reason: 'message_damaged', words: null } as const
     if (three.media === null) await lanes.record(step({ discard: dropped }))
   }
 

@@ -2,7 +2,7 @@ import { describe, it } from 'vitest'
 import { openCluster } from '../../support/black-box/cluster.ts'
 import { QuickCli } from '../../support/black-box/quick-cli.ts'
 import { adapterSettings, sendThroughKills, startAdapters } from '../bridge/send-through-kills.ts'
-import { readRounds, readSeed } from '../run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from '../run-length.ts'
 
 const rounds = readRounds({ brief: 3, quick: 1 })
 const seed = readSeed()
@@ -29,6 +29,6 @@ describe('adapters that are killed, several workers', () => {
         await cluster.close()
       }
     },
-    300_000 + rounds * 25_000,
+    timeLimitMs(rounds),
   )
 })

@@ -4,15 +4,14 @@ import { describe, it } from 'vitest'
 import { checkRun } from '../../support/black-box/check-run.ts'
 import { type Cluster, openCluster } from '../../support/black-box/cluster.ts'
 import { Load } from '../../support/black-box/load.ts'
-import type { NuncioProcess } from '../../support/black-box/nuncio-process.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { createRandom } from '../../support/black-box/random.ts'
 import { SendClient } from '../../support/black-box/send-client.ts'
 import { skipNote } from '../../support/black-box/skip-note.ts'
-import { waitUntil } from '../../support/black-box/wait-until.ts'
 import type { LedgerInput, SentRequest } from '../../support/ledger/ledger-input.ts'
 import { MovableClock, whyNoFaketime } from '../../support/postgres/faketime.ts'
-import { loadPauseMs, movedOnWithinMs, readRounds, readSeed } from '../run-length.ts'
+import { loadPauseMs, movedOnWithinMs, readRounds, readSeed, timeLimitMs } from '../run-length.ts'
+import { jumpClock } from './jump-clock.ts'
 import { waitForDistribution } from './lane-distribution.ts'
 import { LaneWatch } from './lane-watch.ts'
 import { assertNoStandstill, findStandstills } from './standstills.ts'
@@ -85,7 +84,7 @@ describe.skipIf(obstacle !== null)(`a worker on PostgreSQL whose clock jumps by 
         await clock.close()
       }
     },
-    120_000 + rounds * 5_000,
+    timeLimitMs(rounds),
   )
 })
 
@@ -102,19 +101,9 @@ async function clientOfTheDay({ cli, services }: Cluster): Promise<Pick<SendClie
 async function jumpAround(clock: MovableClock, { services: [jumping] }: Cluster): Promise<void> {
   const random = createRandom(seed)
   for (let round = 0; round < rounds; round += 1) {
-    const offsetMs = OFFSETS_MS[round % OFFSETS_MS.length]!
-    clock.moveTo(offsetMs)
-    const hasJumped = async () => Math.abs((await clockOf(jumping!)) - Date.now() - offsetMs) < 60_000
-    await waitUntil('the clock of the worker has jumped', hasJumped, { deadlineMs: 20_000 })
+    await jumpClock(clock, jumping!, OFFSETS_MS[round % OFFSETS_MS.length]!)
     await setTimeout(random.between(500, 3_500))
   }
-}
-
-/** As its answers say. */
-async function clockOf({ url }: NuncioProcess): Promise<number> {
-  const response = await fetch(`${url}/health/live`)
-  await response.arrayBuffer()
-  return Date.parse(response.headers.get('date') ?? '')
 }
 
 /** By how much a message was accepted before its request left or after its answer came, by the true clock. */

@@ -9,7 +9,7 @@ import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { memoryFolder } from '../../support/postgres/memory-folder.ts'
 import { PostgresServer } from '../../support/postgres/postgres-server.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
-import { readRounds, readSeed } from '../run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from '../run-length.ts'
 import { CommitCutter } from './commit-cutter.ts'
 import { longestDeliveryGap } from './delivery-gap.ts'
 import { waitForDistribution } from './lane-distribution.ts'
@@ -79,6 +79,6 @@ describe('a line that breaks between a commit and its reply', () => {
         await server.close()
       }
     },
-    150_000 + cuts * 1_500,
+    timeLimitMs(cuts / 20),
   )
 })

@@ -11,7 +11,7 @@ import { openTestFolder } from '../../support/black-box/test-folder.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { PostgresServer } from '../../support/postgres/postgres-server.ts'
 import { type Side, TcpProxy } from '../../support/tcp-proxy.ts'
-import { answeredWithinMs, loadPauseMs, readRounds, readSeed, takenOverWithinMs } from '../run-length.ts'
+import { answeredWithinMs, loadPauseMs, readRounds, readSeed, takenOverWithinMs, timeLimitMs } from '../run-length.ts'
 import { CallNotes } from './cut-off-worker/call-notes.ts'
 import { describeDistribution, waitForDistribution } from './lane-distribution.ts'
 import { type LaneHistory, LaneWatch } from './lane-watch.ts'
@@ -85,7 +85,7 @@ describe('workers that lose their way to PostgreSQL, and nothing else', () => {
         await world.close()
       }
     },
-    150_000 + rounds * 90_000,
+    timeLimitMs(rounds),
   )
 })
 

@@ -22,7 +22,7 @@ import {
   splitLost,
   waitUntilHeld,
 } from '../gone-back/check-after-hold.ts'
-import { readRounds, readSeed } from '../run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from '../run-length.ts'
 
 const rounds = readRounds({ brief: 1, quick: 1 })
 const restarts = readRounds({ brief: 4, quick: 1 })
@@ -85,7 +85,7 @@ describe('PostgreSQL that was put back to an older copy', () => {
         await close()
       }
     },
-    90_000 + rounds * 60_000,
+    timeLimitMs(rounds),
   )
 })
 
@@ -118,7 +118,7 @@ describe('PostgreSQL that has not gone back', () => {
         await close()
       }
     },
-    90_000 + restarts * 20_000,
+    timeLimitMs(restarts),
   )
 })
 

@@ -7,7 +7,7 @@ import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { createRandom } from '../../support/black-box/random.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
-import { movedOnWithinMs, readRounds, readSeed } from '../run-length.ts'
+import { movedOnWithinMs, readRounds, readSeed, timeLimitMs } from '../run-length.ts'
 import { describeDistribution, waitForDistribution } from './lane-distribution.ts'
 import { LaneWatch } from './lane-watch.ts'
 import { assertNoStandstill, findStandstills, type Loss } from './standstills.ts'
@@ -67,7 +67,7 @@ describe('SIGTERM of workers on PostgreSQL', () => {
         await cluster.close()
       }
     },
-    120_000 + rounds * 20_000,
+    timeLimitMs(rounds),
   )
 })
 

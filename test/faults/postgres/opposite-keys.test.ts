@@ -6,7 +6,7 @@ import { printTable } from '../../support/black-box/print-table.ts'
 import type { Letter, SendClient, TryAnswer } from '../../support/black-box/send-client.ts'
 import type { SentRequest } from '../../support/ledger/ledger-input.ts'
 import { type PostgresServer, withClient } from '../../support/postgres/postgres-server.ts'
-import { readRounds } from '../run-length.ts'
+import { readRounds, timeLimitMs } from '../run-length.ts'
 
 const rounds = readRounds({ brief: 6, quick: 2 })
 const CONNECTIONS = 24
@@ -55,7 +55,7 @@ describe('the same idempotency keys at two processes on PostgreSQL, in opposite 
         await cluster.close()
       }
     },
-    120_000 + rounds * 10_000,
+    timeLimitMs(rounds),
   )
 })
 

@@ -12,7 +12,7 @@ import { openTestFolder } from '../../support/black-box/test-folder.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { checkLedger } from '../../support/ledger/check-ledger.ts'
 import type { SentRequest } from '../../support/ledger/ledger-input.ts'
-import { loadPauseMs, readRounds, readSeed, takenOverWithinMs } from '../run-length.ts'
+import { loadPauseMs, readRounds, readSeed, takenOverWithinMs, timeLimitMs } from '../run-length.ts'
 import { LaneWatch } from './lane-watch.ts'
 import { POINTS, type Point } from './paused-worker/points.ts'
 import { SpecialLetters } from './paused-worker/special-letters.ts'
@@ -79,7 +79,7 @@ describe.concurrent('workers that stand still for longer than their claims last'
         folder.remove()
       }
     },
-    180_000 + rounds * 40_000,
+    timeLimitMs(rounds),
   )
 
   it(`negative control: the ledger sees a worker that calls without checking its claim`, async () => {
@@ -110,7 +110,7 @@ describe.concurrent('workers that stand still for longer than their claims last'
       await cluster.close()
       folder.remove()
     }
-  }, 120_000)
+  })
 })
 
 /** More than are sent until the worker stops. */

@@ -42,7 +42,7 @@ describe('a server that refuses for a while what it was always asked', () => {
       await setTimeout(WAIT_MS)
       assert.deepEqual(Object.keys(answers).toSorted(), ['503 not_accepted', 'acked'])
     })
-  }, 120_000)
+  })
 
   it.skipIf(obstacle !== null)(
     `G1 G2 G3 G5 G11: because its transactions are used up, is believed while it warns, and costs no message its result${skipNote(obstacle)}`,
@@ -63,7 +63,6 @@ describe('a server that refuses for a while what it was always asked', () => {
         assert.deepEqual(load.unsureAnswers, unsureAnswers)
       })
     },
-    180_000,
   )
 })
 

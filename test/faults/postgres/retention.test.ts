@@ -7,7 +7,7 @@ import { createRandom } from '../../support/black-box/random.ts'
 import { withClient } from '../../support/postgres/postgres-server.ts'
 import { checkSweeps, killInSweeps, letWait, SWEEPING } from '../retention/kill-in-sweeps.ts'
 import { type AskedDatabase, makeOldRows } from '../retention/old-rows.ts'
-import { readRounds, readSeed } from '../run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from '../run-length.ts'
 
 const rounds = readRounds({ brief: 3, quick: 1 })
 const seed = readSeed()
@@ -51,6 +51,6 @@ describe('kill -9 in the middle of deleting by age, on PostgreSQL', () => {
         await cluster.close()
       }
     },
-    150_000 + rounds * 25_000,
+    timeLimitMs(rounds),
   )
 })

@@ -9,7 +9,7 @@ import { SendClient, type TryAnswer } from '../../support/black-box/send-client.
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import type { ListedMessage, SentRequest } from '../../support/ledger/ledger-input.ts'
 import { withClient } from '../../support/postgres/postgres-server.ts'
-import { readRounds, readSeed } from '../run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from '../run-length.ts'
 
 const rounds = readRounds({ brief: 6, quick: 2 })
 const seed = readSeed()
@@ -54,7 +54,7 @@ describe('rights that go while two processes accept on PostgreSQL', () => {
       }
       assertInTime(await commitsOf(cluster, 'token.delete'))
     },
-    60_000 + rounds * 5_000,
+    timeLimitMs(rounds),
   )
 
   it(
@@ -78,7 +78,7 @@ describe('rights that go while two processes accept on PostgreSQL', () => {
       assertInTime(await commitsOf(cluster, 'connection.remove'))
       assert.ok(cancelled > 0, 'No message waited when its connection was removed')
     },
-    60_000 + rounds * 5_000,
+    timeLimitMs(rounds),
   )
 
   it('G1 G2 G3 G5: and the ledger of all these races adds up', async () => {
@@ -87,7 +87,7 @@ describe('rights that go while two processes accept on PostgreSQL', () => {
       calls.map(({ request }) => request),
     )
     printTable('rights that go, PostgreSQL', { rounds: 2 * rounds, seed, ...counts, ...states })
-  }, 120_000)
+  })
 })
 
 async function isDone({ cli }: Cluster, number: string): Promise<boolean> {

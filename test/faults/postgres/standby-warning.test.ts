@@ -6,7 +6,7 @@ import { Load } from '../../support/black-box/load.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { type PostgresServer, withClient } from '../../support/postgres/postgres-server.ts'
-import { answeredWithinMs, loadPauseMs, readRounds, readSeed } from '../run-length.ts'
+import { answeredWithinMs, loadPauseMs, readRounds, readSeed, timeLimitMs } from '../run-length.ts'
 import { ReplicatedCluster } from './replicated-cluster.ts'
 import { TimedClient } from './timed-client.ts'
 
@@ -68,7 +68,7 @@ describe('a synchronous standby that hangs', () => {
         await world.close()
       }
     },
-    120_000 + rounds * 20_000,
+    timeLimitMs(rounds),
   )
 })
 
@@ -107,7 +107,7 @@ describe('a commit that no standby has confirmed', () => {
     } finally {
       await world.close()
     }
-  }, 120_000)
+  })
 })
 
 function openReplicated(): Promise<ReplicatedCluster> {

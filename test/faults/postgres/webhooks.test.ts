@@ -4,7 +4,7 @@ import { openCluster } from '../../support/black-box/cluster.ts'
 import { QuickCli } from '../../support/black-box/quick-cli.ts'
 import { createRandom } from '../../support/black-box/random.ts'
 import { MAY_POST_HERE, openWebhookReceiver, postWhileKilled } from '../../support/black-box/webhook-receiver.ts'
-import { readRounds, readSeed } from '../run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from '../run-length.ts'
 
 const rounds = readRounds({ brief: 4, quick: 1 })
 const seed = readSeed()
@@ -36,6 +36,6 @@ describe('kill -9 of workers on PostgreSQL while they post to webhooks', () => {
         await receiver.close()
       }
     },
-    150_000 + rounds * 10_000,
+    timeLimitMs(rounds),
   )
 })

@@ -1,7 +1,7 @@
 import { describe, it } from 'vitest'
 import { openCluster } from '../../support/black-box/cluster.ts'
 import { QuickCli } from '../../support/black-box/quick-cli.ts'
-import { readRounds, readSeed } from '../run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from '../run-length.ts'
 import { networkSettings, openNetwork } from '../whatsapp-cloud/cloud-run.ts'
 import { sendThroughFailures } from '../whatsapp-cloud/send-through-failures.ts'
 
@@ -35,6 +35,6 @@ describe('an unreliable WhatsApp Cloud, several workers', () => {
         await cluster.close()
       }
     },
-    420_000 + rounds * 25_000,
+    timeLimitMs(rounds),
   )
 })

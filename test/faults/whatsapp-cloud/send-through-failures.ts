@@ -11,6 +11,8 @@ import { connectNumbers, countFailure, makeLoad, spoilCalls, waitToKill } from '
 
 const NUMBERS = 6
 const AFTER_THE_LAST_MS = 2_000
+// Accepted before each kill.
+const AT_STAKE = 30
 
 interface Troubled {
   readonly title: string
@@ -35,6 +37,7 @@ export async function sendThroughFailures(plan: Troubled): Promise<void> {
 
   const random = createRandom(seed)
   for (let round = 0; round < rounds; round += 1) {
+    await load.waitForAcks(AT_STAKE)
     await waitToKill(simulator, round, random)
     await killAndStart(round, random)
   }
@@ -45,5 +48,4 @@ export async function sendThroughFailures(plan: Troubled): Promise<void> {
   const error = countFailure(simulator)
   printTable(title, { rounds, seed, ...counts, ...states, ...error })
   assert.ok(error['cut off after acting'], 'No call was cut off')
-  assert.ok(load.ackedIds.length > rounds * 30, `Only ${load.ackedIds.length} messages were at stake`)
 }

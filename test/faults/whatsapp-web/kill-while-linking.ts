@@ -6,7 +6,7 @@ import { waitUntil } from '../../support/black-box/wait-until.ts'
 import type { World } from '../../support/black-box/world.ts'
 import type { Simulator } from '../../support/whatsapp-web/simulator.ts'
 import { WatchedRequest } from '../../support/whatsapp-web/watched-request.ts'
-import { addConnection, linkPhone } from './web-run.ts'
+import { addConnection, linkPhones } from './web-run.ts'
 
 const SETTLED = { deadlineMs: 60_000, everyMs: 50 }
 
@@ -39,7 +39,7 @@ interface Linked {
 export async function linkThroughKill(run: LinkingRun, { number, isAgain, killedAt }: Linked): Promise<string> {
   const { simulator, world, random } = run
   await addConnection(world, number)
-  if (isAgain) await linkPhone(simulator, world, number)
+  if (isAgain) await linkPhones(simulator, world, [number])
   await send(run, number, 'waits')
   if (isAgain) await arrives(run, number, 'waits')
   const request = await requestQr(run, number)

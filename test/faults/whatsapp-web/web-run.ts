@@ -1,15 +1,29 @@
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished, vi } from 'vitest'
 import { WHATSAPP_WEB } from '../../../src/channels/whatsapp-web/name.ts'
+import { wireIdOf } from '../../../src/channels/whatsapp-web/wire-id.ts'
 import { readSettings } from '../../../src/config/read-settings.ts'
-import type { ConnectionId } from '../../../src/core/ids.ts'
+import type { ConnectionId, MessageId } from '../../../src/core/ids.ts'
 import { openAdministration } from '../../../src/server/wiring/open-administration.ts'
+import { Load, type Special } from '../../support/black-box/load.ts'
 import type { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
+import type { Random } from '../../support/black-box/random.ts'
+import type { SendClient } from '../../support/black-box/send-client.ts'
 import { openStranger } from '../../support/journey/engines.ts'
+import { serveFiles, tinyPng } from '../../support/journey/serve-files.ts'
+import type { DeliveredEntry, ListedMessage } from '../../support/ledger/ledger-input.ts'
 import { LIBRARY_FOLDER } from '../../support/whatsapp-web/library.ts'
 import { Simulator } from '../../support/whatsapp-web/simulator.ts'
 import { storeLinked } from '../../support/whatsapp-web/store-linked.ts'
+import { loadPauseMs } from '../run-length.ts'
+
+const FIRST_NUMBER = 15_550_003_100
+const SHARE_OF_FILES = 0.2
+const DIFFERENT_FILES = 20
+/** By the place of a message: one without an ack, a cut-off one and an unreadable one, so that a short run has them, too. */
+const CERTAIN: Readonly<Record<number, number>> = { 3: 0.03, 5: 0.08, 8: 0.15 }
 
 /** A simulator where everybody has WhatsApp. */
 export async function openNetwork(): Promise<Simulator> {
@@ -54,17 +68,31 @@ export async function addConnection({ cli }: Pick<Linking, 'cli'>, number: strin
   await cli.json('connection', 'add', number, '--channel', WHATSAPP_WEB, ...pace)
 }
 
-/** As after a phone was linked to this connection. */
-export async function linkPhone(
+/** As many connections whose phones are linked, by number. */
+export async function linkNumbers(
+  simulator: Simulator,
+  linking: Linking & { readonly count: number },
+): Promise<ReadonlyMap<string, ConnectionId>> {
+  installChannel(linking)
+  const numbers = Array.from({ length: linking.count }, (_, place) => String(FIRST_NUMBER + place))
+  for (const number of numbers) await addConnection(linking, number)
+  return linkPhones(simulator, linking, numbers)
+}
+
+/** As after phones were linked to these connections. */
+export async function linkPhones(
   simulator: Simulator,
   linking: Omit<Linking, 'cli'>,
-  number: string,
-): Promise<ConnectionId> {
+  numbers: readonly string[],
+): Promise<ReadonlyMap<string, ConnectionId>> {
   const { settings, session } = await openData(linking)
   const stranger = await openStranger(settings.database)
   try {
     const isPostgres = settings.database.engine === 'postgres'
-    return await storeLinked({ stranger, isPostgres, secrets: await session.openSecrets() }, simulator, number)
+    const place = { stranger, isPostgres, secrets: await session.openSecrets() }
+    const ids = new Map<string, ConnectionId>()
+    for (const number of numbers) ids.set(number, await storeLinked(place, simulator, number))
+    return ids
   } finally {
     await stranger.close()
     await session.close()
@@ -80,4 +108,137 @@ export async function openData({ dataDir, databaseUrl }: Omit<Linking, 'cli'>) {
   const { settings, problems } = readSettings({ environment, envFile: {} })
   if (!settings) throw new Error(problems.map(({ sentence }) => sentence).join('\n'))
   return { settings, session: await openAdministration(settings, { create: false }) }
+}
+
+/** How often each fault happened. */
+export type Faults = Record<'lost' | 'silent' | 'cut off' | 'refused' | 'late' | 'unreadable', number>
+
+/**
+ * One message in twenty is taken and its line breaks before the ack, some are taken without one, some are refused for now or late,
+ * some cannot be read; receipts are late and double, and one in ten comes only with the next login. What is sent again to a device
+ * can be read: it is sent twice at most, and a line that breaks for another reason may take one of them along. `lostBefore`: so many
+ * lines break before the message is taken, the first of them with the first message. Each holds up its lane until no evidence can
+ * come any more.
+ */
+export function spoil(simulator: Simulator, random: Random, lostBefore: number): Faults {
+  const faults: Faults = { lost: 0, silent: 0, 'cut off': 0, refused: 0, late: 0, unreadable: 0 }
+  const happens = <Fault>(name: keyof Faults, fault: Fault): Fault => {
+    faults[name] += 1
+    return fault
+  }
+  let count = 0
+  simulator.messages.chooseFault = () => {
+    count += 1
+    const chance = CERTAIN[count] ?? random.next()
+    if (faults.lost < lostBefore && (faults.lost === 0 || chance < 0.02)) return happens('lost', 'drop-before')
+    if (faults.silent <= lostBefore && chance < 0.04) return happens('silent', 'take-silently')
+    if (chance < 0.09) return happens('cut off', 'drop-after')
+    if (chance < 0.11) return happens('refused', { refuse: '503' })
+    if (chance < 0.13) return happens('late', { stallMs: 300 })
+    return chance < 0.16 ? happens('unreadable', 'unreadable') : null
+  }
+  simulator.messages.receiptDesk.behave({ delayMs: 150, isTwice: true, isHeldBack: () => random.next() < 0.1 })
+  return faults
+}
+
+/** For so long a number may not write to those who do not know it, from when the first message was refused. */
+const LOCKED_MS = 4_000
+const SECOND_MS = 1_000
+const DAY_MS = 86_400 * SECOND_MS
+/** The service is given whole seconds, and asks once more when the lock seems to be over. */
+const ASKED_AGAIN_WITHIN_MS = 2 * SECOND_MS
+
+interface LockedContacts {
+  /** How many messages were refused for it. */
+  readonly count: () => number
+  /** A message that had to wait for that, as others for their files. */
+  readonly withWait: (message: ListedMessage) => ListedMessage
+}
+
+/** WhatsApp locks first contacts of a number for a while. */
+export function lockFirstContacts({ messages }: Simulator, number: string): LockedContacts {
+  let [refused, until] = [0, Number.MAX_SAFE_INTEGER]
+  messages.lockedUntil.set(number, new Date(Date.now() + DAY_MS))
+  messages.onSent = ({ from, isTaken }) => {
+    if (from !== number || isTaken || Date.now() >= until) return
+    refused += 1
+    if (refused > 1) return
+    until = Math.ceil((Date.now() + LOCKED_MS) / SECOND_MS) * SECOND_MS
+    messages.lockedUntil.set(number, new Date(until))
+  }
+  return {
+    count: () => refused,
+    withWait(message) {
+      const waitsUntil = until + ASKED_AGAIN_WITHIN_MS
+      return message.connection === number && message.acceptedAt < waitsUntil
+        ? { ...message, mediaEndedAt: Math.max(waitsUntil, message.mediaEndedAt ?? 0) }
+        : message
+    },
+  }
+}
+
+/** Texts, and pictures that the service has to fetch, encrypt and upload. */
+export async function makeLoad(plan: {
+  readonly client: Pick<SendClient, 'send'>
+  readonly connections: readonly string[]
+  readonly seed: number
+}): Promise<Load> {
+  const files = Array.from({ length: DIFFERENT_FILES }, () => Buffer.concat([tinyPng(), randomBytes(5_000)]))
+  const host = await serveFiles(
+    Object.fromEntries(files.map((body, place) => [`/${place}.png`, { body, type: 'image/png' }])),
+  )
+  let pictures = 0
+  const instead = (connection: string, random: Random): Special | undefined => {
+    if (random.next() >= SHARE_OF_FILES) return undefined
+    const place = random.between(0, DIFFERENT_FILES - 1)
+    pictures += 1
+    const caption = `${connection} é 🙂 ${pictures}`
+    return {
+      message: { type: 'image', media: { name: `${place}.png`, url: `${host}/${place}.png`, caption } },
+      content: { type: 'image', text: null, caption, sha256: sha256(files[place]!), sizeBytes: files[place]!.length },
+    }
+  }
+  return new Load({ ...plan, pauseMs: loadPauseMs(400), keyedShare: 1, textLength: 1_000, instead })
+}
+
+/** What phones show: each message that they could read, once, at the place of its first stanza. */
+export function readArrived(
+  simulator: Simulator,
+  messages: readonly ListedMessage[],
+  connections: ReadonlyMap<string, ConnectionId>,
+): readonly DeliveredEntry[] {
+  const messageOf = new Map(
+    messages.flatMap(({ id, connection }) => {
+      const connectionId = connections.get(connection)
+      return connectionId ? [[wireIdOf({ connectionId, messageId: id as MessageId }), { id, connection }] as const] : []
+    }),
+  )
+  const firstAt = new Map<string, number>()
+  for (const { id, at, isTaken } of simulator.messages.sent) if (isTaken && !firstAt.has(id)) firstAt.set(id, at)
+  const shown = [...simulator.phones.values()]
+    .filter(({ number }) => !connections.has(number))
+    .flatMap(({ number: to, inbox }) =>
+      [...new Map(inbox.map((received) => [received.id, received])).values()].map((received) => ({ to, received })),
+    )
+  return shown
+    .map(({ to, received: { id, message, from } }): DeliveredEntry => {
+      const { imageMessage: image, extendedTextMessage: text } = message
+      return {
+        messageId: messageOf.get(id)?.id ?? `unknown ${id}`,
+        connection: messageOf.get(id)?.connection ?? from,
+        to,
+        type: image ? 'image' : 'message',
+        text: text?.text ?? null,
+        caption: image?.caption ?? null,
+        name: null,
+        sizeBytes: image ? Number(image.fileLength) : null,
+        sha256: image ? Buffer.from(image.fileSha256).toString('hex') : null,
+        deliveredAt: firstAt.get(id) ?? 0,
+      }
+    })
+    .toSorted((one, other) => one.deliveredAt - other.deliveredAt)
+}
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
 }

@@ -2,8 +2,10 @@ import { crc32 } from 'node:zlib'
 import type { KyselyPlugin } from 'kysely'
 import { DEFAULT_LANE_POLICY } from '../../../src/core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../src/core/ids.ts'
+import type { OwnWait } from '../../../src/core/message/message.ts'
 import type { Administration } from '../../../src/core/ports/administration.ts'
 import type { StorageError } from '../../../src/core/ports/lanes.ts'
+import type { AlarmKind, AlarmSeverity } from '../../../src/core/watchdog/alarm-kinds.ts'
 import { createAdministration } from '../../../src/storage/queries/administration.ts'
 import type { Store } from '../../../src/storage/queries/store.ts'
 import { openPostgresWorldDatabase } from './postgres-world-database.ts'
@@ -26,6 +28,42 @@ interface AcceptedMessage {
   readonly reason?: string
   readonly acceptedAt?: number
   readonly to?: string
+}
+
+interface AuditRow {
+  readonly actor: string
+  readonly account_id: AccountId | null
+  readonly action: string
+  readonly object: string
+  /** JSON. */
+  readonly detail: string
+}
+
+interface EndedAttempt {
+  readonly outcome: 'accepted' | 'rejected' | 'unknown'
+  readonly startedAt?: number
+  readonly endedAt?: number
+  readonly code?: string
+  readonly words?: string
+}
+
+interface Entry {
+  readonly kind: string
+  readonly at: number
+  readonly code?: string
+  readonly words?: string
+  readonly facts?: object
+}
+
+interface RaisedAlarm {
+  /** Null or left out: it is of the whole installation. */
+  readonly accountId?: AccountId | null
+  readonly kind: AlarmKind
+  readonly severity?: AlarmSeverity
+  readonly object: string
+  readonly facts?: object
+  readonly since?: number
+  readonly clearedAt?: number
 }
 
 /** Administration over a database of its own, with what the service would have written beside it. */
@@ -80,6 +118,16 @@ export class AdministrationWorld {
   /** As after the service has ended in order. */
   async stopService(): Promise<void> {
     await this.run('delete from worker')
+  }
+
+  /** As after a copy: nothing is deleted before this time. */
+  async delayRetention(until: number): Promise<void> {
+    await this.run(`update retention_state set begins_at = ?, waits_for = 'copy'`, until)
+  }
+
+  /** As after it was killed. */
+  async killService(): Promise<void> {
+    await this.run('update worker set heartbeat_until = ?', this.now)
   }
 
   run(sql: string, ...values: readonly Value[]): Promise<void> {
@@ -206,11 +254,95 @@ export class AdministrationWorld {
     })
   }
 
+  async endAttempt(sequence: number, attempt: EndedAttempt): Promise<void> {
+    const { outcome, startedAt = this.now, endedAt = startedAt, code = null, words = null } = attempt
+    await this.run(
+      `insert into ${this.database.attempts} (message_sequence, number, started_at, ended_at, outcome, code, words)
+         values (?, 1, ?, ?, ?, ?, ?)`,
+      ...[sequence, startedAt, endedAt, outcome, code, words],
+    )
+  }
+
+  /** The whole timeline of a message, beside its attempts. */
+  async writeTimeline(sequence: number, ...entries: readonly Entry[]): Promise<void> {
+    for (const [index, { at, kind, code = null, words = null, facts = null }] of entries.entries())
+      await this.run(
+        'insert into timeline (message_sequence, position, at, kind, code, words, facts) values (?, ?, ?, ?, ?, ?, ?)',
+        ...[sequence, index + 1, at, kind, code, words, facts && JSON.stringify(facts)],
+      )
+  }
+
+  /** A message that waits by itself. */
+  async defer(sequence: number, wait: OwnWait): Promise<void> {
+    const retry = JSON.stringify({ tries: 1, resent: false, crashes: 0, wait })
+    await this.database.rewriteMessage(sequence, { retry })
+  }
+
+  async raiseAlarm(alarm: RaisedAlarm): Promise<void> {
+    const {
+      accountId = null,
+      kind,
+      severity = 'warning',
+      object,
+      facts = {},
+      since = this.now,
+      clearedAt = null,
+    } = alarm
+    await this.run(
+      `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, cleared_at, is_announced)
+         values (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`,
+      ...[accountId, kind, object, severity, JSON.stringify(facts), since, since, since, clearedAt],
+    )
+  }
+
+  /** Puts a delivery into the inbox of the sandbox. */
+  async deliver(connectionId: ConnectionId, key: string, record: object | null): Promise<void> {
+    await this.run(
+      `insert into channel_memory (kind, connection_id, key, value, at) values ('sandbox.inbox', ?, ?, ?, ?)`,
+      ...[connectionId, key, JSON.stringify(record), this.now],
+    )
+  }
+
+  /** The session with a recipient, as a linked device stores it. */
+  async writeSessionKey(connectionId: ConnectionId, id: string, recipient: string): Promise<void> {
+    await this.run(
+      `insert into channel_session_key (connection_id, kind, id, recipient, value) values (?, 'session', ?, ?, ?)`,
+      ...[connectionId, id, recipient, Buffer.of(1)],
+    )
+  }
+
+  /** What a worker writes of the session of a linked device. */
+  async writeSessionStatus(connectionId: ConnectionId, status: string, code: number | null = null): Promise<void> {
+    await this.run(
+      `insert into session_status (connection_id, status, since, code, ready_at, device, version)
+         values (?, ?, ?, ?, ?, '3', '2.3000.1')`,
+      ...[connectionId, status, this.now, code, this.now],
+    )
+  }
+
   changedLanes(): Promise<string[]> {
     return this.database.changedLanes()
   }
 
   async audit(): Promise<string[]> {
-    return (await this.all('select action from audit order by sequence')).map((row) => String(row['action']))
+    return (await this.audited('%')).map(({ action }) => action)
+  }
+
+  /** Entries of the audit log whose action is like this. */
+  async audited(action: string) {
+    const rows = await this.all(
+      'select actor, account_id, action, object, detail from audit where action like ? order by sequence',
+      action,
+    )
+    return rows as unknown as readonly AuditRow[]
+  }
+
+  /** An entry of the audit log for each of these objects. */
+  async noteInAudit(accountId: AccountId, objects: readonly string[]): Promise<void> {
+    for (const object of objects)
+      await this.run(
+        `insert into audit (at, actor, account_id, action, object) values (?, 'x', ?, 'made', ?)`,
+        ...[this.now, accountId, object],
+      )
   }
 }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { KNOWN_CHANNELS, type OpenSetUp } from '../../../src/channels/registry.ts'
+import { KNOWN_CHANNELS, type OpenOnboarding } from '../../../src/channels/registry.ts'
 import type { Environment } from '../../../src/cli/environment.ts'
 import { run } from '../../../src/cli/run.ts'
 import { readSettings, type Settings } from '../../../src/config/read-settings.ts'
@@ -33,7 +33,9 @@ export class CliWorld extends AdministrationWorld {
   typed: Readonly<Record<string, string>> | null = null
   /** What they were asked. */
   questions: { question: string; isHidden: boolean }[] = []
-  setUps: ReadonlyMap<string, OpenSetUp> = new Map()
+  /** A person reads along. */
+  isTerminal = false
+  onboardings: ReadonlyMap<string, OpenOnboarding> = new Map()
   inbox: InboxEntry[] = []
   /** Where the sandbox would keep its copies. */
   mediaFolder = '/nowhere'
@@ -78,7 +80,7 @@ export class CliWorld extends AdministrationWorld {
   #surroundings(): Omit<Environment, 'out' | 'err'> {
     return {
       heading: (text) => text,
-      isTerminal: false,
+      isTerminal: this.isTerminal,
       now: () => this.now,
       drawBytes: (count) => new Uint8Array(count).map((_, index) => index + this.#drawn++),
       readSettings: (commandLine = {}) => readSettings({ commandLine, environment: this.environment, envFile: {} }),
@@ -146,7 +148,7 @@ export class CliWorld extends AdministrationWorld {
       hashPassword: async (password: string) => `hash of ${password}`,
       channels: KNOWN_CHANNELS,
       connecting: createConnectionService({
-        setUps: this.setUps,
+        onboardings: this.onboardings,
         openSecrets: async () => testSecrets(),
         publicUrl: this.environment['NUNCIO_PUBLIC_URL'] ?? 'http://127.0.0.1:8080',
       }),

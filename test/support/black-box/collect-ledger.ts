@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type {
   DeliveredEntry,
@@ -10,8 +11,10 @@ import type {
   SentRequest,
 } from '../ledger/ledger-input.ts'
 import { withClient } from '../postgres/postgres-server.ts'
+import { LoadAwareDeadline } from './load-aware-deadline.ts'
 import type { NuncioCli } from './nuncio-cli.ts'
-import { waitUntil } from './wait-until.ts'
+
+const COUNTED_EVERY_MS = 500
 
 interface ListedConnection {
   readonly number: string
@@ -19,13 +22,20 @@ interface ListedConnection {
   readonly reason: string | null
 }
 
-/** Waits until no message waits any more, or the deadline: what is left then is for the ledger to report. */
-export async function drain(cli: Pick<NuncioCli, 'json'>, deadlineMs: number): Promise<void> {
-  const isEmpty = async () => {
+/**
+ * Waits until no message waits any more, or until their number has not fallen for so long: what is left then is for the ledger to
+ * report.
+ */
+export async function drain(cli: Pick<NuncioCli, 'json'>, stalledMs: number): Promise<void> {
+  let deadline = new LoadAwareDeadline(stalledMs)
+  for (let fewest = Number.POSITIVE_INFINITY; ; ) {
     const connections = await cli.json<ListedConnection[]>('connection', 'list')
-    return connections.every(({ waiting }) => waiting === 0)
+    const waiting = connections.reduce((sum, connection) => sum + connection.waiting, 0)
+    if (waiting === 0 || deadline.isOver()) return
+    if (waiting < fewest) deadline = new LoadAwareDeadline(stalledMs)
+    fewest = Math.min(fewest, waiting)
+    await setTimeout(COUNTED_EVERY_MS)
   }
-  await waitUntil('all lanes are empty', isEmpty, { deadlineMs, everyMs: 500 }).catch(() => {})
 }
 
 /** Where to find what the service knows. */

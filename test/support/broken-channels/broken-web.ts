@@ -167,18 +167,18 @@ export const BROKEN_WEB: Readonly<Record<string, BrokenWeb>> = {
     channel: failing(() => ({ class: 'transient' })),
   },
   'says that it is the connection that cannot send, and not the message': {
-    mistake: 'fails the message when the connection sends too much',
+    mistake: 'fails the message when the line has ended',
     channel: failing(() => ({ class: 'permanent' })),
   },
   'G5: reports nothing as certain when the line drops before the network acts': {
     mistake: 'takes a message for accepted whose ack did not come',
     channel: ending((outcome) => (outcome.kind === 'unknown' ? { kind: 'accepted', networkId: 'none' } : outcome)),
   },
+  'never repeats by itself when the line drops before the network acts': repeating(),
   'G5: reports nothing as certain when the line drops after the network acts': {
     mistake: 'takes a message for refused whose ack did not come',
     channel: ending((outcome) => (outcome.kind === 'unknown' ? { kind: 'rejected', failure: REJECTED } : outcome)),
   },
-  'never repeats by itself when the line drops before the network acts': repeating(),
   'never repeats by itself when the line drops after the network acts': repeating(),
   'G5: ends soon and honestly when it is stopped in mid-call: hangs-before': {
     mistake: 'ignores that it is stopped in mid-call',

@@ -1,5 +1,6 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from '@playwright/test'
+import { findFaintBorders } from './find-faint-borders.ts'
 
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 // Of the rules with these tags, those that a colour can break. For all others the two schemes are the same page.
@@ -13,12 +14,13 @@ export type Scheme = (typeof SCHEMES)[number]
 
 /**
  * What keeps people out of the page as it stands, in light by all rules and in dark by those of colours; one line each.
- * Empty: nothing that axe can find.
+ * Empty: nothing that axe can find, and no border that is hard to see.
  */
 export async function findBarriers(page: Page, show: typeof showIn = showIn): Promise<string[]> {
   const found: string[] = []
   for (const scheme of SCHEMES) {
     await show(page, scheme)
+    found.push(...(await findFaintBorders(page)).map((border) => `${scheme} ${page.url()}: ${border}`))
     const { violations } = await analyze(page, scheme)
     for (const { id, nodes } of violations) {
       for (const { target, failureSummary = '' } of nodes) {

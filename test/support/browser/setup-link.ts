@@ -4,7 +4,7 @@ import { waitUntil } from '../black-box/wait-until.ts'
 import type { OpenConsole } from './open-console.ts'
 
 /** By which the first owner comes in. The service writes it as soon as it serves. */
-export function readSetUpLink({ service }: Pick<OpenConsole, 'service'>): Promise<string> {
+export function readSetupLink({ service }: Pick<OpenConsole, 'service'>): Promise<string> {
   const file = join(service.settings.dataDir, 'setup-link')
   return waitUntil(
     'the set-up link is there',

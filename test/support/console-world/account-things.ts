@@ -120,13 +120,8 @@ export async function makeThings(world: ConsoleWorld, name: string, number: stri
   await webhooks.addWebhook(wanted, 'test')
   const position = await webhooks.testWebhook(webhook, 'test')
   const delivery = `${message}#1`
-  await world.run(
-    `insert into channel_memory (kind, connection_id, key, value, at) values ('sandbox.inbox', ?, ?, ?, ?)`,
-    connectionId,
-    delivery,
-    JSON.stringify({ to: RECIPIENT, type: 'message', text: 'Hello', caption: null, name: null, path: null }),
-    world.now,
-  )
+  const plain = { type: 'message', text: 'Hello', caption: null, name: null, path: null }
+  await world.deliver(connectionId, delivery, { to: RECIPIENT, ...plain })
   const phoneRequest = await requestPhone(world, connectionId)
   const invitation = await people.createPersonLink(
     {

@@ -119,23 +119,10 @@ async function plantSettled(
     [settled, 'rejected'],
     [published, 'accepted'],
   ] as const)
-    await world.run(
-      `insert into ${world.database.attempts} (message_sequence, number, started_at, ended_at, outcome, code, words)
-         values (?, 1, ?, ?, ?, 'recipient_refused', ?)`,
-      message.sequence,
-      world.now,
-      world.now + 10,
-      outcome,
-      mark('attempt.words'),
-    )
+    await world.endAttempt(message.sequence, { outcome, code: 'recipient_refused', words: mark('attempt.words') })
   const facts = { networkId: mark('timeline.facts'), sha256: mark('timeline.facts'), unheardOf: mark('timeline.facts') }
-  await world.run(
-    `insert into timeline (message_sequence, position, at, kind, code, words, facts) values (?, 1, ?, 'receipt-failed', 'whatsapp_131026', ?, ?)`,
-    settled.sequence,
-    world.now + 20,
-    mark('timeline.words'),
-    JSON.stringify(facts),
-  )
+  const report = { kind: 'receipt-failed', code: 'whatsapp_131026', words: mark('timeline.words'), facts }
+  await world.writeTimeline(settled.sequence, { at: world.now + 20, ...report })
   await world.run(
     `update media set state = 'failed', ended_at = ?, url = ?, words = ?, sha256 = ?`,
     world.now,
@@ -157,12 +144,8 @@ async function plantWaiting(
       ? { queued: 'message', open: 'open_attempt' }
       : { queued: 'queued', open: 'lane_attempt' }
   await world.run(`update ${tables.queued} set recipient = ?`, numberIn('message.recipient'))
-  const wait = { kind: 'retry', reason: 'retrying', words: mark('message.retry'), until: world.now + 60_000 }
-  await world.run(
-    `update ${tables.queued} set retry = ? where sequence = ?`,
-    JSON.stringify({ tries: 1, resent: false, crashes: 0, wait }),
-    deferred.sequence,
-  )
+  const wait = { reason: 'retrying', words: mark('message.retry'), until: world.now + 60_000 }
+  await world.defer(deferred.sequence, { kind: 'retry', ...wait })
   await world.openAttempt(connectionId, open.sequence, { evidenceUntil: world.now + 60_000 })
   await world.run(`update ${tables.open} set words = ?`, mark('open_attempt.words'))
   const other = await world.connection(account, '15550001001')
@@ -212,26 +195,15 @@ async function plantMemories(
     settled.sequence,
     world.now,
   )
-  await world.run(
-    `insert into channel_session_key (connection_id, kind, id, recipient, value) values (?, 'session', 'a', ?, ?)`,
-    connectionId,
-    numberIn('channel_session_key.recipient'),
-    Buffer.of(1),
-  )
-  await world.run(
-    `insert into channel_memory (kind, connection_id, key, value, at) values ('sandbox.inbox', ?, ?, ?, ?)`,
-    connectionId,
-    `${settled.id}#1`,
-    JSON.stringify({
-      to: numberIn('channel_memory.value'),
-      type: 'message',
-      text: textIn('channel_memory.value'),
-      caption: null,
-      name: null,
-      path: null,
-    }),
-    world.now,
-  )
+  await world.writeSessionKey(connectionId, 'a', numberIn('channel_session_key.recipient'))
+  await world.deliver(connectionId, `${settled.id}#1`, {
+    to: numberIn('channel_memory.value'),
+    type: 'message',
+    text: textIn('channel_memory.value'),
+    caption: null,
+    name: null,
+    path: null,
+  })
   await world.console.blockLists.block(
     accountId,
     { numbers: [numberIn('blocked_recipient.recipient')], reason: mark('blocked_recipient.reason') },

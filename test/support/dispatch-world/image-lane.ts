@@ -42,11 +42,11 @@ export async function changeSender(
   await storage.administration.changeConnection(connectionId, { policy, channelSettings }, 'test')
 }
 
-export function failure(kind: Failure['class'], code: string): Failure {
+export function failure(kind: Failure['class'], code: Failure['code']): Failure {
   return { class: kind, code, words: 'words of the network', suspectsNetwork: false, retryAfterMs: null }
 }
 
-export function failed(kind: Failure['class'], code: string): Prepared {
+export function failed(kind: Failure['class'], code: Failure['code']): Prepared {
   return { kind: 'failed', failure: failure(kind, code) }
 }
 

@@ -65,7 +65,7 @@ export class DispatchWorld {
   /** Which types a connection with these settings can send. Undefined: texts and pictures. */
   typesOf: ((settings: Handover['settings']) => Channel['capabilities']['types']) | undefined
   /** Undefined: the network sets no pace. */
-  rest: ((to: string, now: number) => RateLimitDelay | null) | undefined
+  delay: ((to: string, now: number) => RateLimitDelay | null) | undefined
   /** What happened to sessions, in order. Undefined: the channel has none. */
   sessions: string[] | undefined
   /** The sessions that are open at this moment, by connection and worker. */
@@ -218,7 +218,7 @@ export class TestWorker {
       reconcile: () => Promise.resolve(world.evidence),
       ...(world.ready && { prepare: (handover, signal) => this.#prepare(world, handover, signal) }),
       ...(world.sessions && { sessions: this.#sessions(world, world.sessions) }),
-      ...(world.rest && { rateLimitDelayOf: ({ to }, now) => world.rest?.(to, now) ?? null }),
+      ...(world.delay && { rateLimitDelayOf: ({ to }, now) => world.delay?.(to, now) ?? null }),
     }
   }
 

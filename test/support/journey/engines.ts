@@ -73,3 +73,24 @@ export async function readRows({ database }: Pick<Journey, 'database'>, sql: str
     await stranger.close()
   }
 }
+
+/** Every row that there is, as text. */
+export async function readAllRows(database: Settings['database']): Promise<readonly string[]> {
+  const isPostgres = database.engine === 'postgres'
+  const stranger = await openStranger(database)
+  try {
+    const tables = await stranger.run(
+      isPostgres
+        ? `select relname as name from pg_class where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace`
+        : `select name from sqlite_schema where type = 'table'`,
+    )
+    const rows: string[] = []
+    for (const { name } of tables) {
+      const found = await stranger.run(`select ${isPostgres ? 't::text as row' : '*'} from "${String(name)}" t`)
+      rows.push(...found.map((row) => (isPostgres ? String(row['row']) : JSON.stringify(row))))
+    }
+    return rows
+  } finally {
+    await stranger.close()
+  }
+}

@@ -13,7 +13,7 @@ const FAILS_LATER = '15550200008'
 export const RECIPIENT_COMMANDS: readonly RecipientCommand[] = [
   {
     recipient: '15550200001',
-    happens: 'refused for ever (131026)',
+    happens: 'refused for good (131026)',
     prepare: (simulator, to) => simulator.fail({ to, code: 131026 }),
   },
   {

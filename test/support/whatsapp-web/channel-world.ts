@@ -193,6 +193,12 @@ export class ChannelWorld {
     return message.reason ?? laneWait?.reason ?? null
   }
 
+  /** For how long the message still waits; below 0: for nothing with an end. */
+  async waitsForMs(id: MessageId): Promise<number> {
+    const { laneWait } = await this.storage.administration.explainMessage(id)
+    return (laneWait?.until ?? 0) - this.storage.clock.now()
+  }
+
   async timelineOf(id: MessageId): Promise<readonly string[]> {
     return (await this.storage.administration.explainMessage(id)).timeline.map(({ kind }) => kind)
   }

@@ -40,3 +40,16 @@ export function deviceNotification(
     content: [{ tag: change, attrs: { device_hash: '2:simulated' }, content: [device] }],
   }
 }
+
+/** Brings a device the token of someone who trusts its number. */
+export function tokenNotification(
+  from: string,
+  { id, token }: { readonly id: string; readonly token: Buffer },
+): BinaryNode {
+  const given = { tag: 'token', attrs: { type: 'trusted_contact', t: secondsNow() }, content: token }
+  return {
+    tag: 'notification',
+    attrs: { from, type: 'privacy_token', id, t: secondsNow() },
+    content: [{ tag: 'tokens', attrs: {}, content: [given] }],
+  }
+}

@@ -9,6 +9,8 @@ import { isSignedBy } from './xeddsa.ts'
 const CODES = 6
 const LINK = 'https://wa.me/settings/linked_devices#'
 const KEY_TYPE = Buffer.from([5])
+// The browsers and systems that a phone knows; of others it takes no code.
+const PLATFORM = /^(?:Chrome|Edge|Firefox|Opera|Safari) \((?:Mac OS|Ubuntu|Windows)\)$/
 
 /** A code that a device asked for, to be typed into the phone. */
 interface CodeRequest {
@@ -16,7 +18,7 @@ interface CodeRequest {
   readonly ref: string
   readonly line: Line
   readonly wrapped: Buffer
-  readBundle?: (bundle: Buffer, identity: Buffer) => Buffer
+  readBundle?: (bundle: Buffer, identity: Buffer) => Buffer | null
 }
 
 /** Links devices to phones, by a QR code or by a code that is typed. */
@@ -25,6 +27,8 @@ export class DevicePairing {
   isCodeRefused = false
   /** The first code that a device shows cannot be scanned: the device is notified, and must show one with another secret. */
   needsNewSecret = false
+  /** Called when a phone finds out that another code was typed into it than the device shows. It may be typed again. */
+  onMistyped: () => void = () => {}
   /** Called when a phone has accepted a device, which is then to sign. */
   onAccept: () => void = () => {}
   /** Called when a device has been linked. */
@@ -76,22 +80,32 @@ export class DevicePairing {
 
   /** The owner of a number types the code that a device asked for. */
   typeCode(number: string, code: string): void {
-    const request = this.#codeRequests.find((asked) => asked.number === number)
-    if (!request) throw new Error(`no device asked for a code for ${number}`)
+    const request = this.#codeRequestFor(number)
     const phone = this.#simulator.phone(number)
     const { wrappedEphemeral, readBundle } = phone.answerCode(code, request.wrapped)
     request.readBundle = readBundle
-    request.line.send(
-      notification('link_code_companion_reg', this.#simulator.nextId(), {
-        tag: 'link_code_companion_reg',
-        attrs: { stage: 'primary_hello' },
-        content: [
-          element('link_code_pairing_wrapped_primary_ephemeral_pub', wrappedEphemeral),
-          element('primary_identity_pub', phone.identity),
-          element('link_code_pairing_ref', Buffer.from(request.ref)),
-        ],
-      }),
-    )
+    this.#hello(request, [
+      element('link_code_pairing_wrapped_primary_ephemeral_pub', wrappedEphemeral),
+      element('primary_identity_pub', phone.identity),
+      element('link_code_pairing_ref', Buffer.from(request.ref)),
+    ])
+  }
+
+  /** The owner of a number opens the page on the phone into which the code is typed: nothing was typed yet. */
+  openCodePage(number: string): void {
+    const request = this.#codeRequestFor(number)
+    this.#hello(request, [element('link_code_pairing_ref', Buffer.from(request.ref))])
+  }
+
+  #codeRequestFor(number: string): CodeRequest {
+    const request = this.#codeRequests.findLast((asked) => asked.number === number)
+    if (!request) throw new Error(`no device asked for a code for ${number}`)
+    return request
+  }
+
+  #hello({ line }: CodeRequest, content: readonly BinaryNode[]): void {
+    const hello = { tag: 'link_code_companion_reg', attrs: { stage: 'primary_hello' }, content }
+    line.send(notification('link_code_companion_reg', this.#simulator.nextId(), hello))
   }
 
   /** Notifies the device that shows a code that its secret is not valid any more. */
@@ -112,7 +126,7 @@ export class DevicePairing {
       this.#finishCode(line, query, asked)
       return
     }
-    if (this.isCodeRefused) {
+    if (this.isCodeRefused || !PLATFORM.test(bytesOf(childOf(asked, 'companion_platform_display')).toString())) {
       line.send(errorOf(query, '400', 'bad-request'))
       return
     }
@@ -183,9 +197,10 @@ export class DevicePairing {
     if (!identity.equals(line.waiting?.eIdent ?? Buffer.alloc(0)))
       this.#simulator.complain('a code was answered with another identity')
     const bundle = bytesOf(childOf(answer, 'link_code_pairing_wrapped_key_bundle'))
-    const advSecret = request.readBundle(bundle, identity)
     line.send(resultOf(query))
-    this.#accept(line, this.#simulator.phone(request.number), advSecret)
+    const advSecret = request.readBundle(bundle, identity)
+    if (advSecret) this.#accept(line, this.#simulator.phone(request.number), advSecret)
+    else this.onMistyped()
   }
 
   #accept(line: Line, phone: Phone, advSecret: Buffer): void {

@@ -1,10 +1,13 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ROOT } from '../../../scripts/source-tree.ts'
 import type { MediaHosts } from '../../../src/channels/whatsapp-web/thread/messages.ts'
 import type { BinaryNode } from './binary-node.ts'
 import type { KeyPair } from './noise-responder.ts'
+
+/** What the design of the channel rests on is proven for this version alone. */
+export const LIBRARY = { name: 'baileys', version: '7.0.0-rc14' } as const
 
 /** Where the bootstrap of the tests installs it. */
 export const LIBRARY_FOLDER = join(ROOT, 'node_modules/.setup/whatsapp-web')
@@ -215,6 +218,12 @@ export async function loadLibrary(): Promise<WhatsAppLibrary> {
 /** The one that the library itself uses. */
 export async function loadWebSockets(): Promise<WebSocketLibrary> {
   return (await import(locate('ws/wrapper.mjs'))) as WebSocketLibrary
+}
+
+/** The version that is installed. */
+export function installedVersion(): string {
+  const text = readFileSync(join(LIBRARY_FOLDER, 'node_modules', LIBRARY.name, 'package.json'), 'utf8')
+  return (JSON.parse(text) as { readonly version: string }).version
 }
 
 function locate(path: string): string {

@@ -46,6 +46,7 @@ export class Line {
   #bytes = Buffer.alloc(0)
   #hasBegun = false
   #isFrozen = false
+  #isEnded = false
   #cut: 'no' | 'next' | 'done' = 'no'
   /** Ends when all frames have left; null: nothing waits. */
   #leaving: Promise<void> | null = null
@@ -92,6 +93,8 @@ export class Line {
   }
 
   terminate(): void {
+    // What is still on its way is lost.
+    this.#isEnded = true
     this.#parts.socket.terminate()
   }
 
@@ -114,10 +117,10 @@ export class Line {
   }
 
   async #read(data: Buffer): Promise<void> {
-    if (this.#isFrozen) return
+    if (this.#isFrozen || this.#isEnded) return
     this.#bytes = Buffer.concat([this.#bytes, data])
     if (!this.#hasBegun) this.#readHeader()
-    while (this.#bytes.length >= LENGTH_BYTES) {
+    while (this.#bytes.length >= LENGTH_BYTES && !this.#isEnded) {
       const end = LENGTH_BYTES + this.#bytes.readUIntBE(0, LENGTH_BYTES)
       if (this.#bytes.length < end) return
       const frame = Buffer.from(this.#bytes.subarray(LENGTH_BYTES, end))

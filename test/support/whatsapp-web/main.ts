@@ -103,6 +103,7 @@ async function simulate(port: number): Promise<void> {
   for (const { prepare, recipient } of RECIPIENT_COMMANDS) prepare(simulator, recipient)
   simulator.messages.onSent = printMessage
   simulator.messages.onRead = printRead
+  simulator.pairing.onMistyped = () => print('The phone says that the code is wrong. Type it again.')
   simulator.pairing.onFinish = ({ number }, device) => print(`${shortened(number)} has linked the device ${device}`)
   const folder = mkdtempSync(join(tmpdir(), 'nuncio-simulator-'))
   const authority = join(folder, 'authority.pem')

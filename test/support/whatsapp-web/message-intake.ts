@@ -9,21 +9,27 @@ import { isSignedBy } from './xeddsa.ts'
 
 /**
  * What happens to a message: `drop-before` ends the line before it is taken, `drop-after` once it is, `take-silently` takes it
- * without an ack, `lose-silently` does neither, `stallMs` takes it only after this time.
+ * without an ack, `lose-silently` does neither, `unreadable` takes it, but the recipient's phone cannot read it, `stallMs` takes it
+ * only after this time.
  */
 type MessageFault =
   | 'drop-before'
   | 'drop-after'
   | 'take-silently'
   | 'lose-silently'
+  | 'unreadable'
   | { readonly refuse: string }
   | { readonly stallMs: number }
+
+const TAKEN: ReadonlySet<MessageFault> = new Set(['drop-after', 'take-silently', 'unreadable'])
 
 /** Writing to people who do not know the number is locked. */
 const FIRST_CONTACT_LOCKED = '463'
 
 export interface SentMessage {
   readonly id: string
+  /** The number of the sender. */
+  readonly from: string
   readonly to: string
   /** The devices that it was encrypted for. */
   readonly devices: readonly string[]
@@ -44,6 +50,8 @@ export class MessageIntake {
   readonly repeats: string[] = []
   /** Called as soon as a message has come. */
   onMessage: () => void = () => {}
+  /** What happens to a message for which nothing else was decided; null: nothing. Not asked for what is sent again to one device. */
+  chooseFault: () => MessageFault | null = () => null
   /** Called with each message, after it was decided what happens to it. */
   onSent: (message: SentMessage) => void = () => {}
   /** Called when a recipient has decrypted a message, and its file if it has one. */
@@ -92,11 +100,19 @@ export class MessageIntake {
     const devices = sealed.map(({ jid }) => jid)
     for (const jid of devices) this.#simulator.queries.noteSession(sender, jid)
     const isComplete = this.#check(sender, node, devices)
-    const fault = this.#faultFor(sender.phone.number, to)
+    const fault = this.#faultFor(sender.phone.number, node)
     const isStalled = typeof fault === 'object' && fault !== null && 'stallMs' in fault
-    const isTaken = fault === null || isStalled || fault === 'drop-after' || fault === 'take-silently'
+    const isTaken = fault === null || isStalled || TAKEN.has(fault)
     const tags = childrenOf(node).map(({ tag }) => tag)
-    const message = { id, to, devices, tags, isTaken, at: performance.timeOrigin + performance.now() }
+    const message = {
+      id,
+      from: sender.phone.number,
+      to,
+      devices,
+      tags,
+      isTaken,
+      at: performance.timeOrigin + performance.now(),
+    }
     this.sent.push(message)
     this.onSent(message)
     const problem = isComplete ? {} : { phash: '2:simulated' }
@@ -105,31 +121,32 @@ export class MessageIntake {
     if (isStalled) {
       // The line goes on meanwhile.
       void sleep(fault.stallMs)
-        .then(() => this.#bring(sender, node, sealed))
+        .then(() => this.#bring(sender, node, { sealed, isReadable: true }))
         .then(() => acknowledge(problem))
       return
     }
-    if (isTaken) await this.#bring(sender, node, sealed)
+    if (isTaken) await this.#bring(sender, node, { sealed, isReadable: fault !== 'unreadable' })
     if (fault === 'drop-before' || fault === 'drop-after') return line.terminate()
     if (fault === 'take-silently' || fault === 'lose-silently') return
-    acknowledge(fault ? { error: fault.refuse } : problem)
+    acknowledge(fault === null || fault === 'unreadable' ? problem : { error: fault.refuse })
   }
 
-  #faultFor(sender: string, to: string): MessageFault | null {
-    const recipient = this.#simulator.findPhone(to)?.number ?? ''
+  #faultFor(sender: string, node: BinaryNode): MessageFault | null {
+    const recipient = this.#simulator.findPhone(node.attrs['to'] ?? '')?.number ?? ''
     const ofSender = this.#faults.get(sender)?.shift()
     const ofRecipient = ofSender ? undefined : this.#faultsOfRecipients.get(recipient)
     if (ofRecipient?.isOnce) this.#faultsOfRecipients.delete(recipient)
     const chosen = ofSender ?? ofRecipient?.fault
     if (chosen) return chosen
     const isLocked = (this.lockedUntil.get(sender)?.getTime() ?? 0) > Date.now()
-    return isLocked && !this.#acquainted.has(`${sender} ${recipient}`) ? { refuse: FIRST_CONTACT_LOCKED } : null
+    if (isLocked && !this.#acquainted.has(`${sender} ${recipient}`)) return { refuse: FIRST_CONTACT_LOCKED }
+    return isForOneDevice(node) ? null : this.chooseFault()
   }
 
   async #bring(
     sender: Sender,
     { attrs: { id = '', type: stanzaType } }: BinaryNode,
-    sealed: readonly Sealed[],
+    { sealed, isReadable }: { readonly sealed: readonly Sealed[]; readonly isReadable: boolean },
   ): Promise<void> {
     for (const { jid, enc } of sealed) {
       const phone = this.#simulator.findPhone(jid)
@@ -138,7 +155,8 @@ export class MessageIntake {
       const user = jid.endsWith('@lid') ? sender.phone.lidUser : sender.phone.number
       const from = `${user}:${sender.device.id}@${jid.endsWith('@lid') ? 'lid' : SERVER}`
       const type = enc.attrs['type'] === 'pkmsg' ? 'pkmsg' : 'msg'
-      const isRead = await phone.receive(from, id, { type, bytes: bytesOf(enc) })
+      const canRead = isReadable || phone === sender.phone
+      const isRead = canRead && (await phone.receive(from, id, { type, bytes: bytesOf(enc) }))
       const file = isRead ? this.#read(phone, id, stanzaType) : null
       if (phone === sender.phone) continue
       if (isRead) this.onRead(phone, file)
@@ -190,8 +208,7 @@ export class MessageIntake {
       complain('to a number that is not registered')
       return true
     }
-    // The answer to a retry is for one device.
-    if (childOf(node, 'enc')) return true
+    if (isForOneDevice(node)) return true
     const wanted = [...devicesOf(recipient), ...devicesOf(sender.phone).filter((of) => of !== nameOf(sender))]
     const named = new Set(devices.map((jid) => this.#simulator.nameOf(jid)))
     const missing = wanted.filter((device) => !named.has(device))
@@ -217,6 +234,11 @@ export class MessageIntake {
 interface Sealed {
   readonly jid: string
   readonly enc: BinaryNode
+}
+
+/** It answers a device that could not read the message. */
+function isForOneDevice(node: BinaryNode): boolean {
+  return childOf(node, 'enc') !== undefined
 }
 
 /** What the message holds for each device. */

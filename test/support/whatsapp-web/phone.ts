@@ -150,7 +150,10 @@ export class Phone {
     return { phone: this, id, details, blob }
   }
 
-  /** What a phone does when its owner types a code: it answers the device, and reads that device's answer. */
+  /**
+   * What a phone does when its owner types a code: it answers the device, and reads that device's answer. It cannot when another
+   * code was typed.
+   */
   answerCode(code: string, wrapped: Buffer) {
     const deviceEphemeral = crypt(createDecipheriv, {
       code,
@@ -168,12 +171,17 @@ export class Phone {
     }
   }
 
-  #readBundle({ bundle, identity, shared }: { bundle: Buffer; identity: Buffer; shared: Buffer }): Buffer {
+  #readBundle({ bundle, identity, shared }: { bundle: Buffer; identity: Buffer; shared: Buffer }): Buffer | null {
     const salt = bundle.subarray(0, 32)
     const key = hkdfSync('sha256', shared, salt, 'link_code_pairing_key_bundle_encryption_key', 32)
     const decipher = createDecipheriv('aes-256-gcm', Buffer.from(key), bundle.subarray(32, 44))
     decipher.setAuthTag(bundle.subarray(bundle.length - 16))
-    const opened = Buffer.concat([decipher.update(bundle.subarray(44, bundle.length - 16)), decipher.final()])
+    const opened = decipher.update(bundle.subarray(44, bundle.length - 16))
+    try {
+      decipher.final()
+    } catch {
+      return null
+    }
     if (!opened.subarray(0, 32).equals(identity)) throw new Error('the bundle names another device')
     if (!opened.subarray(32, 64).equals(this.identity)) throw new Error('the bundle names another phone')
     const agreed = agree(this.#creds.signedIdentityKey.private, identity)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type BinaryNode, childrenOf, element, secondsNow } from './binary-node.ts'
-import { deviceNotification, newCompanion } from './companion.ts'
+import { deviceNotification, newCompanion, tokenNotification } from './companion.ts'
 import { DevicePairing } from './device-pairing.ts'
 import {
   type ClientPayload,
@@ -53,6 +53,8 @@ export class Simulator {
   namedRevision: number | null = null
   /** What was asked for over HTTP. */
   readonly pages: readonly string[]
+  /** The numbers of devices that logged in while another line of theirs was open. */
+  readonly secondLogins: string[] = []
   /** Called when a device has logged in. */
   onLogin: () => void = () => {}
   isCertificateForged = false
@@ -202,6 +204,13 @@ export class Simulator {
     this.#notifyOfDevice('remove', phone, { deviceId: id, isByLid })
   }
 
+  /** Someone who has written to a number gives it the token with which it may write back. */
+  giveToken(from: string, number: string): void {
+    const { jid } = this.phone(from)
+    for (const device of this.phone(number).devices.values())
+      this.push(device, tokenNotification(jid, { id: this.nextId(), token: randomBytes(16) }))
+  }
+
   /** Sends to a device, now or when it is there again. */
   push(device: LinkedDevice, node: BinaryNode): void {
     this.keep(device, node)
@@ -252,7 +261,11 @@ export class Simulator {
       line.endWith({ tag: 'failure', attrs: { reason: reason ?? '401', location: 'sim' } })
       return
     }
-    for (const other of this.lines) if (other.login?.device === device) replace(other)
+    for (const other of this.lines) {
+      if (other.login?.device !== device) continue
+      this.secondLogins.push(number)
+      replace(other)
+    }
     line.login = { phone, device }
     line.send({ tag: 'success', attrs: { t: secondsNow(), lid: `${phone.lidUser}:${device.id}@lid`, location: 'sim' } })
     this.onLogin()

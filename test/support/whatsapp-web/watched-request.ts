@@ -69,6 +69,8 @@ export class WatchedRequest {
       },
       LIMIT,
     )
+    // As the database does, because waits of the lane end with it.
+    this.#watched.notify()
     const { progress } = found as unknown as SessionRequestView
     return [progress.end, progress.detail]
   }

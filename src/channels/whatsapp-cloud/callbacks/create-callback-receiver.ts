@@ -19,9 +19,9 @@ import { readCallback } from './read-callback.ts'
 import { routeParts } from './route-parts.ts'
 import { isAnyOf, isSignedByAny, readSignature } from './verify-origin.ts'
 
-/** Who applies what is stored, in this process. */
+/** Applies what is stored, in this process. */
 interface Applying {
-  /** What others leave to it for a while; null while it is not running. */
+  /** The name under which other processes leave entries to this one; null while it is not running. */
   taker(): string | null
   poke(): void
 }
@@ -48,7 +48,7 @@ type Outcome = Extract<CallbackEvent, { event: 'callback.received' }>['outcome']
 type Answer = readonly [status: number, body: string, outcome: Outcome]
 
 // Meta reads only the status: everything but 200 comes again for up to seven days (page “Webhooks: overview”). So
-// 4xx is said only of what would be no better then, and never of what was signed and merely says nothing to us.
+// 4xx answers only what would fail again, never a signed callback that merely says nothing to us.
 const STORED: Answer = [200, 'stored', 'stored']
 const NOTHING_OF_OURS: Answer = [200, 'nothing here is about a connection of ours', 'nothing-of-ours']
 const APP_UNKNOWN: Answer = [404, 'no connection has this callback address', 'app-unknown']

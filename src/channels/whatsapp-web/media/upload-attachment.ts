@@ -123,7 +123,7 @@ function failureOf(end: Exclude<UploadEnd, { kind: 'uploaded' }>): Failure {
   }
 }
 
-function transient(code: string, words: string | null): Failure {
+function transient(code: Failure['code'], words: string | null): Failure {
   return { class: 'transient', code, words, suspectsNetwork: false, retryAfterMs: null }
 }
 

@@ -1,6 +1,7 @@
 import { deviceOf, userOf } from './jid.ts'
 import type { Credentials, LibrarySocket, StanzaNode } from './library.ts'
 import type { Found } from './messages.ts'
+import type { SharedWork } from './shared-work.ts'
 import type { StoredState } from './stored-state.ts'
 
 // A number seldom leaves WhatsApp, and asking again each time would be noticed.
@@ -16,6 +17,16 @@ interface FindParts {
   readonly socket: LibrarySocket
   readonly state: StoredState
   readonly credentials: Credentials
+  /** The devices of our own number are looked up once for all look-ups that run at the same time. */
+  readonly ownDevices: SharedWork<Opened>
+}
+
+/** Sessions with the devices of a person. */
+export interface Opened {
+  /** WhatsApp has named devices. A query that is not answered yields none. */
+  readonly isAnswered: boolean
+  /** One of the person is not gone. */
+  readonly isReachable: boolean
 }
 
 /** Finds a recipient and opens sessions with its devices, so that only the message itself is left to be written. */
@@ -29,22 +40,31 @@ export async function findRecipient(parts: FindParts, number: string): Promise<F
 }
 
 async function find(parts: FindParts, number: string): Promise<Found> {
-  const { socket, credentials } = parts
   const known = await findAddress(parts, number)
   if (known.kind !== 'found') return known
   const { jid } = known
-  const own = withoutDevice(credentials.me?.id ?? '')
-  const devices = await socket.getUSyncDevices([own, jid], true, false)
-  const isThis = (device: string) => device === credentials.me?.id || device === credentials.me?.lid
-  const others = devices.filter((device) => !isThis(device.jid))
-  const gone = await openSessions(parts, others)
-  // A query that is not answered yields no devices, and the library would then write to our own phone alone.
-  if (!others.some((device) => device.user === userOf(jid) && !gone.has(device.jid))) return { kind: 'unanswered' }
+  const own = withoutDevice(parts.credentials.me?.id ?? '')
+  // Our own phone gets each message, too. Two look-ups at once would each take a one-time key of it, and open another session.
+  const ours = await parts.ownDevices.run(() => openSessionsWith(parts, own))
+  if (!ours.isAnswered) return { kind: 'unanswered' }
+  const theirs = await openSessionsWith(parts, jid)
+  // The library would write to our own phone alone.
+  if (!theirs.isReachable) return { kind: 'unanswered' }
   await noteToken(parts, jid)
   return known
 }
 
 type Device = Awaited<ReturnType<LibrarySocket['getUSyncDevices']>>[number]
+
+async function openSessionsWith(parts: FindParts, jid: string): Promise<Opened> {
+  const { socket, credentials } = parts
+  const found = await socket.getUSyncDevices([jid], true, false)
+  const isThis = (device: string) => device === credentials.me?.id || device === credentials.me?.lid
+  const devices = found.filter((device) => !isThis(device.jid))
+  const gone = await openSessions(parts, devices)
+  const isReachable = devices.some((device) => device.user === userOf(jid) && !gone.has(device.jid))
+  return { isAnswered: devices.length > 0, isReachable }
+}
 
 /** Returns the devices that are gone: they were unlinked, and WhatsApp has no keys of them any more. */
 async function openSessions({ socket, state }: FindParts, devices: readonly Device[]): Promise<ReadonlySet<string>> {

@@ -29,8 +29,8 @@ export interface SocketOwner {
   writeKeys(keys: KeyTexts): Promise<void>
   writeCredentials(text: string): Promise<void>
   keepReceipt(receipt: SocketReceipt): Promise<void>
-  countRepeat(wireId: string, device: string): ReturnType<HostMethods['countRepeat']>
-  mayRepeat(to: string): Promise<boolean>
+  findRepeat(wireId: string, device: string): ReturnType<HostMethods['findRepeat']>
+  mayRepeat(wireId: string, device: string): Promise<boolean>
   mayLeave(wireId: string): Deadline | null
   changed(change: SocketChange): void
 }
@@ -43,18 +43,24 @@ export interface HostedSocket {
   show(shown: Shown): void
   relay(order: SocketOrder): Promise<RelayEnd>
   cancel(): void
-  /** Resolves once nothing can be written any more, within 2 s; with `logsOut` within 3 s. */
-  close(how: { readonly logsOut: boolean }): Promise<void>
+  /**
+   * Resolves once nothing can be written any more, within 2 s; with `logsOut` within 3 s, to whether WhatsApp has said that the
+   * device is logged out.
+   */
+  close(how: { readonly logsOut: boolean }): Promise<boolean>
 }
 
 interface ThreadHostParts extends ThreadData {
   readonly clock: Clock
+  /** How many sessions this process has, also those that have not logged in yet. */
+  readonly sessions: () => number
   readonly note: (event: { readonly event: 'channel.thread_ended'; readonly channel: string }) => void
   readonly channel: string
 }
 
 const RENEW_EVERY_MS = 1_000
-// A thread that answers nothing for so many seconds hangs. At first it loads the library, which may take long on a busy machine.
+// A thread that answers nothing for so many seconds hangs. Until its first message it loads the library, which may take long on a busy
+// machine.
 const MOST_UNANSWERED = 5
 const MOST_UNANSWERED_AT_FIRST = 60
 // A thread that hears nothing for this long writes nothing any more.
@@ -63,8 +69,11 @@ const LOGOUT_MS = 3_000
 const MOST_ENDS = 5
 const ENDS_COUNTED_MS = 10 * 60_000
 const RESTS_MS = 15 * 60_000
-// For the library, and for about 500 sessions.
-const MOST_MEMORY_MB = 1_024
+// Three times what was measured (the library 63 MB, a session 0.5): a leak ends the thread, and use does not, unless a process comes to
+// three times the sessions that it began with, and to more than 1,900.
+const LEAST_MEMORY_MB = 1_024
+const LIBRARY_MB = 128
+const SESSION_MB = 1.5
 
 /** Runs the library in a thread of its own, from the first socket on. An error that it does not handle ends only that thread. */
 export class ThreadHost {
@@ -117,18 +126,22 @@ export class ThreadHost {
     await thread?.end()
   }
 
-  async #close(calls: Thread['calls'], id: number, how: { readonly logsOut: boolean }): Promise<void> {
-    const late = Promise.withResolvers<void>()
+  async #close(calls: Thread['calls'], id: number, how: { readonly logsOut: boolean }): Promise<boolean> {
+    const late = Promise.withResolvers<false>()
     // Not renewed any more from here on, so nothing is written once this is over, whatever the thread does.
-    const cancel = this.#parts.clock.after(how.logsOut ? LOGOUT_MS : MAY_WRITE_MS, late.resolve)
+    const cancel = this.#parts.clock.after(how.logsOut ? LOGOUT_MS : MAY_WRITE_MS, () => late.resolve(false))
     if (!how.logsOut) this.#owners.delete(id)
-    await Promise.race([calls.call('close', id, how).catch(() => {}), late.promise])
+    const isLoggedOut = await Promise.race([calls.call('close', id, how).catch(() => false), late.promise])
     this.#owners.delete(id)
     cancel()
+    return isLoggedOut
   }
 
   #start(): Thread {
-    const thread = new Thread(this.#parts, this.#methods(), () => this.#ended(thread))
+    const { sessions } = this.#parts
+    // A thread keeps the limit with which it began: of the first 500 lanes, which are claimed at once, or of all after an end.
+    const mostMemoryMb = memoryLimitMb(sessions())
+    const thread = new Thread({ ...this.#parts, mostMemoryMb }, this.#methods(), () => this.#ended(thread))
     thread.renewEvery(RENEW_EVERY_MS, () => {
       const held = [...this.#owners].filter(([, owner]) => owner.stillHolds()).map(([id]) => id)
       return [held, deadlineIn(MAY_WRITE_MS)]
@@ -147,8 +160,8 @@ export class ThreadHost {
       writeKeys: (id, keys) => ownerOf(id).writeKeys(keys),
       writeCredentials: (id, text) => ownerOf(id).writeCredentials(text),
       keepReceipt: (id, receipt) => ownerOf(id).keepReceipt(receipt),
-      countRepeat: (id, wireId, device) => ownerOf(id).countRepeat(wireId, device),
-      mayRepeat: (id, to) => ownerOf(id).mayRepeat(to),
+      findRepeat: (id, wireId, device) => ownerOf(id).findRepeat(wireId, device),
+      mayRepeat: (id, wireId, device) => ownerOf(id).mayRepeat(wireId, device),
       mayLeave: (id, wireId) => this.#owners.get(id)?.mayLeave(wireId) ?? null,
       changed: (id, change) => this.#report(id, change),
     }
@@ -173,24 +186,39 @@ export class ThreadHost {
 
 const LOST: SocketChange = { kind: 'closed', code: null, expiresInMs: null }
 
+function memoryLimitMb(sessions: number): number {
+  return Math.max(LEAST_MEMORY_MB, LIBRARY_MB + SESSION_MB * sessions)
+}
+
+interface ThreadParts extends ThreadData {
+  readonly mostMemoryMb: number
+}
+
 class Thread {
   readonly calls: Calls<ThreadMethods, HostMethods>
   readonly #worker: Worker
   readonly #ended = Promise.withResolvers<void>()
   #timer: NodeJS.Timeout | undefined
+  #mostUnanswered = MOST_UNANSWERED_AT_FIRST
+  #unanswered = 0
 
-  constructor({ folder, rootKey }: ThreadData, methods: HostMethods, onEnd: () => void) {
+  constructor(parts: ThreadParts, methods: HostMethods, onEnd: () => void) {
+    const { folder, rootKey, mostMemoryMb } = parts
     const workerData: ThreadData = { folder, rootKey }
     // What libsignal prints has private keys in it, so nothing of it may reach the log.
     const dropped = { stdout: true, stderr: true }
-    const resourceLimits = { maxOldGenerationSizeMb: MOST_MEMORY_MB }
+    const resourceLimits = { maxOldGenerationSizeMb: mostMemoryMb }
     // Beside this file, in the sources and in a build.
     const entry = new URL(`./whatsapp-web-thread${extname(import.meta.url)}`, import.meta.url)
     this.#worker = new Worker(entry, { ...dropped, workerData, resourceLimits, name: 'whatsapp-web' })
     this.#worker.stdout.resume()
     this.#worker.stderr.resume()
     this.calls = new Calls<ThreadMethods, HostMethods>(methods, (message) => this.#worker.postMessage(message))
-    this.#worker.on('message', (message: CallMessage) => this.calls.receive(message))
+    this.#worker.on('message', (message: CallMessage) => {
+      this.#mostUnanswered = MOST_UNANSWERED
+      this.#unanswered = 0
+      this.calls.receive(message)
+    })
     // An exit follows each error, which may have numbers in its words.
     this.#worker.on('error', () => {})
     this.#worker.on('exit', () => {
@@ -201,18 +229,12 @@ class Thread {
     })
   }
 
-  /** A thread that does not answer is ended. Turns are counted, not time: this one may have stood still itself. */
+  /** A thread that sends no message any more is ended. Turns are counted, not time: this one may have stood still itself. */
   renewEvery(ms: number, read: () => [sockets: readonly number[], until: Deadline]): void {
-    let unanswered = 0
-    let most = MOST_UNANSWERED_AT_FIRST
-    const answered = () => {
-      unanswered = 0
-      most = MOST_UNANSWERED
-    }
     this.#timer = setInterval(() => {
-      if (unanswered >= most) void this.#worker.terminate()
-      unanswered += 1
-      this.calls.call('renew', ...read()).then(answered, () => {})
+      if (this.#unanswered >= this.#mostUnanswered) void this.#worker.terminate()
+      this.#unanswered += 1
+      this.calls.call('renew', ...read()).catch(() => {})
     }, ms)
   }
 

@@ -120,7 +120,8 @@ export interface LibrarySocket {
   requestPairingCode(number: string): Promise<string>
   sendPresenceUpdate(type: 'available' | 'unavailable' | 'composing', to?: string): Promise<void>
   fetchAccountReachoutTimelock(): Promise<{ readonly isActive: boolean; readonly timeEnforcementEnds?: Date }>
-  logout(): Promise<void>
+  /** Resolves with the answer; undefined, or rejected: there was none in time. Rejects when it is refused. */
+  query(node: StanzaNode, mostMs: number): Promise<StanzaNode | undefined>
   end(error: Error | undefined): Promise<void>
 }
 

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Deadline, isOver } from './deadline.ts'
 import { changeDevices, NOTIFICATION_EVENT } from './device-changes.ts'
-import { findRecipient } from './find-recipient.ts'
+import { findRecipient, type Opened } from './find-recipient.ts'
 import { type ConnectionUpdate, type Credentials, type Library, type LibrarySocket, SILENT_LOGGER } from './library.ts'
 import { LineWatch } from './line-watch.ts'
 import type {
@@ -16,8 +16,9 @@ import type {
 } from './messages.ts'
 import { CODE_LASTS_MS, Pairing } from './pairing.ts'
 import { RECEIPT_EVENT, readReceipt } from './receipts.ts'
-import { Relay } from './relay.ts'
+import { ACK_EVENT, Relay } from './relay.ts'
 import { answerRetries } from './repeats.ts'
+import { SharedWork } from './shared-work.ts'
 import { durableRepository } from './signal-repository.ts'
 import { storeFirst } from './stored-first.ts'
 import { type HostCalls, StoredState } from './stored-state.ts'
@@ -29,6 +30,8 @@ const PING_EVERY_MS = 20_000
 // A ping every 20 s leaves its answer 10 s.
 const MOST_SILENT_MS = 30_000
 const LOGOUT_MS = 2_000
+// The device is not linked any more.
+const LOGGED_OUT = 401
 // Of a certificate that no key of WhatsApp has signed.
 const NOT_CERTIFIED = 400
 
@@ -48,9 +51,11 @@ export class LinkedSocket {
   readonly #credentials: Credentials
   readonly #socket: LibrarySocket
   readonly #watch: LineWatch
+  readonly #ownDevices = new SharedWork<Opened>()
   /** Null for a login. */
   readonly #pairing: Pairing | null
-  readonly #closed = Promise.withResolvers<void>()
+  /** With the code that WhatsApp gave. */
+  readonly #closed = Promise.withResolvers<number | null>()
   #until: Deadline
   #relay: Relay | null = null
   // What is encrypted while another message is sent again to a device says nothing about the relay that waits for its ack.
@@ -107,7 +112,8 @@ export class LinkedSocket {
   }
 
   find(number: string): Promise<Found> {
-    return findRecipient({ socket: this.#socket, state: this.#state, credentials: this.#credentials }, number)
+    const [socket, state, credentials, ownDevices] = [this.#socket, this.#state, this.#credentials, this.#ownDevices]
+    return findRecipient({ socket, state, credentials, ownDevices }, number)
   }
 
   async relay(order: SocketOrder): Promise<RelayEnd> {
@@ -126,16 +132,25 @@ export class LinkedSocket {
     this.#relay?.cancel()
   }
 
-  /** Resolves once nothing can be written any more. */
-  async close({ logsOut }: { readonly logsOut: boolean }): Promise<void> {
-    if (logsOut && this.#isOpen) {
-      await this.#socket.logout().catch(() => {})
-      const late = setTimeout(() => this.#terminate(), LOGOUT_MS)
-      await this.#closed.promise
-      clearTimeout(late)
-    }
+  /** Resolves once nothing can be written any more, to whether WhatsApp has said that the device is logged out. */
+  async close({ logsOut }: { readonly logsOut: boolean }): Promise<boolean> {
+    const isLoggedOut = logsOut && this.#isOpen && (await this.#logOut())
     this.#until = { monotonicMs: 0, wallMs: 0 }
     this.#terminate()
+    return isLoggedOut
+  }
+
+  /** The library itself waits for no answer, and a line may be dead without a sign. */
+  #logOut(): Promise<boolean> {
+    const { me } = this.#credentials
+    const removed = { tag: 'remove-companion-device', attrs: { jid: me?.id, reason: 'user_initiated' } }
+    const attrs = { to: 's.whatsapp.net', type: 'set', xmlns: 'md' }
+    const query = this.#socket.query({ tag: 'iq', attrs, content: [removed] }, LOGOUT_MS)
+    const answered = query.then(
+      (answer) => answer !== undefined,
+      () => false,
+    )
+    return Promise.race([answered, this.#closed.promise.then((code) => code === LOGGED_OUT)])
   }
 
   #libraryOptions(): object {
@@ -202,6 +217,8 @@ export class LinkedSocket {
       ws.on(event, () => {
         this.#hasCode = true
       })
+    // Of acks it makes events that nothing here reads, and after a 463 it asks for the token of the recipient once more.
+    for (const listener of ws.listeners(ACK_EVENT)) ws.off(ACK_EVENT, listener)
     const [socket, state] = [this.#socket, this.#state]
     storeFirst(socket, RECEIPT_EVENT, async (node) => {
       const receipt = readReceipt(node)
@@ -238,12 +255,13 @@ export class LinkedSocket {
   #end(last: ConnectionUpdate['lastDisconnect']): void {
     this.#watch.stop()
     this.#relay?.lineClosed()
-    this.#closed.resolve()
     this.#parts.onClosed()
     const status = last?.error?.output?.statusCode ?? null
     // Without a word of WhatsApp's it is one of HTTP, or one that the library made up.
     const isSaid = this.#hasCode || (this.#isUpgraded && status === NOT_CERTIFIED)
-    this.#report({ kind: 'closed', code: isSaid ? status : null, expiresInMs: readExpiry(last?.error?.data) })
+    const code = isSaid ? status : null
+    this.#closed.resolve(code)
+    this.#report({ kind: 'closed', code, expiresInMs: readExpiry(last?.error?.data) })
   }
 
   #report(change: SocketChange): void {

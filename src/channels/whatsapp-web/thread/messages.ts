@@ -54,7 +54,7 @@ export type PairingChange =
       readonly of: number
       readonly validMs: number
     }
-  /** The phone has scanned the code, or it was typed in. */
+  /** The phone has accepted the code. */
   | { readonly kind: 'confirmed' }
   /** WhatsApp gives out no code for this number. */
   | { readonly kind: 'code-refused'; readonly code: string }
@@ -130,14 +130,14 @@ export interface HostMethods {
   writeCredentials(socket: number, text: string): Promise<void>
   /** Resolves once it is committed. */
   keepReceipt(socket: number, receipt: SocketReceipt): Promise<void>
-  /** The message that a device could not read, once it is counted that it is sent again; null: it is not to be sent again. */
-  countRepeat(
+  /** The message that a device could not read; null: it is not to be sent again. */
+  findRepeat(
     socket: number,
     wireId: string,
     device: string,
   ): Promise<{ readonly to: string; readonly fields: MessageFields } | null>
-  /** Whether a message to this recipient may be sent again at this moment. Rejects when that is not known. */
-  mayRepeat(socket: number, to: string): Promise<boolean>
+  /** Whether it may be sent again at this moment. Then that is counted, and committed. Rejects when that is not known. */
+  mayRepeat(socket: number, wireId: string, device: string): Promise<boolean>
   /** Until when the message may be written; null: not at all. */
   mayLeave(socket: number, wireId: string): Deadline | null
   changed(socket: number, change: SocketChange): void
@@ -149,8 +149,8 @@ export interface ThreadMethods {
   open(socket: number, options: SocketOptions, until: Deadline): void
   /** Until then the sockets may write anything at all. */
   renew(sockets: readonly number[], until: Deadline): void
-  /** Resolves once nothing can be written any more. `logsOut` unlinks the device first. */
-  close(socket: number, how: { readonly logsOut: boolean }): Promise<void>
+  /** Resolves once nothing can be written any more. `logsOut` unlinks the device first: whether WhatsApp has answered that. */
+  close(socket: number, how: { readonly logsOut: boolean }): Promise<boolean>
   /** Finds the recipient and opens encrypted sessions with its devices. Repeating it is harmless. */
   find(socket: number, number: string): Promise<Found>
   /** Where files go; `isFresh`: what WhatsApp said before was refused. */

@@ -5,17 +5,28 @@ import type { Credentials, LibrarySocket, StanzaNode } from './library.ts'
 import type { PairingChange } from './messages.ts'
 import { Pairing } from './pairing.ts'
 
+const NUMBER = '15550100000'
 const PARTS = ['link_code_pairing_wrapped_primary_ephemeral_pub', 'primary_identity_pub', 'link_code_pairing_ref']
+const TYPED = node('notification', { type: 'link_code_companion_reg' }, [
+  node(
+    'link_code_companion_reg',
+    { stage: 'primary_hello' },
+    PARTS.map((part) => node(part)),
+  ),
+])
+const ACCEPTED = node('iq', { id: '1' }, [
+  node('pair-success', {}, [node('device', { jid: `${NUMBER}:1@s.whatsapp.net` })]),
+])
 
 describe('linking by a typed code', () => {
-  it('is confirmed once the code was typed, and not by an early notification that lacks a part', () => {
+  it('is confirmed once the phone has accepted the device, and not when a code was typed, which may be mistyped', () => {
     const { ws, changes } = openPairing()
-    for (const missing of PARTS) ws.emit('CB:notification', helloWith(PARTS.filter((part) => part !== missing)))
-    const early = [...changes]
+    ws.emit('CB:notification', TYPED)
+    const typed = [...changes]
 
-    ws.emit('CB:notification', helloWith(PARTS))
+    ws.emit('CB:iq,,pair-success', ACCEPTED)
 
-    assert.deepEqual([early, changes], [[], [{ kind: 'confirmed' }]])
+    assert.deepEqual([typed, changes], [[], [{ kind: 'confirmed' }]])
   })
 })
 
@@ -28,13 +39,11 @@ function openPairing() {
       credentials: {} as Credentials,
       report: (change) => changes.push(change),
     },
-    { number: '15550100000', byCode: true },
+    { number: NUMBER, byCode: true },
   )
   return { ws, changes }
 }
 
-function helloWith(parts: readonly string[]): StanzaNode {
-  const content = parts.map((tag) => ({ tag, attrs: {}, content: Buffer.from('…') }))
-  const code = { tag: 'link_code_companion_reg', attrs: { stage: 'primary_hello' }, content }
-  return { tag: 'notification', attrs: { type: 'link_code_companion_reg' }, content: [code] }
+function node(tag: string, attrs: StanzaNode['attrs'] = {}, content: readonly StanzaNode[] = []): StanzaNode {
+  return { tag, attrs, content }
 }

@@ -12,8 +12,6 @@ export const CODE_LASTS_MS = 180_000
 const SECRET_BYTES = 32
 /** Where the secret stands in the text of a QR code, whose parts commas separate. */
 const SECRET_PART = 3
-/** What the phone sends once the code was typed. */
-const TYPED_PARTS = ['link_code_pairing_wrapped_primary_ephemeral_pub', 'primary_identity_pub', 'link_code_pairing_ref']
 
 interface PairingParts {
   readonly socket: LibrarySocket
@@ -94,10 +92,6 @@ export class Pairing {
   #notified(node: StanzaNode): void {
     const { type } = node.attrs
     if (type === 'companion_reg_refresh' || childOf(node, 'pair-device-rotate-qr')) this.#renewSecret(node)
-    const code = childOf(node, 'link_code_companion_reg')
-    // An early one lacks some of it: the code has not been typed yet.
-    const isTyped = TYPED_PARTS.every((part) => childOf(code, part) !== undefined)
-    if (code?.attrs['stage'] === 'primary_hello' && isTyped) this.#parts.report({ kind: 'confirmed' })
   }
 
   /** The phone refuses the secret of the codes so far. The library neither acknowledges that nor makes another one. */
@@ -109,7 +103,10 @@ export class Pairing {
     void socket.sendNode({ tag: 'ack', attrs: ack }).catch(() => {})
   }
 
-  /** The phone asks this device to sign. Until then nothing is linked. */
+  /**
+   * The phone asks this device to sign. Until then nothing is linked, and a code that was typed stays shown: only the phone finds
+   * out that it was mistyped, and lets it be typed again.
+   */
   #isRightPhone(node: StanzaNode): boolean {
     const { report } = this.#parts
     const jid = childOf(childOf(node, 'pair-success'), 'device')?.attrs['jid'] ?? ''

@@ -4,7 +4,7 @@ import type { Credentials, Library, LibrarySocket, StanzaNode } from './library.
 import { buildMessage } from './message.ts'
 import type { RelayEnd, SocketOrder } from './messages.ts'
 
-const ACK_EVENT = 'CB:ack,class:message'
+export const ACK_EVENT = 'CB:ack,class:message'
 const ACK_WITHIN_MS = 20_000
 
 interface RelayParts {

@@ -16,59 +16,79 @@ it.each([
 ])(
   'a device that asks for a message gets it: $isSent, when it is of $title',
   async ({ device, isBlocked = false, isSent }) => {
-    const asked: string[] = []
-    const sent: StanzaNode[] = []
-    let ask: (receipt: StanzaNode) => unknown = () => {}
-    const socket = {
-      ws: {
-        isOpen: true,
-        listeners: () => [],
-        on: (_: string, listener: typeof ask) => {
-          ask = listener
-        },
-      },
-      sendNode: async (node: StanzaNode) => sent.push(node),
-      signalRepository: {
-        lidMapping: { getLIDForPN: async () => '77001@lid' },
-        injectE2ESession: async () => {},
-        async encryptMessage() {
-          asked.push('encryptMessage')
-          return { type: 'msg', ciphertext: Buffer.alloc(1) }
-        },
-      },
-    }
-    const library = {
-      proto: {
-        Message: { fromObject: () => ({}), encode: () => ({ finish: () => Buffer.alloc(0) }), decode: () => ({}) },
-      },
-      encodeWAMessage: () => Buffer.alloc(1),
-      encodeSignedDeviceIdentity: () => Buffer.alloc(1),
-      extractE2ESessionFromRetryReceipt: () => ({}),
-    }
-    answerRetries({
-      library,
-      socket,
-      state: { get: async () => ({ [RECIPIENT]: { jid: JID, at: 0 } }) },
-      credentials: {
-        me: { id: '15550001000:1@s.whatsapp.net', lid: '77000:1@lid' },
-        signedIdentityKey: { private: Buffer.alloc(32) },
-      },
-      host: {
-        async call(method: string) {
-          asked.push(method)
-          if (method === 'mayRepeat') return !isBlocked
-          return method === 'countRepeat' ? { to: RECIPIENT, fields: { extendedTextMessage: { text: 'hello' } } } : null
-        },
-      },
-      id: 1,
-    } as never)
+    const world = open({ isBlocked })
 
-    await ask({ tag: 'receipt', attrs: { id: 'wire', from: device, type: 'retry' } })
+    await world.ask(device)
 
     assert.deepEqual(
-      sent.map(({ tag }) => tag),
+      world.sent.map(({ tag }) => tag),
       isSent ? ['message', 'ack'] : ['ack'],
     )
-    if (isBlocked) assert.deepEqual(asked.slice(-2), ['encryptMessage', 'mayRepeat'])
+    if (isBlocked) assert.deepEqual(world.asked.slice(-2), ['encryptMessage', 'mayRepeat'])
   },
 )
+
+it('a message that could not be sent again, because its line ended meanwhile, is not counted, and the device may ask again', async () => {
+  const world = open({ endsWhileEncrypting: true })
+
+  await world.ask(JID)
+
+  assert.deepEqual(world.asked, ['findRepeat', 'encryptMessage'])
+  assert.deepEqual(world.sent, [])
+})
+
+function open({ isBlocked = false, endsWhileEncrypting = false }) {
+  const asked: string[] = []
+  const sent: StanzaNode[] = []
+  let ask: (receipt: StanzaNode) => unknown = () => {}
+  const socket = {
+    ws: {
+      isOpen: true,
+      listeners: () => [],
+      on: (_: string, listener: typeof ask) => {
+        ask = listener
+      },
+    },
+    sendNode: async (node: StanzaNode) => sent.push(node),
+    signalRepository: {
+      lidMapping: { getLIDForPN: async () => '77001@lid' },
+      injectE2ESession: async () => {},
+      async encryptMessage() {
+        asked.push('encryptMessage')
+        if (endsWhileEncrypting) socket.ws.isOpen = false
+        return { type: 'msg', ciphertext: Buffer.alloc(1) }
+      },
+    },
+  }
+  const library = {
+    proto: {
+      Message: { fromObject: () => ({}), encode: () => ({ finish: () => Buffer.alloc(0) }), decode: () => ({}) },
+    },
+    encodeWAMessage: () => Buffer.alloc(1),
+    encodeSignedDeviceIdentity: () => Buffer.alloc(1),
+    extractE2ESessionFromRetryReceipt: () => ({}),
+  }
+  answerRetries({
+    library,
+    socket,
+    state: { get: async () => ({ [RECIPIENT]: { jid: JID, at: 0 } }) },
+    credentials: {
+      me: { id: '15550001000:1@s.whatsapp.net', lid: '77000:1@lid' },
+      signedIdentityKey: { private: Buffer.alloc(32) },
+    },
+    host: {
+      async call(method: string) {
+        asked.push(method)
+        if (method === 'mayRepeat') return !isBlocked
+        return method === 'findRepeat' ? { to: RECIPIENT, fields: { extendedTextMessage: { text: 'hello' } } } : null
+      },
+    },
+    id: 1,
+  } as never)
+
+  return {
+    asked,
+    sent,
+    ask: async (device: string) => ask({ tag: 'receipt', attrs: { id: 'wire', from: device, type: 'retry' } }),
+  }
+}

@@ -54,15 +54,16 @@ async function repeat(parts: RepeatsParts, receipt: StanzaNode): Promise<boolean
   const { socket, state, credentials, host, id } = parts
   const { id: wireId = '', from = '', participant } = receipt.attrs
   const device = participant ?? from
-  // Counted first: a device that never can read it must not have it sent for ever.
-  const content = await host.call('countRepeat', id, wireId, device)
+  const content = await host.call('findRepeat', id, wireId, device)
   const jid = content && (await addressOf(state, content.to))
   if (!content || !jid) return false
   if (!isOurs(credentials, device) && !(await isOf(jid, device, socket))) return false
   await openSession(parts, { receipt, device })
   const stanza = await stanzaFor(parts, { receipt, device, jid, fields: content.fields })
-  // Asked last: the keys of the device may have been waited for, and the recipient blocked meanwhile (G13).
-  if (!(await host.call('mayRepeat', id, content.to))) return false
+  // Asked and counted last. The keys of the device may have been waited for, and the recipient blocked meanwhile (G13). And a
+  // line that has ended since must not use up one of the few times that the device is sent it.
+  if (!socket.ws.isOpen) throw new Error('the line has ended')
+  if (!(await host.call('mayRepeat', id, wireId, device))) return false
   await socket.sendNode(stanza)
   return true
 }

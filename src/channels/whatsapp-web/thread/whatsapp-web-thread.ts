@@ -21,7 +21,7 @@ function serve(port: NonNullable<typeof parentPort>, library: Library): void {
       for (const id of ids) sockets.get(id)?.renew(until)
     },
     async close(id, how) {
-      await sockets.get(id)?.close(how)
+      return (await sockets.get(id)?.close(how)) ?? false
     },
     find: (id, number) => socketOf(id).find(number),
     mediaHosts: (id, isFresh) => socketOf(id).mediaHosts(isFresh),
@@ -35,6 +35,9 @@ function serve(port: NonNullable<typeof parentPort>, library: Library): void {
 }
 
 if (parentPort) {
+  // No stack is read anywhere, since an error leaves the thread as its message alone. And there are many: Node makes two inside of
+  // each HMAC and cipher, and the library one for each query that is answered.
+  Error.stackTraceLimit = 0
   const { folder, rootKey } = workerData as ThreadData
   const library = await loadLibrary(folder)
   if (rootKey !== null) library.WA_CERT_DETAILS.PUBLIC_KEY = Buffer.from(rootKey, 'base64')

@@ -98,7 +98,7 @@ describe('a message that was accepted in the process of its lane', () => {
 
   it('is not waited for when another comes first that may go', async () => {
     const until = world.storage.clock.now() + 60_000
-    world.rest = (to) => (to === OTHER ? { scope: 'connection', until, reason: 'rate_limited', words: null } : null)
+    world.delay = (to) => (to === OTHER ? { scope: 'connection', until, reason: 'rate_limited', words: null } : null)
     const third = await world.startWorker(BEN)
     const bens = await world.addSenderOf(BEN, [ANNA, BEN])
     await world.acceptAt(third, bens, 'one')

@@ -177,7 +177,7 @@ describe('a message that waits for something of its own', () => {
 describe('a limit of the network for one recipient', () => {
   it('G10: defers the messages to that recipient until then, with the words of the network', async () => {
     const until = world.storage.clock.now() + 30_000
-    world.rest = (to, now) =>
+    world.delay = (to, now) =>
       to === X && now < until ? { scope: 'recipient', until, reason: 'rate_limited', words: 'slower' } : null
     const ids = await acceptAll([X, 'x1'], [Y, 'y1'], [X, 'x2'])
     await world.startWorker(ANNA)

@@ -24,6 +24,8 @@ export interface LaneParts {
   readonly blocked: BlockedRecipients
   /** Fetches the media of these messages, which their lanes wait for, before that of others. */
   readonly wantMedia: (sequences: readonly Sequence[]) => void
+  /** Aborted when the worker begins to stop. */
+  readonly stopping: AbortSignal
   /** The lane belongs to another worker, or may start nothing and has nothing to finish. */
   readonly onGone: (lane: RunLane) => void
 }

@@ -159,9 +159,9 @@ export class LaneRules {
 
   get #isRateLimitDelay(): boolean {
     const { wait } = this.#memory
-    const rest = this.#rateLimitWait
+    const delay = this.#rateLimitWait
     // Compared by value, because the state loaded from storage is another object.
-    return wait !== null && rest !== null && wait.reason === rest.reason && wait.until === rest.until
+    return wait !== null && delay !== null && wait.reason === delay.reason && wait.until === delay.until
   }
 
   #askRateLimitDelay(message: QueuedMessage, now: Instant): RateLimitDelay | null {

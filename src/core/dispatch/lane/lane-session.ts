@@ -2,7 +2,7 @@ import type { ChannelSessions } from '../../ports/channel.ts'
 import type { ClaimedLane } from '../../ports/lanes.ts'
 import type { LaneParts } from './lane-parts.ts'
 
-interface LaneSessionParts extends Pick<LaneParts, 'lease' | 'journal'> {
+interface LaneSessionParts extends Pick<LaneParts, 'lease' | 'journal' | 'stopping'> {
   readonly sessions: ChannelSessions
 }
 
@@ -40,10 +40,11 @@ export class LaneSession {
 
   /** Null when there is nothing to close. */
   close(): Promise<void> | null {
-    const { sessions, journal } = this.#parts
+    const { sessions, journal, stopping: signal } = this.#parts
     const remove = this.#claimed.session === 'remove'
+    const lane = { ...laneOf(this.#claimed), stillHolds: () => this.#holds() }
     if (this.#isOpen || remove)
-      this.#closing ??= sessions.close(laneOf(this.#claimed), { remove }).catch((error: unknown) => {
+      this.#closing ??= sessions.close(lane, { remove, signal }).catch((error: unknown) => {
         // Another owner may begin all the same: storage refuses what this one writes, and the network ends its session.
         journal.record({ event: 'fault', where: 'session', error })
       })
@@ -52,11 +53,15 @@ export class LaneSession {
 
   #open(): void {
     if (!this.keepsLane || this.#closing) return
-    const { lease, sessions } = this.#parts
-    const stillHolds = () => !this.#closing && lease.isHeld() && !this.isDoubtful
+    const { sessions } = this.#parts
+    const stillHolds = () => !this.#closing && this.#holds()
     if (!this.#isOpen) sessions.open({ ...laneOf(this.#claimed), stillHolds })
     this.#isOpen = true
     if (this.#claimed.sessionRequest !== null) sessions.requested(this.#claimed.connectionId)
+  }
+
+  #holds(): boolean {
+    return this.#parts.lease.isHeld() && !this.isDoubtful
   }
 }
 

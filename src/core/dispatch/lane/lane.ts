@@ -96,7 +96,7 @@ export class Lane {
     return this.#claimed.epoch
   }
 
-  /** What it does, or the reason that it waits for. */
+  /** What it does, or why it waits. */
   get status(): string {
     if (this.#attempts.isCalling) return 'sending'
     return this.#working ? (this.#rules.wait?.reason ?? 'busy') : 'idle'

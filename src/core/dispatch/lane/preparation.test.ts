@@ -85,7 +85,7 @@ describe('a message that needs a preparation', () => {
   it('is prepared once more after a pace that lasted longer than a preparation is valid', async () => {
     const { world } = await openImageLane(['first', 'second'], { leastGapMs: 2 * MINUTE })
     world.ready = () => READY
-    world.rest = (_, now) =>
+    world.delay = (_, now) =>
       now % (4 * MINUTE) < 2 * MINUTE ? { scope: 'connection', until: now + 1_000, reason: 'pace', words: null } : null
     await world.startWorker(ANNA)
 

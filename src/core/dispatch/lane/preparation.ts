@@ -4,6 +4,7 @@ import type { Channel, Failure, Handover, Prepared } from '../../ports/channel.t
 import type { Clock } from '../../ports/clock.ts'
 import type { Journal, JournalEvent } from '../../ports/journal.ts'
 import { type ClaimedLane, StorageUnavailable } from '../../ports/lanes.ts'
+import type { ReasonCode } from '../../reasons.ts'
 import { attemptOf, handover } from '../rules/describe-attempt.ts'
 import { BoundedCall } from './bounded-call.ts'
 import type { LaneParts, RunLane } from './lane-parts.ts'
@@ -227,6 +228,6 @@ function described(
   return { event: 'message.prepared', messageId, connectionId, channel, outcome: prepared?.kind ?? 'cut', code, tookMs }
 }
 
-function failed(code: string, words: string): Prepared {
+function failed(code: ReasonCode, words: string): Prepared {
   return { kind: 'failed', failure: { class: 'transient', code, words, suspectsNetwork: false, retryAfterMs: null } }
 }

@@ -14,7 +14,7 @@ describe('a message that the network’s rate limit delays', () => {
   it('G10: waits with the reason and the words of the channel until then, without an attempt', async () => {
     const { world, id } = await openRest()
     const until = world.storage.clock.now() + MINUTE
-    world.rest = (_, now) => (now < until ? rest(until) : null)
+    world.delay = (_, now) => (now < until ? delay(until) : null)
     await world.startWorker(ANNA)
     await world.pass(50_000)
     const { laneWait } = await world.storage.administration.explainMessage(id)
@@ -32,7 +32,7 @@ describe('a message that the network’s rate limit delays', () => {
   it('goes as soon as the channel says so, whatever it said before', async () => {
     const { world } = await openRest()
     let isOver = false
-    world.rest = (_, now) => (isOver ? null : rest(now + 30 * MINUTE))
+    world.delay = (_, now) => (isOver ? null : delay(now + 30 * MINUTE))
     await world.startWorker(ANNA)
     await world.pass(MINUTE)
 
@@ -48,7 +48,7 @@ describe('a message that the network’s rate limit delays', () => {
     await world.accept(sender, 'second')
     let isCancelled = false
     const until = world.storage.clock.now() + 30 * MINUTE
-    world.rest = () => (isCancelled ? null : rest(until))
+    world.delay = () => (isCancelled ? null : delay(until))
     const anna = await world.startWorker(ANNA)
     await world.pass(MINUTE)
 
@@ -65,7 +65,7 @@ describe('a message that the network’s rate limit delays', () => {
     const { world, sender } = await openRest()
     await world.accept(sender, 'second')
     const asked: string[] = []
-    world.rest = (to) => {
+    world.delay = (to) => {
       asked.push(`${to} after ${world.calls.length}`)
       return null
     }
@@ -84,22 +84,22 @@ describe('a message that the network’s rate limit delays', () => {
       order.push('ready')
       return READY
     }
-    world.rest = () => {
-      order.push('rest')
+    world.delay = () => {
+      order.push('delay')
       return null
     }
     await world.startWorker(ANNA)
 
     await world.pass(1_000)
 
-    assert.deepEqual(order, ['ready', 'rest'])
+    assert.deepEqual(order, ['ready', 'delay'])
     await world.close()
   })
 
   it('is asked about only when nothing else delays it', async () => {
     const { world, sender } = await openRest({ leastGapMs: 5 * MINUTE })
     let asked = 0
-    world.rest = () => {
+    world.delay = () => {
       asked += 1
       return null
     }
@@ -115,7 +115,7 @@ describe('a message that the network’s rate limit delays', () => {
 
   it('is sent when the channel throws about it, and a fault is recorded', async () => {
     const { world } = await openRest()
-    world.rest = () => {
+    world.delay = () => {
       throw new Error('a fault of the channel')
     }
     await world.startWorker(ANNA)
@@ -129,7 +129,7 @@ describe('a message that the network’s rate limit delays', () => {
 
   it('stops with its worker at once, and the next worker keeps to what was said', async () => {
     const { world, id } = await openRest()
-    world.rest = (_, now) => rest(now + 30 * MINUTE)
+    world.delay = (_, now) => delay(now + 30 * MINUTE)
     const anna = await world.startWorker(ANNA)
     await world.pass(100)
 
@@ -138,7 +138,7 @@ describe('a message that the network’s rate limit delays', () => {
       hasStopped = true
     })
     await world.pass(100)
-    world.rest = () => null
+    world.delay = () => null
     await world.startWorker(BEN)
     await world.pass(MINUTE)
 
@@ -154,7 +154,7 @@ describe('a message that the network’s rate limit delays', () => {
     const { world, sender } = await openRest()
     await world.accept(sender, 'second')
     const until = world.storage.clock.now() + 6_000
-    world.rest = (_, now) => (world.calls.length === 1 && now < until ? rest(until) : null)
+    world.delay = (_, now) => (world.calls.length === 1 && now < until ? delay(until) : null)
     let reads = 0
     const { lanes } = world.storage
     const inspect: Lanes['inspect'] = (lane) => {
@@ -173,12 +173,12 @@ describe('a message that the network’s rate limit delays', () => {
 
 async function openRest(policy: Partial<LanePolicy> = {}) {
   const world = await openDispatchWorld()
-  world.rest = () => null
+  world.delay = () => null
   const sender = await world.addSenderOf(ANNA, BOTH, policy)
   const id = await world.accept(sender, 'first')
   return { world, sender, id }
 }
 
-function rest(until: number): RateLimitDelay {
+function delay(until: number): RateLimitDelay {
   return { scope: 'connection', until, reason: 'rate_limited', words: 'at most 10 in a minute' }
 }

@@ -75,7 +75,8 @@ export class AttemptRunner {
   async recover({ evidenceUntil, ...started }: OpenAttempt): Promise<FinishedAttempt | null> {
     const { message, crashes } = started
     if (evidenceUntil !== null) {
-      const words = 'the line broke while it was being handed over'
+      // Only the process before this one knows what broke.
+      const words = 'the result of the call was not known when this process took it over'
       return this.requestEvidence(started, { until: evidenceUntil, words })
     }
     const { id: messageId, connectionId } = message

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { Channel, Failure, Handover, Outcome } from '../../ports/channel.ts'
-import { noticeLostMedia } from './report-lost-media.ts'
+import { reportLostMedia } from './report-lost-media.ts'
 
 const MEDIA = { path: 'spool/file', sizeBytes: 1, sha256: '00', mime: 'image/png' }
 
@@ -12,7 +12,7 @@ describe('the maintenance of the spool', () => {
     ['hears of no success', { kind: 'accepted', networkId: 'net-1' } as const, 0],
   ])('%s', async (_, outcome, times) => {
     let heard = 0
-    const channel = noticeLostMedia(
+    const channel = reportLostMedia(
       channelThat(async () => outcome),
       () => {
         heard += 1
@@ -28,13 +28,13 @@ describe('the maintenance of the spool', () => {
     const sessions = { open: () => {}, requested: () => {}, close: async () => {} }
     const bare = channelThat(() => assert.fail())
 
-    assert.equal(noticeLostMedia({ ...bare, sessions }, () => {}).sessions, sessions)
-    assert.equal('sessions' in noticeLostMedia(bare, () => {}), false)
+    assert.equal(reportLostMedia({ ...bare, sessions }, () => {}).sessions, sessions)
+    assert.equal('sessions' in reportLostMedia(bare, () => {}), false)
   })
 
   it('passes on what a channel throws, and does nothing else', async () => {
     const fault = new Error('fault')
-    const channel = noticeLostMedia(
+    const channel = reportLostMedia(
       channelThat(() => Promise.reject(fault)),
       () => assert.fail('heard of nothing'),
     )
@@ -47,7 +47,7 @@ describe('the maintenance of the spool', () => {
 
   it('is notified of an attachment that is missing during a preparation', async () => {
     let heard = 0
-    const channel = noticeLostMedia(
+    const channel = reportLostMedia(
       { ...channelThat(() => assert.fail()), prepare: async () => ({ kind: 'failed', failure: LOST }) },
       () => {
         heard += 1
@@ -60,14 +60,14 @@ describe('the maintenance of the spool', () => {
   })
 
   it('passes on the rate-limit delay', () => {
-    const rest = { scope: 'connection', until: 5, reason: 'rate_limited', words: null } as const
-    const channel = noticeLostMedia({ ...channelThat(() => assert.fail()), rateLimitDelayOf: () => rest }, () => {})
+    const delay = { scope: 'connection', until: 5, reason: 'rate_limited', words: null } as const
+    const channel = reportLostMedia({ ...channelThat(() => assert.fail()), rateLimitDelayOf: () => delay }, () => {})
 
-    assert.equal(channel.rateLimitDelayOf?.(handover(), 0), rest)
+    assert.equal(channel.rateLimitDelayOf?.(handover(), 0), delay)
   })
 
   it('leaves out what the channel leaves out', () => {
-    const channel = noticeLostMedia(
+    const channel = reportLostMedia(
       channelThat(() => assert.fail()),
       () => {},
     )
@@ -77,7 +77,7 @@ describe('the maintenance of the spool', () => {
 
   it('returns the promise of the channel itself for a text', () => {
     const sending = new Promise<Outcome>(() => {})
-    const channel = noticeLostMedia(
+    const channel = reportLostMedia(
       channelThat(() => sending),
       () => {},
     )
@@ -97,7 +97,7 @@ const LOST: Failure = {
   retryAfterMs: null,
 }
 
-function rejected(code: string): Outcome {
+function rejected(code: Failure['code']): Outcome {
   const failure = { class: 'transient', code, words: null, suspectsNetwork: false, retryAfterMs: null } as const
   return { kind: 'rejected', failure }
 }

@@ -4,7 +4,7 @@ import type { Channel, Failure, Handover, Outcome, Prepared } from '../../ports/
  * The same channel, but `onLost` is called when the channel finds that an attachment is missing. Such a failure is transient,
  * so the lane retries, and by then the file is fetched again.
  */
-export function noticeLostMedia(channel: Channel, onLost: () => void): Channel {
+export function reportLostMedia(channel: Channel, onLost: () => void): Channel {
   const reportLost = ({ code }: Failure) => {
     if (code === 'media_lost') onLost()
   }

@@ -38,7 +38,7 @@ export type MessageDecision =
   | { readonly do: 'defer'; readonly retry: RetryState | null; readonly reason: string; readonly until: Instant | null }
   /** As `defer`, while the channel prepares it for at most `budgetMs`. */
   | { readonly do: 'prepare'; readonly retry: RetryState; readonly budgetMs: number; readonly until: Instant }
-  | { readonly do: 'discard'; readonly as: DiscardedState; readonly reason: string; readonly words: string | null }
+  | { readonly do: 'discard'; readonly as: DiscardedState; readonly reason: ReasonCode; readonly words: string | null }
 
 /** `idle`: no message waits, or nothing may start. */
 export type Decision =
@@ -166,6 +166,6 @@ export function withWait({ failureStreak }: LaneMemory, wait: LaneWait): LaneMem
   return { failureStreak, wait }
 }
 
-function drop(as: DiscardedState, reason: string, words: string | null): MessageDecision {
+function drop(as: DiscardedState, reason: ReasonCode, words: string | null): MessageDecision {
   return { do: 'discard', as, reason, words }
 }

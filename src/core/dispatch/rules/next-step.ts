@@ -3,6 +3,7 @@ import type { Instant } from '../../ids.ts'
 import type { RetryState, Sequence } from '../../message/message.ts'
 import type { Failure, Outcome } from '../../ports/channel.ts'
 import type { Disposition, FailureStreak, LaneMemory } from '../../ports/lanes.ts'
+import type { ReasonCode } from '../../reasons.ts'
 import type { MessageDecision } from './decide-message.ts'
 import {
   connectionDelayMs,
@@ -110,12 +111,12 @@ export function afterPreparing(
 }
 
 /** Readers of the log must see that the recipient may have got the message twice. */
-function duplicateMark({ retry }: EndedAttempt, { recognisesRepeat }: StepContext): string | null {
+function duplicateMark({ retry }: EndedAttempt, { recognisesRepeat }: StepContext): ReasonCode | null {
   return retry?.resent && !recognisesRepeat ? 'possible_duplicate' : null
 }
 
 /** Evidence, not the answer to the call, shows that the network accepted the message. */
-function evidenceMark({ isEvidenceFinal }: EndedAttempt): string | null {
+function evidenceMark({ isEvidenceFinal }: EndedAttempt): ReasonCode | null {
   return isEvidenceFinal ? 'evidence_found' : null
 }
 
@@ -199,7 +200,7 @@ function repeat(attempt: EndedAttempt, words: string, { memory, now, jitter }: S
 }
 
 /** A rejection proves only that its own attempt was not sent. FAILED needs that proof for every attempt; `resent` means that one lacks it. */
-function failedEnd({ outcome, retry }: EndedAttempt, reason: string): End {
+function failedEnd({ outcome, retry }: EndedAttempt, reason: ReasonCode): End {
   const words = outcome.kind === 'rejected' ? outcome.failure.words : null
   if (retry?.resent) return { as: 'UNCONFIRMED', reason: 'result_unknown', words }
   return { as: 'FAILED', reason, words }

@@ -64,6 +64,7 @@ export class Dispatcher {
   #claiming: Promise<void> | null = null
   #taking: Promise<unknown> = Promise.resolve()
   #running = false
+  #stopping = new AbortController()
   /** Counts how often the set of living workers has changed. */
   #changes = 0
 
@@ -79,6 +80,7 @@ export class Dispatcher {
   async start(): Promise<void> {
     if (this.#running) return
     this.#running = true
+    this.#stopping = new AbortController()
     await this.#lease.start()
     this.#every('expire', EXPIRE_EVERY_MS, () => this.#expire())
     this.#poll()
@@ -137,6 +139,7 @@ export class Dispatcher {
   async stop(graceMs: number): Promise<void> {
     if (!this.#running) return
     this.#running = false
+    this.#stopping.abort()
     for (const cancel of this.#cancels.values()) cancel()
     this.#cancels.clear()
     this.#claimRetries.stop()
@@ -255,6 +258,7 @@ export class Dispatcher {
       blocked,
       wantMedia,
       lease: this.#lease,
+      stopping: this.#stopping.signal,
       onGone: (lane) => this.#forget(lane),
     }
     const lane = new Lane(claimed, parts)

@@ -7,7 +7,7 @@ import type {
 } from '../session-requests.ts'
 import type { OfConnection } from './lanes.ts'
 
-/** What a person wants of a session, as those see it who watch. */
+/** A person's request about a session, as people watch it. */
 export interface SessionRequestView {
   readonly id: string
   readonly kind: SessionRequestKind

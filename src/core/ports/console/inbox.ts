@@ -76,6 +76,15 @@ export interface ThreadPage {
   readonly next: number | null
 }
 
+/** A part of the inbox that was cleared. */
+export interface ClearedPage {
+  readonly count: number
+  /** Messages whose files were copied. */
+  readonly copies: readonly MessageId[]
+  /** Older deliveries are before this cursor; null: there are none. */
+  readonly next: number | null
+}
+
 export interface DeliveryTimeline extends DeliveryView {
   /** The sender number. */
   readonly connection: string
@@ -107,6 +116,11 @@ export interface InboxViews {
    * notes. Null: no such connection.
    */
   readUnread(of: OwnConnection, to: string, actor: Actor): Promise<readonly DeliveryView[] | null>
+  /**
+   * Deletes the deliveries of a page, which the audit log notes, except those of messages that have not ended or are unconfirmed.
+   * Null: no such connection.
+   */
+  clear(of: OwnConnection, page: WantedPage, actor: Actor): Promise<ClearedPage | null>
   /** Null: no such delivery. */
   explainDelivery(of: OwnConnection, key: string): Promise<DeliveryTimeline | null>
   /** The file that was delivered with a message; null: none was. */

@@ -1,7 +1,9 @@
 import type { LanePolicy } from '../../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, MessageId } from '../../ids.ts'
 import type { MessageType } from '../../message/message.ts'
-import type { Actor, ConnectionChange, MessageView, NetworkCheck, NetworkLink, TakenOut } from '../administration.ts'
+import type { ResendFacts } from '../../message/resend-facts.ts'
+import type { TakenOut } from '../../message/taken-out.ts'
+import type { Actor, ConnectionChange, MessageView, NetworkCheck, NetworkLink } from '../administration.ts'
 
 /** Exact while it is small. `isMore`: at least so many. */
 export interface BoundedCount {
@@ -117,21 +119,28 @@ export interface LanePage {
   readonly next: string | null
 }
 
-/** Where a message stands that waits, and what it waits for. */
+/** Where a message stands that waits or is being sent, and what it waits for. */
 export interface WaitingPlace {
   readonly id: MessageId
   readonly connectionId: ConnectionId
+  /** It has an open attempt. */
+  readonly isOpen: boolean
   /** 1 is the head of the lane. Null: it stands further back than is counted. */
   readonly position: number | null
   /** What it waits for itself, or what stops its lane: a code of core/reasons.ts. Null: nothing but those before it. */
   readonly wait: OwnWait | null
+  /** The same code, or that of the head of its lane, as on its page. Null: the lane moves. */
+  readonly code: string | null
+  /** It is sent once more although an attempt before may have arrived. */
+  readonly mayHaveLeft: boolean
 }
 
-interface UnresolvedView {
+interface UnresolvedView extends ResendFacts {
   readonly id: MessageId
   readonly to: string
   readonly connectionId: ConnectionId
   readonly connection: string
+  readonly channel: string
   readonly type: MessageType
   readonly acceptedAt: Instant
   readonly settledAt: Instant | null
@@ -169,7 +178,12 @@ export interface LaneViews {
   readLane(of: OfConnection): Promise<LaneOverview>
   /** What waits: the deferred messages, and twenty others from the cursor on. */
   listWaiting(of: OfConnection, after: string | null): Promise<LanePage>
-  /** Of a page of messages those that wait and are not being sent. Ids of another account are left out. */
+  /**
+   * What the oldest message waits for that waits for something of its own, until the first of these goes on; null: none does, or
+   * there is no such connection.
+   */
+  findOldestWait(of: OfConnection): Promise<OwnWait | null>
+  /** Of a page of messages those that wait or are being sent. Ids of another account are left out. */
   findPlaces(accountId: AccountId, ids: readonly MessageId[]): Promise<readonly WaitingPlace[]>
 
   setState(of: OfConnection, state: 'active' | 'paused', actor: Actor): Promise<void>

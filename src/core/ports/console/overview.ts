@@ -53,7 +53,10 @@ export interface AttentionSeen {
 export interface AttentionView {
   /** How far back messages are counted. */
   readonly from: Instant
-  /** Failed and expired messages that no person has dealt with, most frequent first. */
+  /**
+   * Failed and expired messages that no person has dealt with, most frequent first; not those to recipients on the block
+   * list.
+   */
   readonly groups: readonly AttentionGroup[]
   /** By the key that it was noted with. */
   readonly seen: ReadonlyMap<string, AttentionSeen>

@@ -176,7 +176,7 @@ export interface Factors {
   beginTotp(personId: string, secret: Buffer): Promise<void>
   /** The sealed secret in use, or the one to be confirmed; null when there is none. */
   readTotp(personId: string, which: 'confirmed' | 'begun'): Promise<Buffer | null>
-  /** `step` is the one of the code that confirmed it, and so is used. False when nothing was begun. */
+  /** `step` is that of the code that confirmed it, which counts as used. False when nothing was begun. */
   confirmTotp(change: FactorChange, step: number): Promise<boolean>
   /** False when a code of this step, or of a later one, was used before: each works once. */
   spendTotpStep(personId: string, step: number): Promise<boolean>

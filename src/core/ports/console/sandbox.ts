@@ -29,6 +29,8 @@ export interface SandboxShow {
   readonly commands: readonly SandboxCommandText[]
   /** Null when there is none on this machine: it made room for newer ones, or another machine delivered it. */
   openCopy(messageId: MessageId): Promise<OpenCopy | null>
+  /** Deletes the copy that lies on this machine. Harmless when there is none. */
+  removeCopy(messageId: MessageId): Promise<void>
   /** As if its recipient had read it now: its network reports that within seconds. Harmless twice. */
   markRead(delivery: ReadDelivery): Promise<void>
 }

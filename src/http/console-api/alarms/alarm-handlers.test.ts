@@ -3,7 +3,7 @@ import { beforeEach, describe, it } from 'vitest'
 import { ENGINES } from '../../../../test/support/administration-world/open-administration-world.ts'
 import { ConsoleWorld } from '../../../../test/support/console-world/console-world.ts'
 import type { AccountId } from '../../../core/ids.ts'
-import type { AlarmKind, AlarmSeverity } from '../../../core/watchdog/alarm-kinds.ts'
+import type { AlarmKind } from '../../../core/watchdog/alarm-kinds.ts'
 
 const MINUTE_MS = 60_000
 
@@ -18,21 +18,8 @@ describe.each(ENGINES)('alarms in the console, on %s', (engine) => {
     return close
   })
 
-  interface Given {
-    readonly kind: AlarmKind
-    readonly severity: AlarmSeverity
-    readonly object: string
-    readonly facts?: object
-    readonly clearedAt?: number
-  }
-
-  function raise(accountId: AccountId | null, { kind, severity, object, facts = {}, clearedAt }: Given): Promise<void> {
-    const at = world.now - 10 * MINUTE_MS
-    return world.run(
-      `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, cleared_at, is_announced)
-        values (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`,
-      ...[accountId, kind, object, severity, JSON.stringify(facts), at, at, at, clearedAt ?? null],
-    )
+  function raise(accountId: AccountId | null, alarm: Parameters<ConsoleWorld['raiseAlarm']>[0]): Promise<void> {
+    return world.raiseAlarm({ accountId, since: world.now - 10 * MINUTE_MS, ...alarm })
   }
 
   const OFFLINE = {
@@ -92,7 +79,7 @@ describe.each(ENGINES)('alarms in the console, on %s', (engine) => {
     await world.call('releaseHold', asked)
 
     assert.deepEqual([held, await open()], [['lanes_held'], []])
-    const objects = await world.all(`select action, object from audit where action like 'hold.%' order by sequence`)
+    const objects = await world.audited('hold.%')
     assert.deepEqual(
       objects.map(({ object }) => object),
       ['all numbers', 'all numbers'],

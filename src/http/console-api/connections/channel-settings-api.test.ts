@@ -6,7 +6,7 @@ import { ConsoleWorld, type Visitor } from '../../../../test/support/console-wor
 import { testSecrets } from '../../../../test/support/secrets.ts'
 import { startSimulator } from '../../../../test/support/whatsapp-cloud/simulator.ts'
 import type { SimulatedNumber, Simulator } from '../../../../test/support/whatsapp-cloud/simulator-types.ts'
-import { createSetUps } from '../../../channels/registry.ts'
+import { createOnboardings } from '../../../channels/registry.ts'
 import { createConnectionService } from '../../../connections/connection-service.ts'
 import type { ConsoleRouteName } from '../../../contract/console/routes.ts'
 import type { ConsoleProblem } from '../../../contract/console/shapes.ts'
@@ -103,7 +103,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     simulator.addNumber(NUMBER)
     simulator.addTemplate('2001', { name: 'notice', language: 'en_US', body: 'News: {{1}} Goodbye.' })
     const connectionService = createConnectionService({
-      setUps: createSetUps({
+      onboardings: createOnboardings({
         settings: { whatsappCloudUrl: simulator.url },
         clock: systemClock,
         guarded: NO_CALLS,
@@ -158,10 +158,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     )
     for (const secret of Object.values(SECRET)) assert.ok(!answers.includes(secret), secret)
     assert.doesNotMatch(answers, /v1\.k/)
-    const rows = JSON.stringify([
-      await world.all('select * from connection'),
-      await world.all('select action, detail from audit'),
-    ])
+    const rows = JSON.stringify([await world.all('select * from connection'), await world.audited('%')])
     for (const secret of Object.values(SECRET)) assert.ok(!rows.includes(secret), secret)
     assert.match(rows, /v1\.k/)
   })
@@ -282,7 +279,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     )
     await simulator.close()
     assert.deepEqual(await wrong({}), ['503 network_unreachable', []])
-    assert.deepEqual(await world.all('select id from connection'), [])
+    assert.deepEqual(await world.administration.listConnections(null), [])
   })
 
   it('require step-up where credentials are given, except for the sandbox', async () => {
@@ -336,8 +333,8 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
 
     assert.deepEqual([changed.alsoChanged, changed.notChanged, changed.callback], [['15550001002'], [], first.callback])
     assert.equal(checked.facts?.[0]?.value, 'Nuncio Test')
-    const audited = await world.all(`select detail from audit where action = 'connection.change'`)
-    const settings = audited.map(({ detail }) => JSON.parse(String(detail)).channelSettings)
+    const audited = await world.audited('connection.change')
+    const settings = audited.map(({ detail }) => JSON.parse(detail).channelSettings)
     assert.deepEqual(settings, [['appSecret'], ['appSecret']])
     assert.ok(!JSON.stringify(audited).includes(appSecret))
   })

@@ -4,6 +4,7 @@ import { ERASED } from '../../../core/message/erased.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { LaneOverview, WaitingMessageView, WaitingPlace } from '../../../core/ports/console/lanes.ts'
 import { explainReason } from '../../../core/reasons.ts'
+import { explainNoResend } from '../../../core/sentences/explain-no-resend.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../request-context.ts'
 import { channelSettingsHandlers } from './channel-settings-handlers.ts'
@@ -86,9 +87,9 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
       const estimates = new Map<ConnectionId, Estimate>()
       for (const id of new Set(places.map(({ connectionId }) => connectionId)))
         estimates.set(id, estimator(await store.lanes.readLane({ accountId, id }), now))
-      const items = places.map(({ id, connectionId, position, wait }) => {
-        const estimatedAt = position === null ? null : (estimates.get(connectionId)?.(position) ?? null)
-        return { id, position, estimatedAt, wait: wait && shortWait(wait) }
+      const items = places.map(({ connectionId, wait, ...place }) => {
+        const estimatedAt = place.position === null ? null : (estimates.get(connectionId)?.(place.position) ?? null)
+        return { ...place, estimatedAt, wait: wait && shortWait(wait) }
       })
       return { items }
     },
@@ -111,10 +112,11 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
       const wanted = { accountId: context.accountId, connectionId, after: query.after ?? null }
       const page = await store.lanes.listUnresolved(wanted)
       const items = page.items.map((item) => {
-        const { words, connection: number, to } = item
-        const context = { words, state: 'UNCONFIRMED', facts: { number, to: to === ERASED ? undefined : to } }
+        const { words, connection: number, channel, to } = item
+        const noResend = explainNoResend(item, item)?.nextStep ?? null
+        const context = { words, channel, state: 'UNCONFIRMED', facts: { number, to: to === ERASED ? undefined : to } }
         const { cause: sentence, quote } = explainReason(item.reason ?? 'result_unknown', context)
-        return { ...item, sentence, quote }
+        return { ...item, sentence, quote, noResend }
       })
       return { items, next: page.next }
     },

@@ -5,7 +5,8 @@ import type { StoredConnection } from '../../../core/ports/connection-service.ts
 import type { LaneOverview, OfConnection } from '../../../core/ports/console/lanes.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { AccountRequest } from '../request-context.ts'
-import { presentConnection } from './present-connection.ts'
+import { explainStandstill } from './explain-standstill.ts'
+import { presentConnection, presentWait } from './present-connection.ts'
 import { presentPhone } from './present-phone.ts'
 
 export function own(params: { readonly id: string }, { accountId }: AccountRequest): OfConnection {
@@ -24,6 +25,9 @@ export async function showConnection(deps: ConsoleDeps, of: OfConnection): Promi
     lanes.readLane(of),
     lanes.listUnresolved(wanted),
   ])
+  const now = deps.clock.now()
+  const still = lane.standsStill
+  const explained = still && (await explainStandstill({ ...lane, accountId: of.accountId }, still, lanes))
   const check = lane.networkCheck
   const reported = await deps.connectionService.readReported(lane, check?.at ?? null)
   const kept = (check?.facts ?? []).filter(({ label }) => !reported.some((later) => later.label === label))
@@ -34,8 +38,9 @@ export async function showConnection(deps: ConsoleDeps, of: OfConnection): Promi
     ...presentConnection(lane, {
       channel: findChannel(deps.channels, lane.channel),
       unresolved: { count: items.length, isMore: next !== null },
-      now: deps.clock.now(),
+      now,
     }),
+    wait: still && explained && presentWait(explained.why, { ...still, until: explained.until }),
     hasTemplates: abilities.hasTemplates,
     facts: [...kept, ...reported].map((fact) => ({ ...fact })),
     checkedAt: check?.at ?? null,

@@ -3,6 +3,7 @@ import { endOfQuietHours, startOfQuietHours } from '../../../core/connection/qui
 import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
 import type { ChannelAbilities } from '../../../core/ports/connection-service.ts'
 import type { BoundedCount, LaneOverview, StandsStill } from '../../../core/ports/console/lanes.ts'
+import type { ExplainedReason } from '../../../core/reasons.ts'
 import { explainWait } from '../../../core/sentences/explain-wait.ts'
 
 export function presentChannel(
@@ -21,7 +22,7 @@ export function presentChannel(
 }
 
 export function presentRow(lane: LaneOverview, now: number): ConnectionRow {
-  const { id, number, name, channel, state, group, waiting, oldestWaitingAt, pace, standsStill } = lane
+  const { id, number, name, channel, state, group, waiting, oldestWaitingAt, pace, standsStill: still } = lane
   return {
     id,
     number,
@@ -33,7 +34,7 @@ export function presentRow(lane: LaneOverview, now: number): ConnectionRow {
     oldestWaitingAt,
     doneAt: waiting.count === 0 || waiting.isMore ? null : estimator(lane, now)(waiting.count),
     pace: { ...pace, perMessageMs: perMessageMs(lane) },
-    wait: standsStill && presentWait(lane, standsStill),
+    wait: still && presentWait(explainWait(lane, { reason: still.reason, words: still.words }), still),
   }
 }
 
@@ -63,8 +64,10 @@ export function presentConnection(
   return { ...presentRow(lane, now), lane: lane.policy, channelSettings, createdAt: lane.createdAt, unresolved }
 }
 
-function presentWait(lane: LaneOverview, { reason, words, until, canBeEnded }: StandsStill): LaneWaitView {
-  const { code, list, cause: sentence, nextStep, quote } = explainWait(lane, { reason, words })
+export function presentWait(
+  { code, list, cause: sentence, nextStep, quote }: ExplainedReason,
+  { until, canBeEnded }: Pick<StandsStill, 'until' | 'canBeEnded'>,
+): LaneWaitView {
   return { code, list, sentence, nextStep, quote, until, canBeEnded }
 }
 

@@ -131,9 +131,24 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
     const mayHaveLeft = 'Nuncio stopped three times while sending it, so it is not tried again.'
     assert.deepEqual([proven?.cause, proven?.actions], [notSent, ['retry']])
     assert.match(proven?.nextStep ?? '', /“Retry” tries it again, which may stop Nuncio again\.$/)
-    assert.deepEqual([unproven?.cause, unproven?.actions], [mayHaveLeft, ['resolve']])
+    assert.deepEqual([unproven?.cause, unproven?.actions], [mayHaveLeft, ['mark-arrived', 'send-again']])
     assert.match(unproven?.nextStep ?? '', /choose “It arrived” or “Send again”/)
     assert.deepEqual(await listed('Nuncio stopped three times'), [mayHaveLeft, notSent])
+  })
+
+  it('G10: calls what waits on a paused number paused, and not what is being sent', async () => {
+    const [open, waiting] = [await world.accept({ connectionId }), await world.accept({ connectionId })]
+    await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'again', messageId: open.id })
+    await world.openAttempt(connectionId, open.sequence)
+    await world.administration.setConnectionState(connectionId, 'paused', 'test')
+
+    const { items } = await list({})
+
+    const shown = new Map(items.map(({ id, state, isPaused }) => [id, `${state} ${isPaused}`]))
+    assert.deepEqual(
+      [open.id, 'again', waiting.id].map((id) => shown.get(id)),
+      ['SENDING false', 'SENDING false', 'QUEUED true'],
+    )
   })
 
   it('shows the timeline of a message, with the next step and the possible actions', async () => {
@@ -144,17 +159,17 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
 
     assert.deepEqual([entry.status, entry.state], [200, 'UNCONFIRMED'])
     assert.equal(sentence, 'Nobody knows whether it arrived.')
-    assert.match(message?.cause ?? '', /^The connection broke/)
+    assert.match(message?.cause ?? '', /^Its result is unknown, /)
     assert.equal(
       message?.nextStep,
       'Ask 15550100000. Then choose “It arrived” or “Send again”; if it did arrive, they get it twice.',
     )
-    assert.deepEqual(message?.actions, ['resolve'])
+    assert.deepEqual(message?.actions, ['mark-arrived', 'send-again'])
     assert.deepEqual(
       timeline.map(({ title, offsetMs, tone }) => [title, offsetMs, tone]),
       [
         ['Accepted', 0, 'good'],
-        ['Finished: nobody knows whether it arrived', 1_000, 'wait'],
+        ['Finished: nobody knows whether it arrived', 1_000, 'unknown'],
       ],
     )
     assert.equal(media?.name, 'a.png')
@@ -170,7 +185,7 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
     await world.database.rewriteMessage(made.sequence, { state: 'DELIVERED', reason: null })
     const delivered = await show(made.id)
 
-    assert.equal(sentence, 'anna marked it as arrived.')
+    assert.equal(sentence, 'anna marked it as arrived at 14:00 UTC.')
     assert.equal(delivered.sentence, 'Sent and delivered.')
   })
 
@@ -189,7 +204,7 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
   })
 
   it('offers no retry of a message whose recipient was erased', async () => {
-    const made = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
+    const made = await world.accept({ connectionId, state: 'FAILED', reason: 'refused_later' })
     const before = await show(made.id)
     await world.database.rewriteMessage(made.sequence, { recipient: 'erased' })
 
@@ -217,11 +232,7 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
 
   it('says that a report contradicts what it says', async () => {
     const made = await world.accept({ connectionId, state: 'CANCELLED', reason: 'cancelled_by_person' })
-    await world.run(
-      `insert into timeline (message_sequence, position, at, kind) values (?, 1, ?, 'receipt-contrary')`,
-      made.sequence,
-      NOON + 2_000,
-    )
+    await world.writeTimeline(made.sequence, { at: NOON + 2_000, kind: 'receipt-contrary' })
 
     const { sentence, message } = await show(made.id)
 
@@ -229,7 +240,7 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
     assert.deepEqual(
       [message?.cause, message?.nextStep],
       [
-        'It was cancelled. But a report of the network contradicts that.',
+        'It was cancelled. But the sandbox also reported: another result, at 12:00 UTC.',
         'Ask the recipient before you retry: it may have arrived.',
       ],
     )
@@ -241,22 +252,17 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
   ])('says that a repeat was made by %s, and shows a network’s cut off time beside ours', async (by, title) => {
     const made = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON + 250 })
     await world.database.rewriteMessage(made.sequence, { request_id: null })
-    const entries = [
-      [1, NOON + 250, 'sent-again', JSON.stringify({ oldMessage: 'old', by })],
-      [2, NOON + 1_000, 'receipt-delivered', null],
-    ] as const
-    for (const moment of entries)
-      await world.run(
-        'insert into timeline (message_sequence, position, at, kind, facts) values (?, ?, ?, ?, ?)',
-        made.sequence,
-        ...moment,
-      )
+    await world.writeTimeline(
+      made.sequence,
+      { at: NOON + 250, kind: 'sent-again', facts: { oldMessage: 'old', by } },
+      { at: NOON + 1_000, kind: 'receipt-delivered' },
+    )
 
     const { note, timeline } = await show(made.id)
 
     assert.equal(note, `${title}.`)
     assert.deepEqual(
-      timeline.map((moment) => [moment.title, moment.offsetMs]),
+      timeline.map(({ title, offsetMs }) => [title, offsetMs]),
       [
         ['Accepted', 0],
         [title, 0],
@@ -269,34 +275,33 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
 
   it('says that a report confirmed an unknown attempt, without a duration where the network’s clock is behind', async () => {
     const made = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON + 853 })
-    await world.run(
-      `insert into ${world.database.attempts} (message_sequence, number, started_at, ended_at, outcome, code) values (?, 1, ?, ?, 'accepted', 'evidence_found')`,
-      made.sequence,
-      NOON + 860,
-      NOON + 1_853,
-    )
+    const attempt = { startedAt: NOON + 860, endedAt: NOON + 1_853, code: 'evidence_found' }
+    await world.endAttempt(made.sequence, { outcome: 'accepted', ...attempt })
     await world.database.rewriteMessage(made.sequence, { state: 'READ' })
-    const entries = [
-      [1, NOON + 870, 'attempt-unknown', 'the line broke', '{"attempt":1}'],
-      [2, NOON, 'receipt-read', null, null],
-    ] as const
-    for (const moment of entries)
-      await world.run(
-        'insert into timeline (message_sequence, position, at, kind, words, facts) values (?, ?, ?, ?, ?, ?)',
-        made.sequence,
-        ...moment,
-      )
+    await world.writeTimeline(
+      made.sequence,
+      {
+        at: NOON + 870,
+        kind: 'attempt-unknown',
+        words: 'the line broke while it was being handed over',
+        facts: { attempt: 1 },
+      },
+      { at: NOON, kind: 'receipt-read' },
+    )
 
     const { sentence, message, timeline } = await show(made.id)
 
     assert.equal(sentence, 'Sent and read.')
-    assert.equal(message?.cause, 'The connection to the sandbox broke during attempt 1. A report shows that it has it.')
+    assert.equal(
+      message?.cause,
+      'The connection to the sandbox broke during attempt 1. A report 983 ms later shows that it has it.',
+    )
     assert.deepEqual(
       timeline.map(({ kind, offsetMs, words }) => [kind, offsetMs, words]),
       [
         ['accepted', 0, null],
         ['attempt-begun', 7, null],
-        ['attempt-unknown', 17, 'the line broke'],
+        ['attempt-unknown', 17, 'the line broke while it was being handed over'],
         ['attempt-accepted', 1_000, null],
         ['settled', 1_000, null],
         ['receipt-read', 1_000, null],
@@ -310,11 +315,7 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
       await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON }),
     ]
     const facts = { number: '15550001000', channel: 'whatsapp-cloud', count: 1, oldestAt: NOON + 1_000 }
-    await world.run(
-      `insert into alarm (account_id, kind, object, severity, facts, since, raised_at, changed_at, is_announced)
-         values (?, 'reports_missing', ?, 'warning', ?, ?, ?, ?, 1)`,
-      ...[acme, connectionId, JSON.stringify(facts), NOON, NOON, NOON],
-    )
+    await world.raiseAlarm({ accountId: acme, kind: 'reports_missing', object: connectionId, facts })
     const missing = async (id: string) => {
       const { message } = await show(id)
       return message?.code === 'reports_missing' ? message : null
@@ -334,6 +335,15 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
     for (const state of ['FAILED', 'EXPIRED', 'CANCELLED']) assert.deepEqual(await actions(state), ['retry'])
   })
 
+  it('offers no retry of what would fail again', async () => {
+    const { id } = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
+
+    const { message } = await show(id)
+
+    assert.deepEqual(message?.actions, [])
+    assert.match(message?.nextStep ?? '', /send a new message/)
+  })
+
   it('offers to unblock the recipient, and not to send what would fail again', async () => {
     const { id } = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_blocked' })
     const actions = async () => (await show(id)).message?.actions
@@ -343,6 +353,21 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
     await createBlockLists(world.store).block(acme, { numbers: [to], reason: null }, 'test')
     assert.deepEqual(await actions(), ['unblock'])
     assert.deepEqual((await show(id, 'viewer')).message?.actions, [])
+  })
+
+  it('offers for one that may have arrived only what can be done', async () => {
+    const { id } = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
+    const actions = async () => (await show(id)).message?.actions
+    const lists = createBlockLists(world.store)
+
+    assert.deepEqual(await actions(), ['mark-arrived', 'send-again'])
+    await lists.block(acme, { numbers: [RECIPIENT], reason: null }, 'test')
+    assert.deepEqual(await actions(), ['mark-arrived', 'unblock'])
+    await lists.unblock(acme, [RECIPIENT], 'test')
+    await world.administration.removeConnection(connectionId, false, 'test')
+    assert.deepEqual(await actions(), ['mark-arrived'])
+    await world.connection(acme)
+    assert.deepEqual(await actions(), ['mark-arrived', 'send-again'])
   })
 
   it('writes a file with all that the filter finds, page by page, and notes who took it', async () => {
@@ -364,7 +389,7 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
     await take({ to: RECIPIENT })
     await take({ text: `no account: +${RECIPIENT}` })
 
-    const audit = JSON.stringify(await world.all(`select detail from audit where action = 'log.export'`))
+    const audit = JSON.stringify(await world.audited('log.export'))
     assert.match(audit, /recipient …00.*no account: recipient …00/)
     assert.doesNotMatch(audit, /1555010/)
   })

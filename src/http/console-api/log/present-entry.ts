@@ -1,9 +1,10 @@
 import type { LogEntry, LogRow } from '../../../contract/console/log.ts'
 import { REPLIES } from '../../../contract/reply-table.ts'
 import { ERASED } from '../../../core/message/erased.ts'
-import { nameActor } from '../../../core/name-actor.ts'
 import type { LogEntryView } from '../../../core/ports/console/api-log.ts'
 import { explainReason } from '../../../core/reasons.ts'
+import { refusalList } from '../../../core/sentences/explain-refusal.ts'
+import { nameActor } from '../../../format/name-actor.ts'
 
 /** An entry of the log as the console shows it. */
 export function presentEntry(entry: LogEntryView): LogEntry {
@@ -18,7 +19,7 @@ export function presentEntry(entry: LogEntryView): LogEntry {
     outcome: entry.outcome,
     madeBy: entry.madeBy && nameActor(entry.madeBy),
     resentBy: entry.resentBy && nameActor(entry.resentBy),
-    errors: [...entry.errors],
+    errors: entry.errors.map((error) => ({ ...error, list: refusalList(error.code) })),
     messageId: entry.messageId,
     state: entry.state,
     reason: reason === null ? null : presentReason(reason, entry),

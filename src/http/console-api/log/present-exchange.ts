@@ -25,14 +25,18 @@ export function presentRequest({ entry, body }: LogTimeline, publicUrl: string):
     body,
     remoteAddress,
     userAgent,
-    curl: curlOf(url, body),
+    // Without its body it would be another request.
+    curl: body === null ? null : curlOf(url, body),
   }
 }
 
-function curlOf(url: string, body: string | null): string {
-  const lines = [`curl ${shellWord(url)}`, `  -H "x-api-key: $API_TOKEN"`, `  -H 'content-type: application/json'`]
-  if (body !== null) lines.push(`  --data-raw ${shellWord(body)}`)
-  else lines.push('  -X POST')
+function curlOf(url: string, body: string): string {
+  const lines = [
+    `curl ${shellWord(url)}`,
+    `  -H "x-api-key: $API_TOKEN"`,
+    `  -H 'content-type: application/json'`,
+    `  --data-raw ${shellWord(body)}`,
+  ]
   return lines.join(' \\\n')
 }
 

@@ -15,7 +15,7 @@ export function presentTimelineEntry(view: MessageTimeline): LogTimelineEntry[] 
       // A clock may have been set back since.
       offsetMs: Math.max(0, at - message.acceptedAt),
       kind,
-      title: timelineTitle(entry),
+      title: timelineTitle(entry, view),
       tone: toneOf(entry),
       code,
       meaning: isSaid ? null : why.cause,
@@ -41,7 +41,7 @@ const TONES: Readonly<Record<string, LogTimelineEntry['tone']>> = {
   'media-lost': 'wait',
   'attempt-accepted': 'good',
   'attempt-rejected': 'bad',
-  'attempt-unknown': 'wait',
+  'attempt-unknown': 'unknown',
   recovered: 'wait',
   'receipt-delivered': 'good',
   'receipt-read': 'good',
@@ -52,7 +52,7 @@ const TONES: Readonly<Record<string, LogTimelineEntry['tone']>> = {
   'connection-removed': 'bad',
   resolved: 'good',
 }
-const TONE_OF_END: Readonly<Record<string, LogTimelineEntry['tone']>> = { PUBLISHED: 'good', UNCONFIRMED: 'wait' }
+const TONE_OF_END: Readonly<Record<string, LogTimelineEntry['tone']>> = { PUBLISHED: 'good', UNCONFIRMED: 'unknown' }
 
 function toneOf({ kind, facts }: TimelineEntry): LogTimelineEntry['tone'] {
   if (kind === 'settled') return TONE_OF_END[String(facts['state'])] ?? 'bad'
@@ -66,8 +66,8 @@ const FACTS: Readonly<Record<string, readonly [name: string, read?: (value: stri
   mime: ['Content'],
   requestId: ['Request'],
   token: ['Token'],
-  from: ['From address'],
-  userAgent: ['Sent by'],
+  from: ['Caller'],
+  userAgent: ['Program'],
   newMessage: ['New message'],
   oldMessage: ['Old message'],
   state: ['State'],

@@ -90,9 +90,7 @@ describe.each(ENGINES)('an entry of the log, on %s', (engine) => {
 
   it('G10: offers to try a message at once that waits for its next try, and names it on those behind it', async () => {
     const [first, second] = [await world.accept({ connectionId }), await world.accept({ connectionId })]
-    const wait = { kind: 'retry', reason: 'retrying', words: null, until: world.now + 1_000 }
-    const retry = JSON.stringify({ tries: 1, resent: false, crashes: 0, wait })
-    await world.run('update message set retry = ? where sequence = ?', retry, first.sequence)
+    await world.defer(first.sequence, { kind: 'retry', reason: 'retrying', words: null, until: world.now + 1_000 })
 
     const [waiting, behind] = [(await show(first.id)).message, (await show(second.id)).message]
 
@@ -115,11 +113,9 @@ describe.each(ENGINES)('an entry of the log, on %s', (engine) => {
 
   it('says that Nuncio stopped during an attempt', async () => {
     const made = await world.accept({ connectionId, state: 'PUBLISHED' })
-    await world.run(
-      `insert into timeline (message_sequence, position, at, kind, facts) values (?, 1, ?, 'recovered', '{"attempt":1}')`,
-      made.sequence,
-      NOON + 2_000,
-    )
+    await world.writeTimeline(made.sequence, { at: NOON + 2_000, kind: 'recovered', facts: { attempt: 1 } })
+    const attempt = { startedAt: NOON + 1_000, endedAt: NOON + 2_100, code: 'evidence_not_sent' }
+    await world.endAttempt(made.sequence, { outcome: 'rejected', ...attempt })
 
     const { message } = await show(made.id)
 

@@ -4,7 +4,8 @@ import { ERASED } from '../../../core/message/erased.ts'
 import type { LogTimeline } from '../../../core/ports/console/api-log.ts'
 import { timelineTitle } from '../../../core/sentences/explain-entry.ts'
 import { explainMessage } from '../../../core/sentences/explain-message.ts'
-import { refusalStep } from '../../../core/sentences/refusal-step.ts'
+import { explainNoResend, resendFactsOf } from '../../../core/sentences/explain-no-resend.ts'
+import { refusalStep } from '../../../core/sentences/explain-refusal.ts'
 import { explainEndedToken } from '../../../core/token/token.ts'
 import { presentEntry } from './present-entry.ts'
 import { presentReply, presentRequest } from './present-exchange.ts'
@@ -77,7 +78,7 @@ function actionsOf({
 }: LogTimeline): NonNullable<LogDetail['message']>['actions'] {
   const { state, reason } = message?.message ?? {}
   if (state === 'QUEUED') return reason === 'retrying' ? ['retry-now', 'cancel'] : ['cancel']
-  if (isUnresolved) return ['resolve']
+  if (isUnresolved && message) return decisionsOn(message)
   const isOver = state === 'FAILED' || state === 'EXPIRED' || state === 'CANCELLED'
   if (!isOver || message?.resentAs !== null) return []
   // A message to it would fail again.
@@ -87,7 +88,13 @@ function actionsOf({
     bodyDeletedAt === null &&
     message.message.to !== ERASED &&
     (message.connectionState !== 'removed' || message.hasSuccessor)
-  return isWhole ? ['retry'] : []
+  return isWhole && explainMessage(message).canRetry ? ['retry'] : []
+}
+
+function decisionsOn(view: NonNullable<LogTimeline['message']>): NonNullable<LogDetail['message']>['actions'] {
+  const bar = explainNoResend(view.message, resendFactsOf(view))
+  if (bar === null) return ['mark-arrived', 'send-again']
+  return bar.opens === 'recipients' ? ['mark-arrived', 'unblock'] : ['mark-arrived']
 }
 
 function presentSentence(timeline: LogTimeline): string {
@@ -105,7 +112,7 @@ function presentNote({ entry, message }: LogTimeline): string | null {
   if (entry.outcome === 'repeated') return 'Asked again with the same key, so nothing was queued twice.'
   if (entry.outcome !== 'copied') return null
   const made = message?.timeline.find(({ kind, facts }) => kind === 'sent-again' && 'oldMessage' in facts)
-  return `${made ? timelineTitle(made) : 'Made to repeat another message'}.`
+  return `${made && message ? timelineTitle(made, message) : 'Made to repeat another message'}.`
 }
 
 function refusedSentence({ entry, endedToken }: LogTimeline): string {

@@ -33,7 +33,7 @@ const ENTRY: LogEntry = {
   outcome: 'refused',
   madeBy: null,
   resentBy: null,
-  errors: [{ field: 'to', code: 'number_malformed', message: '=bad, “very”' }],
+  errors: [{ field: 'to', code: 'number_malformed', list: 'No phone number', message: '=bad, “very”' }],
   messageId: null,
   state: null,
   reason: null,

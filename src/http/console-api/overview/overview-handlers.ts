@@ -3,12 +3,12 @@ import type { Role } from '../../../contract/console/route.ts'
 import type { ConnectionId } from '../../../core/ids.ts'
 import type { OverviewView } from '../../../core/ports/console/overview.ts'
 import type { ExplainedReason } from '../../../core/reasons.ts'
-import { explainWait } from '../../../core/sentences/explain-wait.ts'
+import { explainStandstill } from '../connections/explain-standstill.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../request-context.ts'
 
 export function overviewHandlers({
-  store: { overview, administration },
+  store: { overview, administration, lanes },
   keeps,
 }: Pick<ConsoleDeps, 'store' | 'keeps'>): Handlers<typeof overviewRoutes> {
   return {
@@ -16,14 +16,19 @@ export function overviewHandlers({
       const connectionId = (connection as ConnectionId | undefined) ?? null
       const place = { timeZone: zone ?? null, offsetMinutes: offset }
       const seen = await overview.readOverview({ accountId, range, connectionId, ...place })
+      const explained = []
+      // One after the other: all at once would wait too long for a connection of the database.
+      for (const lane of seen.lanes) {
+        const { reason, words, until, connectionId: id } = lane
+        const of = { ...lane, accountId, id }
+        const still = reason === null ? null : await explainStandstill(of, { reason, words, until }, lanes)
+        explained.push({ ...lane, ...inText(still?.why ?? null), until: still ? still.until : until })
+      }
       return {
         ...seen,
         bars: [...seen.bars],
         hold: seen.hold && holdFor(role, seen.hold),
-        lanes: seen.lanes.map((lane) => {
-          const { reason, words } = lane
-          return { ...lane, ...inText(reason === null ? null : explainWait(lane, { reason, words })) }
-        }),
+        lanes: explained,
       }
     },
     async noteMessageSeen(_, { accountId, actor }) {

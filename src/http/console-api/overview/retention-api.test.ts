@@ -28,7 +28,7 @@ describe.each(ENGINES)('retention in the console, on %s', (engine) => {
     const viewer = await world.visitor(acme, 'viewer')
     const before = await read(viewer)
     const begins = world.now + MINUTE_MS
-    await world.run(`update retention_state set begins_at = ?, waits_for = 'copy'`, begins)
+    await world.delayRetention(begins)
     const waiting = await read(viewer)
     await world.run('update retention_state set begun_at = 1, ended_at = 2, took_ms = 1, counts = ?', '{}')
     world.now += MINUTE_MS
@@ -61,11 +61,9 @@ describe.each(ENGINES)('retention in the console, on %s', (engine) => {
     const back = await world.call('changeRetention', { as: anna, params: { account: acme }, body: NONE })
 
     assert.deepEqual([changed, ours.own, theirs.own, back], [own, own, NONE, NONE])
-    const entries = await world.all(
-      `select actor, account_id, detail from audit where action = 'retention.change' order by sequence`,
-    )
+    const entries = await world.audited('retention.change')
     assert.deepEqual(
-      entries.map(({ actor, account_id, detail }) => [actor, account_id, JSON.parse(String(detail))]),
+      entries.map(({ actor, account_id, detail }) => [actor, account_id, JSON.parse(detail)]),
       [
         [anna.email, acme, own],
         [anna.email, acme, NONE],

@@ -3,6 +3,7 @@ import type { Instant } from '../../../core/ids.ts'
 import type { ThrottledTry } from '../../../core/people/throttle.ts'
 import type { PersonActor } from '../../../core/ports/administration.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import { counted } from '../../../format/counted.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { ConsoleRequest } from '../request-context.ts'
 import type { PasswordHasher } from './password-hasher.ts'
@@ -44,7 +45,6 @@ export async function countTry(parts: PeopleParts, tries: readonly ThrottledTry[
 
 function waitSentence(until: Instant, now: Instant): string {
   const seconds = Math.max(1, Math.ceil((until - now) / 1_000))
-  const wait =
-    seconds < 120 ? `${seconds} ${seconds === 1 ? 'second' : 'seconds'}` : `${Math.ceil(seconds / 60)} minutes`
+  const wait = seconds < 120 ? counted(seconds, 'second') : `${Math.ceil(seconds / 60)} minutes`
   return `Too many tries. Try again in ${wait}.`
 }

@@ -19,6 +19,9 @@ let world: AdministrationWorld
 let account: AccountId
 let connection: ConnectionId
 let read: object[]
+let removed: string[]
+/** Of this message no copy can be removed. */
+let broken: string | null
 let handlers: ReturnType<typeof sandboxHandlers>
 let context: AccountRequest
 
@@ -26,6 +29,8 @@ describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
   beforeEach(async () => {
     world = new AdministrationWorld()
     read = []
+    removed = []
+    broken = null
     const close = await world.open(engine)
     account = await world.account()
     connection = await world.connection(account)
@@ -33,6 +38,10 @@ describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
       commands: [COMMAND],
       openCopy: async () => null,
       markRead: async (one: object) => void read.push(one),
+      removeCopy: async (id: string) => {
+        removed.push(id)
+        if (id === broken) throw new Error('no access to its file')
+      },
     }
     handlers = sandboxHandlers({ store: { inbox: createInboxViews(world.store) }, sandbox } as unknown as ConsoleDeps)
     context = { accountId: account, actor: 'anna' } as unknown as AccountRequest
@@ -88,6 +97,40 @@ describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
     assert.ok(read.every((one) => (one as { attemptNumber: number }).attemptNumber === 1))
   })
 
+  it('clear what was delivered, noted in the audit log, but not where nobody knows yet whether it was', async () => {
+    for (const state of ['PUBLISHED', 'FAILED', 'UNCONFIRMED', 'QUEUED'] as const) {
+      const { id } = await world.accept({ connectionId: connection, state })
+      await deliver(`${id}#1`, { type: 'image', text: state, name: 'a.png', path: '/copy' })
+    }
+    await deliver('kept-no-more#1', { type: 'message', text: 'Hello' })
+    await world.deliver(connection, 'never#1', null)
+    const ask = { params: { account, connection }, query: {}, body: {} }
+
+    const cleared = await handlers.clearInbox(ask, context)
+    const again = await handlers.clearInbox(ask, context)
+
+    const thread = await handlers.readConversation({ ...ask, params: { ...ask.params, to: ANNA } }, context)
+    const kept = await world.all(`select key from channel_memory where key = 'never#1'`)
+    assert.deepEqual([cleared, again, removed.length, kept.length], [{ count: 3 }, { count: 0 }, 2, 1])
+    assert.deepEqual(
+      thread.items.map(({ text }) => text),
+      ['UNCONFIRMED', 'QUEUED'],
+    )
+    assert.deepEqual((await world.audit()).slice(-1), ['sandbox.clear'])
+  })
+
+  it('clear a second page, too, and remove all copies but the one that cannot be, which they report', async () => {
+    for (let count = 0; count < 1_001; count += 1)
+      await deliver(`m${count}#1`, { type: 'image', text: null, name: 'a.png', path: '/copy' })
+    broken = 'm1000'
+
+    const clearing = handlers.clearInbox({ params: { account, connection }, query: {}, body: {} }, context)
+
+    await assert.rejects(clearing, /A copy of a file could not be removed/)
+    assert.equal(removed.length, 1_001)
+    assert.deepEqual(await world.all(`select key from channel_memory where kind = 'sandbox.inbox'`), [])
+  })
+
   it('refuse objects of another account like unknown ones', async () => {
     await deliver('m1#1', { type: 'message', text: 'secret' })
     const stranger = { accountId: await world.account('Other'), actor: 'eve' } as unknown as AccountRequest
@@ -96,6 +139,7 @@ describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
       handlers.listChats({ params: { account, connection: id }, ...ask }, stranger),
       handlers.readConversation({ params: { account, connection: id, to: ANNA }, ...ask }, stranger),
       handlers.markChatRead({ params: { account, connection: id, to: ANNA }, ...ask }, stranger),
+      handlers.clearInbox({ params: { account, connection: id }, ...ask }, stranger),
       handlers.explainDelivery({ params: { account, connection: id, key: 'm1#1' }, ...ask }, stranger),
       handlers.readSandboxMedia({ params: { account, connection: id, message: 'm1' }, ...ask }, stranger),
     ]
@@ -104,6 +148,7 @@ describe.each(ENGINES)('the routes of the sandbox inbox, on %s', (engine) => {
     const unknown = await Promise.all(refusals('con_unknown').map(codeOf))
 
     assert.deepEqual(foreign, [
+      'connection_unknown',
       'connection_unknown',
       'connection_unknown',
       'connection_unknown',
@@ -123,10 +168,5 @@ function codeOf(refused: Promise<unknown>): Promise<unknown> {
 
 async function deliver(key: string, record: Readonly<Record<string, unknown>>): Promise<void> {
   const plain = { to: ANNA, caption: null, name: null, sizeBytes: null, sha256: null, mime: null, path: null }
-  await world.run(
-    `insert into channel_memory (kind, connection_id, key, value, at) values ('sandbox.inbox', ?, ?, ?, 1)`,
-    connection,
-    key,
-    JSON.stringify({ ...plain, ...record }),
-  )
+  await world.deliver(connection, key, { ...plain, ...record })
 }

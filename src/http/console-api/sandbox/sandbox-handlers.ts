@@ -9,6 +9,8 @@ import { sendCopy } from './send-copy.ts'
 
 const CHATS_PER_PAGE = 50
 const DELIVERIES_PER_PAGE = 50
+// Some 50 ms of writing, in which accepting waits.
+const CLEARED_AT_ONCE = 1_000
 
 export function sandboxHandlers({ store, sandbox }: ConsoleDeps): Handlers<typeof sandboxRoutes> {
   const previews = new OpenReplies('preview')
@@ -36,6 +38,24 @@ export function sandboxHandlers({ store, sandbox }: ConsoleDeps): Handlers<typeo
       for (const { messageId, attempt } of unread)
         await sandbox.markRead({ connectionId: of.connectionId, messageId, attemptNumber: attempt })
       return { count: unread.length }
+    },
+    async clearInbox({ params }, context) {
+      let count = 0
+      const failures: Error[] = []
+      for (let before: number | null | undefined; before !== null; ) {
+        const page = { before: before ?? null, limit: CLEARED_AT_ONCE }
+        const cleared = await store.inbox.clear(own(params, context), page, context.actor)
+        if (!cleared) throw unknownConnection()
+        // Nothing finds the other copies again, so one that cannot be removed does not keep them.
+        for (const messageId of cleared.copies)
+          await sandbox.removeCopy(messageId).catch((error: unknown) => {
+            failures.push(new Error('A copy of a file could not be removed', { cause: error }))
+          })
+        count += cleared.count
+        before = cleared.next
+      }
+      if (failures[0]) throw failures[0]
+      return { count }
     },
     async explainDelivery({ params }, context) {
       const timeline = await store.inbox.explainDelivery(own(params, context), params.key)

@@ -158,7 +158,12 @@ describe.each(ENGINES)('a file that the sandbox delivered, on %s', (engine) => {
 function serveTo(account: () => AccountId): FastifyInstance {
   const deps = {
     store: { inbox: createInboxViews(world.store) },
-    sandbox: { commands: [], openCopy: (id: string) => openCopy(folder, id as never), markRead: async () => {} },
+    sandbox: {
+      commands: [],
+      openCopy: (id: string) => openCopy(folder, id as never),
+      markRead: async () => {},
+      removeCopy: async () => {},
+    },
   } as unknown as ConsoleDeps
   const handlers = sandboxHandlers(deps)
   const server = fastify()
@@ -184,11 +189,11 @@ function pathOf(id: string): string {
 
 async function deliver(id: string, name: string, bytes: Buffer | null): Promise<void> {
   const plain = { text: null, caption: null, sizeBytes: 1, sha256: null, mime: 'image/png', path: '/etc/passwd' }
-  await world.run(
-    `insert into channel_memory (kind, connection_id, key, value, at) values ('sandbox.inbox', ?, ?, ?, 1)`,
-    connectionId,
-    `${id.replace('\0', '')}#1`,
-    JSON.stringify({ to: '15550100101', type: 'document', name, ...plain }),
-  )
+  await world.deliver(connectionId, `${id.replace('\0', '')}#1`, {
+    to: '15550100101',
+    type: 'document',
+    name,
+    ...plain,
+  })
   if (bytes) writeFileSync(join(folder, id), bytes)
 }

@@ -2,6 +2,7 @@ import { commandLine } from '../../../core/command-line.ts'
 import { withCommand } from '../../../core/reasons.ts'
 import { renderRemedy } from '../../../core/render-remedy.ts'
 import { explainWait } from '../../../core/sentences/explain-wait.ts'
+import { counted } from '../../../format/counted.ts'
 import { type Attention, findAttention } from '../../find-attention.ts'
 import type { Examination } from '../examination.ts'
 import { type CheckResult, ok, skipped, warning } from '../finding.ts'
@@ -11,7 +12,7 @@ const NAMED = 3
 export async function checkAttention({ openSession, now }: Examination): Promise<readonly CheckResult[]> {
   const session = await openSession()
   if (!session) return [skipped('There is no database to check.')]
-  return assessAttention(await findAttention(session.administration, null, now()))
+  return assessAttention(await findAttention(session, null, now()))
 }
 
 /** Pure. `nuncio attention` lists all of it; here it is counted. */
@@ -28,7 +29,7 @@ export function assessAttention({ hold, unconfirmed, status, tokens }: Attention
   if (unconfirmed.length > 0)
     found.push(
       warning(
-        `${count(unconfirmed.length, 'message is', 'messages are')} unconfirmed: it is unknown whether ${unconfirmed.length === 1 ? 'it' : 'they'} arrived.`,
+        `${counted(unconfirmed.length, 'message is', 'messages are')} unconfirmed: it is unknown whether ${unconfirmed.length === 1 ? 'it' : 'they'} arrived.`,
         `See ${commandLine`attention`}, ask the recipients, and settle each with ${commandLine`message resolve`}.`,
         { unconfirmed: unconfirmed.length },
       ),
@@ -39,7 +40,7 @@ export function assessAttention({ hold, unconfirmed, status, tokens }: Attention
     const explained = explainWait(lane, { reason: reason ?? '', words: reasonWords })
     found.push(
       warning(
-        `${number} sends nothing, and ${own} wait: ${explained.cause}`,
+        `${number} sends nothing, and ${counted(own, 'message waits', 'messages wait')}: ${explained.cause}`,
         renderRemedy(withCommand(explained), { number }),
         {
           number,
@@ -51,15 +52,19 @@ export function assessAttention({ hold, unconfirmed, status, tokens }: Attention
   }
   if (status.length > NAMED)
     found.push(
-      warning(`${status.length - NAMED} more lanes stand still.`, `See ${commandLine`attention`}.`, {
-        lanes: status.length,
-        waiting,
-      }),
+      warning(
+        `${counted(status.length - NAMED, 'more lane stands', 'more lanes stand')} still.`,
+        `See ${commandLine`attention`}.`,
+        {
+          lanes: status.length,
+          waiting,
+        },
+      ),
     )
   if (tokens.length > 0)
     found.push(
       warning(
-        `${count(tokens.length, 'token expires', 'tokens expire')} within two weeks: ${names(tokens.map(({ name }) => `“${name}”`))}.`,
+        `${counted(tokens.length, 'token expires', 'tokens expire')} within two weeks: ${names(tokens.map(({ name }) => `“${name}”`))}.`,
         `Make new ones and hand them out before then: ${commandLine`token create`}`,
         { tokens: tokens.length },
       ),
@@ -67,10 +72,6 @@ export function assessAttention({ hold, unconfirmed, status, tokens }: Attention
   return found.length > 0
     ? found
     : [ok('No lane stands still, nothing is unconfirmed, and no token is about to expire.')]
-}
-
-function count(number: number, one: string, many: string): string {
-  return `${number} ${number === 1 ? one : many}`
 }
 
 function names(all: readonly string[]): string {

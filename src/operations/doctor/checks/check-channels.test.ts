@@ -3,7 +3,7 @@ import { beforeEach, describe, it } from 'vitest'
 import { AdministrationWorld } from '../../../../test/support/administration-world/open-administration-world.ts'
 import { NO_CALLS } from '../../../../test/support/bridge/no-calls.ts'
 import { testSecrets } from '../../../../test/support/secrets.ts'
-import { createSetUps } from '../../../channels/registry.ts'
+import { createOnboardings } from '../../../channels/registry.ts'
 import { createConnectionService } from '../../../connections/connection-service.ts'
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { AccountId } from '../../../core/ids.ts'
@@ -34,7 +34,7 @@ describe('the check of linked numbers', () => {
       [found[0]?.status, found[0]?.facts['status'], found.length, found.at(-1)?.status],
       ['problem', 'banned', 11, 'warning'],
     )
-    assert.match(found.at(-1)?.sentence ?? '', /^1 more linked numbers/)
+    assert.match(found.at(-1)?.sentence ?? '', /^1 more linked number sends/)
   })
 
   it('has a problem in those that it does not name where one of them is', async () => {
@@ -67,13 +67,7 @@ async function link(...statuses: readonly (string | null)[]): Promise<void> {
     const number = String(FIRST_NUMBER + index)
     const wanted = { accountId, number, channel: 'whatsapp-web', policy: DEFAULT_LANE_POLICY, channelSettings: {} }
     const { id } = await world.administration.addConnection(wanted, 'test')
-    if (status !== null)
-      await world.run(
-        'insert into session_status (connection_id, status, since) values (?, ?, ?)',
-        id,
-        status,
-        world.now,
-      )
+    if (status !== null) await world.writeSessionStatus(id, status)
   }
 }
 
@@ -83,7 +77,7 @@ async function check() {
   const guarded = NO_CALLS
   const settings = { whatsappCloudUrl: 'http://127.0.0.1:1' }
   const connecting = createConnectionService({
-    setUps: createSetUps({ settings, clock: systemClock, guarded, extraFolder: () => '/nowhere' }),
+    onboardings: createOnboardings({ settings, clock: systemClock, guarded, extraFolder: () => '/nowhere' }),
     openSecrets: async () => testSecrets(),
     publicUrl: 'http://127.0.0.1:8080',
   })

@@ -6,6 +6,7 @@ import type { ConnectionFact } from '../../../core/ports/channel-onboarding.ts'
 import type { ConnectionService } from '../../../core/ports/connection-service.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { explainSession } from '../../../core/sentences/explain-session.ts'
+import { counted } from '../../../format/counted.ts'
 import type { AdministrationSession } from '../../../server/wiring/open-administration.ts'
 import type { Examination } from '../examination.ts'
 import { type CheckResult, ok, problem, skipped, warning } from '../finding.ts'
@@ -38,7 +39,9 @@ async function checkLinked(
 ): Promise<readonly CheckResult[]> {
   if (linked.length === 0) return []
   if (!hasDispatcher(await session.administration.listWorkers()))
-    return [skipped(`${linked.length} linked numbers were not checked: no worker runs that could be logged in.`)]
+    return [
+      skipped(`No worker runs that could log ${counted(linked.length, 'linked number')} in, so none was checked.`),
+    ]
   const bad: CheckResult[] = []
   for (const connection of linked) {
     const found = await checkSession(connection, session)
@@ -46,23 +49,19 @@ async function checkLinked(
   }
   const works = linked.length - bad.length
   const bySeverity = bad.toSorted((one, other) => Number(isProblem(other)) - Number(isProblem(one)))
+  const found = bySeverity.slice(0, MOST_NAMED)
   const rest = bySeverity.slice(MOST_NAMED)
   const left = rest.length
-  return [
-    ...bySeverity.slice(0, MOST_NAMED),
-    ...(left > 0
-      ? [
-          (rest.some(isProblem) ? problem : warning)(
-            `${left} more linked numbers send nothing.`,
-            `See ${commandLine`connection list`}.`,
-            { left },
-          ),
-        ]
-      : []),
-    ...(works > 0
-      ? [ok(`${works} of ${linked.length} linked numbers are logged in.`, { works, linked: linked.length })]
-      : []),
-  ]
+  if (left > 0) {
+    const sentence = `${counted(left, 'more linked number sends', 'more linked numbers send')} nothing.`
+    const report = rest.some(isProblem) ? problem : warning
+    found.push(report(sentence, `See ${commandLine`connection list`}.`, { left }))
+  }
+  if (works > 0)
+    found.push(
+      ok(`${works} of ${counted(linked.length, 'linked number')} logged in.`, { works, linked: linked.length }),
+    )
+  return found
 }
 
 /** Null: it is logged in. */
@@ -97,7 +96,12 @@ async function checkNetworks(
   { connecting }: AdministrationSession,
   { isOffline, settings }: Examination,
 ): Promise<readonly CheckResult[]> {
-  if (isOffline) return [skipped(`${withNetwork.length} connections were not checked, because of --offline.`)]
+  if (isOffline)
+    return [
+      skipped(
+        `${counted(withNetwork.length, 'connection was', 'connections were')} not checked, because of --offline.`,
+      ),
+    ]
   // Asking opens secrets, and without a ring one would be made.
   if (!settings || !existsSync(settings.keyRingFile)) return [skipped('Without the key ring no network can be asked.')]
   const asked = withNetwork.slice(0, MOST_ASKED)
@@ -108,9 +112,20 @@ async function checkNetworks(
   return [
     ...bad,
     ...(works > 0
-      ? [ok(`${works} of ${asked.length} connections answer, and work.`, { works, asked: asked.length })]
+      ? [
+          ok(`${works} of ${counted(asked.length, 'connection')} answered, and can send.`, {
+            works,
+            asked: asked.length,
+          }),
+        ]
       : []),
-    ...(left > 0 ? [skipped(`${left} more connections were not asked: ${commandLine`connection check NUMBER`}.`)] : []),
+    ...(left > 0
+      ? [
+          skipped(
+            `${counted(left, 'more connection was', 'more connections were')} not asked: ${commandLine`connection check NUMBER`}.`,
+          ),
+        ]
+      : []),
   ]
 }
 

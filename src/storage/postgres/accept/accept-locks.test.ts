@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { describe, it } from 'vitest'
-import { newPostgresWorld, type PostgresWorld, somebodyWaits } from '../../../../test/conformance/postgres-world.ts'
+import {
+  addSenderApart,
+  newPostgresWorld,
+  type PostgresWorld,
+  somebodyWaits,
+} from '../../../../test/conformance/postgres-world.ts'
 import {
   accept,
   addConnection,
@@ -107,7 +112,8 @@ describe('accepting on PostgreSQL while another transaction holds a lock', () =>
 
   it('G11: a token whose lock is held stops no other token', async () => {
     const world = await newPostgresWorld()
-    const [sender, other] = [await addSender(world), await addSender(world)]
+    const sender = await addSender(world)
+    const other = await addSenderApart(world, sender)
     const holder = await hold(world, TOKEN_LOCK, [sender.tokenId])
 
     const blocked = world.intake.accept(candidate(world, sender))
@@ -246,12 +252,17 @@ const NAIVE_ACCEPT = `with locked as materialized (select pg_advisory_xact_lock_
     select 1, 'm', $2, $3, t.id, '{}', 0, '1', 'message', 0
       from locked cross join token t where t.id = $1 and t.deleted_at is null`
 
+/** Lanes of the same account, none of which shares the lock of its sender: of 1,024 lanes one does. */
 async function addLanes(world: PostgresWorld, sender: Sender, count: number): Promise<Sender[]> {
+  const session = await world.session()
+  const { rows } = await session.query<{ number: string }>(
+    `select number from (select (15559001000 + i)::text as number from generate_series(0, 99) i) free
+       where lane_bucket($1, number) <> lane_bucket($1, $2) limit $3`,
+    [sender.accountId, sender.number, count],
+  )
   const senders: Sender[] = []
-  for (let i = 0; i < count; i++) {
-    const number = `1555900${1000 + i}`
+  for (const { number } of rows)
     senders.push({ ...sender, number, connectionId: await addConnection(world, sender.accountId, { number }) })
-  }
   return senders
 }
 

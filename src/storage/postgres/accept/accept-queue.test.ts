@@ -79,6 +79,18 @@ describe('the queue of what is to be accepted', () => {
     assert.deepEqual(events, ['2 sent', 'answered', 'answered', 'idle', 'idle'])
   })
 
+  it('queues for the lock of a request that has waited for a second, as what keeps it busy does', async () => {
+    const { waits, submit } = newQueue(() => ({ kind: 'blocked', by: 'lane' }))
+    await submit(1)
+
+    await vi.advanceTimersByTimeAsync(1_000)
+    const [, ...early] = waits.splice(0)
+    await vi.advanceTimersByTimeAsync(1_900)
+
+    assert.deepEqual([...new Set(early)], [40])
+    assert.deepEqual([...new Set(waits)], [500])
+  })
+
   it('is idle when all that waited has been refused because its time is over', async () => {
     const { events, submit, idle } = newQueue(() => ({ kind: 'blocked', by: 'lane' }))
     await submit(1)
@@ -96,11 +108,13 @@ function newQueue(decide?: () => BatchResult) {
   onTestFinished(() => void vi.useRealTimers())
   const sizes: number[] = []
   const events: string[] = []
+  const waits: number[] = []
   const waiting: (() => void)[] = []
   const connection = { link: { isConnected: true } } as FencedConnection
   const queue = new AcceptQueue({
     connections: [connection, connection],
-    run: (candidates) => {
+    run: (candidates, { lockMs }) => {
+      waits.push(lockMs)
       sizes.push(candidates.length)
       events.push(`${candidates.length} sent`)
       if (decide) return Promise.resolve(candidates.map(decide))
@@ -116,6 +130,7 @@ function newQueue(decide?: () => BatchResult) {
   return {
     sizes,
     events,
+    waits,
     idle: async () => {
       await queue.idle()
       events.push('idle')

@@ -22,6 +22,9 @@ const WAIT_LOCK_MS = 500
 const CONTENDED_LOCK_MS = 100
 const SKIP_LOCK_MS = 40
 const PROBE_AGAIN_AFTER_MS = 40
+// A lane that another process keeps busy is never free within that, where each commit takes longer. A request that has waited so long
+// queues for the lock as that process does. One connection remains for the others.
+const QUEUE_FOR_LOCK_AFTER_MS = 1_000
 
 // After 5 s the caller is answered that the result is unknown. A request that is sent to the database too late could not get its
 // result in time, so one that has waited 3 s is answered `not_accepted`.
@@ -167,7 +170,9 @@ export class AcceptQueue {
     const { probes, others } = this.#contended.split(this.#dropExpired(this.#blocked), MOST_PER_BATCH)
     this.#blocked = others
     const connection = this.#connection(index)
-    const answers = await this.#execute(probes, { connection, waitsForLocks: false, lockMs: SKIP_LOCK_MS })
+    const lateBefore = performance.now() - QUEUE_FOR_LOCK_AFTER_MS
+    const lockMs = probes.some(({ since }) => since < lateBefore) ? WAIT_LOCK_MS : SKIP_LOCK_MS
+    const answers = await this.#execute(probes, { connection, waitsForLocks: false, lockMs })
     setTimeout(() => {
       this.#isProbing = false
       this.#schedule()

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { skipNote } from '../../../../test/support/black-box/skip-note.ts'
 import { PgBouncer, whyNoPgBouncer } from '../../../../test/support/postgres/pgbouncer.ts'
 import { withClient } from '../../../../test/support/postgres/postgres-server.ts'
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/postgres/test-database.ts'
-import { PgConnection } from './pg-connection.ts'
+import { StorageUnavailable } from '../../../core/ports/lanes.ts'
+import { PgConnection, type Query } from './pg-connection.ts'
 
 const WRITE = 'insert into written (n) values ($1) returning n'
+// More than the pause between two tries to connect.
+const MADE_ANEW_AFTER_MS = 100
 const noPooler = whyNoPgBouncer()
 
 let database: TestDatabase
@@ -78,12 +82,30 @@ describe('a statement that is prepared', () => {
   )
 })
 
-function open(url = database.url): PgConnection {
+describe('a connection that breaks after the last query of its validation', () => {
+  it('is made anew', async () => {
+    let made = 0
+    const link = open(database.url, async (ask) => {
+      made += 1
+      const [row] = await ask('select pg_backend_pid() as pid')
+      // As when the server is restarted while the checkpoint is written to the disk.
+      if (made === 1) await query(`select pg_terminate_backend(${row?.['pid']}, 10000)`)
+    })
+
+    await assert.rejects(insert(link, 1), StorageUnavailable)
+    await setTimeout(MADE_ANEW_AFTER_MS)
+
+    assert.equal(await insert(link, 2), 2)
+    assert.deepEqual(await written(), [2])
+  })
+})
+
+function open(url = database.url, validateConnection: (ask: Query) => Promise<void> = async () => {}): PgConnection {
   const link = new PgConnection({
     url,
     applicationName: 'test',
     answerWithinMs: 10_000,
-    validateConnection: async () => {},
+    validateConnection,
   })
   links.push(link)
   return link

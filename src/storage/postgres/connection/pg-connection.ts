@@ -119,7 +119,7 @@ export class PgConnection {
 
   async #pose<Result>(question: (client: Client, withinMs: number) => Promise<Result>): Promise<Result> {
     const client = this.#current
-    if (!client) throw new StorageUnavailable('the connection to the database was lost', false)
+    if (!client) throw connectionLost()
     const warnings = this.#warnings
     try {
       const result = await question(client, this.#options.answerWithinMs)
@@ -181,7 +181,11 @@ export class PgConnection {
   async #connect(): Promise<Client> {
     const { url, applicationName, answerWithinMs, validateConnection } = this.#options
     const client = new Client(clientConfig(url, applicationName))
-    const forget = () => this.#forget(client)
+    let hasBroken = false
+    const forget = () => {
+      hasBroken = true
+      this.#forget(client)
+    }
     client.on('error', forget)
     client.on('end', forget)
     client.on('notice', (notice) => {
@@ -193,6 +197,8 @@ export class PgConnection {
         async (sql, values = []) =>
           (await queryClient(client, { text: sql, values: values as unknown[] }, answerWithinMs)).rows,
       )
+      // It may have broken after its last query: pg says so once, and would refuse every statement from then on.
+      if (hasBroken) throw connectionLost()
     } catch (error) {
       this.#drop(client)
       throw error
@@ -237,6 +243,10 @@ export class PgConnection {
     this.#current = null
     this.#client = null
   }
+}
+
+function connectionLost(): StorageUnavailable {
+  return new StorageUnavailable('the connection to the database was lost', false)
 }
 
 /**

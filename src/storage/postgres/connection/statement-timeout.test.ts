@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { newPostgresWorld, type PostgresWorld } from '../../../../test/conformance/postgres-world.ts'
+import { addSenderApart, newPostgresWorld, type PostgresWorld } from '../../../../test/conformance/postgres-world.ts'
 import { accept, addSender, BEN, candidate, claim, head, open } from '../../../../test/conformance/storage-world.ts'
 import { waitUntil } from '../../../../test/support/black-box/wait-until.ts'
 import type { SpoolId } from '../../../core/ids.ts'
@@ -13,7 +13,8 @@ const STATEMENTS_MS = 200
 describe('where the operator lets statements take less time than they may wait for a lock', () => {
   it('G11: one lane whose lock is held does not keep the others from being accepted', async () => {
     const world = await newPostgresWorld()
-    const [held, other] = [await addSender(world), await addSender(world)]
+    const held = await addSender(world)
+    const other = await addSenderApart(world, held)
     const { intake } = await hurriedProcess(world)
     await lock(world, 'select pg_advisory_xact_lock(2, lane_bucket($1, $2))', [held.accountId, held.number])
 

@@ -1,4 +1,4 @@
--- Applies reports, at most one for each message, all of one period and in the order of their sequences. The caller evaluated
+-- Applies reports, at most one for each message, all of one period and the last message first. The caller evaluated
 -- each for the state that it had read, so a message whose state has changed since is skipped. Returns one letter for each:
 -- `a` applied, now or before; `m` its state has changed.
 --

@@ -1,6 +1,7 @@
 -- Accepting takes these locks, then checks permissions, and holds the locks until its commit. Revoking takes them too. So
 -- no message is accepted after the revocation has committed (G7), and sequences of a lane commit in order (G3). There are 1,024
--- buckets, because a batch with a thousand separate locks could exhaust the lock table.
+-- buckets, because a batch with a thousand separate locks could exhaust the lock table. So a held lock also blocks the lanes that
+-- share its bucket: one in 1,024.
 create or replace function lane_bucket(account_id text, number text) returns integer language sql immutable as $$
   select hashtext(account_id || '/' || number) & 1023
 $$;

@@ -33,9 +33,10 @@ declare
   is_synchronous_now constant boolean := current_setting('synchronous_standby_names') <> '';
 begin
   perform begin_durable_write(2000);
+  -- Before the server, as in `hold_lanes`.
+  return query update checkpoint r set mark = r.mark + 1 returning r.installation, r.mark, r.holds;
   -- A standby that has this commit has all earlier ones.
   update known_server s set is_synchronous = is_synchronous_now where s.is_synchronous <> is_synchronous_now;
-  return query update checkpoint r set mark = r.mark + 1 returning r.installation, r.mark, r.holds;
   perform require_known_server();
 end
 $$;

@@ -37,10 +37,12 @@ begin
         select true from queued q where q.account_id = o.account_id and q.sequence = o.message_sequence and q.connection_id = o.connection_id
       ) is null
     loop
-      update media m set state = 'forgotten', fetcher = null
-        where m.account_id = an_account and m.connection_id = in_the_way.connection_id
-          and m.message_sequence = in_the_way.message_sequence and m.state = 'pending';
-      has_forgotten := has_forgotten or found;
+      -- Another worker may be forgetting it, with the accounts in another order: waiting for each other, both could deadlock.
+      perform from media m where m.account_id = an_account and m.connection_id = in_the_way.connection_id
+        and m.message_sequence = in_the_way.message_sequence and m.state = 'pending' for update skip locked;
+      continue when not found;
+      update media m set state = 'forgotten', fetcher = null where m.message_sequence = in_the_way.message_sequence;
+      has_forgotten := true;
     end loop;
     exit when not has_forgotten;
   end loop;
@@ -146,7 +148,7 @@ end
 $$;
 
 -- Assigns these fetches to a worker and returns them. The owner of a lane also takes over fetches of workers with another
--- spool, because it could not read their files.
+-- spool, because it could not read their files. The last one first: see `write_steps`.
 create or replace function take_media(a_worker text, a_spool text, sequences bigint[]) returns setof wanted_media language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
 as $$
@@ -154,7 +156,7 @@ declare
   f record;
 begin
   perform begin_durable_write(2000);
-  for f in select * from waiting_media(sequences) loop
+  for f in select * from waiting_media(sequences) w order by w.sequence desc loop
     return query
     update media m set fetcher = a_worker
       where m.account_id = f.account_id and m.connection_id = f.connection_id and m.message_sequence = f.sequence
@@ -197,7 +199,7 @@ begin
       and (m.state = 'ready' and m.spool is distinct from a_spool or m.state = 'pending'
         and exists (select from leftover_file f where f.spool = a_spool and f.message_sequence = m.message_sequence));
   if moved is not null then
-    perform from media m where m.message_sequence = any (moved) order by m.message_sequence for update;
+    perform from media m where m.message_sequence = any (moved) order by m.message_sequence desc for update;
     insert into leftover_file (spool, message_sequence, account_id, path, size_bytes, sha256, mime)
       select m.spool, m.message_sequence, m.account_id, m.path, m.size_bytes, m.sha256, m.mime from media m
         where m.message_sequence = any (moved) and m.state = 'ready' and m.spool is distinct from a_spool and m.spool is not null
@@ -308,10 +310,12 @@ begin
 end
 $$;
 
--- These files are missing from a spool. Returns the connections of the messages that this changes.
+-- These files are missing from a spool. Returns the connections of the messages that this changes. Locks leftover files last, as
+-- `read_head_media` does.
 create or replace function lose_media(a_spool text, sequences bigint[], paths text[], a_time bigint, most_tries integer)
   returns setof text language plpgsql set enable_seqscan = off as $$
 declare
+  lost record;
   tries_so_far integer;
   account text;
   connection text;
@@ -319,34 +323,35 @@ declare
   some_words text;
 begin
   perform begin_durable_write(2000);
-  delete from leftover_file f using unnest(sequences, paths) s (sequence, path)
-    where f.spool = a_spool and f.message_sequence = s.sequence and f.path = s.path;
-  for i in 1 .. coalesce(cardinality(sequences), 0) loop
-    select m.account_id, m.connection_id into account, connection from media m where m.message_sequence = sequences[i];
-    waits := lock_queued(account, connection, sequences[i]);
+  for lost in select s.sequence, s.path from unnest(sequences, paths) s (sequence, path) order by s.sequence desc loop
+    select m.account_id, m.connection_id into account, connection from media m where m.message_sequence = lost.sequence;
+    waits := lock_queued(account, connection, lost.sequence);
     select m.tries into tries_so_far from media m
       -- By message. Without statistics the planner might choose the index by spool, and read the whole spool.
-      where m.message_sequence = sequences[i] and m.path = paths[i] and m.spool || '' = a_spool and m.state = 'ready' for update;
+      where m.message_sequence = lost.sequence and m.path = lost.path and m.spool || '' = a_spool and m.state = 'ready' for update;
     continue when not found;
     if not waits then
-      update media m set state = 'forgotten' where m.message_sequence = sequences[i];
+      update media m set state = 'forgotten' where m.message_sequence = lost.sequence;
       continue;
     end if;
     continue when exists (select from open_attempt o
-      where o.connection_id = connection and o.message_sequence = sequences[i]);
+      where o.connection_id = connection and o.message_sequence = lost.sequence);
     if tries_so_far >= most_tries then
       some_words := 'it was fetched ' || tries_so_far || ' times, and each time the file went';
-      perform fail_for_media(account, connection, sequences[i], 'media_lost', some_words, a_time);
-      update media m set state = 'failed', code = 'media_lost', words = some_words, ended_at = a_time where m.message_sequence = sequences[i];
+      perform fail_for_media(account, connection, lost.sequence, 'media_lost', some_words, a_time);
+      update media m set state = 'failed', code = 'media_lost', words = some_words, ended_at = a_time
+        where m.message_sequence = lost.sequence;
     else
       update media m set state = 'pending', next_try_at = a_time, path = null, spool = null, fetcher = null
-        where m.message_sequence = sequences[i];
+        where m.message_sequence = lost.sequence;
       insert into timeline (message_sequence, position, at, kind, code, words)
-        select sequences[i], coalesce(max(t.position), 0) + 1, a_time, 'media-lost', 'media_lost', null
-          from timeline t where t.message_sequence = sequences[i]
+        select lost.sequence, coalesce(max(t.position), 0) + 1, a_time, 'media-lost', 'media_lost', null
+          from timeline t where t.message_sequence = lost.sequence
         on conflict do nothing;
     end if;
     return next connection;
   end loop;
+  delete from leftover_file f using unnest(sequences, paths) s (sequence, path)
+    where f.spool = a_spool and f.message_sequence = s.sequence and f.path = s.path;
 end
 $$;

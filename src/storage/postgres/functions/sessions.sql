@@ -49,13 +49,17 @@ $$;
 create or replace function remove_session(a_connection text, an_epoch bigint, a_holds integer) returns boolean language plpgsql
   set enable_seqscan = off
 as $$
+declare
+  was_there boolean;
 begin
   if session_holds(a_connection, an_epoch, true) is distinct from a_holds then
     return false;
   end if;
-  delete from channel_session_key k where k.connection_id = a_connection;
+  -- The session before its keys, as `write_session` locks them.
   delete from channel_session s where s.connection_id = a_connection;
-  return found;
+  was_there := found;
+  delete from channel_session_key k where k.connection_id = a_connection;
+  return was_there;
 end
 $$;
 

@@ -6,9 +6,10 @@
 -- Returns one letter for each step: `o` opened, `n` not opened, `f` fenced, `b` another transaction has locked a message of the
 -- step, and nothing was written.
 --
--- All transactions take their locks in this order: lane, message, attempt. Opening locks the message first. Cancelling locks it
--- too, and checks for an open attempt afterwards, so one of the two sees the other. Removing a connection locks everything that
--- waits on it: either it sees that an attempt has ended, or the end of the attempt sees the removal.
+-- All transactions take their locks in this order: lane, message, attempt. Of several messages they lock the last one first, because a
+-- step that ends a message and opens the next one does so. The same holds for attachments. Opening locks the message first. Cancelling
+-- locks it too, and checks for an open attempt afterwards, so one of the two sees the other. Removing a connection locks everything
+-- that waits on it: either it sees that an attempt has ended, or the end of the attempt sees the removal.
 --
 -- Each statement sees what was committed before it began. So one statement locks the rows, and the next one reads them.
 --

@@ -150,7 +150,7 @@ describe('reports on PostgreSQL', () => {
     await eraser.query(`begin; update settled set recipient = 'erased', network_id = 'erased', words = null`)
     const told = {
       ...report(sender, id, 'failed'),
-      code: 'refused',
+      code: 'recipient_refused' as const,
       words: '+1 555 010 0000 is not there',
       networkId: 'net-2',
     }

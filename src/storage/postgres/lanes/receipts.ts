@@ -236,9 +236,9 @@ function timeIn(id: string): number | null {
   return high && low ? Number.parseInt(high + low, 16) : null
 }
 
-/** Each in the order of sequences, in which all transactions lock messages. */
+/** Each with the last message first: in that order all transactions lock messages. */
 function byPeriod(decided: readonly Decided[]): readonly (readonly Decided[])[] {
-  const sorted = decided.toSorted((a, b) => a.target.sequence - b.target.sequence)
+  const sorted = decided.toSorted((a, b) => b.target.sequence - a.target.sequence)
   return [...Map.groupBy(sorted, ({ target }) => periodOf(target.sequence)).values()]
 }
 

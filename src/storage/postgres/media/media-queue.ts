@@ -152,8 +152,10 @@ export class PostgresMediaQueue implements MediaQueue {
   async forget(sequences: readonly Sequence[]): Promise<void> {
     await this.#link.ask(
       `with leftover as (delete from leftover_file where spool = $1 and message_sequence = any ($2::bigint[]))
-         update media set state = 'forgotten'
-           where message_sequence = any ($2::bigint[]) and (state = 'pending' or (state = 'ready' and spool = $1))`,
+         update media set state = 'forgotten' where message_sequence = any (array(
+           select message_sequence from media
+             where message_sequence = any ($2::bigint[]) and (state = 'pending' or (state = 'ready' and spool = $1))
+             order by message_sequence desc for update))`,
       [this.#spool, bigintArray(sequences)],
     )
   }

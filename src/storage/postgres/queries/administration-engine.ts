@@ -70,6 +70,13 @@ export const postgresEngine: Engine = {
     await sql`${lane} for update`.execute(tables)
   },
 
+  // In the order in which workers lock them, see `write_steps`.
+  async lockMedia(tables, sequences) {
+    await sql`select 1 from media where message_sequence in (${sql.join(sequences)}) order by message_sequence desc for update`.execute(
+      tables,
+    )
+  },
+
   // Names no connection, as when a token changes.
   async notifyOfBlocks(tables) {
     await sql`select pg_notify('nuncio_change', '')`.execute(tables)

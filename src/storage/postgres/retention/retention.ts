@@ -189,27 +189,32 @@ function statement(sql: string, values: readonly unknown[] = []): Statement {
   return { sql, values }
 }
 
+/** Locks the last message first, as all transactions do, and takes each by its key. */
+const lastFirst = (table: string, sequence: string): string =>
+  `${sequence} = any (array(select ${sequence} from ${table} where ${sequence} = any ($1::bigint[])
+     order by ${sequence} desc for update))`
+
 /** One statement for each walk: `$1` the sequences, `$2` now. `gone` has the removed rows. */
 const REMOVALS: Readonly<Record<WalkOf, { readonly kind: RemovedKind; readonly sql: string }>> = {
   'message.body': {
     kind: 'bodies',
     sql: `with gone as (
         update settled set body = '', body_crc = 0, body_deleted_at = $2::bigint
-          where sequence = any ($1::bigint[]) and body_deleted_at is null returning 1
+          where ${lastFirst('settled', 'sequence')} and body_deleted_at is null returning 1
       ), addresses as (
-        update media set url = '' where message_sequence = any ($1::bigint[])
+        update media set url = '' where ${lastFirst('media', 'message_sequence')}
       )`,
   },
   message: {
     kind: 'messages',
     sql: `with given as (select $2::bigint), gone as (
-        delete from settled where sequence = any ($1::bigint[]) returning 1
+        delete from settled where ${lastFirst('settled', 'sequence')} returning 1
       ), attempts as (
         delete from ended_attempt where message_sequence = any ($1::bigint[])
       ), entries as (
         delete from timeline where message_sequence = any ($1::bigint[])
       ), files as (
-        delete from media where message_sequence = any ($1::bigint[])
+        delete from media where ${lastFirst('media', 'message_sequence')}
       ), kept as (
         delete from retention_kept where message_sequence = any ($1::bigint[])
       )`,

@@ -89,9 +89,7 @@ function toLane(row: LaneRow, now: Instant): WatchedLane {
         ? null
         : { isAlive: hasValidLease(row.owner_until ?? 0, now), host: row.owner_host, pid: row.owner_pid },
     head:
-      row.head === null || row.head_at === null
-        ? null
-        : { sequence: row.head, acceptedAt: row.head_at, ownWait: own?.reason ?? null },
+      row.head === null || row.head_at === null ? null : { sequence: row.head, acceptedAt: row.head_at, ownWait: own },
     open:
       row.open_sequence === null || row.open_started_at === null
         ? null

@@ -221,7 +221,7 @@ function toEntry(row: MessageEntryRow, text: string | null): FoundEntry {
     summed: null,
     attempts: Math.max(row.attempts, row.open_number ?? 0),
     preview: previewOf(row.body),
-    isPaused: row.state === 'QUEUED' && row.connection_state === 'paused',
+    isPaused: shownState(row) === 'QUEUED' && row.connection_state === 'paused',
     channel: row.channel,
     publishedAt: row.published_at,
     stateThen: null,

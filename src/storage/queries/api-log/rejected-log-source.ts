@@ -231,7 +231,8 @@ export async function readRequestEntry(
 type RequestEntryRow = Awaited<ReturnType<ReturnType<typeof withRelated>['execute']>>[number]
 
 function toEntry(row: RequestEntryRow, text: string | null): FoundEntry {
-  const { state, open_sequence, received_at, summed_requests } = row
+  const { open_sequence, received_at, summed_requests } = row
+  const state = row.state && shownState({ state: row.state, open_sequence })
   const written = row.message_id === null ? readFields(row.body) : null
   return {
     sequence: row.sequence,
@@ -248,7 +249,7 @@ function toEntry(row: RequestEntryRow, text: string | null): FoundEntry {
     resentBy: null,
     errors: row.errors === null ? [] : (JSON.parse(row.errors) as RequestError[]),
     messageId: row.message_id,
-    state: state && shownState({ state, open_sequence }),
+    state,
     reason: row.reason,
     connection: written ? written.from : row.number,
     connectionId: row.connection_id,

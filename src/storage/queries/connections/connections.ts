@@ -13,7 +13,7 @@ import type {
 import type { NetworkAnswer } from '../../../core/ports/channel-onboarding.ts'
 import { CHANGED_CAPABILITIES_KIND } from '../../../core/ports/watch.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import { laneFacts, type SinceColumn, timelineEntryOf, whyStandsStill } from '../lanes/lane-reason.ts'
+import { type LaneContext, laneContextOf, laneFacts, whyStandsStill } from '../lanes/lane-reason.ts'
 import { beginPause, endLaneWait, endPause } from '../lanes/standstills.ts'
 import { newConnectionId } from '../new-id.ts'
 import {
@@ -74,8 +74,8 @@ export async function listConnections(store: Store, accountId: AccountId | null)
     .orderBy('c.created_at')
     .orderBy('c.number')
     .execute()
-  const moment = await timelineEntryOf(store)
-  return rows.map((row) => toConnectionView(row, moment))
+  const context = await laneContextOf(store)
+  return rows.map((row) => toConnectionView(row, context))
 }
 
 export async function findConnection(
@@ -93,7 +93,7 @@ export async function findConnection(
       `Several accounts have a connection ${number}: say which one with --account.`,
     )
   if (!rows[0]) throw new Refusal('connection_unknown', `There is no connection with the number ${number}.`)
-  return toConnectionView(rows[0], await timelineEntryOf(store))
+  return toConnectionView(rows[0], await laneContextOf(store))
 }
 
 export function setConnectionState(
@@ -335,8 +335,8 @@ function removedMeanwhile(): Refusal {
   return new Refusal('connection_unknown', 'This connection was removed in the meantime.')
 }
 
-function toConnectionView(row: ConnectionRow, moment: SinceColumn): ConnectionView {
-  const still = whyStandsStill(row, row.waiting, moment)
+function toConnectionView(row: ConnectionRow, context: LaneContext): ConnectionView {
+  const still = whyStandsStill(row, row.waiting, context)
   return {
     ...toConnectionFacts(row),
     account: row.account_name,

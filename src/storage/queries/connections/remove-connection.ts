@@ -1,8 +1,9 @@
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
-import { addTakenOut, NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
-import type { Actor, TakenOut } from '../../../core/ports/administration.ts'
+import { addTakenOut, NONE_TAKEN_OUT, type TakenOut } from '../../../core/message/taken-out.ts'
+import type { Actor } from '../../../core/ports/administration.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { hasSealedForm } from '../../../core/sealed-form.ts'
+import { counted } from '../../../format/counted.ts'
 import { beginPause } from '../lanes/standstills.ts'
 import { cancelSome, selectCancellable, yieldToWriters } from '../messages/cancel-waiting.ts'
 import { type Change, change, type Reader, type Store, touchLane, writeAudit } from '../store.ts'
@@ -72,10 +73,9 @@ async function refuseWaiting(tables: Reader, id: ConnectionId): Promise<void> {
     .select(({ fn }) => fn.countAll<number>().as('waiting'))
     .executeTakeFirstOrThrow()
   if (waiting === 0) return
-  const subject = waiting === 1 ? '1 message waits' : `${waiting} messages wait`
   throw new Refusal(
     'connection_has_waiting',
-    `${subject} on this connection; removing it cancels them. Say --cancel-waiting to do so.`,
+    `${counted(waiting, 'message waits', 'messages wait')} on this connection; removing it cancels them. Say --cancel-waiting to do so.`,
   )
 }
 

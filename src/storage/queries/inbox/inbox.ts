@@ -4,6 +4,7 @@ import type { Sequence } from '../../../core/message/message.ts'
 import type {
   ChatPage,
   ChatView,
+  ClearedPage,
   DeliveredMedia,
   DeliveryTimeline,
   InboxViews,
@@ -50,6 +51,7 @@ export function createInboxViews(store: Store): InboxViews {
       return connection && readConversation(store, { connectionId: connection.id, to }, page)
     },
     readUnread: (of, to, actor) => change(store, actor, (making) => readUnread(making, of, to)),
+    clear: (of, page, actor) => change(store, actor, (making) => clear(making, of, page)),
     async explainDelivery(of, key) {
       const connection = await findConnection(store.database, of)
       return connection && explainDelivery(store, connection, key)
@@ -181,6 +183,35 @@ async function readUnread(
       detail: { messages: unread.length },
     })
   return unread
+}
+
+const UNDECIDED: ReadonlySet<string | null> = new Set(['QUEUED', 'SENDING', 'UNCONFIRMED'])
+
+async function clear(making: Change, of: OwnConnection, page: WantedPage): Promise<ClearedPage | null> {
+  const { tables } = making
+  const connection = await findConnection(tables, of)
+  if (!connection) return null
+  const rows = await entriesOf(tables, connection.id)
+    .select(['position', 'key', 'value', 'at'])
+    .where('position', '<', page.before ?? Number.MAX_SAFE_INTEGER)
+    .orderBy('position', 'desc')
+    .limit(page.limit)
+    .execute()
+  // Where nothing was delivered, the place stays taken: a write of it may still be on its way.
+  const states = await withStatuses(making, toEntries(rows))
+  const gone = new Map(states.filter(({ state }) => !UNDECIDED.has(state)).map((one) => [one.key, one]))
+  const positions = rows.filter(({ key }) => gone.has(key)).map(({ position }) => position)
+  if (positions.length > 0) {
+    await tables.deleteFrom('channel_memory').where('position', 'in', positions).execute()
+    const { accountId } = of
+    const detail = { deliveries: positions.length }
+    await writeAudit(making, { action: 'sandbox.clear', object: connection.id, accountId, detail })
+  }
+  return {
+    count: positions.length,
+    copies: [...gone.values()].flatMap(({ media, messageId }) => (media?.isCopied ? [messageId] : [])),
+    next: rows.length < page.limit ? null : (rows.at(-1)?.position ?? null),
+  }
 }
 
 /** The newest first. */

@@ -1,7 +1,7 @@
 import type { Instant } from '../../../core/ids.ts'
 import type { RetryState, Sequence } from '../../../core/message/message.ts'
-import { addTakenOut, NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
-import type { Actor, TakenOut } from '../../../core/ports/administration.ts'
+import { addTakenOut, NONE_TAKEN_OUT, type TakenOut } from '../../../core/message/taken-out.ts'
+import type { Actor } from '../../../core/ports/administration.ts'
 import type { LaneViews, OfConnection } from '../../../core/ports/console/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { writeSettings, writeState } from '../connections/connections.ts'
@@ -79,7 +79,8 @@ async function endRetryWaits(making: Change, { id }: OfConnection): Promise<numb
     )
     .execute()
   let ended = 0
-  for (const row of rows) if (await endRetryWait(making, row)) ended += 1
+  // All transactions lock the last message first.
+  for (const row of rows.toSorted((a, b) => b.sequence - a.sequence)) if (await endRetryWait(making, row)) ended += 1
   return ended
 }
 

@@ -15,6 +15,11 @@ export async function readHold({ database }: Store): Promise<HoldView | null> {
 export function holdLanes(store: Store, reason: string, actor: Actor): Promise<HoldView> {
   return change(store, actor, async (making) => {
     const { tables, at } = making
+    // A process with a later checkpoint need not hold them again, because a person is checking. First, as a service that holds them does.
+    await tables
+      .updateTable('checkpoint')
+      .set(({ eb }) => ({ holds: eb('holds', '+', 1) }))
+      .execute()
     const held = await tables
       .insertInto('hold')
       .values({ only: 1, since: at, reason })
@@ -26,11 +31,6 @@ export function holdLanes(store: Store, reason: string, actor: Actor): Promise<H
     await tables
       .updateTable('open_attempt')
       .set((its) => ({ possibly_superseded_sequence: its.ref('message_sequence') }))
-      .execute()
-    // A process with a later checkpoint need not hold them again, because a person is checking.
-    await tables
-      .updateTable('checkpoint')
-      .set(({ eb }) => ({ holds: eb('holds', '+', 1) }))
       .execute()
     await writeAudit(making, { action: 'hold.place', object: 'all numbers', accountId: null, detail: { reason } })
     return { since: at, reason }

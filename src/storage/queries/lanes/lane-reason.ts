@@ -46,8 +46,8 @@ export interface LaneReason {
   readonly until: Instant | null
 }
 
-/** As of when lanes are explained. */
-export interface SinceColumn {
+/** What the reasons of all lanes depend on. */
+export interface LaneContext {
   readonly now: Instant
   /** Set while nothing can be written. Leases run out then, so this explains every lane. */
   readonly error: StorageError | null
@@ -55,7 +55,7 @@ export interface SinceColumn {
   readonly holder?: number | null
 }
 
-export async function timelineEntryOf(store: Store): Promise<SinceColumn> {
+export async function laneContextOf(store: Store): Promise<LaneContext> {
   return {
     now: store.now(),
     error: (await store.findStorageError?.()) ?? null,
@@ -64,13 +64,13 @@ export async function timelineEntryOf(store: Store): Promise<SinceColumn> {
 }
 
 /** Why a lane that has something to do is where it is. `due` and `sending` mean that it moves. */
-export function explainLane(lane: LaneFacts, moment: SinceColumn): LaneReason {
-  const { now, error } = moment
+export function explainLane(lane: LaneFacts, context: LaneContext): LaneReason {
+  const { now, error } = context
   if (error) return unavailable(error)
   if (lane.open_sequence !== null) {
     if (lane.evidence_until !== null)
       return { reason: 'awaiting_evidence', words: lane.open_words, until: lane.evidence_until }
-    return withoutWorker(lane, moment) ?? plain('sending')
+    return withoutWorker(lane, context) ?? plain('sending')
   }
   if (lane.connection_state === 'removed') return plain('connection_removed')
   if (lane.connection_state === 'paused') return plain('paused')
@@ -79,7 +79,7 @@ export function explainLane(lane: LaneFacts, moment: SinceColumn): LaneReason {
   if (lane.wait_reason !== null && (lane.wait_until === null || lane.wait_until > now)) {
     return { reason: lane.wait_reason, words: lane.wait_words, until: lane.wait_until }
   }
-  return withoutWorker(lane, moment) ?? plain('due')
+  return withoutWorker(lane, context) ?? plain('due')
 }
 
 /** What a message waits for itself, whatever its lane does; null when nothing. */
@@ -97,35 +97,52 @@ export function explainOwnWait(own: OwnFacts, now: Instant): LaneReason | null {
  */
 export function explainWaiting(
   message: LaneFacts & OwnFacts,
-  { isHead, ...moment }: SinceColumn & { readonly isHead: boolean },
+  { isHead, ...context }: LaneContext & { readonly isHead: boolean },
 ): LaneReason | null {
-  const lane = explainLane(message, moment)
-  const own = explainOwnWait(message, moment.now)
-  if (moment.error !== null || message.connection_state !== 'active') return lane
+  const lane = explainLane(message, context)
+  const own = explainOwnWait(message, context.now)
+  if (context.error !== null || message.connection_state !== 'active') return lane
   if (!own && !isHead) return null
   return own && OF_NO_LANE.has(lane.reason) ? own : lane
+}
+
+/** The same of one that may have an open attempt. */
+export function explainSelf(
+  message: LaneFacts & OwnFacts,
+  context: LaneContext & { readonly isHead: boolean },
+): LaneReason | null {
+  return message.open_sequence === null ? explainWaiting(message, context) : explainLane(message, context)
+}
+
+/** What its page and its row say: what it waits for itself, or else what its lane waits for. Null while that moves. */
+export function explainInLane(own: LaneReason | null, head: LaneFacts, context: LaneContext): LaneReason | null {
+  const reason = own ?? explainBehind(head, context)
+  return isMoving(reason) ? null : reason
 }
 
 /** The lane moves, or waits for nothing of its own. */
 const OF_NO_LANE: ReadonlySet<string> = new Set<ReasonCode>(['due', 'sending', 'all_deferred'])
 
 /** The same for the messages behind the head: they may be blocked even while the head is being sent. */
-export function explainBehind(lane: LaneFacts, moment: SinceColumn): LaneReason {
-  if (moment.error) return unavailable(moment.error)
+function explainBehind(lane: LaneFacts, context: LaneContext): LaneReason {
+  if (context.error) return unavailable(context.error)
   if (lane.connection_state === 'paused') return plain('paused')
-  return held(lane) ?? explainLane(lane, moment)
+  return held(lane) ?? explainLane(lane, context)
 }
 
 /**
  * As `explainBehind`, but null while the lane moves or is empty. While nothing can be written, an empty lane is blocked, too,
  * because no message can be accepted for it.
  */
-export function whyStandsStill(lane: LaneFacts, waiting: number, moment: SinceColumn): LaneReason | null {
-  if (moment.error) return unavailable(moment.error)
+export function whyStandsStill(lane: LaneFacts, waiting: number, context: LaneContext): LaneReason | null {
+  if (context.error) return unavailable(context.error)
   if (lane.connection_state === 'paused') return plain('paused')
   if (waiting === 0 && lane.open_sequence === null) return null
-  const reason = explainBehind(lane, moment)
-  return reason.reason === 'due' || reason.reason === 'sending' ? null : reason
+  return explainInLane(null, lane, context)
+}
+
+function isMoving({ reason }: LaneReason): boolean {
+  return reason === 'due' || reason === 'sending'
 }
 
 function held({ held: words }: LaneFacts): LaneReason | null {
@@ -133,7 +150,7 @@ function held({ held: words }: LaneFacts): LaneReason | null {
 }
 
 /** Null while a process can send for the lane. */
-function withoutWorker(lane: LaneFacts, { now, holder }: SinceColumn): LaneReason | null {
+function withoutWorker(lane: LaneFacts, { now, holder }: LaneContext): LaneReason | null {
   const { workers_until: until } = lane
   if (until === null) return plain('service_stopped')
   // A process that stops normally deletes its row.
@@ -147,7 +164,7 @@ function noSignOfLife(heartbeatUntil: Instant, holder: number | null): string {
   const seen = instantText(heartbeatUntil - LEASE_MS)
   return holder === null
     ? `No process sends. The last sign of life of one was on ${seen}.`
-    : `Process ${holder} has shown no sign of life since ${seen}, but still holds the data, so nothing is sent.`
+    : `Process ${holder} has shown no sign of life since ${seen}, but still holds the data. Nothing is sent.`
 }
 
 function unavailable({ cause }: StorageError): LaneReason {

@@ -9,6 +9,7 @@ import {
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
 import type { LaneGroup, LaneViews } from '../../../core/ports/console/lanes.ts'
+import { wasItSent } from '../../../core/sentences/was-it-sent.ts'
 import { createLaneViews } from './lane-views.ts'
 
 let world: AdministrationWorld
@@ -113,6 +114,45 @@ describe.each(ENGINES)('lanes for the console, on %s', (engine) => {
     await lanes.setState({ accountId, id }, 'paused', 'test')
     const [paused] = await lanes.findPlaces(accountId, [last.id])
     assert.equal(paused?.wait?.reason, 'paused')
+  })
+
+  it('G10: say of a page of messages what the page of each says', async () => {
+    const behind = await world.connection(accountId, '15550001001')
+    const [open, waiting] = [await world.accept({ connectionId: id }), await world.accept({ connectionId: id })]
+    const [head, next] = [await world.accept({ connectionId: behind }), await world.accept({ connectionId: behind })]
+    await world.openAttempt(id, open.sequence, { evidenceUntil: NOON + 60_000 })
+    const retry = { kind: 'retry', reason: 'retrying', words: null, until: NOON + 5_000 }
+    await world.database.rewriteMessage(waiting.sequence, {
+      retry: JSON.stringify({ tries: 1, resent: true, crashes: 0, wait: retry }),
+    })
+    await world.endAttempt(waiting.sequence, { outcome: 'unknown' })
+    await world.lane(behind, { reason: 'credentials_refused' })
+    const messages = [open, waiting, head, next]
+
+    const places = await lanes.findPlaces(
+      accountId,
+      messages.map((message) => message.id),
+    )
+
+    const byId = new Map(places.map((place) => [place.id, place]))
+    assert.deepEqual(
+      messages.map((message) => {
+        const { isOpen, code, mayHaveLeft } = byId.get(message.id)!
+        return [isOpen, code, mayHaveLeft]
+      }),
+      [
+        [true, 'awaiting_evidence', false],
+        [false, 'retrying', true],
+        [false, 'credentials_refused', false],
+        [false, 'credentials_refused', false],
+      ],
+    )
+    for (const message of messages) {
+      const page = await world.administration.explainMessage(message.id)
+      const place = byId.get(message.id)!
+      assert.equal(place.code, page.laneWait?.reason ?? null)
+      assert.equal(place.mayHaveLeft, wasItSent(page).short === 'perhaps sent')
+    }
   })
 
   it('show how many messages wait since when, up to a bound, and the recent pace', async () => {

@@ -5,6 +5,7 @@ import type { LaneViews, OfMessage } from '../../../core/ports/console/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { cancelMessage, resolveMessage, retryMessage } from '../messages/change-message.ts'
 import { HAS_ENDED_BADLY } from '../messages/message-view.ts'
+import { RESEND_FACTS, toResendFacts } from '../messages/send-again.ts'
 import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
 import {
   cancelWaiting,
@@ -16,7 +17,7 @@ import {
   setState,
 } from './change-lane.ts'
 import { findPlaces } from './find-places.ts'
-import { listWaiting } from './list-waiting.ts'
+import { findOldestWait, listWaiting } from './list-waiting.ts'
 import { listLanes, readLane } from './read-lanes.ts'
 
 const PAGE = 20
@@ -30,6 +31,7 @@ export function createLaneViews(store: Store): LaneViews {
     readLane: (of) => readLane(store, of),
     findPlaces: (accountId, ids) => findPlaces(store, accountId, ids),
     listWaiting: (of, after) => listWaiting(store, of, after),
+    findOldestWait: (of) => findOldestWait(store, of),
 
     setState: (of, state, actor) => setState(store, { of, state }, actor),
     changeSettings: (of, changed, actor) => changeSettings(store, { of, changed }, actor),
@@ -80,12 +82,14 @@ function listUnresolved(store: Store, wanted: Wanted): ReturnType<LaneViews['lis
       to: row.recipient,
       connectionId: row.connection_id,
       connection: row.number,
+      channel: row.channel,
       type: row.type,
       acceptedAt: row.accepted_at,
       settledAt: row.settled_at,
       attempts: row.attempts,
       reason: row.reason,
       words: row.words,
+      ...toResendFacts(row),
     }))
     return { items, next: goesOnBelow === null ? null : String(goesOnBelow) }
   })
@@ -137,8 +141,9 @@ function read(tables: Reader, accountId: AccountId, sequences: readonly Sequence
   return tables
     .selectFrom('message as m')
     .innerJoin('connection as c', 'c.id', 'm.connection_id')
-    .select(['m.id', 'm.recipient', 'm.connection_id', 'c.number', 'm.type', 'm.accepted_at'])
-    .select(['m.settled_at', 'm.attempts', 'm.reason', 'm.words'])
+    .select(['m.id', 'm.recipient', 'm.connection_id', 'c.number', 'c.channel', 'm.type', 'm.accepted_at'])
+    .select(['m.settled_at', 'm.attempts', 'm.reason', 'm.words', 'm.body_deleted_at'])
+    .select(RESEND_FACTS)
     .where('m.account_id', '=', accountId)
     .where('m.sequence', 'in', sequences)
     .orderBy('m.sequence', 'desc')

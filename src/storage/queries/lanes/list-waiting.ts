@@ -4,7 +4,7 @@ import type { LanePage, OfConnection, OpenMessageView, WaitingMessageView } from
 import { completeBodies, isPreviewFull, previewOf, startOf } from '../api-log/request-body.ts'
 import { type Reader, type Store, snapshot } from '../store.ts'
 import { selectUnfinished } from './lane-order.ts'
-import { explainOwnWait, type LaneReason, MEDIA_FACTS, timelineEntryOf } from './lane-reason.ts'
+import { explainOwnWait, type LaneReason, laneContextOf, MEDIA_FACTS } from './lane-reason.ts'
 import { livingConnection } from './read-lanes.ts'
 
 const PAGE = 20
@@ -34,7 +34,7 @@ interface Deferred extends Waiting {
 
 /** One page of a lane: first up to fifty deferred messages, each with those behind it, then the others in order. */
 export async function listWaiting(store: Store, of: OfConnection, after: string | null): Promise<LanePage> {
-  const { now } = await timelineEntryOf(store)
+  const { now } = await laneContextOf(store)
   return snapshot(store, async (tables) => {
     await livingConnection(tables, of)
     const open = await readOpen(tables, of)
@@ -63,6 +63,21 @@ export async function listWaiting(store: Store, of: OfConnection, after: string 
       items: await readItems(tables, page),
       next: others.length > PAGE && last ? `${last.sequence}.${last.position}` : null,
     }
+  })
+}
+
+export async function findOldestWait(store: Store, of: OfConnection): Promise<LaneReason | null> {
+  const { now } = await laneContextOf(store)
+  return snapshot(store, async (tables) => {
+    const isOwn = tables.selectFrom('connection').select('id').where('id', '=', of.id)
+    if (!(await isOwn.where('account_id', '=', of.accountId).executeTakeFirst())) return null
+    const attempt = tables.selectFrom('open_attempt').select('message_sequence').where('connection_id', '=', of.id)
+    const open = await attempt.executeTakeFirst()
+    const front = await readWaiting(tables, of, { from: FRONT, count: MOST_SCANNED, now })
+    const waits = front.flatMap(({ sequence, wait }) => (wait && sequence !== open?.message_sequence ? [wait] : []))
+    const [oldest] = waits
+    const ends = waits.flatMap(({ until }) => until ?? [])
+    return oldest ? { ...oldest, until: ends.length > 0 ? Math.min(...ends) : null } : null
   })
 }
 

@@ -17,11 +17,11 @@ import { selectWithLanes, toConnectionFacts } from '../connections/connections.t
 import type { LaneStatus, PublishedBefore } from '../engine.ts'
 import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
 import {
+  type LaneContext,
   type LaneFacts,
+  laneContextOf,
   laneFacts,
   mayBeEnded,
-  type SinceColumn,
-  timelineEntryOf,
   whyStandsStill,
 } from './lane-reason.ts'
 
@@ -40,10 +40,10 @@ export async function listLanes(
   store: Store,
   { accountId, find, group, after }: Parameters<LaneViews['listLanes']>[0],
 ): ReturnType<LaneViews['listLanes']> {
-  const moment = await timelineEntryOf(store)
+  const context = await laneContextOf(store)
   return snapshot(store, async (tables) => {
     const reading = { tables, engine: store.engine }
-    const all = await findGroups(reading, accountId, moment)
+    const all = await findGroups(reading, accountId, context)
     const counts = { problem: 0, paused: 0, waiting: 0, ready: 0 }
     for (const lane of all) counts[lane.group] += 1
     const wanted = all
@@ -52,7 +52,7 @@ export async function listLanes(
       .sort((one, other) => (one.place < other.place ? -1 : 1))
       .filter(({ place }) => after === null || place > after)
     const page = wanted.slice(0, PAGE)
-    const items = await readOverviews(reading, accountId, { ids: page.map(({ id }) => id), ...moment })
+    const items = await readOverviews(reading, accountId, { ids: page.map(({ id }) => id), ...context })
     return { items, next: wanted.length > PAGE ? (page.at(-1)?.place ?? null) : null, counts }
   })
 }
@@ -67,7 +67,7 @@ function placeOf({ group, number }: { readonly group: LaneGroup; readonly number
 }
 
 /** Reads each connection of the account once, and of each lane no more than whether anything waits. */
-async function findGroups({ tables, engine }: Reading, accountId: AccountId, moment: SinceColumn) {
+async function findGroups({ tables, engine }: Reading, accountId: AccountId, context: LaneContext) {
   const rows = await tables
     .selectFrom('connection as c')
     .leftJoin('open_attempt as o', 'o.connection_id', 'c.id')
@@ -80,22 +80,22 @@ async function findGroups({ tables, engine }: Reading, accountId: AccountId, mom
       'c.number',
       'c.name',
       sql<number | null>`(select 1 from ${engine.unfinishedOfC} limit 1)`.as('has_waiting'),
-      ...laneFacts(moment.now),
+      ...laneFacts(context.now),
     ])
     .execute()
   return rows.map((row) => ({
     id: row.id,
     number: row.number,
     name: row.name,
-    group: groupOf(row, row.has_waiting ?? 0, moment),
+    group: groupOf(row, row.has_waiting ?? 0, context),
   }))
 }
 
 // What its owner has set, and what no message waits for alone.
 const NO_PROBLEM: ReadonlySet<string> = new Set<ReasonCode>(['pace', 'quiet_hours', 'all_deferred'])
 
-function groupOf(lane: LaneFacts, waiting: number, moment: SinceColumn): LaneGroup {
-  const still = whyStandsStill(lane, waiting, moment)
+function groupOf(lane: LaneFacts, waiting: number, context: LaneContext): LaneGroup {
+  const still = whyStandsStill(lane, waiting, context)
   if (still && still.reason !== 'paused' && !NO_PROBLEM.has(still.reason)) return 'problem'
   if (lane.connection_state === 'paused') return 'paused'
   return waiting > 0 ? 'waiting' : 'ready'
@@ -104,21 +104,21 @@ function groupOf(lane: LaneFacts, waiting: number, moment: SinceColumn): LaneGro
 async function readOverviews(
   reading: Reading,
   accountId: AccountId,
-  { ids, ...moment }: SinceColumn & { readonly ids: readonly ConnectionId[] },
+  { ids, ...context }: LaneContext & { readonly ids: readonly ConnectionId[] },
 ): Promise<readonly LaneOverview[]> {
   if (ids.length === 0) return []
-  const rows = await selectLanes(reading.tables, accountId, moment.now).where('c.id', 'in', ids).execute()
-  const lanes = await toOverviews(reading, rows, { ...moment, ...IN_LIST })
+  const rows = await selectLanes(reading.tables, accountId, context.now).where('c.id', 'in', ids).execute()
+  const lanes = await toOverviews(reading, rows, { ...context, ...IN_LIST })
   const byId = new Map(lanes.map((lane) => [lane.id, lane]))
   return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
 export async function readLane(store: Store, { accountId, id }: OfConnection): Promise<LaneOverview> {
-  const moment = await timelineEntryOf(store)
+  const context = await laneContextOf(store)
   return snapshot(store, async (tables) => {
-    const rows = await selectLanes(tables, accountId, moment.now).where('c.id', '=', id).execute()
+    const rows = await selectLanes(tables, accountId, context.now).where('c.id', '=', id).execute()
     const reading = { tables, engine: store.engine }
-    const [lane] = await toOverviews(reading, rows, { ...moment, ...ALONE })
+    const [lane] = await toOverviews(reading, rows, { ...context, ...ALONE })
     if (!lane) throw connectionUnknown()
     return lane
   })
@@ -138,7 +138,7 @@ type LaneRow = Awaited<ReturnType<ReturnType<typeof selectLanes>['execute']>>[nu
 async function toOverviews(
   reading: Reading,
   rows: readonly LaneRow[],
-  { counted, rowsBack, ...moment }: Effort & SinceColumn,
+  { counted, rowsBack, ...context }: Effort & LaneContext,
 ): Promise<LaneOverview[]> {
   const [first] = rows
   if (!first) return []
@@ -150,10 +150,10 @@ async function toOverviews(
     lanes: ids,
     headOf: (id: ConnectionId) => statuses.get(id)?.head ?? null,
   }
-  const paces = await measurePaces(reading, wanted, { now: moment.now, rowsBack })
+  const paces = await measurePaces(reading, wanted, { now: context.now, rowsBack })
   return rows.map((row) => {
     const status = statuses.get(row.id) ?? { waiting: 0, head: null }
-    const still = whyStandsStill(row, status.waiting, moment)
+    const still = whyStandsStill(row, status.waiting, context)
     return {
       ...toConnectionFacts(row),
       state: row.connection_state === 'paused' ? 'paused' : 'active',
@@ -163,7 +163,7 @@ async function toOverviews(
       oldestWaitingAt: oldest.get(status.head ?? -1) ?? null,
       pace: paces.get(row.id) ?? NO_PACE,
       standsStill: still && { ...still, canBeEnded: row.connection_state === 'active' && mayBeEnded(still.reason) },
-      group: groupOf(row, status.waiting, moment),
+      group: groupOf(row, status.waiting, context),
     }
   })
 }

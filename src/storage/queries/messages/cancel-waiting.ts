@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { ConnectionId } from '../../../core/ids.ts'
 import type { Sequence, SettledState } from '../../../core/message/message.ts'
+import type { TakenOut } from '../../../core/message/taken-out.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
-import type { TakenOut } from '../../../core/ports/administration.ts'
 import type { ReasonCode } from '../../../core/reasons.ts'
 import { selectUnfinished } from '../lanes/lane-order.ts'
 import type { Change, Reader } from '../store.ts'
@@ -67,6 +67,7 @@ export async function cancelSome(making: Change, { id, upTo, reason }: WhatToCan
   if (sequences.length === 0) return { ...NONE_TAKEN_OUT, isAll, first }
   // Or each further batch would read past all that the ones before have cancelled.
   await tables.deleteFrom('lane_entry').where('connection_id', '=', id).where('sequence', 'in', sequences).execute()
+  await engine.lockMedia(tables, sequences)
   await tables
     .updateTable('media')
     .set({ state: 'forgotten', ended_at: at })

@@ -3,10 +3,10 @@ import { commandLine } from '../../../core/command-line.ts'
 import type { MessageId } from '../../../core/ids.ts'
 import { ERASED } from '../../../core/message/erased.ts'
 import type { MessageState } from '../../../core/message/message.ts'
-import { CHANNEL_ACTOR } from '../../../core/message/timeline.ts'
 import type { Actor, MessageView } from '../../../core/ports/administration.ts'
 import type { ChannelEvents } from '../../../core/ports/channel.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import { CHANNEL_ACTOR } from '../../../format/name-actor.ts'
 import { endRetryWait } from '../lanes/change-lane.ts'
 import { ALL_CONNECTIONS, talliedAs } from '../overview/hour-tally.ts'
 import { firstWhole, hourOf } from '../overview/hours.ts'
@@ -225,6 +225,12 @@ async function noteDealtWith(making: Change, message: Dealt, now: MessageState):
     await tables.updateTable('tally_hour').set({ counted_at: 0 }).where('hour', '=', hour).execute()
     return
   }
+  // Locks the hour before its figures, as the count does that stores them.
+  await tables
+    .updateTable('tally_hour')
+    .set((its) => ({ counted_at: its.ref('counted_at') }))
+    .where('hour', '=', hour)
+    .execute()
   await takeOneReason(making, message)
   const [before, after] = [talliedAs(message.state), talliedAs(now)]
   if (before === after) return

@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
+import type { UnresolvedFacts } from '../../../core/message/resend-facts.ts'
 import type { MessageFilter, MessageView } from '../../../core/ports/administration.ts'
 import { exponentialRanges } from '../engine.ts'
-import { timelineEntryOf } from '../lanes/lane-reason.ts'
+import { laneContextOf } from '../lanes/lane-reason.ts'
 import { type Reader, readingOf, type Store } from '../store.ts'
-import { type MessageRow, selectMessages, selectRows, toMessageViews } from './message-view.ts'
+import { type MessageRow, selectMessages, selectRows, toMessageView, toMessageViews } from './message-view.ts'
+import { RESEND_FACTS, toResendFacts } from './send-again.ts'
 
 /** A page is read at once, so that slow printing of a long list keeps no transaction open. */
 const PAGE = 1_000
@@ -13,10 +15,10 @@ export async function* listMessages(store: Store, filter: MessageFilter): AsyncI
   const pages = filter.state === 'SENDING' ? sendingPages(store, filter) : pagesOf(store, filter)
   let left = filter.limit ?? Number.POSITIVE_INFINITY
   if (left <= 0) return
-  const moment = await timelineEntryOf(store)
+  const context = await laneContextOf(store)
   for await (const rows of pages) {
     const wanted = rows.slice(0, left)
-    yield* await toMessageViews(readingOf(store), wanted, moment)
+    yield* await toMessageViews(readingOf(store), wanted, context)
     left -= wanted.length
     if (left <= 0) return
   }
@@ -86,11 +88,23 @@ function ofConnection(query: ReturnType<typeof selectRows>, id: ConnectionId) {
     .where('account_id', '=', (own) => own.selectFrom('connection').select('account_id').where('id', '=', id))
 }
 
-export async function listUnresolved(store: Store, accountId: AccountId | null): Promise<readonly MessageView[]> {
+export async function listUnresolved(
+  store: Store,
+  accountId: AccountId | null,
+): Promise<readonly (MessageView & UnresolvedFacts)[]> {
   let unresolved = selectRows(store.database)
     .where('state', '=', sql.lit('UNCONFIRMED'))
     .where('resolved_at', 'is', null)
   if (accountId !== null) unresolved = unresolved.where('account_id', '=', accountId)
-  const rows = await selectMessages(store.database, store.now(), unresolved).orderBy('m.sequence').execute()
-  return toMessageViews(readingOf(store), rows, await timelineEntryOf(store))
+  const context = await laneContextOf(store)
+  const rows = await selectMessages(store.database, context.now, unresolved)
+    .select(['c.channel', 'm.words', ...RESEND_FACTS])
+    .orderBy('m.sequence')
+    .execute()
+  return rows.map((row) => ({
+    ...toMessageView(row, false, context),
+    channel: row.channel,
+    words: row.words,
+    ...toResendFacts(row),
+  }))
 }

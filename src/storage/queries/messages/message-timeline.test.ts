@@ -32,7 +32,7 @@ async function attempt(sequence: number, row: { number: number; at: number; outc
   )
 }
 
-describe.each(ENGINES)('G10: the story of a message, on %s', (engine) => {
+describe.each(ENGINES)('G10: the timeline of a message, on %s', (engine) => {
   beforeEach(() => open(engine))
 
   it('shows everything that happened, by time', async () => {

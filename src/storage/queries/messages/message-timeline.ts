@@ -8,14 +8,7 @@ import type { AlarmFacts } from '../../../core/watchdog/alarm.ts'
 import type { AlarmKind } from '../../../core/watchdog/alarm-kinds.ts'
 import { alarmText } from '../../../core/watchdog/alarm-text.ts'
 import { findHeads, selectUnfinished } from '../lanes/lane-order.ts'
-import {
-  explainBehind,
-  explainLane,
-  explainWaiting,
-  type LaneReason,
-  type SinceColumn,
-  timelineEntryOf,
-} from '../lanes/lane-reason.ts'
+import { explainInLane, explainSelf, laneContextOf } from '../lanes/lane-reason.ts'
 import { readPause } from '../lanes/standstills.ts'
 import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
 import { type MessageDetails, selectDetails } from './message-details.ts'
@@ -25,56 +18,50 @@ import { readTimeline } from './timeline.ts'
 
 /** A message with all its facts, as of one moment. */
 export async function explainMessage(store: Store, id: MessageId): Promise<MessageTimeline> {
-  const moment = await timelineEntryOf(store)
+  const context = await laneContextOf(store)
   return snapshot(store, async (tables) => {
     const sequence = await store.engine.locate(tables, id)
-    const row = sequence === null ? null : await selectDetails(tables, sequence, moment.now)
+    const row = sequence === null ? null : await selectDetails(tables, sequence, context.now)
     if (!row)
       throw new Refusal(
         'message_unknown',
         `There is no message with the id ${id}. One whose time was over has been deleted (${commandLine`retention`}).`,
       )
     const isWaiting = row.state === 'QUEUED'
-    const head = isWaiting ? await findHead({ tables, engine: store.engine }, row, moment.now) : null
+    const head = isWaiting ? await findHead({ tables, engine: store.engine }, row, context.now) : null
     const isHead = head?.sequence === row.sequence
     const repeated = await findRepeated(tables, row.resend_of)
-    const timeline = await readTimeline({ tables, engine: store.engine }, row, moment.now)
+    const timeline = await readTimeline({ tables, engine: store.engine }, row, context.now)
     const resent = await findResent(tables, row.resent_as, timeline)
-    const own = head && explainSelf(row, { ...moment, isHead })
-    const lane = head && status(own ?? explainBehind(head, moment))
-    const message = toMessageView(row, isHead, moment)
+    const own = head && explainSelf(row, { ...context, isHead })
+    const message = toMessageView(row, isHead, context)
     return {
       message,
-      asOf: moment.now,
+      asOf: context.now,
       channel: row.channel,
       policy: policyOf(row),
       tries: isWaiting && row.retry !== null ? (JSON.parse(row.retry) as RetryState).tries : null,
       paused: row.connection_state === 'paused' ? await readPause(tables, row.connection_id) : null,
       removed: row.connection_state === 'removed' ? await findRemoval(tables, row) : null,
-      block: row.reason === 'recipient_blocked' || NOT_SENT.has(row.state) ? await readBlock(tables, row) : null,
+      block: NOT_PROVEN_SENT.has(row.state) ? await readBlock(tables, row) : null,
       reasonWords: isWaiting ? (own?.words ?? null) : row.message_words,
       requestId: row.request_id,
       tokenName: row.token_name,
       position: isWaiting ? await positionOf(tables, row) : null,
       waitsFor: message.reason === 'behind_others' ? await findEarlier(tables, row) : null,
-      laneWait: lane,
-      reportsMissing: row.state === 'PUBLISHED' ? await readReportsMissing(tables, row, moment.now) : null,
+      laneWait: head && explainInLane(own, head, context),
+      reportsMissing: row.state === 'PUBLISHED' ? await readReportsMissing(tables, row, context.now) : null,
       connectionState: row.connection_state,
       expiresAt: isWaiting ? row.accepted_at + policyOf(row).timeToLiveMs : null,
       bodyDeletedAt: row.body_deleted_at,
       resendOf: repeated?.id ?? null,
-      repeatsWhatLeft: isWaiting && HAS_LEFT.has(repeated?.state ?? ''),
+      repeatsWhatLeft: HAS_LEFT.has(repeated?.state ?? ''),
       resentAs: resent?.id ?? null,
       resent,
       hasSuccessor: row.connection_state === 'removed' && (await findSuccessor(tables, row)) !== null,
       timeline,
     }
   })
-}
-
-/** Null when the message waits for nothing but others. */
-function explainSelf(row: MessageDetails, moment: SinceColumn & { readonly isHead: boolean }): LaneReason | null {
-  return row.open_sequence === null ? explainWaiting(row, moment) : explainLane(row, moment)
 }
 
 /** The head of the lane explains why the lane waits, for every message in it. */
@@ -86,10 +73,6 @@ async function findHead(reading: Reading, row: MessageDetails, now: Instant): Pr
       .where('m.sequence', '=', sequence ?? -1)
       .executeTakeFirst()) ?? null
   )
-}
-
-function status(lane: LaneReason): LaneReason | null {
-  return lane.reason === 'due' || lane.reason === 'sending' ? null : lane
 }
 
 async function positionOf(tables: Reader, row: MessageDetails): Promise<number> {
@@ -117,7 +100,7 @@ function policyOf({ policy }: MessageDetails): LanePolicy {
   return { ...DEFAULT_LANE_POLICY, ...(JSON.parse(policy) as Partial<LanePolicy>) }
 }
 
-const NOT_SENT: ReadonlySet<string> = new Set<MessageState>(['FAILED', 'EXPIRED', 'CANCELLED'])
+const NOT_PROVEN_SENT: ReadonlySet<string> = new Set<MessageState>(['FAILED', 'EXPIRED', 'CANCELLED', 'UNCONFIRMED'])
 // The act is among the newest of an account, unless it was long ago: then nobody is named.
 const ACTS_SEARCHED = 1_000
 

@@ -3,7 +3,7 @@ import type { Instant } from '../../../core/ids.ts'
 import type { MessageState } from '../../../core/message/message.ts'
 import type { MessageView } from '../../../core/ports/administration.ts'
 import { findHeads } from '../lanes/lane-order.ts'
-import { explainLane, explainWaiting, laneFacts, MEDIA_FACTS, type SinceColumn } from '../lanes/lane-reason.ts'
+import { explainLane, explainWaiting, type LaneContext, laneFacts, MEDIA_FACTS } from '../lanes/lane-reason.ts'
 import type { Reader, Reading } from '../store.ts'
 
 /**
@@ -92,14 +92,14 @@ export type MessageRow = Awaited<ReturnType<ReturnType<typeof selectMessages>['e
 export async function toMessageViews(
   reading: Reading,
   rows: readonly MessageRow[],
-  moment: SinceColumn,
+  context: LaneContext,
 ): Promise<MessageView[]> {
   const waiting = rows.filter(({ state }) => state === 'QUEUED').map((row) => row.connection_id)
   const heads = await findHeads(reading, [...new Set(waiting)])
-  return rows.map((row) => toMessageView(row, row.sequence === heads.get(row.connection_id), moment))
+  return rows.map((row) => toMessageView(row, row.sequence === heads.get(row.connection_id), context))
 }
 
-export function toMessageView(row: MessageRow, isHead: boolean, moment: SinceColumn): MessageView {
+export function toMessageView(row: MessageRow, isHead: boolean, context: LaneContext): MessageView {
   return {
     id: row.id,
     account: row.account_name,
@@ -107,7 +107,7 @@ export function toMessageView(row: MessageRow, isHead: boolean, moment: SinceCol
     to: row.recipient,
     type: row.type,
     state: shownState(row),
-    reason: reasonOf(row, isHead, moment),
+    reason: reasonOf(row, isHead, context),
     // The open attempt is counted whether or not its row in `message` has been written yet.
     attempts: Math.max(row.attempts, row.open_number ?? 0),
     acceptedAt: row.accepted_at,
@@ -120,8 +120,8 @@ export function shownState(row: Pick<MessageRow, 'state' | 'open_sequence'>): Me
   return row.state === 'QUEUED' && row.open_sequence !== null ? 'SENDING' : row.state
 }
 
-function reasonOf(row: MessageRow, isHead: boolean, moment: SinceColumn): string | null {
+function reasonOf(row: MessageRow, isHead: boolean, context: LaneContext): string | null {
   if (row.state !== 'QUEUED') return row.reason
-  if (row.open_sequence !== null) return explainLane(row, moment).reason
-  return explainWaiting(row, { ...moment, isHead })?.reason ?? 'behind_others'
+  if (row.open_sequence !== null) return explainLane(row, context).reason
+  return explainWaiting(row, { ...context, isHead })?.reason ?? 'behind_others'
 }

@@ -28,24 +28,26 @@ interface Waited {
   readonly message: MessageDetails
   readonly attempts: readonly StoredAttempt[]
   readonly fileAt: Instant | null
+  /** What it waited for itself when its time was over. */
+  readonly droppedFor: string | null
   readonly now: Instant
 }
 
 /** What a message waited for, and when Nuncio stood still meanwhile. */
 export async function readWaits(reading: Reading, waited: Waited): Promise<readonly TimelineEntry[]> {
-  const { message, fileAt, now } = waited
+  const { message, fileAt, droppedFor, now } = waited
   const from = message.accepted_at
   const attempts = attemptsOf(waited)
   const endedAt = attempts.at(-1)?.endedAt ?? from
   const { settled_at: settledAt } = message
   const isDropped = DROPPED.has(message.state) && attempts.length >= message.attempts
   const droppedAt = isDropped && settledAt !== null && settledAt > endedAt ? settledAt : null
-  const gaps = gapsOf({ acceptedAt: from, attempts, droppedAt })
+  const gaps = gapsOf({ acceptedAt: from, attempts, droppedAt, droppedFor })
   const to = settledAt ?? now
   const standstills = await readAll(reading.tables, message.connection_id, { from, to })
   const earlier = gaps.some(({ isFirst }) => isFirst) ? await readEarlier(reading, message) : null
   return [
-    ...findWaits({ acceptedAt: from, attempts, droppedAt, fileAt, standstills, earlier }),
+    ...findWaits({ acceptedAt: from, attempts, droppedAt, droppedFor, fileAt, standstills, earlier }),
     ...findStops(standstills, { from, to }),
   ]
 }
@@ -66,7 +68,10 @@ async function readAll(
   connectionId: ConnectionId,
   { from, to }: { readonly from: Instant; readonly to: Instant },
 ): Promise<readonly Standstill[]> {
-  const kept = await readStandstills(tables, connectionId, { from, to })
+  const kept = [
+    ...(await readStandstills(tables, connectionId, { from, to })),
+    ...(await readPresent(tables, connectionId)),
+  ]
   const alarms = await tables
     .selectFrom('alarm')
     .select(['since', 'facts'])
@@ -81,6 +86,17 @@ async function readAll(
     return { reason: 'storage_unavailable', since, until: Number(until), words, begunBy: null, endedBy: null }
   })
   return [...kept, ...outages.filter(({ until }) => until !== null && until > from)]
+}
+
+/** What the lane waits for now: it is kept when it is over. */
+async function readPresent(tables: Reader, connectionId: ConnectionId): Promise<readonly Standstill[]> {
+  const lane = await tables
+    .selectFrom('lane')
+    .select(['wait_reason as reason', 'wait_since as since', 'wait_until as until'])
+    .where('connection_id', '=', connectionId)
+    .executeTakeFirst()
+  if (!lane?.reason || lane.since === null || lane.reason === 'all_deferred') return []
+  return [{ reason: lane.reason, since: lane.since, until: lane.until, words: null, begunBy: null, endedBy: null }]
 }
 
 /** Deferred messages from long before stand aside, so the search ends where the lane had finished what came before. */

@@ -1,8 +1,9 @@
-import type { Selectable } from 'kysely'
-import type { ConnectionId, MessageId } from '../../../core/ids.ts'
-import { CHANNEL_ACTOR } from '../../../core/message/timeline.ts'
+import { type Selectable, sql } from 'kysely'
+import type { ConnectionId, Instant, MessageId } from '../../../core/ids.ts'
+import type { ResendFacts } from '../../../core/message/resend-facts.ts'
 import { isReasonCode } from '../../../core/reasons.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import { CHANNEL_ACTOR } from '../../../format/name-actor.ts'
 import { newMessageId } from '../new-id.ts'
 import { refuseBlocked } from '../recipients/block-lists.ts'
 import { addTimelineEntry, type Change, type Reader, touchLane } from '../store.ts'
@@ -100,6 +101,32 @@ export async function findSuccessor(
     .where('state', '<>', 'removed')
     .executeTakeFirst()
   return successor?.id ?? null
+}
+
+const EXISTS = (rows: ReturnType<typeof sql>) => sql<0 | 1>`case when exists (${rows}) then 1 else 0 end`
+
+/** What decides whether a message can be sent again, beside its own row. Tables: message `m`, its connection `c`. */
+export const RESEND_FACTS = [
+  EXISTS(
+    sql`select 1 from connection s where s.account_id = m.account_id and s.number = c.number and s.state <> 'removed'`,
+  ).as('has_connection'),
+  EXISTS(sql`select 1 from blocked_recipient b where b.account_id = m.account_id and b.recipient = m.recipient`).as(
+    'is_blocked',
+  ),
+] as const
+
+interface ResendRow {
+  readonly body_deleted_at: Instant | null
+  readonly has_connection: 0 | 1
+  readonly is_blocked: 0 | 1
+}
+
+export function toResendFacts(row: ResendRow): ResendFacts {
+  return {
+    hasConnection: row.has_connection === 1,
+    bodyDeletedAt: row.body_deleted_at,
+    isBlocked: row.is_blocked === 1,
+  }
 }
 
 async function copyMedia(

@@ -11,7 +11,7 @@ import { readWaits } from './read-waits.ts'
 // Networks report times in whole seconds, rounded down.
 const CUT_OFF_MS = 1_000
 
-type Moment = TimelineEntry & { readonly kind: TimelineKind | (string & {}) }
+type Entry = TimelineEntry & { readonly kind: TimelineKind | (string & {}) }
 
 /** Everything that happened to a message, by time. Most entries are derived from other rows and not stored again. */
 export async function readTimeline(
@@ -31,12 +31,17 @@ export async function readTimeline(
     ...attempts(rows, message, kept),
     ...openAttempt(message),
     ...settlement(message, kept),
-    ...(await readWaits(reading, { message, attempts: rows, fileAt, now })),
-  ].filter((moment) => !kept.some((other) => other.kind === moment.kind && other.at === moment.at))
+    ...(await readWaits(reading, { message, attempts: rows, fileAt, droppedFor: droppedFor(kept), now })),
+  ].filter((entry) => !kept.some((other) => other.kind === entry.kind && other.at === entry.at))
   return orderTimeline(derived, kept)
 }
 
-async function keptEntries(tables: Reader, message: MessageDetails): Promise<readonly Moment[]> {
+function droppedFor(kept: readonly Entry[]): string | null {
+  const waitedFor = kept.findLast(({ kind }) => kind === 'settled')?.facts['waitedFor']
+  return typeof waitedFor === 'string' ? waitedFor : null
+}
+
+async function keptEntries(tables: Reader, message: MessageDetails): Promise<readonly Entry[]> {
   const rows = await tables
     .selectFrom('timeline')
     .select(['at', 'kind', 'code', 'words', 'facts'])
@@ -49,15 +54,15 @@ async function keptEntries(tables: Reader, message: MessageDetails): Promise<rea
   }))
 }
 
-function acceptance(message: MessageDetails): readonly Moment[] {
+function acceptance(message: MessageDetails): readonly Entry[] {
   // A copy made by a person came with no request, so it took no time.
-  if (message.request_id === null) return [moment(message.accepted_at, 'accepted', {})]
+  if (message.request_id === null) return [entry(message.accepted_at, 'accepted', {})]
   const { request_id: requestId, token_name: token, remote_address: from, user_agent: userAgent } = message
   const tookMs = acceptanceTookMs(message)
-  return [moment(message.accepted_at, 'accepted', { requestId, token, from, userAgent, tookMs })]
+  return [entry(message.accepted_at, 'accepted', { requestId, token, from, userAgent, tookMs })]
 }
 
-async function repeats({ tables, engine }: Reading, message: MessageDetails): Promise<readonly Moment[]> {
+async function repeats({ tables, engine }: Reading, message: MessageDetails): Promise<readonly Entry[]> {
   const rows = await tables
     .selectFrom('request')
     .select(['received_at', 'request_id'])
@@ -66,11 +71,11 @@ async function repeats({ tables, engine }: Reading, message: MessageDetails): Pr
     .where(within('sequence', engine.repeatsOf(message.sequence)))
     .orderBy('sequence')
     .execute()
-  return rows.map((row) => moment(row.received_at, 'repeated', { requestId: row.request_id }))
+  return rows.map((row) => entry(row.received_at, 'repeated', { requestId: row.request_id }))
 }
 
 /** The tries of a download. They begin again when the file is lost. */
-function numberTries(kept: readonly Moment[]): readonly Moment[] {
+function numberTries(kept: readonly Entry[]): readonly Entry[] {
   let tries = 0
   return kept.map((entry) => {
     if (entry.kind === 'media-lost' || entry.kind === 'media-elsewhere') tries = 0
@@ -80,7 +85,7 @@ function numberTries(kept: readonly Moment[]): readonly Moment[] {
   })
 }
 
-async function media(tables: Reader, message: MessageDetails, kept: readonly Moment[]): Promise<readonly Moment[]> {
+async function media(tables: Reader, message: MessageDetails, kept: readonly Entry[]): Promise<readonly Entry[]> {
   const row = await tables
     .selectFrom('media')
     .select(['state', 'code', 'words', 'size_bytes', 'sha256', 'mime', 'took_ms', 'ended_at'])
@@ -90,7 +95,7 @@ async function media(tables: Reader, message: MessageDetails, kept: readonly Mom
   const failed = kept.findLast(({ kind }) => kind.startsWith('media-'))?.facts['tries']
   const tries = 1 + Number(failed ?? 0)
   if (row.state === 'failed')
-    return [{ ...moment(row.ended_at, 'media-failed', { tries }), code: row.code, words: row.words }]
+    return [{ ...entry(row.ended_at, 'media-failed', { tries }), code: row.code, words: row.words }]
   // Forgotten before it had been fetched.
   if (row.sha256 === null) return []
   const facts = {
@@ -101,7 +106,7 @@ async function media(tables: Reader, message: MessageDetails, kept: readonly Mom
     tries,
     captionDropped: (await hasUnusedCaption(tables, message)) ? 'yes' : null,
   }
-  return [moment(row.ended_at, 'media-fetched', facts)]
+  return [entry(row.ended_at, 'media-fetched', facts)]
 }
 
 /** An audio message has no caption: the one of the request is left out. */
@@ -136,40 +141,40 @@ function readAttempts(tables: Reader, message: MessageDetails) {
 
 type AttemptRow = Awaited<ReturnType<typeof readAttempts>>[number]
 
-function attempts(rows: readonly AttemptRow[], message: MessageDetails, kept: readonly Moment[]): readonly Moment[] {
+function attempts(rows: readonly AttemptRow[], message: MessageDetails, kept: readonly Entry[]): readonly Entry[] {
   const last = rows.at(-1)
   return rows.flatMap((row) => {
     const networkId = row === last && row.outcome === 'accepted' ? { networkId: message.network_id } : {}
     const facts = { attempt: row.number, tookMs: row.ended_at - row.started_at, ...networkId }
     const { template = null, uploadedAs = null } = JSON.parse(row.facts ?? '{}') as AttemptFacts
-    const begun = moment(row.started_at, 'attempt-begun', { attempt: row.number, template, uploadedAs })
+    const begun = entry(row.started_at, 'attempt-begun', { attempt: row.number, template, uploadedAs })
     // The stored entry reports the broken attempt, so only the end of the wait for evidence is added.
     const isReported = kept.some((other) => other.kind === 'attempt-unknown' && other.facts['attempt'] === row.number)
-    if (isReported && row.outcome === 'unknown') return [begun, moment(row.ended_at, 'evidence', facts)]
-    return [begun, { ...moment(row.ended_at, `attempt-${row.outcome}`, facts), code: row.code, words: row.words }]
+    if (isReported && row.outcome === 'unknown') return [begun, entry(row.ended_at, 'evidence', facts)]
+    return [begun, { ...entry(row.ended_at, `attempt-${row.outcome}`, facts), code: row.code, words: row.words }]
   })
 }
 
-function openAttempt(message: MessageDetails): readonly Moment[] {
+function openAttempt(message: MessageDetails): readonly Entry[] {
   if (message.open_number === null || message.open_started_at === null) return []
-  return [moment(message.open_started_at, 'attempt-begun', { attempt: message.open_number })]
+  return [entry(message.open_started_at, 'attempt-begun', { attempt: message.open_number })]
 }
 
-function settlement(message: MessageDetails, kept: readonly Moment[]): readonly Moment[] {
+function settlement(message: MessageDetails, kept: readonly Entry[]): readonly Entry[] {
   if (message.settled_at === null) return []
   if (message.state === 'CANCELLED') {
     if (kept.some(({ kind }) => kind === 'cancelled')) return []
-    return [{ ...moment(message.settled_at, 'connection-removed', { state: 'CANCELLED' }), code: message.reason }]
+    return [{ ...entry(message.settled_at, 'connection-removed', { state: 'CANCELLED' }), code: message.reason }]
   }
   const state = stateWhenSettled(message, kept)
-  const settled = moment(message.settled_at, 'settled', { state })
+  const settled = entry(message.settled_at, 'settled', { state })
   if (state === message.state) return [{ ...settled, code: message.reason, words: message.message_words }]
   const was = kept.find(({ kind }) => kind === 'resolved')?.facts['was']
   return [typeof was === 'string' ? { ...settled, code: was } : settled]
 }
 
 /** The state in which it left its lane: receipts and people may have moved it on since. */
-function stateWhenSettled(message: MessageDetails, kept: readonly Moment[]): string {
+function stateWhenSettled(message: MessageDetails, kept: readonly Entry[]): string {
   const { state, published_at: publishedAt, settled_at: settledAt } = message
   // Exactly equal, because a late report may carry a time of the network's clock before the message left its lane.
   if (publishedAt !== null && publishedAt === settledAt) return 'PUBLISHED'
@@ -178,7 +183,7 @@ function stateWhenSettled(message: MessageDetails, kept: readonly Moment[]): str
   return state === 'FAILED' && kept.some(({ kind }) => kind === 'receipt-failed') ? 'UNCONFIRMED' : state
 }
 
-function moment(at: number, kind: TimelineKind, facts: TimelineEntry['facts']): Moment {
+function entry(at: number, kind: TimelineKind, facts: TimelineEntry['facts']): Entry {
   return { at, kind, code: null, words: null, facts }
 }
 

@@ -6,7 +6,7 @@ import type { Span } from '../engine.ts'
 import type { Reading } from '../store.ts'
 import { HourTally, talliedAs } from './hour-tally.ts'
 import { HOUR_MS, MINUTE_MS } from './hours.ts'
-import { type LongTable, lowerBoundByTime } from './lower-bound-by-time.ts'
+import { edgeOf, type LongTable, lowerBoundByTime } from './lower-bound-by-time.ts'
 import { writeHour } from './write-hour.ts'
 
 // Several processes number rows at once, so numbers are only roughly in the order of time.
@@ -14,9 +14,13 @@ const MARGIN_MS = MINUTE_MS
 // Some milliseconds, during which other users of the thread or the connection wait.
 const ROWS_AT_ONCE = 5_000
 
-/** The reason of a message that may need a person's action; null: no action is needed, or it was taken. */
+/**
+ * The reason of a message that may need a person's action; null: no action is needed, or it was taken. A recipient that is
+ * on the block list was put there on purpose.
+ */
 export const OPEN_REASON = sql<string | null>`case when state in ('FAILED', 'EXPIRED', 'UNCONFIRMED')
-  and resent_as is null and resolved_at is null then coalesce(reason, '') end`
+  and resent_as is null and resolved_at is null and coalesce(reason, '') <> 'recipient_blocked'
+  then coalesce(reason, '') end`
 
 /** Rests in proportion to the `tookMs` of the last step. False: give up. */
 export type Rest = (tookMs: number) => Promise<boolean>
@@ -63,18 +67,11 @@ async function walk(
   return true
 }
 
-async function startOfRange({ tables, engine }: Reading, table: LongTable, span: Span): Promise<Sequence> {
-  const newest = await tables
-    .selectFrom(table)
-    .select('sequence')
-    .where('sequence', '>=', span.from)
-    .where('sequence', '<', span.before)
-    .orderBy('sequence', 'desc')
-    .limit(1)
-    .executeTakeFirst()
+async function startOfRange(reading: Reading, table: LongTable, span: Span): Promise<Sequence> {
+  const newest = await edgeOf(reading, table, { span, newest: true })
   if (!newest) return span.from
   const behind = { from: span.from, before: newest.sequence + 1 }
-  return engine.startOfRange(tables, { table, span: behind, rows: ROWS_AT_ONCE })
+  return reading.engine.startOfRange(reading.tables, { table, span: behind, rows: ROWS_AT_ONCE })
 }
 
 interface Part {

@@ -28,11 +28,11 @@ describe('which hour is counted next', () => {
     const at = all(now)
       .set(CURRENT, CURRENT + HOUR_MS - 5_000)
       .set(CURRENT + HOUR_MS, now)
-    const looking = { now, isWatched: true, last: CURRENT + HOUR_MS }
-    const later = (ms: number) => ({ ...looking, now: now + ms, last: null })
+    const watched = { now, isWatched: true, last: CURRENT + HOUR_MS }
+    const later = (ms: number) => ({ ...watched, now: now + ms, last: null })
 
-    assert.equal(nextHour(counted({ at }), looking), CURRENT)
-    assert.equal(nextHour(counted({ at }), { ...looking, isWatched: false }), null)
+    assert.equal(nextHour(counted({ at }), watched), CURRENT)
+    assert.equal(nextHour(counted({ at }), { ...watched, isWatched: false }), null)
     // What went on its way in the first minutes of the next hour is seen, too, and then it rests.
     const after = new Map([
       ...all(now + 10 * MINUTE_MS),

@@ -21,13 +21,13 @@ export interface Counted {
   readonly at: ReadonlyMap<Instant, Instant>
   /** Hours of any age in which something was still waiting. */
   readonly waiting: ReadonlySet<Instant>
-  /** The newest one of those older than what becomes final, that was never counted; null when there is none. */
+  /** The newest hour that was never counted, of those that are final by age; null when there is none. */
   readonly missing: Instant | null
   /** Nothing was accepted before. */
   readonly oldest: Instant
 }
 
-export interface Looking {
+export interface CountingState {
   readonly now: Instant
   /** A person is watching now. */
   readonly isWatched: boolean
@@ -36,10 +36,10 @@ export interface Looking {
 }
 
 /** Which hour to count next; null: all are as fresh as they need to be. Pure. */
-export function nextHour(counted: Counted, looking: Looking): Instant | null {
-  const { now, last } = looking
+export function nextHour(counted: Counted, state: CountingState): Instant | null {
+  const { now, last } = state
   const current = hourOf(now)
-  const isDue = (hour: Instant) => isHourDue(hour, counted, looking)
+  const isDue = (hour: Instant) => isHourDue(hour, counted, state)
   // A very full hour is due again as soon as it was counted, so the other hours take turns with it.
   if (last !== current && isDue(current)) return current
   for (let hour = current - HOUR_MS; hour >= firstOpen(counted, now); hour -= HOUR_MS) if (isDue(hour)) return hour
@@ -57,7 +57,7 @@ export function firstWhole(now: Instant): Instant {
   return hourOf(now - FINAL_AFTER_MS - DAY_MS)
 }
 
-function isHourDue(hour: Instant, { at, waiting }: Counted, { now, isWatched }: Looking): boolean {
+function isHourDue(hour: Instant, { at, waiting }: Counted, { now, isWatched }: CountingState): boolean {
   const countedAt = at.get(hour)
   if (countedAt === undefined) return true
   const since = now - countedAt

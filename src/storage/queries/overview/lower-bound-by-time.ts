@@ -6,7 +6,7 @@ import type { Reading } from '../store.ts'
 
 export type LongTable = 'message' | 'request'
 
-export interface Moment {
+interface DatedRow {
   readonly sequence: Sequence
   readonly at: Instant
 }
@@ -20,8 +20,8 @@ export async function lowerBoundByTime(
   { tables, engine }: Reading,
   table: LongTable,
   time: Instant,
-): Promise<Moment | null> {
-  let found: Moment | null = null
+): Promise<DatedRow | null> {
+  let found: DatedRow | null = null
   for (const span of await engine.spans(tables)) {
     const first = await edgeOf({ tables, engine }, table, { span, newest: false })
     if (first === null) continue
@@ -38,10 +38,10 @@ interface Search {
   readonly span: Span
   readonly time: Instant
   /** Known to be earlier. */
-  readonly first: Moment
+  readonly first: DatedRow
 }
 
-async function searchIn(reading: Reading, table: LongTable, { span, time, first }: Search): Promise<Moment | null> {
+async function searchIn(reading: Reading, table: LongTable, { span, time, first }: Search): Promise<DatedRow | null> {
   const last = await edgeOf(reading, table, { span, newest: true })
   if (last === null || last.at < time) return null
   let [before, end, found] = [first.sequence, last.sequence, last]
@@ -59,11 +59,12 @@ async function searchIn(reading: Reading, table: LongTable, { span, time, first 
   return found
 }
 
-async function edgeOf(
+/** The oldest or newest row of a span; null: it is empty. */
+export async function edgeOf(
   { tables }: Reading,
   table: LongTable,
   { span, newest }: { readonly span: Span; readonly newest: boolean },
-): Promise<Moment | null> {
+): Promise<DatedRow | null> {
   const row = await tables
     .selectFrom(table)
     .select(['sequence', sql<Instant>`${sql.ref(table === 'message' ? 'accepted_at' : 'received_at')}`.as('at')])

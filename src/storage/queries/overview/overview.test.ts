@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
+import { countHours, isAsOldAs } from '../../../../test/support/administration-world/counted-hours.ts'
 import { logRequest } from '../../../../test/support/administration-world/log-request.ts'
 import {
   AdministrationWorld,
@@ -8,9 +9,8 @@ import {
 } from '../../../../test/support/administration-world/open-administration-world.ts'
 import type { AccountId, TokenId } from '../../../core/ids.ts'
 import type { Overview, OverviewRange, OverviewView, WantedOverview } from '../../../core/ports/console/overview.ts'
-import { DAY_MS, HOUR_MS, hourOf, MINUTE_MS } from './hours.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from './hours.ts'
 import { createOverview } from './overview.ts'
-import { TallyCounter } from './tally-counter.ts'
 
 let world: AdministrationWorld
 let overview: Overview
@@ -34,7 +34,7 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
   })
 
   it.each(['24h', '7d', '30d'] as const)('shows at once what came in the last two hours, over %s', async (range) => {
-    await isAsOldAs(3 * DAY_MS)
+    await isAsOldAs(world, 3 * DAY_MS)
     const other = await world.connection(await world.account('Busy'), '15550001009')
     await world.acceptMany(1_001, other)
     const connectionId = await world.connection(account)
@@ -43,7 +43,7 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     await world.accept({ connectionId, state: 'FAILED', reason: 'busy', acceptedAt: NOON - 70_000 })
     await world.accept({ connectionId })
     await refuse(account, NOON)
-    await count()
+    await countHours(world)
     const counted = await read(range)
     await world.accept({ connectionId, state: 'PUBLISHED' })
     await world.administration.retryMessage(failed.id, 'anna')
@@ -62,14 +62,14 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
   })
 
   it('shows what became of messages by the hour, by six hours and by the day, and as of when that is', async () => {
-    await isAsOldAs(31 * DAY_MS, 20 * DAY_MS, 3 * DAY_MS, 2 * HOUR_MS, 1)
+    await isAsOldAs(world, 31 * DAY_MS, 20 * DAY_MS, 3 * DAY_MS, 2 * HOUR_MS, 1)
     const connectionId = await world.connection(account)
     await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 20 * DAY_MS })
     await world.accept({ connectionId, state: 'EXPIRED', acceptedAt: NOON - 3 * DAY_MS })
     await world.accept({ connectionId, state: 'DELIVERED', acceptedAt: NOON - 2 * HOUR_MS })
     await world.accept({ connectionId, acceptedAt: NOON - 10 })
     await refuse(account, NOON - 5)
-    await count()
+    await countHours(world)
     world.now += 5 * MINUTE_MS
 
     const [day, week, month] = [await read('24h'), await read('7d'), await read('30d')]
@@ -86,10 +86,10 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
   })
 
   it('begins a day when the day of its reader begins', async () => {
-    await isAsOldAs(3 * DAY_MS, 37 * HOUR_MS, 36.5 * HOUR_MS)
+    await isAsOldAs(world, 3 * DAY_MS, 37 * HOUR_MS, 36.5 * HOUR_MS)
     const connectionId = await world.connection(account)
     await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: Date.UTC(2026, 0, 13, 23, 30) })
-    await count()
+    await countHours(world)
 
     const berlin = await overview.readOverview(wanted('30d', { offsetMinutes: 60 }))
 
@@ -138,7 +138,7 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
   it('shows the last hours as they were counted where there is too much to read', async () => {
     const connectionId = await world.connection(account)
     await world.acceptMany(10_001, connectionId)
-    await count()
+    await countHours(world)
 
     const { totals, bars, barMs } = await read('1h')
 
@@ -152,7 +152,7 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     ]
     await world.accept({ connectionId: first, state: 'PUBLISHED' })
     await world.accept({ connectionId: second, state: 'FAILED' })
-    await count()
+    await countHours(world)
 
     const ofSecond = async (range: OverviewRange) =>
       (await overview.readOverview(wanted(range, { connectionId: second }))).totals
@@ -195,7 +195,7 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     await world.acceptMany(6_000, connectionId)
     const { waiting: before } = await read('24h')
 
-    await count()
+    await countHours(world)
     const { waiting: after } = await read('24h')
 
     assert.deepEqual([before.count, before.isMore], [5_000, true])
@@ -218,73 +218,6 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     assert.deepEqual(queued, flowing)
   })
 
-  it('groups what needs attention of seven days by its reason, most first', async () => {
-    await isAsOldAs(9 * DAY_MS, 8 * DAY_MS, 2 * DAY_MS, 1)
-    const connectionId = await world.connection(account)
-    const failed = { connectionId, state: 'FAILED', reason: 'recipient_refused' } as const
-    await world.accept({ ...failed, acceptedAt: NOON - 8 * DAY_MS })
-    await world.accept({ ...failed, acceptedAt: NOON - 2 * DAY_MS })
-    await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown', acceptedAt: NOON - 9_000 })
-    await world.accept({ connectionId, state: 'EXPIRED', reason: 'expired', acceptedAt: NOON - 8_000 })
-    await world.accept({ ...failed, acceptedAt: NOON - 7_000 })
-    await world.accept({ connectionId, state: 'CANCELLED', reason: 'cancelled_by_person' })
-    await count()
-
-    const { from, groups } = await overview.readAttention(account)
-
-    assert.equal(from, NOON - 7 * DAY_MS)
-    assert.deepEqual(groups, [
-      { state: 'FAILED', reason: 'recipient_refused', count: 2, latestAt: NOON - 7_000 },
-      { state: 'EXPIRED', reason: 'expired', count: 1, latestAt: NOON - 8_000 },
-    ])
-  })
-
-  it('remembers what was seen up to when, of this account alone and not without end', async () => {
-    const other = await world.account('Other')
-    for (let key = 0; key < 201; key++) {
-      world.now += 1
-      await overview.noteAttentionSeen(account, { key: `key ${key}`, until: NOON }, 'anna')
-    }
-    await overview.noteAttentionSeen(account, { key: 'key 200', until: NOON + 5 }, 'ben')
-
-    const { seen } = await overview.readAttention(account)
-
-    assert.deepEqual(seen.get('key 200'), { until: NOON + 5, by: 'ben', at: world.now })
-    assert.deepEqual([seen.size, seen.has('key 0')], [200, false])
-    assert.equal((await overview.readAttention(other)).seen.size, 0)
-  })
-
-  it.each([
-    ['3 days', 3 * DAY_MS],
-    ['20 days', 20 * DAY_MS],
-  ])('no longer shows a message that a person has dealt with, though it is %s old', async (_, ageMs) => {
-    await isAsOldAs(31 * DAY_MS, ageMs)
-    const connectionId = await world.connection(account)
-    const made = { connectionId, acceptedAt: NOON - ageMs }
-    const asked = await world.accept({ ...made, state: 'UNCONFIRMED', reason: 'result_unknown' })
-    const again = await world.accept({ ...made, state: 'UNCONFIRMED', reason: 'result_unknown' })
-    const failed = await world.accept({ ...made, state: 'FAILED', reason: 'recipient_refused' })
-    await world.accept({ ...made, state: 'FAILED', reason: 'recipient_refused' })
-    await count()
-    const before = await overview.readAttention(account)
-    await world.administration.resolveMessage(asked.id, 'arrived', 'anna')
-    await world.administration.resolveMessage(again.id, 'send-again', 'anna')
-    await world.administration.retryMessage(failed.id, 'anna')
-    await count()
-
-    const after = await read('30d')
-
-    assert.deepEqual(
-      before.groups.map(({ count }) => count),
-      ageMs < 7 * DAY_MS ? [2] : [],
-    )
-    const left = { state: 'FAILED', reason: 'recipient_refused', count: 1, latestAt: NOON - ageMs }
-    assert.deepEqual((await overview.readAttention(account)).groups, ageMs < 7 * DAY_MS ? [left] : [])
-    const { totals: ofConnection } = await overview.readOverview(wanted('30d', { connectionId }))
-    for (const { published, unconfirmed, failed: failures } of [after.totals, ofConnection])
-      assert.deepEqual([published, unconfirmed, failures], [1, 1, 2])
-  })
-
   it('G12: shows that all lanes are held, and why', async () => {
     await world.administration.holdLanes('restored the backup of Monday', 'test')
 
@@ -292,13 +225,13 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
   })
 
   it('shows what is kept, since when, and how much space it takes', async () => {
-    await isAsOldAs(21 * DAY_MS, 20 * DAY_MS)
+    await isAsOldAs(world, 21 * DAY_MS, 20 * DAY_MS)
     const connectionId = await world.connection(account)
     await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 20 * DAY_MS })
     const { sequence } = await world.accept({ connectionId, type: 'image' })
     await world.run(`update media set state = 'ready', size_bytes = 4096 where message_sequence = ?`, sequence)
     await refuse(account, NOON)
-    await count()
+    await countHours(world)
     await world.accept({ connectionId, state: 'PUBLISHED' })
 
     const kept = await overview.readRetention(account)
@@ -309,13 +242,13 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
   })
 
   it('counts as kept no message that has been deleted since, and knows of one that was kept back', async () => {
-    await isAsOldAs(200 * DAY_MS, 120 * DAY_MS, 100 * DAY_MS, 2 * DAY_MS)
+    await isAsOldAs(world, 200 * DAY_MS, 120 * DAY_MS, 100 * DAY_MS, 2 * DAY_MS)
     const connectionId = await world.connection(account)
     const unknown = { connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' } as const
     const kept = await world.accept({ ...unknown, acceptedAt: NOON - 120 * DAY_MS })
     const old = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 100 * DAY_MS })
     await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON - 2 * DAY_MS })
-    await count()
+    await countHours(world)
     const before = await overview.readRetention(account)
 
     await world.run(`delete from ${engine === 'SQLite' ? 'message' : 'settled'} where sequence = ?`, old.sequence)
@@ -340,7 +273,7 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
     await world.run(`update media set state = 'ready', size_bytes = 4096 where message_sequence = ?`, sequence)
     await token(other, 'theirs', NOON + DAY_MS)
     await refuse(other, NOON)
-    await count()
+    await countHours(world)
 
     for (const range of ['1h', '24h'] as const) {
       for (const asked of [null, connectionId]) {
@@ -356,17 +289,6 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
   })
 })
 
-/** All its hours were counted a moment ago, but for the one at hand and those in which something is going to be. */
-async function isAsOldAs(ageMs: number, ...busy: readonly number[]): Promise<void> {
-  await world.run('update account set created_at = ?', NOON - ageMs)
-  await world.run(
-    `with recursive hours (hour) as (select cast(${hourOf(NOON - ageMs)} as bigint) union all
-       select hour + ${HOUR_MS} from hours where hour < ${NOON - HOUR_MS})
-     insert into tally_hour (hour, counted_at) select hour, ${NOON - 1} from hours
-       where hour not in (${[0, ...busy.map((ago) => hourOf(NOON - ago))].join()})`,
-  )
-}
-
 function read(range: OverviewRange): Promise<OverviewView> {
   return overview.readOverview(wanted(range, {}))
 }
@@ -377,11 +299,6 @@ function wanted(range: OverviewRange, more: Partial<WantedOverview>): WantedOver
 
 function barAt({ bars }: OverviewView, at: number) {
   return bars.find((bar) => bar.at === at)
-}
-
-async function count(): Promise<void> {
-  const counter = new TallyCounter(world.store, { wait: async () => {} })
-  while (await counter.countNext());
 }
 
 async function refuse(accountId: AccountId, receivedAt: number): Promise<void> {

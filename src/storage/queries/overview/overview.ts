@@ -10,6 +10,7 @@ import { change, type Reader, type Store } from '../store.ts'
 import { noteAttentionSeen, readAttention } from './attention.ts'
 import { countSent } from './count-sent.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
+import { edgeOf } from './lower-bound-by-time.ts'
 import { readBars, totalsOf } from './read-bars.ts'
 import { type Recent, readRecent } from './recent.ts'
 import { readRetention } from './retention.ts'
@@ -182,14 +183,7 @@ async function readTook({ database }: Store, accountId: AccountId, span: Span): 
   return rows.map(({ took }) => Math.max(0, took))
 }
 
-async function endOfRows({ database }: Store, span: Span): Promise<Sequence | null> {
-  const newest = await database
-    .selectFrom('message')
-    .select('sequence')
-    .where('sequence', '>=', span.from)
-    .where('sequence', '<', span.before)
-    .orderBy('sequence', 'desc')
-    .limit(1)
-    .executeTakeFirst()
+async function endOfRows({ database: tables, engine }: Store, span: Span): Promise<Sequence | null> {
+  const newest = await edgeOf({ tables, engine }, 'message', { span, newest: true })
   return newest ? newest.sequence + 1 : null
 }

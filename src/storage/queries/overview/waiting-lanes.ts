@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { OverviewView, WaitingLane } from '../../../core/ports/console/overview.ts'
-import { laneFacts, timelineEntryOf, whyStandsStill } from '../lanes/lane-reason.ts'
+import { laneContextOf, laneFacts, whyStandsStill } from '../lanes/lane-reason.ts'
 import type { Store } from '../store.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
 
@@ -22,7 +22,7 @@ type Waiting = Pick<OverviewView, 'waiting' | 'lanes' | 'furtherLanes'> & {
  */
 export async function readWaiting(store: Store, accountId: AccountId, now: Instant): Promise<Waiting> {
   const aside = await store.engine.overview.findNotEntered(store.database, accountId)
-  const moment = { ...(await timelineEntryOf(store)), now }
+  const context = { ...(await laneContextOf(store)), now }
   const newest = new Map(aside.map((lane) => [lane.connectionId, lane]))
   const lanes: WaitingLane[] = []
   let head: Sequence | null = null
@@ -31,7 +31,7 @@ export async function readWaiting(store: Store, accountId: AccountId, now: Insta
     const oldestAt = row.oldest_entered_at ?? behind?.oldestAt ?? null
     if (oldestAt === null) continue
     head = Math.max(head ?? 0, row.entered_head ?? behind?.head ?? 0)
-    const still = whyStandsStill(row, behind?.count ?? 1, moment)
+    const still = whyStandsStill(row, behind?.count ?? 1, context)
     lanes.push({
       connectionId: row.id,
       number: row.number,

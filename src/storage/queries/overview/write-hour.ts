@@ -21,13 +21,14 @@ export async function writeHour({ tables }: Pick<Reading, 'tables'>, counted: Co
   const isWhole = counted.hour >= firstWhole(counted.countedAt)
   const figures = isWhole ? counted : { ...counted, tally: withoutLosses(counted.tally, kept) }
   const write = async (within: Reader) => {
-    await writeCounts(within, figures, kept.counts)
-    await writeReasons(within, figures, kept.reasons)
+    // The hour first: a person's action that corrects its figures locks it, too.
     await within
       .insertInto('tally_hour')
       .values({ hour: counted.hour, counted_at: counted.countedAt })
       .onConflict((same) => same.column('hour').doUpdateSet({ counted_at: counted.countedAt }))
       .execute()
+    await writeCounts(within, figures, kept.counts)
+    await writeReasons(within, figures, kept.reasons)
   }
   await (tables.isTransaction ? write(tables) : tables.transaction().execute(write))
 }

@@ -2,11 +2,13 @@ import { crc32 } from 'node:zlib'
 import { sql } from 'kysely'
 import { ERASED, erasedBody, mentionsNumber, namesNumber } from '../../../core/message/erased.ts'
 import type { Sequence } from '../../../core/message/message.ts'
+import type { TakenOut } from '../../../core/message/taken-out.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import { spellingsOf } from '../../../core/number-spellings.ts'
-import type { Actor, TakenOut } from '../../../core/ports/administration.ts'
+import type { Actor } from '../../../core/ports/administration.ts'
 import { hintOf } from '../../../core/ports/recipients.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import { counted } from '../../../format/counted.ts'
 import { yieldToWriters } from '../messages/cancel-waiting.ts'
 import { cancelMessage } from '../messages/change-message.ts'
 import { addTimelineEntry, type Change, change, type Store, writeAudit } from '../store.ts'
@@ -88,10 +90,9 @@ async function endWaiting(
     .execute()
   if (waiting.length === 0) return NONE_TAKEN_OUT
   if (!cancelWaiting) {
-    const subject = waiting.length === 1 ? '1 message waits' : `${waiting.length} messages wait`
     throw new Refusal(
       'recipient_has_waiting',
-      `${subject} for this recipient. Say --cancel-waiting to cancel them first.`,
+      `${counted(waiting.length, 'message waits', 'messages wait')} for this recipient. Say --cancel-waiting to cancel them first.`,
     )
   }
   let cancelled = 0
@@ -164,7 +165,8 @@ async function eraseMessages(
     .where('m.sequence', 'in', sequences)
     .where('m.recipient', '=', recipient)
     .execute()
-  for (const { sequence, type, state, number } of rows) {
+  // All transactions lock the last message first.
+  for (const { sequence, type, state, number } of rows.toSorted((a, b) => b.sequence - a.sequence)) {
     if (state === 'QUEUED') throw stillWaiting()
     const body = erasedBody({ from: number, type })
     await engine.eraseMessage(tables, { accountId, sequence, recipient: ERASED, body, bodyCrc: crc32(body) })
@@ -175,13 +177,13 @@ async function eraseMessages(
       .where('words', 'is not', null)
       .execute()
     await addTimelineEntry(making, { sequence, kind: 'erased', facts: { by: making.actor } })
+    await tables
+      .updateTable('media')
+      .set({ url: '', words: null, sha256: null })
+      .where('account_id', '=', accountId)
+      .where('message_sequence', '=', sequence)
+      .execute()
   }
-  await tables
-    .updateTable('media')
-    .set({ url: '', words: null, sha256: null })
-    .where('account_id', '=', accountId)
-    .where('message_sequence', 'in', sequences)
-    .execute()
 }
 
 /** Callers may put the number into their idempotency keys. Without its key a request that is repeated is a new one. */
@@ -208,6 +210,8 @@ async function eraseWaitWords({ tables }: Change, { accountId, recipient }: OfRe
     .select(['l.connection_id', 'l.wait_words'])
     .where('c.account_id', '=', accountId)
     .where('l.wait_words', 'is not', null)
+    // In the order in which workers lock them.
+    .orderBy('l.connection_id')
     .execute()
   const about = lanes.filter(({ wait_words: words }) => words !== null && mentionsNumber(words, recipient))
   for (const { connection_id: id } of about)
@@ -216,10 +220,24 @@ async function eraseWaitWords({ tables }: Change, { accountId, recipient }: OfRe
 
 /** The network makes them anew with the next message to this number. It may know the person by the other spelling. */
 async function eraseSessionKeys({ tables }: Change, { accountId, recipient }: OfRecipient): Promise<void> {
+  const connections = tables.selectFrom('connection').select('id').where('account_id', '=', accountId)
+  const about = spellingsOf(recipient)
+  // Locks the sessions first, as their workers do before they write keys.
+  await tables
+    .updateTable('channel_session')
+    .set((its) => ({ holds: its.ref('holds') }))
+    .where('connection_id', 'in', (keys) =>
+      keys
+        .selectFrom('channel_session_key')
+        .select('connection_id')
+        .where('recipient', 'in', about)
+        .where('connection_id', 'in', connections),
+    )
+    .execute()
   await tables
     .deleteFrom('channel_session_key')
-    .where('recipient', 'in', spellingsOf(recipient))
-    .where('connection_id', 'in', tables.selectFrom('connection').select('id').where('account_id', '=', accountId))
+    .where('recipient', 'in', about)
+    .where('connection_id', 'in', connections)
     .execute()
 }
 

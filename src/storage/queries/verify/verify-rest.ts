@@ -66,8 +66,8 @@ export async function verifyTallies(verification: Verification): Promise<void> {
           having sum(case when connection_id = '' then count else -count end) <> 0 or min(count) < 0`,
       ),
     )
-    const moment = new Date(hour).toISOString().slice(0, 13)
-    for (const row of rows) findings.add('tally_differs', `account ${row.account_id}, ${moment} h: ${row.state}`)
+    const hourText = new Date(hour).toISOString().slice(0, 13)
+    for (const row of rows) findings.add('tally_differs', `account ${row.account_id}, ${hourText} h: ${row.state}`)
   }
 }
 

@@ -68,7 +68,7 @@ export function setWebhookState(
     const before = await findWebhook(tables, of)
     if (before.state === state) return toWebhookView(tables, before, at)
     // Earlier failures no longer count: the receiver was fixed, or the webhook is disabled on purpose.
-    await write(making, of, { state, state_reason: null, failing_since: null })
+    await write(making, of, { state, state_reason: null, failing_since: null, failed_tries: 0 })
     return finish(making, of, { action: state === 'enabled' ? 'webhook.enable' : 'webhook.disable' })
   })
 }
@@ -151,6 +151,7 @@ type Columns = Partial<{
   state: 'enabled' | 'disabled' | 'removed'
   state_reason: null
   failing_since: null
+  failed_tries: 0
   secret: string
   old_secret: string | null
   old_secret_until: number | null

@@ -5,6 +5,7 @@ import { type DueWebhook, type Room, type Share, shareOut } from '../../../core/
 import type { ClaimedDelivery } from '../../../core/ports/deliveries.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
+import { changeDeliveries } from './change-deliveries.ts'
 import { LONGEST_AHEAD_MS } from './write-notifications.ts'
 
 // Of those with something due, the ones that have waited longest: as many that work, and as many that fail.
@@ -16,8 +17,7 @@ interface ClaimWanted extends Room {
 
 /** See `Deliveries.claimDue`. A claim moves `next_try_at` ahead: until then no other process takes the delivery. */
 export function claimDue(store: Store, { leaseMs, ...room }: ClaimWanted): Promise<readonly ClaimedDelivery[]> {
-  return store.database.transaction().execute(async (tables) => {
-    await store.engine.beginDelivering(tables)
+  return changeDeliveries(store, async (tables) => {
     const now = store.now()
     const due = await findDue(tables, now)
     const claimed: ClaimedDelivery[] = []

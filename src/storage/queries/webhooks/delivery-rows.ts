@@ -107,7 +107,8 @@ export async function replayFailed(
       const wanted = rows.filter(
         (row) => (row.state === 'failed' || row.state === 'dropped') && row.created_at >= since,
       )
-      if (wanted.length > 0)
+      if (wanted.length > 0) {
+        await store.engine.beginDelivering(tables)
         await again(tables, of, at)
           .where(
             'notice_position',
@@ -115,6 +116,7 @@ export async function replayFailed(
             wanted.map(({ position }) => position),
           )
           .execute()
+      }
       return { wanted: wanted.length, last: rows.length < REPLAYED_AT_ONCE ? null : (rows.at(-1)?.position ?? null) }
     })
     replayed += part.wanted

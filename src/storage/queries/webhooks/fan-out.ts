@@ -5,6 +5,7 @@ import { isNotificationKind } from '../../../core/notifications/notification-kin
 import type { Deliveries } from '../../../core/ports/deliveries.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
+import { changeDeliveries } from './change-deliveries.ts'
 import { WAITING } from './change-webhook.ts'
 
 // On a laptop some 10 ms of writing, because the service writes at the same time and must not wait long.
@@ -18,10 +19,9 @@ export const MOST_WAITING = 10_000
 type NoticeRow = Selectable<Tables['notice']>
 type Hook = Pick<Selectable<Tables['webhook']>, 'account_id' | 'id'> & { readonly kinds: ReadonlySet<string> }
 
-/** See `Deliveries.spread`. */
+/** See `Deliveries.fanOut`. */
 export function fanOut(store: Store, mostWaiting: number): ReturnType<Deliveries['fanOut']> {
-  return store.database.transaction().execute(async (tables) => {
-    await store.engine.beginDelivering(tables)
+  return changeDeliveries(store, async (tables) => {
     const notices = await readNew(tables)
     if (notices.length === 0) return { notifications: 0, dropped: 0, damaged: [] }
     const hooks = await readHooks(tables, [...new Set(notices.map((notice) => notice.account_id))])

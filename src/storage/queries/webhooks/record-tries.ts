@@ -29,6 +29,8 @@ export function recordTries(store: Store, tried: readonly TriedDelivery[]): Prom
     // Before the first write, as in every change: disabling rewrites the wanted kinds of an account, and of two rewrites at
     // once one would be lost.
     if (mayDisable) await store.engine.beginChange(tables)
+    // The tries are of several webhooks, in any order. Two processes that record theirs could wait for each other.
+    await store.engine.beginDelivering(tables)
     const suspects = new Map<string, OfOne & { readonly isGone: boolean }>()
     for (const one of tried) {
       if (!(await writeTry(tables, one))) continue
@@ -38,8 +40,11 @@ export function recordTries(store: Store, tried: readonly TriedDelivery[]): Prom
         .updateTable('webhook')
         .set(
           isDelivered
-            ? { failing_since: null, last_delivered_at: one.at }
-            : { failing_since: sql<Instant>`coalesce(failing_since, ${sql.lit(one.at)})` },
+            ? { failing_since: null, failed_tries: 0, last_delivered_at: one.at }
+            : {
+                failing_since: sql<Instant>`coalesce(failing_since, ${sql.lit(one.at)})`,
+                failed_tries: sql<number>`failed_tries + 1`,
+              },
         )
         .where('account_id', '=', accountId)
         .where('id', '=', webhookId)

@@ -1,8 +1,9 @@
 import { type Selectable, sql } from 'kysely'
 import type { AccountId, Instant } from '../../../core/ids.ts'
+import { givenUpAt } from '../../../core/notifications/decide-after-try.ts'
 import { isNotificationKind } from '../../../core/notifications/notification-kinds.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../../../core/notifications/webhook.ts'
-import type { OfWebhook, WebhookView } from '../../../core/ports/webhooks.ts'
+import { FAILING_TRIES, type OfWebhook, type WebhookView } from '../../../core/ports/webhooks.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import type { Reader } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
@@ -48,11 +49,56 @@ export async function toWebhookView(tables: Reader, row: WebhookRow, now: Instan
     createdAt: row.created_at,
     createdBy: row.created_by,
     failingSince: row.failing_since,
+    isFailing: row.failed_tries >= FAILING_TRIES,
+    retrying: await readRetrying(tables, row, now),
     lastDeliveredAt: row.last_delivered_at,
     oldSecretUntil: row.old_secret_until !== null && row.old_secret_until > now ? row.old_secret_until : null,
     dropped: row.dropped,
     lastDay: await countLastDay(tables, row, now),
   }
+}
+
+/** Of the oldest that wait: what was never tried comes after them. */
+async function readRetrying(tables: Reader, row: WebhookRow, now: Instant): Promise<WebhookView['retrying']> {
+  const groups = await tables
+    .selectFrom((query) =>
+      query
+        .selectFrom('delivery')
+        // Of the index of what waits alone: a webhook may have millions of deliveries that ended.
+        .select('notice_position')
+        .where('account_id', '=', row.account_id)
+        .where('webhook_id', '=', row.id)
+        .where('state', '=', sql.lit('waiting'))
+        .orderBy('notice_position')
+        .limit(MOST_COUNTED)
+        .as('oldest'),
+    )
+    .innerJoin('delivery as d', 'd.notice_position', 'oldest.notice_position')
+    .select([
+      // Of its schedule, which begins anew with a replay.
+      sql<number>`tries - tries_before`.as('tried'),
+      sql<number>`count(*)`.as('count'),
+      // What is being tried now is due until its result is known.
+      sql<Instant>`min(case when claim is null then next_try_at else 0 end)`.as('first'),
+      sql<Instant>`max(next_try_at)`.as('last'),
+    ])
+    .where('d.account_id', '=', row.account_id)
+    .where('d.webhook_id', '=', row.id)
+    .groupBy('tried')
+    .execute()
+  const again = groups.filter(({ tried }) => tried > 0)
+  if (again.length === 0) return null
+  const nextTryAt = Math.min(...again.map(({ first }) => first))
+  return {
+    count: sum(again),
+    isAtLeast: sum(groups) === MOST_COUNTED,
+    nextTryAt: nextTryAt > now ? nextTryAt : null,
+    givenUpAt: Math.max(...again.map(({ tried, last }) => givenUpAt({ tries: tried, nextTryAt: Math.max(last, now) }))),
+  }
+}
+
+function sum(groups: readonly { readonly count: number }[]): number {
+  return groups.reduce((total, { count }) => total + Number(count), 0)
 }
 
 /** The newest ones by position, so that a long list costs no more than a short one. */
@@ -74,6 +120,6 @@ async function countLastDay(tables: Reader, row: WebhookRow, now: Instant): Prom
     .execute()
   const counts = Object.fromEntries(DELIVERY_STATES.map((state) => [state, 0])) as Record<DeliveryState, number>
   for (const { state, count } of rows) counts[state] = Number(count)
-  const isAtLeast = rows.reduce((sum, { count }) => sum + Number(count), 0) >= MOST_COUNTED
+  const isAtLeast = sum(rows) >= MOST_COUNTED
   return { ...counts, isAtLeast }
 }

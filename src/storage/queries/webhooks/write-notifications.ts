@@ -11,7 +11,7 @@ export function newNoticeId(): string {
   return `ntc_${randomUUID().replaceAll('-', '')}`
 }
 
-/** As `Notices.announce`, inside a change: a rolled back change is not announced. */
+/** As `Notifications.announce`, inside a change: a rolled back change is not announced. */
 export async function writeNotices(
   { tables }: Pick<Change, 'tables'>,
   notices: readonly NewNotification[],

@@ -174,8 +174,8 @@ export class Directory {
     return this.#holdFound
   }
 
-  /** The lanes are held from now on. */
-  noticeHold(): void {
+  /** The lanes may be held from now on. */
+  reloadHold(): void {
     this.#holdFound = null
   }
 

@@ -37,10 +37,24 @@ export function migrateDatabase(path: string): { readonly from: number; readonly
 /** The number of its newest migration; 0 without tables. */
 export function versionOf(path: string): number {
   try {
-    if (!isThere(path)) return 0
-    const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+    return isThere(path) ? withDatabase(path, READ_ONLY, (database) => pragma(database, 'user_version')) : 0
+  } catch (error) {
+    throw translateOpenError(error, path)
+  }
+}
+
+export const READ_ONLY = { readOnly: true }
+
+/** Opens a file as it is, without what a service needs, and closes it again. */
+export function withDatabase<Result>(
+  path: string,
+  options: { readonly readOnly?: boolean },
+  work: (database: DatabaseSync) => Result,
+): Result {
+  try {
+    const database = new DatabaseSync(path, { ...options, timeout: 5_000 })
     try {
-      return pragma(database, 'user_version')
+      return work(database)
     } finally {
       database.close()
     }

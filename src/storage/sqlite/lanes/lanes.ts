@@ -125,12 +125,17 @@ const WAITING = (columns: string) =>
  * connection and not to the message, so changing it works at once, and each lane's oldest message expires first: the
  * sweep reads a lane from its front and stops at the first message that has not expired. A message without an entry is too young.
  *
+ * What a message waited for itself is only in its `retry`, and that its time was over shows in no state where it may have
+ * arrived: both are kept in its timeline.
+ *
  * Nothing expires while all lanes are held: waiting messages of an old state may have been sent, and a person must check (G12).
  */
 class ExpirySweep {
   readonly #directory: Directory
   readonly #hold: StatementSync
   readonly #lanes: StatementSync
+  readonly #due: StatementSync
+  readonly #note: StatementSync
   readonly #expire: StatementSync
   readonly #trim: LaneTrim
 
@@ -144,18 +149,28 @@ class ExpirySweep {
            order by lane_entry.sequence limit 1) as oldest
          from busy where busy.id is not null`,
     )
+    this.#due = database.prepare(
+      `select sequence from (
+           ${WAITING('sequence, accepted_at')} where lane_entry.connection_id = ? and message.state = 'QUEUED'
+             order by lane_entry.sequence limit ?)
+         where accepted_at <= ? and sequence not in (select message_sequence from open_attempt)`,
+    )
     // After an attempt with an unknown result the message may have arrived, so it does not become EXPIRED.
     const mayHaveArrived = `exists (select 1 from attempt where message_sequence = message.sequence and outcome = 'unknown')`
+    const state = `case when ${mayHaveArrived} then 'UNCONFIRMED' else 'EXPIRED' end`
+    // The end of the attempt before says why a retry waited.
+    const waitedFor = `case when retry ->> '$.wait.kind' <> 'retry' then retry ->> '$.wait.reason' end`
+    this.#note = database.prepare(
+      `insert into timeline (message_sequence, position, at, kind, code, facts)
+         select sequence, 1 + coalesce((select max(position) from timeline where message_sequence = message.sequence), 0), ?,
+             'settled', 'time_to_live_over',
+             json_patch('{}', json_object('state', ${state}, 'waitedFor', ${waitedFor}))
+           from message where sequence = ? and (${mayHaveArrived} or ${waitedFor} is not null)`,
+    )
     this.#expire = database.prepare(
-      `update message set settled_at = ?, retry = null,
-           state = case when ${mayHaveArrived} then 'UNCONFIRMED' else 'EXPIRED' end,
+      `update message set settled_at = ?, retry = null, state = ${state},
            reason = case when ${mayHaveArrived} then 'result_unknown' else 'time_to_live_over' end
-         where sequence in (
-           select sequence from (
-             ${WAITING('sequence, accepted_at')} where lane_entry.connection_id = ? and message.state = 'QUEUED'
-               order by lane_entry.sequence limit ?)
-           where accepted_at <= ? and sequence not in (select message_sequence from open_attempt))
-         returning sequence`,
+         where sequence = ?`,
     )
   }
 
@@ -168,9 +183,13 @@ class ExpirySweep {
       if (!connection || left <= 0) continue
       const bornBefore = now - connection.policy.timeToLiveMs
       if (lane.oldest === null || lane.oldest > bornBefore) continue
-      const gone = this.#expire.all(now, lane.id, left, bornBefore) as { sequence: Sequence }[]
+      const gone = this.#due.all(lane.id, left, bornBefore) as { sequence: Sequence }[]
       const count = gone.length
       const sequences = gone.map(({ sequence }) => sequence)
+      for (const sequence of sequences) {
+        this.#note.run(now, sequence)
+        this.#expire.run(now, sequence)
+      }
       const [after, through] = [Math.min(...sequences) - 1, Math.max(...sequences)]
       if (count > 0) this.#trim.passed(lane.id, { after, through, deferred: [] })
       left -= count

@@ -58,7 +58,7 @@ export class UnindexedTail implements Participant {
     this.#setMark = database.prepare('update indexed_through set sequence = ?')
     this.#mark = enterAll(database)
     this.#last = this.#mark
-    this.noticeOthers()
+    this.readNew()
     commits.join(this)
   }
 
@@ -80,7 +80,7 @@ export class UnindexedTail implements Participant {
   }
 
   /** Another process (the CLI) may have added messages. Not within a transaction that has added some itself. */
-  noticeOthers(): void {
+  readNew(): void {
     for (const row of this.#newAbove.iterate(this.#last) as Iterable<unknown> as Iterable<Newcomer>) this.#push(row)
   }
 

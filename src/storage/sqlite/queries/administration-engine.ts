@@ -54,6 +54,7 @@ export const sqliteEngine: Engine = {
   async lockLane() {},
   async lockMessage() {},
   async lockLastWaiting() {},
+  async lockMedia() {},
   // Readers notice the commits of other connections.
   async notifyOfBlocks() {},
 

@@ -10,7 +10,7 @@ export class RollbackDetector {
   readonly #file: CheckpointFile
   readonly #readCheckpoint: StatementSync
   readonly #hold: StatementSync
-  readonly #doubt: StatementSync
+  readonly #markPossiblySuperseded: StatementSync
   readonly #countHold: StatementSync
   readonly #moveOn: StatementSync
 
@@ -18,7 +18,9 @@ export class RollbackDetector {
     this.#file = file
     this.#readCheckpoint = database.prepare('select installation, mark, holds from checkpoint')
     this.#hold = database.prepare('insert into hold (only, since, reason) values (1, ?, ?) on conflict do nothing')
-    this.#doubt = database.prepare('update open_attempt set possibly_superseded_sequence = message_sequence')
+    this.#markPossiblySuperseded = database.prepare(
+      'update open_attempt set possibly_superseded_sequence = message_sequence',
+    )
     this.#countHold = database.prepare('update checkpoint set holds = max(holds, ?) + 1')
     this.#moveOn = database.prepare('update checkpoint set mark = mark + 1')
   }
@@ -28,9 +30,9 @@ export class RollbackDetector {
     const remembered = this.#file.read()
     const finding = checkFound(remembered, this.#found())
     if (finding.is === 'as-remembered') return null
-    // Whose database is put in the place of another may have a reason to, but not to send what that one had waiting.
+    // Even if a person put another database here on purpose, what waits in it may have been sent since.
     this.#hold.run(now, finding.reason)
-    this.#doubt.run()
+    this.#markPossiblySuperseded.run()
     this.#countHold.run(readable(remembered)?.holds ?? 0)
     return finding.reason
   }

@@ -1,7 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
 import { newestOf } from '../../queries/migrations.ts'
-import { isThere, openDatabase, refuseForeign } from '../connection/open-database.ts'
+import { isThere, openDatabase, READ_ONLY, refuseForeign, withDatabase } from '../connection/open-database.ts'
 import { pragma } from '../connection/pragma.ts'
 import { translateOpenError } from '../connection/sqlite-errors.ts'
 import { readApplied, readMigrations } from '../schema/migrate.ts'
@@ -39,14 +38,16 @@ export function surveyDatabase(path: string): DatabaseSurvey | null {
 }
 
 function versionOf(path: string): number {
-  return reading(path, (database) => {
+  return withDatabase(path, READ_ONLY, (database) => {
     refuseForeign(database, path)
     return newestOf(readApplied(database, path))
   })
 }
 
 function damageOf(path: string): string {
-  return reading(path, (database) => String(Object.values(database.prepare('pragma quick_check(1)').get() ?? {})[0]))
+  return withDatabase(path, READ_ONLY, (database) =>
+    String(Object.values(database.prepare('pragma quick_check(1)').get() ?? {})[0]),
+  )
 }
 
 /** Opened as the service opens it, with all that it refuses. */
@@ -57,18 +58,5 @@ function readBack(path: string): Pick<DatabaseSurvey, 'journalMode' | 'synchrono
     return { journalMode: journal_mode, synchronous: pragma(database, 'synchronous') }
   } finally {
     database.close()
-  }
-}
-
-function reading<Result>(path: string, work: (database: DatabaseSync) => Result): Result {
-  try {
-    const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
-    try {
-      return work(database)
-    } finally {
-      database.close()
-    }
-  } catch (error) {
-    throw translateOpenError(error, path)
   }
 }

@@ -1,10 +1,9 @@
 import { existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { type KnownPast, knowsAllSince, placedHolds, type Replaced } from '../../queries/checkpoint.ts'
 import type { BackupFacts, HappenedSince, RestoredHold } from '../../queries/verify/backup-facts.ts'
+import { READ_ONLY, withDatabase } from '../connection/open-database.ts'
 import { takeServiceLock } from '../connection/service-lock.ts'
-import { translateOpenError } from '../connection/sqlite-errors.ts'
 import { refuseChangedSchema } from '../schema/migrate.ts'
 import { readBackupFacts } from './read-backup-facts.ts'
 
@@ -17,12 +16,12 @@ export function lockForRestore(path: string): { release(): void } {
 
 /** Opens a copy that no other process uses yet, and closes it again. */
 export function readFactsOf(path: string): BackupFacts {
-  return within(path, { readOnly: true }, readBackupFacts)
+  return withDatabase(path, READ_ONLY, readBackupFacts)
 }
 
 /** Before anything is written, because a trigger that was added to a copy would run. */
 export function refuseOtherSchema(path: string): void {
-  within(path, { readOnly: true }, (database) => refuseChangedSchema(database, path))
+  withDatabase(path, READ_ONLY, (database) => refuseChangedSchema(database, path))
 }
 
 /**
@@ -30,7 +29,7 @@ export function refuseOtherSchema(path: string): void {
  * person has checked it (G12). People sign in again, because sessions that were ended since would be alive.
  */
 export function holdRestored(path: string, hold: RestoredHold): void {
-  within(path, {}, (database) => {
+  withDatabase(path, {}, (database) => {
     database.exec('begin immediate')
     const run = (sql: string, ...values: (string | number)[]) => database.prepare(sql).run(...values)
     run(
@@ -76,7 +75,7 @@ export function putInPlace({ from, path, aside }: { from: string; path: string; 
 function keepAside(path: string, aside: string): void {
   try {
     // Afterwards the file alone is the whole database.
-    within(path, {}, (old) => old.exec('pragma wal_checkpoint(truncate)'))
+    withDatabase(path, {}, (old) => old.exec('pragma wal_checkpoint(truncate)'))
   } catch {
     // It may be damaged, which is a reason to restore. Then it is kept as it is.
   }
@@ -89,7 +88,7 @@ function keepAside(path: string, aside: string): void {
 export function compareWithReplaced(old: string, restored: string, past: KnownPast): HappenedSince | null {
   if (!existsSync(old) || statSync(old).size === 0) return null
   try {
-    return within(old, { readOnly: true }, (database) => {
+    return withDatabase(old, READ_ONLY, (database) => {
       database.prepare(`attach ? as restored`).run(restored)
       const one = (sql: string) => database.prepare(sql).get()?.['n'] as number
       const same = database
@@ -114,22 +113,5 @@ export function compareWithReplaced(old: string, restored: string, past: KnownPa
     })
   } catch {
     return null
-  }
-}
-
-function within<Result>(
-  path: string,
-  options: { readonly readOnly?: boolean },
-  work: (database: DatabaseSync) => Result,
-): Result {
-  try {
-    const database = new DatabaseSync(path, { ...options, timeout: 5_000 })
-    try {
-      return work(database)
-    } finally {
-      database.close()
-    }
-  } catch (error) {
-    throw translateOpenError(error, path)
   }
 }

@@ -1,4 +1,5 @@
-import { CHANNEL_ACTOR } from './message/timeline.ts'
+/** The actor, in timelines and in the audit log, of a message that is repeated in another form for its network. */
+export const CHANNEL_ACTOR = 'channel'
 
 /** Who did something, as people read it. `actor`: a person's address, `cli`, or the channel that sent a message again. */
 export function nameActor(actor: string): string {

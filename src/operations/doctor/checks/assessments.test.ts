@@ -296,9 +296,14 @@ describe('the check of what needs attention', () => {
     )
     assert.match(
       assessAttention({ ...NOTHING, status: [lane] })[0]?.sentence ?? '',
-      /15550001000 sends nothing, and 4 wait: 15550001000 is paused/,
+      /15550001000 sends nothing, and 4 messages wait: 15550001000 is paused/,
     )
-    assert.equal(assessAttention({ ...NOTHING, status: [lane, lane, lane, lane] }).length, 4)
+    const four = assessAttention({
+      ...NOTHING,
+      status: [{ ...(lane as object), waiting: 1 } as never, lane, lane, lane],
+    })
+    assert.match(four[0]?.sentence ?? '', /^15550001000 sends nothing, and 1 message waits: /)
+    assert.equal(four[3]?.sentence, '1 more lane stands still.')
     assert.match(
       assessAttention({ ...NOTHING, tokens: [{ name: 'shop' } as never] })[0]?.sentence ?? '',
       /1 token expires.*“shop”/,

@@ -1,0 +1,15 @@
+/** Which code is shown, of how many; one of many is replaced by the next when its time is over. */
+interface ShownCode {
+  readonly number: number
+  readonly of: number
+}
+
+/**
+ * How long the code is valid yet. A phone may have used it in its last second: what follows from that takes a moment, in which the
+ * code is still on the page.
+ */
+export function countdownText({ number, of }: ShownCode, secondsLeft: number): string {
+  const hasNext = number < of
+  if (secondsLeft > 0) return hasNext ? `New code in ${secondsLeft} s` : `Valid for ${secondsLeft} s`
+  return hasNext ? 'The next code comes in a moment…' : 'Expired. Waiting for the phone…'
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { findRecipient, type Opened } from './find-recipient.ts'
+import { SharedWork } from './shared-work.ts'
+
+const OWN = '15550001000@s.whatsapp.net'
+const RECIPIENTS = ['15551234567', '15551234568', '15551234569']
+
+describe('recipients that are looked up at the same time', () => {
+  it('have the devices of our own number looked up once, because each look-up takes one-time keys of them', async () => {
+    const { asked, find } = open()
+
+    const found = await Promise.all(RECIPIENTS.map(find))
+
+    assert.deepEqual(
+      found.map(({ kind }) => kind),
+      ['found', 'found', 'found'],
+    )
+    assert.deepEqual([asked.length, new Set(asked)], [4, new Set([OWN, ...RECIPIENTS.map(jidOf)])])
+  })
+
+  it('are not written to when our own devices were not named, and the next look-up asks for them again', async () => {
+    const world = open()
+    world.unanswered.add(OWN)
+    const first = await Promise.all(RECIPIENTS.map(world.find))
+    world.unanswered.delete(OWN)
+
+    const second = await world.find(RECIPIENTS[0]!)
+
+    assert.deepEqual(
+      first.map(({ kind }) => kind),
+      ['unanswered', 'unanswered', 'unanswered'],
+    )
+    assert.equal(second.kind, 'found')
+  })
+
+  it('are not written to when none of their devices were named', async () => {
+    const { unanswered, find } = open()
+    unanswered.add(jidOf(RECIPIENTS[0]!))
+
+    assert.deepEqual(await find(RECIPIENTS[0]!), { kind: 'unanswered' })
+  })
+})
+
+function jidOf(number: string): string {
+  return `${number}@s.whatsapp.net`
+}
+
+function open() {
+  const asked: string[] = []
+  const unanswered = new Set<string>()
+  const socket = {
+    onWhatsApp: async (number: string) => [{ jid: jidOf(number), exists: true }],
+    async getUSyncDevices([jid = '']: readonly string[]) {
+      asked.push(jid)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      return unanswered.has(jid) ? [] : [{ jid, user: jid.split('@')[0] }]
+    },
+    assertSessions: async () => {},
+    issuePrivacyTokens: async () => undefined,
+    signalRepository: { lidMapping: { getLIDForPN: async () => null } },
+  }
+  const parts = {
+    socket,
+    state: { get: async () => ({}), set: async () => {} },
+    credentials: { me: { id: '15550001000:1@s.whatsapp.net' } },
+    ownDevices: new SharedWork<Opened>(),
+  }
+  return { asked, unanswered, find: (number: string) => findRecipient(parts as never, number) }
+}

@@ -1,0 +1,18 @@
+import type { Instant } from '../ids.ts'
+
+/** What decides whether a message can be sent again. */
+export interface ResendFacts {
+  /** Its connection is there, or was removed and its number was added again. */
+  readonly hasConnection: boolean
+  /** When its content was deleted, because its time was over; null while it is there. */
+  readonly bodyDeletedAt: Instant | null
+  /** Its recipient is on the block list of the account. */
+  readonly isBlocked: boolean
+}
+
+/** Of a message of which nobody knows whether it arrived, while nobody has decided. */
+export interface UnresolvedFacts extends ResendFacts {
+  readonly channel: string
+  /** What was said when its result became unknown. */
+  readonly words: string | null
+}

@@ -1,0 +1,19 @@
+import type { LaneViews, OfConnection, StandsStill } from '../../../core/ports/console/lanes.ts'
+import type { ExplainedReason } from '../../../core/reasons.ts'
+import { explainWait } from '../../../core/sentences/explain-wait.ts'
+
+type Standstill = Pick<StandsStill, 'reason' | 'words' | 'until'>
+
+/**
+ * Why a lane stands still, and until when. Where each message waits for something of its own: what the oldest one waits for,
+ * until the first of them goes on.
+ */
+export async function explainStandstill(
+  lane: OfConnection & Parameters<typeof explainWait>[0],
+  still: Standstill,
+  lanes: Pick<LaneViews, 'findOldestWait'>,
+): Promise<{ readonly why: ExplainedReason; readonly until: Standstill['until'] }> {
+  const own = still.reason === 'all_deferred' ? await lanes.findOldestWait(lane) : null
+  const { reason, words, until } = own ?? still
+  return { why: explainWait(lane, { reason, words }), until }
+}

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import type { Locator, Page } from '@playwright/test'
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest'
+import { skipNote } from '../support/black-box/skip-note.ts'
+import { whyNoBrowser } from '../support/browser/chromium.ts'
+import { expect } from '../support/browser/expect.ts'
+import { type OpenConsole, openConsole } from '../support/browser/open-console.ts'
+
+const obstacle = whyNoBrowser()
+const PACED = '15550007777'
+const [FINE, UNKNOWN_DELIVERED, UNKNOWN] = ['15551234567', '15550100003', '15550100004']
+const LOGS = '/developer/logs'
+const [SMALLEST, TABLET] = [
+  { width: 320, height: 844 },
+  { width: 768, height: 900 },
+]
+
+let opened: OpenConsole
+let page: Page
+let lane: string
+let unconfirmed: string
+
+describe.skipIf(obstacle !== null)(`pages of every width${skipNote(obstacle)}`, () => {
+  beforeAll(async () => {
+    opened = await openConsole()
+    page = opened.page
+    const { account, cli } = opened
+    const words = ['connection', 'add', PACED, '--channel', 'sandbox', '--account', account]
+    const { id } = await cli.json<{ id: string }>(...words)
+    lane = `/connections/${id}`
+    const settings = ['on_unconfirmed=resend', 'least_gap=1h']
+    await cli.json('connection', 'set', PACED, ...settings, '--account', account)
+    const token = await opened.createToken('widths')
+    await send(token, PACED, UNKNOWN_DELIVERED)
+    for (let at = 0; at < 2; at++) await send(token, PACED, FINE)
+    unconfirmed = await send(token, '15550001000', UNKNOWN)
+  })
+
+  afterEach(() => opened.checkPages())
+  afterAll(() => opened?.close())
+
+  it('a table whose rows are in groups is as wide as its frame on a tablet', async () => {
+    await page.setViewportSize(TABLET)
+    await opened.visit(lane)
+    const table = page.getByRole('table', { name: 'Messages that wait on this number' })
+    await table.getByText('The earliest that may go goes first.').waitFor()
+
+    const [whole, last] = [await boxOf(table), await boxOf(table.getByRole('columnheader').last())]
+
+    assert.ok(Math.abs(whole.x + whole.width - last.x - last.width) < 1, JSON.stringify({ whole, last }))
+  })
+
+  it('an unconfirmed message has its tabs, its title and its menu each in one row on the smallest phone', async () => {
+    await page.setViewportSize(SMALLEST)
+    await opened.visit(`${LOGS}/${unconfirmed}`)
+    await page.getByRole('heading', { name: /nobody knows/ }).waitFor()
+
+    const tabs = await Promise.all((await page.getByRole('tab').all()).map(boxOf))
+    const [title, menu] = [await boxOf(page.locator('h1')), await boxOf(page.getByLabel('More actions'))]
+
+    assert.equal(tabs.length, 4)
+    assert.equal(new Set(tabs.map(({ y }) => y)).size, 1)
+    assert.ok(menu.y < title.y + title.height, JSON.stringify({ title, menu }))
+  })
+
+  it('what needs attention has its icon beside its title on the smallest phone', async () => {
+    await page.setViewportSize(SMALLEST)
+    await opened.visit('/attention')
+    const row = page.locator('[data-attention]').first()
+    await row.waitFor()
+
+    const [icon, title] = [await boxOf(row.locator('svg').first()), await boxOf(row.getByText(/\w/).first())]
+
+    assert.ok(icon.x + icon.width <= title.x, JSON.stringify({ icon, title }))
+    assert.ok(icon.y < title.y + title.height)
+  })
+
+  it('the bar of tabs marks More on a page that has no tab', async () => {
+    await page.setViewportSize(SMALLEST)
+    const more = page.getByRole('button', { name: 'More', exact: true })
+
+    await opened.visit('/developer/tokens')
+    await expect(more).toHaveAttribute('aria-current', 'true')
+    await opened.visit(`${LOGS}/${unconfirmed}`)
+    await expect(more).not.toHaveAttribute('aria-current')
+    await opened.visit('')
+    await expect(more).not.toHaveAttribute('aria-current')
+  })
+
+  it('G10: a message that may have been sent already is yellow in the list, too', async () => {
+    await page.setViewportSize(TABLET)
+    await opened.visit(LOGS)
+    const rows = page.getByRole('row')
+
+    // Only what is loud has a badge.
+    await expect(rows.filter({ hasText: UNKNOWN_DELIVERED }).locator('.mantine-Badge-root')).toHaveText('Queued')
+    await expect(rows.filter({ hasText: FINE }).first().getByText('Queued')).toBeVisible()
+    await expect(rows.filter({ hasText: FINE }).locator('.mantine-Badge-root')).toHaveCount(0)
+  })
+})
+
+/** Returns the id of the message. */
+async function send(token: string, from: string, to: string): Promise<string> {
+  const reply = await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': token },
+    body: JSON.stringify({ from, to, message: { type: 'message', message: 'Hello there' } }),
+  })
+  assert.equal(reply.status, 200)
+  return reply.headers.get('x-message-id') ?? ''
+}
+
+async function boxOf(locator: Locator) {
+  const box = await locator.boundingBox()
+  assert.ok(box, String(locator))
+  return box
+}

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'vitest'
+import { countdownText } from '../../console/features/connections/countdown-text.ts'
+
+const OF_ONE = { number: 1, of: 1 }
+const OF_SIX = { number: 2, of: 6 }
+
+describe('the countdown of a code that links a phone', () => {
+  it('says how long it is valid, or when the next one comes', () => {
+    assert.equal(countdownText(OF_ONE, 180), 'Valid for 180 s')
+    assert.equal(countdownText(OF_SIX, 20), 'New code in 20 s')
+  })
+
+  it('says what is waited for once its time is over', () => {
+    assert.equal(countdownText(OF_ONE, 0), 'Expired. Waiting for the phone…')
+    assert.equal(countdownText(OF_SIX, 0), 'The next code comes in a moment…')
+  })
+
+  it('takes the last of several for one that is not replaced', () => {
+    assert.equal(countdownText({ number: 6, of: 6 }, 20), 'Valid for 20 s')
+  })
+})

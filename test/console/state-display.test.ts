@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import {
+  Check,
+  CheckCheck,
+  CircleHelp,
+  CirclePause,
+  Clock,
+  Copy,
+  Hourglass,
+  type LucideIcon,
+  Send,
+  TriangleAlert,
+} from 'lucide-react'
+import { describe, it } from 'vitest'
+import {
+  displayOf,
+  displayOfLane,
+  displayOfWait,
+  NEEDS_PERSON,
+  type StateDisplay,
+  type StateFacts,
+} from '../../console/components/state-display.ts'
+import type { ConnectionRow } from '../../src/contract/console/connections.ts'
+import { isReasonCode } from '../../src/core/reasons.ts'
+
+describe('the badge of a message', () => {
+  it.each<[string, StateFacts, string, LucideIcon, string | undefined]>([
+    ['QUEUED', {}, 'closed', Clock, undefined],
+    ['QUEUED', { code: 'behind_others' }, 'closed', Clock, undefined],
+    ['QUEUED', { code: 'retrying' }, 'closed', Hourglass, undefined],
+    ['QUEUED', { code: 'paused' }, 'attend', Hourglass, undefined],
+    ['QUEUED', { code: 'whatsapp_190' }, 'attend', Hourglass, undefined],
+    ['QUEUED', { code: 'bridge_url_blocked' }, 'attend', Hourglass, undefined],
+    ['QUEUED', { code: 'retrying', mayHaveLeft: true }, 'attend', Hourglass, undefined],
+    ['SENDING', {}, 'moving', Send, undefined],
+    ['SENDING', { code: 'sending' }, 'moving', Send, undefined],
+    ['SENDING', { code: 'awaiting_evidence' }, 'attend', CircleHelp, undefined],
+    ['PUBLISHED', {}, 'sent', Check, undefined],
+    ['PUBLISHED', { code: 'reports_missing' }, 'sent', Check, 'attend'],
+    ['DELIVERED', {}, 'sent', CheckCheck, undefined],
+    ['DELIVERED', { code: 'possible_duplicate' }, 'sent', Copy, 'attend'],
+    ['UNCONFIRMED', { code: 'result_unknown' }, 'attend', CircleHelp, undefined],
+  ])('has the colour and icon of %s %j', (state, facts, ...[group, icon, iconGroup]) => {
+    const shown = displayOf(state, facts)
+
+    assert.deepEqual([shown.group, shown.icon, shown.iconGroup], [group, icon, iconGroup])
+  })
+})
+
+describe('the status of a number', () => {
+  it.each([
+    ['waiting', 'attend', 'closed'],
+    ['problem', 'attend', 'attend'],
+  ] as const)('takes what only its messages wait for as no problem: %s', (group, ofWait, shown) => {
+    const wait = { code: 'connection_away', list: 'No line to Meta' } as NonNullable<ConnectionRow['wait']>
+
+    assert.equal(displayOfWait(wait).group, ofWait)
+    assert.equal(displayOfLane({ group, wait }).group, shown)
+  })
+})
+
+it('knows no waits that have no reason', () => {
+  assert.deepEqual(
+    [...NEEDS_PERSON].filter((code) => !isReasonCode(code)),
+    [],
+  )
+})
+
+describe('the badge of a number', () => {
+  const of = (code: string, list: string) => displayOfWait({ code, list })
+
+  it.each<[string, StateDisplay, string, LucideIcon]>([
+    ['Sending', displayOfWait(null), 'moving', Send],
+    ['Paced', of('pace', 'Paced'), 'closed', Hourglass],
+    ['Paused', of('paused', 'Paused'), 'attend', CirclePause],
+    ['Needs you: Credentials refused', of('credentials_refused', 'Credentials refused'), 'attend', TriangleAlert],
+    ['Needs you', of('credentials_refused', ''), 'attend', TriangleAlert],
+    ['No line to Meta', of('connection_away', 'No line to Meta'), 'attend', Hourglass],
+    ['Ready', displayOfLane({ group: 'ready', wait: null }), 'sent', Check],
+  ])('says whether it needs a person: %s', (word, shown, ...[group, icon]) => {
+    assert.deepEqual([shown.word, shown.group, shown.icon], [word, group, icon])
+  })
+})
