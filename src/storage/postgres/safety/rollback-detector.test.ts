@@ -300,6 +300,29 @@ describe('a standby that was promoted', () => {
     assert.notEqual(await holdReason(), null)
   })
 
+  it('G12: lets lanes go on when it lacks only what no standby had confirmed, which a read had shown', async () => {
+    const anna = newProcess(ANNA).saying({ is_synchronous: true })
+    await renewLeases(anna)
+    await session.query('update checkpoint set mark = mark + 1')
+    await anna.validate()
+    await goBack(1)
+
+    await anna.saying({ is_synchronous: true, timeline: 2, is_known_synchronous: true }).validate()
+
+    assert.equal(await holdReason(), null)
+  })
+
+  it('G12: holds all lanes when it lacks a heartbeat that was confirmed', async () => {
+    const anna = newProcess(ANNA).saying({ is_synchronous: true })
+    await renewLeases(anna)
+    await anna.validate()
+    await goBack(1)
+
+    await anna.saying({ is_synchronous: true, timeline: 2, is_known_synchronous: true }).validate()
+
+    assert.match((await holdReason()) ?? '', /lacks the last commits/)
+  })
+
   it('G12: holds all lanes when the first process on the promoted server has no checkpoint', async () => {
     await renewLeases(newProcess(ANNA))
 

@@ -87,7 +87,12 @@ export class RollbackDetector {
     // `hold_lanes` stores the server as well.
     if (reason === null && !isSame(known, found.server)) await this.#verifyServer(ask, found)
     if (isShort) for (const connection of this.#connections) connection.settleFor(counts[connection.number] ?? 0)
-    await this.#keep({ ...found, holds, server: asConfirmed(remembered, found) })
+    await this.#keep({
+      ...found,
+      mark: confirmedMark(remembered, found),
+      holds,
+      server: asConfirmed(remembered, found),
+    })
   }
 
   /** Advances the checkpoint. Must be called with every heartbeat. Throws when the database must not be used. */
@@ -168,6 +173,16 @@ function asConfirmed(remembered: Checkpoint | null, { server }: Checkpoint): Rem
   const before = remembered?.server
   const wasSynchronous = before?.id === server?.id && before?.timeline === server?.timeline && before?.isSynchronous
   return server && { ...server, isSynchronous: server.isSynchronous && wasSynchronous === true }
+}
+
+/**
+ * How far the database is known to have got for certain. A read also sees commits that no standby has confirmed, such as those
+ * whose wait somebody has cancelled; a standby that takes over may lack them, and nobody was told of them.
+ */
+function confirmedMark(remembered: Checkpoint | null, found: Checkpoint): number {
+  if (!found.server?.isSynchronous) return found.mark
+  if (!remembered || !isSame(remembered.server, found.server) || remembered.holds !== found.holds) return 0
+  return Math.min(remembered.mark, found.mark)
 }
 
 /** The server that any process last verified; null if none has. */
