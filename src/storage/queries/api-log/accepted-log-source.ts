@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import type { AccountId } from '../../../core/ids.ts'
 import { MESSAGE_STATES, type MessageState, type Sequence } from '../../../core/message/message.ts'
-import { type LogFilter, NO_FILTER } from '../../../core/ports/console/api-log.ts'
+import type { LogFilter } from '../../../core/ports/console/api-log.ts'
 import { explainReason, REASONS } from '../../../core/reasons.ts'
 import type { Span } from '../engine.ts'
 import { HAS_ENDED_BADLY, shownState } from '../messages/message-view.ts'
@@ -27,6 +27,7 @@ import { completeBodies, contentHolds, isPreviewFull, previewOf, startOf, textIn
 
 // Every accepted request was answered like this, so the answer is not stored.
 const ANSWER = { status: 200, code: 'HC-1' } as const
+const ANY_ROW = sql<SqlBool>`1 = 1`
 const UNSENT_STATES: ReadonlySet<string> = new Set(['FAILED', 'EXPIRED', 'CANCELLED', 'UNCONFIRMED'])
 
 /**
@@ -43,7 +44,8 @@ export async function acceptedLogSource(
   if (view === 'rejected' || result === 'refused' || excludesAnswer || only?.length === 0) return null
   const { tables } = reading
   const text = textInBodies(filter)
-  const further = conditions(filter)
+  const named = filter.text === null ? ANY_ROW : mentions(filter.text, filter.isMasked)
+  const further = conditions(filter, named)
   if (filter.connection !== null) {
     const ids = await connectionsNumbered(tables, accountId, filter.connection)
     if (ids.length === 0) return null
@@ -55,7 +57,7 @@ export async function acceptedLogSource(
     indexed: [...indexedConditions(filter), ...amongSequences(only)],
     further,
     read: async ({ where, order }, range) => {
-      const rows = selectMessages(tables, where, filter).orderBy(order).limit(range.limit)
+      const rows = selectMessages(tables, where, named).orderBy(order).limit(range.limit)
       const found = await withRelated(tables, rows, range).execute()
       const isEnough = (start: string) => isPreviewFull(start) && (text === null || contentHolds(start, text))
       return (await completeBodies(tables, 'message', { rows: found, isEnough })).map((row) => toEntry(row, text))
@@ -64,12 +66,11 @@ export async function acceptedLogSource(
   })
 }
 
-function selectMessages(tables: Reader, where: Condition, { text, isMasked }: Pick<LogFilter, 'text' | 'isMasked'>) {
-  const isNamed = text === null ? sql<SqlBool>`1 = 1` : mentions(text, isMasked)
+function selectMessages(tables: Reader, where: Condition, named: Condition) {
   return tables
     .selectFrom('message')
     .selectAll()
-    .select(sql<number>`case when ${isNamed} then 1 else 0 end`.as('is_named'))
+    .select(sql<number>`case when ${named} then 1 else 0 end`.as('is_named'))
     .where(where)
 }
 
@@ -88,8 +89,8 @@ function statesOf(result: NonNullable<LogFilter['result']>): readonly MessageSta
   return MESSAGE_STATES.filter((state) => state !== 'SENDING' && talliedAs(state) === result)
 }
 
-function conditions(filter: LogFilter): Condition[] {
-  const { state, result, isOpen, tokenIds, type, recipient, since, until, id, reason, text, isMasked } = filter
+function conditions(filter: LogFilter, named: Condition): Condition[] {
+  const { state, result, isOpen, tokenIds, type, recipient, since, until, id, reason, text } = filter
   const wanted: Condition[] = []
   if (state === 'QUEUED') {
     wanted.push(sql`state = 'QUEUED' and sequence not in (select message_sequence from open_attempt)`)
@@ -109,22 +110,20 @@ function conditions(filter: LogFilter): Condition[] {
   if (id !== null) wanted.push(sql`(request_id = ${id} or id = ${id})`)
   if (reason !== null) wanted.push(sql`reason = ${reason}`)
   const inBodies = textInBodies(filter)
-  if (text) {
-    const named = mentions(text, isMasked)
-    wanted.push(inBodies === null ? named : sql`(${named} or ${mayHold('body', inBodies)})`)
-  }
+  if (text) wanted.push(inBodies === null ? named : sql`(${named} or ${mayHold('body', inBodies)})`)
   return wanted
 }
+
+// To fill in the sentences of all reasons takes as long as to search a thousand rows.
+const TEXTS_OF_REASONS = Object.keys(REASONS).map((code) => {
+  const texts = [explainReason(code), explainReason(code, { state: 'FAILED' })]
+  return { code, texts: [code, ...texts.flatMap(({ list, cause }) => [list, cause])].map((text) => text.toLowerCase()) }
+})
 
 /** Searches the reason's code, its sentence, and unless masked the network's error text. */
 function mentions(text: string, isMasked: boolean): Condition {
   const lower = text.toLowerCase()
-  const codes = Object.keys(REASONS).filter((code) => {
-    const texts = [explainReason(code), explainReason(code, { state: 'FAILED' })]
-    return [code, ...texts.flatMap(({ list, cause }) => [list, cause])].some((text) =>
-      text.toLowerCase().includes(lower),
-    )
-  })
+  const codes = TEXTS_OF_REASONS.flatMap(({ code, texts }) => (texts.some((one) => one.includes(lower)) ? [code] : []))
   const places = [sql<SqlBool>`reason in (${sql.join(['', ...codes])})`, holds('reason', text)]
   if (!isMasked) places.push(holds('words', text))
   return sql`(${sql.join(places, sql` or `)})`
@@ -182,7 +181,7 @@ export async function readMessageEntry(
   accountId: AccountId,
   sequence: Sequence,
 ): Promise<FoundEntry | null> {
-  const rows = selectMessages(tables, sql`account_id = ${accountId} and sequence = ${sequence}`, NO_FILTER)
+  const rows = selectMessages(tables, sql`account_id = ${accountId} and sequence = ${sequence}`, ANY_ROW)
   const row = await withRelated(tables, rows, { from: sequence, before: sequence + 1 }).executeTakeFirst()
   return row ? toEntry(row, null) : null
 }

@@ -2,8 +2,7 @@ import type { Instant, MessageId } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { LogFilter, LogPageView } from '../../../core/ports/console/api-log.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import type { Span } from '../engine.ts'
-import { exponentialRanges } from '../engine.ts'
+import { exponentialRanges, type Range, type Span } from '../engine.ts'
 import { lowerBoundByTime } from '../overview/lower-bound-by-time.ts'
 import { readingOf, type Store } from '../store.ts'
 import { acceptedLogSource } from './accepted-log-source.ts'
@@ -13,7 +12,7 @@ import { textInBodies } from './request-body.ts'
 
 // Most searches end among the newest rows, and counting rows costs about as much as reading them.
 const FIRST_ROWS = 200
-const GROWTH = 10
+const GROWTH = 50
 // A refused body may have 64 KiB, so a page of them takes at most 16 MiB.
 const PAGE = 250
 // A search by time still finds every row if the clock was set back by less than this.
@@ -224,7 +223,7 @@ async function scanBackward<Row extends LogRow>(source: LogSource<Row>, search: 
       const most = Math.min(size, left)
       const { count, first } = await source.count({ from: span.from, before: end }, most)
       if (first === null) break
-      for await (const row of fitting(source, { from: first, before: end })) {
+      for await (const row of fitting(source, { from: first, before: end, limit: Math.min(want, PAGE) })) {
         found.push(row)
         if (found.length >= want) return { rows: found, position: row.sequence, at: null }
       }
@@ -243,14 +242,15 @@ function all<Row>(rows: readonly Row[]): Scanned<Row> {
   return { rows, position: null, at: null }
 }
 
-async function* fitting<Row extends LogRow>(source: LogSource<Row>, { from, before }: Span): AsyncGenerator<Row> {
-  let end = before
+async function* fitting<Row extends LogRow>(source: LogSource<Row>, range: Range): AsyncGenerator<Row> {
+  let { before, limit } = range
   for (;;) {
-    const rows = await source.read({ from, before: end, limit: PAGE })
+    const rows = await source.read({ from: range.from, before, limit })
     for (const row of rows) if (source.fits(row)) yield row
     const last = rows.at(-1)
     // After a full page, the range may hold more.
-    if (!last || rows.length < PAGE) return
-    end = last.sequence
+    if (!last || rows.length < limit) return
+    before = last.sequence
+    limit = PAGE
   }
 }
