@@ -37,7 +37,7 @@ function selectPage(tables: Reader, { before, limit, filter: { actor, actions } 
     .selectFrom('audit')
     .leftJoin('connection', 'connection.id', 'audit.object')
     .leftJoin('token', 'token.id', 'audit.object')
-    .select(({ fn }) => fn.coalesce('connection.number', 'token.name').as('object_name'))
+    .select(({ fn }) => fn.coalesce('connection.number', 'token.name').as('objectName'))
     .select([
       'audit.sequence',
       'audit.at',
@@ -45,8 +45,8 @@ function selectPage(tables: Reader, { before, limit, filter: { actor, actions } 
       'audit.action',
       'audit.object',
       'audit.detail',
-      'audit.remote_address',
-      'audit.user_agent',
+      'audit.remote_address as remoteAddress',
+      'audit.user_agent as userAgent',
     ])
     .orderBy('audit.sequence', 'desc')
     .limit(limit)
@@ -77,15 +77,5 @@ function ofMembersOf(tables: Reader, wanted: Wanted) {
 type AuditRow = Awaited<ReturnType<ReturnType<typeof selectPage>['execute']>>[number]
 
 function toEntry(row: AuditRow): AuditEntry {
-  return {
-    sequence: row.sequence,
-    at: row.at,
-    actor: row.actor,
-    action: row.action,
-    object: row.object,
-    objectName: row.object_name,
-    detail: row.detail === null ? null : (JSON.parse(row.detail) as Record<string, unknown>),
-    remoteAddress: row.remote_address,
-    userAgent: row.user_agent,
-  }
+  return { ...row, detail: row.detail === null ? null : (JSON.parse(row.detail) as Record<string, unknown>) }
 }

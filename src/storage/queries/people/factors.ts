@@ -1,15 +1,36 @@
-import type { Actor } from '../../../core/ports/administration.ts'
-import type { FactorChange, Factors, FactorsView, NewPasskey, Passkey } from '../../../core/ports/console/people.ts'
+import type { Factors, FactorsView, Passkey } from '../../../core/ports/console/people.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { newPeopleId } from '../new-id.ts'
 import { type Change, change, type Reader, type Store, writeAudit } from '../store.ts'
 import { endSessions } from './write-person.ts'
 
 export function createFactors(store: Store): Factors {
+  return {
+    readFactors: (personId) => readFactors(store.database, personId),
+    ...createTotp(store),
+    ...createPasskeys(store),
+    ...createRecovery(store),
+  }
+}
+
+type TotpVerbs = 'beginTotp' | 'readTotp' | 'confirmTotp' | 'spendTotpStep' | 'removeTotp'
+
+function createTotp(store: Store): Pick<Factors, TotpVerbs> {
   const { database } = store
   return {
-    readFactors: (personId) => readFactors(database, personId),
-    beginTotp: (personId, secret) => beginTotp(database, { personId, secret: Buffer.from(secret) }),
+    async beginTotp(personId, secret) {
+      await database
+        .insertInto('totp')
+        .values({
+          person_id: personId,
+          secret: null,
+          confirmed_at: null,
+          last_step: null,
+          begun_secret: Buffer.from(secret),
+        })
+        .onConflict((conflict) => conflict.column('person_id').doUpdateSet({ begun_secret: Buffer.from(secret) }))
+        .execute()
+    },
     async readTotp(personId, which) {
       const row = await database
         .selectFrom('totp')
@@ -19,21 +40,143 @@ export function createFactors(store: Store): Factors {
       const secret = which === 'confirmed' ? row?.secret : row?.begun_secret
       return secret ? Buffer.from(secret) : null
     },
-    confirmTotp: (given, step) => confirmTotp(store, given, step),
-    spendTotpStep: (personId, step) => spendTotpStep(database, { personId, step }),
-    removeTotp: (given) => removeTotp(store, given),
+    confirmTotp: ({ personId, keep, by }, step) =>
+      change(store, by, async (making) => {
+        const { numUpdatedRows } = await making.tables
+          .updateTable('totp')
+          .set((its) => ({
+            secret: its.ref('begun_secret'),
+            begun_secret: null,
+            confirmed_at: making.at,
+            last_step: step,
+          }))
+          .where('person_id', '=', personId)
+          .where('begun_secret', 'is not', null)
+          .executeTakeFirst()
+        if (numUpdatedRows !== 1n) return false
+        await endSessions(making, { personId, keep })
+        await writeAudit(making, { action: 'second-factor.add-code-app', object: personId, accountId: null })
+        return true
+      }),
+    /** One statement, so that of two requests with the same code only one succeeds. */
+    async spendTotpStep(personId, step) {
+      const { numUpdatedRows } = await database
+        .updateTable('totp')
+        .set({ last_step: step })
+        .where('person_id', '=', personId)
+        .where('secret', 'is not', null)
+        .where((where) => where.or([where('last_step', 'is', null), where('last_step', '<', step)]))
+        .executeTakeFirst()
+      return numUpdatedRows === 1n
+    },
+    removeTotp: ({ personId, keep, by }) =>
+      change(store, by, async (making) => {
+        const row = await making.tables
+          .deleteFrom('totp')
+          .where('person_id', '=', personId)
+          .returning('confirmed_at')
+          .executeTakeFirst()
+        if (!row?.confirmed_at) return false
+        await afterRemoval(making, { personId, keep })
+        await writeAudit(making, { action: 'second-factor.remove-code-app', object: personId, accountId: null })
+        return true
+      }),
+  }
+}
+
+type PasskeyVerbs = 'listPasskeys' | 'findPasskey' | 'addPasskey' | 'notePasskeyUse' | 'renamePasskey' | 'removePasskey'
+
+function createPasskeys(store: Store): Pick<Factors, PasskeyVerbs> {
+  const { database } = store
+  return {
     listPasskeys: (personId) => selectPasskeys(database, { column: 'person_id', is: personId }),
     findPasskey: async (id) => (await selectPasskeys(database, { column: 'credential_id', is: id }))[0] ?? null,
-    addPasskey: (given, passkey) => addPasskey(store, given, passkey),
+    addPasskey: ({ personId, keep, by }, passkey) =>
+      change(store, by, async (making) => {
+        const id = newPeopleId('key')
+        const { numInsertedOrUpdatedRows } = await making.tables
+          .insertInto('passkey')
+          .values({
+            id,
+            person_id: personId,
+            credential_id: passkey.credentialId,
+            public_key: Buffer.from(passkey.publicKey),
+            sign_count: passkey.signCount,
+            transports: JSON.stringify(passkey.transports),
+            name: passkey.name,
+            created_at: making.at,
+            last_used_at: null,
+          })
+          .onConflict((conflict) => conflict.column('credential_id').doNothing())
+          .executeTakeFirstOrThrow()
+        if (numInsertedOrUpdatedRows !== 1n) throw new Refusal('passkey_exists')
+        await endSessions(making, { personId, keep })
+        const detail = { name: passkey.name }
+        await writeAudit(making, { action: 'passkey.add', object: id, accountId: null, detail })
+      }),
     async notePasskeyUse(id, signCount) {
       const used = { sign_count: signCount, last_used_at: store.now() }
       await database.updateTable('passkey').set(used).where('id', '=', id).execute()
     },
-    renamePasskey: (personId, named, by) => renamePasskey(store, { ...named, personId }, by),
-    removePasskey: (given, id) => removePasskey(store, given, id),
-    removeAllFactors: (personId, by) => removeAllFactors(store, personId, by),
-    replaceRecoveryCodes: (personId, sha256s, by) => replaceRecoveryCodes(store, { personId, sha256s }, by),
-    spendRecoveryCode: (personId, sha256, by) => spendRecoveryCode(store, { personId, sha256 }, by),
+    renamePasskey: (personId, { id, name }, by) =>
+      change(store, by, async (making) => {
+        const { numUpdatedRows } = await making.tables
+          .updateTable('passkey')
+          .set({ name })
+          .where('id', '=', id)
+          .where('person_id', '=', personId)
+          .executeTakeFirst()
+        if (numUpdatedRows !== 1n) return false
+        await writeAudit(making, { action: 'passkey.rename', object: id, accountId: null, detail: { name } })
+        return true
+      }),
+    removePasskey: ({ personId, keep, by }, id) =>
+      change(store, by, async (making) => {
+        const row = await making.tables
+          .deleteFrom('passkey')
+          .where('id', '=', id)
+          .where('person_id', '=', personId)
+          .returning('name')
+          .executeTakeFirst()
+        if (!row) return false
+        await afterRemoval(making, { personId, keep })
+        await writeAudit(making, { action: 'passkey.remove', object: id, accountId: null, detail: { name: row.name } })
+        return true
+      }),
+  }
+}
+
+function createRecovery(
+  store: Store,
+): Pick<Factors, 'removeAllFactors' | 'replaceRecoveryCodes' | 'spendRecoveryCode'> {
+  return {
+    removeAllFactors: (personId, by) =>
+      change(store, by, async (making) => {
+        for (const table of ['totp', 'passkey', 'recovery_code'] as const)
+          await making.tables.deleteFrom(table).where('person_id', '=', personId).execute()
+        await endSessions(making, { personId, keep: null })
+        await writeAudit(making, { action: 'second-factor.remove-all', object: personId, accountId: null })
+      }),
+    replaceRecoveryCodes: (personId, sha256s, by) =>
+      change(store, by, async (making) => {
+        await making.tables.deleteFrom('recovery_code').where('person_id', '=', personId).execute()
+        const rows = sha256s.map((sha256) => ({ person_id: personId, sha256: Buffer.from(sha256), used_at: null }))
+        if (rows.length > 0) await making.tables.insertInto('recovery_code').values(rows).execute()
+        await writeAudit(making, { action: 'recovery-codes.replace', object: personId, accountId: null })
+      }),
+    spendRecoveryCode: (personId, sha256, by) =>
+      change(store, by, async (making) => {
+        const { numUpdatedRows } = await making.tables
+          .updateTable('recovery_code')
+          .set({ used_at: making.at })
+          .where('person_id', '=', personId)
+          .where('sha256', '=', Buffer.from(sha256))
+          .where('used_at', 'is', null)
+          .executeTakeFirst()
+        if (numUpdatedRows !== 1n) return false
+        await writeAudit(making, { action: 'recovery-codes.use', object: personId, accountId: null })
+        return true
+      }),
   }
 }
 
@@ -63,60 +206,6 @@ async function readFactors(tables: Reader, personId: string): Promise<FactorsVie
   }
 }
 
-async function beginTotp(tables: Reader, { personId, secret }: { readonly personId: string; readonly secret: Buffer }) {
-  await tables
-    .insertInto('totp')
-    .values({ person_id: personId, secret: null, confirmed_at: null, last_step: null, begun_secret: secret })
-    .onConflict((conflict) => conflict.column('person_id').doUpdateSet({ begun_secret: secret }))
-    .execute()
-}
-
-function confirmTotp(store: Store, { personId, keep, by }: FactorChange, step: number): Promise<boolean> {
-  return change(store, by, async (making) => {
-    const { numUpdatedRows } = await making.tables
-      .updateTable('totp')
-      .set((its) => ({
-        secret: its.ref('begun_secret'),
-        begun_secret: null,
-        confirmed_at: making.at,
-        last_step: step,
-      }))
-      .where('person_id', '=', personId)
-      .where('begun_secret', 'is not', null)
-      .executeTakeFirst()
-    if (numUpdatedRows !== 1n) return false
-    await endSessions(making, { personId, keep })
-    await writeAudit(making, { action: 'second-factor.add-code-app', object: personId, accountId: null })
-    return true
-  })
-}
-
-/** One statement, so that of two requests with the same code only one succeeds. */
-async function spendTotpStep(tables: Reader, { personId, step }: { readonly personId: string; readonly step: number }) {
-  const { numUpdatedRows } = await tables
-    .updateTable('totp')
-    .set({ last_step: step })
-    .where('person_id', '=', personId)
-    .where('secret', 'is not', null)
-    .where((where) => where.or([where('last_step', 'is', null), where('last_step', '<', step)]))
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
-}
-
-function removeTotp(store: Store, { personId, keep, by }: FactorChange): Promise<boolean> {
-  return change(store, by, async (making) => {
-    const row = await making.tables
-      .deleteFrom('totp')
-      .where('person_id', '=', personId)
-      .returning('confirmed_at')
-      .executeTakeFirst()
-    if (!row?.confirmed_at) return false
-    await afterRemoval(making, { personId, keep })
-    await writeAudit(making, { action: 'second-factor.remove-code-app', object: personId, accountId: null })
-    return true
-  })
-}
-
 /** Recovery codes replace a second factor, so they are deleted with the last one. */
 async function afterRemoval(making: Change, who: { readonly personId: string; readonly keep: string }): Promise<void> {
   const { totpSince, passkeys } = await readFactors(making.tables, who.personId)
@@ -138,103 +227,4 @@ async function selectPasskeys(
     signCount: row.sign_count,
     transports: JSON.parse(row.transports) as string[],
   }))
-}
-
-function addPasskey(store: Store, { personId, keep, by }: FactorChange, passkey: NewPasskey): Promise<void> {
-  return change(store, by, async (making) => {
-    const id = newPeopleId('key')
-    const { numInsertedOrUpdatedRows } = await making.tables
-      .insertInto('passkey')
-      .values({
-        id,
-        person_id: personId,
-        credential_id: passkey.credentialId,
-        public_key: Buffer.from(passkey.publicKey),
-        sign_count: passkey.signCount,
-        transports: JSON.stringify(passkey.transports),
-        name: passkey.name,
-        created_at: making.at,
-        last_used_at: null,
-      })
-      .onConflict((conflict) => conflict.column('credential_id').doNothing())
-      .executeTakeFirstOrThrow()
-    if (numInsertedOrUpdatedRows !== 1n) throw new Refusal('passkey_exists')
-    await endSessions(making, { personId, keep })
-    const detail = { name: passkey.name }
-    await writeAudit(making, { action: 'passkey.add', object: id, accountId: null, detail })
-  })
-}
-
-function renamePasskey(
-  store: Store,
-  { personId, id, name }: { readonly personId: string; readonly id: string; readonly name: string },
-  by: Actor,
-): Promise<boolean> {
-  return change(store, by, async (making) => {
-    const { numUpdatedRows } = await making.tables
-      .updateTable('passkey')
-      .set({ name })
-      .where('id', '=', id)
-      .where('person_id', '=', personId)
-      .executeTakeFirst()
-    if (numUpdatedRows !== 1n) return false
-    await writeAudit(making, { action: 'passkey.rename', object: id, accountId: null, detail: { name } })
-    return true
-  })
-}
-
-function removePasskey(store: Store, { personId, keep, by }: FactorChange, id: string): Promise<boolean> {
-  return change(store, by, async (making) => {
-    const row = await making.tables
-      .deleteFrom('passkey')
-      .where('id', '=', id)
-      .where('person_id', '=', personId)
-      .returning('name')
-      .executeTakeFirst()
-    if (!row) return false
-    await afterRemoval(making, { personId, keep })
-    await writeAudit(making, { action: 'passkey.remove', object: id, accountId: null, detail: { name: row.name } })
-    return true
-  })
-}
-
-function removeAllFactors(store: Store, personId: string, by: Actor): Promise<void> {
-  return change(store, by, async (making) => {
-    for (const table of ['totp', 'passkey', 'recovery_code'] as const)
-      await making.tables.deleteFrom(table).where('person_id', '=', personId).execute()
-    await endSessions(making, { personId, keep: null })
-    await writeAudit(making, { action: 'second-factor.remove-all', object: personId, accountId: null })
-  })
-}
-
-function replaceRecoveryCodes(
-  store: Store,
-  { personId, sha256s }: { readonly personId: string; readonly sha256s: readonly Buffer[] },
-  by: Actor,
-): Promise<void> {
-  return change(store, by, async (making) => {
-    await making.tables.deleteFrom('recovery_code').where('person_id', '=', personId).execute()
-    const rows = sha256s.map((sha256) => ({ person_id: personId, sha256: Buffer.from(sha256), used_at: null }))
-    if (rows.length > 0) await making.tables.insertInto('recovery_code').values(rows).execute()
-    await writeAudit(making, { action: 'recovery-codes.replace', object: personId, accountId: null })
-  })
-}
-
-function spendRecoveryCode(
-  store: Store,
-  { personId, sha256 }: { readonly personId: string; readonly sha256: Buffer },
-  by: Actor,
-): Promise<boolean> {
-  return change(store, by, async (making) => {
-    const { numUpdatedRows } = await making.tables
-      .updateTable('recovery_code')
-      .set({ used_at: making.at })
-      .where('person_id', '=', personId)
-      .where('sha256', '=', Buffer.from(sha256))
-      .where('used_at', 'is', null)
-      .executeTakeFirst()
-    if (numUpdatedRows !== 1n) return false
-    await writeAudit(making, { action: 'recovery-codes.use', object: personId, accountId: null })
-    return true
-  })
 }

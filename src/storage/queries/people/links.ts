@@ -1,6 +1,5 @@
 import type { AccountId, Instant } from '../../../core/ids.ts'
-import type { Actor } from '../../../core/ports/administration.ts'
-import type { LinkKind, LinkView, NewLink, NewPerson } from '../../../core/ports/console/people.ts'
+import type { LinkKind, LinkView, NewLink, Persons } from '../../../core/ports/console/people.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { newAccountId, newPeopleId } from '../new-id.ts'
 import { type Change, change, type Reader, type Store, writeAudit } from '../store.ts'
@@ -16,39 +15,43 @@ const LASTS_MS: Readonly<Record<LinkKind, number>> = {
   'reset-password': HOUR_MS,
 }
 
-export function createPersonLink(store: Store, link: NewLink, by: Actor): Promise<LinkView> {
-  return change(store, by, async (making) => {
-    const { tables, at } = making
-    await refuseUseless(making, link)
-    const { kind, personId, invitation } = link
-    if (personId !== null) await withdrawOlder(making, { kind, personId })
-    if (invitation) await withdrawInvitations(making, invitation)
-    const id = newPeopleId('lnk')
-    await tables
-      .insertInto('person_link')
-      .values({
-        id,
-        sha256: link.sha256,
-        kind,
-        person_id: personId,
-        account_id: invitation?.accountId ?? null,
-        role: invitation?.role ?? null,
-        email: invitation?.email.trim() ?? null,
-        created_at: at,
-        created_by: making.actor,
-        maker_id: making.person?.personId ?? null,
-        expires_at: at + LASTS_MS[kind],
-        used_at: null,
-      })
-      .execute()
-    await writeAudit(making, {
-      action: `link.create.${kind}`,
-      object: personId ?? id,
-      accountId: invitation?.accountId ?? null,
-      detail: invitation ? { email: invitation.email.trim(), role: invitation.role } : {},
-    })
-    return living(making, { sha256: link.sha256, kind })
-  })
+export function createPersonLinks(store: Store): Pick<Persons, 'createPersonLink' | 'findPersonLink'> {
+  return {
+    findPersonLink: (sha256, kind) => findPersonLink(store.database, { sha256, kind, now: store.now() }),
+    createPersonLink: (link, by) =>
+      change(store, by, async (making) => {
+        const { tables, at } = making
+        await refuseUseless(making, link)
+        const { kind, personId, invitation } = link
+        if (personId !== null) await withdrawOlder(making, { kind, personId })
+        if (invitation) await withdrawInvitations(making, invitation)
+        const id = newPeopleId('lnk')
+        await tables
+          .insertInto('person_link')
+          .values({
+            id,
+            sha256: link.sha256,
+            kind,
+            person_id: personId,
+            account_id: invitation?.accountId ?? null,
+            role: invitation?.role ?? null,
+            email: invitation?.email.trim() ?? null,
+            created_at: at,
+            created_by: making.actor,
+            maker_id: making.person?.personId ?? null,
+            expires_at: at + LASTS_MS[kind],
+            used_at: null,
+          })
+          .execute()
+        await writeAudit(making, {
+          action: `link.create.${kind}`,
+          object: personId ?? id,
+          accountId: invitation?.accountId ?? null,
+          detail: invitation ? { email: invitation.email.trim(), role: invitation.role } : {},
+        })
+        return living(making, { sha256: link.sha256, kind })
+      }),
+  }
 }
 
 async function refuseUseless({ tables }: Change, { kind, invitation }: NewLink): Promise<void> {
@@ -104,7 +107,7 @@ interface SoughtLink {
   readonly kind: LinkKind
 }
 
-export async function findPersonLink(
+async function findPersonLink(
   tables: Reader,
   { sha256, kind, now }: SoughtLink & { readonly now: Instant },
 ): Promise<LinkView | null> {
@@ -143,67 +146,60 @@ async function spend(making: Change, sought: SoughtLink): Promise<LinkView & { r
   return { ...link, accountId }
 }
 
-export function setUp(
+export function createLinkUses(
   store: Store,
-  { sha256, person }: { readonly sha256: Buffer; readonly person: NewPerson },
-  by: Actor,
-): Promise<string> {
-  return change(store, by, async (making) => {
-    const { tables, at } = making
-    await spend(making, { sha256, kind: 'set-up' })
-    if (await tables.selectFrom('person').select('id').limit(1).executeTakeFirst()) throw new Refusal('link_dead')
-    const personId = await insertPerson(making, person)
-    const first = await tables.selectFrom('account').select('id').orderBy('created_at').orderBy('id').executeTakeFirst()
-    const accountId = first?.id ?? newAccountId()
-    if (!first) {
-      await tables.insertInto('account').values({ id: accountId, name: 'Default', created_at: at }).execute()
-      await writeAudit(making, { action: 'account.create', object: accountId, accountId, detail: { name: 'Default' } })
-    }
-    await addMembership(making, { accountId, role: 'owner', personId, email: person.email })
-    return personId
-  })
-}
-
-export function acceptInvitation(
-  store: Store,
-  { sha256, person }: { readonly sha256: Buffer; readonly person: Omit<NewPerson, 'email'> },
-  by: Actor,
-): Promise<string> {
-  return change(store, by, async (making) => {
-    const { email, role, accountId, personId: known } = await spend(making, { sha256, kind: 'invitation' })
-    if (email === null || role === null || accountId === null) throw new Refusal('link_dead')
-    if (known !== null)
-      throw new Refusal('person_exists', 'You are known here already: sign in, then open this link again.')
-    const personId = await insertPerson(making, { ...person, email })
-    await addMembership(making, { accountId, role, personId, email })
-    return personId
-  })
-}
-
-export function joinAccount(
-  store: Store,
-  { sha256, personId }: { readonly sha256: Buffer; readonly personId: string },
-  by: Actor,
-): Promise<AccountId> {
-  return change(store, by, async (making) => {
-    const link = await spend(making, { sha256, kind: 'invitation' })
-    const { email, role, accountId } = link
-    if (email === null || role === null || accountId === null || link.personId !== personId)
-      throw new Refusal('link_dead', 'This invitation does not work for you: it is for another e-mail, or too old.')
-    await addMembership(making, { accountId, role, personId, email })
-    return accountId
-  })
-}
-
-export function resetPassword(
-  store: Store,
-  { sha256, passwordHash }: { readonly sha256: Buffer; readonly passwordHash: string },
-  by: Actor,
-): Promise<string> {
-  return change(store, by, async (making) => {
-    const { personId } = await spend(making, { sha256, kind: 'reset-password' })
-    if (personId === null) throw new Refusal('link_dead')
-    await setPassword(making, { personId, hash: passwordHash, keep: null })
-    return personId
-  })
+): Pick<Persons, 'setUp' | 'acceptInvitation' | 'joinAccount' | 'resetPassword'> {
+  return {
+    setUp: (sha256, person, by) =>
+      change(store, by, async (making) => {
+        const { tables, at } = making
+        await spend(making, { sha256, kind: 'set-up' })
+        if (await tables.selectFrom('person').select('id').limit(1).executeTakeFirst()) throw new Refusal('link_dead')
+        const personId = await insertPerson(making, person)
+        const first = await tables
+          .selectFrom('account')
+          .select('id')
+          .orderBy('created_at')
+          .orderBy('id')
+          .executeTakeFirst()
+        const accountId = first?.id ?? newAccountId()
+        if (!first) {
+          await tables.insertInto('account').values({ id: accountId, name: 'Default', created_at: at }).execute()
+          await writeAudit(making, {
+            action: 'account.create',
+            object: accountId,
+            accountId,
+            detail: { name: 'Default' },
+          })
+        }
+        await addMembership(making, { accountId, role: 'owner', personId, email: person.email })
+        return personId
+      }),
+    acceptInvitation: (sha256, person, by) =>
+      change(store, by, async (making) => {
+        const { email, role, accountId, personId: known } = await spend(making, { sha256, kind: 'invitation' })
+        if (email === null || role === null || accountId === null) throw new Refusal('link_dead')
+        if (known !== null)
+          throw new Refusal('person_exists', 'You are known here already: sign in, then open this link again.')
+        const personId = await insertPerson(making, { ...person, email })
+        await addMembership(making, { accountId, role, personId, email })
+        return personId
+      }),
+    joinAccount: (sha256, personId, by) =>
+      change(store, by, async (making) => {
+        const link = await spend(making, { sha256, kind: 'invitation' })
+        const { email, role, accountId } = link
+        if (email === null || role === null || accountId === null || link.personId !== personId)
+          throw new Refusal('link_dead', 'This invitation does not work for you: it is for another e-mail, or too old.')
+        await addMembership(making, { accountId, role, personId, email })
+        return accountId
+      }),
+    resetPassword: (sha256, passwordHash, by) =>
+      change(store, by, async (making) => {
+        const { personId } = await spend(making, { sha256, kind: 'reset-password' })
+        if (personId === null) throw new Refusal('link_dead')
+        await setPassword(making, { personId, hash: passwordHash, keep: null })
+        return personId
+      }),
+  }
 }

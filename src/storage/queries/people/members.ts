@@ -1,20 +1,88 @@
 import type { AccountId } from '../../../core/ids.ts'
-import type { Actor } from '../../../core/ports/administration.ts'
-import type { Members, Membership, MemberView } from '../../../core/ports/console/people.ts'
+import type { Members } from '../../../core/ports/console/people.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { type Change, change, type Reader, type Store, writeAudit } from '../store.ts'
 import { selectLiving } from './links.ts'
 import { HAS_SECOND_FACTOR } from './person-view.ts'
 
 export function createMembers(store: Store): Members {
+  return { ...createAccountSettings(store), ...createMemberships(store), ...createInvitations(store) }
+}
+
+function createAccountSettings(store: Store): Pick<Members, 'readAccount' | 'renameAccount' | 'requireSecondFactor'> {
+  return {
+    readAccount: (accountId) => readAccount(store.database, accountId),
+    renameAccount: (accountId, name, by) =>
+      change(store, by, async (making) => {
+        const { tables } = making
+        const { name: was } = await readAccount(tables, accountId)
+        // Another account may have the name: a refusal would reveal that the account exists.
+        await tables.updateTable('account').set({ name }).where('id', '=', accountId).execute()
+        await writeAudit(making, { action: 'account.rename', object: accountId, accountId, detail: { name, was } })
+      }),
+    requireSecondFactor: (accountId, isRequired, by) =>
+      change(store, by, async (making) => {
+        await making.tables
+          .updateTable('account')
+          .set({ requires_second_factor: isRequired ? 1 : 0 })
+          .where('id', '=', accountId)
+          .execute()
+        const action = isRequired ? 'account.require-second-factor' : 'account.stop-requiring-second-factor'
+        await writeAudit(making, { action, object: accountId, accountId })
+      }),
+  }
+}
+
+function createMemberships(store: Store): Pick<Members, 'listMembers' | 'changeRole' | 'removeMember'> {
   const { database } = store
   return {
-    readAccount: (accountId) => readAccount(database, accountId),
-    renameAccount: (accountId, name, by) => renameAccount(store, { accountId, name }, by),
-    requireSecondFactor: (accountId, isRequired, by) => requireSecondFactor(store, { accountId, isRequired }, by),
-    listMembers: (accountId) => listMembers(database, accountId),
-    changeRole: (membership, by) => changeRole(store, membership, by),
-    removeMember: (accountId, personId, by) => removeMember(store, { accountId, personId }, by),
+    async listMembers(accountId) {
+      const rows = await database
+        .selectFrom('membership as m')
+        .innerJoin('person as p', 'p.id', 'm.person_id')
+        .select(['p.id as personId', 'p.email', 'p.name', 'm.role', 'm.joined_at as joinedAt'])
+        .select(['p.last_sign_in_at as lastSignInAt', HAS_SECOND_FACTOR.as('hasSecondFactor')])
+        .where('m.account_id', '=', accountId)
+        .orderBy('p.name')
+        .orderBy('p.id')
+        .execute()
+      return rows.map((row) => ({ ...row, hasSecondFactor: row.hasSecondFactor === 1 }))
+    },
+    changeRole: ({ accountId, personId, role }, by) =>
+      change(store, by, async (making) => {
+        const { email, role: was } = await findMember(making, { accountId, personId })
+        if (was === role) return
+        if (was === 'owner') await refuseLastOwner(making, accountId)
+        await making.tables
+          .updateTable('membership')
+          .set({ role })
+          .where('account_id', '=', accountId)
+          .where('person_id', '=', personId)
+          .execute()
+        await writeAudit(making, {
+          action: 'member.change-role',
+          object: personId,
+          accountId,
+          detail: { email, role, was },
+        })
+      }),
+    removeMember: (accountId, personId, by) =>
+      change(store, by, async (making) => {
+        const { email, role } = await findMember(making, { accountId, personId })
+        if (role === 'owner') await refuseLastOwner(making, accountId)
+        await making.tables
+          .deleteFrom('membership')
+          .where('account_id', '=', accountId)
+          .where('person_id', '=', personId)
+          .execute()
+        await writeAudit(making, { action: 'member.remove', object: personId, accountId, detail: { email, role } })
+      }),
+  }
+}
+
+function createInvitations(store: Store): Pick<Members, 'listInvitations' | 'withdrawInvitation'> {
+  const { database } = store
+  return {
     listInvitations: async (accountId) => {
       const rows = await selectLiving(database, store.now())
         .select(['l.id', 'l.email', 'l.role', 'l.created_at', 'l.expires_at', 'l.created_by'])
@@ -32,7 +100,22 @@ export function createMembers(store: Store): Members {
         createdBy: row.created_by,
       }))
     },
-    withdrawInvitation: (accountId, id, by) => withdrawInvitation(store, { accountId, id }, by),
+    withdrawInvitation: (accountId, id, by) =>
+      change(store, by, async (making) => {
+        const row = await making.tables
+          .updateTable('person_link')
+          .set({ used_at: making.at })
+          .where('account_id', '=', accountId)
+          .where('id', '=', id)
+          .where('kind', '=', 'invitation')
+          .where('used_at', 'is', null)
+          .where('expires_at', '>', making.at)
+          .returning(['email', 'role'])
+          .executeTakeFirst()
+        if (!row) throw new Refusal('invitation_unknown')
+        const { email, role } = row
+        await writeAudit(making, { action: 'invitation.withdraw', object: id, accountId, detail: { email, role } })
+      }),
   }
 }
 
@@ -45,96 +128,6 @@ async function readAccount(tables: Reader, accountId: AccountId) {
     createdAt: row.created_at,
     requiresSecondFactor: row.requires_second_factor === 1,
   }
-}
-
-function renameAccount(
-  store: Store,
-  { accountId, name }: { readonly accountId: AccountId; readonly name: string },
-  by: Actor,
-): Promise<void> {
-  return change(store, by, async (making) => {
-    const { tables } = making
-    const { name: was } = await readAccount(tables, accountId)
-    // Another account may have the name: a refusal would reveal that the account exists.
-    await tables.updateTable('account').set({ name }).where('id', '=', accountId).execute()
-    await writeAudit(making, { action: 'account.rename', object: accountId, accountId, detail: { name, was } })
-  })
-}
-
-function requireSecondFactor(
-  store: Store,
-  { accountId, isRequired }: { readonly accountId: AccountId; readonly isRequired: boolean },
-  by: Actor,
-): Promise<void> {
-  return change(store, by, async (making) => {
-    await making.tables
-      .updateTable('account')
-      .set({ requires_second_factor: isRequired ? 1 : 0 })
-      .where('id', '=', accountId)
-      .execute()
-    const action = isRequired ? 'account.require-second-factor' : 'account.stop-requiring-second-factor'
-    await writeAudit(making, { action, object: accountId, accountId })
-  })
-}
-
-async function listMembers(tables: Reader, accountId: AccountId): Promise<readonly MemberView[]> {
-  const rows = await tables
-    .selectFrom('membership as m')
-    .innerJoin('person as p', 'p.id', 'm.person_id')
-    .select(['p.id', 'p.email', 'p.name', 'm.role', 'm.joined_at', 'p.last_sign_in_at'])
-    .select(HAS_SECOND_FACTOR.as('has_second_factor'))
-    .where('m.account_id', '=', accountId)
-    .orderBy('p.name')
-    .orderBy('p.id')
-    .execute()
-  return rows.map((row) => ({
-    personId: row.id,
-    email: row.email,
-    name: row.name,
-    role: row.role,
-    joinedAt: row.joined_at,
-    lastSignInAt: row.last_sign_in_at,
-    hasSecondFactor: row.has_second_factor === 1,
-  }))
-}
-
-function changeRole(store: Store, membership: Membership & { readonly personId: string }, by: Actor): Promise<void> {
-  return change(store, by, async (making) => {
-    const { accountId, personId, role } = membership
-    const { email, role: was } = await findMember(making, { accountId, personId })
-    if (was === role) return
-    if (was === 'owner') await refuseLastOwner(making, accountId)
-    await making.tables
-      .updateTable('membership')
-      .set({ role })
-      .where('account_id', '=', accountId)
-      .where('person_id', '=', personId)
-      .execute()
-    await writeAudit(making, {
-      action: 'member.change-role',
-      object: personId,
-      accountId,
-      detail: { email, role, was },
-    })
-  })
-}
-
-function removeMember(
-  store: Store,
-  which: { readonly accountId: AccountId; readonly personId: string },
-  by: Actor,
-): Promise<void> {
-  return change(store, by, async (making) => {
-    const { accountId, personId } = which
-    const { email, role } = await findMember(making, which)
-    if (role === 'owner') await refuseLastOwner(making, accountId)
-    await making.tables
-      .deleteFrom('membership')
-      .where('account_id', '=', accountId)
-      .where('person_id', '=', personId)
-      .execute()
-    await writeAudit(making, { action: 'member.remove', object: personId, accountId, detail: { email, role } })
-  })
 }
 
 async function findMember(
@@ -161,26 +154,4 @@ async function refuseLastOwner({ tables }: Change, accountId: AccountId): Promis
     .limit(2)
     .execute()
   if (owners.length < 2) throw new Refusal('last_owner')
-}
-
-function withdrawInvitation(
-  store: Store,
-  { accountId, id }: { readonly accountId: AccountId; readonly id: string },
-  by: Actor,
-): Promise<void> {
-  return change(store, by, async (making) => {
-    const row = await making.tables
-      .updateTable('person_link')
-      .set({ used_at: making.at })
-      .where('account_id', '=', accountId)
-      .where('id', '=', id)
-      .where('kind', '=', 'invitation')
-      .where('used_at', 'is', null)
-      .where('expires_at', '>', making.at)
-      .returning(['email', 'role'])
-      .executeTakeFirst()
-    if (!row) throw new Refusal('invitation_unknown')
-    const { email, role } = row
-    await writeAudit(making, { action: 'invitation.withdraw', object: id, accountId, detail: { email, role } })
-  })
 }

@@ -1,8 +1,7 @@
-import type { Actor } from '../../../core/ports/administration.ts'
-import type { Membership, NewPerson, People, Persons, PersonView } from '../../../core/ports/console/people.ts'
+import type { People, Persons } from '../../../core/ports/console/people.ts'
 import { change, type Store, writeAudit } from '../store.ts'
 import { createFactors } from './factors.ts'
-import { acceptInvitation, createPersonLink, findPersonLink, joinAccount, resetPassword, setUp } from './links.ts'
+import { createLinkUses, createPersonLinks } from './links.ts'
 import { createMembers } from './members.ts'
 import { readCredentials, readPeople } from './person-view.ts'
 import { addMembership, insertPerson, setPassword } from './write-person.ts'
@@ -14,13 +13,26 @@ export function createPeople(store: Store): People {
 function createPersons(store: Store): Persons {
   const { database } = store
   return {
+    ...createPersonLinks(store),
+    ...createLinkUses(store),
     hasPeople: async () => (await database.selectFrom('person').select('id').limit(1).executeTakeFirst()) !== undefined,
     findPerson: async (personId) => (await readPeople(database, personId))[0] ?? null,
     findCredentials: (email) => readCredentials(database, { email }),
     findCredentialsOf: (personId) => readCredentials(database, { personId }),
     listPeople: () => readPeople(database, null),
-    addPerson: (person, membership, by) => addPerson(store, { person, membership }, by),
-    changeName: (personId, name, by) => changeName(store, { personId, name }, by),
+    addPerson: (person, membership, by) =>
+      change(store, by, async (making) => {
+        const personId = await insertPerson(making, person)
+        await addMembership(making, { ...membership, personId, email: person.email })
+        const [view] = await readPeople(making.tables, personId)
+        if (!view) throw new Error('A person is not there who was just added')
+        return view
+      }),
+    changeName: (personId, name, by) =>
+      change(store, by, async (making) => {
+        await making.tables.updateTable('person').set({ name }).where('id', '=', personId).execute()
+        await writeAudit(making, { action: 'person.rename', object: personId, accountId: null, detail: { name } })
+      }),
     setPassword: (personId, { hash, keep }, by) =>
       change(store, by, (making) => setPassword(making, { personId, hash, keep })),
     async rehashPassword(personId, from, to) {
@@ -31,36 +43,5 @@ function createPersons(store: Store): Persons {
         .where('password_hash', '=', from)
         .execute()
     },
-    createPersonLink: (link, by) => createPersonLink(store, link, by),
-    findPersonLink: (sha256, kind) => findPersonLink(database, { sha256, kind, now: store.now() }),
-    setUp: (sha256, person, by) => setUp(store, { sha256, person }, by),
-    acceptInvitation: (sha256, person, by) => acceptInvitation(store, { sha256, person }, by),
-    joinAccount: (sha256, personId, by) => joinAccount(store, { sha256, personId }, by),
-    resetPassword: (sha256, passwordHash, by) => resetPassword(store, { sha256, passwordHash }, by),
   }
-}
-
-function addPerson(
-  store: Store,
-  { person, membership }: { readonly person: NewPerson; readonly membership: Membership },
-  by: Actor,
-): Promise<PersonView> {
-  return change(store, by, async (making) => {
-    const personId = await insertPerson(making, person)
-    await addMembership(making, { ...membership, personId, email: person.email })
-    const [view] = await readPeople(making.tables, personId)
-    if (!view) throw new Error('A person is not there who was just added')
-    return view
-  })
-}
-
-function changeName(
-  store: Store,
-  { personId, name }: { readonly personId: string; readonly name: string },
-  by: Actor,
-): Promise<void> {
-  return change(store, by, async (making) => {
-    await making.tables.updateTable('person').set({ name }).where('id', '=', personId).execute()
-    await writeAudit(making, { action: 'person.rename', object: personId, accountId: null, detail: { name } })
-  })
 }

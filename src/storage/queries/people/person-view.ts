@@ -54,19 +54,11 @@ export async function readCredentials(
 ): Promise<Credentials | null> {
   const people = tables
     .selectFrom('person as p')
-    .select(['p.id', 'p.email', 'p.password_hash'])
-    .select([HAS_TOTP.as('has_totp'), HAS_PASSKEY.as('has_passkey')])
+    .select(['p.id as personId', 'p.email', 'p.password_hash as passwordHash'])
+    .select([HAS_TOTP.as('hasTotp'), HAS_PASSKEY.as('hasPasskey')])
   const row = await ('email' in by
     ? people.where('p.email_key', '=', emailKey(by.email))
     : people.where('p.id', '=', by.personId)
   ).executeTakeFirst()
-  return row
-    ? {
-        personId: row.id,
-        email: row.email,
-        passwordHash: row.password_hash,
-        hasTotp: row.has_totp === 1,
-        hasPasskey: row.has_passkey === 1,
-      }
-    : null
+  return row ? { ...row, hasTotp: row.hasTotp === 1, hasPasskey: row.hasPasskey === 1 } : null
 }

@@ -1,13 +1,6 @@
 import type { Instant } from '../../../core/ids.ts'
 import { checkTries, type ThrottledTry, TRIES_FORGOTTEN_AFTER_MS, type Tries } from '../../../core/people/throttle.ts'
-import type {
-  AuthenticatedSession,
-  NewSession,
-  Proof,
-  Sessions,
-  SessionView,
-  Ticket,
-} from '../../../core/ports/console/sessions.ts'
+import type { Proof, Sessions } from '../../../core/ports/console/sessions.ts'
 import { newPeopleId } from '../new-id.ts'
 import { change, type Reader, type Store, writeAudit } from '../store.ts'
 import { HAS_SECOND_FACTOR } from './person-view.ts'
@@ -29,10 +22,101 @@ const NOTED_EVERY_MS = MINUTE_MS
 const DEVICE_FORGOTTEN_AFTER_MS = 400 * DAY_MS
 
 export function createSessions(store: Store): Sessions {
+  return {
+    ...createLiving(store),
+    ...createRest(store),
+    ...createThrottle(store),
+    ...createDevices(store),
+    ...createTickets(store),
+  }
+}
+
+function createLiving(store: Store): Pick<Sessions, 'begin' | 'find'> {
   const { database } = store
   return {
-    begin: (session) => begin(store, session),
-    find: (sha256) => find(store, sha256),
+    begin(session) {
+      const { personId, proof, isKept, remoteAddress, userAgent } = session
+      const by = { name: '', personId, remoteAddress, userAgent, right: null }
+      return change(store, by, async (making) => {
+        const { tables, at } = making
+        await sweep(tables, at)
+        const id = newPeopleId('ses')
+        await tables
+          .insertInto('session')
+          .values({
+            id,
+            sha256: Buffer.from(session.sha256),
+            person_id: personId,
+            proof,
+            is_kept: isKept ? 1 : 0,
+            started_at: at,
+            last_used_at: at,
+            ends_at: at + (isKept ? LIVES.kept : LIVES.usual).allMs,
+            proven_at: at,
+            remote_address: remoteAddress,
+            user_agent: userAgent,
+          })
+          .execute()
+        const { email } = await tables
+          .updateTable('person')
+          .set({ last_sign_in_at: at })
+          .where('id', '=', personId)
+          .returning('email')
+          .executeTakeFirstOrThrow()
+        await writeAudit(
+          { ...making, actor: email },
+          { action: 'sign-in', object: personId, accountId: null, detail: { proof } },
+        )
+        return id
+      })
+    },
+    async find(sha256) {
+      const now = store.now()
+      const row = await selectLiving(database, now)
+        .innerJoin('person as p', 'p.id', 's.person_id')
+        .select(['s.id', 's.person_id', 's.last_used_at', 's.proven_at', 'p.email', 'p.name'])
+        .select(HAS_SECOND_FACTOR.as('has_second_factor'))
+        .where('s.sha256', '=', Buffer.from(sha256))
+        .executeTakeFirst()
+      if (!row) return null
+      const memberships = await database
+        .selectFrom('membership as m')
+        .innerJoin('account as a', 'a.id', 'm.account_id')
+        .select(['m.account_id', 'm.role', 'a.requires_second_factor'])
+        .where('m.person_id', '=', row.person_id)
+        .execute()
+      if (now - row.last_used_at >= NOTED_EVERY_MS)
+        await database.updateTable('session').set({ last_used_at: now }).where('id', '=', row.id).execute()
+      return {
+        sessionId: row.id,
+        personId: row.person_id,
+        email: row.email,
+        name: row.name,
+        provenAt: row.proven_at,
+        hasSecondFactor: row.has_second_factor === 1,
+        memberships: memberships.map(({ account_id, role, requires_second_factor }) => ({
+          accountId: account_id,
+          role,
+          requiresSecondFactor: requires_second_factor === 1,
+        })),
+      }
+    },
+  }
+}
+
+function createRest(store: Store): Pick<Sessions, 'list' | 'prove' | 'end' | 'endAll'> {
+  const { database } = store
+  return {
+    async list(personId) {
+      const rows = await selectLiving(database, store.now())
+        .select(['s.id', 's.started_at as startedAt', 's.last_used_at as lastUsedAt', 's.ends_at as endsAt', 's.proof'])
+        .select(['s.is_kept as isKept', 's.remote_address as remoteAddress', 's.user_agent as userAgent'])
+        .where('s.person_id', '=', personId)
+        .orderBy('s.last_used_at', 'desc')
+        .orderBy('s.id')
+        .execute()
+      return rows.map((row) => ({ ...row, isKept: row.isKept === 1, proof: row.proof as Proof }))
+    },
     async prove(sessionId, newSha256) {
       const { numUpdatedRows } = await database
         .updateTable('session')
@@ -41,7 +125,6 @@ export function createSessions(store: Store): Sessions {
         .executeTakeFirst()
       return numUpdatedRows === 1n
     },
-    list: (personId) => list(store, personId),
     async end(personId, sessionId) {
       const { numDeletedRows } = await database
         .deleteFrom('session')
@@ -55,8 +138,48 @@ export function createSessions(store: Store): Sessions {
       if (except !== null) sessions = sessions.where('id', '<>', except)
       return Number((await sessions.executeTakeFirst()).numDeletedRows)
     },
-    countTry: (tries) => countTry(store, tries),
-    forgiveTry: (given) => forgiveTry(database, given),
+  }
+}
+
+function createThrottle(store: Store): Pick<Sessions, 'countTry' | 'forgiveTry'> {
+  const { database } = store
+  return {
+    /** In one transaction that lets no other one count meanwhile. */
+    countTry(tries) {
+      return database.transaction().execute(async (tables) => {
+        await store.engine.beginChange(tables)
+        const now = store.now()
+        const counters: (ThrottledTry & { tries: Tries | null })[] = []
+        for (const { key, rule } of tries) counters.push({ key, rule, tries: await readTries(tables, key) })
+        const result = checkTries(counters, now)
+        if ('until' in result) return result.until
+        for (const { key, count, countedFrom, lastAt } of result.counted) {
+          const values = { tries: count, counted_from: countedFrom, last_at: lastAt }
+          await tables
+            .insertInto('sign_in_throttle')
+            .values({ key, ...values })
+            .onConflict((conflict) => conflict.column('key').doUpdateSet(values))
+            .execute()
+        }
+        return null
+      })
+    },
+    async forgiveTry({ reset, returned }) {
+      if (reset.length > 0) await database.deleteFrom('sign_in_throttle').where('key', 'in', reset).execute()
+      if (returned.length > 0)
+        await database
+          .updateTable('sign_in_throttle')
+          .set((its) => ({ tries: its('tries', '-', 1) }))
+          .where('key', 'in', returned)
+          .where('tries', '>', 0)
+          .execute()
+    },
+  }
+}
+
+function createDevices(store: Store): Pick<Sessions, 'knowsDevice' | 'rememberDevice'> {
+  const { database } = store
+  return {
     async knowsDevice(personId, sha256) {
       const row = await database
         .selectFrom('known_device')
@@ -66,71 +189,51 @@ export function createSessions(store: Store): Sessions {
         .executeTakeFirst()
       return row !== undefined
     },
-    rememberDevice: (personId, sha256) => rememberDevice(store, { personId, sha256: Buffer.from(sha256) }),
+    async rememberDevice(personId, sha256) {
+      const at = store.now()
+      await database
+        .insertInto('known_device')
+        .values({ person_id: personId, sha256: Buffer.from(sha256), used_at: at })
+        .onConflict((conflict) => conflict.columns(['person_id', 'sha256']).doUpdateSet({ used_at: at }))
+        .execute()
+      await database
+        .deleteFrom('known_device')
+        .where('used_at', '<=', at - DEVICE_FORGOTTEN_AFTER_MS)
+        .execute()
+    },
+  }
+}
+
+function createTickets(store: Store): Pick<Sessions, 'addTicket' | 'findTicket' | 'dropTicket'> {
+  const { database } = store
+  return {
     async addTicket({ sha256, kind, personId, content, expiresAt }) {
       await database
         .insertInto('sign_in_ticket')
         .values({ sha256: Buffer.from(sha256), kind, person_id: personId, content, expires_at: expiresAt })
         .execute()
     },
-    findTicket: (sha256, kind, take) => findTicket(store, { sha256: Buffer.from(sha256), kind }, take),
+    async findTicket(sha256, kind, take) {
+      const row = take
+        ? await database
+            .deleteFrom('sign_in_ticket')
+            .where('sha256', '=', Buffer.from(sha256))
+            .where('kind', '=', kind)
+            .returningAll()
+            .executeTakeFirst()
+        : await database
+            .selectFrom('sign_in_ticket')
+            .selectAll()
+            .where('sha256', '=', Buffer.from(sha256))
+            .where('kind', '=', kind)
+            .executeTakeFirst()
+      if (!row || row.expires_at <= store.now()) return null
+      return { sha256, kind, personId: row.person_id, content: row.content, expiresAt: row.expires_at }
+    },
     async dropTicket(sha256) {
       await database.deleteFrom('sign_in_ticket').where('sha256', '=', Buffer.from(sha256)).execute()
     },
   }
-}
-
-async function rememberDevice(
-  { database, now }: Store,
-  { personId, sha256 }: { readonly personId: string; readonly sha256: Buffer },
-): Promise<void> {
-  const at = now()
-  await database
-    .insertInto('known_device')
-    .values({ person_id: personId, sha256, used_at: at })
-    .onConflict((conflict) => conflict.columns(['person_id', 'sha256']).doUpdateSet({ used_at: at }))
-    .execute()
-  await database
-    .deleteFrom('known_device')
-    .where('used_at', '<=', at - DEVICE_FORGOTTEN_AFTER_MS)
-    .execute()
-}
-
-function begin(store: Store, session: NewSession): Promise<string> {
-  const { personId, proof, isKept, remoteAddress, userAgent } = session
-  const by = { name: '', personId, remoteAddress, userAgent, right: null }
-  return change(store, by, async (making) => {
-    const { tables, at } = making
-    await sweep(tables, at)
-    const id = newPeopleId('ses')
-    await tables
-      .insertInto('session')
-      .values({
-        id,
-        sha256: Buffer.from(session.sha256),
-        person_id: personId,
-        proof,
-        is_kept: isKept ? 1 : 0,
-        started_at: at,
-        last_used_at: at,
-        ends_at: at + (isKept ? LIVES.kept : LIVES.usual).allMs,
-        proven_at: at,
-        remote_address: remoteAddress,
-        user_agent: userAgent,
-      })
-      .execute()
-    const { email } = await tables
-      .updateTable('person')
-      .set({ last_sign_in_at: at })
-      .where('id', '=', personId)
-      .returning('email')
-      .executeTakeFirstOrThrow()
-    await writeAudit(
-      { ...making, actor: email },
-      { action: 'sign-in', object: personId, accountId: null, detail: { proof } },
-    )
-    return id
-  })
 }
 
 /** Deletes expired rows, which have no further use. */
@@ -161,120 +264,9 @@ function selectLiving(tables: Reader, now: Instant) {
     )
 }
 
-async function find(store: Store, sha256: Buffer): Promise<AuthenticatedSession | null> {
-  const { database } = store
-  const now = store.now()
-  const row = await selectLiving(database, now)
-    .innerJoin('person as p', 'p.id', 's.person_id')
-    .select(['s.id', 's.person_id', 's.last_used_at', 's.proven_at', 'p.email', 'p.name'])
-    .select(HAS_SECOND_FACTOR.as('has_second_factor'))
-    .where('s.sha256', '=', Buffer.from(sha256))
-    .executeTakeFirst()
-  if (!row) return null
-  const memberships = await database
-    .selectFrom('membership as m')
-    .innerJoin('account as a', 'a.id', 'm.account_id')
-    .select(['m.account_id', 'm.role', 'a.requires_second_factor'])
-    .where('m.person_id', '=', row.person_id)
-    .execute()
-  if (now - row.last_used_at >= NOTED_EVERY_MS)
-    await database.updateTable('session').set({ last_used_at: now }).where('id', '=', row.id).execute()
-  return {
-    sessionId: row.id,
-    personId: row.person_id,
-    email: row.email,
-    name: row.name,
-    provenAt: row.proven_at,
-    hasSecondFactor: row.has_second_factor === 1,
-    memberships: memberships.map(({ account_id, role, requires_second_factor }) => ({
-      accountId: account_id,
-      role,
-      requiresSecondFactor: requires_second_factor === 1,
-    })),
-  }
-}
-
-async function list(store: Store, personId: string): Promise<readonly SessionView[]> {
-  const rows = await selectLiving(store.database, store.now())
-    .selectAll('s')
-    .where('s.person_id', '=', personId)
-    .orderBy('s.last_used_at', 'desc')
-    .orderBy('s.id')
-    .execute()
-  return rows.map((row) => ({
-    id: row.id,
-    startedAt: row.started_at,
-    lastUsedAt: row.last_used_at,
-    endsAt: row.ends_at,
-    isKept: row.is_kept === 1,
-    proof: row.proof as Proof,
-    remoteAddress: row.remote_address,
-    userAgent: row.user_agent,
-  }))
-}
-
-async function findTicket(
-  store: Store,
-  { sha256, kind }: Pick<Ticket, 'sha256' | 'kind'>,
-  take: boolean,
-): Promise<Ticket | null> {
-  const { database } = store
-  const row = take
-    ? await database
-        .deleteFrom('sign_in_ticket')
-        .where('sha256', '=', sha256)
-        .where('kind', '=', kind)
-        .returningAll()
-        .executeTakeFirst()
-    : await database
-        .selectFrom('sign_in_ticket')
-        .selectAll()
-        .where('sha256', '=', sha256)
-        .where('kind', '=', kind)
-        .executeTakeFirst()
-  if (!row || row.expires_at <= store.now()) return null
-  return { sha256, kind, personId: row.person_id, content: row.content, expiresAt: row.expires_at }
-}
-
-/** In one transaction that lets no other one count meanwhile. */
-function countTry(store: Store, tries: readonly ThrottledTry[]): Promise<Instant | null> {
-  const { database, engine } = store
-  return database.transaction().execute(async (tables) => {
-    await engine.beginChange(tables)
-    const now = store.now()
-    const counters: (ThrottledTry & { tries: Tries | null })[] = []
-    for (const { key, rule } of tries) counters.push({ key, rule, tries: await readTries(tables, key) })
-    const result = checkTries(counters, now)
-    if ('until' in result) return result.until
-    for (const { key, count, countedFrom, lastAt } of result.counted) {
-      const values = { tries: count, counted_from: countedFrom, last_at: lastAt }
-      await tables
-        .insertInto('sign_in_throttle')
-        .values({ key, ...values })
-        .onConflict((conflict) => conflict.column('key').doUpdateSet(values))
-        .execute()
-    }
-    return null
-  })
-}
-
 async function readTries(tables: Reader, key: string): Promise<Tries | null> {
   const row = await tables.selectFrom('sign_in_throttle').selectAll().where('key', '=', key).executeTakeFirst()
   return row ? { count: row.tries, countedFrom: row.counted_from, lastAt: row.last_at } : null
-}
-
-async function forgiveTry(
-  tables: Reader,
-  { reset, returned }: { readonly reset: readonly string[]; readonly returned: readonly string[] },
-): Promise<void> {
-  if (reset.length > 0) await tables.deleteFrom('sign_in_throttle').where('key', 'in', reset).execute()
-  if (returned.length > 0)
-    await tables
-      .updateTable('sign_in_throttle')
-      .set((its) => ({ tries: its('tries', '-', 1) }))
-      .where('key', 'in', returned)
-      .where('tries', '>', 0)
-      .execute()
 }
 
 async function sweepThrottle(tables: Reader, now: Instant): Promise<void> {
