@@ -84,7 +84,7 @@ export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
     '--nc-sunken': colors.gray[1],
     '--nc-hover': colors.gray[1],
     '--nc-field-border': colors.gray[6],
-    '--nc-field-focus': colors.indigo[8],
+    '--nc-focus': colors.indigo[8],
     '--nc-row-border': colors.gray[2],
   },
   dark: {
@@ -102,8 +102,8 @@ export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
     '--nc-sunken': colors.dark[8],
     '--nc-hover': colors.dark[6],
     '--nc-field-border': colors.dark[3],
-    // The primary colour is too dark to be seen around a field.
-    '--nc-field-focus': colors.indigo[5],
+    // The primary colour is too dark to be seen around something.
+    '--nc-focus': colors.indigo[5],
     '--nc-row-border': colors.dark[6],
   },
 })

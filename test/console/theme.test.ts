@@ -33,7 +33,7 @@ describe('the border of a field that has the focus', () => {
     'can be seen on a card, on the page and on a field in the %s scheme',
     (scheme) => {
       const { [scheme]: tokens } = resolveVariables(mergeMantineTheme(DEFAULT_THEME, theme))
-      const border = tokens['--nc-field-focus'] ?? ''
+      const border = tokens['--nc-focus'] ?? ''
 
       for (const ground of [CARDS[scheme], tokens['--nc-page'] ?? '', FIELDS[scheme]])
         assert.ok(contrast(border, ground) >= 3, `${border} on ${ground}`)

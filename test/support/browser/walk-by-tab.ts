@@ -31,6 +31,38 @@ export async function findTabFaults(page: Page): Promise<string[]> {
 
 // As text, because these names are the browser's and not Node's.
 const STOP = `(() => {
+  const partsOf = (colour) => (colour.match(/[\\d.]+/g) ?? []).map(Number)
+  const luminance = (colour) => {
+    const [red, green, blue] = partsOf(colour).map((part) => part / 255).map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  }
+  const contrast = (one, other) => {
+    const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b)
+    return (light + 0.05) / (dark + 0.05)
+  }
+  const groundOf = (one) => {
+    for (let up = one.parentElement; up; up = up.parentElement) {
+      const { backgroundColor } = getComputedStyle(up)
+      if ((partsOf(backgroundColor)[3] ?? 1) === 1) return backgroundColor
+    }
+    return getComputedStyle(document.body).backgroundColor
+  }
+  const finish = () => {
+    // A colour that is on its way still has the value of the one before.
+    for (const animation of document.getAnimations()) if (animation.effect?.getComputedTiming().endTime !== Infinity) animation.finish()
+  }
+  /** WCAG 1.4.11: an outline has 3 : 1 to what lies around it. */
+  const outlineFault = (scheme) => {
+    const root = document.documentElement
+    const before = root.getAttribute('data-mantine-color-scheme')
+    root.setAttribute('data-mantine-color-scheme', scheme)
+    finish()
+    const outlined = around.find((one) => getComputedStyle(one).outlineStyle !== 'none')
+    const found = outlined && contrast(getComputedStyle(outlined).outlineColor, groundOf(outlined))
+    root.setAttribute('data-mantine-color-scheme', before)
+    finish()
+    return outlined && found < 3 ? 'its outline has ' + found.toFixed(1) + ' : 1 in the ' + scheme + ' theme' : null
+  }
   const at = document.activeElement
   if (!at || at === document.body) return { what: null, fault: null }
   const isSeenBefore = window.tabStops.has(at)
@@ -41,8 +73,7 @@ const STOP = `(() => {
   // A hidden radio button or switch shows its focus in what stands for it.
   const around = [at, at.parentElement, at.parentElement?.parentElement, at.nextElementSibling].filter(Boolean)
   const readStyle = () => {
-    // A colour that is on its way still has the value of the one before.
-    for (const animation of document.getAnimations()) if (animation.effect?.getComputedTiming().endTime !== Infinity) animation.finish()
+    finish()
     return around.map((one) => {
     const { outlineStyle, outlineWidth, outlineColor, boxShadow, borderColor, backgroundColor, textDecorationLine } = getComputedStyle(one)
     const outline = outlineStyle === 'none' || outlineWidth === '0px' ? '' : outlineStyle + outlineWidth + outlineColor
@@ -53,6 +84,8 @@ const STOP = `(() => {
   at.blur()
   const blurred = readStyle()
   at.focus()
+  const pale = ['light', 'dark'].map(outlineFault).find((one) => one !== null)
+  if (pale) return { what, isSeenBefore, isFirst, fault: pale }
   if (focused === blurred) return { what, isSeenBefore, isFirst, fault: 'nothing shows that it has the focus' }
   const box = [at, at.closest('label'), at.nextElementSibling, at.parentElement]
     .map((one) => one?.getBoundingClientRect()).find((one) => one && one.width > 3 && one.height > 3)
