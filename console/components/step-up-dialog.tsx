@@ -1,15 +1,19 @@
 import { Button, Group, Modal, PasswordInput, SegmentedControl, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../api/call.ts'
+import { useApiQuery } from '../api/queries.ts'
 import { ProblemNote } from './problem-note.tsx'
 
 type Means = 'password' | 'code'
 
-/** Asks for password, code or passkey; the action continues when it is right. */
+/** Asks for the password, or for a code or passkey of those who have one; the action continues when it is right. */
 export function StepUpDialog({ onAnswer }: { readonly onAnswer: (proven: boolean) => void }) {
   const [means, setMeans] = useState<Means>('password')
   const [typed, setTyped] = useState('')
   const { isBusy, problem, attempt } = useAttempt(() => onAnswer(true))
+  const { data: factors } = useApiQuery('readFactors', {})
+  const hasCode = factors !== undefined && (factors.totpSince !== null || factors.recoveryCodesLeft > 0)
+  const hasPasskey = factors !== undefined && factors.passkeys.length > 0 && 'PublicKeyCredential' in window
   const submit = (event: { readonly preventDefault: () => void }) => {
     event.preventDefault()
     void attempt(() => call('stepUp', { body: means === 'password' ? { password: typed } : { code: typed } }))
@@ -30,19 +34,21 @@ export function StepUpDialog({ onAnswer }: { readonly onAnswer: (proven: boolean
       <form onSubmit={submit} noValidate>
         <Stack>
           <Text size="sm">Confirm your identity to continue. You are then not asked again for some minutes.</Text>
-          <SegmentedControl
-            aria-label="Confirm with"
-            value={means}
-            onChange={change}
-            data={[
-              { value: 'password', label: 'Password' },
-              { value: 'code', label: 'Code' },
-            ]}
-          />
-          <Secret means={means} value={typed} onChange={setTyped} />
+          {hasCode ? (
+            <SegmentedControl
+              aria-label="Confirm with"
+              value={means}
+              onChange={change}
+              data={[
+                { value: 'password', label: 'Password' },
+                { value: 'code', label: 'Code' },
+              ]}
+            />
+          ) : null}
+          <Secret means={means} value={typed} onChange={setTyped} hasApp={factors?.totpSince != null} />
           {problem ? <ProblemNote problem={problem} title="This was not confirmed" /> : null}
           <Group justify="flex-end">
-            {'PublicKeyCredential' in window ? (
+            {hasPasskey ? (
               <Button variant="subtle" disabled={isBusy} onClick={() => void attempt(proveByPasskey)}>
                 Use a passkey
               </Button>
@@ -64,9 +70,10 @@ interface SecretProps {
   readonly means: Means
   readonly value: string
   readonly onChange: (value: string) => void
+  readonly hasApp: boolean
 }
 
-function Secret({ means, value, onChange }: SecretProps) {
+function Secret({ means, value, onChange, hasApp }: SecretProps) {
   return means === 'password' ? (
     <PasswordInput
       key="password"
@@ -79,7 +86,7 @@ function Secret({ means, value, onChange }: SecretProps) {
   ) : (
     <TextInput
       key="code"
-      label="Code of your app, or a recovery code"
+      label={hasApp ? 'Code of your app, or a recovery code' : 'Recovery code'}
       autoComplete="one-time-code"
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}

@@ -103,6 +103,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the first owner, on %s${skipNo
     assert.equal(statSync(file).mode & 0o777, 0o600)
 
     await page.goto(link)
+    await page.getByText('At least 15 characters. Some words in a row are fine.', { exact: true }).waitFor()
     await page.getByLabel('Your name').fill('Olga')
     await page.getByRole('button', { name: 'Create owner account' }).click()
     assert.equal(await page.getByLabel('E-mail').evaluate((field) => field.matches(':focus')), true)
@@ -192,9 +193,13 @@ describe.skipIf(obstacle !== null)(`people${skipNote(obstacle)}`, () => {
     await page.goto('/console/me')
     await page.getByRole('textbox', { name: 'New password' }).fill(NEW_PASSWORD)
     await page.getByRole('button', { name: 'Change password' }).click()
-    await confirmIdentity(page, () =>
-      page.getByRole('dialog').getByRole('textbox', { name: 'Password' }).fill(person.password),
-    )
+    const dialog = page.getByRole('dialog')
+    await confirmIdentity(page, async () => {
+      // This person has neither codes nor passkeys.
+      assert.deepEqual(await dialog.getByRole('button').allTextContents(), ['', '', 'Cancel', 'Confirm'])
+      assert.equal(await dialog.getByRole('radio').count(), 0)
+      await dialog.getByRole('textbox', { name: 'Password' }).fill(person.password)
+    })
     await page.getByText('Password changed').waitFor()
 
     await other.goto('/console/me')

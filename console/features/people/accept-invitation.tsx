@@ -48,7 +48,7 @@ function AcceptForm({ link, email }: { readonly link: string; readonly email: st
       <Stack gap="sm">
         <TextInput label="E-mail" type="email" autoComplete="username" readOnly value={email} />
         <TextInput label="Your name" autoComplete="name" autoFocus {...form.getInputProps('name')} />
-        <NewPassword {...form.getInputProps('password')} />
+        <NewPassword hasSecondFactor={false} {...form.getInputProps('password')} />
         <SignInNote problem={form.problem} />
         <Button type="submit" loading={form.submitting}>
           Join

@@ -33,7 +33,7 @@ export function Me() {
         <NameForm name={person.name} />
       </Section>
       <Section title="Password" about="Changing it ends all your other sessions.">
-        <PasswordForm email={person.email} />
+        <PasswordForm email={person.email} hasSecondFactor={hasSecondFactor} />
       </Section>
       <Section
         title="Second factor"
@@ -103,7 +103,12 @@ function NameForm({ name }: { readonly name: string }) {
   )
 }
 
-function PasswordForm({ email }: { readonly email: string }) {
+interface PasswordFormProps {
+  readonly email: string
+  readonly hasSecondFactor: boolean
+}
+
+function PasswordForm({ email, hasSecondFactor }: PasswordFormProps) {
   const form = useFormOf(peopleRoutes.changePassword.body, { password: '' })
   const change = useApiMutation('changePassword')
   const done = () => {
@@ -115,7 +120,12 @@ function PasswordForm({ email }: { readonly email: string }) {
     <form onSubmit={submit} noValidate>
       <Stack gap="sm" maw={420} align="flex-start">
         <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
-        <NewPassword w="100%" label="New password" {...form.getInputProps('password')} />
+        <NewPassword
+          w="100%"
+          label="New password"
+          hasSecondFactor={hasSecondFactor}
+          {...form.getInputProps('password')}
+        />
         {form.problem ? <ProblemNote problem={form.problem} title="The password was not changed" /> : null}
         <Button type="submit" variant="default" loading={change.isPending}>
           Change password

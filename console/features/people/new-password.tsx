@@ -1,11 +1,17 @@
 import { PasswordInput, type PasswordInputProps } from '@mantine/core'
 
+interface NewPasswordProps extends PasswordInputProps {
+  /** Null: it is not known here. */
+  readonly hasSecondFactor: boolean | null
+}
+
 /** Works with password managers: the password is typed once, and pasting works. */
-export function NewPassword(props: PasswordInputProps) {
+export function NewPassword({ hasSecondFactor, ...props }: NewPasswordProps) {
+  const least = hasSecondFactor === true ? 12 : 15
   return (
     <PasswordInput
       label="Password"
-      description="At least 15 characters. Some words in a row are fine; 12 are enough with a second factor."
+      description={`At least ${least} characters${hasSecondFactor === null ? ', or 12 if you have a second factor' : ''}. Some words in a row are fine.`}
       autoComplete="new-password"
       {...props}
     />

@@ -54,7 +54,7 @@ function ResetForm({ link, email, onDone }: ResetFormProps) {
       <Stack gap="sm">
         {/* Password managers want to know whose password it is. */}
         <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
-        <NewPassword label="New password" autoFocus {...form.getInputProps('password')} />
+        <NewPassword label="New password" hasSecondFactor={null} autoFocus {...form.getInputProps('password')} />
         <SignInNote problem={form.problem} />
         <Button type="submit" loading={form.submitting}>
           Change password

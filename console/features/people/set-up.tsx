@@ -48,7 +48,7 @@ function SetUpForm({ link }: { readonly link: string }) {
           autoComplete="username"
           {...form.getInputProps('email')}
         />
-        <NewPassword {...form.getInputProps('password')} />
+        <NewPassword hasSecondFactor={false} {...form.getInputProps('password')} />
         <SignInNote problem={form.problem} />
         <Button type="submit" loading={form.submitting}>
           Create owner account
