@@ -68,7 +68,7 @@ async function deliver(parts: SendParts, handover: Handover, { signal, stillHold
 async function refusal(parts: SendParts, handover: Handover, command: SandboxCommand | null): Promise<Failure | null> {
   switch (command) {
     case 'refuse':
-      return failure('permanent', 'recipient_refused', 'the sandbox refuses the recipient 0001 for ever')
+      return failure('permanent', 'recipient_refused', 'as the recipient 0001 asks for')
     case 'busy-twice':
       return handover.attemptNumber <= BUSY_ATTEMPTS
         ? failure('transient', 'busy', 'the sandbox is busy, as the recipient 0002 asks for')
