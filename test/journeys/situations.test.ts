@@ -213,7 +213,7 @@ describe.each(ENGINES)('the page of the log says in a running service on $name',
 
     assert.deepEqual(await read(quiet), [
       'Not sent yet.',
-      `${night} sends nothing until ${hours.to} UTC (${hours.to} in UTC).`,
+      `${night} sends nothing until ${hours.to} UTC.`,
       'You need not do anything. To send now, change the quiet hours.',
     ])
     const [answer, cause, step] = await read(paced[2] ?? '')

@@ -142,8 +142,8 @@ export const WAIT_REASONS = {
   quiet_hours: {
     list: ['Quiet hours until {quietUntil}', 'Quiet hours'],
     cause: [
-      '{number} sends nothing until {until} ({quietUntil}). {before} before it.',
-      '{number} sends nothing until {until} ({quietUntil}).',
+      '{number} sends nothing until {until}. {before} before it.',
+      '{number} sends nothing until {until}.',
       '{number} sends nothing until {quietUntil}. {before} before it.',
       '{number} sends nothing until {quietUntil}.',
       '{number} sends nothing at this time of day: its quiet hours.',

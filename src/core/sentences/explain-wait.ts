@@ -26,6 +26,15 @@ export function numberFacts({ number, policy }: WaitingNumber): SentenceFacts {
   return {
     number,
     gap: leastGapMs > 0 ? durationText(leastGapMs + gapJitterMs / 2) : undefined,
-    quietUntil: quietHours ? `${quietHours.to} in ${quietHours.timeZone}` : undefined,
+    quietUntil: quietHours
+      ? `${quietHours.to} ${isInUtc(quietHours) ? 'UTC' : `in ${quietHours.timeZone}`}`
+      : undefined,
   }
+}
+
+const UTC: ReadonlySet<string> = new Set(['UTC', 'Etc/UTC'])
+
+/** By the same clock as the sentences. */
+export function isInUtc(quietHours: LanePolicy['quietHours']): boolean {
+  return UTC.has(quietHours?.timeZone ?? '')
 }

@@ -7,7 +7,7 @@ import type { Instant } from '../ids.ts'
 import { ERASED } from '../message/erased.ts'
 import type { MessageTimeline, TimelineEntry } from '../ports/administration.ts'
 import { explainReason, type ReasonCode } from '../reasons.ts'
-import { numberFacts } from './explain-wait.ts'
+import { isInUtc, numberFacts } from './explain-wait.ts'
 import { pastCause } from './explain-waited.ts'
 import type { SentenceFacts } from './texts.ts'
 import { mayHaveLeft, ordinal, resultsOf, showsArrival } from './was-it-sent.ts'
@@ -23,10 +23,14 @@ export function factsOf(view: MessageTimeline, code: string, until: Instant | nu
   const isWaiting = message.state === 'QUEUED'
   const turnAt = gapMs > 0 && until !== null && code === 'pace' ? until + before * gapMs : null
   const by = actOf(view, code)
+  const ofNumber = numberFacts({ number: message.connection, policy })
+  const time = until === null ? undefined : shortTime(until, asOf)
+  // The end of quiet hours is set by the clock of its number, which is named unless it is the one of the sentences.
+  const isByItsClock = code === 'quiet_hours' && policy.quietHours !== null && !isInUtc(policy.quietHours)
   return {
-    ...numberFacts({ number: message.connection, policy }),
+    ...ofNumber,
     to: recipientOf(view),
-    until: until === null ? undefined : shortTime(until, asOf),
+    until: time === undefined || !isByItsClock ? time : `${time} (${ofNumber.quietUntil})`,
     before: isWaiting && before > 0 ? `${before === 1 ? '1 message is' : `${count(before)} messages are`}` : undefined,
     ahead: isWaiting && before > 0 ? count(before) : undefined,
     turn: turnAt === null ? undefined : shortTime(turnAt, asOf),
