@@ -51,7 +51,7 @@ function Exact({ at }: { readonly at: number }) {
 
 const EVERY_MS = 5_000
 
-function useNow(): number {
+export function useNow(): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), EVERY_MS)

@@ -10,9 +10,10 @@ const obstacle = whyNoBrowser()
 const PACED = '15550007777'
 const [FINE, UNKNOWN_DELIVERED, UNKNOWN] = ['15551234567', '15550100003', '15550100004']
 const LOGS = '/developer/logs'
-const [SMALLEST, TABLET] = [
+const [SMALLEST, TABLET, LAPTOP] = [
   { width: 320, height: 844 },
   { width: 768, height: 900 },
+  { width: 1280, height: 800 },
 ]
 
 let opened: OpenConsole
@@ -87,6 +88,23 @@ describe.skipIf(obstacle !== null)(`pages of every width${skipNote(obstacle)}`, 
     await expect(more).not.toHaveAttribute('aria-current')
   })
 
+  it('the list of requests has each reason whole on a small laptop, and a column of HTTP only where one is shown', async () => {
+    await page.setViewportSize(LAPTOP)
+    await opened.visit(LOGS)
+    const table = page.getByRole('table', { name: 'Requests to the API, newest first' })
+    const row = table.getByRole('row').filter({ hasText: 'Unconfirmed' })
+    await row.waitFor()
+
+    const cells = await row.getByRole('cell').nth(1).locator('span').all()
+    for (const cell of cells)
+      assert.ok(await cell.evaluate((one) => one.scrollWidth <= one.clientWidth || one.clientWidth === 0))
+    const http = table.getByRole('columnheader', { name: 'HTTP' })
+    await expect(http).toHaveCount(0)
+    const refused = await post(await opened.createToken('refused'), '15550009999', UNKNOWN)
+    assert.equal(refused.status, 404)
+    await expect(http).toHaveCount(1)
+  })
+
   it('G10: a message that may have been sent already is yellow in the list, too', async () => {
     await page.setViewportSize(TABLET)
     await opened.visit(LOGS)
@@ -101,13 +119,17 @@ describe.skipIf(obstacle !== null)(`pages of every width${skipNote(obstacle)}`, 
 
 /** Returns the id of the message. */
 async function send(token: string, from: string, to: string): Promise<string> {
-  const reply = await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
+  const reply = await post(token, from, to)
+  assert.equal(reply.status, 200)
+  return reply.headers.get('x-message-id') ?? ''
+}
+
+function post(token: string, from: string, to: string): Promise<Response> {
+  return fetch(`${opened.url}/chat/api/v1/public/message/send`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-api-key': token },
     body: JSON.stringify({ from, to, message: { type: 'message', message: 'Hello there' } }),
   })
-  assert.equal(reply.status, 200)
-  return reply.headers.get('x-message-id') ?? ''
 }
 
 async function boxOf(locator: Locator) {

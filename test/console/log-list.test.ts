@@ -82,11 +82,11 @@ describe('the results to choose from', () => {
 
 describe('what stands beside the result', () => {
   it.each([
-    ['the time until it was sent', { state: 'PUBLISHED', publishedAt: AT + 300 }, 'in 300 ms'],
-    ['the same of a delivered one', { state: 'DELIVERED', publishedAt: AT + 900 }, 'sent in 900 ms'],
-    ['its tries', { state: 'PUBLISHED', publishedAt: AT + 7_100, attempts: 3 }, 'in 7.1 s, third try'],
-    ['a clock that went back', { state: 'PUBLISHED', publishedAt: AT - 5 }, 'in 0 ms'],
-    ['its next try', { state: 'SENDING', attempts: 2 }, 'second try'],
+    ['the time until it was sent', { state: 'PUBLISHED', sentAfterMs: 300 }, 'in 300 ms'],
+    ['the same of a delivered one', { state: 'DELIVERED', sentAfterMs: 900 }, 'sent in 900 ms'],
+    ['its attempts', { state: 'PUBLISHED', sentAfterMs: 7_100, attempts: 3 }, 'in 7.1 s, third attempt'],
+    ['a clock that went back', { state: 'PUBLISHED', sentAfterMs: -5 }, 'in 0 ms'],
+    ['its next attempt', { state: 'SENDING', attempts: 2 }, 'second attempt'],
     ['a pause', { state: 'QUEUED', isPaused: true }, 'Paused'],
     ['why it failed', { state: 'FAILED', reason: { code: 'x', meaning: 'It is.', list: 'Too big' } }, 'Too big'],
     ['a repeat', { outcome: 'repeated', state: 'READ' }, 'Repeat of an earlier request'],
@@ -112,7 +112,10 @@ describe('what stands beside the result', () => {
 })
 
 describe('the place of a message that waits', () => {
-  const place = { id: 'm', isOpen: false, position: 19, estimatedAt: null, wait: null, code: null, mayHaveLeft: false }
+  const place = {
+    ...{ id: 'm', isOpen: false, position: 19, estimatedAt: null, wait: null },
+    ...{ behind: null, code: null, mayHaveLeft: false },
+  }
 
   it.each([
     ['its turn', {}, '19th in its lane'],
@@ -125,10 +128,11 @@ describe('the place of a message that waits', () => {
     ],
     [
       'what stops it',
-      { wait: { code: 'x', list: '', sentence: 'The host was too slow.', until: null } },
-      'The host was too slow.',
+      { wait: { code: 'x', list: 'File host too slow', sentence: '', until: null } },
+      'File host too slow',
     ],
-    ['a wait that is over', { wait: { code: 'x', list: '', sentence: 'Busy.', until: NOW - 1 } }, 'Busy.'],
+    ['an earlier one to the same person', { behind: 3 }, 'Behind 3, same recipient'],
+    ['a wait that is over', { wait: { code: 'x', list: 'Busy', sentence: '', until: NOW - 1 } }, 'Busy'],
   ])('names %s', (_, part, text) => {
     assert.equal(placeText({ ...place, ...part }, NOW), text)
   })
@@ -136,16 +140,16 @@ describe('the place of a message that waits', () => {
   it('has the estimated time, and the end of a wait', () => {
     const text = placeText({ ...place, position: 102, estimatedAt: NOW + 60_000 }, NOW)
     assert.match(text ?? '', /^102nd in its lane, about \d\d:\d\d:00$/)
-    const wait = { code: 'quiet_hours', list: '', sentence: 'It is quiet.', until: NOW + 60_000 }
-    assert.match(placeText({ ...place, wait }, NOW) ?? '', /^It is quiet. Until \d\d:\d\d:00\.$/)
+    const wait = { code: 'quiet_hours', list: 'Quiet hours', sentence: '', until: NOW + 60_000 }
+    assert.match(placeText({ ...place, wait }, NOW) ?? '', /^Quiet hours, goes on \d\d:\d\d:00$/)
   })
 
   it('has no seconds where the time is far ahead', () => {
     const until = NOW + 2 * 3_600_000
-    const wait = { code: 'quiet_hours', list: '', sentence: 'It is quiet.', until }
+    const wait = { code: 'media_pending', list: 'Download failed, tried again', sentence: '', until }
 
     assert.match(placeText({ ...place, estimatedAt: until }, NOW) ?? '', /about (\d+ \w+, )?\d\d:\d\d$/)
-    assert.match(placeText({ ...place, wait }, NOW) ?? '', /Until (\d+ \w+, )?\d\d:\d\d\.$/)
+    assert.match(placeText({ ...place, wait }, NOW) ?? '', /again, goes on (\d+ \w+, )?\d\d:\d\d at the earliest$/)
     assert.equal(estimateText(NOW + 90_000, NOW), clockOrDate(NOW + 90_000, NOW))
   })
 
@@ -162,13 +166,13 @@ describe('the place of a message that waits', () => {
   })
 
   it('stands beside the state, that of an attempt only where its result is awaited', () => {
-    const wait = { code: 'awaiting_evidence', list: '', sentence: 'No clear answer came.', until: null }
+    const wait = { code: 'awaiting_evidence', list: 'Asking what became of it', sentence: '', until: null }
     const open = { ...ROW, state: 'SENDING', attempts: 2 } as const
 
     assert.equal(besideState({ ...ROW, state: 'QUEUED' }, place, NOW), '19th in its lane')
     assert.equal(besideState({ ...ROW, state: 'QUEUED', isPaused: true }, place, NOW), 'Paused')
-    assert.equal(besideState(open, { ...place, isOpen: true }, NOW), 'second try')
-    assert.equal(besideState(open, { ...place, isOpen: true, wait }, NOW), 'No clear answer came.')
+    assert.equal(besideState(open, { ...place, isOpen: true }, NOW), 'second attempt')
+    assert.equal(besideState(open, { ...place, isOpen: true, wait }, NOW), 'Asking what became of it')
   })
 })
 
@@ -243,5 +247,5 @@ const ROW: LogRow = {
   summed: null,
   preview: 'Hello',
   isPaused: false,
-  publishedAt: null,
+  sentAfterMs: null,
 }

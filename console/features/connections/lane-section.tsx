@@ -16,6 +16,7 @@ import { displayOf } from '../../components/state-display.ts'
 import { GroupLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
+import { waitText } from '../../components/wait-text.ts'
 import { CancelAllDialog } from './cancel-all-dialog.tsx'
 import classes from './connection.module.css'
 import { deferredText } from './connection-labels.ts'
@@ -225,22 +226,13 @@ function OpenSince({ open: { attempt, since, evidenceUntil } }: { readonly open:
   )
 }
 
-function When({ message: { wait, behind, estimatedAt } }: { readonly message: WaitingMessage }) {
-  if (behind !== null)
+function When({ message }: { readonly message: WaitingMessage }) {
+  const { wait, behind, estimatedAt } = message
+  const text = waitText(message, Date.now())
+  if (text !== null)
     return (
-      <GroupLabel group="closed" icon={CornerDownRight} isPlain>
-        {`Behind ${behind.toLocaleString('en')}, same recipient`}
-      </GroupLabel>
-    )
-  if (wait)
-    return (
-      <GroupLabel group="closed" icon={Hourglass} isPlain>
-        <span title={wait.sentence}>{wait.list}</span>
-        {wait.until === null ? null : (
-          <>
-            , <TimeAgo at={wait.until} isQuiet />
-          </>
-        )}
+      <GroupLabel group="closed" icon={behind === null ? Hourglass : CornerDownRight} isPlain>
+        <span title={wait?.sentence}>{text}</span>
       </GroupLabel>
     )
   return (

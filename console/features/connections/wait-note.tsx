@@ -1,12 +1,11 @@
-import { Box, Button, Group, Text } from '@mantine/core'
+import { Box, Button, Group } from '@mantine/core'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
-import { endNote } from '../../../src/contract/console/waits.ts'
 import { useApiMutation } from '../../api/queries.ts'
 import type { StateGroup } from '../../app/theme.ts'
 import { useAccount } from '../../components/account.tsx'
+import { GoesOn } from '../../components/goes-on.tsx'
 import { ReasonNote } from '../../components/reason-note.tsx'
 import { displayOfWait } from '../../components/state-display.ts'
-import { TimeAgo } from '../../components/time-ago.tsx'
 import { showErrorToast, showToast } from '../../components/toast.ts'
 import { ConfirmBacklog } from './confirm-backlog.tsx'
 
@@ -42,12 +41,7 @@ function WhyItWaits({ id, wait, group }: WhyProps) {
     <ReasonNote code={code} meaning={`Why it waits: ${sentence}`} whatToDo={nextStep} quote={quote} group={group}>
       {until === null && !canBeEnded ? null : (
         <Group gap="sm">
-          {until === null ? null : (
-            <Text size="sm" component="div">
-              It goes on by itself: <TimeAgo at={until} />
-              {endNote(code)}
-            </Text>
-          )}
+          {until === null ? null : <GoesOn until={until} code={code} />}
           {canBeEnded && can('developer') ? (
             <Button size="compact-sm" variant="default" loading={endWait.isPending} onClick={() => void retry()}>
               Retry now

@@ -75,7 +75,7 @@ export function MediaFacts({ media }: { readonly media: NonNullable<LogDetail['m
       <Fact name="Size">{media.sizeBytes === null ? '–' : bytesText(media.sizeBytes)}</Fact>
       <Fact name="Content">{media.mime ?? '–'}</Fact>
       <Fact name="Fetching took">{media.tookMs === null ? '–' : `${media.tookMs} ms`}</Fact>
-      <Fact name="Tries">{media.tries}</Fact>
+      <Fact name={media.state === 'pending' ? 'Tries so far' : 'Tries'}>{media.tries}</Fact>
       <Fact name="URL">
         <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}>{media.url || 'deleted with the text'}</Code>
       </Fact>

@@ -2,6 +2,7 @@ import type { WaitingPlaceView } from '../../../src/contract/console/lane-page.t
 import type { LogEntry, LogRow } from '../../../src/contract/console/log.ts'
 import { durationText } from '../../../src/format/durations.ts'
 import { estimateText } from '../../components/instants.ts'
+import { waitText } from '../../components/wait-text.ts'
 
 export const TYPE_LABELS: Readonly<Record<string, string>> = {
   message: 'Text',
@@ -80,11 +81,11 @@ function shortField(field: string): string {
   return field.slice(field.lastIndexOf('.') + 1)
 }
 
-/** "in 0.9 s, third try". */
-function sendingText({ state, publishedAt, receivedAt, attempts }: LogRow): string | null {
-  const nth = attempts !== null && attempts > 1 ? `${ORDINALS[attempts] ?? `${attempts}th`} try` : null
-  if (publishedAt === null) return nth
-  const took = `${state === 'PUBLISHED' ? 'in' : 'sent in'} ${durationText(Math.max(0, publishedAt - receivedAt))}`
+/** "in 0.9 s, third attempt". */
+function sendingText({ state, sentAfterMs, attempts }: LogRow): string | null {
+  const nth = attempts !== null && attempts > 1 ? `${ORDINALS[attempts] ?? `${attempts}th`} attempt` : null
+  if (sentAfterMs === null) return nth
+  const took = `${state === 'PUBLISHED' ? 'in' : 'sent in'} ${durationText(Math.max(0, sentAfterMs))}`
   return nth === null ? took : `${took}, ${nth}`
 }
 
@@ -106,6 +107,10 @@ export function besideState(row: LogRow, place: WaitingPlaceView | undefined, no
 /** "19th in its lane, about 14:46", or what it waits for. Null: nothing more is known. */
 export function placeText(place: WaitingPlaceView, now: number): string | null {
   const { position, estimatedAt, wait } = place
+  if (wait?.code !== 'pace') {
+    const text = waitText(place, now)
+    if (text !== null) return text
+  }
   const about = estimatedAt === null ? '' : `, about ${estimateText(estimatedAt, now)}`
   const turn =
     position === null
@@ -113,9 +118,7 @@ export function placeText(place: WaitingPlaceView, now: number): string | null {
       : position === 1
         ? 'Next in its lane'
         : `${nthText(position)} in its lane`
-  if (wait === null || wait.code === 'pace') return `${turn}${about}`
-  const until = wait.until === null || wait.until <= now ? '' : ` Until ${estimateText(wait.until, now)}.`
-  return `${wait.sentence}${until}`
+  return `${turn}${about}`
 }
 
 /** "19th", "1,002nd". */

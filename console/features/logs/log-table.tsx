@@ -34,10 +34,11 @@ export function LogTable({ source, search, empty }: LogTableProps) {
   const now = Date.now()
   // On a list of today alone, a heading for the day would say nothing.
   const hasDays = source.rows.some(({ receivedAt }) => dayText(receivedAt, now) !== 'Today')
+  const hasStatus = source.rows.some(({ status }) => isStatusShown(status))
   return (
     <DataTable
       caption="Requests to the API, newest first"
-      columns={columnsOf({ account, search, display, places, hasDays, hasPreview: can('developer') })}
+      columns={columnsOf({ account, search, display, places, hasDays, hasStatus, hasPreview: can('developer') })}
       source={source}
       keyOf={({ id }) => id}
       {...(hasDays ? { groupOf: ({ receivedAt }: LogRow) => dayText(receivedAt, now) } : {})}
@@ -54,6 +55,8 @@ interface Shown {
   readonly hasPreview: boolean
   readonly places: ReadonlyMap<string, WaitingPlaceView>
   readonly hasDays: boolean
+  /** Whether any row has an HTTP status to show. */
+  readonly hasStatus: boolean
 }
 
 const PLACES_EVERY_MS = 5_000
@@ -81,7 +84,28 @@ const PREVIEW: Column<LogRow> = {
     type === null && preview === null ? null : <MessagePreview type={type ?? 'message'} preview={preview} />,
 }
 
-function columnsOf({ account, search, display, hasPreview, places, hasDays }: Shown): readonly Column<LogRow>[] {
+/** Accepted is not sent: the result beside it says more. */
+function isStatusShown(status: number | null): status is number {
+  return status !== null && status !== 200
+}
+
+const STATUS: Column<LogRow> = {
+  key: 'http',
+  header: 'HTTP',
+  width: 64,
+  hideBelow: 1200,
+  cell: ({ status }) => (isStatusShown(status) ? <HttpStatus status={status} /> : null),
+}
+
+function columnsOf({
+  account,
+  search,
+  display,
+  hasPreview,
+  places,
+  hasDays,
+  hasStatus,
+}: Shown): readonly Column<LogRow>[] {
   return [
     {
       key: 'time',
@@ -99,6 +123,7 @@ function columnsOf({ account, search, display, hasPreview, places, hasDays }: Sh
       header: 'Result',
       width: 'var(--log-result)',
       card: 'head',
+      wraps: true,
       cell: (row) => <Result row={row} place={placeOf(row, places.get(row.messageId ?? ''))} />,
     },
     {
@@ -121,15 +146,7 @@ function columnsOf({ account, search, display, hasPreview, places, hasDays }: Sh
         </Text>
       ),
     },
-    {
-      key: 'http',
-      header: 'HTTP',
-      width: 64,
-      hideBelow: 1200,
-      cell: ({ status }) =>
-        // Accepted is not sent: the result beside it says more.
-        status === null || status === 200 ? null : <HttpStatus status={status} />,
-    },
+    ...(hasStatus ? [STATUS] : []),
     {
       key: 'menu',
       header: <VisuallyHidden>Actions</VisuallyHidden>,

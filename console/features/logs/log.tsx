@@ -5,11 +5,11 @@ import { useNavigate, useParams } from '@tanstack/react-router'
 import { ArrowLeft, ArrowRight, EyeOff, Paperclip } from 'lucide-react'
 import { useEffect } from 'react'
 import type { LogDetail } from '../../../src/contract/console/log.ts'
-import { endNote } from '../../../src/contract/console/waits.ts'
 import { call } from '../../api/call.ts'
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
+import { GoesOn } from '../../components/goes-on.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
@@ -265,12 +265,7 @@ function Reasons({ message }: { readonly message: NonNullable<LogDetail['message
   return (
     <Cause code={code === 'reports_missing' ? null : code} meaning={cause} whatToDo={nextStep} quote={quote}>
       {/* The pace of its number: when its own turn comes stands in the cause. */}
-      {until === null || code === 'pace' ? null : (
-        <Text component="div">
-          It goes on by itself: <TimeAgo at={until} />
-          {endNote(code ?? '')}
-        </Text>
-      )}
+      {until === null || code === 'pace' ? null : <GoesOn until={until} code={code ?? ''} />}
       <Group gap="md">
         {other === null ? null : (
           <TextLink to="/a/$account/developer/logs/$id" params={{ account, id: other }}>

@@ -50,6 +50,8 @@ export const waitingPlace = z.object({
   estimatedAt: instant.nullable(),
   /** What it waits for itself, or what stops its lane; null: only for those before it. */
   wait: ownWait.nullable(),
+  /** The position of the earlier message to the same recipient that it waits for. */
+  behind: z.int().nullable(),
   /** The code on its page: of those behind the head of a lane that of the head. Null: the lane moves. */
   code: plain.nullable(),
   /** An attempt before may have arrived. */

@@ -126,8 +126,8 @@ const logRow = logEntry.extend({
   preview: notForViewers(plain),
   /** It waits, and its connection is paused. */
   isPaused: z.boolean(),
-  /** When the network accepted it. */
-  publishedAt: instant.nullable(),
+  /** From its acceptance here until the network accepted it, as on its page. */
+  sentAfterMs: z.int().nullable(),
 })
 export type LogRow = z.output<typeof logRow>
 

@@ -7,3 +7,11 @@ export function endNote(reason: string): string {
   // The file is requested again at that time.
   return reason === 'media_pending' ? ' at the earliest' : ''
 }
+
+// The times of a page stand still for so long.
+const ANY_MOMENT_MS = 5_000
+
+/** It is tried about now. A time would say that it is awaited. */
+export function isAnyMoment(until: number, now: number): boolean {
+  return until - now < ANY_MOMENT_MS
+}

@@ -79,8 +79,8 @@ export interface LogEntryView
   readonly isPaused: boolean
   /** Of its connection; null where it made no message. */
   readonly channel: string | null
-  /** When the network took the message. */
-  readonly publishedAt: Instant | null
+  /** From its acceptance until the network accepted it. Null: it has not, or the entry is a repeat. */
+  readonly sentAfterMs: number | null
   /** Of a repeat: the state in which it found its message, from which the answer follows. Null for others. */
   readonly stateThen: MessageState | null
 }

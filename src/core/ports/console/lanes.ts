@@ -129,6 +129,8 @@ export interface WaitingPlace {
   readonly position: number | null
   /** What it waits for itself, or what stops its lane: a code of core/reasons.ts. Null: nothing but those before it. */
   readonly wait: OwnWait | null
+  /** The place of the deferred message to the same recipient that it waits for. */
+  readonly behind: number | null
   /** The same code, or that of the head of its lane, as on its page. Null: the lane moves. */
   readonly code: string | null
   /** It is sent once more although an attempt before may have arrived. */

@@ -1,10 +1,12 @@
 import { type connectionRoutes, MOST_SENT_COUNTED } from '../../../contract/console/connections.ts'
+import type { WaitingPlaceView } from '../../../contract/console/lane-page.ts'
 import type { ConnectionId, MessageId } from '../../../core/ids.ts'
 import { ERASED } from '../../../core/message/erased.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { LaneOverview, WaitingMessageView, WaitingPlace } from '../../../core/ports/console/lanes.ts'
 import { explainReason } from '../../../core/reasons.ts'
 import { explainNoResend } from '../../../core/sentences/explain-no-resend.ts'
+import { explainWait } from '../../../core/sentences/explain-wait.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../request-context.ts'
 import { channelSettingsHandlers } from './channel-settings-handlers.ts'
@@ -84,13 +86,13 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
     async listPlaces({ query }, { accountId, now }) {
       const ids = query.ids.split(',').slice(0, MOST_PLACES) as MessageId[]
       const places = await store.lanes.findPlaces(accountId, ids)
-      const estimates = new Map<ConnectionId, Estimate>()
-      for (const id of new Set(places.map(({ connectionId }) => connectionId)))
-        estimates.set(id, estimator(await store.lanes.readLane({ accountId, id }), now))
-      const items = places.map(({ connectionId, wait, ...place }) => {
-        const estimatedAt = place.position === null ? null : (estimates.get(connectionId)?.(place.position) ?? null)
-        return { ...place, estimatedAt, wait: wait && shortWait(wait) }
-      })
+      const items: WaitingPlaceView[] = []
+      for (const [id, found] of Map.groupBy(places, ({ connectionId }) => connectionId)) {
+        const lane = await store.lanes.readLane({ accountId, id })
+        const estimate = estimator(lane, now)
+        for (const { connectionId: _, ...place } of found)
+          items.push({ ...place, ...presentPlace(lane, place, estimate) })
+      }
       return { items }
     },
     async endWait({ params }, context) {
@@ -123,18 +125,20 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
   }
 }
 
-/** Its turn by the pace of the lane says nothing of a message that waits for something else. */
 function presentWaiting(lane: LaneOverview, item: WaitingMessageView, estimate: Estimate) {
-  const { wait, behind, position, acceptedAt } = item
-  return {
-    ...item,
-    expiresAt: acceptedAt + lane.policy.timeToLiveMs,
-    estimatedAt: wait === null && behind === null ? estimate(position) : null,
-    wait: wait && shortWait(wait),
-  }
+  const expiresAt = item.acceptedAt + lane.policy.timeToLiveMs
+  return { ...item, expiresAt, ...presentPlace(lane, item, estimate) }
 }
 
-function shortWait({ reason, words, until }: NonNullable<WaitingPlace['wait']>) {
-  const { code, list, cause: sentence } = explainReason(reason, { words })
-  return { code, list, sentence, until }
+/** Its turn by the pace of the lane says nothing of a message that waits for something else. */
+function presentPlace(
+  { number, channel }: LaneOverview,
+  { wait, behind, position }: Pick<WaitingPlace, 'wait' | 'behind' | 'position'>,
+  estimate: Estimate,
+) {
+  const isItsTurn = behind === null && (wait === null || wait.reason === 'pace')
+  const estimatedAt = isItsTurn && position !== null ? estimate(position) : null
+  if (wait === null) return { estimatedAt, wait }
+  const { code, list, cause: sentence } = explainWait({ number, channel }, wait)
+  return { estimatedAt, wait: { code, list, sentence, until: wait.until } }
 }

@@ -205,6 +205,36 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     assert.deepEqual([overview.lanes[0]?.meaning, overview.lanes[0]?.until], [words, NOON + 3 * 3_600_000])
   })
 
+  it('G10: say of a waiting message the same in the log as in its lane', async () => {
+    const first = await world.accept({ connectionId: id, to: '15550100001' })
+    await world.accept({ connectionId: id, to: '15550100002' })
+    await world.accept({ connectionId: id, to: '15550100001' })
+    const wait = { kind: 'retry', reason: 'retrying', words: null, until: NOON + 60_000 }
+    const retry = JSON.stringify({ tries: 1, resent: false, crashes: 0, wait })
+    await world.run('update message set retry = ? where id = ?', retry, first.id)
+
+    const lane = await world.call('readLane', { params: of(), query: {}, as: anna })
+    const inLane = [...lane.deferred.items, ...lane.items]
+    const ids = inLane.map((message) => message.id).join(',')
+    const inLog = await world.call('listPlaces', { params: { account }, query: { ids }, as: anna })
+
+    const placed = new Map(inLog.items.map((place) => [place.id, place]))
+    const said = (of: (typeof inLane)[number] | (typeof inLog.items)[number] | undefined) =>
+      of && [of.position, of.wait?.list, of.wait?.until, of.behind, of.estimatedAt]
+    assert.deepEqual(
+      inLane.map((message) => said(placed.get(message.id))),
+      inLane.map(said),
+    )
+    assert.deepEqual(
+      inLane.map(({ behind, wait: own }) => [behind, own?.list ?? null]),
+      [
+        [null, 'Retry'],
+        [1, null],
+        [null, null],
+      ],
+    )
+  })
+
   it('are renamed by developers, found by a part of the name, and named wherever they are chosen', async () => {
     const rename = (name: string, as = anna) => ({ params: of(), body: { name }, as })
     const find = async (words: string) =>

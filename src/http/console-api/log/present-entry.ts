@@ -42,8 +42,8 @@ function presentReason(code: string, { state, channel, connection, to }: LogEntr
 
 /** The same in the list. */
 export function presentRow(entry: LogEntryView): LogRow {
-  const { connectionName, preview, isPaused, publishedAt } = entry
-  return { ...presentEntry(entry), connectionName, preview, isPaused, publishedAt }
+  const { connectionName, preview, isPaused, sentAfterMs } = entry
+  return { ...presentEntry(entry), connectionName, preview, isPaused, sentAfterMs }
 }
 
 /** Such as `bad_request_400`. A code of a newer version reads as itself. */

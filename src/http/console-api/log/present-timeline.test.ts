@@ -10,6 +10,7 @@ import {
 import { type LogDetail, logDetail } from '../../../contract/console/log.ts'
 import type { Role } from '../../../contract/console/route.ts'
 import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
+import { NO_FILTER } from '../../../core/ports/console/api-log.ts'
 import { createApiLog } from '../../../storage/queries/api-log/api-log.ts'
 import { showTo } from '../mask.ts'
 import { presentTimeline } from './present-timeline.ts'
@@ -109,6 +110,18 @@ describe.each(ENGINES)('an entry of the log, on %s', (engine) => {
     assert.deepEqual([removed?.actions, message?.actions], [[], ['retry']])
     assert.match(removed?.nextStep ?? '', /^Add 15550001000 again; “Retry” then appears here\.$/)
     assert.equal(message?.nextStep, 'Retry it if it is still wanted.')
+  })
+
+  it('says in the list and on its page how long a message took, both from its acceptance on', async () => {
+    const { id, sequence } = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON })
+    await world.database.rewriteMessage(sequence, { published_at: NOON + 300, took_us: 200_000, attempts: 1 })
+
+    const page = (await show(id)).sentence
+    const [row] = (await createApiLog(world.store).readPage(acme, { filter: NO_FILTER, cursor: null, limit: 1 }))
+      .entries
+
+    assert.match(page, / 300 ms after the request\.$/)
+    assert.equal(row?.sentAfterMs, 300)
   })
 
   it('says that Nuncio stopped during an attempt', async () => {

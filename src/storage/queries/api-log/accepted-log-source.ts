@@ -222,7 +222,7 @@ function toEntry(row: MessageEntryRow, text: string | null): FoundEntry {
     preview: previewOf(row.body),
     isPaused: shownState(row) === 'QUEUED' && row.connection_state === 'paused',
     channel: row.channel,
-    publishedAt: row.published_at,
+    sentAfterMs: row.published_at === null ? null : row.published_at - row.accepted_at,
     stateThen: null,
     holdsText: row.is_named === 1 || (text !== null && contentHolds(row.body, text)),
   }

@@ -169,7 +169,6 @@ function withRelated({ tables, engine }: Reading, rows: ReturnType<typeof select
       'm.state',
       'm.reason',
       'm.attempts',
-      'm.published_at',
       'm.recipient',
       'm.type',
       startOf('m.body').as('message_body'),
@@ -265,7 +264,7 @@ function toEntry(row: RequestEntryRow, text: string | null): FoundEntry {
     preview: previewOf(row.message_id === null ? row.body : row.message_body),
     isPaused: state === 'QUEUED' && row.connection_state === 'paused',
     channel: row.channel,
-    publishedAt: row.published_at,
+    sentAfterMs: null,
     stateThen: row.message_state,
     holdsText: text === null || (row.message_id === null && contentHolds(row.body, text)),
   }

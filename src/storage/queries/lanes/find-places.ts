@@ -1,11 +1,12 @@
 import { sql } from 'kysely'
 import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
-import type { RetryState } from '../../../core/message/message.ts'
+import type { RetryState, Sequence } from '../../../core/message/message.ts'
 import type { WaitingPlace } from '../../../core/ports/console/lanes.ts'
 import { type MessageRow, selectMessages } from '../messages/message-view.ts'
 import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
 import { findHeads, selectUnfinished } from './lane-order.ts'
 import { explainInLane, explainSelf, type LaneContext, laneContextOf } from './lane-reason.ts'
+import { findBehind } from './list-waiting.ts'
 
 // Counting a thousand takes less than a millisecond, and the end of a longer lane is far away.
 const COUNTED = 1_000
@@ -26,18 +27,26 @@ export async function findPlaces(
       .where('c.state', '<>', 'removed')
       .execute()
     const heads = await readHeads({ tables, engine: store.engine }, rows, context)
+    const behindOf = new Map<ConnectionId, ReadonlyMap<Sequence, number>>()
+    const findBehindOf = async ({ connection_id: of, sequence }: MessageRow): Promise<number | null> => {
+      const found = behindOf.get(of) ?? (await findBehind(tables, of, context.now))
+      behindOf.set(of, found)
+      return found.get(sequence) ?? null
+    }
     const places: WaitingPlace[] = []
     for (const row of rows) {
       const head = heads.get(row.connection_id)
       const own = explainSelf(row, { ...context, isHead: head?.sequence === row.sequence })
       const wait = own && explainInLane(own, row, context)
       const position = await countUpTo(tables, row)
+      const behind = wait === null && row.open_sequence === null ? await findBehindOf(row) : null
       places.push({
         id: row.id,
         connectionId: row.connection_id,
         isOpen: row.open_sequence !== null,
         position,
         wait,
+        behind,
         code: head ? (explainInLane(own, head, context)?.reason ?? null) : null,
         mayHaveLeft: row.retry !== null && (JSON.parse(row.retry) as RetryState).resent,
       })

@@ -1,4 +1,4 @@
-import type { Instant } from '../../../core/ids.ts'
+import type { ConnectionId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { LanePage, OfConnection, OpenMessageView, WaitingMessageView } from '../../../core/ports/console/lanes.ts'
 import { completeBodies, isPreviewFull, previewOf, startOf } from '../api-log/request-body.ts'
@@ -38,8 +38,8 @@ export async function listWaiting(store: Store, of: OfConnection, after: string 
   return snapshot(store, async (tables) => {
     await livingConnection(tables, of)
     const open = await readOpen(tables, of)
-    const front = await readWaiting(tables, of, { from: FRONT, count: MOST_SCANNED, now })
-    const deferred = defer(front.filter(({ sequence }) => sequence !== open?.sequence))
+    const front = await readWaiting(tables, of.id, { from: FRONT, count: MOST_SCANNED, now })
+    const deferred = defer(front, open?.sequence)
     const atFront = [...deferred.values()].slice(0, MOST_DEFERRED)
     const atFrontBy = new Set(atFront.map(({ sequence }) => sequence))
     const isOther = ({ sequence }: Place) => sequence !== open?.sequence && !atFrontBy.has(sequence)
@@ -48,7 +48,7 @@ export async function listWaiting(store: Store, of: OfConnection, after: string 
     const isEnough = front.length < MOST_SCANNED || known.filter(isOther).length > PAGE
     // One more than a page says that there is a next one, and another may be open.
     const range = { from: known.at(-1) ?? from, count: PAGE + 2, now }
-    const others = [...known, ...(isEnough ? [] : await readWaiting(tables, of, range))].filter(isOther)
+    const others = [...known, ...(isEnough ? [] : await readWaiting(tables, of.id, range))].filter(isOther)
     // Those beyond the most that are shown at the front keep what they wait for.
     const page = others.slice(0, PAGE).map((one) => deferred.get(one.sequence) ?? one)
     const last = page.at(-1)
@@ -66,19 +66,36 @@ export async function listWaiting(store: Store, of: OfConnection, after: string 
   })
 }
 
+/** The places of the earlier messages behind which deferred ones wait, by the sequences of these. As `listWaiting` shows them. */
+export async function findBehind(
+  tables: Reader,
+  connectionId: ConnectionId,
+  now: Instant,
+): Promise<ReadonlyMap<Sequence, number>> {
+  const open = await readOpenSequence(tables, connectionId)
+  const front = await readWaiting(tables, connectionId, { from: FRONT, count: MOST_SCANNED, now })
+  return new Map(
+    [...defer(front, open)].flatMap(([sequence, { behind }]) => (behind === null ? [] : [[sequence, behind]])),
+  )
+}
+
 export async function findOldestWait(store: Store, of: OfConnection): Promise<LaneReason | null> {
   const { now } = await laneContextOf(store)
   return snapshot(store, async (tables) => {
     const isOwn = tables.selectFrom('connection').select('id').where('id', '=', of.id)
     if (!(await isOwn.where('account_id', '=', of.accountId).executeTakeFirst())) return null
-    const attempt = tables.selectFrom('open_attempt').select('message_sequence').where('connection_id', '=', of.id)
-    const open = await attempt.executeTakeFirst()
-    const front = await readWaiting(tables, of, { from: FRONT, count: MOST_SCANNED, now })
-    const waits = front.flatMap(({ sequence, wait }) => (wait && sequence !== open?.message_sequence ? [wait] : []))
+    const open = await readOpenSequence(tables, of.id)
+    const front = await readWaiting(tables, of.id, { from: FRONT, count: MOST_SCANNED, now })
+    const waits = front.flatMap(({ sequence, wait }) => (wait && sequence !== open ? [wait] : []))
     const [oldest] = waits
     const ends = waits.flatMap(({ until }) => until ?? [])
     return oldest ? { ...oldest, until: ends.length > 0 ? Math.min(...ends) : null } : null
   })
+}
+
+async function readOpenSequence(tables: Reader, connectionId: ConnectionId): Promise<Sequence | undefined> {
+  const attempt = tables.selectFrom('open_attempt').select('message_sequence').where('connection_id', '=', connectionId)
+  return (await attempt.executeTakeFirst())?.message_sequence
 }
 
 interface Range {
@@ -89,10 +106,10 @@ interface Range {
 
 async function readWaiting(
   tables: Reader,
-  { id }: OfConnection,
+  connectionId: ConnectionId,
   { from, count, now }: Range,
 ): Promise<readonly Waiting[]> {
-  const found = await selectUnfinished(tables, id)
+  const found = await selectUnfinished(tables, connectionId)
     .select('e.sequence')
     .where('e.sequence', '>', from.sequence)
     .orderBy('e.sequence')
@@ -114,10 +131,14 @@ async function readWaiting(
   })
 }
 
-/** The deferred ones by their sequences: those that wait for something of their own, and behind each the later ones to its recipient. */
-function defer(waiting: readonly Waiting[]): ReadonlyMap<Sequence, Deferred> {
+/**
+ * The deferred ones by their sequences: those that wait for something of their own, and behind each the later ones to its
+ * recipient. Without the one that is being sent.
+ */
+function defer(waiting: readonly Waiting[], open: Sequence | undefined): ReadonlyMap<Sequence, Deferred> {
   const byRecipient = new Map<string, Deferred[]>()
   for (const one of waiting) {
+    if (one.sequence === open) continue
     const before = byRecipient.get(one.recipient)
     if (before) before.push({ ...one, wait: null, behind: before[0]?.position ?? null })
     else if (one.wait) byRecipient.set(one.recipient, [{ ...one, behind: null }])

@@ -1,0 +1,26 @@
+import { Text } from '@mantine/core'
+import { endNote, isAnyMoment } from '../../src/contract/console/waits.ts'
+import { TimeAgo, useNow } from './time-ago.tsx'
+
+interface GoesOnProps {
+  readonly until: number
+  /** Of what it waits for. */
+  readonly code: string
+}
+
+/** When a wait ends by itself. */
+export function GoesOn({ until, code }: GoesOnProps) {
+  const now = useNow()
+  return (
+    <Text size="sm" component="div">
+      {isAnyMoment(until, now) ? (
+        'It goes on any moment.'
+      ) : (
+        <>
+          It goes on by itself: <TimeAgo at={until} />
+          {endNote(code)}
+        </>
+      )}
+    </Text>
+  )
+}
