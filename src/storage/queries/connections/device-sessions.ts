@@ -1,12 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import { commandLine } from '../../../core/command-line.ts'
 import { hasValidLease } from '../../../core/dispatch/workers/lease.ts'
-import type { Actor } from '../../../core/ports/administration.ts'
-import type {
-  DeviceSessions,
-  DeviceSessionView,
-  SessionRequestView,
-} from '../../../core/ports/console/device-sessions.ts'
+import type { DeviceSessions, SessionRequestView } from '../../../core/ports/console/device-sessions.ts'
 import { LINKS_COUNTED_MS, MOST_LINKS_PER_HOUR } from '../../../core/ports/console/device-sessions.ts'
 import type { OfConnection } from '../../../core/ports/console/lanes.ts'
 import {
@@ -34,24 +29,93 @@ const ACTIONS: Readonly<Record<SessionRequestKind, string>> = {
 }
 
 export function createDeviceSessions(store: Store): DeviceSessions {
+  return { ...createReads(store), ...createRequests(store) }
+}
+
+function createReads(store: Store): Pick<DeviceSessions, 'read' | 'watch'> {
+  const { database } = store
   return {
-    read: (of) => read(store, of),
-    request: (of, kind, actor) => request(store, { of, kind }, actor),
-    watch: (of, id) => watch(store, of, id),
-    cancel: (of, id, actor) => cancel(store, { of, id }, actor),
+    async read(of) {
+      await livingConnection(database, of)
+      const [row, isLinked] = await Promise.all([
+        database.selectFrom('session_status').selectAll().where('connection_id', '=', of.id).executeTakeFirst(),
+        hasSession(database, of),
+      ])
+      if (!row) return null
+      const { status, since, code, refused_until: refusedUntil, ready_at: at, device, version } = row
+      const hasLoggedIn = at !== null && device !== null && version !== null
+      return { status, since, code, refusedUntil, isLinked, lastLogin: hasLoggedIn ? { at, device, version } : null }
+    },
+    async watch(of, id) {
+      await livingConnection(database, of)
+      const row = await selectRequest(database, of)
+      if (row?.id !== id) throw new Refusal('session_request_unknown')
+      const now = store.now()
+      if (row.ended_at === null && row.watched_until < now + RENEWED_BELOW_MS)
+        await database
+          .updateTable('session_request')
+          .set({ watched_until: now + WATCHED_FOR_MS })
+          .where('connection_id', '=', of.id)
+          .where('id', '=', id)
+          .execute()
+      return toView(row, await hasWorker(database, now))
+    },
   }
 }
 
-async function read({ database }: Store, of: OfConnection): Promise<DeviceSessionView | null> {
-  await livingConnection(database, of)
-  const [row, isLinked] = await Promise.all([
-    database.selectFrom('session_status').selectAll().where('connection_id', '=', of.id).executeTakeFirst(),
-    hasSession(database, of),
-  ])
-  if (!row) return null
-  const { status, since, code, refused_until: refusedUntil, ready_at: at, device, version } = row
-  const hasLoggedIn = at !== null && device !== null && version !== null
-  return { status, since, code, refusedUntil, isLinked, lastLogin: hasLoggedIn ? { at, device, version } : null }
+function createRequests(store: Store): Pick<DeviceSessions, 'request' | 'cancel'> {
+  return {
+    request: (of, kind, actor) =>
+      change(store, actor, async (making) => {
+        const { tables, at, person } = making
+        const { number } = await livingConnection(tables, of)
+        if (await tables.selectFrom('hold').select('since').executeTakeFirst()) throw new Refusal('lanes_held')
+        const before = await selectRequest(tables, of)
+        if (before) refuseRunning(before, making)
+        const isLink = kind === 'qr' || kind === 'code'
+        if (!isLink && !(await hasSession(tables, of))) throw new Refusal('number_not_linked', notLinked(number))
+        const begun = (JSON.parse(before?.begun ?? '[]') as number[]).filter((time) => at - time < LINKS_COUNTED_MS)
+        if (isLink) refuseTooMany(begun, at)
+        const progress: SessionRequestProgress = { state: 'waiting' }
+        const row = {
+          id: newSessionRequestId(),
+          kind,
+          requested_by: making.actor,
+          person_id: person?.personId ?? null,
+          watched_until: at + (isLink ? WATCHED_FOR_MS : UNWATCHED_LASTS_MS),
+          progress: JSON.stringify(progress),
+          code: null,
+          ended_at: null,
+          begun: JSON.stringify(isLink ? [...begun, at] : begun),
+        }
+        await tables
+          .insertInto('session_request')
+          .values({ connection_id: of.id, ...row })
+          .onConflict((conflict) => conflict.column('connection_id').doUpdateSet(row))
+          .execute()
+        await touchLane(making, of.id)
+        const { accountId, id: object } = of
+        await writeAudit(making, { action: ACTIONS[kind], object, accountId, ...(isLink && { detail: { by: kind } }) })
+        return toView(row, await hasWorker(tables, at))
+      }),
+    cancel: (of, id, actor) =>
+      change(store, actor, async (making) => {
+        const { tables, at } = making
+        await livingConnection(tables, of)
+        const row = await selectRequest(tables, of)
+        if (row?.id !== id || row.ended_at !== null || CONFIRMED.includes(progressOf(row).state)) return
+        const progress: SessionRequestProgress = { state: 'ended', end: 'cancelled' }
+        await tables
+          .updateTable('session_request')
+          .set({ progress: JSON.stringify(progress), code: null, ended_at: at })
+          .where('connection_id', '=', of.id)
+          .where('id', '=', id)
+          // Not over what the worker has written since.
+          .where('progress', '=', row.progress)
+          .execute()
+        await touchLane(making, of.id)
+      }),
+  }
 }
 
 async function hasSession(tables: Reader, { id }: OfConnection): Promise<boolean> {
@@ -61,84 +125,6 @@ async function hasSession(tables: Reader, { id }: OfConnection): Promise<boolean
     .where('connection_id', '=', id)
     .executeTakeFirst()
   return row !== undefined
-}
-
-function request(
-  store: Store,
-  { of, kind }: { readonly of: OfConnection; readonly kind: SessionRequestKind },
-  actor: Actor,
-): Promise<SessionRequestView> {
-  return change(store, actor, async (making) => {
-    const { tables, at, person } = making
-    const { number } = await livingConnection(tables, of)
-    if (await tables.selectFrom('hold').select('since').executeTakeFirst()) throw new Refusal('lanes_held')
-    const before = await selectRequest(tables, of)
-    if (before) refuseRunning(before, making)
-    const isLink = kind === 'qr' || kind === 'code'
-    if (!isLink && !(await hasSession(tables, of))) throw new Refusal('number_not_linked', notLinked(number))
-    const begun = (JSON.parse(before?.begun ?? '[]') as number[]).filter((time) => at - time < LINKS_COUNTED_MS)
-    if (isLink) refuseTooMany(begun, at)
-    const progress: SessionRequestProgress = { state: 'waiting' }
-    const row = {
-      id: newSessionRequestId(),
-      kind,
-      requested_by: making.actor,
-      person_id: person?.personId ?? null,
-      watched_until: at + (isLink ? WATCHED_FOR_MS : UNWATCHED_LASTS_MS),
-      progress: JSON.stringify(progress),
-      code: null,
-      ended_at: null,
-      begun: JSON.stringify(isLink ? [...begun, at] : begun),
-    }
-    await tables
-      .insertInto('session_request')
-      .values({ connection_id: of.id, ...row })
-      .onConflict((conflict) => conflict.column('connection_id').doUpdateSet(row))
-      .execute()
-    await touchLane(making, of.id)
-    const { accountId, id: object } = of
-    await writeAudit(making, { action: ACTIONS[kind], object, accountId, ...(isLink && { detail: { by: kind } }) })
-    return toView(row, await hasWorker(tables, at))
-  })
-}
-
-async function watch(store: Store, of: OfConnection, id: string): Promise<SessionRequestView> {
-  const { database } = store
-  await livingConnection(database, of)
-  const row = await selectRequest(database, of)
-  if (row?.id !== id) throw new Refusal('session_request_unknown')
-  const now = store.now()
-  if (row.ended_at === null && row.watched_until < now + RENEWED_BELOW_MS)
-    await database
-      .updateTable('session_request')
-      .set({ watched_until: now + WATCHED_FOR_MS })
-      .where('connection_id', '=', of.id)
-      .where('id', '=', id)
-      .execute()
-  return toView(row, await hasWorker(database, now))
-}
-
-function cancel(
-  store: Store,
-  { of, id }: { readonly of: OfConnection; readonly id: string },
-  actor: Actor,
-): Promise<void> {
-  return change(store, actor, async (making) => {
-    const { tables, at } = making
-    await livingConnection(tables, of)
-    const row = await selectRequest(tables, of)
-    if (row?.id !== id || row.ended_at !== null || CONFIRMED.includes(progressOf(row).state)) return
-    const progress: SessionRequestProgress = { state: 'ended', end: 'cancelled' }
-    await tables
-      .updateTable('session_request')
-      .set({ progress: JSON.stringify(progress), code: null, ended_at: at })
-      .where('connection_id', '=', of.id)
-      .where('id', '=', id)
-      // Not over what the worker has written since.
-      .where('progress', '=', row.progress)
-      .execute()
-    await touchLane(making, of.id)
-  })
 }
 
 function selectRequest(tables: Reader, { id }: OfConnection) {

@@ -1,7 +1,5 @@
-import type { Instant } from '../../../core/ids.ts'
 import type { RetryState, Sequence } from '../../../core/message/message.ts'
 import { addTakenOut, NONE_TAKEN_OUT, type TakenOut } from '../../../core/message/taken-out.ts'
-import type { Actor } from '../../../core/ports/administration.ts'
 import type { LaneViews, OfConnection } from '../../../core/ports/console/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { writeSettings, writeState } from '../connections/connections.ts'
@@ -20,50 +18,63 @@ const COUNTED = 10_000
 // The rest goes when its wait is over.
 const RETRIES_ENDED = 1_000
 
-export function setState(
+export function createLaneChanges(
   store: Store,
-  { of, state }: { readonly of: OfConnection; readonly state: 'active' | 'paused' },
-  actor: Actor,
-): Promise<void> {
-  return change(store, actor, async (making) => {
-    await livingConnection(making.tables, of)
-    await writeState(making, of, state)
-  })
-}
-
-export function changeSettings(
-  store: Store,
-  { of, changed }: { readonly of: OfConnection; readonly changed: Parameters<LaneViews['changeSettings']>[1] },
-  actor: Actor,
-): Promise<void> {
-  return change(store, actor, async (making) => {
-    await livingConnection(making.tables, of)
-    await writeSettings(making, of, changed)
-  })
-}
-
-/** The service notices it as any other change of a lane: it reads what the lane remembers afresh, and that is no wait. */
-export function endWait(store: Store, of: OfConnection, actor: Actor): Promise<void> {
-  return change(store, actor, async (making) => {
-    const { tables, at } = making
-    const connection = await livingConnection(tables, of)
-    if (connection.state === 'paused')
-      throw new Refusal('lane_not_waiting', 'This connection is paused. Resume it, then it sends at once.')
-    const lane = await tables
-      .selectFrom('lane')
-      .select(['wait_reason', 'wait_until'])
-      .where('connection_id', '=', of.id)
-      .executeTakeFirst()
-    const reason = lane?.wait_reason ?? null
-    const isOver = lane?.wait_until != null && lane.wait_until <= at
-    const isEndable = reason !== null && !isOver && mayBeEnded(reason)
-    const retries = await endRetryWaits(making, of)
-    if (!isEndable && retries === 0) throw new Refusal('lane_not_waiting')
-    if (isEndable) await endLaneWait(making, of.id)
-    await touchLane(making, of.id)
-    const { accountId, id } = of
-    await writeAudit(making, { action: 'connection.end-wait', object: id, accountId, detail: { reason } })
-  })
+): Pick<LaneViews, 'setState' | 'changeSettings' | 'endWait' | 'confirmBacklog'> {
+  return {
+    setState: (of, state, actor) =>
+      change(store, actor, async (making) => {
+        await livingConnection(making.tables, of)
+        await writeState(making, of, state)
+      }),
+    changeSettings: (of, changed, actor) =>
+      change(store, actor, async (making) => {
+        await livingConnection(making.tables, of)
+        await writeSettings(making, of, changed)
+      }),
+    /** The service notices it as any other change of a lane: it reads what the lane remembers afresh, and that is no wait. */
+    endWait: (of, actor) =>
+      change(store, actor, async (making) => {
+        const { tables, at } = making
+        const connection = await livingConnection(tables, of)
+        if (connection.state === 'paused')
+          throw new Refusal('lane_not_waiting', 'This connection is paused. Resume it, then it sends at once.')
+        const lane = await tables
+          .selectFrom('lane')
+          .select(['wait_reason', 'wait_until'])
+          .where('connection_id', '=', of.id)
+          .executeTakeFirst()
+        const reason = lane?.wait_reason ?? null
+        const isOver = lane?.wait_until != null && lane.wait_until <= at
+        const isEndable = reason !== null && !isOver && mayBeEnded(reason)
+        const retries = await endRetryWaits(making, of)
+        if (!isEndable && retries === 0) throw new Refusal('lane_not_waiting')
+        if (isEndable) await endLaneWait(making, of.id)
+        await touchLane(making, of.id)
+        const { accountId, id } = of
+        await writeAudit(making, { action: 'connection.end-wait', object: id, accountId, detail: { reason } })
+      }),
+    /**
+     * Approves a backlog that waited for a person. The lane counts as moving from now on: until the time after which a person is
+     * asked again, it retries as usual, even if its network is still unreachable.
+     */
+    confirmBacklog: (of, actor) =>
+      change(store, actor, async (making) => {
+        const { tables, at } = making
+        await livingConnection(tables, of)
+        const { numUpdatedRows } = await tables
+          .updateTable('lane')
+          .set({ last_attempt_at: at, failure_streak: null })
+          .where('connection_id', '=', of.id)
+          .where('wait_reason', '=', 'backlog_confirmation')
+          .executeTakeFirstOrThrow()
+        if (numUpdatedRows === 0n)
+          throw new Refusal('lane_not_waiting', 'No backlog of this connection waits for a confirmation.')
+        await endLaneWait(making, of.id)
+        await touchLane(making, of.id)
+        await writeAudit(making, { action: 'connection.confirm-backlog', object: of.id, accountId: of.accountId })
+      }),
+  }
 }
 
 /** Messages that wait for their next try go at once. Returns how many. */
@@ -101,60 +112,52 @@ export async function endRetryWait(
   return numUpdatedRows > 0n
 }
 
-/**
- * Approves a backlog that waited for a person. The lane counts as moving from now on: until the time after which a person is
- * asked again, it retries as usual, even if its network is still unreachable.
- */
-export function confirmBacklog(store: Store, of: OfConnection, actor: Actor): Promise<void> {
-  return change(store, actor, async (making) => {
-    const { tables, at } = making
-    await livingConnection(tables, of)
-    const { numUpdatedRows } = await tables
-      .updateTable('lane')
-      .set({ last_attempt_at: at, failure_streak: null })
-      .where('connection_id', '=', of.id)
-      .where('wait_reason', '=', 'backlog_confirmation')
-      .executeTakeFirstOrThrow()
-    if (numUpdatedRows === 0n)
-      throw new Refusal('lane_not_waiting', 'No backlog of this connection waits for a confirmation.')
-    await endLaneWait(making, of.id)
-    await touchLane(making, of.id)
-    await writeAudit(making, { action: 'connection.confirm-backlog', object: of.id, accountId: of.accountId })
-  })
-}
-
-/** The last one that waits and was accepted before a time, for `cancelWaiting`; null when there is none. */
-export async function findLastBefore(store: Store, of: OfConnection, before: Instant): Promise<string | null> {
-  const { database } = store
-  await livingConnection(database, of)
-  const row = await selectCancellable(database, of.id)
-    .where('e.accepted_at', '<', before)
-    .select(({ fn }) => fn.max('e.sequence').as('last'))
-    .executeTakeFirst()
-  const last = row?.last ?? null
-  return last === null ? null : String(last)
+export function createCancelling(store: Store): Pick<LaneViews, 'findLastBefore' | 'cancelWaiting' | 'removeSome'> {
+  return {
+    /** The last one that waits and was accepted before a time, for `cancelWaiting`; null when there is none. */
+    async findLastBefore(of, before) {
+      const { database } = store
+      await livingConnection(database, of)
+      const row = await selectCancellable(database, of.id)
+        .where('e.accepted_at', '<', before)
+        .select(({ fn }) => fn.max('e.sequence').as('last'))
+        .executeTakeFirst()
+      const last = row?.last ?? null
+      return last === null ? null : String(last)
+    },
+    async cancelWaiting(of, cursor, actor) {
+      let taken = NONE_TAKEN_OUT
+      let upTo: Sequence | null =
+        cursor !== null && /^\d{1,16}$/.test(cursor) ? Number(cursor) : Number.MAX_SAFE_INTEGER
+      for (let part = 1; upTo !== null && part <= PARTS_AT_ONCE; part++) {
+        if (part > 1) await yieldToWriters()
+        const what = { of, upTo, isLast: part === PARTS_AT_ONCE }
+        const done: Part = await change(store, actor, (making) => cancelPart(making, what))
+        taken = addTakenOut(taken, done)
+        upTo = done.upTo
+      }
+      return { ...taken, upTo: upTo === null ? null : String(upTo) }
+    },
+    async removeSome(of, mayCancel, actor) {
+      let taken = NONE_TAKEN_OUT
+      for (let part = 1; part <= PARTS_AT_ONCE; part++) {
+        if (part > 1) await yieldToWriters()
+        const step = await change(store, actor, async (making) => {
+          await livingConnection(making.tables, of)
+          if (!mayCancel) await refuseWaiting(making, of)
+          return removeStep(making, { id: of.id, cancelWaiting: true })
+        })
+        taken = addTakenOut(taken, step)
+        if (step.removed) return { ...taken, isRemoved: true }
+      }
+      return { ...taken, isRemoved: false }
+    },
+  }
 }
 
 interface Part extends TakenOut {
   /** Where the next part continues; null when there is none. */
   readonly upTo: Sequence | null
-}
-
-export async function cancelWaiting(
-  store: Store,
-  { of, upTo: cursor }: { readonly of: OfConnection; readonly upTo: string | null },
-  actor: Actor,
-): ReturnType<LaneViews['cancelWaiting']> {
-  let taken = NONE_TAKEN_OUT
-  let upTo: Sequence | null = cursor !== null && /^\d{1,16}$/.test(cursor) ? Number(cursor) : Number.MAX_SAFE_INTEGER
-  for (let part = 1; upTo !== null && part <= PARTS_AT_ONCE; part++) {
-    if (part > 1) await yieldToWriters()
-    const what = { of, upTo, isLast: part === PARTS_AT_ONCE }
-    const done: Part = await change(store, actor, (making) => cancelPart(making, what))
-    taken = addTakenOut(taken, done)
-    upTo = done.upTo
-  }
-  return { ...taken, upTo: upTo === null ? null : String(upTo) }
 }
 
 async function cancelPart(
@@ -172,25 +175,6 @@ async function cancelPart(
     await writeAudit(making, { action: 'connection.cancel-waiting', object: id, accountId, detail })
   }
   return { cancelled, unconfirmed, upTo: isAll || first === null ? null : first - 1 }
-}
-
-export async function removeSome(
-  store: Store,
-  { of, cancelWaiting: mayCancel }: { readonly of: OfConnection; readonly cancelWaiting: boolean },
-  actor: Actor,
-): ReturnType<LaneViews['removeSome']> {
-  let taken = NONE_TAKEN_OUT
-  for (let part = 1; part <= PARTS_AT_ONCE; part++) {
-    if (part > 1) await yieldToWriters()
-    const step = await change(store, actor, async (making) => {
-      await livingConnection(making.tables, of)
-      if (!mayCancel) await refuseWaiting(making, of)
-      return removeStep(making, { id: of.id, cancelWaiting: true })
-    })
-    taken = addTakenOut(taken, step)
-    if (step.removed) return { ...taken, isRemoved: true }
-  }
-  return { ...taken, isRemoved: false }
 }
 
 /** The count is bounded, because accepting is blocked while it runs. */

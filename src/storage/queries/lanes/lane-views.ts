@@ -7,15 +7,7 @@ import { cancelMessage, resolveMessage, retryMessage } from '../messages/change-
 import { HAS_ENDED_BADLY } from '../messages/message-view.ts'
 import { RESEND_FACTS, toResendFacts } from '../messages/send-again.ts'
 import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
-import {
-  cancelWaiting,
-  changeSettings,
-  confirmBacklog,
-  endWait,
-  findLastBefore,
-  removeSome,
-  setState,
-} from './change-lane.ts'
+import { createCancelling, createLaneChanges } from './change-lane.ts'
 import { findPlaces } from './find-places.ts'
 import { findOldestWait, listWaiting } from './list-waiting.ts'
 import { listLanes, readLane } from './read-lanes.ts'
@@ -33,13 +25,8 @@ export function createLaneViews(store: Store): LaneViews {
     listWaiting: (of, after) => listWaiting(store, of, after),
     findOldestWait: (of) => findOldestWait(store, of),
 
-    setState: (of, state, actor) => setState(store, { of, state }, actor),
-    changeSettings: (of, changed, actor) => changeSettings(store, { of, changed }, actor),
-    endWait: (of, actor) => endWait(store, of, actor),
-    confirmBacklog: (of, actor) => confirmBacklog(store, of, actor),
-    findLastBefore: (of, before) => findLastBefore(store, of, before),
-    cancelWaiting: (of, upTo, actor) => cancelWaiting(store, { of, upTo }, actor),
-    removeSome: (of, mayCancel, actor) => removeSome(store, { of, cancelWaiting: mayCancel }, actor),
+    ...createLaneChanges(store),
+    ...createCancelling(store),
 
     listUnresolved: (wanted) => listUnresolved(store, wanted),
     cancelMessage: (of, actor) => changeOwn(store, of, (id) => cancelMessage(store, id, actor)),

@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import type { AccountId } from '../../../core/ids.ts'
 import { ERASED } from '../../../core/message/erased.ts'
-import type { Actor } from '../../../core/ports/administration.ts'
-import { type Block, type BlockLists, type BlockPage, hintOf, isHashedEntry } from '../../../core/ports/recipients.ts'
+import { type Block, type BlockLists, hintOf, isHashedEntry } from '../../../core/ports/recipients.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { type Change, change, type Reader, type Store, writeAudit } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
@@ -10,81 +9,104 @@ import type { Tables } from '../tables.generated.ts'
 const BLOCKED_AT_ONCE = 1_000
 
 export function createBlockLists(store: Store): BlockLists {
+  return { ...createEntries(store), ...createListReads(store) }
+}
+
+function createEntries(store: Store): Pick<BlockLists, 'block' | 'unblock'> {
   return {
-    block: (accountId, wanted, actor) => block(store, { accountId, ...wanted }, actor),
-    unblock: (accountId, entries, actor) => unblock(store, { accountId, entries }, actor),
-    findBlock: (accountId, entries) => findBlock(store.database, accountId, entries),
-    listBlocks: (accountId, wanted) => listBlocks(store.database, accountId, wanted),
-    async countBlocks(accountId) {
-      const list = await readList(store.database, accountId)
-      return list?.entries ?? 0
+    block(accountId, { numbers, reason }, actor) {
+      const wanted = [...new Set(numbers)]
+      if (wanted.length > BLOCKED_AT_ONCE) throw new Error(`At most ${BLOCKED_AT_ONCE} recipients are blocked at once`)
+      return change(store, actor, async (making) => {
+        const { tables, at } = making
+        const version = await nextVersion(tables)
+        const { numInsertedOrUpdatedRows = 0n } = await tables
+          .insertInto('blocked_recipient')
+          .values(
+            wanted.map((recipient) => ({
+              account_id: accountId,
+              recipient,
+              reason,
+              since: at,
+              blocked_by: making.actor,
+              version,
+            })),
+          )
+          .onConflict((conflict) => conflict.doNothing())
+          .executeTakeFirstOrThrow()
+        const blocked = Number(numInsertedOrUpdatedRows)
+        if (blocked > 0) {
+          await moveList(making, { accountId, version, added: blocked })
+          const [only] = wanted
+          const object = wanted.length === 1 && only ? hintOf(only) : `${blocked} recipients`
+          await writeAudit(making, { action: 'recipient.block', object, accountId, detail: { blocked } })
+        }
+        return { blocked, already: wanted.length - blocked }
+      })
     },
-    async readHashKey(accountId) {
-      const list = await readList(store.database, accountId)
-      return list?.hash_key ?? null
-    },
-    addHashKey: (accountId, sealed) => addHashKey(store, accountId, sealed),
+    unblock: (accountId, entries, actor) =>
+      change(store, actor, async (making) => {
+        const { tables } = making
+        const removed = await tables
+          .deleteFrom('blocked_recipient')
+          .where('account_id', '=', accountId)
+          .where('recipient', 'in', entries)
+          .returningAll()
+          .execute()
+        const [first] = removed
+        if (!first) throw new Refusal('recipient_not_blocked')
+        const version = await nextVersion(tables)
+        await moveList(making, { accountId, version, added: -removed.length })
+        const object = isHashedEntry(first.recipient) ? 'an erased recipient' : hintOf(first.recipient)
+        await writeAudit(making, { action: 'recipient.unblock', object, accountId })
+        return toBlock(first)
+      }),
   }
 }
 
-interface Wanted {
-  readonly accountId: AccountId
-  readonly numbers: readonly string[]
-  readonly reason: string | null
-}
-
-function block(store: Store, { accountId, numbers, reason }: Wanted, actor: Actor) {
-  const wanted = [...new Set(numbers)]
-  if (wanted.length > BLOCKED_AT_ONCE) throw new Error(`At most ${BLOCKED_AT_ONCE} recipients are blocked at once`)
-  return change(store, actor, async (making) => {
-    const { tables, at } = making
-    const version = await nextVersion(tables)
-    const { numInsertedOrUpdatedRows = 0n } = await tables
-      .insertInto('blocked_recipient')
-      .values(
-        wanted.map((recipient) => ({
-          account_id: accountId,
-          recipient,
-          reason,
-          since: at,
-          blocked_by: making.actor,
-          version,
-        })),
-      )
-      .onConflict((conflict) => conflict.doNothing())
-      .executeTakeFirstOrThrow()
-    const blocked = Number(numInsertedOrUpdatedRows)
-    if (blocked > 0) {
-      await moveList(making, { accountId, version, added: blocked })
-      const [only] = wanted
-      const object = wanted.length === 1 && only ? hintOf(only) : `${blocked} recipients`
-      await writeAudit(making, { action: 'recipient.block', object, accountId, detail: { blocked } })
-    }
-    return { blocked, already: wanted.length - blocked }
-  })
-}
-
-function unblock(
-  store: Store,
-  { accountId, entries }: { readonly accountId: AccountId; readonly entries: readonly string[] },
-  actor: Actor,
-): Promise<Block> {
-  return change(store, actor, async (making) => {
-    const { tables } = making
-    const removed = await tables
-      .deleteFrom('blocked_recipient')
-      .where('account_id', '=', accountId)
-      .where('recipient', 'in', entries)
-      .returningAll()
-      .execute()
-    const [first] = removed
-    if (!first) throw new Refusal('recipient_not_blocked')
-    const version = await nextVersion(tables)
-    await moveList(making, { accountId, version, added: -removed.length })
-    const object = isHashedEntry(first.recipient) ? 'an erased recipient' : hintOf(first.recipient)
-    await writeAudit(making, { action: 'recipient.unblock', object, accountId })
-    return toBlock(first)
-  })
+function createListReads(store: Store): Omit<BlockLists, 'block' | 'unblock'> {
+  const { database } = store
+  return {
+    findBlock: (accountId, entries) => findBlock(database, accountId, entries),
+    async listBlocks(accountId, { find, after, limit }) {
+      const rows = await database
+        .selectFrom('blocked_recipient')
+        .selectAll()
+        .where('account_id', '=', accountId)
+        .where('recipient', '>', after ?? '')
+        .$if(find !== null, (query) =>
+          query.where('recipient', '>=', find ?? '').where('recipient', '<', `${find ?? ''}:`),
+        )
+        .orderBy('recipient')
+        .limit(limit + 1)
+        .execute()
+      const page = rows.slice(0, limit)
+      return { items: page.map(toBlock), next: rows.length > limit ? (page.at(-1)?.recipient ?? null) : null }
+    },
+    async countBlocks(accountId) {
+      const list = await readList(database, accountId)
+      return list?.entries ?? 0
+    },
+    async readHashKey(accountId) {
+      const list = await readList(database, accountId)
+      return list?.hash_key ?? null
+    },
+    addHashKey(accountId, sealed) {
+      // No person does this: the key is created when the first recipient is erased.
+      return change(store, 'erasing', async (making) => {
+        const found = await readList(making.tables, accountId)
+        if (found?.hash_key) return found.hash_key
+        const version = await nextVersion(making.tables)
+        await moveList(making, { accountId, version, added: 0 })
+        await making.tables
+          .updateTable('block_list')
+          .set({ hash_key: sealed })
+          .where('account_id', '=', accountId)
+          .execute()
+        return sealed
+      })
+    },
+  }
 }
 
 export async function findBlock(
@@ -120,40 +142,6 @@ export async function hideBlock(
     .where('recipient', '=', recipient)
     .executeTakeFirstOrThrow()
   if (numUpdatedRows > 0n) await moveList(making, { accountId, version, added: 0 })
-}
-
-async function listBlocks(
-  tables: Reader,
-  accountId: AccountId,
-  { find, after, limit }: Parameters<BlockLists['listBlocks']>[1],
-): Promise<BlockPage> {
-  const rows = await tables
-    .selectFrom('blocked_recipient')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('recipient', '>', after ?? '')
-    .$if(find !== null, (query) => query.where('recipient', '>=', find ?? '').where('recipient', '<', `${find ?? ''}:`))
-    .orderBy('recipient')
-    .limit(limit + 1)
-    .execute()
-  const page = rows.slice(0, limit)
-  return { items: page.map(toBlock), next: rows.length > limit ? (page.at(-1)?.recipient ?? null) : null }
-}
-
-function addHashKey(store: Store, accountId: AccountId, sealed: string): Promise<string> {
-  // No person does this: the key is created when the first recipient is erased.
-  return change(store, 'erasing', async (making) => {
-    const found = await readList(making.tables, accountId)
-    if (found?.hash_key) return found.hash_key
-    const version = await nextVersion(making.tables)
-    await moveList(making, { accountId, version, added: 0 })
-    await making.tables
-      .updateTable('block_list')
-      .set({ hash_key: sealed })
-      .where('account_id', '=', accountId)
-      .execute()
-    return sealed
-  })
 }
 
 function readList(tables: Reader, accountId: AccountId) {

@@ -1,6 +1,6 @@
 import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
-import type { Actor, NewToken } from '../../../core/ports/administration.ts'
-import type { Rotation, TokenDetails } from '../../../core/ports/console/tokens.ts'
+import type { NewToken } from '../../../core/ports/administration.ts'
+import type { TokenViews } from '../../../core/ports/console/tokens.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { type Change, change, type Store, writeAudit } from '../store.ts'
 import { readToken } from './token-rows.ts'
@@ -10,70 +10,61 @@ const OVERLAP_MS = 7 * 86_400_000
 const LONGEST_NAME = 60
 const MOST_NAMES_TRIED = 100
 
-export function createBoundToken(store: Store, token: NewToken, actor: Actor): Promise<TokenDetails> {
-  return change(store, actor, async (making) => {
-    await refuseForeignConnections(making, token)
-    const id = await addToken(making, token)
-    return readToken(making.tables, token.accountId, id)
-  })
-}
-
-export function renameToken(
-  store: Store,
-  { accountId, id, name }: { readonly accountId: AccountId; readonly id: TokenId; readonly name: string },
-  actor: Actor,
-): Promise<TokenDetails> {
-  return change(store, actor, async (making) => {
-    const old = await readToken(making.tables, accountId, id)
-    if (old.deletedAt !== null) throw new Refusal('token_unknown', 'This token was deleted, so it keeps its name.')
-    if (old.name === name) return old
-    await refuseTakenName(making, accountId, name)
-    await rename(making, { accountId, id, from: old.name, to: name })
-    return readToken(making.tables, accountId, id)
-  })
-}
-
-/**
- * The successor takes over the name, because the name identifies the caller, which now uses the successor. Notes and scripts
- * that use the name then refer to the valid token.
- */
-export function rotateToken(
-  store: Store,
-  { accountId, ...rotation }: Rotation & { readonly accountId: AccountId },
-  actor: Actor,
-): Promise<TokenDetails> {
-  return change(store, actor, async (making) => {
-    const { tables, at } = making
-    const old = await readToken(tables, accountId, rotation.id)
-    if (old.deletedAt !== null || old.expiresAt <= at || old.successorId !== null) throw new Refusal('token_ended')
-    const endsAt = rotation.oldEndsAt ?? Math.min(at + OVERLAP_MS, old.expiresAt)
-    if (endsAt <= at || endsAt > old.expiresAt)
-      throw new Refusal(
-        'expiry_invalid',
-        'The old token can end between now and when it would have expired anyway.',
-        'oldEndsAt',
-      )
-    const oldName = await freeNameOfOld(making, accountId, old.name)
-    await rename(making, { accountId, id: old.id, from: old.name, to: oldName })
-    const id = await addToken(making, {
-      accountId,
-      name: old.name,
-      events: old.events,
-      expiresAt: rotation.expiresAt,
-      ...(await bindingsOf(making, old.id)),
-      sha256: rotation.sha256,
-      prefix: rotation.prefix,
-    })
-    await tables
-      .updateTable('token')
-      .set({ expires_at: endsAt, successor_id: id })
-      .where('account_id', '=', accountId)
-      .where('id', '=', old.id)
-      .execute()
-    const detail = { name: old.name, successor: id, endedBefore: old.expiresAt, endsAt }
-    await writeAudit(making, { action: 'token.rotate', object: old.id, accountId, detail })
-    return readToken(tables, accountId, id)
-  })
+export function createTokenChanges(store: Store): Pick<TokenViews, 'createBoundToken' | 'renameToken' | 'rotateToken'> {
+  return {
+    createBoundToken: (token, actor) =>
+      change(store, actor, async (making) => {
+        await refuseForeignConnections(making, token)
+        const id = await addToken(making, token)
+        return readToken(making.tables, token.accountId, id)
+      }),
+    renameToken: (accountId, { id, name }, actor) =>
+      change(store, actor, async (making) => {
+        const old = await readToken(making.tables, accountId, id)
+        if (old.deletedAt !== null) throw new Refusal('token_unknown', 'This token was deleted, so it keeps its name.')
+        if (old.name === name) return old
+        await refuseTakenName(making, accountId, name)
+        await rename(making, { accountId, id, from: old.name, to: name })
+        return readToken(making.tables, accountId, id)
+      }),
+    /**
+     * The successor takes over the name, because the name identifies the caller, which now uses the successor. Notes and scripts
+     * that use the name then refer to the valid token.
+     */
+    rotateToken: (accountId, rotation, actor) =>
+      change(store, actor, async (making) => {
+        const { tables, at } = making
+        const old = await readToken(tables, accountId, rotation.id)
+        if (old.deletedAt !== null || old.expiresAt <= at || old.successorId !== null) throw new Refusal('token_ended')
+        const endsAt = rotation.oldEndsAt ?? Math.min(at + OVERLAP_MS, old.expiresAt)
+        if (endsAt <= at || endsAt > old.expiresAt)
+          throw new Refusal(
+            'expiry_invalid',
+            'The old token can end between now and when it would have expired anyway.',
+            'oldEndsAt',
+          )
+        const oldName = await freeNameOfOld(making, accountId, old.name)
+        await rename(making, { accountId, id: old.id, from: old.name, to: oldName })
+        const id = await addToken(making, {
+          accountId,
+          name: old.name,
+          events: old.events,
+          expiresAt: rotation.expiresAt,
+          ...(await bindingsOf(making, old.id)),
+          sha256: rotation.sha256,
+          prefix: rotation.prefix,
+        })
+        await tables
+          .updateTable('token')
+          .set({ expires_at: endsAt, successor_id: id })
+          .where('account_id', '=', accountId)
+          .where('id', '=', old.id)
+          .execute()
+        const detail = { name: old.name, successor: id, endedBefore: old.expiresAt, endsAt }
+        await writeAudit(making, { action: 'token.rotate', object: old.id, accountId, detail })
+        return readToken(tables, accountId, id)
+      }),
+  }
 }
 
 /** The stored bindings, which include removed connections. */

@@ -1,6 +1,6 @@
 import type { TokenViews } from '../../../core/ports/console/tokens.ts'
 import { readingOf, type Store } from '../store.ts'
-import { createBoundToken, renameToken, rotateToken } from './change-token.ts'
+import { createTokenChanges } from './change-token.ts'
 import { listTokenConnections, listTokenRows, readToken } from './token-rows.ts'
 import { countTokenUse, describeTokenUse } from './token-use.ts'
 
@@ -12,8 +12,6 @@ export function createTokenViews(store: Store): TokenViews {
     countTokenUse: (accountId, wanted) => countTokenUse(reading, { accountId, ...wanted }),
     describeTokenUse: (accountId, tokenId, since) => describeTokenUse(reading, { accountId, tokenId, since }),
     listTokenConnections: (accountId) => listTokenConnections(reading.tables, accountId),
-    createBoundToken: (token, actor) => createBoundToken(store, token, actor),
-    renameToken: (accountId, renaming, actor) => renameToken(store, { accountId, ...renaming }, actor),
-    rotateToken: (accountId, rotation, actor) => rotateToken(store, { accountId, ...rotation }, actor),
+    ...createTokenChanges(store),
   }
 }

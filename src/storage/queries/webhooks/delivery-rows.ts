@@ -1,8 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Instant } from '../../../core/ids.ts'
 import { isNotificationKind } from '../../../core/notifications/notification-kinds.ts'
-import type { Actor } from '../../../core/ports/administration.ts'
-import type { DeliveryFilter, DeliveryRow, DeliveryView, OfWebhook } from '../../../core/ports/webhooks.ts'
+import type { DeliveryRow, DeliveryView, OfWebhook, Webhooks } from '../../../core/ports/webhooks.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { yieldToWriters } from '../messages/cancel-waiting.ts'
 import { change, type Reader, type Store, writeAudit } from '../store.ts'
@@ -14,39 +13,40 @@ const PAGE = 50
 const MOST_SCANNED = 5_000
 const REPLAYED_AT_ONCE = 500
 
-export async function listDeliveries(
-  store: Store,
-  of: OfWebhook,
-  filter: DeliveryFilter,
-): Promise<{ items: readonly DeliveryRow[]; next: string | null }> {
+export function createDeliveryRows(store: Store): Pick<Webhooks, 'listDeliveries' | 'readDelivery'> {
   const { database: tables } = store
-  await findWebhook(tables, of)
-  const before = readAfter(filter.after)
-  const { state, kind } = filter
-  const range = tables
-    .selectFrom('delivery')
-    .select('notice_position as position')
-    .where('account_id', '=', of.accountId)
-    .where('webhook_id', '=', of.id)
-    .where('notice_position', '<', before)
-    .orderBy('notice_position', 'desc')
-    .offset(MOST_SCANNED)
-    .limit(1)
-  const [end] = state === null && kind === null ? [] : await range.execute()
-  const rows = await selectDeliveries(tables, of)
-    .where('d.notice_position', '<', before)
-    .$if(end !== undefined, (query) => query.where('d.notice_position', '>', end?.position ?? 0))
-    .$if(state !== null, (query) => query.where('d.state', '=', state ?? 'waiting'))
-    .$if(kind !== null, (query) => query.where('d.kind', '=', kind ?? ''))
-    .orderBy('d.notice_position', 'desc')
-    .limit(PAGE + 1)
-    .execute()
-  const items = rows.slice(0, PAGE).map(toDeliveryRow)
-  if (rows.length > PAGE) return { items, next: String(items.at(-1)?.position ?? 0) }
-  return { items, next: end ? String(end.position + 1) : null }
+  return {
+    async listDeliveries(of, filter) {
+      await findWebhook(tables, of)
+      const before = readAfter(filter.after)
+      const { state, kind } = filter
+      const range = tables
+        .selectFrom('delivery')
+        .select('notice_position as position')
+        .where('account_id', '=', of.accountId)
+        .where('webhook_id', '=', of.id)
+        .where('notice_position', '<', before)
+        .orderBy('notice_position', 'desc')
+        .offset(MOST_SCANNED)
+        .limit(1)
+      const [end] = state === null && kind === null ? [] : await range.execute()
+      const rows = await selectDeliveries(tables, of)
+        .where('d.notice_position', '<', before)
+        .$if(end !== undefined, (query) => query.where('d.notice_position', '>', end?.position ?? 0))
+        .$if(state !== null, (query) => query.where('d.state', '=', state ?? 'waiting'))
+        .$if(kind !== null, (query) => query.where('d.kind', '=', kind ?? ''))
+        .orderBy('d.notice_position', 'desc')
+        .limit(PAGE + 1)
+        .execute()
+      const items = rows.slice(0, PAGE).map(toDeliveryRow)
+      if (rows.length > PAGE) return { items, next: String(items.at(-1)?.position ?? 0) }
+      return { items, next: end ? String(end.position + 1) : null }
+    },
+    readDelivery: (of, position) => readDelivery(tables, of, position),
+  }
 }
 
-export async function readDelivery(tables: Reader, of: OfWebhook, position: number): Promise<DeliveryView> {
+async function readDelivery(tables: Reader, of: OfWebhook, position: number): Promise<DeliveryView> {
   await findWebhook(tables, of)
   const row = await selectDeliveries(tables, of)
     .select('d.payload')
@@ -64,65 +64,62 @@ export async function readDelivery(tables: Reader, of: OfWebhook, position: numb
   return { ...toDeliveryRow(row), payload: row.payload, tryRows: tries.map(toTryRow) }
 }
 
-export function replayDelivery(
-  store: Store,
-  { of, position }: { readonly of: OfWebhook; readonly position: number },
-  actor: Actor,
-): Promise<DeliveryView> {
-  return change(store, actor, async (making) => {
-    const { tables, at } = making
-    refuseDisabled(await findWebhook(tables, of))
-    const before = await readDelivery(tables, of, position)
-    await again(tables, of, at).where('notice_position', '=', position).execute()
-    const detail = { delivery: before.notificationId }
-    await writeAudit(making, { action: 'webhook.replay', object: of.id, accountId: of.accountId, detail })
-    return readDelivery(tables, of, position)
-  })
-}
-
-export async function replayFailed(
-  store: Store,
-  { of, since }: { readonly of: OfWebhook; readonly since: Instant },
-  actor: Actor,
-): Promise<number> {
-  let replayed = 0
-  let after = 0
-  for (;;) {
-    const part = await change(store, actor, async (making) => {
-      const { tables, at } = making
-      if (after === 0) {
+export function createReplays(store: Store): Pick<Webhooks, 'replayDelivery' | 'replayFailed'> {
+  return {
+    replayDelivery: (of, position, actor) =>
+      change(store, actor, async (making) => {
+        const { tables, at } = making
         refuseDisabled(await findWebhook(tables, of))
-        const detail = { failedSince: since }
+        const before = await readDelivery(tables, of, position)
+        await again(tables, of, at).where('notice_position', '=', position).execute()
+        const detail = { delivery: before.notificationId }
         await writeAudit(making, { action: 'webhook.replay', object: of.id, accountId: of.accountId, detail })
-      }
-      const rows = await tables
-        .selectFrom('delivery')
-        .select(['notice_position as position', 'state', 'created_at'])
-        .where('account_id', '=', of.accountId)
-        .where('webhook_id', '=', of.id)
-        .where('notice_position', '>', after)
-        .orderBy('notice_position')
-        .limit(REPLAYED_AT_ONCE)
-        .execute()
-      const wanted = rows.filter(
-        (row) => (row.state === 'failed' || row.state === 'dropped') && row.created_at >= since,
-      )
-      if (wanted.length > 0) {
-        await store.engine.beginDelivering(tables)
-        await again(tables, of, at)
-          .where(
-            'notice_position',
-            'in',
-            wanted.map(({ position }) => position),
+        return readDelivery(tables, of, position)
+      }),
+    async replayFailed(of, since, actor) {
+      let replayed = 0
+      let after = 0
+      for (;;) {
+        const part = await change(store, actor, async (making) => {
+          const { tables, at } = making
+          if (after === 0) {
+            refuseDisabled(await findWebhook(tables, of))
+            const detail = { failedSince: since }
+            await writeAudit(making, { action: 'webhook.replay', object: of.id, accountId: of.accountId, detail })
+          }
+          const rows = await tables
+            .selectFrom('delivery')
+            .select(['notice_position as position', 'state', 'created_at'])
+            .where('account_id', '=', of.accountId)
+            .where('webhook_id', '=', of.id)
+            .where('notice_position', '>', after)
+            .orderBy('notice_position')
+            .limit(REPLAYED_AT_ONCE)
+            .execute()
+          const wanted = rows.filter(
+            (row) => (row.state === 'failed' || row.state === 'dropped') && row.created_at >= since,
           )
-          .execute()
+          if (wanted.length > 0) {
+            await store.engine.beginDelivering(tables)
+            await again(tables, of, at)
+              .where(
+                'notice_position',
+                'in',
+                wanted.map(({ position }) => position),
+              )
+              .execute()
+          }
+          return {
+            wanted: wanted.length,
+            last: rows.length < REPLAYED_AT_ONCE ? null : (rows.at(-1)?.position ?? null),
+          }
+        })
+        replayed += part.wanted
+        if (part.last === null) return replayed
+        after = part.last
+        await yieldToWriters()
       }
-      return { wanted: wanted.length, last: rows.length < REPLAYED_AT_ONCE ? null : (rows.at(-1)?.position ?? null) }
-    })
-    replayed += part.wanted
-    if (part.last === null) return replayed
-    after = part.last
-    await yieldToWriters()
+    },
   }
 }
 
@@ -153,33 +150,23 @@ function selectDeliveries(tables: Reader, { accountId, id }: OfWebhook) {
     .where('d.webhook_id', '=', id)
     .select([
       'd.notice_position as position',
-      'n.id as notice_id',
+      'n.id as notificationId',
       'd.kind',
       'd.state',
       'd.tries',
-      'd.created_at',
-      'd.next_try_at',
-      'd.ended_at',
-      'd.last_status',
-      'd.last_code',
+      'd.created_at as createdAt',
+      'd.next_try_at as nextTryAt',
+      'd.ended_at as endedAt',
+      'd.last_status as lastStatus',
+      'd.last_code as lastCode',
     ])
 }
 
 type Row = Awaited<ReturnType<ReturnType<typeof selectDeliveries>['execute']>>[number]
 
 function toDeliveryRow(row: Row): DeliveryRow {
-  return {
-    position: row.position,
-    notificationId: row.notice_id,
-    kind: isNotificationKind(row.kind) ? row.kind : 'webhook.test',
-    state: row.state,
-    tries: row.tries,
-    createdAt: row.created_at,
-    nextTryAt: row.state === 'waiting' ? row.next_try_at : null,
-    endedAt: row.ended_at,
-    lastStatus: row.last_status,
-    lastCode: row.last_code,
-  }
+  const kind = isNotificationKind(row.kind) ? row.kind : 'webhook.test'
+  return { ...row, kind, nextTryAt: row.state === 'waiting' ? row.nextTryAt : null }
 }
 
 function toTryRow(row: Selectable<Tables['delivery_try']>): DeliveryView['tryRows'][number] {
