@@ -174,6 +174,17 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     await expect(row('Sent again by olivia@example.com')).toContainText('Failed')
   })
 
+  it('G10: say of a request with an unknown token that it is in no API log', async () => {
+    token = 'AbCd1234.unknown'
+    const refused = await send(FINE)
+    assert.equal(refused.status, 401)
+    await opened.visit(`${LIST}/${refused.headers.get('x-request-id')}`)
+
+    const note = page.getByRole('alert').filter({ hasText: 'This entry is not in the API log' })
+    await expect(note).toContainText('Requests with no token or an unknown one are in no API log')
+    await expect(note.getByRole('button', { name: 'Try again' })).toHaveCount(0)
+  })
+
   it('G10: say of requests that are not listed one by one how many were refused, and why', async () => {
     token = await opened.createToken('web-shop')
     const tooMuch = { type: 'message', message: 'x'.repeat(63_000) }

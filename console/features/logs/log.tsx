@@ -6,6 +6,7 @@ import { ArrowLeft, ArrowRight, EyeOff, Paperclip } from 'lucide-react'
 import { useEffect } from 'react'
 import type { LogDetail } from '../../../src/contract/console/log.ts'
 import { call } from '../../api/call.ts'
+import { CallProblem } from '../../api/call-problem.ts'
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
@@ -59,11 +60,23 @@ export function Log() {
         ) : null
       }
     >
-      {error && !detail ? (
-        <ProblemNote problem={error} title="This entry could not be loaded" onRetry={() => void refetch()} />
-      ) : null}
+      {error && !detail ? <NotShown problem={error} onRetry={() => void refetch()} /> : null}
       {detail ? <Detail detail={detail} /> : error ? null : <Skeleton height={320} />}
     </Page>
+  )
+}
+
+interface NotShownProps {
+  readonly problem: Error
+  readonly onRetry: () => void
+}
+
+/** Another try would not find what is not there. */
+function NotShown({ problem, onRetry }: NotShownProps) {
+  return problem instanceof CallProblem && problem.code === 'request_unknown' ? (
+    <ProblemNote problem={problem} title="This entry is not in the API log" />
+  ) : (
+    <ProblemNote problem={problem} title="This entry could not be loaded" onRetry={onRetry} />
   )
 }
 

@@ -203,7 +203,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
       refusals.map(({ code, message }) => [code, message]),
       Array.from({ length: 3 }, () => [
         'request_unknown',
-        'There is no entry with this id in the API log of this account, or it was deleted because its time was over. An older request that is still kept is found by its id with the search of the list.',
+        'There is no entry with this id in the API log of this account. Requests with no token or an unknown one are in no API log, and entries whose time was over are deleted. An older request that is still kept is found by its id with the search of the list.',
       ]),
     )
   })

@@ -33,7 +33,7 @@ async function readEntry(store: Store, accountId: AccountId, id: string): Promis
   if (accepted) return accepted
   throw new Refusal(
     'request_unknown',
-    'There is no entry with this id in the API log of this account, or it was deleted because its time was over. An older request that is still kept is found by its id with the search of the list.',
+    'There is no entry with this id in the API log of this account. Requests with no token or an unknown one are in no API log, and entries whose time was over are deleted. An older request that is still kept is found by its id with the search of the list.',
   )
 }
 
