@@ -40,6 +40,7 @@ const FIELD_OF: Readonly<Record<string, string>> = {
   text_not_unicode: 'message.message',
   name_malformed: 'message.media.name',
   url_malformed: 'message.media.url',
+  sample_unknown: 'message.media.url',
   url_has_credentials: 'message.media.url',
   url_port_refused: 'message.media.url',
   url_not_public: 'message.media.url',

@@ -65,6 +65,7 @@ export const REFUSALS = {
   name_malformed:
     'A file name is 1 to 255 bytes, has an extension, and holds no slash, backslash, control or bidi-override character.',
   url_malformed: 'The URL must be absolute, start with http:// or https:// and be at most 2,048 characters long.',
+  sample_unknown: 'There is no sample file of this name.',
   url_has_credentials: 'The URL must not hold a user name or password.',
   url_port_refused: 'Media is fetched from the ports 80, 443, 8080 and 8443 only.',
   url_not_public: 'The URL does not point to a public address, and media is fetched from public addresses only.',

@@ -47,7 +47,7 @@ describe('our own sample files', () => {
   it.each(['127.0.0.1', 'localhost'])('are named once each at the address of one that is missing, on %s', (host) => {
     expect(checkMediaUrl(`http://${host}:8090/docs/samples/photo.png`, { allowed: [], refused: [], samples })).toEqual({
       ok: false,
-      code: 'url_malformed',
+      code: 'sample_unknown',
       detail: `There is no sample file at this URL. Those that there are: ${Object.values(SAMPLES).join(', ')}.`,
       isClosed: false,
     })

@@ -42,7 +42,7 @@ describe('checkMediaUrl', () => {
     for (const beside of [`${sample}?a`, `${sample}#a`, sample.replace('samples', 'samples/..'), `${sample}/`])
       expect(checkMediaUrl(beside, own)).toMatchObject({
         ok: false,
-        code: 'url_malformed',
+        code: 'sample_unknown',
         detail: 'There is no sample file at this URL. Those that there are: photo.jpg.',
       })
   })

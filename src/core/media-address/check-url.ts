@@ -62,7 +62,10 @@ const NO_RANGES: OperatorRanges = { allowed: [], refused: [] }
 
 export interface RefusedUrl {
   readonly ok: false
-  readonly code: Extract<RefusalCode, 'url_malformed' | 'url_has_credentials' | 'url_port_refused' | 'url_not_public'>
+  readonly code: Extract<
+    RefusalCode,
+    'url_malformed' | 'sample_unknown' | 'url_has_credentials' | 'url_port_refused' | 'url_not_public'
+  >
   readonly detail: string
   /** The operator has closed the address: to open it as a private one would not help. For people, not for callers. */
   readonly isClosed: boolean
@@ -97,7 +100,7 @@ export function checkMediaUrl(
   if (samples?.has(text))
     return { ...pass(url, { path, host, isAddress: false, port, isTls, needsAllowedRange: false }), url: text }
   const named = samples && namesOfSamples(text, samples)
-  if (named) return refuse('url_malformed', `There is no sample file at this URL. Those that there are: ${named}.`)
+  if (named) return refuse('sample_unknown', `There is no sample file at this URL. Those that there are: ${named}.`)
   if (bracketed && !address) return refuse('url_malformed', 'The URL cannot be read: check its host.')
 
   if (address) {

@@ -53,6 +53,7 @@ const TEXTS: Partial<Readonly<Record<RefusalCode, readonly [list: string, step?:
   type_unknown: ['Unknown type'],
   name_malformed: ['File name not allowed', 'Change the name, for example to photo.jpg.'],
   url_malformed: ['Invalid URL', 'Correct the URL. Special characters in it must be percent-encoded.'],
+  sample_unknown: ['No such sample file', 'Use the URL of one of them, as the quickstart does.'],
   url_has_credentials: ['Password in the URL', 'Use a link that works without.'],
   url_port_refused: ['Port not allowed', 'Serve the file on one of them.'],
   url_not_public: [

@@ -70,6 +70,7 @@ const REPLY_OF: Record<RefusalCode, Reply | InConsole | null> = {
   text_has_control: leavesAs('bad_request'),
   name_malformed: leavesAs('bad_request'),
   url_malformed: leavesAs('bad_request'),
+  sample_unknown: leavesAs('bad_request'),
   url_has_credentials: leavesAs('bad_request'),
   url_port_refused: leavesAs('bad_request'),
   url_not_public: leavesAs('bad_request'),
