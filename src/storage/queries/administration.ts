@@ -1,14 +1,7 @@
-import type { AccountView, Actor, Administration } from '../../core/ports/administration.ts'
+import type { Administration } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { findRequest, listRequests } from './api-log/request-log.ts'
-import {
-  addConnection,
-  changeConnection,
-  findConnection,
-  listConnections,
-  noteCheck,
-  setConnectionState,
-} from './connections/connections.ts'
+import { createConnectionChanges, createConnectionReads } from './connections/connections.ts'
 import { removeConnection } from './connections/remove-connection.ts'
 import { holdLanes, readHold, releaseHold } from './lanes/hold.ts'
 import { listHeldLanes, listWorkers } from './lanes/workers.ts'
@@ -18,25 +11,18 @@ import { explainMessage } from './messages/message-timeline.ts'
 import { newAccountId } from './new-id.ts'
 import { beginRetention, readOwnTimes, readSweep, setOwnTimes } from './retention/own-times.ts'
 import { change, type Store, writeAudit } from './store.ts'
-import { createToken, deleteToken, listTokens } from './tokens/tokens.ts'
+import { createTokens } from './tokens/tokens.ts'
 
 /** Administration over any engine that Kysely speaks to. Neither opens nor closes the database. */
 export function createAdministration(store: Store): Administration {
   return {
-    createAccount: (name, actor) => createAccount(store, name, actor),
-    listAccounts: () => listAccounts(store),
+    ...createAccounts(store),
 
-    addConnection: (wanted, actor) => addConnection(store, wanted, actor),
-    listConnections: (accountId) => listConnections(store, accountId),
-    findConnection: (number, accountId) => findConnection(store, number, accountId),
-    setConnectionState: (id, state, actor) => setConnectionState(store, { id, state }, actor),
-    changeConnection: (id, wanted, actor) => changeConnection(store, { id, changed: wanted }, actor),
-    noteCheck: (id, answer, actor) => noteCheck(store, { id, ...answer }, actor),
+    ...createConnectionReads(store),
+    ...createConnectionChanges(store),
     removeConnection: (id, cancelWaiting, actor) => removeConnection(store, { id, cancelWaiting }, actor),
 
-    createToken: (token, actor) => createToken(store, token, actor),
-    listTokens: (accountId) => listTokens(store, accountId),
-    deleteToken: (which, accountId, actor) => deleteToken(store, { which, accountId }, actor),
+    ...createTokens(store),
 
     listMessages: (filter) => listMessages(store, filter),
     explainMessage: (id) => explainMessage(store, id),
@@ -62,22 +48,29 @@ export function createAdministration(store: Store): Administration {
   }
 }
 
-function createAccount(store: Store, name: string, actor: Actor): Promise<AccountView> {
-  return change(store, actor, async (making) => {
-    const same = await making.tables.selectFrom('account').select('id').where('name', '=', name).executeTakeFirst()
-    if (same) throw new Refusal('account_exists', `There is an account named “${name}” already.`)
-    const account = { id: newAccountId(), name, createdAt: making.at }
-    await making.tables.insertInto('account').values({ id: account.id, name, created_at: making.at }).execute()
-    await writeAudit(making, { action: 'account.create', object: account.id, accountId: account.id, detail: { name } })
-    return account
-  })
-}
-
-async function listAccounts(store: Store): Promise<readonly AccountView[]> {
-  return store.database
-    .selectFrom('account')
-    .select(['id', 'name', 'created_at as createdAt'])
-    .orderBy('created_at')
-    .orderBy('id')
-    .execute()
+function createAccounts(store: Store): Pick<Administration, 'createAccount' | 'listAccounts'> {
+  return {
+    createAccount: (name, actor) =>
+      change(store, actor, async (making) => {
+        const same = await making.tables.selectFrom('account').select('id').where('name', '=', name).executeTakeFirst()
+        if (same) throw new Refusal('account_exists', `There is an account named “${name}” already.`)
+        const account = { id: newAccountId(), name, createdAt: making.at }
+        await making.tables.insertInto('account').values({ id: account.id, name, created_at: making.at }).execute()
+        await writeAudit(making, {
+          action: 'account.create',
+          object: account.id,
+          accountId: account.id,
+          detail: { name },
+        })
+        return account
+      }),
+    async listAccounts() {
+      return store.database
+        .selectFrom('account')
+        .select(['id', 'name', 'created_at as createdAt'])
+        .orderBy('created_at')
+        .orderBy('id')
+        .execute()
+    },
+  }
 }

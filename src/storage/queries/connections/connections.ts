@@ -3,14 +3,12 @@ import { type SqlBool, sql } from 'kysely'
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type {
-  Actor,
   Administration,
   ConnectionChange,
   ConnectionView,
   NetworkCheck,
   NetworkLink,
 } from '../../../core/ports/administration.ts'
-import type { NetworkAnswer } from '../../../core/ports/channel-onboarding.ts'
 import { CHANGED_CAPABILITIES_KIND } from '../../../core/ports/watch.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { type LaneContext, laneContextOf, laneFacts, whyStandsStill } from '../lanes/lane-reason.ts'
@@ -29,82 +27,100 @@ import {
 import { announceConnection } from '../webhooks/write-notifications.ts'
 
 type ChannelSettings = NonNullable<ConnectionChange['channelSettings']>
-type WantedConnection = Parameters<Administration['addConnection']>[0]
 
-export function addConnection(store: Store, wanted: WantedConnection, actor: Actor): Promise<ConnectionView> {
-  const { accountId, number, channel, id = newConnectionId(), link = null } = wanted
-  return change(store, actor, async (making) => {
-    const { tables, at } = making
-    const account = await tables.selectFrom('account').select('name').where('id', '=', accountId).executeTakeFirst()
-    if (!account) throw new Refusal('account_unknown')
-    const same = await selectConnections(making, at)
-      .where('c.account_id', '=', accountId)
-      .where('c.number', '=', number)
-      .execute()
-    if (same.length > 0)
-      throw new Refusal('connection_exists', `${number} is a connection of the account “${account.name}” already.`)
-    if (link) await refuseTakenKey(making, { id, channel, link })
-    await tables
-      .insertInto('connection')
-      .values({
-        id,
-        account_id: accountId,
-        number,
-        channel,
-        state: 'active',
-        policy: JSON.stringify(wanted.policy),
-        channel_settings: JSON.stringify(wanted.channelSettings),
-        network_key: link?.networkKey ?? null,
-        callback_app: link?.callbackApp ?? null,
-        created_at: at,
-        removed_at: null,
+export function createConnectionReads(store: Store): Pick<Administration, 'listConnections' | 'findConnection'> {
+  return {
+    async listConnections(accountId) {
+      const rows = await selectConnections(readingOf(store), store.now())
+        .$if(accountId !== null, (query) => query.where('c.account_id', '=', accountId as AccountId))
+        .orderBy('a.created_at')
+        .orderBy('c.created_at')
+        .orderBy('c.number')
+        .execute()
+      const context = await laneContextOf(store)
+      return rows.map((row) => toConnectionView(row, context))
+    },
+    async findConnection(number, accountId) {
+      const rows = await selectConnections(readingOf(store), store.now())
+        .where('c.number', '=', number)
+        .$if(accountId !== null, (query) => query.where('c.account_id', '=', accountId as AccountId))
+        .execute()
+      if (rows.length > 1)
+        throw new Refusal(
+          'connection_ambiguous',
+          `Several accounts have a connection ${number}: say which one with --account.`,
+        )
+      if (!rows[0]) throw new Refusal('connection_unknown', `There is no connection with the number ${number}.`)
+      return toConnectionView(rows[0], await laneContextOf(store))
+    },
+  }
+}
+
+type ChangeVerbs = 'addConnection' | 'setConnectionState' | 'changeConnection' | 'noteCheck'
+
+export function createConnectionChanges(store: Store): Pick<Administration, ChangeVerbs> {
+  return {
+    addConnection(wanted, actor) {
+      const { accountId, number, channel, id = newConnectionId(), link = null } = wanted
+      return change(store, actor, async (making) => {
+        const { tables, at } = making
+        const account = await tables.selectFrom('account').select('name').where('id', '=', accountId).executeTakeFirst()
+        if (!account) throw new Refusal('account_unknown')
+        const same = await selectConnections(making, at)
+          .where('c.account_id', '=', accountId)
+          .where('c.number', '=', number)
+          .execute()
+        if (same.length > 0)
+          throw new Refusal('connection_exists', `${number} is a connection of the account “${account.name}” already.`)
+        if (link) await refuseTakenKey(making, { id, channel, link })
+        await tables
+          .insertInto('connection')
+          .values({
+            id,
+            account_id: accountId,
+            number,
+            channel,
+            state: 'active',
+            policy: JSON.stringify(wanted.policy),
+            channel_settings: JSON.stringify(wanted.channelSettings),
+            network_key: link?.networkKey ?? null,
+            callback_app: link?.callbackApp ?? null,
+            created_at: at,
+            removed_at: null,
+          })
+          .execute()
+        await touchLane(making, id)
+        await writeAudit(making, { action: 'connection.add', object: id, accountId, detail: { number, channel } })
+        await announceConnection(making, { kind: 'connection.added', accountId, id, number, channel })
+        return view(making, id, at)
       })
-      .execute()
-    await touchLane(making, id)
-    await writeAudit(making, { action: 'connection.add', object: id, accountId, detail: { number, channel } })
-    await announceConnection(making, { kind: 'connection.added', accountId, id, number, channel })
-    return view(making, id, at)
-  })
-}
-
-export async function listConnections(store: Store, accountId: AccountId | null): Promise<readonly ConnectionView[]> {
-  const rows = await selectConnections(readingOf(store), store.now())
-    .$if(accountId !== null, (query) => query.where('c.account_id', '=', accountId as AccountId))
-    .orderBy('a.created_at')
-    .orderBy('c.created_at')
-    .orderBy('c.number')
-    .execute()
-  const context = await laneContextOf(store)
-  return rows.map((row) => toConnectionView(row, context))
-}
-
-export async function findConnection(
-  store: Store,
-  number: string,
-  accountId: AccountId | null,
-): Promise<ConnectionView> {
-  const rows = await selectConnections(readingOf(store), store.now())
-    .where('c.number', '=', number)
-    .$if(accountId !== null, (query) => query.where('c.account_id', '=', accountId as AccountId))
-    .execute()
-  if (rows.length > 1)
-    throw new Refusal(
-      'connection_ambiguous',
-      `Several accounts have a connection ${number}: say which one with --account.`,
-    )
-  if (!rows[0]) throw new Refusal('connection_unknown', `There is no connection with the number ${number}.`)
-  return toConnectionView(rows[0], await laneContextOf(store))
-}
-
-export function setConnectionState(
-  store: Store,
-  { id, state }: { readonly id: ConnectionId; readonly state: 'active' | 'paused' },
-  actor: Actor,
-): Promise<ConnectionView> {
-  return change(store, actor, async (making) => {
-    await writeState(making, { id, accountId: await ownerOf(making, id) }, state)
-    return view(making, id, making.at)
-  })
+    },
+    setConnectionState: (id, state, actor) =>
+      change(store, actor, async (making) => {
+        await writeState(making, { id, accountId: await ownerOf(making, id) }, state)
+        return view(making, id, making.at)
+      }),
+    changeConnection: (id, changed, actor) =>
+      change(store, actor, async (making) => {
+        await writeSettings(making, { id, accountId: await ownerOf(making, id) }, changed)
+        return view(making, id, making.at)
+      }),
+    noteCheck: (id, { facts, isTakenOver }, actor) =>
+      change(store, actor, async ({ tables, at }) => {
+        const check: NetworkCheck | null = facts.length === 0 ? null : { at, facts }
+        await tables
+          .updateTable('connection')
+          .set({ network_check: check && JSON.stringify(check) })
+          .where('id', '=', id)
+          .execute()
+        if (!isTakenOver) return
+        await tables
+          .deleteFrom('channel_memory')
+          .where('kind', '=', CHANGED_CAPABILITIES_KIND)
+          .where('connection_id', '=', id)
+          .execute()
+      }),
+  }
 }
 
 /** Runs inside a change that found the connection not removed. */
@@ -125,38 +141,6 @@ export async function writeState(
   await (state === 'paused' ? beginPause(making, id) : endPause(making, id))
   const kind = state === 'active' ? 'connection.resumed' : 'connection.paused'
   await announceConnection(making, { kind, accountId, id, number: before.number, channel: before.channel })
-}
-
-export function changeConnection(
-  store: Store,
-  { id, changed }: { readonly id: ConnectionId; readonly changed: ConnectionChange },
-  actor: Actor,
-): Promise<ConnectionView> {
-  return change(store, actor, async (making) => {
-    await writeSettings(making, { id, accountId: await ownerOf(making, id) }, changed)
-    return view(making, id, making.at)
-  })
-}
-
-export function noteCheck(
-  store: Store,
-  { id, facts, isTakenOver }: { readonly id: ConnectionId } & NetworkAnswer,
-  actor: Actor,
-): Promise<void> {
-  return change(store, actor, async ({ tables, at }) => {
-    const check: NetworkCheck | null = facts.length === 0 ? null : { at, facts }
-    await tables
-      .updateTable('connection')
-      .set({ network_check: check && JSON.stringify(check) })
-      .where('id', '=', id)
-      .execute()
-    if (!isTakenOver) return
-    await tables
-      .deleteFrom('channel_memory')
-      .where('kind', '=', CHANGED_CAPABILITIES_KIND)
-      .where('connection_id', '=', id)
-      .execute()
-  })
 }
 
 /** Runs inside a change that found the connection not removed. Settings that are left out stay as they are. */

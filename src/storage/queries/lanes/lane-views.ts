@@ -64,19 +64,9 @@ function listUnresolved(store: Store, wanted: Wanted): ReturnType<LaneViews['lis
   return snapshot(store, async (tables) => {
     const { found, goesOnBelow } = await find({ tables, engine: store.engine }, wanted)
     const rows = found.length === 0 ? [] : await read(tables, wanted.accountId, found)
-    const items = rows.map((row) => ({
-      id: row.id,
-      to: row.recipient,
-      connectionId: row.connection_id,
-      connection: row.number,
-      channel: row.channel,
-      type: row.type,
-      acceptedAt: row.accepted_at,
-      settledAt: row.settled_at,
-      attempts: row.attempts,
-      reason: row.reason,
-      words: row.words,
-      ...toResendFacts(row),
+    const items = rows.map(({ body_deleted_at, has_connection, is_blocked, ...row }) => ({
+      ...row,
+      ...toResendFacts({ body_deleted_at, has_connection, is_blocked }),
     }))
     return { items, next: goesOnBelow === null ? null : String(goesOnBelow) }
   })
@@ -128,8 +118,9 @@ function read(tables: Reader, accountId: AccountId, sequences: readonly Sequence
   return tables
     .selectFrom('message as m')
     .innerJoin('connection as c', 'c.id', 'm.connection_id')
-    .select(['m.id', 'm.recipient', 'm.connection_id', 'c.number', 'c.channel', 'm.type', 'm.accepted_at'])
-    .select(['m.settled_at', 'm.attempts', 'm.reason', 'm.words', 'm.body_deleted_at'])
+    .select(['m.id', 'm.recipient as to', 'm.connection_id as connectionId', 'c.number as connection', 'c.channel'])
+    .select(['m.type', 'm.accepted_at as acceptedAt', 'm.settled_at as settledAt', 'm.attempts', 'm.reason', 'm.words'])
+    .select('m.body_deleted_at')
     .select(RESEND_FACTS)
     .where('m.account_id', '=', accountId)
     .where('m.sequence', 'in', sequences)

@@ -153,7 +153,7 @@ async function readItems(
   if (places.length === 0) return []
   const found = await tables
     .selectFrom('message as m')
-    .select(['m.sequence', 'm.id', 'm.type', 'm.accepted_at', 'm.attempts', startOf('m.body').as('body')])
+    .select(['m.sequence', 'm.id', 'm.type', 'm.accepted_at as acceptedAt', 'm.attempts', startOf('m.body').as('body')])
     .where(
       'm.sequence',
       'in',
@@ -165,19 +165,8 @@ async function readItems(
   return places.flatMap(({ sequence, position, recipient, wait, behind }) => {
     const row = bySequence.get(sequence)
     if (!row) return []
-    return [
-      {
-        id: row.id,
-        to: recipient,
-        type: row.type,
-        preview: previewOf(row.body),
-        acceptedAt: row.accepted_at,
-        attempts: row.attempts,
-        position,
-        behind: behind ?? null,
-        wait,
-      },
-    ]
+    const { sequence: _, body, ...message } = row
+    return [{ ...message, to: recipient, preview: previewOf(body), position, behind: behind ?? null, wait }]
   })
 }
 
@@ -189,22 +178,12 @@ async function readOpen(
     .selectFrom('open_attempt as o')
     .innerJoin('message as m', 'm.sequence', 'o.message_sequence')
     .where('o.connection_id', '=', id)
-    .select(['m.sequence', 'm.id', 'm.recipient', 'm.type', 'm.accepted_at', 'o.number', 'o.started_at'])
-    .select(['o.evidence_until', 'o.words', 'm.body'])
+    .select(['m.sequence', 'm.id', 'm.recipient as to', 'm.type', 'm.accepted_at as acceptedAt', 'm.body'])
+    .select(['o.number as attempt', 'o.started_at as since', 'o.evidence_until as evidenceUntil', 'o.words'])
     .executeTakeFirst()
   if (!row) return null
-  const message = {
-    id: row.id,
-    to: row.recipient,
-    type: row.type,
-    preview: previewOf(row.body),
-    acceptedAt: row.accepted_at,
-    attempt: row.number,
-    since: row.started_at,
-    evidenceUntil: row.evidence_until,
-    words: row.words,
-  }
-  return { sequence: row.sequence, message }
+  const { sequence, body, ...message } = row
+  return { sequence, message: { ...message, preview: previewOf(body) } }
 }
 
 function readPlace(cursor: string | null): Place {

@@ -85,20 +85,14 @@ function createInvitations(store: Store): Pick<Members, 'listInvitations' | 'wit
   return {
     listInvitations: async (accountId) => {
       const rows = await selectLiving(database, store.now())
-        .select(['l.id', 'l.email', 'l.role', 'l.created_at', 'l.expires_at', 'l.created_by'])
+        .select(['l.id', 'l.email', 'l.role', 'l.created_at as createdAt', 'l.expires_at as expiresAt'])
+        .select('l.created_by as createdBy')
         .where('l.account_id', '=', accountId)
         .where('l.kind', '=', 'invitation')
         .orderBy('l.created_at', 'desc')
         .orderBy('l.id')
         .execute()
-      return rows.map((row) => ({
-        id: row.id,
-        email: row.email ?? '',
-        role: row.role ?? 'viewer',
-        createdAt: row.created_at,
-        expiresAt: row.expires_at,
-        createdBy: row.created_by,
-      }))
+      return rows.map((row) => ({ ...row, email: row.email ?? '', role: row.role ?? 'viewer' }))
     },
     withdrawInvitation: (accountId, id, by) =>
       change(store, by, async (making) => {

@@ -71,13 +71,15 @@ export async function readToken(tables: Reader, accountId: AccountId, id: TokenI
 }
 
 export function listTokenConnections(tables: Reader, accountId: AccountId): Promise<TokenConnection[]> {
+  return selectConnections(tables, accountId).where('state', '<>', 'removed').execute()
+}
+
+function selectConnections(tables: Reader, accountId: AccountId) {
   return tables
     .selectFrom('connection')
     .select(['id', 'number', 'name', 'channel', 'state'])
     .where('account_id', '=', accountId)
-    .where('state', '<>', 'removed')
     .orderBy('number')
-    .execute()
 }
 
 // biome-ignore lint/complexity/useMaxParams: which of two columns, and what stands in it
@@ -123,22 +125,12 @@ async function withConnections(
 ): Promise<TokenRow[]> {
   const bound = rows.map(({ connection_ids }) => connection_ids && (JSON.parse(connection_ids) as ConnectionId[]))
   const ids = [...new Set(bound.flatMap((some) => some || []))]
-  const known = ids.length === 0 ? [] : await connectionsOf(tables, accountId, ids)
+  // Removed ones too: a token stays bound to them.
+  const known = ids.length === 0 ? [] : await selectConnections(tables, accountId).where('id', 'in', ids).execute()
   return rows.map((row, index) => {
     const mine = bound[index]
     return toRow(row, mine ? known.filter(({ id }) => mine.includes(id)).map((some) => ({ ...some })) : null)
   })
-}
-
-/** Removed ones too: a token stays bound to them. */
-function connectionsOf(tables: Reader, accountId: AccountId, ids: readonly ConnectionId[]): Promise<TokenConnection[]> {
-  return tables
-    .selectFrom('connection')
-    .select(['id', 'number', 'name', 'channel', 'state'])
-    .where('account_id', '=', accountId)
-    .where('id', 'in', ids)
-    .orderBy('number')
-    .execute()
 }
 
 function toRow(row: StoredToken, connections: readonly TokenConnection[] | null): TokenRow {

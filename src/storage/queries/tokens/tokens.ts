@@ -1,13 +1,37 @@
 import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
-import type { Actor, NewToken, TokenView } from '../../../core/ports/administration.ts'
+import type { Administration, NewToken, TokenView } from '../../../core/ports/administration.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import type { TokenEvent } from '../../../core/token/token.ts'
 import { newTokenId } from '../new-id.ts'
 import { type Change, change, type Reader, type Store, writeAudit } from '../store.ts'
 import { type StoredToken, selectTokens } from './token-rows.ts'
 
-export function createToken(store: Store, token: NewToken, actor: Actor): Promise<TokenView> {
-  return change(store, actor, async (making) => view(making.tables, await addToken(making, token)))
+export function createTokens(store: Store): Pick<Administration, 'createToken' | 'listTokens' | 'deleteToken'> {
+  return {
+    createToken(token, actor) {
+      return change(store, actor, async (making) => view(making.tables, await addToken(making, token)))
+    },
+    async listTokens(accountId) {
+      const rows = await selectTokens(store.database, accountId)
+        .orderBy('t.created_at', 'desc')
+        .orderBy('t.id', 'desc')
+        .execute()
+      return rows.map(toTokenView)
+    },
+    deleteToken: (which, accountId, actor) =>
+      change(store, actor, async (making) => {
+        const { tables, at } = making
+        const token = await findOne(tables, which, accountId)
+        await tables.updateTable('token').set({ deleted_at: at }).where('id', '=', token.id).execute()
+        await writeAudit(making, {
+          action: 'token.delete',
+          object: token.id,
+          accountId: token.account_id,
+          detail: { name: token.name },
+        })
+        return view(tables, token.id)
+      }),
+  }
 }
 
 /** In a change that does more than this. Writes the audit log. Refuses with `token_exists`. */
@@ -61,33 +85,6 @@ export async function refuseTakenName({ tables }: Change, accountId: AccountId, 
       `There is a token named “${name}” already. Delete it first, or choose another name.`,
       'name',
     )
-}
-
-export async function listTokens(store: Store, accountId: AccountId | null): Promise<readonly TokenView[]> {
-  const rows = await selectTokens(store.database, accountId)
-    .orderBy('t.created_at', 'desc')
-    .orderBy('t.id', 'desc')
-    .execute()
-  return rows.map(toTokenView)
-}
-
-export function deleteToken(
-  store: Store,
-  { which, accountId }: { readonly which: string; readonly accountId: AccountId | null },
-  actor: Actor,
-): Promise<TokenView> {
-  return change(store, actor, async (making) => {
-    const { tables, at } = making
-    const token = await findOne(tables, which, accountId)
-    await tables.updateTable('token').set({ deleted_at: at }).where('id', '=', token.id).execute()
-    await writeAudit(making, {
-      action: 'token.delete',
-      object: token.id,
-      accountId: token.account_id,
-      detail: { name: token.name },
-    })
-    return view(tables, token.id)
-  })
 }
 
 async function findOne(tables: Reader, which: string, accountId: AccountId | null): Promise<StoredToken> {
