@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import type { AccountId, ConnectionId, Instant, WorkerId } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { TimelineKind } from '../../../core/message/timeline.ts'
@@ -35,92 +35,18 @@ interface Owner {
 
 /** One process serves the database, so there is one worker and one spool: it holds every lane and fetches every file. */
 export class SqliteMediaQueue implements MediaQueue {
+  readonly #sql: ReturnType<typeof prepare>
   readonly #commits: GroupCommit
   readonly #counts: WaitingCounts
-  readonly #pendingOf: StatementSync
-  readonly #nextAccount: StatementSync
-  readonly #one: StatementSync
-  readonly #isPresent: StatementSync
-  readonly #ready: StatementSync
-  readonly #isWaiting: StatementSync
-  readonly #retry: StatementSync
-  readonly #fail: StatementSync
-  readonly #failMessage: StatementSync
-  readonly #note: StatementSync
-  readonly #releasable: StatementSync
-  readonly #forget: StatementSync
-  readonly #missing: StatementSync
-  readonly #again: StatementSync
-  readonly #wanted: StatementSync
   /** For accounts without anything to fetch among their oldest rows: where the next poll continues. */
   readonly #goesOnAfter = new Map<AccountId, Sequence>()
   /** Bytes in the spool by account, kept in memory because every poll needs them. */
   readonly #spooled: Map<AccountId, number>
 
   constructor(database: DatabaseSync, commits: GroupCommit, counts: WaitingCounts) {
+    this.#sql = prepare(database)
     this.#commits = commits
     this.#counts = counts
-    this.#pendingOf = database.prepare(
-      `${PENDING} and media.account_id = ? and media.message_sequence > ? order by media.message_sequence limit ${ROWS_PER_QUERY}`,
-    )
-    // Jumps from account to account, so that a long backlog of one costs no more than one message.
-    this.#nextAccount = database.prepare(
-      `select account_id as id from media where state = 'pending' and account_id > ? order by account_id limit 1`,
-    )
-    this.#one = database.prepare(`${PENDING} and media.message_sequence = ?`)
-    this.#isPresent = database.prepare(
-      `select media.connection_id as connectionId, media.message_sequence as sequence from media join message on message.sequence = media.message_sequence
-         where media.message_sequence = ? and media.state = 'ready' and message.state = 'QUEUED'`,
-    )
-    this.#ready = database.prepare(
-      `update media set state = 'ready', path = ?, size_bytes = ?, sha256 = ?, mime = ?, took_ms = ?, ended_at = ?, tries = tries + 1,
-         code = null, words = null where message_sequence = ? and state = 'pending' returning account_id`,
-    )
-    this.#isWaiting = database.prepare(`select 1 from message where sequence = ? and state = 'QUEUED'`)
-    this.#retry = database.prepare(
-      `update media set tries = tries + 1, next_try_at = ?, code = ?, words = ? where message_sequence = ? and state = 'pending'`,
-    )
-    this.#fail = database.prepare(
-      `update media set state = 'failed', tries = tries + 1, code = ?, words = ?, ended_at = ?
-         where message_sequence = ? and state in ('pending', 'ready')`,
-    )
-    // Never while an attempt is open, because it may arrive. After an attempt with an unknown result the message may have
-    // arrived, so it becomes UNCONFIRMED.
-    const mayHaveArrived = `exists (select 1 from attempt where message_sequence = message.sequence and outcome = 'unknown')`
-    this.#failMessage = database.prepare(
-      `update message set settled_at = ?, words = ?, retry = null,
-           state = case when ${mayHaveArrived} then 'UNCONFIRMED' else 'FAILED' end,
-           reason = case when ${mayHaveArrived} then 'result_unknown' else ? end
-         where sequence = ? and state = 'QUEUED' and not exists (select 1 from open_attempt
-           where open_attempt.connection_id = message.connection_id and open_attempt.message_sequence = message.sequence)
-         returning connection_id, account_id`,
-    )
-    this.#note = database.prepare(
-      `insert into timeline (message_sequence, position, at, kind, code, words)
-         select ?, coalesce(max(position), 0) + 1, ?, ?, ?, ? from timeline where message_sequence = ?`,
-    )
-    this.#releasable = database.prepare(
-      `select media.message_sequence as sequence, media.path, message.state <> 'QUEUED' as isSettled
-         from media indexed by media_spool join message on message.sequence = media.message_sequence
-         where media.state = 'ready' and media.message_sequence > ? order by media.message_sequence limit ?`,
-    )
-    this.#forget = database.prepare(
-      `update media set state = 'forgotten' where message_sequence = ? and state in ('pending', 'ready') returning account_id, size_bytes`,
-    )
-    this.#missing = database.prepare(
-      `select media.account_id, media.connection_id, media.size_bytes, media.tries, message.state = 'QUEUED' as isWanted,
-           exists (select 1 from open_attempt where open_attempt.connection_id = media.connection_id
-             and open_attempt.message_sequence = media.message_sequence) as isOpen
-         from media join message on message.sequence = media.message_sequence
-         where media.message_sequence = ? and media.path = ? and media.state = 'ready'`,
-    )
-    this.#again = database.prepare(
-      `update media set state = 'pending', next_try_at = ?, path = null where message_sequence = ?`,
-    )
-    this.#wanted = database.prepare(
-      `select message_sequence as sequence, path from media indexed by media_spool
-         where state = 'ready' and message_sequence > ? order by message_sequence limit ?`,
-    )
     const spooled = database
       .prepare(
         `select account_id, sum(size_bytes) as bytes from media indexed by media_spool where state = 'ready' group by account_id`,
@@ -138,7 +64,7 @@ export class SqliteMediaQueue implements MediaQueue {
     const media: MediaToFetch[] = []
     let { after } = request
     for (let accounts = 0; accounts < request.accountsAtOnce; accounts++) {
-      const account = this.#nextAccount.get(after ?? '') as { id: AccountId } | undefined
+      const account = this.#sql.nextAccount.get(after ?? '') as { id: AccountId } | undefined
       if (!account) return { media, scannedThrough: null }
       after = account.id
       if ((this.#spooled.get(after) ?? 0) < request.quotaBytes) media.push(...(await this.#dueOf(after, request)))
@@ -169,7 +95,7 @@ export class SqliteMediaQueue implements MediaQueue {
     for (;;) {
       const [media, unwanted]: [MediaToFetch[], Sequence[]] = [[], []]
       let [rows, lookedThrough] = [0, after]
-      for (const row of this.#pendingOf.iterate(accountId, after) as Iterable<PendingRow>) {
+      for (const row of this.#sql.pendingOf.iterate(accountId, after) as Iterable<PendingRow>) {
         rows += 1
         lookedThrough = row.sequence
         const isDue = row.nextTryAt <= now || row.nextTryAt > now + LONGEST_WAIT_MS
@@ -185,7 +111,7 @@ export class SqliteMediaQueue implements MediaQueue {
 
   async checkHeads(sequences: readonly Sequence[]): Promise<HeadsMedia> {
     const present = sequences.flatMap((sequence) => {
-      const row = this.#isPresent.get(sequence) as { connectionId: ConnectionId; sequence: Sequence } | undefined
+      const row = this.#sql.isPresent.get(sequence) as { connectionId: ConnectionId; sequence: Sequence } | undefined
       return row ? [row] : []
     })
     return { missing: await this.take(sequences), present }
@@ -193,16 +119,16 @@ export class SqliteMediaQueue implements MediaQueue {
 
   async take(sequences: readonly Sequence[]): Promise<readonly MediaToFetch[]> {
     return sequences
-      .flatMap((sequence) => this.#one.all(sequence) as unknown as PendingRow[])
+      .flatMap((sequence) => this.#sql.one.all(sequence) as unknown as PendingRow[])
       .filter((row) => row.isWanted)
       .map(toFetch)
   }
 
   async ready(sequence: Sequence, { file, tookMs, at }: Parameters<MediaQueue['ready']>[1]): Promise<boolean> {
     const row = await this.#commits.submit(() => {
-      if (!this.#isWaiting.get(sequence)) return undefined
+      if (!this.#sql.isWaiting.get(sequence)) return undefined
       const facts = [file.path, file.sizeBytes, file.sha256, file.mime, Math.round(tookMs), at, sequence]
-      return this.#ready.get(...facts) as { account_id: AccountId } | undefined
+      return this.#sql.ready.get(...facts) as { account_id: AccountId } | undefined
     })
     if (row) this.#spool(row.account_id, file.sizeBytes)
     return row !== undefined
@@ -211,8 +137,8 @@ export class SqliteMediaQueue implements MediaQueue {
   async retry(sequence: Sequence, { nextTryAt, code, words, at }: MediaTrial & { nextTryAt: Instant }): Promise<void> {
     const kind: TimelineKind = 'media-retry'
     await this.#commits.submit(() => {
-      this.#retry.run(nextTryAt, code, words, sequence)
-      this.#note.run(sequence, at, kind, code, words, sequence)
+      this.#sql.retry.run(nextTryAt, code, words, sequence)
+      this.#sql.note.run(sequence, at, kind, code, words, sequence)
     })
   }
 
@@ -222,7 +148,7 @@ export class SqliteMediaQueue implements MediaQueue {
   }
 
   async releasable(after: Sequence, limit: number): Promise<Releasable> {
-    const rows = this.#releasable.all(after, limit) as unknown as {
+    const rows = this.#sql.releasable.all(after, limit) as unknown as {
       sequence: Sequence
       path: string
       isSettled: 0 | 1
@@ -249,7 +175,7 @@ export class SqliteMediaQueue implements MediaQueue {
   }
 
   async wantedFiles(after: Sequence, limit: number): Promise<readonly SpooledFile[]> {
-    const rows = this.#wanted.all(after, limit) as unknown as SpooledFile[]
+    const rows = this.#sql.wanted.all(after, limit) as unknown as SpooledFile[]
     return rows.map(({ sequence, path }) => ({ sequence, path }))
   }
 
@@ -258,7 +184,7 @@ export class SqliteMediaQueue implements MediaQueue {
   }
 
   #loseOne({ sequence, path }: SpooledFile, at: Instant, mostTries: number) {
-    const row = this.#missing.get(sequence, path) as
+    const row = this.#sql.missing.get(sequence, path) as
       | (Owner & { size_bytes: number; tries: number; isWanted: 0 | 1; isOpen: 0 | 1 })
       | undefined
     // The open attempt may be reading the file. The next check comes after it.
@@ -268,24 +194,90 @@ export class SqliteMediaQueue implements MediaQueue {
     if (!row.isWanted) this.#forgetOne(sequence)
     else if (!hasFailed) {
       const kind: TimelineKind = 'media-lost'
-      this.#again.run(at, sequence)
-      this.#note.run(sequence, at, kind, 'media_lost', null, sequence)
+      this.#sql.again.run(at, sequence)
+      this.#sql.note.run(sequence, at, kind, 'media_lost', null, sequence)
     }
     return [{ ...row, hasFailed }]
   }
 
   #failOne(sequence: Sequence, { code, words, at }: MediaTrial): Owner | undefined {
-    const failed = this.#failMessage.get(at, words, code, sequence) as Owner | undefined
-    if (failed) this.#fail.run(code, words, at, sequence)
+    const failed = this.#sql.failMessage.get(at, words, code, sequence) as Owner | undefined
+    if (failed) this.#sql.fail.run(code, words, at, sequence)
     return failed
   }
 
   #forgetOne(sequence: Sequence) {
-    return this.#forget.get(sequence) as { account_id: AccountId; size_bytes: number | null } | undefined
+    return this.#sql.forget.get(sequence) as { account_id: AccountId; size_bytes: number | null } | undefined
   }
 
   #spool(accountId: AccountId, bytes: number): void {
     this.#spooled.set(accountId, Math.max(0, (this.#spooled.get(accountId) ?? 0) + bytes))
+  }
+}
+
+function prepare(database: DatabaseSync) {
+  // Never while an attempt is open, because it may arrive. After an attempt with an unknown result the message may have
+  // arrived, so it becomes UNCONFIRMED.
+  const mayHaveArrived = `exists (select 1 from attempt where message_sequence = message.sequence and outcome = 'unknown')`
+  return {
+    pendingOf: database.prepare(
+      `${PENDING} and media.account_id = ? and media.message_sequence > ? order by media.message_sequence limit ${ROWS_PER_QUERY}`,
+    ),
+    // Jumps from account to account, so that a long backlog of one costs no more than one message.
+    nextAccount: database.prepare(
+      `select account_id as id from media where state = 'pending' and account_id > ? order by account_id limit 1`,
+    ),
+    one: database.prepare(`${PENDING} and media.message_sequence = ?`),
+    isPresent: database.prepare(
+      `select media.connection_id as connectionId, media.message_sequence as sequence from media join message on message.sequence = media.message_sequence
+         where media.message_sequence = ? and media.state = 'ready' and message.state = 'QUEUED'`,
+    ),
+    ready: database.prepare(
+      `update media set state = 'ready', path = ?, size_bytes = ?, sha256 = ?, mime = ?, took_ms = ?, ended_at = ?, tries = tries + 1,
+         code = null, words = null where message_sequence = ? and state = 'pending' returning account_id`,
+    ),
+    isWaiting: database.prepare(`select 1 from message where sequence = ? and state = 'QUEUED'`),
+    retry: database.prepare(
+      `update media set tries = tries + 1, next_try_at = ?, code = ?, words = ? where message_sequence = ? and state = 'pending'`,
+    ),
+    fail: database.prepare(
+      `update media set state = 'failed', tries = tries + 1, code = ?, words = ?, ended_at = ?
+         where message_sequence = ? and state in ('pending', 'ready')`,
+    ),
+    failMessage: database.prepare(
+      `update message set settled_at = ?, words = ?, retry = null,
+           state = case when ${mayHaveArrived} then 'UNCONFIRMED' else 'FAILED' end,
+           reason = case when ${mayHaveArrived} then 'result_unknown' else ? end
+         where sequence = ? and state = 'QUEUED' and not exists (select 1 from open_attempt
+           where open_attempt.connection_id = message.connection_id and open_attempt.message_sequence = message.sequence)
+         returning connection_id, account_id`,
+    ),
+    note: database.prepare(
+      `insert into timeline (message_sequence, position, at, kind, code, words)
+         select ?, coalesce(max(position), 0) + 1, ?, ?, ?, ? from timeline where message_sequence = ?`,
+    ),
+    releasable: database.prepare(
+      `select media.message_sequence as sequence, media.path, message.state <> 'QUEUED' as isSettled
+         from media indexed by media_spool join message on message.sequence = media.message_sequence
+         where media.state = 'ready' and media.message_sequence > ? order by media.message_sequence limit ?`,
+    ),
+    forget: database.prepare(
+      `update media set state = 'forgotten' where message_sequence = ? and state in ('pending', 'ready') returning account_id, size_bytes`,
+    ),
+    missing: database.prepare(
+      `select media.account_id, media.connection_id, media.size_bytes, media.tries, message.state = 'QUEUED' as isWanted,
+           exists (select 1 from open_attempt where open_attempt.connection_id = media.connection_id
+             and open_attempt.message_sequence = media.message_sequence) as isOpen
+         from media join message on message.sequence = media.message_sequence
+         where media.message_sequence = ? and media.path = ? and media.state = 'ready'`,
+    ),
+    again: database.prepare(
+      `update media set state = 'pending', next_try_at = ?, path = null where message_sequence = ?`,
+    ),
+    wanted: database.prepare(
+      `select message_sequence as sequence, path from media indexed by media_spool
+         where state = 'ready' and message_sequence > ? order by message_sequence limit ?`,
+    ),
   }
 }
 
