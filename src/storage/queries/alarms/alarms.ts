@@ -1,5 +1,5 @@
 import { type SqlBool, sql } from 'kysely'
-import type { AccountId, Instant } from '../../../core/ids.ts'
+import type { Instant } from '../../../core/ids.ts'
 import type { AlarmScope, Alarms, AlarmView } from '../../../core/ports/console/alarms.ts'
 import type { AlarmFacts } from '../../../core/watchdog/alarm.ts'
 import { ALARM_KINDS, ALARM_SEVERITIES, type AlarmKind, isAlarmKind } from '../../../core/watchdog/alarm-kinds.ts'
@@ -45,15 +45,15 @@ async function selectAlarms({ database }: Store, { accountId, seesInstallation }
     .leftJoin('account', 'account.id', 'alarm.account_id')
     .select([
       'alarm.id',
-      'alarm.account_id',
-      'account.name as account_name',
+      'alarm.account_id as accountId',
+      'account.name as account',
       'alarm.kind',
       'alarm.object',
       'alarm.severity',
       'alarm.facts',
       'alarm.since',
-      'alarm.raised_at',
-      'alarm.cleared_at',
+      'alarm.raised_at as raisedAt',
+      'alarm.cleared_at as clearedAt',
     ])
   if (accountId === null) return query
   const isAlone = seesInstallation && (await isOnlyAccount(database, accountId))
@@ -67,29 +67,19 @@ async function selectAlarms({ database }: Store, { accountId, seesInstallation }
 type AlarmRow = Awaited<ReturnType<Awaited<ReturnType<typeof selectAlarms>>['execute']>>[number]
 
 /** The current state, or the state when it was cleared. Kinds of a newer version are left out, because they have no text here. */
-function toView(row: AlarmRow, now: Instant): AlarmView[] {
-  if (!isAlarmKind(row.kind)) return []
-  const facts = JSON.parse(row.facts) as AlarmFacts
+function toView({ accountId, kind, facts: stored, ...alarm }: AlarmRow, now: Instant): AlarmView[] {
+  if (!isAlarmKind(kind)) return []
+  const facts = JSON.parse(stored) as AlarmFacts
   return [
     {
-      id: row.id,
-      kind: row.kind,
-      severity: row.severity,
-      of: subjectOf(row.kind, row),
-      object: row.object,
+      ...alarm,
+      kind,
+      // What waits is counted by connection and by account.
+      of: alarm.object === accountId ? 'account' : ALARM_KINDS[kind].of,
       name: String(facts['number'] ?? facts['name'] ?? facts['folder'] ?? ''),
-      account: row.account_name,
-      since: row.since,
-      raisedAt: row.raised_at,
-      clearedAt: row.cleared_at,
-      ...alarmText({ kind: row.kind, since: row.since, facts }, row.cleared_at ?? now),
+      ...alarmText({ kind, since: alarm.since, facts }, alarm.clearedAt ?? now),
     },
   ]
-}
-
-/** What waits is counted by connection and by account. */
-function subjectOf(kind: AlarmKind, row: { readonly object: string; readonly account_id: AccountId | null }) {
-  return row.object === row.account_id ? 'account' : ALARM_KINDS[kind].of
 }
 
 function rank({ severity }: AlarmView): number {

@@ -22,7 +22,7 @@ import {
   type WatchedToken,
 } from '../../../core/ports/watch.ts'
 import type { AlarmFacts } from '../../../core/watchdog/alarm.ts'
-import { type AlarmSeverity, isAlarmKind } from '../../../core/watchdog/alarm-kinds.ts'
+import { isAlarmKind } from '../../../core/watchdog/alarm-kinds.ts'
 import type { WatchDatabase } from './watch-database.ts'
 import { readLanes, readLanesOf } from './watched-lanes.ts'
 
@@ -148,22 +148,15 @@ async function readTokens(
   { from, to }: { readonly from: Instant; readonly to: Instant },
 ): Promise<readonly WatchedToken[]> {
   const rows = await database.ask(
-    `select id, account_id, name, prefix, created_at, expires_at, last_used_at, successor_id from
+    `select id, account_id as "accountId", name, prefix, created_at as "createdAt", expires_at as "expiresAt",
+        last_used_at as "lastUsedAt", successor_id as successor from
         (select *, row_number() over (partition by account_id order by expires_at) as place from token
           where deleted_at is null and expires_at >= ? and expires_at <= ?) ending
       where place <= ${MOST_TOKENS_OF_ACCOUNT} order by expires_at limit ${MOST_TOKENS}`,
     [from, to],
   )
-  return rows.map((row) => ({
-    id: row['id'] as TokenId,
-    accountId: row['account_id'] as AccountId,
-    name: String(row['name']),
-    prefix: String(row['prefix']),
-    createdAt: Number(row['created_at']),
-    expiresAt: Number(row['expires_at']),
-    lastUsedAt: (row['last_used_at'] as Instant | null) ?? null,
-    hasSuccessor: row['successor_id'] !== null,
-  }))
+  const tokens = rows as unknown as readonly (Omit<WatchedToken, 'hasSuccessor'> & { readonly successor: unknown })[]
+  return tokens.map(({ successor, ...token }) => ({ ...token, hasSuccessor: successor !== null }))
 }
 
 async function readExpiredUse(
@@ -219,99 +212,73 @@ async function readFullLanes(
   return full
 }
 
-interface AlarmRow {
-  readonly id: number
-  readonly account_id: AccountId | null
-  readonly kind: string
-  readonly object: string
-  readonly severity: AlarmSeverity
-  readonly facts: string
-  readonly since: Instant
-  readonly raised_at: Instant
-  readonly changed_at: Instant
-  readonly cleared_at: Instant | null
-}
+type AlarmRow = Omit<UnannouncedAlarm, 'kind' | 'facts'> & { readonly kind: string; readonly facts: string }
 
-const ALARM_COLUMNS = 'id, account_id, kind, object, severity, facts, since, raised_at, changed_at, cleared_at'
+const ALARM_COLUMNS = `id, account_id as "accountId", kind, object, severity, facts, since, raised_at as "raisedAt",
+  changed_at as "changedAt", cleared_at as "clearedAt"`
 
 /** Without kinds of a newer version: this one has no words for them, and must not clear them. */
 function toAlarms(rows: readonly unknown[]): readonly UnannouncedAlarm[] {
-  return (rows as readonly AlarmRow[]).flatMap((row) =>
-    isAlarmKind(row.kind)
-      ? [
-          {
-            id: row.id,
-            kind: row.kind,
-            accountId: row.account_id,
-            object: row.object,
-            severity: row.severity,
-            since: row.since,
-            facts: JSON.parse(row.facts) as AlarmFacts,
-            raisedAt: row.raised_at,
-            changedAt: row.changed_at,
-            clearedAt: row.cleared_at,
-          },
-        ]
-      : [],
+  return (rows as readonly AlarmRow[]).flatMap(({ kind, facts, ...row }) =>
+    isAlarmKind(kind) ? [{ ...row, kind, facts: JSON.parse(facts) as AlarmFacts }] : [],
   )
+}
+
+interface MemoryRow {
+  readonly connectionId: ConnectionId
+  readonly accountId: AccountId
+  readonly number: string
+  readonly channel: string
+  readonly settings: string
+  readonly key: string
+  readonly value: string
+  readonly at: Instant
+}
+
+/** What a channel remembers under a kind, of all connections that are not removed. */
+async function readMemory(database: WatchDatabase, kind: string): Promise<readonly MemoryRow[]> {
+  const rows = await database.ask(
+    `select c.id as "connectionId", c.account_id as "accountId", c.number, c.channel, c.channel_settings as settings, m.key, m.value, m.at
+      from channel_memory m join connection c on c.id = m.connection_id
+      where m.kind = ? and c.state <> 'removed' order by m.connection_id, m.at limit ${MOST_OPEN}`,
+    [kind],
+  )
+  return rows as unknown as readonly MemoryRow[]
 }
 
 /** A connection has as many rows as there are promises at most. */
 async function readBrokenPromises(database: WatchDatabase): Promise<readonly BrokenPromises[]> {
-  const rows = await database.ask(
-    `select c.id, c.account_id, c.number, m.key, m.value, m.at from channel_memory m join connection c on c.id = m.connection_id
-      where m.kind = ? and c.state <> 'removed' order by m.connection_id, m.at limit ${MOST_OPEN}`,
-    [BROKEN_PROMISE_KIND],
-  )
-  return [...Map.groupBy(rows, (row) => row['id'] as ConnectionId)].map(([connectionId, [first, ...more]]) => ({
-    connectionId,
-    accountId: first?.['account_id'] as AccountId,
-    number: String(first?.['number']),
-    broken: [first, ...more].map((row) => ({
-      promise: String(row?.['key']),
-      messageId: String(row?.['value']),
-      at: Number(row?.['at']),
-    })),
-  }))
+  const rows = await readMemory(database, BROKEN_PROMISE_KIND)
+  return [...Map.groupBy(rows, ({ connectionId }) => connectionId).values()].flatMap(([first, ...more]) => {
+    if (!first) return []
+    const { connectionId, accountId, number } = first
+    const broken = [first, ...more].map(({ key: promise, value: messageId, at }) => ({ promise, messageId, at }))
+    return [{ connectionId, accountId, number, broken }]
+  })
 }
 
 /** A connection has one row at most. It is left out once a check has stored what it holds. */
 async function readChangedCapabilities(database: WatchDatabase): Promise<readonly ChangedCapabilities[]> {
-  const rows = await database.ask(
-    `select c.id, c.account_id, c.number, c.channel_settings, m.value, m.at
-      from channel_memory m join connection c on c.id = m.connection_id
-      where m.kind = ? and c.state <> 'removed' order by m.connection_id limit ${MOST_OPEN}`,
-    [CHANGED_CAPABILITIES_KIND],
-  )
-  return rows.flatMap((row) => {
-    const stored = storedCapabilities(readObject(row['channel_settings']))
-    const said = JSON.parse(String(row['value'])) as AdapterCapabilities
+  const rows = await readMemory(database, CHANGED_CAPABILITIES_KIND)
+  return rows.flatMap(({ connectionId, accountId, number, settings, value, at: since }) => {
+    const stored = storedCapabilities(readObject(settings))
     if (stored === null) return []
-    const [connectionId, accountId] = [row['id'] as ConnectionId, row['account_id'] as AccountId]
-    return [{ connectionId, accountId, number: String(row['number']), stored, said, since: Number(row['at']) }]
+    return [{ connectionId, accountId, number, stored, said: JSON.parse(value) as AdapterCapabilities, since }]
   })
 }
 
-function readObject(stored: unknown): Readonly<Record<string, unknown>> {
-  return JSON.parse(String(stored)) as Readonly<Record<string, unknown>>
+function readObject(stored: string): Readonly<Record<string, unknown>> {
+  return JSON.parse(stored) as Readonly<Record<string, unknown>>
 }
 
 /** The key of the entry is the end of the lock; the value says whether the network has named it. Of several the last one holds. */
 async function readContactLocks(database: WatchDatabase, now: Instant): Promise<readonly ContactLock[]> {
-  const rows = await database.ask(
-    `select c.id, c.account_id, c.number, c.channel, m.key, m.value, m.at from channel_memory m join connection c on c.id = m.connection_id
-      where m.kind = ? and c.state <> 'removed' order by m.connection_id, m.at limit ${MOST_OPEN}`,
-    [CONTACT_LOCK_KIND],
-  )
-  const open = rows.filter((row) => Number(row['key']) > now)
-  const locks = open.map((row) => ({
-    connectionId: row['id'] as ConnectionId,
-    accountId: row['account_id'] as AccountId,
-    number: String(row['number']),
-    channel: String(row['channel']),
-    since: Number(row['at']),
-    until: readObject(row['value'])['isEndSaid'] === true ? Number(row['key']) : null,
-  }))
+  const rows = await readMemory(database, CONTACT_LOCK_KIND)
+  const open = rows.filter(({ key }) => Number(key) > now)
+  const locks = open.map(({ connectionId, accountId, number, channel, key, value, at: since }) => {
+    const until = readObject(value)['isEndSaid'] === true ? Number(key) : null
+    return { connectionId, accountId, number, channel, since, until }
+  })
   return [...new Map(locks.map((lock) => [lock.connectionId, lock])).values()]
 }
 
