@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { HandClock } from '../../../test/conformance/hand-clock.ts'
+import { HandClock, settle } from '../../../test/conformance/hand-clock.ts'
 import type { ConnectionId } from '../../core/ids.ts'
 import type { StoredSession } from './stored-session.ts'
 import type { SocketOwner } from './thread/host.ts'
@@ -31,5 +31,31 @@ describe('the device that was linked before', () => {
     })
 
     assert.deepEqual(events, [['con', RECEIPT], { logsOut: true }, ...(isAnswered ? ['forgotten'] : [])])
+  })
+
+  it('keeps no stopped process alive: its wait ends with the line, and it is kept for the next login', async () => {
+    const events: unknown[] = []
+    const owners: SocketOwner[] = []
+    const host = {
+      open(_: unknown, owner: SocketOwner) {
+        owners.push(owner)
+        return { close: async (how: unknown) => events.push(how) < 0 }
+      },
+    }
+    const stored = { readFormer: async () => '{}', forgetFormer: async () => void events.push('forgotten') }
+    const clock = new HandClock()
+    const parts = { host, clock, receipts: {}, url: '', versions: { choose: () => null } }
+    const unlinking = unlinkFormer(
+      parts as unknown as Parameters<typeof unlinkFormer>[0],
+      stored as unknown as StoredSession,
+      { connectionId: 'con' as ConnectionId, stillHolds: () => true },
+    )
+    await settle()
+    const before = clock.timers
+
+    for (const owner of owners) owner.changed({ kind: 'closed', code: null, expiresInMs: null })
+    await unlinking
+
+    assert.deepEqual([before, clock.timers, events], [1, 0, [{ logsOut: false }]])
   })
 })

@@ -50,6 +50,28 @@ it('a thread that hangs is ended after a few calls without an answer once it has
   assert.ok(countRenewals() - before < FEW_CALLS, `${countRenewals()} calls, ${before} of them before it had loaded`)
 })
 
+it('a host that stops reports each of its sockets as closed, also one that is opened later, and starts no thread for that', async () => {
+  const { host, folder } = openHost(
+    [
+      "import { appendFileSync } from 'node:fs'",
+      "appendFileSync(new URL('loads', import.meta.url), '.')",
+      'export const initAuthCreds = () => ({})',
+      "export const DEFAULT_CONNECTION_CONFIG = { version: '2.3000.1' }",
+      // Of a server that says nothing.
+      'const ws = { on() {}, off() {}, listeners: () => [], socket: null }',
+      'export const makeWASocket = () => ({ ws, ev: { on() {} } })',
+    ].join('\n'),
+  )
+  const { socket, isClosed } = openSocket(host)
+  // It is answered after the socket was opened.
+  await socket.find('15551234567')
+
+  await host.stop()
+  await Promise.all([isClosed, openSocket(host).isClosed])
+
+  assert.equal(readFileSync(join(folder, LIBRARY, 'loads'), 'utf8'), '.')
+})
+
 it.each([
   [1, 1_024],
   [2_000, 3_128],
@@ -87,13 +109,20 @@ function openHost(source: string, { clock = new HandClock(), sessions = 1 } = {}
 
 /** Resolves when a new socket is reported as closed. */
 function closed(host: ThreadHost): Promise<void> {
-  return new Promise((resolve) => {
-    const owner = {
-      stillHolds: () => true,
-      changed: ({ kind }: Parameters<SocketOwner['changed']>[0]) => kind === 'closed' && resolve(),
-    }
-    host.open({ url: 'ws://127.0.0.1:1', credentials: null, version: null }, owner as unknown as SocketOwner)
-  })
+  return openSocket(host).isClosed
+}
+
+function openSocket(host: ThreadHost) {
+  const { promise: isClosed, resolve } = Promise.withResolvers<void>()
+  const owner = {
+    stillHolds: () => true,
+    changed: ({ kind }: Parameters<SocketOwner['changed']>[0]) => kind === 'closed' && resolve(),
+  }
+  const socket = host.open(
+    { url: 'ws://127.0.0.1:1', credentials: null, version: null },
+    owner as unknown as SocketOwner,
+  )
+  return { socket, isClosed }
 }
 
 function libraryOf(source: string): string {

@@ -82,6 +82,7 @@ export class ThreadHost {
   #thread: Thread | null = null
   #ends: number[] = []
   #lastSocket = 0
+  #isStopped = false
 
   constructor(parts: ThreadHostParts) {
     this.#parts = parts
@@ -104,8 +105,8 @@ export class ThreadHost {
   open(options: SocketOptions, owner: SocketOwner): HostedSocket {
     const id = ++this.#lastSocket
     this.#owners.set(id, owner)
-    this.#thread ??= this.#start()
-    const { calls } = this.#thread
+    if (!this.#isStopped) this.#thread ??= this.#start()
+    const calls = this.#thread?.calls ?? callsOfNoThread()
     calls.call('open', id, options, deadlineIn(MAY_WRITE_MS)).catch(() => this.#report(id, LOST))
     return {
       find: (number) => calls.call('find', id, number),
@@ -118,12 +119,13 @@ export class ThreadHost {
     }
   }
 
-  /** Harmless twice or before a socket was opened. */
+  /** For good: each socket is reported as closed, also one that is opened later. Harmless twice or before a socket was opened. */
   async stop(): Promise<void> {
+    this.#isStopped = true
     const thread = this.#thread
     this.#thread = null
-    this.#owners.clear()
     await thread?.end()
+    this.#reportAllLost()
   }
 
   async #close(calls: Thread['calls'], id: number, how: { readonly logsOut: boolean }): Promise<boolean> {
@@ -180,11 +182,21 @@ export class ThreadHost {
     const { clock, note, channel } = this.#parts
     this.#ends = [...this.#ends.slice(1 - MOST_ENDS), clock.monotonic()]
     note({ event: 'channel.thread_ended', channel })
+    this.#reportAllLost()
+  }
+
+  #reportAllLost(): void {
     for (const id of [...this.#owners.keys()]) this.#report(id, LOST)
   }
 }
 
 const LOST: SocketChange = { kind: 'closed', code: null, expiresInMs: null }
+
+function callsOfNoThread(): Thread['calls'] {
+  const calls: Thread['calls'] = new Calls({} as HostMethods, () => {})
+  calls.rejectAll(new Error('the channel has stopped'))
+  return calls
+}
 
 function memoryLimitMb(sessions: number): number {
   return Math.max(LEAST_MEMORY_MB, LIBRARY_MB + SESSION_MB * sessions)
