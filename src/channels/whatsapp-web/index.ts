@@ -19,7 +19,7 @@ import { ATTEMPT_KIND, Attempts, EVIDENCE_WAIT_MS, MESSAGE_KIND, TAKEN_KIND } fr
 import { type ClientVersion, ClientVersions } from './client-version.ts'
 import type { SessionStatus } from './close-code.ts'
 import { CONTACT_KIND, FIRST_CONTACT_KIND, FirstContacts, LOCK_KIND } from './first-contacts.ts'
-import { LOGINS_AT_ONCE, LoginTurns } from './login-turns.ts'
+import { LOGINS_A_SECOND, LOGINS_AT_ONCE, LoginTurns } from './login-turns.ts'
 import { Lookups } from './lookups.ts'
 import { WHATSAPP_WEB } from './name.ts'
 import { failureOfStatus } from './outcome.ts'
@@ -71,6 +71,8 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
   const refusals = new Refusals({ clock, contacts, note })
   const cleanup = new StateCleanup(memory, clock, FORGOTTEN_KINDS)
   const host = new ThreadHost({ folder, rootKey, clock, channel: WHATSAPP_WEB, note, sessions: () => held.count })
+  const logins = new LoginTurns({ mostAtOnce: LOGINS_AT_ONCE, mostASecond: LOGINS_A_SECOND, clock })
+  const pairings = new LoginTurns({ mostAtOnce: PAIRINGS_AT_ONCE, mostASecond: LOGINS_A_SECOND, clock })
   // A service without the channel asks the database nothing for it. It may be installed while the service runs.
   let events: ChannelEvents | null = null
   const begin = () => {
@@ -83,8 +85,8 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
     store: parts.sessions,
     blocked,
     host,
-    logins: new LoginTurns(LOGINS_AT_ONCE),
-    pairings: new LoginTurns(PAIRINGS_AT_ONCE),
+    logins,
+    pairings,
     receipts,
     versions: new ClientVersions({ set: version, url, guarded, clock }),
     clock,
@@ -117,6 +119,7 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
     async stop() {
       events = null
       cleanup.stop()
+      for (const turns of [logins, pairings]) turns.stop()
       await host.stop()
       await receipts.stop()
     },

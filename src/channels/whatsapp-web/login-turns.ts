@@ -1,26 +1,69 @@
+import type { Clock } from '../../core/ports/clock.ts'
+
 export const LOGINS_AT_ONCE = 10
+export const LOGINS_A_SECOND = 20
 
-/** Few sessions of a process log in at once: after a restart hundreds want to, and each costs a tenth of a second of a core. */
+const SECOND_MS = 1_000
+
+interface LoginLimits {
+  readonly mostAtOnce: number
+  readonly mostASecond: number
+  readonly clock: Pick<Clock, 'monotonic' | 'after'>
+}
+
+/**
+ * Few sessions of a process log in at once: after a restart hundreds want to, and each costs a tenth of a second of a core. And few
+ * begin in a second, however fast the machine is: WhatsApp sees them come from one address.
+ */
 export class LoginTurns {
-  readonly #mostAtOnce: number
+  readonly #limits: LoginLimits
   readonly #waiting: (() => void)[] = []
+  /** When the last turns began, as many as may in a second. */
+  readonly #begunAt: number[] = []
   #running = 0
+  #cancelTimer: (() => void) | null = null
 
-  constructor(mostAtOnce: number) {
-    this.#mostAtOnce = mostAtOnce
+  constructor(limits: LoginLimits) {
+    this.#limits = limits
   }
 
   /** Resolves with what ends the turn; calling it twice is harmless. */
   async take(): Promise<() => void> {
-    if (this.#running >= this.#mostAtOnce) await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    else this.#running += 1
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve)
+      this.#beginNext()
+    })
     let isEnded = false
     return () => {
       if (isEnded) return
       isEnded = true
-      const next = this.#waiting.shift()
-      if (next) next()
-      else this.#running -= 1
+      this.#running -= 1
+      this.#beginNext()
+    }
+  }
+
+  /** No turn begins any more. */
+  stop(): void {
+    this.#waiting.length = 0
+    this.#cancelTimer?.()
+  }
+
+  #beginNext(): void {
+    const { mostAtOnce, mostASecond, clock } = this.#limits
+    while (this.#waiting.length > 0 && this.#running < mostAtOnce && !this.#cancelTimer) {
+      const now = clock.monotonic()
+      const full = this.#begunAt.length < mostASecond ? null : (this.#begunAt[0] ?? null)
+      if (full !== null && now - full < SECOND_MS) {
+        this.#cancelTimer = clock.after(full + SECOND_MS - now, () => {
+          this.#cancelTimer = null
+          this.#beginNext()
+        })
+        return
+      }
+      if (full !== null) this.#begunAt.shift()
+      this.#begunAt.push(now)
+      this.#running += 1
+      this.#waiting.shift()?.()
     }
   }
 }

@@ -18,7 +18,7 @@ describe('a request about a session', () => {
   })
 
   it('stops at once while it waits for its turn to link a device, and takes no turn then', async () => {
-    const pairings = new LoginTurns(1)
+    const pairings = oneAtATime()
     const end = await pairings.take()
     const { requests, events } = open({ kind: 'qr', pairings })
     requests.check()
@@ -39,7 +39,7 @@ interface Given {
   readonly pairings?: LoginTurns
 }
 
-function open({ kind, isCancelled = false, pairings = new LoginTurns(1) }: Given) {
+function open({ kind, isCancelled = false, pairings = oneAtATime() }: Given) {
   const clock = new HandClock()
   const events: string[] = []
   const request: SessionRequest = {
@@ -69,6 +69,10 @@ function open({ kind, isCancelled = false, pairings = new LoginTurns(1) }: Given
     },
   }
   return { events, requests: new SessionRequests(parts as unknown as ConstructorParameters<typeof SessionRequests>[0]) }
+}
+
+function oneAtATime(): LoginTurns {
+  return new LoginTurns({ mostAtOnce: 1, mostASecond: 10, clock: new HandClock() })
 }
 
 function settled(): Promise<void> {

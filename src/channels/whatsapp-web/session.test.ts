@@ -102,7 +102,7 @@ async function openSession() {
   const claimed = await holdLane(world, ANNA, sender.connectionId)
   const lane = { ...claimed, ...sender, stillHolds: () => true }
   const store = new SlowStore({ rows: world.sessions, secrets: testSecrets() })
-  const logins = new LoginTurns(TURNS)
+  const logins = new LoginTurns({ mostAtOnce: TURNS, mostASecond: 20, clock: world.clock })
   const host = { isInstalled: () => true, restsMs: () => 0 }
   const parts = { store, host, logins, clock: world.clock, note: () => {} }
   const session = new WebSession(lane, parts as unknown as SessionParts)
