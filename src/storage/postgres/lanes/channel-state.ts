@@ -4,12 +4,12 @@ import { type ChannelState, type MemoryEntry, MOST_DUE_READ } from '../../../cor
 import { CHANNEL_CONNECTION, toChannelConnection } from '../../queries/connections/channel-connection.ts'
 import { Batcher } from '../connection/batcher.ts'
 import { bigintArray, textArray } from '../connection/binary-arrays.ts'
-import type { PgConnection, Row } from '../connection/pg-connection.ts'
+import type { PgConnection } from '../connection/pg-connection.ts'
 
-const COLUMNS = 'position, connection_id, key, value, at'
+const COLUMNS = 'position, connection_id as "connectionId", key, value, at'
 const DUE = `select ${COLUMNS} from channel_memory where kind = $1 and remind_at <= $2 order by remind_at, position limit $3`
 const DUE_BY_TURNS = `
-  select m.position, m.connection_id, m.key, m.value, m.at from (
+  select m.position, m.connection_id as "connectionId", m.key, m.value, m.at from (
     select * from (
       select position, remind_at, row_number() over (partition by connection_id order by remind_at, position) as turn
         from (select position, connection_id, remind_at from channel_memory where kind = $1 and remind_at <= $2
@@ -55,34 +55,34 @@ export class PostgresChannelState {
       add: (kind, { remindAt = null, isWanted = () => true, ...entry }) =>
         this.#additions.submit({ ...entry, kind: scoped(kind), remindAt, isWanted }),
       find: async (kind, connectionId, key) => {
-        const [row] = await this.#link.ask(
+        const [entry] = await this.#read(
           `select ${COLUMNS} from channel_memory where kind = $1 and connection_id = $2 and key = $3`,
           [scoped(kind), connectionId, key],
         )
-        return row ? toEntry(row) : null
+        return entry ?? null
       },
       findSome: async (kind, connectionId, keys) => {
         // A text with U+0000 in it cannot even be asked for.
         const wanted = keys.filter((key) => !key.includes('\0'))
-        const rows = await this.#link.ask(
+        return this.#read(
           `select ${COLUMNS} from channel_memory where kind = $1 and connection_id = $2 and key = any($3::text[])`,
           [scoped(kind), connectionId, textArray(wanted)],
         )
-        return rows.map(toEntry)
       },
-      list: async (kind, { connectionId, after, limit }) => {
-        const rows = await this.#link.ask(
+      list: (kind, { connectionId, after, limit }) =>
+        this.#read(
           `select ${COLUMNS} from channel_memory
              where kind = $1 and position > $2 and ($3::text is null or connection_id = $3) order by position limit $4`,
           [scoped(kind), after, connectionId, limit],
-        )
-        return rows.map(toEntry)
-      },
-      due: async (kind, now, limit) => (await this.#link.ask(DUE, [scoped(kind), now, limit])).map(toEntry),
-      dueByTurns: async (kind, now, { limit, mostEach }) =>
-        (await this.#link.ask(DUE_BY_TURNS, [scoped(kind), now, limit, mostEach])).map(toEntry),
+        ),
+      due: (kind, now, limit) => this.#read(DUE, [scoped(kind), now, limit]),
+      dueByTurns: (kind, now, { limit, mostEach }) => this.#read(DUE_BY_TURNS, [scoped(kind), now, limit, mostEach]),
       remove: (kind, position) => this.#removals.submit({ kind: scoped(kind), position }),
     }
+  }
+
+  async #read(sql: string, values: readonly unknown[]): Promise<readonly MemoryEntry[]> {
+    return (await this.#link.ask(sql, values)) as unknown as readonly MemoryEntry[]
   }
 
   async #remove(removals: readonly Removal[]): Promise<readonly undefined[]> {
@@ -109,16 +109,6 @@ export class PostgresChannelState {
     ])
     const isAdded = new Set(added.map((row) => entries[(row['i'] as number) - 1]))
     return given.map((entry) => isAdded.has(entry))
-  }
-}
-
-function toEntry(row: Row): MemoryEntry {
-  return {
-    position: row['position'] as number,
-    connectionId: row['connection_id'] as ConnectionId,
-    key: row['key'] as string,
-    value: row['value'] as string,
-    at: row['at'] as number,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ConnectionId } from '../../../core/ids.ts'
 import type { SessionRequest } from '../../../core/ports/session-requests.ts'
-import type { SessionRight, SessionRows } from '../../../core/ports/session-store.ts'
+import type { SessionRight, SessionRow, SessionRows } from '../../../core/ports/session-store.ts'
 import { retryOnLockTimeout } from '../connection/batcher.ts'
 import { textArray } from '../connection/binary-arrays.ts'
 import type { PgConnection } from '../connection/pg-connection.ts'
@@ -13,22 +13,14 @@ export class PostgresSessionRows implements SessionRows {
   }
 
   async find({ connectionId, epoch }: Pick<SessionRight, 'connectionId' | 'epoch'>): ReturnType<SessionRows['find']> {
-    const [row] = await this.#link.ask(
-      `select r.holds as right_holds, s.* from (select session_holds($1, $2, false) as holds) r
-         left join channel_session s on s.connection_id = $1`,
+    const [found] = await this.#link.ask(
+      `select r.holds as right_holds, s.data_key as "dataKey", s.credentials, s.holds
+         from (select session_holds($1, $2, false) as holds) r left join channel_session s on s.connection_id = $1`,
       [connectionId, epoch],
     )
-    const holds = row?.['right_holds'] as number | null
-    if (!row || holds === null) return null
-    if (row['data_key'] === null) return { holds, row: null }
-    return {
-      holds,
-      row: {
-        dataKey: row['data_key'] as string,
-        credentials: row['credentials'] as Buffer,
-        holds: row['holds'] as number,
-      },
-    }
+    // All but the first are null where nothing is stored.
+    const { right_holds: holds, ...row } = found as unknown as SessionRow & { readonly right_holds: number | null }
+    return holds === null ? null : { holds, row: row.dataKey === null ? null : row }
   }
 
   async read(
@@ -70,18 +62,13 @@ export class PostgresSessionRows implements SessionRows {
     epoch,
   }: Pick<SessionRight, 'connectionId' | 'epoch'>): Promise<SessionRequest | null> {
     const [row] = await this.#link.ask(
-      `select r.id, r.kind, r.watched_until, r.progress from session_request r
+      `select r.id, r.kind, r.watched_until as "watchedUntil", r.progress from session_request r
          where r.connection_id = $1 and r.ended_at is null
            and exists (select from lane l where l.connection_id = $1 and l.epoch = $2)`,
       [connectionId, epoch],
     )
-    if (!row) return null
-    return {
-      id: row['id'] as string,
-      kind: row['kind'] as SessionRequest['kind'],
-      watchedUntil: row['watched_until'] as number,
-      progress: JSON.parse(row['progress'] as string) as SessionRequest['progress'],
-    }
+    const found = row as unknown as (Omit<SessionRequest, 'progress'> & { readonly progress: string }) | undefined
+    return found ? { ...found, progress: JSON.parse(found.progress) as SessionRequest['progress'] } : null
   }
 
   report({ epoch }: Pick<SessionRight, 'epoch'>, written: Parameters<SessionRows['report']>[1]): Promise<boolean> {
