@@ -68,7 +68,7 @@ interface Walk<Row> {
 }
 
 /** Yields rows in order and lets other writers run between two queries. It also yields an empty result. */
-async function* someAtATime<Row>(
+export async function* someAtATime<Row>(
   from: number,
   atOnce: number,
   { read, placeOf }: Walk<Row>,
